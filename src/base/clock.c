@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+
+#include <time.h>
+
+static int64_t system_read_ns(void *context, enum clock_kind kind)
+{
+    static const clockid_t ids[] = {
+        [CLOCK_KIND_MONOTONIC] = CLOCK_MONOTONIC,
+        [CLOCK_KIND_REALTIME] = CLOCK_REALTIME,
+        [CLOCK_KIND_OWN_CPU] = CLOCK_PROCESS_CPUTIME_ID,
+    };
+    (void)context;
+    struct timespec now = {0};
+    (void)clock_gettime(ids[kind], &now);
+    return (int64_t)now.tv_sec * NS_PER_SEC + now.tv_nsec;
+}
+
+const struct clock clock_system = {.read_ns = system_read_ns};

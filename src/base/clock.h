@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clock as a seam: the program reads the system's, tests step their own.
+ */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define NS_PER_SEC INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
+
+enum clock_kind {
+    CLOCK_KIND_MONOTONIC, /* stands still in suspend, never jumps */
+    CLOCK_KIND_REALTIME, /* Unix time */
+    CLOCK_KIND_OWN_CPU, /* CPU time of this process */
+};
+
+struct clock {
+    int64_t (*read_ns)(void *context, enum clock_kind kind);
+    void *context;
+};
+
+extern const struct clock clock_system;
+
+static inline int64_t clock_read(const struct clock *clock, enum clock_kind kind)
+{
+    return clock->read_ns(clock->context, kind);
+}
+
+#endif

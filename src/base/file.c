@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/str.h"
+
+/*
+ * A file of records comes at most a page a time, cut before the record that would not fit. No record of the files read
+ * per sample is near 1 KiB, so a read that leaves that much of the smallest page (4 KiB) free has seen the end; this
+ * saves the extra read that would only return 0.
+ */
+enum { FIRST_READ_BYTES = 4096, RECORDS_END_BYTES = 3072 };
+
+int file_open_at(int dir_fd, const char *path, int flags)
+{
+    if (dir_fd == -1)
+        return -ENOENT;
+    int fd = openat(dir_fd, path, flags | O_CLOEXEC | O_NOCTTY);
+    return fd >= 0 ? fd : -errno;
+}
+
+static int read_whole(int fd, enum file_shape shape, struct buf *buf)
+{
+    buf_clear(buf);
+    for (;;) {
+        if (buf->cap == buf->len && !buf_reserve(buf, buf->len ? 1 : FIRST_READ_BYTES))
+            return buf->len >= buf->max ? -EFBIG : -ENOMEM;
+        size_t room = buf->cap - buf->len;
+        ssize_t n = pread(fd, buf->data + buf->len, room, (off_t)buf->len);
+        if (n < 0) {
+            if (errno == EINTR)
+                continue;
+            return -errno;
+        }
+        buf->len += (size_t)n;
+        if (n == 0 || ((size_t)n < room && (shape == FILE_SINGLE || n < RECORDS_END_BYTES)))
+            return 0;
+    }
+}
+
+void kept_file_init(struct kept_file *file, int dir_fd, const char *path, enum file_shape shape)
+{
+    *file = (struct kept_file){.dir_fd = dir_fd, .fd = -1, .shape = shape};
+    (void)str_copy(str_of(path), file->path, sizeof(file->path));
+}
+
+void kept_file_fini(struct kept_file *file)
+{
+    fd_close(&file->fd);
+}
+
+int kept_file_read(struct kept_file *file, struct buf *buf)
+{
+    int r = file->fd >= 0 ? read_whole(file->fd, file->shape, buf) : -EBADF;
+    if (r >= 0 || r == -EFBIG || r == -ENOMEM)
+        return r;
+    fd_close(&file->fd);
+    int fd = file_open_at(file->dir_fd, file->path, O_RDONLY);
+    if (fd < 0)
+        return fd;
+    file->fd = fd;
+    r = read_whole(fd, file->shape, buf);
+    if (r < 0)
+        fd_close(&file->fd);
+    return r;
+}
+
+int file_read_at(int dir_fd, const char *path, struct buf *buf)
+{
+    AUTO_FD int fd = file_open_at(dir_fd, path, O_RDONLY);
+    if (fd < 0)
+        return fd;
+    return read_whole(fd, FILE_RECORDS, buf);
+}
+
+int file_read_line_at(int dir_fd, const char *path, char *out, size_t size)
+{
+    AUTO_FD int fd = file_open_at(dir_fd, path, O_RDONLY);
+    if (fd < 0)
+        return fd;
+    char raw[512];
+    ssize_t n;
+    do {
+        n = pread(fd, raw, sizeof(raw), 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    struct str text = {raw, (size_t)n};
+    struct str line = {raw, 0};
+    (void)str_line(&text, &line);
+    line = str_trim(line);
+    (void)str_copy(line, out, size);
+    return (int)(line.n < size ? line.n : size - 1);
+}

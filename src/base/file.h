@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading small pseudo-files: whole, in one go, relative to a directory descriptor; through a kept descriptor where the
+ * same file is read again and again. A kept file that fails is reopened once (lxcfs restarts, exec, hot-plug).
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+enum file_shape {
+    FILE_SINGLE, /* the kernel makes it in one piece (stat, meminfo, sysfs): a short read is the end */
+    FILE_RECORDS, /* the kernel hands out whole records a page at a time (net/dev, diskstats): read on until the end */
+};
+
+struct kept_file {
+    int dir_fd; /* not owned */
+    int fd; /* -1: not open */
+    enum file_shape shape;
+    char path[104];
+};
+
+/* Opens lazily: no error here. A path that is too long is cut and will not be found. */
+void kept_file_init(struct kept_file *file, int dir_fd, const char *path, enum file_shape shape);
+void kept_file_fini(struct kept_file *file);
+
+/* Replaces buf's content with the whole file. Returns 0 or a negative errno (-EFBIG above buf's maximum). */
+int kept_file_read(struct kept_file *file, struct buf *buf);
+
+/* Open, read whole, close. dir_fd -1 gives -ENOENT. */
+int file_read_at(int dir_fd, const char *path, struct buf *buf);
+
+/*
+ * A one-line attribute: trimmed, NUL-terminated, at most size - 1 bytes. Returns its length or a negative errno; a
+ * value that is only white space has length 0.
+ */
+int file_read_line_at(int dir_fd, const char *path, char *out, size_t size);
+
+/* openat with O_CLOEXEC, -ENOENT for a dir_fd of -1; returns the descriptor or a negative errno. */
+int file_open_at(int dir_fd, const char *path, int flags);
+
+#endif

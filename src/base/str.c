@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/str.h"
+
+#include <stdint.h>
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_space(char c)
+{
+    return is_blank(c) || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+}
+
+bool str_line(struct str *rest, struct str *ret_line)
+{
+    if (rest->n == 0)
+        return false;
+    const char *lf = memchr(rest->p, '\n', rest->n);
+    size_t n = lf ? (size_t)(lf - rest->p) : rest->n;
+    *ret_line = (struct str){rest->p, n};
+    size_t used = lf ? n + 1 : n;
+    rest->p += used;
+    rest->n -= used;
+    return true;
+}
+
+bool str_word(struct str *rest, struct str *ret_word)
+{
+    size_t i = 0;
+    while (i < rest->n && is_blank(rest->p[i]))
+        i++;
+    size_t start = i;
+    while (i < rest->n && !is_blank(rest->p[i]))
+        i++;
+    if (i == start)
+        return false;
+    *ret_word = (struct str){rest->p + start, i - start};
+    rest->p += i;
+    rest->n -= i;
+    return true;
+}
+
+struct str str_trim(struct str text)
+{
+    while (text.n > 0 && is_space(text.p[0])) {
+        text.p++;
+        text.n--;
+    }
+    while (text.n > 0 && is_space(text.p[text.n - 1]))
+        text.n--;
+    return text;
+}
+
+bool str_copy(struct str text, char *out, size_t size)
+{
+    size_t n = text.n < size ? text.n : size - 1;
+    if (n > 0)
+        memcpy(out, text.p, n);
+    out[n] = '\0';
+    return n == text.n;
+}
+
+size_t str_distance(struct str a, struct str b)
+{
+    enum { WORD_MAX = 64 };
+    if (a.n >= WORD_MAX || b.n >= WORD_MAX)
+        return SIZE_MAX;
+    size_t row[WORD_MAX];
+    for (size_t j = 0; j <= b.n; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            size_t replace = diagonal + (a.p[i - 1] != b.p[j - 1]);
+            size_t shift = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = replace < shift ? replace : shift;
+        }
+    }
+    return row[b.n];
+}
+
+bool str_path_below(const char *path, const char *dir)
+{
+    size_t n = strlen(dir);
+    if (n == 1 && dir[0] == '/')
+        return path[0] == '/';
+    return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pieces of text that are not copied and not NUL-terminated, and the few ways we cut them.
+ */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct str {
+    const char *p;
+    size_t n;
+};
+
+#define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
+
+static inline struct str str_of(const char *cstr)
+{
+    return (struct str){cstr, strlen(cstr)};
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool str_starts(struct str text, struct str prefix)
+{
+    return text.n >= prefix.n && (prefix.n == 0 || memcmp(text.p, prefix.p, prefix.n) == 0);
+}
+
+/* Cuts the next line (without its LF) off *rest; false when nothing is left. A last line without LF counts. */
+bool str_line(struct str *rest, struct str *ret_line);
+
+/* Cuts the next word off *rest, words being separated by blanks and tabs; false when none is left. */
+bool str_word(struct str *rest, struct str *ret_word);
+
+/* Without ASCII white space at both ends. */
+struct str str_trim(struct str text);
+
+/* Copies at most size - 1 bytes and a NUL; returns false where it had to cut. */
+bool str_copy(struct str text, char *out, size_t size);
+
+/* Edits (insert, delete, replace) between two short words; a large number when either is over 63 bytes. */
+size_t str_distance(struct str a, struct str b);
+
+/* Is `path` the same as or below the directory `dir` (both absolute, "/" included)? */
+bool str_path_below(const char *path, const char *dir);
+
+#endif
