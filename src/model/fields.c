@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every key of the sample: name, kind, unit, meaning, place. The order is the output order and part of the contract.
+ */
+#include "model/field.h"
+
+/* clang-format off */
+#define ROW(kind, rule, name, member, unit, help) \
+    {name, FIELD_##kind, FIELD_##rule, unit, help, offsetof(struct TABLE, member), NULL},
+#define NEST(kind, name, member, child, help) \
+    {name, FIELD_##kind, FIELD_NULLABLE, "", help, offsetof(struct TABLE, member), &child##_table},
+#define TABLE_OF(name) \
+    static const struct field_table name##_table = { \
+        name##_rows, sizeof(name##_rows) / sizeof(name##_rows[0]), sizeof(struct TABLE)}
+
+#define TABLE sample_cpu
+static const struct field cpu_rows[] = {
+    ROW(F64, NULLABLE, "utilization_pct", utilization_pct, "cores", "CPU in use on the host, in cores from 0 to the number of CPUs (the name is historic).")
+    ROW(F64_LIST, NULLABLE, "per_core_pct", per_core_pct, "%", "Busy share of each CPU; the place in the list is the CPU number, null where it is offline.")
+    ROW(F64, NULLABLE, "utime_secs", utime_secs, "s", "User and nice CPU time of the host in this interval.")
+    ROW(F64, NULLABLE, "stime_secs", stime_secs, "s", "System CPU time of the host in this interval.")
+    ROW(F64, NULLABLE, "iowait_secs", iowait_secs, "s", "Time CPUs of the host were idle while I/O was pending, in this interval.")
+    ROW(F64, NULLABLE, "irq_secs", irq_secs, "s", "CPU time of the host spent in interrupts and soft interrupts in this interval.")
+    ROW(F64, NULLABLE, "steal_secs", steal_secs, "s", "CPU time the hypervisor gave to others in this interval.")
+    ROW(U64, NULLABLE, "process_count", process_count, "", "Processes on the host (numeric entries of /proc).")
+    ROW(U64, NULLABLE, "procs_running", procs_running, "", "Threads that run or are ready to run.")
+    ROW(U64, NULLABLE, "procs_blocked", procs_blocked, "", "Threads waiting for I/O.")
+    ROW(U64, NULLABLE, "context_switches", context_switches, "", "Context switches on the host in this interval.")
+    ROW(F64, NULLABLE, "load1", load1, "", "Load average over 1 minute.")
+    ROW(F64, NULLABLE, "load5", load5, "", "Load average over 5 minutes.")
+    ROW(F64, NULLABLE, "load15", load15, "", "Load average over 15 minutes.")
+    ROW(F64, NULLABLE, "process_cores_used", process_cores_used, "cores", "CPU in use by the tracked tree, in cores.")
+    ROW(U64, NULLABLE, "process_child_count", process_child_count, "", "Live descendants of the tracked process, itself not counted.")
+    ROW(U64, NULLABLE, "process_thread_count", process_thread_count, "", "Threads of the tracked tree.")
+    ROW(F64, NULLABLE, "process_utime_secs", process_utime_secs, "s", "User CPU time of the tracked tree in this interval.")
+    ROW(F64, NULLABLE, "process_stime_secs", process_stime_secs, "s", "System CPU time of the tracked tree in this interval.")
+    ROW(F64, NULLABLE, "process_rss_mib", process_rss_mib, "MiB", "Resident memory of the tracked tree, shared pages counted in every process.")
+    ROW(F64, NULLABLE, "process_pss_mib", process_pss_mib, "MiB", "Proportional memory of the tracked tree, shared pages divided among their users.")
+    ROW(F64, NULLABLE, "process_peak_rss_mib", process_peak_rss_mib, "MiB", "Highest resident memory of the tracked tree seen so far.")
+    ROW(U64, NULLABLE, "process_disk_read_bytes", process_disk_read_bytes, "bytes", "Bytes the tracked tree read from storage in this interval.")
+    ROW(U64, NULLABLE, "process_disk_write_bytes", process_disk_write_bytes, "bytes", "Bytes the tracked tree wrote to storage in this interval.")
+    ROW(U64, NULLABLE, "process_major_faults", process_major_faults, "", "Page faults of the tracked tree that needed I/O, in this interval.")
+    ROW(F64, NULLABLE, "process_gpu_usage", process_gpu_usage, "GPUs", "GPU use of the tracked tree, in whole GPUs.")
+    ROW(F64, NULLABLE, "process_gpu_vram_mib", process_gpu_vram_mib, "MiB", "GPU memory of the tracked tree.")
+    ROW(U64, NULLABLE, "process_gpu_utilized", process_gpu_utilized, "", "GPUs the tracked tree uses.")
+};
+TABLE_OF(cpu);
+#undef TABLE
+
+#define TABLE sample_memory
+static const struct field memory_rows[] = {
+    ROW(F64, NULLABLE, "total_mib", total_mib, "MiB", "Memory the kernel manages (MemTotal).")
+    ROW(F64, NULLABLE, "free_mib", free_mib, "MiB", "Memory nobody uses (MemFree).")
+    ROW(F64, NULLABLE, "available_mib", available_mib, "MiB", "What new work could get without swapping (MemAvailable; null before Linux 3.14).")
+    ROW(F64, NULLABLE, "used_mib", used_mib, "MiB", "total - free - buffers - cached.")
+    ROW(F64, NULLABLE, "used_pct", used_pct, "%", "used_mib as a share of total_mib.")
+    ROW(F64, NULLABLE, "buffers_mib", buffers_mib, "MiB", "Raw block cache (Buffers).")
+    ROW(F64, NULLABLE, "cached_mib", cached_mib, "MiB", "Page cache and reclaimable slab (Cached + SReclaimable).")
+    ROW(F64, NULLABLE, "active_mib", active_mib, "MiB", "Memory used recently (Active).")
+    ROW(F64, NULLABLE, "inactive_mib", inactive_mib, "MiB", "Memory first in line to be reclaimed (Inactive).")
+    ROW(F64, NULLABLE, "swap_total_mib", swap_total_mib, "MiB", "Swap space (SwapTotal).")
+    ROW(F64, NULLABLE, "swap_used_mib", swap_used_mib, "MiB", "Swap space in use (SwapTotal - SwapFree).")
+    ROW(F64, NULLABLE, "swap_used_pct", swap_used_pct, "%", "swap_used_mib as a share of swap_total_mib; 0 without swap.")
+    ROW(F64, NULLABLE, "shmem_mib", shmem_mib, "MiB", "Shared memory and tmpfs (Shmem).")
+    ROW(F64, NULLABLE, "dirty_mib", dirty_mib, "MiB", "Memory waiting to be written to storage (Dirty).")
+};
+TABLE_OF(memory);
+#undef TABLE
+
+#define TABLE sample_network
+static const struct field network_rows[] = {
+    ROW(STRING, ALWAYS, "interface", interface, "", "Name of the interface; lo is left out.")
+    ROW(STRING, NULLABLE, "mac_address", mac_address, "", "Hardware address.")
+    ROW(STRING, NULLABLE, "driver", driver, "", "Kernel driver.")
+    ROW(STRING, NULLABLE, "operstate", operstate, "", "Link state: up, down, unknown and so on.")
+    ROW(I64, NULLABLE, "speed_mbps", speed_mbps, "Mbit/s", "Link speed; -1 where the interface does not report one.")
+    ROW(U64, NULLABLE, "mtu", mtu, "bytes", "Largest packet.")
+    ROW(F64, NULLABLE, "rx_bytes_per_sec", rx_bytes_per_sec, "bytes/s", "Bytes received per second in this interval.")
+    ROW(F64, NULLABLE, "tx_bytes_per_sec", tx_bytes_per_sec, "bytes/s", "Bytes sent per second in this interval.")
+    ROW(U64, NULLABLE, "rx_bytes_total", rx_bytes_total, "bytes", "Bytes received since the interface exists.")
+    ROW(U64, NULLABLE, "tx_bytes_total", tx_bytes_total, "bytes", "Bytes sent since the interface exists.")
+    ROW(U64, NULLABLE, "rx_errors", rx_errors, "", "Receive errors, total.")
+    ROW(U64, NULLABLE, "tx_errors", tx_errors, "", "Send errors, total.")
+    ROW(U64, NULLABLE, "rx_dropped", rx_dropped, "", "Received packets dropped, total.")
+    ROW(U64, NULLABLE, "tx_dropped", tx_dropped, "", "Packets to send dropped, total.")
+    ROW(BOOL, NULLABLE, "virtual", is_virtual, "", "True where there is no hardware below the interface (bridge, veth, tunnel).")
+};
+TABLE_OF(network);
+#undef TABLE
+
+#define TABLE sample_mount
+static const struct field mount_rows[] = {
+    ROW(STRING, NULLABLE, "mount_point", mount_point, "", "Where the filesystem is mounted (one place of several).")
+    ROW(STRING, NULLABLE, "filesystem", filesystem, "", "Filesystem type.")
+    ROW(U64, NULLABLE, "total_bytes", total_bytes, "bytes", "Size of the filesystem.")
+    ROW(U64, NULLABLE, "used_bytes", used_bytes, "bytes", "Space in use.")
+    ROW(U64, NULLABLE, "available_bytes", available_bytes, "bytes", "Space ordinary users can still fill.")
+    ROW(F64, NULLABLE, "used_pct", used_pct, "%", "used / (used + available), as df shows it.")
+};
+TABLE_OF(mount);
+#undef TABLE
+
+#define TABLE sample_disk
+static const struct field disk_rows[] = {
+    ROW(STRING, ALWAYS, "device", device, "", "Name of the whole device; zfs:POOL for ZFS pools.")
+    ROW(STRING, NULLABLE, "model", model, "", "Model name.")
+    ROW(STRING, NULLABLE, "vendor", vendor, "", "Vendor name.")
+    ROW(STRING, NULLABLE, "serial", serial, "", "Serial number.")
+    ROW(STRING, NULLABLE, "device_type", device_type, "", "nvme, ssd or hdd.")
+    ROW(U64, NULLABLE, "capacity_bytes", capacity_bytes, "bytes", "Size of the device.")
+    ROW(U64, NULLABLE, "sector_bytes", sector_bytes, "bytes", "Hardware sector size (counters are in 512-byte units whatever it is).")
+    NEST(OBJECT_LIST, "mounts", mounts, mount, "Filesystems on the device and its partitions, each once.")
+    ROW(F64, NULLABLE, "read_bytes_per_sec", read_bytes_per_sec, "bytes/s", "Bytes read per second in this interval.")
+    ROW(F64, NULLABLE, "write_bytes_per_sec", write_bytes_per_sec, "bytes/s", "Bytes written per second in this interval.")
+    ROW(U64, NULLABLE, "read_bytes_total", read_bytes_total, "bytes", "Bytes read since boot.")
+    ROW(U64, NULLABLE, "write_bytes_total", write_bytes_total, "bytes", "Bytes written since boot.")
+    ROW(F64, NULLABLE, "reads_per_sec", reads_per_sec, "1/s", "Reads completed per second in this interval.")
+    ROW(F64, NULLABLE, "writes_per_sec", writes_per_sec, "1/s", "Writes completed per second in this interval.")
+    ROW(F64, NULLABLE, "busy_pct", busy_pct, "%", "Share of this interval with I/O in flight.")
+    ROW(BOOL, NULLABLE, "stacked", stacked, "", "True where the device sits on other devices of the list (dm, md, loop), whose I/O is the same again.")
+};
+TABLE_OF(disk);
+#undef TABLE
+
+#define TABLE sample_gpu
+static const struct field gpu_rows[] = {
+    ROW(STRING, NULLABLE, "uuid", uuid, "", "Identity of the device.")
+    ROW(STRING, NULLABLE, "name", name, "", "Product name.")
+    ROW(STRING, NULLABLE, "device_type", device_type, "", "GPU, NPU and so on.")
+    ROW(STRING, NULLABLE, "host_id", host_id, "", "Number or address of the device on this host.")
+    ROW(STRING_MAP, NULLABLE, "detail", detail, "", "More facts: driver version, PCI address and so on.")
+    ROW(F64, NULLABLE, "utilization_pct", utilization_pct, "%", "Share of this interval in which the device was busy.")
+    ROW(U64, NULLABLE, "vram_total_bytes", vram_total_bytes, "bytes", "Device memory.")
+    ROW(U64, NULLABLE, "vram_used_bytes", vram_used_bytes, "bytes", "Device memory in use.")
+    ROW(F64, NULLABLE, "vram_used_pct", vram_used_pct, "%", "vram_used_bytes as a share of vram_total_bytes.")
+    ROW(F64, NULLABLE, "temperature_celsius", temperature_celsius, "C", "Temperature.")
+    ROW(F64, NULLABLE, "power_watts", power_watts, "W", "Power draw.")
+    ROW(F64, NULLABLE, "frequency_mhz", frequency_mhz, "MHz", "Clock.")
+    ROW(U64, NULLABLE, "core_count", core_count, "", "Cores of the device.")
+    ROW(F64, NULLABLE, "memory_utilization_pct", memory_utilization_pct, "%", "Share of this interval in which device memory was read or written.")
+    ROW(STRING_LIST, NULLABLE, "throttle_reasons", throttle_reasons, "", "Why the device runs slower than it could.")
+};
+TABLE_OF(gpu);
+#undef TABLE
+
+#define TABLE sample_pressure
+static const struct field pressure_rows[] = {
+    ROW(F64, NULLABLE, "cpu_some_secs", cpu_some_secs, "s", "Time in this interval in which some task waited for a CPU.")
+    ROW(F64, NULLABLE, "memory_some_secs", memory_some_secs, "s", "Time in this interval in which some task waited for memory.")
+    ROW(F64, NULLABLE, "memory_full_secs", memory_full_secs, "s", "Time in this interval in which all tasks waited for memory.")
+    ROW(F64, NULLABLE, "io_some_secs", io_some_secs, "s", "Time in this interval in which some task waited for I/O.")
+    ROW(F64, NULLABLE, "io_full_secs", io_full_secs, "s", "Time in this interval in which all tasks waited for I/O.")
+};
+TABLE_OF(pressure);
+#undef TABLE
+
+#define TABLE sample_cgroup
+static const struct field cgroup_rows[] = {
+    ROW(F64, NULLABLE, "cpu_limit_cores", cpu_limit_cores, "cores", "Lowest CPU limit on the way to the root; null where there is none.")
+    ROW(F64, NULLABLE, "cpu_usage_secs", cpu_usage_secs, "s", "CPU time of the cgroup in this interval.")
+    ROW(F64, NULLABLE, "throttled_secs", throttled_secs, "s", "Time in this interval in which the cgroup was held back by its CPU limit.")
+    ROW(F64, NULLABLE, "memory_limit_mib", memory_limit_mib, "MiB", "Lowest memory limit on the way to the root; null where there is none.")
+    ROW(F64, NULLABLE, "memory_used_mib", memory_used_mib, "MiB", "Memory charged to the cgroup, page cache included.")
+    ROW(F64, NULLABLE, "memory_peak_mib", memory_peak_mib, "MiB", "Highest memory charged to the cgroup.")
+    ROW(U64, NULLABLE, "oom_kills", oom_kills, "", "Processes of the cgroup killed for want of memory, total.")
+};
+TABLE_OF(cgroup);
+#undef TABLE
+
+#define TABLE sample_tracker
+static const struct field tracker_rows[] = {
+    ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time the tracker used in this interval.")
+    ROW(F64, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory of the tracker.")
+    ROW(F64, NULLABLE, "late_ms", late_ms, "ms", "How far behind its time this sample was taken.")
+    ROW(U64, NULLABLE, "missed_samples", missed_samples, "", "Samples skipped since the previous one because their time had passed.")
+};
+TABLE_OF(tracker);
+#undef TABLE
+
+#define TABLE sample
+static const struct field sample_rows[] = {
+    ROW(I64, ALWAYS, "timestamp_secs", timestamp_secs, "s", "Unix time, whole seconds.")
+    ROW(I64, ALWAYS, "timestamp_ms", timestamp_ms, "ms", "Unix time in milliseconds.")
+    ROW(F64, ALWAYS, "elapsed_secs", elapsed_secs, "s", "Time since the start, monotonic.")
+    ROW(F64, OMITTED, "actual_interval_ms", actual_interval_ms, "ms", "Time since the previous sample; absent in the first.")
+    ROW(STRING, NULLABLE, "job_name", job_name, "", "Name of the job, as given.")
+    ROW(U64, NULLABLE, "tracked_pid", tracked_pid, "", "PID of the tracked process; null when only the host is tracked.")
+    NEST(OBJECT, "cpu", cpu, cpu, "CPU of the host and of the tracked tree.")
+    NEST(OBJECT, "memory", memory, memory, "Memory of the host.")
+    NEST(OBJECT_LIST, "network", network, network, "Network interfaces, by name.")
+    NEST(OBJECT_LIST, "disk", disk, disk, "Whole block devices and ZFS pools, by name.")
+    NEST(OBJECT_LIST, "gpu", gpu, gpu, "GPUs and other accelerators.")
+    NEST(OBJECT, "pressure", pressure, pressure, "Pressure stall information of the host; null where the kernel has none.")
+    NEST(OBJECT, "cgroup", cgroup, cgroup, "The control group of the tracked tree (of the tracker in host mode), v1 or v2; null where none.")
+    NEST(OBJECT, "tracker", tracker, tracker, "What the tracker itself costs.")
+    ROW(STRING, ALWAYS, "resource-tracker-version", version, "", "Version of the tracker.")
+};
+const struct field_table field_sample = {
+    sample_rows, sizeof(sample_rows) / sizeof(sample_rows[0]), sizeof(struct sample)};
+#undef TABLE
+
+/* clang-format on */

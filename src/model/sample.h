@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One sample as plain data. Collectors fill it, encoders read it, and model/fields.c names every member once. Lists
+ * and strings belong to the collector that put them there and are valid until its next collect or close.
+ * A section whose `present` is false is unknown on this host and becomes null.
+ */
+#ifndef MODEL_SAMPLE_H
+#define MODEL_SAMPLE_H
+
+#include <stddef.h>
+
+#include "base/opt.h"
+
+/* A list of structs (or of struct opt_f64, of strings), described by the field table that points at it. */
+struct sample_list {
+    bool present;
+    size_t count;
+    const void *items;
+};
+
+struct str_pair {
+    const char *key;
+    const char *value;
+};
+
+struct sample_cpu {
+    bool present;
+    /* the host */
+    struct opt_f64 utilization_pct;
+    struct sample_list per_core_pct; /* struct opt_f64, index = CPU number */
+    struct opt_f64 utime_secs, stime_secs, iowait_secs, irq_secs, steal_secs;
+    struct opt_u64 process_count, procs_running, procs_blocked, context_switches;
+    struct opt_f64 load1, load5, load15;
+    /* the tracked tree */
+    struct opt_f64 process_cores_used;
+    struct opt_u64 process_child_count, process_thread_count;
+    struct opt_f64 process_utime_secs, process_stime_secs, process_rss_mib, process_pss_mib, process_peak_rss_mib;
+    struct opt_u64 process_disk_read_bytes, process_disk_write_bytes, process_major_faults;
+    struct opt_f64 process_gpu_usage, process_gpu_vram_mib;
+    struct opt_u64 process_gpu_utilized;
+};
+
+struct sample_memory {
+    bool present;
+    struct opt_f64 total_mib, free_mib, available_mib, used_mib, used_pct, buffers_mib, cached_mib, active_mib,
+        inactive_mib, swap_total_mib, swap_used_mib, swap_used_pct, shmem_mib, dirty_mib;
+};
+
+struct sample_network {
+    const char *interface, *mac_address, *driver, *operstate;
+    struct opt_i64 speed_mbps; /* -1: the interface does not report one */
+    struct opt_u64 mtu;
+    struct opt_f64 rx_bytes_per_sec, tx_bytes_per_sec;
+    struct opt_u64 rx_bytes_total, tx_bytes_total, rx_errors, tx_errors, rx_dropped, tx_dropped;
+    struct opt_bool is_virtual;
+    struct opt_u64 rx_bytes_delta, tx_bytes_delta; /* this interval, for CSV; no key in JSON */
+};
+
+struct sample_mount {
+    const char *mount_point, *filesystem;
+    struct opt_u64 total_bytes, used_bytes, available_bytes;
+    struct opt_f64 used_pct;
+};
+
+struct sample_disk {
+    const char *device, *model, *vendor, *serial, *device_type;
+    struct opt_u64 capacity_bytes, sector_bytes;
+    struct sample_list mounts; /* struct sample_mount, one per filesystem, sorted by mount point */
+    struct opt_f64 read_bytes_per_sec, write_bytes_per_sec;
+    struct opt_u64 read_bytes_total, write_bytes_total;
+    struct opt_f64 reads_per_sec, writes_per_sec, busy_pct;
+    struct opt_bool stacked;
+    struct opt_u64 read_bytes_delta, write_bytes_delta; /* this interval, for CSV; no key in JSON */
+};
+
+struct sample_gpu {
+    const char *uuid, *name, *device_type, *host_id;
+    struct sample_list detail; /* struct str_pair */
+    struct opt_f64 utilization_pct;
+    struct opt_u64 vram_total_bytes, vram_used_bytes;
+    struct opt_f64 vram_used_pct, temperature_celsius, power_watts, frequency_mhz;
+    struct opt_u64 core_count;
+    struct opt_f64 memory_utilization_pct;
+    struct sample_list throttle_reasons; /* const char * */
+};
+
+struct sample_pressure {
+    bool present;
+    struct opt_f64 cpu_some_secs, memory_some_secs, memory_full_secs, io_some_secs, io_full_secs;
+};
+
+struct sample_cgroup {
+    bool present;
+    struct opt_f64 cpu_limit_cores, cpu_usage_secs, throttled_secs, memory_limit_mib, memory_used_mib, memory_peak_mib;
+    struct opt_u64 oom_kills;
+};
+
+struct sample_tracker {
+    bool present;
+    struct opt_f64 cpu_secs, rss_mib, late_ms;
+    struct opt_u64 missed_samples;
+};
+
+struct sample {
+    struct opt_i64 timestamp_secs, timestamp_ms;
+    struct opt_f64 elapsed_secs;
+    struct opt_f64 actual_interval_ms; /* absent in the first sample */
+    const char *job_name;
+    struct opt_u64 tracked_pid;
+    struct sample_cpu cpu;
+    struct sample_memory memory;
+    struct sample_list network; /* struct sample_network, sorted by name */
+    struct sample_list disk; /* struct sample_disk, sorted by name */
+    struct sample_list gpu; /* struct sample_gpu */
+    struct sample_pressure pressure;
+    struct sample_cgroup cgroup;
+    struct sample_tracker tracker;
+    const char *version;
+};
+
+#endif
