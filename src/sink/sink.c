@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+/*
+ * A fresh open file description of the same pipe or terminal, so that O_NONBLOCK is ours alone: the job may share the
+ * descriptor. -1 where that is not possible (sockets, no /dev/fd, permissions).
+ */
+static int reopen_nonblocking(int fd)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+    int fresh = file_open_at(AT_FDCWD, path, O_WRONLY | O_NONBLOCK);
+    return fresh >= 0 ? fresh : -1;
+}
+
+int sink_open_fd(struct sink *ret_sink, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    struct sink sink = {.fd = fd, .is_socket = S_ISSOCK(st.st_mode)};
+    if (S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(fd))) {
+        int fresh = reopen_nonblocking(fd);
+        sink.owned = fresh >= 0;
+        sink.fd = fresh >= 0 ? fresh : fd;
+    }
+    buf_init(&sink.backlog, SINK_BACKLOG_BYTES);
+    *ret_sink = sink;
+    return 0;
+}
+
+/* Reads the first bytes of what is already in the file, and whether its last line is cut. */
+static int look_at_existing(int fd, char *ret_head, size_t head_size, bool *ret_torn)
+{
+    ret_head[0] = '\0';
+    *ret_torn = false;
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode) || st.st_size == 0)
+        return 0;
+    char last = '\n';
+    ssize_t n = pread(fd, ret_head, head_size - 1, 0);
+    if (n < 0 || pread(fd, &last, 1, st.st_size - 1) < 0)
+        return -errno;
+    ret_head[n] = '\0';
+    *ret_torn = last != '\n';
+    return 0;
+}
+
+int sink_open_file(
+    struct sink *ret_sink, const char *path, bool append, char *ret_head, size_t head_size, struct err *err)
+{
+    /* Appending reads what is there; O_NONBLOCK keeps a FIFO without a reader from blocking us (ENXIO instead). */
+    int flags = O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_RDWR | O_APPEND : O_WRONLY);
+    AUTO_FD int fd = open(path, flags, 0666);
+    if (fd < 0 && errno == ENXIO)
+        return err_set(err, -ENXIO, "cannot open the output file %s: a named pipe that nobody reads yet", path);
+    if (fd < 0)
+        return err_sys(err, -errno, "cannot open the output file %s", path);
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return err_sys(err, -errno, "cannot use the output file %s", path);
+    struct sink sink = {.owned = true};
+    int r = 0;
+    if (append)
+        r = look_at_existing(fd, ret_head, head_size, &sink.torn);
+    else if (S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
+        r = -errno;
+    if (r < 0)
+        return err_sys(err, r, "cannot use the output file %s", path);
+    sink.fd = fd_take(&fd);
+    buf_init(&sink.backlog, SINK_BACKLOG_BYTES);
+    *ret_sink = sink;
+    return 0;
+}
+
+/* One write; returns the bytes taken or a negative errno. */
+static ssize_t write_some(struct sink *sink, const char *bytes, size_t n)
+{
+    ssize_t written;
+    do {
+        written = sink->is_socket ? send(sink->fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL) : write(sink->fd, bytes, n);
+    } while (written < 0 && errno == EINTR);
+    if (written >= 0)
+        return written;
+    return errno == ECONNRESET ? -EPIPE : -errno;
+}
+
+/*
+ * Writes until done or until the other side takes no more; returns the bytes taken, and in *ret_result 0 or why it
+ * stopped. A short write is continued at once.
+ */
+static size_t write_all(struct sink *sink, const char *bytes, size_t n, int *ret_result)
+{
+    size_t done = 0;
+    *ret_result = 0;
+    while (done < n) {
+        ssize_t written = write_some(sink, bytes + done, n - done);
+        if (written <= 0) {
+            *ret_result = written < 0 ? (int)written : -EIO;
+            break;
+        }
+        done += (size_t)written;
+    }
+    return done;
+}
+
+static int drain_backlog(struct sink *sink)
+{
+    int result;
+    size_t done = write_all(sink, sink->backlog.data, sink->backlog.len, &result);
+    buf_consume(&sink->backlog, done);
+    return result;
+}
+
+static int give_up(struct sink *sink)
+{
+    buf_clear(&sink->backlog);
+    if (sink->owned)
+        fd_close(&sink->fd);
+    sink->fd = -1;
+    return -EPIPE;
+}
+
+/* Keeps all of it or nothing; false where there is no room. */
+static bool keep_for_later(struct sink *sink, struct str bytes)
+{
+    if (bytes.n > sink->backlog.max - sink->backlog.len)
+        return false;
+    buf_append(&sink->backlog, bytes.p, bytes.n);
+    bool kept = buf_ok(&sink->backlog);
+    sink->backlog.failed = false;
+    return kept;
+}
+
+int sink_write(struct sink *sink, struct str record)
+{
+    if (sink->fd < 0)
+        return -EPIPE;
+    if (sink->torn)
+        sink->torn = !keep_for_later(sink, STR("\n"));
+    int result;
+    if (sink->backlog.len > 0) {
+        if (!keep_for_later(sink, record))
+            sink->dropped++;
+        result = drain_backlog(sink);
+    } else {
+        size_t done = write_all(sink, record.p, record.n, &result);
+        if (done < record.n && !keep_for_later(sink, (struct str){record.p + done, record.n - done})) {
+            sink->dropped++;
+            sink->torn = done > 0;
+        }
+    }
+    return result == -EPIPE ? give_up(sink) : result;
+}
+
+static int64_t now_ms(void)
+{
+    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC) / NS_PER_MS;
+}
+
+int sink_flush(struct sink *sink, int timeout_ms)
+{
+    if (sink->fd < 0)
+        return sink->backlog.len > 0 ? -EPIPE : 0;
+    int64_t deadline_ms = now_ms() + timeout_ms;
+    int result = 0;
+    while (sink->backlog.len > 0) {
+        result = drain_backlog(sink);
+        if (result == -EPIPE)
+            return give_up(sink);
+        int64_t left_ms = deadline_ms - now_ms();
+        if (result == 0 || result != -EAGAIN || left_ms <= 0)
+            break;
+        struct pollfd reader = {.fd = sink->fd, .events = POLLOUT};
+        (void)poll(&reader, 1, (int)left_ms);
+    }
+    return result;
+}
+
+void sink_close(struct sink *sink)
+{
+    if (sink->owned)
+        fd_close(&sink->fd);
+    sink->fd = -1;
+    buf_fini(&sink->backlog);
+}

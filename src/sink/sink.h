@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where bytes go: a descriptor somebody gave us, or a file. One record is one write of whole lines. What the other side
+ * does not take at once (slow reader, full disk) waits in a bounded backlog, so that records stay whole and a short
+ * trouble loses nothing; what does not fit there is dropped and counted. A sink never blocks and never ends the job.
+ */
+#ifndef SINK_SINK_H
+#define SINK_SINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+
+enum { SINK_BACKLOG_BYTES = 256 * 1024 };
+
+struct sink {
+    int fd; /* -1: closed for good */
+    bool owned;
+    bool is_socket;
+    bool torn; /* the file we append to ends inside a line: begin with a LF */
+    struct buf backlog;
+    uint64_t dropped; /* records lost so far */
+};
+
+/*
+ * Writes to a descriptor that others share (stdout, stderr) without changing its flags: a pipe or terminal is opened
+ * anew, non-blocking, where that is possible. Returns 0 or a negative errno.
+ */
+int sink_open_fd(struct sink *ret_sink, int fd);
+
+/*
+ * Opens or creates FILE (mode 0666 less umask), emptied unless `append`. With `append` *ret_head receives the first
+ * bytes that are already there, up to its size less one, NUL-terminated ("" for a new file), so that the caller can
+ * tell whether a header is. Returns 0 or a negative errno with a message.
+ */
+int sink_open_file(
+    struct sink *ret_sink, const char *path, bool append, char *ret_head, size_t head_size, struct err *err);
+
+/*
+ * Writes one record (or keeps it for later). Returns 0 when everything is out, -EAGAIN when some waits in the backlog,
+ * -EPIPE when the reader is gone for good, or the negative errno of a trouble that may pass (-ENOSPC, -EDQUOT, -EIO …),
+ * the record then waiting or dropped.
+ */
+int sink_write(struct sink *sink, struct str record);
+
+/* Tries to empty the backlog, waiting at most timeout_ms for the reader. Returns like sink_write. */
+int sink_flush(struct sink *sink, int timeout_ms);
+
+void sink_close(struct sink *sink);
+
+#endif
