@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/sysroot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/str.h"
+
+int sysroot_open(const char *path, struct sysroot *ret_root, struct err *err)
+{
+    struct str trimmed = str_of(path);
+    while (trimmed.n > 0 && trimmed.p[trimmed.n - 1] == '/')
+        trimmed.n--;
+    struct sysroot root = {.proc_fd = -1, .sys_fd = -1, .is_host = trimmed.n == 0};
+    if (!str_copy(trimmed, root.path, sizeof(root.path)))
+        return err_set(err, -ENAMETOOLONG, "sysroot: the path is longer than %d bytes", PATH_MAX - 1);
+    AUTO_FD int root_fd = file_open_at(AT_FDCWD, root.is_host ? "/" : root.path, O_PATH | O_DIRECTORY);
+    if (root_fd < 0)
+        return err_sys(err, root_fd, "sysroot: cannot open the folder %s", path);
+    int proc_fd = file_open_at(root_fd, "proc", O_RDONLY | O_DIRECTORY);
+    int sys_fd = file_open_at(root_fd, "sys", O_RDONLY | O_DIRECTORY);
+    root.proc_fd = proc_fd >= 0 ? proc_fd : -1;
+    root.sys_fd = sys_fd >= 0 ? sys_fd : -1;
+    root.root_fd = fd_take(&root_fd);
+    *ret_root = root;
+    return 0;
+}
+
+void sysroot_close(struct sysroot *root)
+{
+    fd_close(&root->root_fd);
+    fd_close(&root->proc_fd);
+    fd_close(&root->sys_fd);
+}

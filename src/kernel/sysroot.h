@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The machine we look at, as directory descriptors: "/" in production, a captured tree in tests (--sysroot DIR).
+ * Nothing outside this folder and collect/ names an absolute kernel path.
+ */
+#ifndef KERNEL_SYSROOT_H
+#define KERNEL_SYSROOT_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct sysroot {
+    int root_fd;
+    int proc_fd; /* -1: this root has no proc */
+    int sys_fd; /* -1: this root has no sys */
+    bool is_host;
+    char path[PATH_MAX]; /* "" for the host itself, else DIR without a trailing slash */
+};
+
+/* Returns 0 or a negative errno with a message: only a root that cannot be opened is an error. */
+int sysroot_open(const char *path, struct sysroot *ret_root, struct err *err);
+void sysroot_close(struct sysroot *root);
+
+#endif
