@@ -23,12 +23,34 @@ int file_open_at(int dir_fd, const char *path, int flags)
     return fd >= 0 ? fd : -errno;
 }
 
-static int read_whole(int fd, enum file_shape shape, struct buf *buf)
+/* Has a read of n bytes into `room` shown the end? */
+static bool is_end(enum file_shape shape, size_t n, size_t room)
+{
+    if (n == 0)
+        return true;
+    return n < room && (shape == FILE_SINGLE || (shape == FILE_RECORDS && n < RECORDS_END_BYTES));
+}
+
+/* Room for the next read; where the buffer may not grow any more, a byte of our own tells whether there is more. */
+static int make_room(int fd, struct buf *buf)
+{
+    if (buf->len < buf->cap)
+        return 0;
+    if (buf->len == buf->max) {
+        char probe;
+        return pread(fd, &probe, 1, (off_t)buf->len) == 0 ? 0 : -EFBIG;
+    }
+    size_t want = buf->len ? 1 : FIRST_READ_BYTES;
+    return buf_reserve(buf, want < buf->max ? want : buf->max) ? 0 : -ENOMEM;
+}
+
+int file_read_fd(int fd, enum file_shape shape, struct buf *buf)
 {
     buf_clear(buf);
     for (;;) {
-        if (buf->cap == buf->len && !buf_reserve(buf, buf->len ? 1 : FIRST_READ_BYTES))
-            return buf->len >= buf->max ? -EFBIG : -ENOMEM;
+        int r = make_room(fd, buf);
+        if (r < 0)
+            return r;
         size_t room = buf->cap - buf->len;
         ssize_t n = pread(fd, buf->data + buf->len, room, (off_t)buf->len);
         if (n < 0) {
@@ -37,7 +59,7 @@ static int read_whole(int fd, enum file_shape shape, struct buf *buf)
             return -errno;
         }
         buf->len += (size_t)n;
-        if (n == 0 || ((size_t)n < room && (shape == FILE_SINGLE || n < RECORDS_END_BYTES)))
+        if (is_end(shape, (size_t)n, room))
             return 0;
     }
 }
@@ -55,7 +77,7 @@ void kept_file_fini(struct kept_file *file)
 
 int kept_file_read(struct kept_file *file, struct buf *buf)
 {
-    int r = file->fd >= 0 ? read_whole(file->fd, file->shape, buf) : -EBADF;
+    int r = file->fd >= 0 ? file_read_fd(file->fd, file->shape, buf) : -EBADF;
     if (r >= 0 || r == -EFBIG || r == -ENOMEM)
         return r;
     fd_close(&file->fd);
@@ -63,7 +85,7 @@ int kept_file_read(struct kept_file *file, struct buf *buf)
     if (fd < 0)
         return fd;
     file->fd = fd;
-    r = read_whole(fd, file->shape, buf);
+    r = file_read_fd(fd, file->shape, buf);
     if (r < 0)
         fd_close(&file->fd);
     return r;
@@ -74,7 +96,7 @@ int file_read_at(int dir_fd, const char *path, struct buf *buf)
     AUTO_FD int fd = file_open_at(dir_fd, path, O_RDONLY);
     if (fd < 0)
         return fd;
-    return read_whole(fd, FILE_RECORDS, buf);
+    return file_read_fd(fd, FILE_TO_END, buf);
 }
 
 int file_read_line_at(int dir_fd, const char *path, char *out, size_t size)

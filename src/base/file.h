@@ -12,7 +12,9 @@
 
 enum file_shape {
     FILE_SINGLE, /* the kernel makes it in one piece (stat, meminfo, sysfs): a short read is the end */
-    FILE_RECORDS, /* the kernel hands out whole records a page at a time (net/dev, diskstats): read on until the end */
+    FILE_RECORDS, /* the kernel hands out short records a page at a time (net/dev, diskstats): read on while it is full
+                   */
+    FILE_TO_END, /* records of any length (mountinfo), or a file we know nothing of: read until nothing comes */
 };
 
 struct kept_file {
@@ -29,7 +31,10 @@ void kept_file_fini(struct kept_file *file);
 /* Replaces buf's content with the whole file. Returns 0 or a negative errno (-EFBIG above buf's maximum). */
 int kept_file_read(struct kept_file *file, struct buf *buf);
 
-/* Open, read whole, close. dir_fd -1 gives -ENOENT. */
+/* The same for a descriptor that the caller keeps, from its first byte on and without reopening. */
+int file_read_fd(int fd, enum file_shape shape, struct buf *buf);
+
+/* Open, read until the end, close. dir_fd -1 gives -ENOENT. */
 int file_read_at(int dir_fd, const char *path, struct buf *buf);
 
 /*

@@ -31,13 +31,20 @@ bool num_next_u64(struct str *rest, uint64_t *ret)
 
 int num_parse_u64(struct str text, uint64_t *ret)
 {
+    uint64_t value = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned digit = (unsigned char)text.p[i] - (unsigned)'0';
+        if (digit > 9)
+            return -EINVAL;
+        value = value * 10 + digit;
+    }
     if (text.n == 0)
         return -EINVAL;
-    for (size_t i = 0; i < text.n; i++) {
-        if (!is_digit(text.p[i]))
-            return -EINVAL;
-    }
-    return num_next_u64(&text, ret) ? 0 : -ERANGE;
+    /* 19 digits always fit; whether more do is decided slowly. */
+    if (text.n > 19 && !num_next_u64(&text, &value))
+        return -ERANGE;
+    *ret = value;
+    return 0;
 }
 
 int num_parse_i64(struct str text, int64_t *ret)
@@ -108,69 +115,134 @@ int num_parse_f64(struct str text, double *ret)
     return 0;
 }
 
-/* Digits of value right-aligned before *end, at least min_digits of them; returns the first. */
-static char *digits_before(char *end, uint64_t value, unsigned min_digits)
+static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                  "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                  "8081828384858687888990919293949596979899";
+
+/* The digits of value, the last one before `end`; returns the first. */
+static char *write_before(char *end, uint64_t value)
 {
-    char *p = end;
-    do {
-        *--p = (char)('0' + value % 10);
-        value /= 10;
-        min_digits -= min_digits > 0;
-    } while (value > 0 || min_digits > 0);
+    while (value >= 100) {
+        memcpy(end -= 2, &digit_pairs[value % 100 * 2], 2);
+        value /= 100;
+    }
+    if (value >= 10)
+        memcpy(end -= 2, &digit_pairs[value * 2], 2);
+    else
+        *--end = (char)('0' + value);
+    return end;
+}
+
+char *num_write_u64(char *p, uint64_t value)
+{
+    if (value < 10) {
+        *p = (char)('0' + value);
+        return p + 1;
+    }
+    size_t digits = 2;
+    for (uint64_t limit = 100; value >= limit; limit *= 10) {
+        if (++digits == 20)
+            break;
+    }
+    (void)write_before(p + digits, value);
+    return p + digits;
+}
+
+char *num_write_i64(char *p, int64_t value)
+{
+    if (value < 0)
+        *p++ = '-';
+    return num_write_u64(p, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+static const uint64_t scales[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
+
+/* What stands before and behind the point, rounded; false for NaN, infinities and 2^64 and above. */
+static bool split(double magnitude, unsigned decimals, uint64_t *ret_whole, uint64_t *ret_fraction)
+{
+    static const double whole_limit = 18446744073709549568.0; /* largest double below 2^64 */
+    if (!(magnitude <= whole_limit) || decimals >= sizeof(scales) / sizeof(scales[0]))
+        return false;
+    uint64_t whole = (uint64_t)magnitude;
+    uint64_t fraction = (uint64_t)((magnitude - (double)whole) * (double)scales[decimals] + 0.5);
+    bool carry = fraction >= scales[decimals];
+    *ret_whole = whole + carry;
+    *ret_fraction = carry ? 0 : fraction;
+    return true;
+}
+
+char *num_write_fixed(char *p, double value, unsigned decimals)
+{
+    uint64_t whole;
+    uint64_t fraction;
+    if (!split(value < 0 ? -value : value, decimals, &whole, &fraction))
+        return NULL;
+    if (value < 0 && (whole > 0 || fraction > 0))
+        *p++ = '-';
+    p = num_write_u64(p, whole);
+    if (decimals == 0)
+        return p;
+    memset(p, '0', decimals + 1);
+    (void)write_before(p + 1 + decimals, fraction);
+    *p = '.';
+    return p + 1 + decimals;
+}
+
+char *num_write_short(char *p, double value)
+{
+    enum { SHORT_DECIMALS = 4 };
+    uint64_t whole;
+    uint64_t fraction;
+    if (value == 0) {
+        memcpy(p, "0.0", 3);
+        return p + 3;
+    }
+    if (!split(value < 0 ? -value : value, SHORT_DECIMALS, &whole, &fraction))
+        return NULL;
+    if (value < 0 && (whole > 0 || fraction > 0))
+        *p++ = '-';
+    p = num_write_u64(p, whole);
+    *p++ = '.';
+    if (fraction == 0) {
+        *p = '0';
+        return p + 1;
+    }
+    memcpy(p, &digit_pairs[fraction / 100 * 2], 2);
+    memcpy(p + 2, &digit_pairs[fraction % 100 * 2], 2);
+    p += SHORT_DECIMALS;
+    while (p[-1] == '0')
+        p--;
     return p;
+}
+
+static bool put_text(struct buf *buf, const char *text, const char *end)
+{
+    if (!end)
+        return false;
+    buf_append(buf, text, (size_t)(end - text));
+    return true;
 }
 
 void num_put_u64(struct buf *buf, uint64_t value)
 {
-    char text[20];
-    char *end = text + sizeof(text);
-    char *p = digits_before(end, value, 1);
-    buf_append(buf, p, (size_t)(end - p));
+    char text[NUM_TEXT_BYTES];
+    (void)put_text(buf, text, num_write_u64(text, value));
 }
 
 void num_put_i64(struct buf *buf, int64_t value)
 {
-    if (value < 0)
-        buf_putc(buf, '-');
-    num_put_u64(buf, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-}
-
-static bool put_decimal(struct buf *buf, double value, unsigned decimals, unsigned keep)
-{
-    static const double scales[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
-    static const double whole_limit = 18446744073709549568.0; /* largest double below 2^64 */
-    double magnitude = value < 0 ? -value : value;
-    if (!(magnitude <= whole_limit) || decimals >= sizeof(scales) / sizeof(scales[0]))
-        return false;
-    uint64_t whole = (uint64_t)magnitude;
-    uint64_t scale = (uint64_t)scales[decimals];
-    uint64_t fraction = (uint64_t)((magnitude - (double)whole) * scales[decimals] + 0.5);
-    if (fraction >= scale) {
-        whole++;
-        fraction = 0;
-    }
-    char text[40];
-    char *end = text + sizeof(text);
-    char *p = end;
-    if (decimals > 0) {
-        p = digits_before(end, fraction, decimals);
-        for (unsigned kept = decimals; kept > keep && end[-1] == '0'; kept--)
-            end--;
-        *--p = '.';
-    }
-    p = digits_before(p, whole, 1);
-    if (value < 0 && (whole > 0 || fraction > 0))
-        *--p = '-';
-    buf_append(buf, p, (size_t)(end - p));
-    return true;
+    char text[NUM_TEXT_BYTES];
+    (void)put_text(buf, text, num_write_i64(text, value));
 }
 
 bool num_put_fixed(struct buf *buf, double value, unsigned decimals)
 {
-    return put_decimal(buf, value, decimals, decimals);
+    char text[NUM_TEXT_BYTES];
+    return put_text(buf, text, num_write_fixed(text, value, decimals));
 }
 
-bool num_put_short(struct buf *buf, double value, unsigned decimals)
+bool num_put_short(struct buf *buf, double value)
 {
-    return put_decimal(buf, value, decimals, 1);
+    char text[NUM_TEXT_BYTES];
+    return put_text(buf, text, num_write_short(text, value));
 }

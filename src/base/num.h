@@ -25,16 +25,50 @@ int num_parse_f64(struct str text, double *ret);
  */
 bool num_next_u64(struct str *rest, uint64_t *ret);
 
-void num_put_u64(struct buf *buf, uint64_t value);
-void num_put_i64(struct buf *buf, int64_t value);
+/*
+ * num_next_u64 for text that is known to hold an LF further on: the LF stops every loop, which halves the cost. Skips
+ * blanks only. *at moves on success.
+ */
+static inline bool num_next_in_line(const char **at, uint64_t *ret_number)
+{
+    const char *p = *at;
+    while (*p == ' ')
+        p++;
+    const char *first = p;
+    uint64_t value = 0;
+    for (unsigned digit; (digit = (unsigned)*p - '0') <= 9; p++)
+        value = value * 10 + digit;
+    *ret_number = value;
+    size_t digits = (size_t)(p - first);
+    if (digits - 1 > 18) { /* none, or more than the 19 that always fit */
+        struct str text = {first, digits};
+        if (digits == 0 || !num_next_u64(&text, ret_number))
+            return false;
+    }
+    *at = p;
+    return true;
+}
+
+/* Longest text of the num_write functions. */
+enum { NUM_TEXT_BYTES = 32 };
+
+/* Writes at p, where NUM_TEXT_BYTES must be free, and returns the end. */
+char *num_write_u64(char *p, uint64_t value);
+char *num_write_i64(char *p, int64_t value);
 
 /*
- * A finite number with exactly `decimals` (0 to 9) places, rounded half away from zero, never "-0". Returns false and
- * writes nothing for NaN, infinities and what does not fit into 64 bits before the point.
+ * A finite number with exactly `decimals` (0 to 9) places, rounded half away from zero, never "-0". Returns NULL for
+ * NaN, infinities and what does not fit into 64 bits before the point.
  */
-bool num_put_fixed(struct buf *buf, double value, unsigned decimals);
+char *num_write_fixed(char *p, double value, unsigned decimals);
 
-/* Like num_put_fixed, without trailing zeros but with at least one decimal: 0.5, 2.0, 1.2346. */
-bool num_put_short(struct buf *buf, double value, unsigned decimals);
+/* With at most 4 decimals and at least one, no other trailing zeros: 0.5, 2.0, 1.2346. NULL like num_write_fixed. */
+char *num_write_short(char *p, double value);
+
+/* The same into a buffer; false and nothing written where there is no such text. */
+void num_put_u64(struct buf *buf, uint64_t value);
+void num_put_i64(struct buf *buf, int64_t value);
+bool num_put_fixed(struct buf *buf, double value, unsigned decimals);
+bool num_put_short(struct buf *buf, double value);
 
 #endif
