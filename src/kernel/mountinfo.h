@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /proc/PID/mountinfo (proc_pid_mountinfo(5)):
+ *   36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
+ * with blanks, tabs, newlines and backslashes in paths written as three octal digits.
+ */
+#ifndef KERNEL_MOUNTINFO_H
+#define KERNEL_MOUNTINFO_H
+
+#include <stddef.h>
+
+struct mount_row {
+    int id, parent;
+    unsigned major, minor;
+    const char *root, *mount_point, *options, *fstype, *source, *super_options; /* decoded; point into the text */
+};
+
+struct mountinfo {
+    struct mount_row *items; /* in the order of the file */
+    size_t count, cap;
+};
+
+enum { MOUNTINFO_ROWS_MAX = 65536 };
+
+/*
+ * Decodes in place: `text` is changed and must outlive the rows. Reuses the array. Returns 0, -E2BIG or -ENOMEM. Broken
+ * and cut lines are skipped. An empty source ("") is possible.
+ */
+int mountinfo_parse(char *text, size_t len, struct mountinfo *info);
+void mountinfo_fini(struct mountinfo *info);
+
+#endif

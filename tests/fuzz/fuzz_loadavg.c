@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /proc/loadavg: loads are finite and not negative. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/loadavg.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    /* A block of exactly this size lets the sanitizer see a read behind the end. */
+    char *copy = malloc(size);
+    if (!copy)
+        return 0;
+    if (size > 0)
+        memcpy(copy, data, size);
+    struct str text = {copy, size};
+    struct loadavg load;
+    if (loadavg_parse(text, &load) == 0) {
+        check(load.load1 >= 0 && load.load1 <= 1e9 + 1);
+        check(load.load5 >= 0 && load.load5 <= 1e9 + 1);
+        check(load.load15 >= 0 && load.load15 <= 1e9 + 1);
+    }
+    free(copy);
+    return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /proc/stat: cores ascend and stay below the bound; a second reading gives the same. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/proc_stat.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void check_cores(const struct proc_stat *stat, int r)
+{
+    check(stat->cores.count <= stat->cores.cap && stat->cores.cap <= PROC_STAT_CPUS_MAX);
+    check(r == 0 || (r < 0 && stat->cores.count == 0));
+    for (size_t i = 0; i < stat->cores.count; i++) {
+        check(stat->cores.items[i].number < PROC_STAT_CPUS_MAX);
+        check(i == 0 || stat->cores.items[i - 1].number < stat->cores.items[i].number);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    /* A block of exactly this size lets the sanitizer see a read behind the end. */
+    char *copy = malloc(size);
+    if (!copy)
+        return 0;
+    if (size > 0)
+        memcpy(copy, data, size);
+    struct str text = {copy, size};
+    struct proc_stat stat = {0};
+    int r = proc_stat_parse(text, &stat);
+    check_cores(&stat, r);
+    size_t count = stat.cores.count;
+    check(proc_stat_parse(text, &stat) == r && stat.cores.count == count);
+    proc_stat_fini(&stat);
+    free(copy);
+    return 0;
+}
