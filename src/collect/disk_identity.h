@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Facts of one block device from sysfs (Documentation/ABI/stable/sysfs-block), found by its number through
+ * /sys/dev/block/MAJOR:MINOR, so that names never have to be translated. Nothing here is kept open but the size.
+ */
+#ifndef COLLECT_DISK_IDENTITY_H
+#define COLLECT_DISK_IDENTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/file.h"
+#include "base/opt.h"
+
+enum { DISK_NAME_BYTES = 32, DISK_TEXT_BYTES = 128 };
+
+enum disk_kind {
+    DISK_UNSEEN, /* not looked at yet */
+    DISK_WHOLE, /* a device of its own */
+    DISK_PARTITION, /* counted with the device it lies on */
+    DISK_LEFT_OUT, /* a path to a device that is listed anyway (NVMe multipath) */
+};
+
+struct disk_identity {
+    char model[DISK_TEXT_BYTES], vendor[DISK_TEXT_BYTES], serial[DISK_TEXT_BYTES]; /* "": unknown */
+    const char *device_type; /* static text or NULL */
+    struct opt_u64 sector_bytes;
+};
+
+/* What the device is; for a partition also the name, as in diskstats, of its device. 0 or a negative errno. */
+int disk_identity_kind(
+    int sys_fd, unsigned major, unsigned minor, enum disk_kind *ret_kind, char ret_parent[static DISK_NAME_BYTES]);
+
+/* Unreadable facts are left unknown. */
+void disk_identity_read(
+    int sys_fd, unsigned major, unsigned minor, const char *name, struct disk_identity *ret_identity);
+
+/* Prepares the file that holds the size in units of 512 bytes. */
+void disk_identity_init_size(struct kept_file *file, int sys_fd, unsigned major, unsigned minor);
+
+/* Is it made of other block devices (dm, md, bcache)? Absent where sysfs does not know the device. */
+struct opt_bool disk_identity_has_slaves(int sys_fd, unsigned major, unsigned minor);
+
+/* The file behind a loop device; its length or a negative errno (-ENOENT: nothing attached). */
+int disk_identity_backing_file(int sys_fd, unsigned major, unsigned minor, char *out, size_t size);
+
+/* "loop" and a digit behind it: does the name belong to this driver? */
+bool disk_identity_is_numbered(const char *name, const char *driver);
+
+#endif
