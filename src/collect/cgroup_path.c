@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding our own control group (cgroups(7), cgroup_namespaces(7)). self/cgroup names it inside its hierarchy, and
+ * mountinfo says where which part of that hierarchy is mounted:
+ *   4:memory:/docker/abc
+ *   35 31 0:32 /docker/abc /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+ */
+#include "collect/cgroup_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "kernel/cgroup_files.h"
+#include "kernel/mountinfo.h"
+
+enum { GROUPS_BYTES_MAX = 256 * 1024, MOUNTS_BYTES_MAX = 32 * 1024 * 1024 };
+
+static const struct str controller_names[CGROUP_CONTROLLERS] = {
+    [CGROUP_CPU] = {"cpu", 3},
+    [CGROUP_CPUACCT] = {"cpuacct", 7},
+    [CGROUP_MEMORY] = {"memory", 6},
+};
+
+/* A namespace writes what lies outside of it as "/..". */
+static bool path_goes_up(struct str path)
+{
+    size_t start = 0;
+    for (size_t i = 0; i <= path.n; i++) {
+        if (i < path.n && path.p[i] != '/')
+            continue;
+        if (i - start == 2 && path.p[start] == '.' && path.p[start + 1] == '.')
+            return true;
+        start = i + 1;
+    }
+    return false;
+}
+
+static struct str without_slashes(struct str path)
+{
+    while (path.n > 0 && path.p[0] == '/') {
+        path.p++;
+        path.n--;
+    }
+    while (path.n > 0 && path.p[path.n - 1] == '/')
+        path.n--;
+    return path;
+}
+
+bool cgroup_path_translate(
+    struct str path, const char *mount_root, const char *mount_point, struct cgroup_place *ret_place)
+{
+    struct str top = without_slashes(str_of(mount_point));
+    struct str shown = without_slashes(str_of(mount_root));
+    struct str rest = without_slashes(path);
+    if (path_goes_up(path) || path_goes_up(top) || !str_starts(rest, shown))
+        return false;
+    rest.p += shown.n;
+    rest.n -= shown.n;
+    if (shown.n > 0 && rest.n > 0 && rest.p[0] != '/')
+        return false;
+    rest = without_slashes(rest);
+
+    size_t slash = top.n > 0 && rest.n > 0;
+    size_t len = top.n + slash + rest.n;
+    if (len >= sizeof(ret_place->dir))
+        return false;
+    ret_place->len = len;
+    ret_place->top_len = top.n;
+    (void)str_copy(top, ret_place->dir, sizeof(ret_place->dir));
+    if (slash)
+        ret_place->dir[top.n] = '/';
+    (void)str_copy(rest, ret_place->dir + top.n + slash, sizeof(ret_place->dir) - top.n - slash);
+    return true;
+}
+
+bool cgroup_path_up(const struct cgroup_place *place, size_t *len)
+{
+    if (*len <= place->top_len)
+        return false;
+    size_t n = *len - 1;
+    while (n > place->top_len && place->dir[n] != '/')
+        n--;
+    *len = n;
+    return true;
+}
+
+/* The path of our group in the v1 hierarchy of a controller, or (controller "") in v2. */
+static bool group_path(struct str groups, struct str controller, struct str *ret_path)
+{
+    struct cgroup_line line;
+    while (cgroup_line_next(&groups, &line)) {
+        bool is_v2 = line.hierarchy == 0;
+        if (controller.n == 0 ? is_v2 : !is_v2 && cgroup_list_has(line.controllers, controller)) {
+            *ret_path = line.path;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool mount_shows(const struct mount_row *row, unsigned version, struct str controller)
+{
+    if (version == 2)
+        return strcmp(row->fstype, "cgroup2") == 0;
+    return strcmp(row->fstype, "cgroup") == 0 && cgroup_list_has(str_of(row->super_options), controller);
+}
+
+static bool directory_exists(const struct sysroot *root, const char *dir)
+{
+    AUTO_FD int fd = file_open_at(root->root_fd, dir[0] != '\0' ? dir : ".", O_PATH | O_DIRECTORY);
+    return fd >= 0;
+}
+
+/*
+ * A hierarchy may be mounted in several places, some of them showing a part only or hidden under another mount: of
+ * those that lead to our group, the one that shows most of the way up to the root knows most limits.
+ */
+static void place_find(const struct sysroot *root, struct str groups, const struct mountinfo *mounts,
+    struct str controller, struct cgroup_place *ret_place)
+{
+    *ret_place = (struct cgroup_place){0};
+    unsigned version = 1;
+    struct str path;
+    if (!group_path(groups, controller, &path)) {
+        version = 2;
+        if (!group_path(groups, STR(""), &path))
+            return;
+    }
+    size_t shortest = SIZE_MAX;
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct mount_row *row = &mounts->items[i];
+        struct cgroup_place place;
+        if (!mount_shows(row, version, controller) || strlen(row->root) >= shortest)
+            continue;
+        if (!cgroup_path_translate(path, row->root, row->mount_point, &place) || !directory_exists(root, place.dir))
+            continue;
+        place.version = version;
+        *ret_place = place;
+        shortest = strlen(row->root);
+    }
+}
+
+static int file_read_own(const struct sysroot *root, const char *path, struct buf *buf, struct err *err)
+{
+    int r = file_read_at(root->proc_fd, path, buf);
+    if (r == -ENOENT || r == -ENOTDIR)
+        return err_set(err, -ENODATA, "cgroup: there is no /proc/%s", path);
+    return r < 0 ? err_sys(err, r, "cgroup: cannot read /proc/%s", path) : 0;
+}
+
+int cgroup_path_find(const struct sysroot *root, struct cgroup_place places[CGROUP_CONTROLLERS], struct err *err)
+{
+    AUTO_BUF struct buf groups, mounts;
+    buf_init(&groups, GROUPS_BYTES_MAX);
+    buf_init(&mounts, MOUNTS_BYTES_MAX);
+    int r = file_read_own(root, "self/cgroup", &groups, err);
+    if (r >= 0)
+        r = file_read_own(root, "self/mountinfo", &mounts, err);
+    if (r < 0)
+        return r;
+    struct mountinfo info = {0};
+    r = mountinfo_parse(mounts.data, mounts.len, &info);
+    if (r < 0)
+        return err_sys(err, r, "cgroup: cannot hold /proc/self/mountinfo");
+    bool found = false;
+    for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
+        place_find(root, (struct str){groups.data, groups.len}, &info, controller_names[i], &places[i]);
+        found = found || places[i].version != 0;
+    }
+    mountinfo_fini(&info);
+    return found ? 0 : err_set(err, -ENODATA, "cgroup: no mount shows the control group of this process");
+}

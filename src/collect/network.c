@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Network interfaces: counters and rates from /proc/net/dev, identity and link state from /sys/class/net
+ * (Documentation/ABI/testing/sysfs-class-net). Identity is read once per interface; operstate, speed and mtu again
+ * every COLLECT_SLOW_NS, the interfaces taking turns.
+ */
+#include "kernel/net_dev.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/num.h"
+#include "base/vec.h"
+#include "collect/collect.h"
+
+enum {
+    NET_DEV_BYTES_MAX = 2 * 1024 * 1024,
+    KEPT_INTERFACES_MAX = 64, /* the links of others are opened and closed for every reading */
+    SPREAD_TURNS = 8,
+    LINK_NOT_OPEN = -1,
+    LINK_MISSING = -2, /* the driver has no such attribute: not asked again */
+};
+
+enum link_attr { LINK_OPERSTATE, LINK_SPEED, LINK_MTU, LINK_ATTRS };
+
+static const char *const link_names[LINK_ATTRS] = {"operstate", "speed", "mtu"};
+
+struct interface {
+    struct net_dev_row row;
+    struct opt_u64 prev_rx_bytes, prev_tx_bytes;
+    uint64_t turn; /* of the reading that saw it last */
+    bool identified, in_sysfs, keeps_links;
+    int links[LINK_ATTRS];
+    int64_t links_due_ns;
+    struct opt_bool is_virtual;
+    struct opt_i64 speed_mbps;
+    struct opt_u64 mtu;
+    char operstate[24], driver[64], mac_address[100]; /* "": unknown */
+};
+
+struct network_state {
+    const struct collect_env *env;
+    struct kept_file net_dev;
+    struct buf text;
+    struct net_dev dev;
+    struct {
+        struct interface *items; /* sorted by name */
+        size_t count, cap;
+    } interfaces;
+    struct {
+        struct sample_network *items;
+        size_t count, cap;
+    } out;
+    size_t kept_count;
+    uint64_t turn;
+    uint64_t spread;
+    int64_t read_ns;
+};
+
+/* A captured tree may name an interface so that the path would lead elsewhere. */
+static bool interface_name_is_plain(const char *name)
+{
+    return name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strchr(name, '/');
+}
+
+static int interface_compare(const void *a, const void *b)
+{
+    return strcmp(((const struct interface *)a)->row.name, ((const struct interface *)b)->row.name);
+}
+
+static int interface_compare_name(const void *name, const void *interface)
+{
+    return strcmp(name, ((const struct interface *)interface)->row.name);
+}
+
+static void interface_init(struct interface *interface, const struct net_dev_row *row, uint64_t turn)
+{
+    *interface = (struct interface){.row = *row, .turn = turn};
+    for (size_t i = 0; i < LINK_ATTRS; i++)
+        interface->links[i] = LINK_NOT_OPEN;
+}
+
+static void interface_fini(struct network_state *state, struct interface *interface)
+{
+    for (size_t i = 0; i < LINK_ATTRS; i++)
+        fd_close(&interface->links[i]);
+    if (interface->keeps_links)
+        state->kept_count--;
+}
+
+/* Sorts what was added and lets go of what this turn has not seen. */
+static void interfaces_settle(struct network_state *state, size_t known)
+{
+    struct interface *items = state->interfaces.items;
+    size_t count = state->interfaces.count;
+    if (count > known)
+        qsort(items, count, sizeof(*items), interface_compare);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool twice = kept > 0 && interface_compare(&items[kept - 1], &items[i]) == 0;
+        if (items[i].turn != state->turn || twice) {
+            interface_fini(state, &items[i]);
+            continue;
+        }
+        if (kept != i)
+            items[kept] = items[i];
+        kept++;
+    }
+    state->interfaces.count = kept;
+}
+
+/* Brings the interfaces in line with the rows just read; on failure none is added or let go. */
+static int interfaces_update(struct network_state *state)
+{
+    size_t known = state->interfaces.count;
+    state->turn++;
+    for (size_t i = 0; i < state->dev.count; i++) {
+        const struct net_dev_row *row = &state->dev.items[i];
+        if (strcmp(row->name, "lo") == 0)
+            continue;
+        struct interface *items = state->interfaces.items;
+        struct interface *found =
+            known > 0 ? bsearch(row->name, items, known, sizeof(*items), interface_compare_name) : NULL;
+        if (found && found->turn != state->turn) {
+            found->row = *row;
+            found->turn = state->turn;
+        }
+        if (found)
+            continue;
+        size_t need = state->interfaces.count + 1;
+        /* Those about to be let go are still in the array. */
+        int r = VEC_GROW(&state->interfaces, need, (size_t)2 * NET_DEV_ROWS_MAX);
+        if (r < 0) {
+            state->interfaces.count = known;
+            return r;
+        }
+        interface_init(&state->interfaces.items[state->interfaces.count++], row, state->turn);
+    }
+    interfaces_settle(state, known);
+    return 0;
+}
+
+/* Trimmed and NUL-terminated; returns the length or a negative errno. */
+static int link_read_fd(int fd, char *out, size_t size)
+{
+    char raw[64];
+    ssize_t n;
+    do {
+        n = pread(fd, raw, sizeof(raw), 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    struct str text = str_trim((struct str){raw, (size_t)n});
+    return str_copy(text, out, size) ? (int)text.n : -EMSGSIZE;
+}
+
+static int link_read(
+    struct network_state *state, struct interface *interface, enum link_attr attr, char *out, size_t size)
+{
+    int *fd = &interface->links[attr];
+    if (*fd == LINK_MISSING)
+        return -ENOENT;
+    int r = *fd >= 0 ? link_read_fd(*fd, out, size) : -EBADF;
+    /* These two are the driver's answer; anything else may be a device replaced by another of the same name. */
+    if (r >= 0 || r == -EINVAL || r == -EOPNOTSUPP)
+        return r;
+    fd_close(fd);
+    char path[96];
+    (void)snprintf(path, sizeof(path), "class/net/%s/%s", interface->row.name, link_names[attr]);
+    int opened = file_open_at(state->env->root->sys_fd, path, O_RDONLY);
+    if (opened < 0) {
+        *fd = opened == -ENOENT ? LINK_MISSING : LINK_NOT_OPEN;
+        return opened;
+    }
+    *fd = opened;
+    r = link_read_fd(opened, out, size);
+    if (!interface->keeps_links)
+        fd_close(fd);
+    return r;
+}
+
+static void interface_read_links(struct network_state *state, struct interface *interface)
+{
+    char text[32];
+    if (link_read(state, interface, LINK_OPERSTATE, interface->operstate, sizeof(interface->operstate)) < 0)
+        interface->operstate[0] = '\0';
+
+    /* A speed the driver does not know is -1, or the same as an unsigned 32-bit number. */
+    int64_t speed;
+    bool known = link_read(state, interface, LINK_SPEED, text, sizeof(text)) >= 0 &&
+                 num_parse_i64(str_of(text), &speed) == 0 && speed >= 0 && speed != UINT32_MAX;
+    interface->speed_mbps = some_i64(known ? speed : -1);
+
+    uint64_t mtu;
+    bool has_mtu =
+        link_read(state, interface, LINK_MTU, text, sizeof(text)) >= 0 && num_parse_u64(str_of(text), &mtu) == 0;
+    interface->mtu = has_mtu ? some_u64(mtu) : (struct opt_u64){0};
+}
+
+static void interface_read_identity(struct interface *interface, int dir_fd)
+{
+    struct stat unused;
+    interface->is_virtual = some_bool(fstatat(dir_fd, "device", &unused, AT_SYMLINK_NOFOLLOW) != 0);
+
+    char *mac = interface->mac_address;
+    if (file_read_line_at(dir_fd, "address", mac, sizeof(interface->mac_address)) < 0 || mac[strspn(mac, "0:")] == '\0')
+        mac[0] = '\0';
+
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(dir_fd, "device/driver", target, sizeof(target));
+    if (n <= 0)
+        return;
+    const char *slash = memrchr(target, '/', (size_t)n);
+    const char *name = slash ? slash + 1 : target;
+    (void)str_copy((struct str){name, (size_t)(target + n - name)}, interface->driver, sizeof(interface->driver));
+}
+
+static void interface_identify(struct network_state *state, struct interface *interface, int64_t now_ns)
+{
+    const char *name = interface->row.name;
+    interface->identified = true;
+    if (!interface_name_is_plain(name))
+        return;
+    char path[64];
+    (void)snprintf(path, sizeof(path), "class/net/%s", name);
+    AUTO_FD int dir_fd = file_open_at(state->env->root->sys_fd, path, O_PATH | O_DIRECTORY);
+    if (dir_fd < 0) {
+        interface->identified = dir_fd == -ENOENT || dir_fd == -ENOTDIR;
+        return;
+    }
+    interface->in_sysfs = true;
+    interface->keeps_links = state->kept_count < KEPT_INTERFACES_MAX;
+    state->kept_count += interface->keeps_links;
+    interface_read_identity(interface, dir_fd);
+    interface_read_links(state, interface);
+    /* Interfaces seen together are read again at different ticks. */
+    int64_t early_ns = (int64_t)(state->spread++ % SPREAD_TURNS) * (COLLECT_SLOW_NS / SPREAD_TURNS);
+    interface->links_due_ns = now_ns + COLLECT_SLOW_NS - early_ns;
+}
+
+static void interface_refresh(struct network_state *state, struct interface *interface, int64_t now_ns)
+{
+    if (!interface->identified) {
+        interface_identify(state, interface, now_ns);
+    } else if (interface->in_sysfs && now_ns >= interface->links_due_ns) {
+        interface_read_links(state, interface);
+        interface->links_due_ns = now_ns + COLLECT_SLOW_NS;
+    }
+}
+
+static const char *known_or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+static void interface_derive(const struct interface *interface, int64_t elapsed_ns, struct sample_network *ret)
+{
+    const struct net_dev_row *row = &interface->row;
+    struct opt_u64 rx = counter_delta_opt(interface->prev_rx_bytes, some_u64(row->rx_bytes));
+    struct opt_u64 tx = counter_delta_opt(interface->prev_tx_bytes, some_u64(row->tx_bytes));
+    *ret = (struct sample_network){
+        .interface = row->name,
+        .mac_address = known_or_null(interface->mac_address),
+        .driver = known_or_null(interface->driver),
+        .operstate = known_or_null(interface->operstate),
+        .speed_mbps = interface->speed_mbps,
+        .mtu = interface->mtu,
+        .rx_bytes_per_sec = rate_per_sec(rx, elapsed_ns),
+        .tx_bytes_per_sec = rate_per_sec(tx, elapsed_ns),
+        .rx_bytes_total = some_u64(row->rx_bytes),
+        .tx_bytes_total = some_u64(row->tx_bytes),
+        .rx_errors = some_u64(row->rx_errors),
+        .tx_errors = some_u64(row->tx_errors),
+        .rx_dropped = some_u64(row->rx_dropped),
+        .tx_dropped = some_u64(row->tx_dropped),
+        .is_virtual = interface->is_virtual,
+        .rx_bytes_delta = rx,
+        .tx_bytes_delta = tx,
+    };
+}
+
+static int network_report(struct network_state *state, int64_t now_ns, struct sample *sample)
+{
+    size_t count = state->interfaces.count;
+    int r = VEC_GROW(&state->out, count, (size_t)NET_DEV_ROWS_MAX);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < count; i++) {
+        struct interface *interface = &state->interfaces.items[i];
+        interface_refresh(state, interface, now_ns);
+        interface_derive(interface, now_ns - state->read_ns, &state->out.items[i]);
+    }
+    state->out.count = count;
+    sample->network = (struct sample_list){.present = true, .count = count, .items = state->out.items};
+    return 0;
+}
+
+static int network_open(void *opaque, const struct collect_env *env, struct err *err)
+{
+    (void)err;
+    struct network_state *state = opaque;
+    *state = (struct network_state){.env = env};
+    kept_file_init(&state->net_dev, env->root->proc_fd, "net/dev", FILE_RECORDS);
+    buf_init(&state->text, NET_DEV_BYTES_MAX);
+    return 0;
+}
+
+static int network_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
+{
+    struct network_state *state = opaque;
+    int r = kept_file_read(&state->net_dev, &state->text);
+    int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
+    if (r < 0)
+        return err_sys(err, r, "network: cannot read %s/proc/net/dev", state->env->root->path);
+    r = net_dev_parse((struct str){state->text.data, state->text.len}, &state->dev);
+    if (r < 0)
+        return err_sys(err, r, "network: cannot understand %s/proc/net/dev", state->env->root->path);
+    r = interfaces_update(state);
+    if (r >= 0 && !tick->baseline)
+        r = network_report(state, now_ns, sample);
+    if (r < 0)
+        return err_sys(err, r, "network: cannot hold the interfaces of %s/proc/net/dev", state->env->root->path);
+    for (size_t i = 0; i < state->interfaces.count; i++) {
+        struct interface *interface = &state->interfaces.items[i];
+        interface->prev_rx_bytes = some_u64(interface->row.rx_bytes);
+        interface->prev_tx_bytes = some_u64(interface->row.tx_bytes);
+    }
+    state->read_ns = now_ns;
+    return 0;
+}
+
+static void network_close(void *opaque)
+{
+    struct network_state *state = opaque;
+    for (size_t i = 0; i < state->interfaces.count; i++)
+        interface_fini(state, &state->interfaces.items[i]);
+    free(state->interfaces.items);
+    free(state->out.items);
+    net_dev_fini(&state->dev);
+    buf_fini(&state->text);
+    kept_file_fini(&state->net_dev);
+}
+
+const struct collector collector_network = {
+    .name = "network",
+    .state_bytes = sizeof(struct network_state),
+    .open = network_open,
+    .collect = network_collect,
+    .close = network_close,
+};

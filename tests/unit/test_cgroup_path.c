@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding our own control group: which mount shows it, where, and when nothing is better than something wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "collect/cgroup_path.h"
+#include "fake_env.h"
+
+struct found {
+    struct cgroup_place places[CGROUP_CONTROLLERS];
+    struct err err;
+};
+
+static int find(struct fake_env *fake, const char *cgroup, const char *mountinfo, struct found *ret_found)
+{
+    fake_env_write(fake, "proc/self/cgroup", cgroup);
+    fake_env_write(fake, "proc/self/mountinfo", mountinfo);
+    memset(ret_found, 0xa5, sizeof(*ret_found));
+    err_clear(&ret_found->err);
+    return cgroup_path_find(&fake->root, ret_found->places, &ret_found->err);
+}
+
+static void assert_place(const struct cgroup_place *place, unsigned version, const char *dir, const char *top)
+{
+    assert_int_equal(place->version, version);
+    assert_string_equal(place->dir, dir);
+    assert_int_equal(place->len, strlen(dir));
+    assert_int_equal(place->top_len, strlen(top));
+}
+
+static void test_translate(void **unused)
+{
+    (void)unused;
+    static struct cgroup_place place;
+    assert_true(cgroup_path_translate(STR("/a/b"), "/", "/sys/fs/cgroup", &place));
+    assert_string_equal(place.dir, "sys/fs/cgroup/a/b");
+    assert_int_equal(place.len, 17);
+    assert_int_equal(place.top_len, 13);
+    assert_true(cgroup_path_translate(STR("/a/b"), "/a/b", "/sys/fs/cgroup/", &place));
+    assert_string_equal(place.dir, "sys/fs/cgroup");
+    assert_true(cgroup_path_translate(STR("/"), "/", "/sys/fs/cgroup", &place));
+    assert_string_equal(place.dir, "sys/fs/cgroup");
+    assert_true(cgroup_path_translate(STR("/a/b/c..d"), "/a", "/", &place));
+    assert_string_equal(place.dir, "b/c..d");
+    assert_int_equal(place.top_len, 0);
+
+    assert_false(cgroup_path_translate(STR("/ab"), "/a", "/c", &place));
+    assert_false(cgroup_path_translate(STR("/"), "/a", "/c", &place));
+    assert_false(cgroup_path_translate(STR("/a/.."), "/", "/c", &place));
+    assert_false(cgroup_path_translate(STR("/a"), "/../..", "/c", &place));
+    assert_false(cgroup_path_translate(STR("/../a"), "/..", "/c", &place));
+    assert_false(cgroup_path_translate(STR("/a"), "/", "/c/../..", &place));
+    static char long_path[PATH_MAX + 1];
+    memset(long_path, 'x', sizeof(long_path) - 1);
+    long_path[0] = '/';
+    assert_false(cgroup_path_translate(str_of(long_path), "/", "/c", &place));
+}
+
+static void test_up(void **unused)
+{
+    (void)unused;
+    static struct cgroup_place place;
+    assert_true(cgroup_path_translate(STR("/a/b"), "/", "/sys/fs/cgroup", &place));
+    size_t len = place.len;
+    assert_true(cgroup_path_up(&place, &len));
+    assert_int_equal(len, 15);
+    assert_true(cgroup_path_up(&place, &len));
+    assert_int_equal(len, 13);
+    assert_false(cgroup_path_up(&place, &len));
+
+    assert_true(cgroup_path_translate(STR("/a/b//c"), "/a", "/", &place));
+    len = place.len;
+    size_t steps = 0;
+    while (cgroup_path_up(&place, &len))
+        steps++;
+    assert_int_equal(len, 0);
+    assert_int_equal(steps, 3);
+}
+
+static void test_versions(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    fake_env_mkdir(&fake, "sys/fs/cgroup/memory/a");
+    fake_env_mkdir(&fake, "sys/fs/cgroup/cpu/x");
+    fake_env_mkdir(&fake, "sys/fs/cgroup/unified/b");
+    static const char mounts[] = "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+                                 "36 31 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+                                 "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+    static struct found found;
+    assert_int_equal(find(&fake, "4:memory:/a\n3:cpuacct,cpu:/x\n0::/b\n", mounts, &found), 0);
+    assert_place(&found.places[CGROUP_MEMORY], 1, "sys/fs/cgroup/memory/a", "sys/fs/cgroup/memory");
+    assert_place(&found.places[CGROUP_CPU], 1, "sys/fs/cgroup/cpu/x", "sys/fs/cgroup/cpu");
+    assert_place(&found.places[CGROUP_CPUACCT], 1, "sys/fs/cgroup/cpu/x", "sys/fs/cgroup/cpu");
+
+    assert_int_equal(find(&fake, "4:memory:/a\n0::/b\n", mounts, &found), 0);
+    assert_place(&found.places[CGROUP_MEMORY], 1, "sys/fs/cgroup/memory/a", "sys/fs/cgroup/memory");
+    assert_place(&found.places[CGROUP_CPU], 2, "sys/fs/cgroup/unified/b", "sys/fs/cgroup/unified");
+    assert_place(&found.places[CGROUP_CPUACCT], 2, "sys/fs/cgroup/unified/b", "sys/fs/cgroup/unified");
+
+    /* A controller bound to v1 is not looked for in v2, where our group may be another one. */
+    assert_int_equal(find(&fake, "5:cpuacct:/gone\n4:memory:/a\n0::/b\n", mounts, &found), 0);
+    assert_place(&found.places[CGROUP_CPUACCT], 0, "", "");
+    assert_place(&found.places[CGROUP_CPU], 2, "sys/fs/cgroup/unified/b", "sys/fs/cgroup/unified");
+    fake_env_fini(&fake);
+}
+
+/* Of several mounts the one that shows most, if it leads to our group. */
+static void test_several_mounts(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    fake_env_mkdir(&fake, "mnt/hidden");
+    fake_env_mkdir(&fake, "mnt/other");
+    fake_env_mkdir(&fake, "mnt/with blank/c1");
+    fake_env_mkdir(&fake, "sys/fs/cgroup");
+    static struct found found;
+    assert_int_equal(find(&fake, "0::/pod/c1\n",
+                         "31 23 0:27 /pod/other /mnt/other rw - cgroup2 cgroup rw\n"
+                         "32 23 0:27 / /mnt/hidden rw - cgroup2 cgroup rw\n"
+                         "33 23 0:27 /pod/c1 /sys/fs/cgroup rw - cgroup2 cgroup rw\n"
+                         "34 23 0:27 /pod /mnt/with\\040blank rw - cgroup2 cgroup rw\n"
+                         "35 23 0:27 /pod/c1 /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
+                         &found),
+        0);
+    assert_place(&found.places[CGROUP_MEMORY], 2, "mnt/with blank/c1", "mnt/with blank");
+    fake_env_fini(&fake);
+}
+
+static void test_no_place(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    fake_env_mkdir(&fake, "sys/fs/cgroup/ab");
+    static const struct {
+        const char *cgroup, *mountinfo;
+    } cases[] = {
+        {"0::/\n", "23 20 0:22 / /sys rw - sysfs sysfs rw\n"},
+        {"0::/\n", "31 23 0:27 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup rw\n"},
+        {"0::/docker/xyz\n", "31 23 0:27 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup rw\n"},
+        {"0::/\n", "31 23 0:27 /.. /sys/fs/cgroup rw - cgroup2 cgroup rw\n"},
+        {"0::/../ab\n", "31 23 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"},
+        {"0::/ab\n", "31 23 0:27 /a /sys/fs/cgroup rw - cgroup2 cgroup rw\n"},
+        {"0::/gone (deleted)\n", "31 23 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"},
+        {"0::/\n", "31 23 0:27 / /sys/../sys/fs/cgroup rw - cgroup2 cgroup rw\n"},
+        {"0::/\n", "31 23 0:27 / /sys/fs/cgroup rw - cgroup cgroup rw,memory\n"},
+        {"1:memory:/\n", "31 23 0:27 / /sys/fs/cgroup rw - cgroup cgroup rw,cpuset\n"},
+        {"1:memory:/\n", "31 23 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"},
+        {"1:name=memory:/\n", "31 23 0:27 / /sys/fs/cgroup rw - cgroup cgroup rw,name=memory\n"},
+        {"broken\n", "31 23 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"},
+        {"0::/\n", "broken\n"},
+        {"", ""},
+    };
+    static struct found found;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(find(&fake, cases[i].cgroup, cases[i].mountinfo, &found), -ENODATA);
+        assert_int_equal(found.err.code, -ENODATA);
+    }
+    fake_env_fini(&fake);
+}
+
+static void test_files_missing(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    static struct found found;
+    assert_int_equal(cgroup_path_find(&fake.root, found.places, &found.err), -ENODATA);
+    fake_env_write(&fake, "proc/self/cgroup", "0::/\n");
+    assert_int_equal(cgroup_path_find(&fake.root, found.places, &found.err), -ENODATA);
+    fake_env_mkdir(&fake, "proc/self/mountinfo");
+    assert_int_equal(cgroup_path_find(&fake.root, found.places, &found.err), -EISDIR);
+    assert_non_null(strstr(found.err.msg, "/proc/self/mountinfo"));
+    fake_env_fini(&fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_translate),
+        cmocka_unit_test(test_up),
+        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_several_mounts),
+        cmocka_unit_test(test_no_place),
+        cmocka_unit_test(test_files_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
