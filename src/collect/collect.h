@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a collector is and the only outside world it may touch. A collector reads through the sysroot, keeps the
+ * previous counters, derives, and fills its section of the sample. It knows no settings, no formats, and never logs.
+ */
+#ifndef COLLECT_COLLECT_H
+#define COLLECT_COLLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "kernel/sysroot.h"
+#include "model/sample.h"
+
+struct fs_space {
+    uint64_t total_bytes, free_bytes, available_bytes; /* free: for root; available: for everybody (f_bavail) */
+};
+
+struct collect_env {
+    const struct sysroot *root;
+    const struct clock *clock;
+    int64_t ticks_per_sec;
+    int64_t page_bytes;
+    /* statvfs of a mount point; 0 or a negative errno. Tests play their own filesystems here. */
+    int (*space)(void *context, const char *mount_point, struct fs_space *ret_space);
+    void *space_context;
+    const char *zpool_path; /* the zpool command (searched for in PATH where it holds no slash); NULL: never ask */
+};
+
+/* One turn of the loop. */
+struct tick {
+    bool baseline; /* counters are read, nothing is reported: the reading before the first sample */
+    int64_t mono_ns; /* when this sample was begun */
+    int64_t late_ns; /* behind its place on the grid */
+    uint64_t missed; /* grid places skipped since the previous sample */
+};
+
+/* Facts that change seldom (link state, limits, sizes) are read again this often, and space at most once a second. */
+#define COLLECT_SLOW_NS (10 * NS_PER_SEC)
+#define COLLECT_SPACE_NS NS_PER_SEC
+
+/*
+ * open: takes what it needs for the whole run; 0, -ENODATA ("this host has none": silent) or another negative errno.
+ * collect: fills the section. 0: done; err->code may then tell of a part that is missing (its fields are absent).
+ *   -ENODATA: this host has none. Other negative errno: the section could not be read (err says why).
+ *   In all but the first case the section stays absent. Called again next time whatever it returned.
+ * close: only after a successful open.
+ * watch_fd (optional): a descriptor that reports EPOLLPRI or EPOLLERR when something changed, or -1; woken is then
+ *   called before the next collect.
+ */
+struct collector {
+    const char *name;
+    size_t state_bytes;
+    int (*open)(void *state, const struct collect_env *env, struct err *err);
+    int (*collect)(void *state, const struct tick *tick, struct sample *sample, struct err *err);
+    void (*close)(void *state);
+    int (*watch_fd)(const void *state);
+    void (*woken)(void *state);
+};
+
+extern const struct collector collector_cpu;
+extern const struct collector collector_memory;
+extern const struct collector collector_network;
+extern const struct collector collector_disk;
+extern const struct collector collector_pressure;
+extern const struct collector collector_cgroup;
+extern const struct collector collector_tracker;
+
+/* All of them, in the order of the sample; see registry.c. */
+extern const struct collector *const collector_registry[];
+extern const size_t collector_registry_count;
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host's CPU: /proc/stat, /proc/loadavg and the process count. Times are the growth in this interval; CPUs are
+ * matched by number, so one that comes or goes disturbs nobody else.
+ */
+#include "collect/cpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/vec.h"
+#include "collect/collect.h"
+#include "collect/process_count.h"
+#include "kernel/loadavg.h"
+
+/*
+ * The kernel counts CPU time in ticks of 10 ms, so a share over less than this is mostly noise: at shorter intervals it
+ * is derived anew ten times a second and repeated in between.
+ */
+#define CPU_SHARE_NS (100 * NS_PER_MS)
+
+enum { STAT_BYTES_MAX = 8 * 1024 * 1024, LOADAVG_BYTES_MAX = 4096 };
+
+struct cpu_state {
+    const struct collect_env *env;
+    struct kept_file stat_file, loadavg_file;
+    struct buf stat_text, loadavg_text;
+    struct proc_stat readings[2];
+    unsigned base; /* which of the two the shares are measured from; the other takes the new reading */
+    int64_t base_ns; /* when it was read */
+    struct proc_stat prev; /* totals of the previous reading; no cores */
+    bool has_previous;
+    struct opt_f64 cores_used;
+    struct process_count processes;
+    struct {
+        struct opt_f64 *items;
+        size_t count, cap;
+    } per_core;
+};
+
+struct cpu_share cpu_share_between(const struct cpu_ticks *prev, const struct cpu_ticks *cur)
+{
+    uint64_t idle = counter_delta(prev->idle, cur->idle) + counter_delta(prev->iowait, cur->iowait);
+    uint64_t busy = counter_delta(prev->user, cur->user) + counter_delta(prev->nice, cur->nice) +
+                    counter_delta(prev->system, cur->system) + counter_delta(prev->irq, cur->irq) +
+                    counter_delta(prev->softirq, cur->softirq) + counter_delta(prev->steal, cur->steal);
+    return (struct cpu_share){.busy = busy, .total = busy + idle};
+}
+
+void cpu_derive(
+    const struct proc_stat *prev, const struct proc_stat *cur, int64_t ticks_per_sec, struct sample_cpu *ret_cpu)
+{
+    const struct cpu_ticks *a = &prev->total;
+    const struct cpu_ticks *b = &cur->total;
+    const double ticks = (double)ticks_per_sec;
+    uint64_t user = counter_delta(a->user, b->user) + counter_delta(a->nice, b->nice);
+    uint64_t irq = counter_delta(a->irq, b->irq) + counter_delta(a->softirq, b->softirq);
+    ret_cpu->utime_secs = some_f64((double)user / ticks);
+    ret_cpu->stime_secs = some_f64((double)counter_delta(a->system, b->system) / ticks);
+    ret_cpu->iowait_secs = some_f64((double)counter_delta(a->iowait, b->iowait) / ticks);
+    ret_cpu->irq_secs = some_f64((double)irq / ticks);
+    ret_cpu->steal_secs = some_f64((double)counter_delta(a->steal, b->steal) / ticks);
+    ret_cpu->context_switches = counter_delta_opt(prev->context_switches, cur->context_switches);
+}
+
+struct opt_f64 cpu_derive_cores_used(const struct proc_stat *base, const struct proc_stat *cur)
+{
+    struct cpu_share share = cpu_share_between(&base->total, &cur->total);
+    if (share.total == 0)
+        return (struct opt_f64){0};
+    return some_f64((double)share.busy / (double)share.total * (double)cur->cores.count);
+}
+
+void cpu_derive_per_core(const struct proc_stat *base, const struct proc_stat *cur, struct opt_f64 *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        items[i] = (struct opt_f64){0};
+    /* Both lists ascend by number: walk them side by side. */
+    size_t p = 0;
+    for (size_t c = 0; c < cur->cores.count; c++) {
+        const struct cpu_core *core = &cur->cores.items[c];
+        while (p < base->cores.count && base->cores.items[p].number < core->number)
+            p++;
+        if (p == base->cores.count || base->cores.items[p].number != core->number || core->number >= count)
+            continue;
+        struct cpu_share share = cpu_share_between(&base->cores.items[p].ticks, &core->ticks);
+        if (share.total > 0)
+            items[core->number] = some_f64(100.0 * (double)share.busy / (double)share.total);
+    }
+}
+
+static int cpu_open(void *opaque, const struct collect_env *env, struct err *err)
+{
+    struct cpu_state *state = opaque;
+    (void)err;
+    state->env = env;
+    kept_file_init(&state->stat_file, env->root->proc_fd, "stat", FILE_SINGLE);
+    kept_file_init(&state->loadavg_file, env->root->proc_fd, "loadavg", FILE_SINGLE);
+    buf_init(&state->stat_text, STAT_BYTES_MAX);
+    buf_init(&state->loadavg_text, LOADAVG_BYTES_MAX);
+    process_count_init(&state->processes, env);
+    return 0;
+}
+
+static int cpu_read_stat(struct cpu_state *state, struct proc_stat *stat, struct err *err)
+{
+    int r = kept_file_read(&state->stat_file, &state->stat_text);
+    if (r < 0)
+        return err_sys(err, r, "cpu: cannot read %s/proc/stat", state->env->root->path);
+    r = proc_stat_parse((struct str){state->stat_text.data, state->stat_text.len}, stat);
+    if (r < 0)
+        return err_sys(err, r, "cpu: cannot understand %s/proc/stat", state->env->root->path);
+    return 0;
+}
+
+static void cpu_read_load(struct cpu_state *state, struct sample_cpu *cpu, struct err *err)
+{
+    struct loadavg load;
+    int r = kept_file_read(&state->loadavg_file, &state->loadavg_text);
+    if (r >= 0)
+        r = loadavg_parse((struct str){state->loadavg_text.data, state->loadavg_text.len}, &load);
+    if (r < 0) {
+        (void)err_sys(err, r, "cpu: load averages are missing, cannot read %s/proc/loadavg", state->env->root->path);
+        return;
+    }
+    cpu->load1 = some_f64(load.load1);
+    cpu->load5 = some_f64(load.load5);
+    cpu->load15 = some_f64(load.load15);
+}
+
+/* Derives the shares from the base to the new reading. */
+static int cpu_update_shares(struct cpu_state *state)
+{
+    const struct proc_stat *base = &state->readings[state->base];
+    const struct proc_stat *cur = &state->readings[!state->base];
+    size_t count = cur->cores.count ? cur->cores.items[cur->cores.count - 1].number + 1 : 0;
+    int r = VEC_GROW(&state->per_core, count, PROC_STAT_CPUS_MAX);
+    if (r < 0)
+        return r;
+    state->cores_used = cpu_derive_cores_used(base, cur);
+    cpu_derive_per_core(base, cur, state->per_core.items, count);
+    state->per_core.count = count;
+    return 0;
+}
+
+static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
+{
+    struct cpu_state *state = opaque;
+    struct sample_cpu *cpu = &sample->cpu;
+    struct proc_stat *cur = &state->readings[!state->base];
+    int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
+    int r = cpu_read_stat(state, cur, err);
+    /* The earlier reading stays, so that the next good one makes up for the gap. */
+    if (r < 0)
+        return r;
+    bool had_previous = state->has_previous;
+    if (had_previous && !tick->baseline)
+        cpu_derive(&state->prev, cur, state->env->ticks_per_sec, cpu);
+    state->prev = *cur;
+    state->prev.cores.items = NULL;
+    state->has_previous = true;
+    bool due = !had_previous || now_ns - state->base_ns >= CPU_SHARE_NS;
+    if (had_previous && (due || !state->cores_used.has) && cpu_update_shares(state) < 0)
+        return err_set(err, -ENOMEM, "cpu: no memory for the list of CPUs");
+    if (due) {
+        state->base = !state->base;
+        state->base_ns = now_ns;
+    }
+    if (tick->baseline)
+        return 0;
+    cpu->procs_running = cur->procs_running;
+    cpu->procs_blocked = cur->procs_blocked;
+    cpu->utilization_pct = state->cores_used;
+    cpu->per_core_pct = (struct sample_list){
+        .present = state->per_core.count > 0, .count = state->per_core.count, .items = state->per_core.items};
+    cpu_read_load(state, cpu, err);
+    cpu->process_count = process_count_read(&state->processes, tick->mono_ns - tick->late_ns);
+    cpu->present = true;
+    return 0;
+}
+
+static void cpu_close(void *opaque)
+{
+    struct cpu_state *state = opaque;
+    kept_file_fini(&state->stat_file);
+    kept_file_fini(&state->loadavg_file);
+    buf_fini(&state->stat_text);
+    buf_fini(&state->loadavg_text);
+    proc_stat_fini(&state->readings[0]);
+    proc_stat_fini(&state->readings[1]);
+    free(state->per_core.items);
+}
+
+const struct collector collector_cpu = {
+    .name = "cpu",
+    .state_bytes = sizeof(struct cpu_state),
+    .open = cpu_open,
+    .collect = cpu_collect,
+    .close = cpu_close,
+};

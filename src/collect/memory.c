@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's memory from /proc/meminfo. Amounts, not counters: nothing is kept between samples. */
+#include "collect/memory.h"
+
+#include "base/file.h"
+#include "collect/collect.h"
+
+enum { MEMINFO_BYTES_MAX = 64 * 1024 };
+
+struct memory_state {
+    const struct collect_env *env;
+    struct kept_file file;
+    struct buf text;
+};
+
+static struct opt_f64 mib(struct opt_u64 kib)
+{
+    return opt_scaled(kib, 1024);
+}
+
+/* part of whole in percent; nothing of nothing is 0. */
+static struct opt_f64 percent(struct opt_u64 part, struct opt_u64 whole)
+{
+    if (!part.has || !whole.has)
+        return (struct opt_f64){0};
+    return some_f64(whole.v ? 100.0 * (double)part.v / (double)whole.v : 0);
+}
+
+void memory_derive(const struct meminfo *info, struct sample_memory *ret_memory)
+{
+    struct opt_u64 cached = info->cached_kib;
+    if (cached.has && info->s_reclaimable_kib.has)
+        cached.v += info->s_reclaimable_kib.v;
+    struct opt_u64 used = {0};
+    if (info->total_kib.has && info->free_kib.has && info->buffers_kib.has && cached.has)
+        used = some_u64(counter_delta(info->free_kib.v + info->buffers_kib.v + cached.v, info->total_kib.v));
+    struct opt_u64 swap_used = counter_delta_opt(info->swap_free_kib, info->swap_total_kib);
+
+    ret_memory->total_mib = mib(info->total_kib);
+    ret_memory->free_mib = mib(info->free_kib);
+    ret_memory->available_mib = mib(info->available_kib);
+    ret_memory->used_mib = mib(used);
+    ret_memory->used_pct = percent(used, info->total_kib);
+    ret_memory->buffers_mib = mib(info->buffers_kib);
+    ret_memory->cached_mib = mib(cached);
+    ret_memory->active_mib = mib(info->active_kib);
+    ret_memory->inactive_mib = mib(info->inactive_kib);
+    ret_memory->swap_total_mib = mib(info->swap_total_kib);
+    ret_memory->swap_used_mib = mib(swap_used);
+    ret_memory->swap_used_pct = percent(swap_used, info->swap_total_kib);
+    ret_memory->shmem_mib = mib(info->shmem_kib);
+    ret_memory->dirty_mib = mib(info->dirty_kib);
+}
+
+static int memory_open(void *opaque, const struct collect_env *env, struct err *err)
+{
+    struct memory_state *state = opaque;
+    (void)err;
+    state->env = env;
+    kept_file_init(&state->file, env->root->proc_fd, "meminfo", FILE_SINGLE);
+    buf_init(&state->text, MEMINFO_BYTES_MAX);
+    return 0;
+}
+
+static int memory_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
+{
+    struct memory_state *state = opaque;
+    /* The baseline reads too, so that the descriptor and the buffer are there before the first sample. */
+    int r = kept_file_read(&state->file, &state->text);
+    if (r < 0)
+        return err_sys(err, r, "memory: cannot read %s/proc/meminfo", state->env->root->path);
+    struct meminfo info;
+    r = meminfo_parse((struct str){state->text.data, state->text.len}, &info);
+    if (r < 0)
+        return err_sys(err, r, "memory: cannot understand %s/proc/meminfo", state->env->root->path);
+    if (tick->baseline)
+        return 0;
+    memory_derive(&info, &sample->memory);
+    sample->memory.present = true;
+    return 0;
+}
+
+static void memory_close(void *opaque)
+{
+    struct memory_state *state = opaque;
+    kept_file_fini(&state->file);
+    buf_fini(&state->text);
+}
+
+const struct collector collector_memory = {
+    .name = "memory",
+    .state_bytes = sizeof(struct memory_state),
+    .open = memory_open,
+    .collect = memory_collect,
+    .close = memory_close,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The link count of the proc root directory is 2 + its sub-directories, one of which is each process of the whole host.
+ * That is right only in the initial PID namespace and where nothing is hidden (hidepid, subset=pid), so it is
+ * checked against one listing at the start.
+ */
+#include "collect/process_count.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+
+/* PROC_PID_INIT_INO of the kernel: the name of the initial PID namespace. */
+static const char initial_pid_namespace[] = "pid:[4026531836]";
+
+enum { CALIBRATION_TRIES = 4 };
+
+struct proc_listing {
+    uint64_t processes;
+    uint64_t other_directories;
+};
+
+static bool is_number(const char *name)
+{
+    size_t n = strspn(name, "0123456789");
+    return n > 0 && name[n] == '\0';
+}
+
+static int list_proc(int proc_fd, struct proc_listing *ret_listing)
+{
+    AUTO_FD int fd = file_open_at(proc_fd, ".", O_RDONLY | O_DIRECTORY);
+    if (fd < 0)
+        return fd;
+    DIR *directory = fdopendir(fd);
+    if (!directory)
+        return -errno;
+    (void)fd_take(&fd);
+    struct proc_listing listing = {0};
+    const struct dirent *entry;
+    while ((entry = readdir(directory))) {
+        if (is_number(entry->d_name))
+            listing.processes++;
+        else if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            listing.other_directories++;
+    }
+    (void)closedir(directory);
+    *ret_listing = listing;
+    return 0;
+}
+
+static struct opt_u64 proc_links(int proc_fd)
+{
+    struct stat st;
+    if (proc_fd < 0 || fstat(proc_fd, &st) < 0)
+        return (struct opt_u64){0};
+    return some_u64((uint64_t)st.st_nlink);
+}
+
+static bool in_initial_pid_namespace(int proc_fd)
+{
+    char name[64];
+    ssize_t n = proc_fd >= 0 ? readlinkat(proc_fd, "self/ns/pid", name, sizeof(name) - 1) : -1;
+    if (n < 0)
+        return false;
+    name[n] = '\0';
+    return strcmp(name, initial_pid_namespace) == 0;
+}
+
+void process_count_init(struct process_count *count, const struct collect_env *env)
+{
+    *count = (struct process_count){.env = env};
+    int proc_fd = env->root->proc_fd;
+    if (!in_initial_pid_namespace(proc_fd))
+        return;
+    /* A process may come or go while we list: try until both links readings agree. */
+    for (int i = 0; i < CALIBRATION_TRIES; i++) {
+        struct proc_listing listing;
+        struct opt_u64 before = proc_links(proc_fd);
+        if (!before.has || list_proc(proc_fd, &listing) < 0)
+            return;
+        struct opt_u64 after = proc_links(proc_fd);
+        if (!after.has || after.v != before.v)
+            continue;
+        count->other_links = listing.other_directories + 2;
+        count->by_links = before.v == listing.processes + count->other_links;
+        if (count->by_links)
+            return;
+    }
+}
+
+struct opt_u64 process_count_read(struct process_count *count, int64_t grid_ns)
+{
+    int proc_fd = count->env->root->proc_fd;
+    if (count->by_links) {
+        struct opt_u64 links = proc_links(proc_fd);
+        if (links.has && links.v > count->other_links)
+            return some_u64(links.v - count->other_links);
+    }
+    if (count->listed.has && grid_ns - count->listed_ns < NS_PER_SEC)
+        return count->listed;
+    struct proc_listing listing;
+    count->listed = list_proc(proc_fd, &listing) < 0 ? (struct opt_u64){0} : some_u64(listing.processes);
+    count->listed_ns = grid_ns;
+    return count->listed;
+}

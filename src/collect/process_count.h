@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How many processes the host has, by the cheapest way that is right: the link count of /proc where it can be trusted,
+ * else a listing of the directory at most once a second.
+ */
+#ifndef COLLECT_PROCESS_COUNT_H
+#define COLLECT_PROCESS_COUNT_H
+
+#include "collect/collect.h"
+
+struct process_count {
+    const struct collect_env *env;
+    bool by_links;
+    uint64_t other_links; /* st_nlink of /proc less the processes */
+    int64_t listed_ns; /* when the directory was last listed */
+    struct opt_u64 listed;
+};
+
+void process_count_init(struct process_count *count, const struct collect_env *env);
+
+/*
+ * Absent where /proc cannot be read. No descriptor is kept. grid_ns is when this sample was due: lateness must not make
+ * one listing serve two samples.
+ */
+struct opt_u64 process_count_read(struct process_count *count, int64_t grid_ns);
+
+#endif

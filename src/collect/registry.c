@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every collector there is, in the order of the sample; the tracker comes last so that it sees what the others cost. */
+#include "collect/collect.h"
+
+const struct collector *const collector_registry[] = {
+    &collector_cpu,
+    &collector_memory,
+    &collector_network,
+    &collector_disk,
+    &collector_pressure,
+    &collector_cgroup,
+    &collector_tracker,
+};
+
+const size_t collector_registry_count = sizeof(collector_registry) / sizeof(collector_registry[0]);
