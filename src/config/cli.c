@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * getopt_long over the option table, without permutation, without its messages and without abbreviations: an option
+ * that is short for one today may be short for two tomorrow.
+ */
+#include "config/cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/vec.h"
+#include "config/show.h"
+
+/* What getopt_long returns for a long option: its row, and whether it came as --no-NAME. */
+enum { LONG_BASE = 256, LONG_NEGATED = LONG_BASE + OPTIONS_MAX, LONG_END = LONG_NEGATED + OPTIONS_MAX };
+enum { NAME_MAX_BYTES = 32 };
+
+struct syntax {
+    struct option longs[2 * OPTIONS_MAX + 1];
+    char negated_names[OPTIONS_MAX][NAME_MAX_BYTES];
+    char letters[3 + 2 * OPTIONS_MAX];
+};
+
+static int argument_kind(const struct option_row *row)
+{
+    if (row->type == OPTION_COUNT || (row->type == OPTION_ACTION && !row->choices[0]))
+        return no_argument;
+    if (row->type == OPTION_BOOL || row->type == OPTION_ACTION || row->bare)
+        return optional_argument;
+    return required_argument;
+}
+
+static void syntax_init(struct syntax *syntax)
+{
+    *syntax = (struct syntax){.letters = "+:"};
+    size_t n = 0, letters = 2;
+    for (size_t i = 0; i < options_count; i++) {
+        const struct option_row *row = &options[i];
+        if (!row->flag)
+            continue;
+        int kind = argument_kind(row);
+        syntax->longs[n++] = (struct option){row->flag, kind, NULL, LONG_BASE + (int)i};
+        if (row->type == OPTION_BOOL) {
+            char *name = syntax->negated_names[i];
+            (void)snprintf(name, NAME_MAX_BYTES, "no-%s", row->flag);
+            syntax->longs[n++] = (struct option){name, no_argument, NULL, LONG_NEGATED + (int)i};
+        }
+        if (row->letter) {
+            syntax->letters[letters++] = row->letter;
+            if (kind == required_argument)
+                syntax->letters[letters++] = ':';
+        }
+    }
+}
+
+/* The name in "--name=value". */
+static struct str long_name(const char *word)
+{
+    return (struct str){word + 2, strcspn(word + 2, "=")};
+}
+
+static bool is_long(const char *word)
+{
+    return word && word[0] == '-' && word[1] == '-';
+}
+
+/* Row of a code from getopt_long; options_count where it stands for none. */
+static size_t row_of_code(int code, bool *ret_negated)
+{
+    *ret_negated = code >= LONG_NEGATED && code < LONG_END;
+    if (*ret_negated)
+        return (size_t)(code - LONG_NEGATED);
+    if (code >= LONG_BASE && code < LONG_NEGATED)
+        return (size_t)(code - LONG_BASE);
+    return code > 0 && code < LONG_BASE ? options_by_letter((char)code) : options_count;
+}
+
+/* Was the option written out in full? Short options always are. */
+static bool is_exact(const char *word, size_t row, bool negated)
+{
+    if (!is_long(word))
+        return true;
+    struct str name = long_name(word);
+    if (negated && str_starts(name, STR("no-")))
+        name = (struct str){name.p + 3, name.n - 3};
+    return str_eq(name, str_of(options[row].flag));
+}
+
+static int refuse_unknown(const char *word, int letter, struct err *err)
+{
+    AUTO_BUF struct buf shown;
+    AUTO_BUF struct buf guess;
+    buf_init(&shown, 256);
+    buf_init(&guess, 64);
+    if (!is_long(word)) {
+        char text[2] = {'-', (char)letter};
+        show_text(&shown, (struct str){text, 2}, SHOW_VALUE_MAX);
+        return err_set(err, -EINVAL, "unknown option \"%s\"; see --help", buf_cstr(&shown));
+    }
+    struct str name = long_name(word);
+    show_text(&shown, (struct str){word, name.n + 2}, SHOW_VALUE_MAX);
+    if (!options_nearest_flag(name, &guess))
+        return err_set(err, -EINVAL, "unknown option \"%s\"; see --help", buf_cstr(&shown));
+    return err_set(err, -EINVAL, "unknown option \"%s\", did you mean \"--%s\"?", buf_cstr(&shown), buf_cstr(&guess));
+}
+
+/* getopt_long returned '?' or ':'; optopt tells which option it was about, 0 for an unknown long one. */
+static int refuse(int code, const char *word, struct err *err)
+{
+    bool negated;
+    size_t i = row_of_code(optopt, &negated);
+    if (i >= options_count || !is_exact(word, i, negated))
+        return refuse_unknown(word, optopt, err);
+    if (code == ':' && !is_long(word))
+        return err_set(err, -EINVAL, "option -%c needs a value: -%c %s", optopt, optopt, options[i].metavar);
+    if (code == ':')
+        return err_set(
+            err, -EINVAL, "option --%s needs a value: --%s %s", options[i].flag, options[i].flag, options[i].metavar);
+    return err_set(err, -EINVAL, "option --%s%s takes no value", negated ? "no-" : "", options[i].flag);
+}
+
+static int add_item(struct cli *cli, size_t row, bool negated, struct err *err)
+{
+    int r = VEC_GROW(cli, cli->count + 1, CLI_ITEMS_MAX);
+    if (r < 0)
+        return err_set(err, r, r == -E2BIG ? "too many options" : "out of memory");
+    cli->items[cli->count++] = (struct cli_item){row, optarg, negated};
+    return 0;
+}
+
+static int take_action(struct cli *cli, const struct option_row *row, struct err *err)
+{
+    cli->action = row->action;
+    if (!optarg)
+        return 0;
+    if (strcmp(optarg, row->choices[0]) != 0)
+        return err_set(err, -EINVAL, "option --%s takes no other value than \"%s\"", row->flag, row->choices[0]);
+    cli->doctor_online = true;
+    return 0;
+}
+
+/* One option. Returns 1 to go on, 0 at the end, or a negative errno. */
+static int next_option(int argc, char **argv, const struct syntax *syntax, struct cli *cli, struct err *err)
+{
+    int at = optind > 0 ? optind : 1;
+    const char *word = at < argc ? argv[at] : NULL;
+    int code = getopt_long(argc, argv, syntax->letters, syntax->longs, NULL);
+    if (code == -1) {
+        bool dashes = optind > at;
+        if (dashes && optind >= argc)
+            return err_set(err, -EINVAL, "no command follows \"--\"");
+        cli->command = optind < argc ? argv + optind : NULL;
+        return 0;
+    }
+    if (code == '?' || code == ':')
+        return refuse(code, word, err);
+    bool negated;
+    size_t i = row_of_code(code, &negated);
+    if (!is_exact(word, i, negated))
+        return refuse_unknown(word, 0, err);
+    if (options[i].type != OPTION_ACTION) {
+        int r = add_item(cli, i, negated, err);
+        return r < 0 ? r : 1;
+    }
+    int r = take_action(cli, &options[i], err);
+    if (r < 0)
+        return r;
+    return cli->action != CONFIG_HELP && cli->action != CONFIG_VERSION;
+}
+
+int cli_parse(int argc, char **argv, struct cli *ret_cli, struct err *err)
+{
+    struct syntax syntax;
+    syntax_init(&syntax);
+    struct cli cli = {0};
+    optind = 0; /* glibc: start afresh */
+    opterr = 0;
+    int r;
+    do {
+        r = next_option(argc, argv, &syntax, &cli, err);
+    } while (r > 0);
+    if (r < 0) {
+        cli_fini(&cli);
+        return r;
+    }
+    *ret_cli = cli;
+    return 0;
+}
+
+void cli_fini(struct cli *cli)
+{
+    free(cli->items);
+    *cli = (struct cli){0};
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Configuration from the outside: load it once at the start, ask what is not available, print it. Nothing here writes
+ * to a stream; texts go into a struct buf and main tells them.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "config/options.h"
+#include "config/settings.h"
+
+enum { CONFIG_WARNINGS_MAX = 16, CONFIG_TEXT_MAX = 240 };
+
+struct config {
+    struct settings settings;
+    enum config_action action;
+    bool doctor_online; /* --doctor=online */
+    bool file_found; /* settings.config_path exists and was read */
+    struct option_origin origins[OPTIONS_MAX]; /* by row of the option table */
+    struct option_origin pair_origins[2][SETTINGS_PAIRS_MAX]; /* of tags and of headers, by pair */
+    char warnings[CONFIG_WARNINGS_MAX][CONFIG_TEXT_MAX];
+    size_t warning_count;
+    size_t warnings_dropped; /* those that found no room */
+};
+
+/*
+ * Flags over environment over TOML file over defaults; every value is checked, also one that is overridden.
+ * environ_ is NULL-terminated; nothing but the configuration file is read. With CONFIG_HELP and CONFIG_VERSION neither
+ * environment nor file is looked at. Returns 0 or a negative errno with a message of one line; *ret_config is written
+ * on success only, keeps pointers into argv and environ_, and is freed with config_fini.
+ */
+int config_load(int argc, char **argv, char *const *environ_, struct config *ret_config, struct err *err);
+void config_fini(struct config *config);
+
+/* Something that was asked for and is not in this version. */
+struct config_notice {
+    bool fatal; /* a mode: the program cannot do what was asked; otherwise the setting has no effect */
+    char text[CONFIG_TEXT_MAX];
+};
+
+/*
+ * The i-th notice, those that are fatal first; false where there are no more. Switching off what does not exist is no
+ * cause for one.
+ */
+bool config_unavailable(const struct config *config, size_t i, struct config_notice *ret_notice);
+
+void config_help(struct buf *buf);
+void config_version(struct buf *buf);
+void config_print(const struct config *config, struct buf *buf);
+void config_docs(struct buf *buf); /* docs/configuration.md */
+
+/* Which element of pair_origins belongs to a row of pairs. */
+static inline size_t config_pairs_index(const struct option_row *row)
+{
+    return row->offset == offsetof(struct settings, tags) ? 0 : 1;
+}
+
+#endif

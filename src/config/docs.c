@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docs/configuration.md from the option table: one Markdown table per TOML table.
+ */
+#include "config/config.h"
+
+#include "config/duration.h"
+
+static const char intro[] =
+    "# Configuration\n"
+    "\n"
+    "This page is generated from the option table of the program; `make docs` writes it.\n"
+    "\n"
+    "Every setting can come from several places. A flag wins over an environment variable, a variable over the TOML\n"
+    "file, the file over the default. An empty environment variable counts as unset. Where two variables are named, "
+    "the\n"
+    "first that is set counts. Tags and headers are merged by key in the same order. Every value is checked, also one\n"
+    "that is overridden. `resource-tracker --print-config` shows the outcome and the origin of each value.\n"
+    "\n"
+    "The file is `resource-tracker.toml` in the working directory, or the one that `--config` or `TRACKER_CONFIG` "
+    "names.\n"
+    "A file that does not exist is ignored. A malformed one, or a value of the wrong type or range, stops the program\n"
+    "with exit status 125 before anything runs. An unknown key is a warning. A file may be 1 MiB, a text 64 KiB, and\n"
+    "there may be 256 tags and 256 headers.\n"
+    "\n"
+    "- **Durations** are seconds or have a unit: `0.25`, `250ms`, `2s`, `1.5m`, `1h`. In TOML they are numbers or\n"
+    "  strings of this form.\n"
+    "- **Booleans** are 1/0, true/false, yes/no, on/off, in any case; in TOML `true` and `false`. A flag `--append` "
+    "has\n"
+    "  the forms `--append=no` and `--no-append`.\n"
+    "- **Lists of pairs** in a variable are separated by commas: `TRACKER_TAGS=team=infra,owner=ann`; `\\,` is a "
+    "comma\n"
+    "  within a value. In TOML they are a table.\n"
+    "- An empty text unsets a setting, except where a file or directory is wanted: there it is an error.\n"
+    "- Secrets never come from flags, and are never shown.\n"
+    "\n"
+    "Settings marked with \\* belong to features of a later version. They are read and checked, and have no effect "
+    "yet.\n";
+
+/* A bar would end the cell, even within backquotes. */
+static void put_metavar(struct buf *buf, const char *metavar)
+{
+    for (; *metavar; metavar++)
+        buf_printf(buf, "%s%c", *metavar == '|' ? "\\" : "", *metavar);
+}
+
+static void put_flag(struct buf *buf, const struct option_row *row)
+{
+    if (!row->flag)
+        return;
+    bool on = row->type == OPTION_BOOL && strcmp(row->fallback, "true") == 0;
+    bool optional = row->bare || row->type == OPTION_ACTION;
+    buf_printf(buf, "`--%s%s", on ? "no-" : "", row->flag);
+    if (row->metavar) {
+        buf_puts(buf, optional ? "[=" : " ");
+        put_metavar(buf, row->metavar);
+        buf_puts(buf, optional ? "]" : "");
+    }
+    buf_putc(buf, '`');
+    if (row->letter)
+        buf_printf(buf, ", `-%c`", row->letter);
+}
+
+static void put_envs(struct buf *buf, const struct option_row *row)
+{
+    for (size_t i = 0; i < OPTION_ENVS && row->envs[i]; i++)
+        buf_printf(buf, "%s`%s`", i > 0 ? ", " : "", row->envs[i]);
+}
+
+static void put_default(struct buf *buf, const struct option_row *row)
+{
+    if (row->fallback)
+        buf_printf(buf, "`%s`", row->fallback);
+    else if (row->type != OPTION_ACTION)
+        buf_puts(buf, row->unset ? row->unset : "none");
+}
+
+static void put_values(struct buf *buf, const struct option_row *row)
+{
+    switch (row->type) {
+    case OPTION_BOOL:
+        buf_puts(buf, "boolean");
+        break;
+    case OPTION_INTEGER:
+    case OPTION_OPT_INTEGER:
+        buf_printf(buf, "%lld to %lld", (long long)row->min, (long long)row->max);
+        break;
+    case OPTION_DURATION:
+        duration_put(buf, row->min);
+        buf_puts(buf, " to ");
+        duration_put(buf, row->max);
+        buf_puts(buf, " s");
+        break;
+    case OPTION_CHOICE:
+        for (size_t i = 0; i < OPTION_CHOICES_MAX && row->choices[i]; i++)
+            buf_printf(buf, "%s`%s`", i > 0 ? ", " : "", row->choices[i]);
+        break;
+    case OPTION_STRING:
+        buf_puts(buf, "text");
+        break;
+    case OPTION_PAIRS:
+        buf_puts(buf, "pairs");
+        break;
+    case OPTION_COUNT:
+        buf_puts(buf, "repeatable");
+        break;
+    case OPTION_ACTION:
+        break;
+    }
+}
+
+static void put_meaning(struct buf *buf, const struct option_row *row)
+{
+    char first = row->help[0];
+    if (first >= 'a' && first <= 'z')
+        first = (char)(first - 'a' + 'A');
+    buf_printf(buf, "%c%s.%s", first, row->help + 1, row->props & OPTION_LATER ? " \\*" : "");
+}
+
+/* The key within its table; the whole line begins and ends with a bar. */
+static void put_row(struct buf *buf, const struct option_row *row)
+{
+    buf_puts(buf, "| ");
+    if (row->key)
+        buf_printf(buf, "`%s%s`", option_name(row), row->type == OPTION_PAIRS ? ".KEY" : "");
+    void (*const cells[])(struct buf *, const struct option_row *) = {
+        put_flag, put_envs, put_default, put_values, put_meaning};
+    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+        buf_puts(buf, " | ");
+        cells[i](buf, row);
+    }
+    buf_puts(buf, " |\n");
+}
+
+static struct str table_of(const struct option_row *row)
+{
+    return row->key ? (struct str){row->key, strcspn(row->key, ".")} : (struct str){"", 0};
+}
+
+static void put_table(struct buf *buf, struct str table)
+{
+    if (table.n > 0)
+        buf_printf(buf, "\n## [%.*s]\n", (int)table.n, table.p);
+    else
+        buf_puts(buf, "\n## Without a key in the file\n");
+    buf_puts(buf, "\n| key | flag | environment | default | values | meaning |\n|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < options_count; i++) {
+        if (str_eq(table_of(&options[i]), table))
+            put_row(buf, &options[i]);
+    }
+}
+
+void config_docs(struct buf *buf)
+{
+    buf_puts(buf, intro);
+    for (size_t i = 0; option_tables[i]; i++)
+        put_table(buf, str_of(option_tables[i]));
+    put_table(buf, STR(""));
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * --help and --version. The text fits 80 columns; what comes in a later version is marked with a star.
+ */
+#include "config/config.h"
+
+#include "base/auto.h"
+
+enum { HELP_WIDTH = 79, HELP_COLUMN = 29, HELP_LEFT_MAX = 26 };
+
+static bool is_later(const struct option_row *row)
+{
+    return (row->props & OPTION_LATER) != 0;
+}
+
+/* Words of text from column `at` on, lines broken before HELP_WIDTH and indented to HELP_COLUMN. */
+static void put_wrapped(struct buf *buf, size_t at, struct str text)
+{
+    struct str word;
+    bool first = true;
+    while (str_word(&text, &word)) {
+        if (!first && at + 1 + word.n > HELP_WIDTH) {
+            buf_printf(buf, "\n%*s", HELP_COLUMN, "");
+            at = HELP_COLUMN;
+        } else if (!first) {
+            buf_putc(buf, ' ');
+            at++;
+        }
+        buf_append(buf, word.p, word.n);
+        at += word.n;
+        first = false;
+    }
+    buf_putc(buf, '\n');
+}
+
+/* "-i, --interval SECS", or the variable where there is no flag. */
+static void put_left(struct buf *buf, const struct option_row *row)
+{
+    if (!row->flag) {
+        buf_printf(buf, "  %s", row->envs[0]);
+        return;
+    }
+    if (row->letter)
+        buf_printf(buf, "  -%c, ", row->letter);
+    else
+        buf_puts(buf, "      ");
+    bool on = row->type == OPTION_BOOL && strcmp(row->fallback, "true") == 0;
+    buf_printf(buf, "--%s%s", on ? "no-" : "", row->flag);
+    bool optional = row->bare || row->type == OPTION_ACTION;
+    if (row->metavar)
+        buf_printf(buf, optional ? "[=%s]" : " %s", row->metavar);
+}
+
+/* " [TRACKER_INTERVAL; default: 1]" */
+static void put_facts(struct buf *buf, const struct option_row *row)
+{
+    const char *fallback = row->fallback ? row->fallback : row->unset;
+    /* Switches are off unless they stand there as --no-NAME; without a flag it has to be said. */
+    if (row->type == OPTION_COUNT || (row->type == OPTION_BOOL && row->flag))
+        fallback = NULL;
+    const char *variable = row->flag ? row->envs[0] : row->envs[1];
+    if (!variable && !fallback)
+        return;
+    buf_puts(buf, " [");
+    if (variable)
+        buf_printf(buf, "%s%s%s", row->flag ? "" : "or ", variable, fallback ? "; " : "");
+    if (fallback)
+        buf_printf(buf, "default: %s", fallback);
+    buf_putc(buf, ']');
+}
+
+static void put_row(struct buf *buf, const struct option_row *row)
+{
+    size_t start = buf->len;
+    put_left(buf, row);
+    size_t left = buf->len - start;
+    if (left > HELP_LEFT_MAX)
+        buf_printf(buf, "\n%*s", HELP_COLUMN - 2, "");
+    else
+        buf_printf(buf, "%*s", (int)(HELP_COLUMN - 2 - left), "");
+    buf_puts(buf, is_later(row) ? "* " : "  ");
+    AUTO_BUF struct buf text;
+    buf_init(&text, 1024);
+    bool on = row->flag && row->type == OPTION_BOOL && strcmp(row->fallback, "true") == 0;
+    buf_puts(&text, on ? "do not " : "");
+    buf_puts(&text, row->help);
+    put_facts(&text, row);
+    put_wrapped(buf, HELP_COLUMN, (struct str){text.data, text.len});
+}
+
+static void put_usage(struct buf *buf)
+{
+    static const struct {
+        const char *flag, *words, *meaning;
+    } lines[] = {
+        {NULL, "[--] COMMAND [ARG...]", "track a command"},
+        {"pid", "--pid PID", "track a process tree"},
+        {"", "", "track the host"},
+        {"from", "--from FILE", "replay a recording"},
+    };
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        const char *flag = lines[i].flag;
+        bool later = flag ? flag[0] && is_later(&options[options_by_flag(str_of(flag))]) : OPTION_COMMAND_LATER;
+        buf_printf(buf, "%s resource-tracker [OPTIONS] %-21s %s%s\n", i == 0 ? "Usage:" : "      ", lines[i].words,
+            later ? "* " : "  ", lines[i].meaning);
+    }
+}
+
+static bool any_later(void)
+{
+    for (size_t i = 0; i < options_count; i++) {
+        if (is_later(&options[i]))
+            return true;
+    }
+    return OPTION_COMMAND_LATER;
+}
+
+static void put_tail(struct buf *buf)
+{
+    buf_puts(buf, "\n"
+                  "A flag wins over its environment variable, the variable over the TOML file, the\n"
+                  "file over the default. An empty variable counts as unset. Switches take 1/0,\n"
+                  "true/false, yes/no, on/off (--append=no) and have a negative form (--no-append).\n"
+                  "Options end at the first word that is not one, or at --.\n"
+                  "\n"
+                  "Examples:\n"
+                  "  resource-tracker | jq .cpu.utilization_pct\n"
+                  "  resource-tracker -i 250ms -f csv -o host.csv\n"
+                  "  resource-tracker -n nightly -o '{job}-{datetime}.jsonl'\n"
+                  "\n"
+                  "Exit status:\n"
+                  "  0      tracking ended as asked, by SIGINT or SIGTERM\n"
+                  "  125    resource-tracker failed before tracking or the command began\n"
+                  "  126    the command was found but could not be run\n"
+                  "  127    the command was not found\n"
+                  "  else   with a command: its own status; 128+N when signal N killed it\n");
+}
+
+void config_help(struct buf *buf)
+{
+    put_usage(buf);
+    buf_puts(buf, "\nSample CPU, memory, disk, network and pressure at a steady interval and write\n"
+                  "one JSON object or CSV row per sample, until SIGINT or SIGTERM.\n");
+    if (any_later())
+        buf_printf(buf, "\n* comes in a later version; version " RT_VERSION " tracks the host\n");
+    for (size_t group = 0; group < GROUP_COUNT; group++) {
+        buf_printf(buf, "\n%s:\n", option_headings[group].title);
+        if (option_headings[group].note)
+            buf_printf(buf, "  %s\n", option_headings[group].note);
+        for (size_t i = 0; i < options_count; i++) {
+            if (options[i].group == group)
+                put_row(buf, &options[i]);
+        }
+    }
+    put_tail(buf);
+}
+
+void config_version(struct buf *buf)
+{
+    buf_puts(buf, "resource-tracker " RT_VERSION "\n");
+}

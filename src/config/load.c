@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Precedence and origins: defaults first, then the file, the environment and the flags, each over the one before.
+ */
+#include "config/load.h"
+
+#include <errno.h>
+
+#include "base/auto.h"
+#include "config/cli.h"
+#include "config/show.h"
+
+struct value_place load_place(struct config *config, size_t i, const struct option_origin *origin)
+{
+    bool pairs = options[i].type == OPTION_PAIRS;
+    return (struct value_place){
+        .settings = &config->settings,
+        .origin = *origin,
+        .pair_origins = pairs ? config->pair_origins[config_pairs_index(&options[i])] : NULL,
+    };
+}
+
+int load_refuse(const struct config *config, const struct option_row *row, struct str name, struct str value,
+    const struct option_origin *origin, struct err *err)
+{
+    AUTO_BUF struct buf text;
+    buf_init(&text, 1024);
+    show_text(&text, name, SHOW_VALUE_MAX);
+    if (!(row->props & OPTION_SECRET)) {
+        AUTO_BUF struct buf shown;
+        buf_init(&shown, TOML_BYTES_MAX + 64);
+        if (row->props & OPTION_URL)
+            show_url(&shown, value);
+        else
+            buf_append(&shown, value.p, value.n);
+        buf_puts(&text, value.n > 0 ? " = " : " = \"\"");
+        show_text(&text, (struct str){shown.data, shown.len}, SHOW_VALUE_MAX);
+    }
+    buf_puts(&text, " (from ");
+    show_origin(&text, row, origin, config->settings.config_path);
+    buf_putc(&text, ')');
+    return err_wrap(err, "%s", buf_cstr(&text));
+}
+
+static int apply_text(
+    struct config *config, size_t i, struct str text, const struct option_origin *origin, struct err *err)
+{
+    struct value_place place = load_place(config, i, origin);
+    int r = value_set_text(&options[i], text, &place, err);
+    if (r < 0) {
+        (void)load_refuse(config, &options[i], str_of(option_name(&options[i])), text, origin, err);
+        return r;
+    }
+    config->origins[i] = *origin;
+    return 0;
+}
+
+static int apply_defaults(struct config *config, struct err *err)
+{
+    struct option_origin origin = {.source = SOURCE_DEFAULT};
+    for (size_t i = 0; i < options_count; i++) {
+        if (!options[i].fallback)
+            continue;
+        int r = apply_text(config, i, str_of(options[i].fallback), &origin, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* The value of a variable; NULL where it is not set or empty. */
+static const char *env_value(char *const *environ_, const char *name)
+{
+    size_t n = strlen(name);
+    for (; *environ_; environ_++) {
+        if (strncmp(*environ_, name, n) == 0 && (*environ_)[n] == '=')
+            return (*environ_)[n + 1] ? *environ_ + n + 1 : NULL;
+    }
+    return NULL;
+}
+
+static int apply_env_row(struct config *config, size_t i, char *const *environ_, struct err *err)
+{
+    for (size_t k = 0; k < OPTION_ENVS && options[i].envs[k]; k++) {
+        const char *value = env_value(environ_, options[i].envs[k]);
+        if (!value)
+            continue;
+        struct option_origin origin = {.source = SOURCE_ENV, .env = options[i].envs[k]};
+        return apply_text(config, i, str_of(value), &origin, err);
+    }
+    return 0;
+}
+
+static int apply_env(struct config *config, char *const *environ_, struct err *err)
+{
+    for (size_t i = 0; i < options_count; i++) {
+        int r = apply_env_row(config, i, environ_, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int apply_item(struct config *config, const struct cli_item *item, struct err *err)
+{
+    const struct option_row *row = &options[item->row];
+    struct option_origin origin = {.source = SOURCE_FLAG, .negated = item->negated};
+    if (row->type == OPTION_COUNT) {
+        int64_t *count = option_member(row, &config->settings);
+        *count += *count < row->max;
+        config->origins[item->row] = origin;
+        return 0;
+    }
+    const char *value = item->value;
+    if (!value)
+        value = item->negated ? "false" : row->bare ? row->bare : "true";
+    return apply_text(config, item->row, str_of(value), &origin, err);
+}
+
+static int apply_flags(struct config *config, const struct cli *cli, size_t only_row, struct err *err)
+{
+    for (size_t i = 0; i < cli->count; i++) {
+        if (only_row < options_count && cli->items[i].row != only_row)
+            continue;
+        int r = apply_item(config, &cli->items[i], err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* The file's name must be known before its content can take its place below environment and flags. */
+static int apply_config_path(struct config *config, const struct cli *cli, char *const *environ_, struct err *err)
+{
+    size_t row = options_by_flag(STR("config"));
+    int r = apply_env_row(config, row, environ_, err);
+    return r < 0 ? r : apply_flags(config, cli, row, err);
+}
+
+/* A command, --pid and --from each say what to track: two of them contradict each other. */
+static int check_modes(struct config *config, struct err *err)
+{
+    const struct settings *settings = &config->settings;
+    size_t pid = options_by_flag(STR("pid"));
+    size_t from = options_by_flag(STR("from"));
+    size_t given = settings->from ? from : settings->pid.has ? pid : options_count;
+    if (given == options_count || (!settings->command && !(settings->from && settings->pid.has)))
+        return 0;
+    const struct option_row *row = &options[given];
+    AUTO_BUF struct buf value;
+    buf_init(&value, SETTINGS_TEXT_MAX + 1);
+    value_put(&value, row, settings);
+    int r = err_set(err, -EINVAL, "cannot be combined with %s", settings->command ? "a command" : "--pid");
+    (void)load_refuse(
+        config, row, str_of(option_name(row)), (struct str){value.data, value.len}, &config->origins[given], err);
+    return r;
+}
+
+static int load_all(struct config *config, const struct cli *cli, char *const *environ_, struct err *err)
+{
+    config->action = cli->action;
+    config->doctor_online = cli->doctor_online;
+    config->settings.command = cli->command;
+    int r = apply_defaults(config, err);
+    if (r < 0 || config->action == CONFIG_HELP || config->action == CONFIG_VERSION)
+        return r;
+    r = apply_config_path(config, cli, environ_, err);
+    if (r == 0)
+        r = load_file(config, err);
+    if (r == 0)
+        r = apply_env(config, environ_, err);
+    if (r == 0)
+        r = apply_flags(config, cli, options_count, err);
+    if (r == 0)
+        r = check_modes(config, err);
+    return r;
+}
+
+int config_load(int argc, char **argv, char *const *environ_, struct config *ret_config, struct err *err)
+{
+    struct err unheard;
+    if (!err)
+        err = &unheard;
+    struct cli cli;
+    int r = cli_parse(argc, argv, &cli, err);
+    if (r < 0)
+        return r;
+    struct config config = {0};
+    r = load_all(&config, &cli, environ_, err);
+    cli_fini(&cli);
+    if (r < 0)
+        config_fini(&config);
+    else
+        *ret_config = config;
+    return r;
+}
+
+void config_fini(struct config *config)
+{
+    for (size_t i = 0; i < options_count; i++)
+        value_free(&options[i], &config->settings);
+}

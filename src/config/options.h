@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The option table: one row per setting, from which flags, environment, TOML keys, defaults, --help, --print-config
+ * and docs/configuration.md are made. A new setting is a member of struct settings and a row here.
+ */
+#ifndef CONFIG_OPTIONS_H
+#define CONFIG_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "config/settings.h"
+
+enum config_action {
+    CONFIG_RUN,
+    CONFIG_HELP,
+    CONFIG_VERSION,
+    CONFIG_PRINT,
+    CONFIG_DOCTOR,
+    CONFIG_UPLOAD_SPOOL,
+    CONFIG_LICENSES,
+};
+
+enum option_type {
+    OPTION_BOOL, /* bool */
+    OPTION_INTEGER, /* int64_t */
+    OPTION_OPT_INTEGER, /* struct opt_i64 */
+    OPTION_DURATION, /* int64_t, nanoseconds */
+    OPTION_CHOICE, /* int, the index into choices */
+    OPTION_STRING, /* char *, NULL = unset */
+    OPTION_PAIRS, /* struct settings_pairs */
+    OPTION_COUNT, /* int64_t, one more for every time the flag is given, up to max */
+    OPTION_ACTION, /* no member: the program does this instead of tracking */
+};
+
+enum option_props {
+    OPTION_SECRET = 1, /* never shown; of pairs the values */
+    OPTION_URL = 2, /* shown without user and password */
+    OPTION_NONEMPTY = 4, /* an empty text is an error, not "unset" */
+    OPTION_LATER = 8, /* the feature behind it is not in this version */
+    OPTION_MODE = 16, /* with OPTION_LATER: asking for it stops the program */
+};
+
+enum option_group {
+    GROUP_TRACK,
+    GROUP_OUTPUT,
+    GROUP_PEOPLE,
+    GROUP_WRAPPER,
+    GROUP_JOB,
+    GROUP_COLLECT,
+    GROUP_STREAM,
+    GROUP_GENERAL,
+    GROUP_COUNT,
+};
+
+enum { OPTION_ENVS = 2, OPTION_CHOICES_MAX = 4, OPTIONS_MAX = 80, SETTINGS_PAIRS_MAX = 256, SETTINGS_TEXT_MAX = 65536 };
+
+/* Is running a command part of this version? The command has no row of its own. */
+enum { OPTION_COMMAND_LATER = 1 };
+
+struct option_row {
+    const char *flag; /* without dashes; NULL: none */
+    const char *envs[OPTION_ENVS]; /* the first that is set and not empty counts */
+    const char *key; /* dotted TOML key; NULL: none */
+    const char *fallback; /* the default as text; NULL: unset */
+    const char *unset; /* what happens then, for --help and docs; NULL: nothing to say */
+    const char *choices[OPTION_CHOICES_MAX];
+    const char *bare; /* the value of the flag without one; NULL: it needs one */
+    const char *metavar; /* in --help */
+    const char *help; /* begins with a small letter, no full stop */
+    const char *later; /* subject and verb of "... not available in version X"; NULL: nothing is said */
+    int64_t min, max; /* integers, counts; nanoseconds for durations */
+    size_t offset; /* into struct settings */
+    enum option_type type;
+    enum option_group group;
+    enum config_action action;
+    unsigned props;
+    char letter;
+};
+
+extern const struct option_row options[];
+extern const size_t options_count;
+
+/* The TOML tables in the order they are shown; NULL-terminated. */
+extern const char *const option_tables[];
+
+/* Heading of a group in --help, and a line below it or NULL. */
+struct option_heading {
+    const char *title, *note;
+};
+extern const struct option_heading option_headings[GROUP_COUNT];
+
+/* Where a value came from. */
+enum option_source { SOURCE_DEFAULT, SOURCE_FILE, SOURCE_ENV, SOURCE_FLAG };
+
+struct option_origin {
+    enum option_source source;
+    bool negated; /* flag: --no-NAME */
+    const char *env; /* environment: the variable */
+    unsigned line, column; /* file */
+};
+
+/* The row with this flag, key or letter; options_count where there is none. */
+size_t options_by_flag(struct str flag);
+size_t options_by_key(struct str key);
+size_t options_by_letter(char letter);
+
+/* Is this the name of a TOML table that holds known keys ("tracker")? */
+bool options_is_table(struct str name);
+
+/* The known flag (without dashes, with "no-" where asked for) or TOML key or table nearest to what was typed. */
+bool options_nearest_flag(struct str typed, struct buf *ret_flag);
+bool options_nearest_key(struct str typed, bool table, struct buf *ret_key);
+
+/* What messages call a setting: the last part of its TOML key, else its flag, else its variable. */
+const char *option_name(const struct option_row *row);
+
+static inline void *option_member(const struct option_row *row, struct settings *settings)
+{
+    return (char *)settings + row->offset;
+}
+
+static inline const void *option_member_const(const struct option_row *row, const struct settings *settings)
+{
+    return (const char *)settings + row->offset;
+}
+
+#endif

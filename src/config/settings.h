@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The finished, validated settings: what the rest of the program sees of configuration. Filled from the option table
+ * (options.c) by flags, environment, TOML file and defaults; strings are owned by the struct and freed with it.
+ */
+#ifndef CONFIG_SETTINGS_H
+#define CONFIG_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/opt.h"
+
+enum settings_format { FORMAT_JSON, FORMAT_CSV };
+enum settings_csv_columns { CSV_COLUMNS_AUTO, CSV_COLUMNS_SYSTEM, CSV_COLUMNS_FULL };
+enum settings_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
+
+/* An ordered list of KEY=VALUE pairs; a later pair with the same key replaces the earlier one. */
+struct settings_pairs {
+    struct settings_pair {
+        char *key, *value;
+    } * items;
+    size_t count, cap;
+};
+
+struct settings {
+    /* what to track */
+    struct opt_i64 pid;
+    bool stop_with_pid;
+    char *from; /* --from FILE; NULL: none */
+
+    /* sampling and output */
+    int64_t interval_ns;
+    char *config_path;
+    int format; /* enum settings_format */
+    char *output; /* NULL: by the stream rules; "-": stdout */
+    bool append;
+    bool quiet;
+    bool live;
+    int csv_columns; /* enum settings_csv_columns */
+    char *sysroot;
+    int64_t verbosity; /* 0, 1 (-v), 2 (-vv) */
+
+    /* the job */
+    char *job_name, *project_name, *stage_name, *task_name, *team, *env, *language, *orchestrator, *executor,
+        *external_run_id, *container_image;
+    struct settings_pairs tags;
+    bool auto_metadata;
+
+    /* for people */
+    int summary; /* enum settings_when */
+    char *summary_json, *summary_markdown, *report;
+
+    /* the wrapper */
+    int64_t grace_ns;
+    bool cgroup;
+    bool subreaper;
+
+    /* collectors */
+    bool collect_gpu, collect_disk, collect_network, collect_cloud;
+    int collect_pss; /* enum settings_when */
+
+    /* streaming */
+    char *sentinel_token, *sentinel_url;
+    int64_t upload_interval_ns;
+    char *s3_uri, *s3_endpoint, *s3_region;
+    bool s3_path_style;
+    char *http_start_url, *http_heartbeat_url, *http_stop_url;
+    int64_t http_heartbeat_ns;
+    struct settings_pairs http_headers;
+    bool allow_http;
+    char *spool;
+    int64_t spool_max_mib;
+
+    /* the command and its arguments as they stand in argv, NULL-terminated; NULL: no command. Not owned. */
+    char *const *command;
+};
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One value, from text or from TOML, checked against its row and put into its member of struct settings.
+ */
+#ifndef CONFIG_VALUE_H
+#define CONFIG_VALUE_H
+
+#include "base/err.h"
+#include "config/options.h"
+#include "config/settings.h"
+#include "config/toml.h"
+
+struct value_place {
+    struct settings *settings;
+    struct option_origin origin;
+    struct option_origin *pair_origins; /* of OPTION_PAIRS: one per pair, SETTINGS_PAIRS_MAX of them */
+};
+
+/*
+ * Set the row's member. On failure the member is as it was and err->msg holds only the reason ("must be at least 1"):
+ * it never repeats the value. An empty text unsets a string. Pairs are added; one with the same key is replaced. A flag
+ * holds one KEY=VALUE, every other text a list separated by commas ("\," is a comma in a value), a node one entry of
+ * the TOML table.
+ */
+int value_set_text(const struct option_row *row, struct str text, const struct value_place *place, struct err *err);
+int value_set_toml(
+    const struct option_row *row, const struct toml_node *node, const struct value_place *place, struct err *err);
+
+/* The checks behind both. */
+int value_set_number(const struct option_row *row, int64_t number, const struct value_place *place, struct err *err);
+int value_set_bool(const struct option_row *row, bool on, const struct value_place *place);
+int value_set_string(const struct option_row *row, struct str text, const struct value_place *place, struct err *err);
+int value_set_pair(
+    const struct option_row *row, struct str key, struct str value, const struct value_place *place, struct err *err);
+int value_set_pair_text(
+    const struct option_row *row, struct str text, const struct value_place *place, struct err *err);
+int value_set_pair_list(
+    const struct option_row *row, struct str text, const struct value_place *place, struct err *err);
+int value_check_text(struct str text, struct err *err);
+char *value_copy(struct str text); /* NULL where there is no memory */
+int value_refuse_type(const struct toml_node *node, const char *wanted, struct err *err);
+int value_refuse_low(const struct option_row *row, struct err *err);
+int value_refuse_high(const struct option_row *row, struct err *err);
+
+/* The member's value as TOML would have it; strings bare; nothing for what is unset, secret or pairs. */
+void value_put(struct buf *buf, const struct option_row *row, const struct settings *settings);
+
+/* Is an optional member unset (no string, no number, no pairs)? */
+bool value_is_unset(const struct option_row *row, const struct settings *settings);
+
+/* A TOML scalar as text: 5, 0.5, true, 1979-05-27; strings with quotes where wanted; "[...]" and "{...}". */
+void value_put_node(struct buf *buf, const struct toml_node *node, bool quoted);
+
+/* Frees the member; secrets are wiped first. */
+void value_free(const struct option_row *row, struct settings *settings);
+
+#endif
