@@ -68,19 +68,21 @@ static void sum_network(const struct sample_list *list, struct csv_sums *sums)
     }
 }
 
+/* No GPU at all is a known 0; GPUs that tell nothing are unknown. */
 static void sum_gpus(const struct sample_list *list, struct csv_sums *sums)
 {
     const struct sample_gpu *gpus = list->items;
-    if (!list->present)
-        return;
-    sums->gpu_usage = some_f64(0);
-    sums->gpu_vram_mib = some_f64(0);
-    sums->gpu_utilized = some_u64(0);
-    for (size_t i = 0; i < list->count; i++) {
-        add_f64(&sums->gpu_usage, (struct opt_f64){gpus[i].utilization_pct.has, gpus[i].utilization_pct.v / 100});
+    if (list->present && list->count == 0) {
+        sums->gpu_usage = some_f64(0);
+        sums->gpu_vram_mib = some_f64(0);
+        sums->gpu_utilized = some_u64(0);
+    }
+    for (size_t i = 0; list->present && i < list->count; i++) {
         add_f64(&sums->gpu_vram_mib, opt_scaled(gpus[i].vram_used_bytes, bytes_per_mib));
-        if (gpus[i].utilization_pct.has && gpus[i].utilization_pct.v > 0)
-            sums->gpu_utilized.v++;
+        if (!gpus[i].utilization_pct.has)
+            continue;
+        add_f64(&sums->gpu_usage, some_f64(gpus[i].utilization_pct.v / 100));
+        add_u64(&sums->gpu_utilized, some_u64(gpus[i].utilization_pct.v > 0));
     }
 }
 

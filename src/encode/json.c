@@ -3,7 +3,8 @@
 
 #include "base/num.h"
 
-enum { JSON_DECIMALS = 4 };
+/* A key and a number or a word: what is written without asking for room each time. */
+enum { ROW_BYTES = FIELD_KEY_BYTES + NUM_TEXT_BYTES };
 
 /* Length of the valid UTF-8 sequence at p (n > 0 bytes left), or 0. Shortest forms only, no surrogates, up to U+10FFFF.
  */
@@ -50,28 +51,41 @@ static void put_escaped_byte(struct buf *buf, unsigned char byte)
     }
 }
 
+/* How many bytes from p on go out as they are: plain ASCII, which is nearly everything, and valid UTF-8. */
+static size_t plain_length(const unsigned char *p, size_t n)
+{
+    size_t i = 0;
+    while (i < n) {
+        if (p[i] >= 0x20 && p[i] < 0x7f && p[i] != '"' && p[i] != '\\') {
+            i++;
+            continue;
+        }
+        size_t length = p[i] >= 0x80 ? utf8_length(p + i, n - i) : 0;
+        if (length == 0)
+            break;
+        i += length;
+    }
+    return i;
+}
+
 void json_put_string(struct buf *buf, struct str text)
 {
     const unsigned char *p = (const unsigned char *)text.p;
-    size_t plain = 0; /* start of the bytes that can go out as they are */
-    size_t i = 0;
     buf_putc(buf, '"');
-    while (i < text.n) {
-        unsigned char byte = p[i];
-        bool special = byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7f;
-        size_t length = special ? 1 : utf8_length(p + i, text.n - i);
-        if (!special && length > 0) {
-            i += length;
-            continue;
-        }
-        buf_append(buf, p + plain, i - plain);
-        if (special)
-            put_escaped_byte(buf, byte);
-        else
+    for (size_t left = text.n; left > 0;) {
+        size_t plain = plain_length(p, left);
+        buf_append(buf, p, plain);
+        p += plain;
+        left -= plain;
+        if (left == 0)
+            break;
+        if (*p >= 0x80)
             buf_append(buf, "\xef\xbf\xbd", 3);
-        plain = ++i;
+        else
+            put_escaped_byte(buf, *p);
+        p++;
+        left--;
     }
-    buf_append(buf, p + plain, i - plain);
     buf_putc(buf, '"');
 }
 
@@ -82,7 +96,7 @@ static void put_null(struct buf *buf)
 
 static void put_f64(struct buf *buf, struct opt_f64 value)
 {
-    if (!value.has || !num_put_short(buf, value.v, JSON_DECIMALS))
+    if (!value.has || !num_put_short(buf, value.v))
         put_null(buf);
 }
 
@@ -126,49 +140,59 @@ static void put_list(struct buf *buf, const struct field *field, const struct sa
     buf_putc(buf, map ? '}' : ']');
 }
 
-static void put_value(struct buf *buf, const struct field *field, const void *at)
+static char *write_word(char *p, const char *word, size_t n)
 {
+    memcpy(p, word, n);
+    return p + n;
+}
+
+/* Numbers and flags straight into the room that is known to be there; NULL for kinds that need more. */
+static char *write_scalar(char *p, const struct field *field, const void *at)
+{
+    char *end = NULL;
     switch (field->kind) {
     case FIELD_U64: {
         const struct opt_u64 *value = at;
-        if (value->has)
-            num_put_u64(buf, value->v);
-        else
-            put_null(buf);
-        return;
+        end = value->has ? num_write_u64(p, value->v) : NULL;
+        break;
     }
     case FIELD_I64: {
         const struct opt_i64 *value = at;
-        if (value->has)
-            num_put_i64(buf, value->v);
-        else
-            put_null(buf);
-        return;
+        end = value->has ? num_write_i64(p, value->v) : NULL;
+        break;
     }
-    case FIELD_F64:
-        put_f64(buf, *(const struct opt_f64 *)at);
-        return;
+    case FIELD_F64: {
+        const struct opt_f64 *value = at;
+        end = value->has ? num_write_short(p, value->v) : NULL;
+        break;
+    }
     case FIELD_BOOL: {
         const struct opt_bool *value = at;
-        buf_puts(buf, !value->has ? "null" : value->v ? "true" : "false");
-        return;
+        if (value->has)
+            end = value->v ? write_word(p, "true", 4) : write_word(p, "false", 5);
+        break;
     }
     case FIELD_STRING:
-        put_text(buf, *(const char *const *)at);
-        return;
     case FIELD_OBJECT:
-        if (*(const bool *)at)
-            json_put_object(buf, field->table, at);
-        else
-            put_null(buf);
-        return;
     case FIELD_F64_LIST:
     case FIELD_STRING_LIST:
     case FIELD_STRING_MAP:
     case FIELD_OBJECT_LIST:
-        put_list(buf, field, at);
-        return;
+        return NULL;
     }
+    return end ? end : write_word(p, "null", 4);
+}
+
+static void put_large(struct buf *buf, const struct field *field, const void *at)
+{
+    if (field->kind == FIELD_STRING)
+        put_text(buf, *(const char *const *)at);
+    else if (field->kind != FIELD_OBJECT)
+        put_list(buf, field, at);
+    else if (*(const bool *)at)
+        json_put_object(buf, field->table, at);
+    else
+        put_null(buf);
 }
 
 /* Is this row left out of the object altogether? Only numbers are ever declared so. */
@@ -179,20 +203,24 @@ static bool is_omitted(const struct field *field, const void *at)
 
 void json_put_object(struct buf *buf, const struct field_table *table, const void *base)
 {
-    char separator = '{';
+    bool empty = true;
     for (size_t i = 0; i < table->count; i++) {
         const struct field *field = &table->rows[i];
         const void *at = (const char *)base + field->offset;
         if (is_omitted(field, at))
             continue;
-        buf_putc(buf, separator);
-        separator = ',';
-        buf_putc(buf, '"');
-        buf_puts(buf, field->name);
-        buf_append(buf, "\":", 2);
-        put_value(buf, field, at);
+        if (buf->cap - buf->len < ROW_BYTES && !buf_reserve(buf, ROW_BYTES))
+            return;
+        char *p = buf->data + buf->len;
+        memcpy(p, field->key, FIELD_KEY_BYTES);
+        if (empty)
+            *p = '{';
+        empty = false;
+        p += field->key_bytes;
+        char *end = write_scalar(p, field, at);
+        buf->len = (size_t)((end ? end : p) - buf->data);
+        if (!end)
+            put_large(buf, field, at);
     }
-    if (separator == '{')
-        buf_putc(buf, '{');
-    buf_putc(buf, '}');
+    buf_puts(buf, empty ? "{}" : "}");
 }

@@ -31,8 +31,13 @@ enum field_rule {
 
 struct field_table;
 
+/* Room for the longest key as it stands in JSON, comma and colon included. */
+enum { FIELD_KEY_BYTES = 32 };
+
 struct field {
     const char *name;
+    char key[FIELD_KEY_BYTES]; /* ,"name": ready to be written; a fixed size copies faster than a length */
+    unsigned char key_bytes;
     enum field_kind kind;
     enum field_rule rule;
     const char *unit; /* "" for names, counts and flags */

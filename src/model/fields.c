@@ -5,10 +5,11 @@
 #include "model/field.h"
 
 /* clang-format off */
+#define KEY(name) ",\"" name "\":"
 #define ROW(kind, rule, name, member, unit, help) \
-    {name, FIELD_##kind, FIELD_##rule, unit, help, offsetof(struct TABLE, member), NULL},
+    {name, KEY(name), sizeof(KEY(name)) - 1, FIELD_##kind, FIELD_##rule, unit, help, offsetof(struct TABLE, member), NULL},
 #define NEST(kind, name, member, child, help) \
-    {name, FIELD_##kind, FIELD_NULLABLE, "", help, offsetof(struct TABLE, member), &child##_table},
+    {name, KEY(name), sizeof(KEY(name)) - 1, FIELD_##kind, FIELD_NULLABLE, "", help, offsetof(struct TABLE, member), &child##_table},
 #define TABLE_OF(name) \
     static const struct field_table name##_table = { \
         name##_rows, sizeof(name##_rows) / sizeof(name##_rows[0]), sizeof(struct TABLE)}

@@ -154,9 +154,13 @@ int sink_write(struct sink *sink, struct str record)
         sink->torn = !keep_for_later(sink, STR("\n"));
     int result;
     if (sink->backlog.len > 0) {
-        if (!keep_for_later(sink, record))
-            sink->dropped++;
+        bool kept = keep_for_later(sink, record);
         result = drain_backlog(sink);
+        /* No room: perhaps there is some now. */
+        if (!kept && result != -EPIPE && keep_for_later(sink, record))
+            result = drain_backlog(sink);
+        else if (!kept)
+            sink->dropped++;
     } else {
         size_t done = write_all(sink, record.p, record.n, &result);
         if (done < record.n && !keep_for_later(sink, (struct str){record.p + done, record.n - done})) {

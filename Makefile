@@ -1,0 +1,63 @@
+# The front door; Meson does the work. Build variants are build folders.
+PREFIX ?= /usr/local
+WERROR := $(if $(CI),true,false)
+MESON_SETUP := meson setup --reconfigure -Dwerror=$(WERROR)
+
+.PHONY: all run check lint fmt asan fuzz bench docs install clean
+
+all: build/build.ninja
+	ninja -C build resource-tracker
+
+build/build.ninja:
+	meson setup build -Dwerror=$(WERROR)
+
+run: ## install what is missing, build, track this machine for five samples
+	@tools/setup build
+	@$(MAKE) --no-print-directory all
+	tools/demo build/resource-tracker
+
+check: ## install what is missing, build, run every test
+	@tools/setup check
+	tools/variant build -Dtests=true -Dwerror=$(WERROR)
+	tools/run-tests build
+
+lint: ## formatting, warnings of both compilers, clang-tidy, layers, documents, scripts
+	@tools/setup lint
+	tools/lint
+
+fmt: ## format the sources in place
+	@tools/setup lint
+	git ls-files '*.c' '*.h' | xargs clang-format -i
+
+asan: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/setup check
+	tools/variant build-asan -Dtests=true -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dwerror=$(WERROR)
+	tools/run-tests build-asan
+
+fuzz: ## every libFuzzer target for a short while (SECS=10 each)
+	@tools/setup fuzz
+	CC=clang tools/variant build-fuzz -Dfuzz=true -Dtests=true -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false
+	tools/fuzz build-fuzz $(SECS)
+
+bench: ## what the tracker costs, as one table
+	@tools/setup check
+	@$(MAKE) --no-print-directory build-release
+	bench/run build-release/resource-tracker
+
+docs: ## regenerate docs/configuration.md, docs/metrics.md and docs/schema/
+	@tools/setup build
+	tools/variant build
+	ninja -C build generate-docs
+	build/generate-docs docs
+
+.PHONY: build-release
+build-release:
+	tools/variant build-release -Db_lto=true -Dprefix=$(PREFIX)
+
+install: ## build optimised and install below $(DESTDIR)$(PREFIX)
+	@tools/setup build
+	@$(MAKE) --no-print-directory build-release
+	DESTDIR=$(DESTDIR) meson install -C build-release
+
+clean: ## remove every build folder
+	rm -rf build build-*

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings, then the run, then the exit status. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "config/config.h"
+#include "run/host.h"
+
+enum { EXIT_TRACKER_FAILED = 125 };
+
+/* A descriptor 0, 1 or 2 that is closed would be taken by the next file we open, and then be written to by mistake. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        (void)close(fd);
+}
+
+static int print_text(struct buf *text)
+{
+    size_t done = 0;
+    while (buf_ok(text) && done < text->len) {
+        ssize_t n = write(STDOUT_FILENO, text->data + done, text->len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return EXIT_TRACKER_FAILED;
+        done += (size_t)n;
+    }
+    return buf_ok(text) ? 0 : EXIT_TRACKER_FAILED;
+}
+
+static int print_action(const struct config *config)
+{
+    enum { TEXT_BYTES_MAX = 1024 * 1024 };
+    AUTO_BUF struct buf text;
+    buf_init(&text, TEXT_BYTES_MAX);
+    if (config->action == CONFIG_HELP)
+        config_help(&text);
+    else if (config->action == CONFIG_VERSION)
+        config_version(&text);
+    else
+        config_print(config, &text);
+    return print_text(&text);
+}
+
+/* Says what this version cannot do; false where that leaves nothing to run. */
+static bool tell_notices(const struct config *config)
+{
+    for (size_t i = 0; i < config->warning_count; i++)
+        log_warning("%s", config->warnings[i]);
+    if (config->warnings_dropped > 0)
+        log_warning("%zu more warnings about settings are not shown", config->warnings_dropped);
+    struct config_notice notice;
+    for (size_t i = 0; config_unavailable(config, i, &notice); i++) {
+        if (notice.fatal) {
+            log_error("%s", notice.text);
+            return false;
+        }
+        log_warning("%s", notice.text);
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_descriptors();
+    struct config config;
+    struct err err = {0};
+    if (config_load(argc, argv, environ, &config, &err) < 0) {
+        log_error("%s", err.msg);
+        return EXIT_TRACKER_FAILED;
+    }
+    log_set_level(config.settings.verbosity > 1 ? LOG_DEBUG : config.settings.verbosity > 0 ? LOG_INFO : LOG_WARNING);
+    int status;
+    if (config.action == CONFIG_HELP || config.action == CONFIG_VERSION || config.action == CONFIG_PRINT)
+        status = print_action(&config);
+    else if (!tell_notices(&config))
+        status = EXIT_TRACKER_FAILED;
+    else
+        status = host_run(&config.settings, &err);
+    if (status < 0) {
+        log_error("%s", err.msg);
+        status = EXIT_TRACKER_FAILED;
+    }
+    config_fini(&config);
+    return status;
+}

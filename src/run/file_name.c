@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/file_name.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/num.h"
+#include "base/str.h"
+
+enum { VALUE_BYTES_MAX = 128, HOST_BYTES = 256 };
+
+static bool is_safe(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
+}
+
+static void put_safe(struct buf *buf, const char *value, const char *fallback)
+{
+    if (!value || value[0] == '\0')
+        value = fallback;
+    for (size_t i = 0; value[i] != '\0' && i < VALUE_BYTES_MAX; i++)
+        buf_putc(buf, is_safe(value[i]) && !(i == 0 && value[i] == '.') ? value[i] : '_');
+}
+
+/* UTC as 20261115T093000Z. */
+static void put_datetime(struct buf *buf, int64_t unix_secs)
+{
+    time_t when = (time_t)unix_secs;
+    struct tm utc;
+    char text[32];
+    if (gmtime_r(&when, &utc) && strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &utc) > 0)
+        buf_puts(buf, text);
+    else
+        num_put_i64(buf, unix_secs);
+}
+
+/* Writes the value of the name in braces at `at`; returns its length with braces, or 0 where it is none of ours. */
+static size_t put_named(struct buf *buf, const char *at, const struct file_name_values *values)
+{
+    struct str rest = str_of(at);
+    if (str_starts(rest, STR("{job}"))) {
+        put_safe(buf, values->job, "job");
+        return sizeof("{job}") - 1;
+    }
+    if (str_starts(rest, STR("{host}"))) {
+        put_safe(buf, values->host, "host");
+        return sizeof("{host}") - 1;
+    }
+    if (str_starts(rest, STR("{pid}"))) {
+        num_put_i64(buf, values->pid);
+        return sizeof("{pid}") - 1;
+    }
+    if (str_starts(rest, STR("{datetime}"))) {
+        put_datetime(buf, values->unix_secs);
+        return sizeof("{datetime}") - 1;
+    }
+    return 0;
+}
+
+void file_name_fill(const char *template_, const struct file_name_values *values, struct buf *buf)
+{
+    while (*template_ != '\0') {
+        size_t used = *template_ == '{' ? put_named(buf, template_, values) : 0;
+        if (used == 0)
+            buf_putc(buf, *template_);
+        template_ += used ? used : 1;
+    }
+}
+
+int file_name_expand(const char *template_, const char *job_name, char *ret_path, size_t size, struct err *err)
+{
+    char host[HOST_BYTES] = "";
+    (void)gethostname(host, sizeof(host) - 1);
+    struct file_name_values values = {
+        .job = job_name,
+        .host = host,
+        .pid = (int64_t)getpid(),
+        .unix_secs = clock_read(&clock_system, CLOCK_KIND_REALTIME) / NS_PER_SEC,
+    };
+    AUTO_BUF struct buf path;
+    buf_init(&path, size - 1);
+    file_name_fill(template_, &values, &path);
+    if (!buf_ok(&path))
+        return err_set(err, -ENAMETOOLONG, "the output file's name is longer than %zu bytes", size - 1);
+    (void)str_copy((struct str){path.data, path.len}, ret_path, size);
+    return 0;
+}

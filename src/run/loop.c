@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/loop.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+
+static struct timespec timespec_of(int64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_SEC), .tv_nsec = (long)(ns % NS_PER_SEC)};
+}
+
+/* The address of a member serves as the name of its event. */
+static int watch(struct loop *loop, int fd, uint32_t events, void *name)
+{
+    struct epoll_event event = {.events = events, .data.ptr = name};
+    return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int open_descriptors(struct loop *loop, const struct grid *grid, const sigset_t *signals)
+{
+    loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    loop->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (loop->epoll_fd < 0 || loop->timer_fd < 0 || loop->signal_fd < 0)
+        return -errno;
+    struct itimerspec first = {
+        .it_value = timespec_of(grid->start_ns + grid->interval_ns),
+        .it_interval = timespec_of(grid->interval_ns),
+    };
+    if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &first, NULL) < 0)
+        return -errno;
+    int r = watch(loop, loop->timer_fd, EPOLLIN, &loop->timer_fd);
+    return r < 0 ? r : watch(loop, loop->signal_fd, EPOLLIN, &loop->signal_fd);
+}
+
+int loop_open(struct loop *ret_loop, const struct grid *grid, const sigset_t *signals, struct err *err)
+{
+    struct loop *loop = ret_loop;
+    *loop = (struct loop){.epoll_fd = -1, .timer_fd = -1, .signal_fd = -1, .gone_fd = -1};
+    int r = open_descriptors(loop, grid, signals);
+    if (r < 0) {
+        loop_close(loop);
+        return err_sys(err, r, "cannot set up the timer and the signals");
+    }
+    return 0;
+}
+
+void loop_close(struct loop *loop)
+{
+    fd_close(&loop->epoll_fd);
+    fd_close(&loop->timer_fd);
+    fd_close(&loop->signal_fd);
+}
+
+void loop_watch_change(struct loop *loop, int fd, void *watcher)
+{
+    if (fd >= 0)
+        (void)watch(loop, fd, EPOLLPRI, watcher);
+}
+
+void loop_watch_gone(struct loop *loop, int fd)
+{
+    if (fd >= 0 && watch(loop, fd, 0, &loop->gone_fd) == 0)
+        loop->gone_fd = fd;
+}
+
+static void read_event(struct loop *loop, void *name, struct loop_event *event)
+{
+    if (name == &loop->timer_fd) {
+        if (read(loop->timer_fd, &event->expirations, sizeof(event->expirations)) == sizeof(event->expirations))
+            event->kind = LOOP_TIMER;
+    } else if (name == &loop->signal_fd) {
+        struct signalfd_siginfo info;
+        if (read(loop->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+            event->kind = LOOP_SIGNAL;
+            event->signal = (int)info.ssi_signo;
+        }
+    } else if (name == &loop->gone_fd) {
+        /* The condition lasts, so it must leave the set or it would wake us for ever. */
+        (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, loop->gone_fd, NULL);
+        loop->gone_fd = -1;
+        event->kind = LOOP_GONE;
+    } else {
+        event->kind = LOOP_CHANGE;
+        event->watcher = name;
+    }
+}
+
+int loop_wait(struct loop *loop, struct loop_event *ret_event, struct err *err)
+{
+    *ret_event = (struct loop_event){.kind = LOOP_NONE};
+    struct epoll_event ready;
+    int n = epoll_wait(loop->epoll_fd, &ready, 1, -1);
+    if (n < 0)
+        return errno == EINTR ? 0 : err_sys(err, -errno, "cannot wait for events");
+    if (n > 0)
+        read_event(loop, ready.data.ptr, ret_event);
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one wait of the program: timer, signals, and descriptors that tell of a change, in one epoll set.
+ */
+#ifndef RUN_LOOP_H
+#define RUN_LOOP_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "run/grid.h"
+
+enum loop_event_kind {
+    LOOP_TIMER, /* the next place of the grid is reached */
+    LOOP_SIGNAL, /* one of ours came in */
+    LOOP_CHANGE, /* a watched descriptor reports a change */
+    LOOP_GONE, /* the reader of the output went away */
+    LOOP_NONE,
+};
+
+struct loop_event {
+    enum loop_event_kind kind;
+    uint64_t expirations; /* LOOP_TIMER */
+    int signal; /* LOOP_SIGNAL */
+    void *watcher; /* LOOP_CHANGE: as given to loop_watch_change */
+};
+
+struct loop {
+    int epoll_fd, timer_fd, signal_fd;
+    int gone_fd; /* not owned; -1: none */
+};
+
+/* Blocks the signals and arms the timer on the grid. Returns 0 or a negative errno with a message. */
+int loop_open(struct loop *ret_loop, const struct grid *grid, const sigset_t *signals, struct err *err);
+void loop_close(struct loop *loop);
+
+/* EPOLLPRI on fd becomes LOOP_CHANGE with `watcher`. Descriptors that cannot be polled are silently not watched. */
+void loop_watch_change(struct loop *loop, int fd, void *watcher);
+
+/* EPOLLERR or EPOLLHUP on fd becomes LOOP_GONE, once. */
+void loop_watch_gone(struct loop *loop, int fd);
+
+/* Waits for the next event. */
+int loop_wait(struct loop *loop, struct loop_event *ret_event, struct err *err);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/file_name.h"
+
+enum { LINE_BYTES_MAX = 16 * 1024 * 1024, HEADER_BYTES_MAX = 2048, LAST_MOMENT_MS = 1000 };
+
+static bool is_captured(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+static const struct encoder *choose_encoder(const struct settings *settings, const struct run_info *info)
+{
+    if (settings->format == FORMAT_JSON)
+        return &encoder_jsonl;
+    bool full = settings->csv_columns == CSV_COLUMNS_FULL ||
+                (settings->csv_columns == CSV_COLUMNS_AUTO && (settings->command || info->tracked_pid.has));
+    return full ? &encoder_csv_full : &encoder_csv_system;
+}
+
+static int open_stream(struct output *output, int fd, struct err *err)
+{
+    const char *name = fd == STDOUT_FILENO ? "stdout" : "stderr";
+    (void)str_copy(str_of(name), output->name, sizeof(output->name));
+    int r = sink_open_fd(&output->sink, fd);
+    if (r < 0)
+        return err_sys(err, r, "cannot write samples to %s", name);
+    return 0;
+}
+
+/* May we go on in a file that begins like this? A header that is there already is not written again. */
+static int check_existing(struct output *output, const char *head, struct err *err)
+{
+    if (head[0] == '\0')
+        return 0;
+    if (output->encoder == &encoder_jsonl) {
+        if (head[0] != '{')
+            return err_set(err, -EEXIST, "cannot append to %s: it does not hold JSON lines", output->name);
+        return 0;
+    }
+    output->encoder->begin(output->info, &output->line);
+    const char *header = buf_cstr(&output->line);
+    if (strncmp(head, header, strlen(header)) != 0)
+        return err_set(err, -EEXIST, "cannot append to %s: it does not begin with the same CSV header", output->name);
+    output->begun = true;
+    buf_clear(&output->line);
+    return 0;
+}
+
+static int open_file(struct output *output, const struct settings *settings, struct err *err)
+{
+    char path[FILE_NAME_BYTES];
+    int r = file_name_expand(settings->output, settings->job_name, path, sizeof(path), err);
+    if (r < 0)
+        return r;
+    (void)str_copy(str_of(path), output->name, sizeof(output->name));
+    char head[HEADER_BYTES_MAX] = "";
+    r = sink_open_file(&output->sink, path, settings->append, head, sizeof(head), err);
+    if (r < 0)
+        return r;
+    r = check_existing(output, head, err);
+    if (r < 0)
+        sink_close(&output->sink);
+    return r;
+}
+
+int output_open(
+    struct output *ret_output, const struct settings *settings, const struct run_info *info, struct err *err)
+{
+    struct output *output = ret_output;
+    *output = (struct output){.info = info, .sink = {.fd = -1}};
+    if (settings->quiet)
+        return 0;
+    output->encoder = choose_encoder(settings, info);
+    buf_init(&output->line, LINE_BYTES_MAX);
+    if (settings->output && strcmp(settings->output, "-") != 0)
+        return open_file(output, settings, err);
+    bool to_stdout = settings->output || (!settings->command && is_captured(STDOUT_FILENO));
+    return open_stream(output, to_stdout ? STDOUT_FILENO : STDERR_FILENO, err);
+}
+
+static void tell_result(struct output *output, int result)
+{
+    if (result == 0)
+        complaint_over(
+            &output->complaint, "%s takes samples again (%" PRIu64 " lost)", output->name, output->sink.dropped);
+    else if (result == -EAGAIN)
+        complaint_say(&output->complaint, "%s is not being read: samples wait, and are lost once %d KiB do",
+            output->name, SINK_BACKLOG_BYTES / 1024);
+    else
+        complaint_say(&output->complaint,
+            "cannot write samples to %s: %s; tracking goes on, and the next sample tries "
+            "again",
+            output->name, strerror(-result));
+}
+
+int output_sample(struct output *output, const struct sample *sample)
+{
+    if (!output->encoder)
+        return 0;
+    if (output->reader_gone)
+        return -EPIPE;
+    buf_clear(&output->line);
+    if (!output->begun && output->encoder->begin)
+        output->encoder->begin(output->info, &output->line);
+    output->encoder->sample(output->info, sample, &output->line);
+    if (!buf_ok(&output->line)) {
+        complaint_say(&output->complaint, "no memory to write a sample; it is lost");
+        return 0;
+    }
+    output->begun = true;
+    int result = sink_write(&output->sink, (struct str){output->line.data, output->line.len});
+    output->reader_gone = result == -EPIPE;
+    if (!output->reader_gone)
+        tell_result(output, result);
+    return output->reader_gone ? -EPIPE : 0;
+}
+
+int output_watch_fd(const struct output *output)
+{
+    struct stat st;
+    if (output->sink.fd < 0 || fstat(output->sink.fd, &st) < 0)
+        return -1;
+    return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ? output->sink.fd : -1;
+}
+
+void output_close(struct output *output)
+{
+    if (!output->encoder || output->sink.fd < 0) {
+        buf_fini(&output->line);
+        return;
+    }
+    int result = sink_flush(&output->sink, LAST_MOMENT_MS);
+    if (!output->reader_gone && result != -EPIPE && (output->sink.backlog.len > 0 || output->sink.dropped > 0))
+        log_warning("%s did not take everything: %" PRIu64 " samples and %zu bytes at the end are lost", output->name,
+            output->sink.dropped, output->sink.backlog.len);
+    sink_close(&output->sink);
+    buf_fini(&output->line);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples on their way out: which format, which stream, and what is said when the stream does not take them.
+ */
+#ifndef RUN_OUTPUT_H
+#define RUN_OUTPUT_H
+
+#include "base/log.h"
+#include "config/settings.h"
+#include "encode/encode.h"
+#include "sink/sink.h"
+
+struct output {
+    const struct encoder *encoder; /* NULL: nothing is written (--quiet) */
+    const struct run_info *info;
+    struct sink sink;
+    char name[64]; /* "stdout", "stderr" or the file's name, cut */
+    struct buf line;
+    bool begun; /* the header is out, or was there */
+    bool reader_gone;
+    struct complaint complaint;
+};
+
+/*
+ * Chooses the stream by the rules: --quiet, --output, else stderr when a command is tracked, else stdout when it is
+ * captured, else stderr. Returns 0 or a negative errno with a message.
+ */
+int output_open(
+    struct output *ret_output, const struct settings *settings, const struct run_info *info, struct err *err);
+
+/* Encodes and writes one sample. Returns -EPIPE when the reader is gone for good, else 0: trouble is told here. */
+int output_sample(struct output *output, const struct sample *sample);
+
+/* A descriptor that reports EPOLLERR or EPOLLHUP when the reader goes away, or -1. */
+int output_watch_fd(const struct output *output);
+
+/* Gives the reader a last moment, says what was lost, closes. */
+void output_close(struct output *output);
+
+#endif
