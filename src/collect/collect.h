@@ -43,6 +43,7 @@ struct tick {
 #define COLLECT_SPACE_NS NS_PER_SEC
 
 /*
+ * state: state_bytes of zeroed memory.
  * open: takes what it needs for the whole run; 0, -ENODATA ("this host has none": silent) or another negative errno.
  * collect: fills the section. 0: done; err->code may then tell of a part that is missing (its fields are absent).
  *   -ENODATA: this host has none. Other negative errno: the section could not be read (err says why).

@@ -67,7 +67,7 @@ void cpu_derive(
 struct opt_f64 cpu_derive_cores_used(const struct proc_stat *base, const struct proc_stat *cur)
 {
     struct cpu_share share = cpu_share_between(&base->total, &cur->total);
-    if (share.total == 0)
+    if (share.total == 0 || cur->cores.count == 0)
         return (struct opt_f64){0};
     return some_f64((double)share.busy / (double)share.total * (double)cur->cores.count);
 }
@@ -149,7 +149,8 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
     struct cpu_state *state = opaque;
     struct sample_cpu *cpu = &sample->cpu;
     struct proc_stat *cur = &state->readings[!state->base];
-    int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
+    /* When this sample was due: lateness must not make the shares of one sample serve the next as well. */
+    int64_t due_ns = tick->mono_ns - tick->late_ns;
     int r = cpu_read_stat(state, cur, err);
     /* The earlier reading stays, so that the next good one makes up for the gap. */
     if (r < 0)
@@ -160,12 +161,12 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
     state->prev = *cur;
     state->prev.cores.items = NULL;
     state->has_previous = true;
-    bool due = !had_previous || now_ns - state->base_ns >= CPU_SHARE_NS;
+    bool due = !had_previous || due_ns - state->base_ns >= CPU_SHARE_NS;
     if (had_previous && (due || !state->cores_used.has) && cpu_update_shares(state) < 0)
         return err_set(err, -ENOMEM, "cpu: no memory for the list of CPUs");
     if (due) {
         state->base = !state->base;
-        state->base_ns = now_ns;
+        state->base_ns = due_ns;
     }
     if (tick->baseline)
         return 0;
@@ -175,7 +176,7 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
     cpu->per_core_pct = (struct sample_list){
         .present = state->per_core.count > 0, .count = state->per_core.count, .items = state->per_core.items};
     cpu_read_load(state, cpu, err);
-    cpu->process_count = process_count_read(&state->processes, tick->mono_ns - tick->late_ns);
+    cpu->process_count = process_count_read(&state->processes, due_ns);
     cpu->present = true;
     return 0;
 }

@@ -21,6 +21,9 @@ static const char initial_pid_namespace[] = "pid:[4026531836]";
 
 enum { CALIBRATION_TRIES = 4 };
 
+/* A module that adds a folder to /proc would shift the count for good, so now and then it is checked again. */
+#define CALIBRATION_NS (300 * NS_PER_SEC)
+
 struct proc_listing {
     uint64_t processes;
     uint64_t other_directories;
@@ -72,12 +75,10 @@ static bool in_initial_pid_namespace(int proc_fd)
     return strcmp(name, initial_pid_namespace) == 0;
 }
 
-void process_count_init(struct process_count *count, const struct collect_env *env)
+static void calibrate(struct process_count *count)
 {
-    *count = (struct process_count){.env = env};
-    int proc_fd = env->root->proc_fd;
-    if (!in_initial_pid_namespace(proc_fd))
-        return;
+    int proc_fd = count->env->root->proc_fd;
+    count->by_links = false;
     /* A process may come or go while we list: try until both links readings agree. */
     for (int i = 0; i < CALIBRATION_TRIES; i++) {
         struct proc_listing listing;
@@ -94,9 +95,22 @@ void process_count_init(struct process_count *count, const struct collect_env *e
     }
 }
 
+void process_count_init(struct process_count *count, const struct collect_env *env)
+{
+    *count = (struct process_count){.env = env};
+    if (!in_initial_pid_namespace(env->root->proc_fd))
+        return;
+    calibrate(count);
+    count->calibrated_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
+}
+
 struct opt_u64 process_count_read(struct process_count *count, int64_t grid_ns)
 {
     int proc_fd = count->env->root->proc_fd;
+    if (count->by_links && grid_ns - count->calibrated_ns >= CALIBRATION_NS) {
+        calibrate(count);
+        count->calibrated_ns = grid_ns;
+    }
     if (count->by_links) {
         struct opt_u64 links = proc_links(proc_fd);
         if (links.has && links.v > count->other_links)

@@ -12,7 +12,8 @@ struct process_count {
     const struct collect_env *env;
     bool by_links;
     uint64_t other_links; /* st_nlink of /proc less the processes */
-    int64_t listed_ns; /* when the directory was last listed */
+    int64_t calibrated_ns; /* when that was last found out */
+    int64_t listed_ns; /* when the directory was last listed for a count */
     struct opt_u64 listed;
 };
 

@@ -28,7 +28,7 @@ static const char intro[] =
     "- **Booleans** are 1/0, true/false, yes/no, on/off, in any case; in TOML `true` and `false`. A flag `--append` "
     "has\n"
     "  the forms `--append=no` and `--no-append`.\n"
-    "- **Lists of pairs** in a variable are separated by commas: `TRACKER_TAGS=team=infra,owner=ann`; `\\,` is a "
+    "- **Lists of pairs** in a variable are separated by commas: `TRACKER_TAGS=team=infra,owner=ops`; `\\,` is a "
     "comma\n"
     "  within a value. In TOML they are a table.\n"
     "- An empty text unsets a setting, except where a file or directory is wanted: there it is an error.\n"

@@ -209,7 +209,7 @@ void json_put_object(struct buf *buf, const struct field_table *table, const voi
         const void *at = (const char *)base + field->offset;
         if (is_omitted(field, at))
             continue;
-        if (buf->cap - buf->len < ROW_BYTES && !buf_reserve(buf, ROW_BYTES))
+        if (buf->failed || (buf->cap - buf->len < ROW_BYTES && !buf_reserve(buf, ROW_BYTES)))
             return;
         char *p = buf->data + buf->len;
         memcpy(p, field->key, FIELD_KEY_BYTES);

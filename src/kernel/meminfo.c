@@ -88,7 +88,7 @@ int meminfo_parse(struct str text, struct meminfo *ret)
         found++;
     }
     if (!mem.total_kib.has)
-        return -ENODATA;
+        return -EBADMSG;
     *ret = mem;
     return 0;
 }

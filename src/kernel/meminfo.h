@@ -13,7 +13,7 @@ struct meminfo {
         inactive_kib, swap_total_kib, swap_free_kib, shmem_kib, dirty_kib;
 };
 
-/* Returns 0, or -ENODATA where MemTotal is missing. Keys an old kernel lacks stay absent. */
+/* Returns 0, or -EBADMSG where MemTotal is missing. Keys an old kernel lacks stay absent. */
 int meminfo_parse(struct str text, struct meminfo *ret);
 
 #endif

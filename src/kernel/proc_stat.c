@@ -112,7 +112,7 @@ static int parse_lines(struct str rest, struct proc_stat *stat)
             parse_procs(line, stat);
         }
     }
-    return has_total ? 0 : -ENODATA;
+    return has_total ? 0 : -EBADMSG;
 }
 
 int proc_stat_parse(struct str text, struct proc_stat *stat)

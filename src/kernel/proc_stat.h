@@ -34,8 +34,8 @@ enum { PROC_STAT_CPUS_MAX = 8192 };
 
 /*
  * Fills *stat, reusing its cores array (no allocation unless there are more cores than ever before). Returns 0,
- * -ENODATA where the "cpu" line is missing, -EINVAL where a cpu line is broken, -EBADMSG for a text that is cut (its
- * last byte is no LF), -E2BIG or -ENOMEM; the cores are then empty. Lines it does not know are skipped.
+ * -EINVAL where a cpu line is broken, -EBADMSG where the "cpu" line is missing or the text is cut (its last byte is no
+ * LF), -E2BIG or -ENOMEM; the cores are then empty. Lines it does not know are skipped.
  */
 int proc_stat_parse(struct str text, struct proc_stat *stat);
 void proc_stat_fini(struct proc_stat *stat);

@@ -24,6 +24,8 @@ static int watch(struct loop *loop, int fd, uint32_t events, void *name)
 
 static int open_descriptors(struct loop *loop, const struct grid *grid, const sigset_t *signals)
 {
+    if (sigprocmask(SIG_BLOCK, signals, NULL) < 0)
+        return -errno;
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     loop->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);

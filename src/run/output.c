@@ -135,10 +135,8 @@ int output_watch_fd(const struct output *output)
 
 void output_close(struct output *output)
 {
-    if (!output->encoder || output->sink.fd < 0) {
-        buf_fini(&output->line);
+    if (!output->encoder)
         return;
-    }
     int result = sink_flush(&output->sink, LAST_MOMENT_MS);
     if (!output->reader_gone && result != -EPIPE && (output->sink.backlog.len > 0 || output->sink.dropped > 0))
         log_warning("%s did not take everything: %" PRIu64 " samples and %zu bytes at the end are lost", output->name,

@@ -31,6 +31,8 @@ static void stage_collect(struct pipeline_stage *stage, const struct tick *tick,
     int r = stage->collector->collect(stage->state, tick, sample, &err);
     if (r == -ENODATA)
         return;
+    if (r < 0 && err.code == 0)
+        (void)err_sys(&err, r, "%s: cannot be read", stage->collector->name);
     if (err.code < 0)
         complaint_say(&stage->complaint, "%s; these values are null until it works", err.msg);
     else

@@ -42,18 +42,14 @@ int sink_open_fd(struct sink *ret_sink, int fd)
 }
 
 /* Reads the first bytes of what is already in the file, and whether its last line is cut. */
-static int look_at_existing(int fd, char *ret_head, size_t head_size, bool *ret_torn)
+static int look_at_existing(const char *path, off_t size, char *ret_head, size_t head_size, bool *ret_torn)
 {
-    ret_head[0] = '\0';
-    *ret_torn = false;
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_size == 0)
-        return 0;
+    AUTO_FD int fd = file_open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK);
+    if (fd < 0)
+        return fd;
     char last = '\n';
     ssize_t n = pread(fd, ret_head, head_size - 1, 0);
-    if (n < 0 || pread(fd, &last, 1, st.st_size - 1) < 0)
+    if (n < 0 || pread(fd, &last, 1, size - 1) < 0)
         return -errno;
     ret_head[n] = '\0';
     *ret_torn = last != '\n';
@@ -63,21 +59,23 @@ static int look_at_existing(int fd, char *ret_head, size_t head_size, bool *ret_
 int sink_open_file(
     struct sink *ret_sink, const char *path, bool append, char *ret_head, size_t head_size, struct err *err)
 {
-    /* Appending reads what is there; O_NONBLOCK keeps a FIFO without a reader from blocking us (ENXIO instead). */
-    int flags = O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_RDWR | O_APPEND : O_WRONLY);
+    /* O_NONBLOCK keeps a FIFO without a reader from blocking us (ENXIO instead). */
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_APPEND : 0);
     AUTO_FD int fd = open(path, flags, 0666);
-    if (fd < 0 && errno == ENXIO)
-        return err_set(err, -ENXIO, "cannot open the output file %s: a named pipe that nobody reads yet", path);
-    if (fd < 0)
-        return err_sys(err, -errno, "cannot open the output file %s", path);
+    int failure = fd < 0 ? -errno : 0;
     struct stat st;
+    if (failure == -ENXIO && stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
+        return err_set(err, -ENXIO, "cannot open the output file %s: a named pipe that nobody reads yet", path);
+    if (failure < 0)
+        return err_sys(err, failure, "cannot open the output file %s", path);
     if (fstat(fd, &st) < 0)
         return err_sys(err, -errno, "cannot use the output file %s", path);
     struct sink sink = {.owned = true};
     int r = 0;
-    if (append)
-        r = look_at_existing(fd, ret_head, head_size, &sink.torn);
-    else if (S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
+    ret_head[0] = '\0';
+    if (append && S_ISREG(st.st_mode) && st.st_size > 0)
+        r = look_at_existing(path, st.st_size, ret_head, head_size, &sink.torn);
+    else if (!append && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
         r = -errno;
     if (r < 0)
         return err_sys(err, r, "cannot use the output file %s", path);
@@ -146,28 +144,38 @@ static bool keep_for_later(struct sink *sink, struct str bytes)
     return kept;
 }
 
+/* Nothing waits: straight out, and what does not go waits from now on. */
+static int write_record(struct sink *sink, struct str record)
+{
+    int result;
+    size_t done = write_all(sink, record.p, record.n, &result);
+    if (done < record.n && !keep_for_later(sink, (struct str){record.p + done, record.n - done})) {
+        sink->dropped++;
+        sink->torn = done > 0;
+    }
+    return result;
+}
+
+/* Behind what waits already, in one write with it where there is room. */
+static int write_behind_backlog(struct sink *sink, struct str record)
+{
+    bool kept = keep_for_later(sink, record);
+    int result = drain_backlog(sink);
+    if (kept || result == -EPIPE)
+        return result;
+    if (sink->backlog.len == 0)
+        return write_record(sink, record);
+    sink->dropped += !keep_for_later(sink, record);
+    return result;
+}
+
 int sink_write(struct sink *sink, struct str record)
 {
     if (sink->fd < 0)
         return -EPIPE;
     if (sink->torn)
         sink->torn = !keep_for_later(sink, STR("\n"));
-    int result;
-    if (sink->backlog.len > 0) {
-        bool kept = keep_for_later(sink, record);
-        result = drain_backlog(sink);
-        /* No room: perhaps there is some now. */
-        if (!kept && result != -EPIPE && keep_for_later(sink, record))
-            result = drain_backlog(sink);
-        else if (!kept)
-            sink->dropped++;
-    } else {
-        size_t done = write_all(sink, record.p, record.n, &result);
-        if (done < record.n && !keep_for_later(sink, (struct str){record.p + done, record.n - done})) {
-            sink->dropped++;
-            sink->torn = done > 0;
-        }
-    }
+    int result = sink->backlog.len > 0 ? write_behind_backlog(sink, record) : write_record(sink, record);
     return result == -EPIPE ? give_up(sink) : result;
 }
 

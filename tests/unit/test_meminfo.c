@@ -165,15 +165,15 @@ static void test_cut_line_is_not_trusted(void **state)
     struct meminfo mem;
     assert_int_equal(meminfo_parse(STR("MemTotal: 100 kB\nMemFree: 50 kB"), &mem), 0);
     assert_false(mem.free_kib.has);
-    assert_int_equal(meminfo_parse(STR("MemTotal: 100 kB"), &mem), -ENODATA);
+    assert_int_equal(meminfo_parse(STR("MemTotal: 100 kB"), &mem), -EBADMSG);
 }
 
 static void test_total_is_needed_and_output_untouched(void **state)
 {
     (void)state;
     struct meminfo mem = {.dirty_kib = {.has = true, .v = 42}};
-    assert_int_equal(meminfo_parse((struct str){0}, &mem), -ENODATA);
-    assert_int_equal(meminfo_parse(STR("MemFree:        10 kB\nDirty:        1 kB\n"), &mem), -ENODATA);
+    assert_int_equal(meminfo_parse((struct str){0}, &mem), -EBADMSG);
+    assert_int_equal(meminfo_parse(STR("MemFree:        10 kB\nDirty:        1 kB\n"), &mem), -EBADMSG);
     assert_kib(mem.dirty_kib, 42);
 }
 

@@ -194,11 +194,11 @@ static void test_total_is_needed(void **state)
 {
     (void)state;
     struct proc_stat stat = {0};
-    assert_int_equal(proc_stat_parse((struct str){0}, &stat), -ENODATA);
+    assert_int_equal(proc_stat_parse((struct str){0}, &stat), -EBADMSG);
     proc_stat_fini(&stat);
-    assert_int_equal(parse_once("\n\n"), -ENODATA);
-    assert_int_equal(parse_once("cpu0 1 2 3 4\nctxt 1\n"), -ENODATA);
-    assert_int_equal(parse_once("cpufreq 1 2 3 4\n"), -ENODATA);
+    assert_int_equal(parse_once("\n\n"), -EBADMSG);
+    assert_int_equal(parse_once("cpu0 1 2 3 4\nctxt 1\n"), -EBADMSG);
+    assert_int_equal(parse_once("cpufreq 1 2 3 4\n"), -EBADMSG);
 }
 
 static void test_cut_text_is_not_trusted(void **state)

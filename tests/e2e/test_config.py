@@ -1,0 +1,386 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Settings: what is refused and how, which source wins, and that --print-config says it all but the secrets."""
+
+import os
+import pathlib
+import re
+import subprocess
+import tomllib
+
+import tap
+from tap import equal, expect, test
+from tracker import BINARY, Tracker, clean_env, folder, parse, run, wait_file_lines
+
+KEPT = "this was here before\n"
+SECRET = "s3cr3tVALUE"
+
+
+def show(args=(), env=None, cwd=None):
+    """The effective settings as --print-config writes them, parsed."""
+    done = run([*args, "--print-config"], env=env, cwd=cwd)
+    equal((done.returncode, done.stderr), (0, ""), f"status and stderr of {args} {env}")
+    return tomllib.loads(done.stdout)
+
+
+def write_toml(place, text):
+    path = pathlib.Path(place) / "resource-tracker.toml"
+    if isinstance(text, bytes):
+        path.write_bytes(text)
+    else:
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refused(words, args=(), env=None, toml=None):
+    """One line on stderr that holds the words, status 125, and nothing started or touched."""
+    with folder() as place:
+        if toml is not None:
+            write_toml(place, toml)
+        (place / "kept").write_text(KEPT, encoding="utf-8")
+        before = os.stat(place / "kept")
+        for output in ("kept", "new"):
+            done = run(["-o", output, *args], env=env, cwd=place)
+            equal(done.returncode, 125, f"exit status (stderr {done.stderr!r})")
+            equal(done.stdout, "", "stdout")
+            expect(done.stderr.startswith("resource-tracker: error: "), f"stderr begins otherwise: {done.stderr!r}")
+            expect(done.stderr.endswith("\n") and done.stderr.count("\n") == 1, f"not one line: {done.stderr!r}")
+            for word in words:
+                expect(word in done.stderr, f"{word!r} is not in {done.stderr!r}")
+            expect(SECRET not in done.stderr, f"a secret in {done.stderr!r}")
+        after = os.stat(place / "kept")
+        equal((place / "kept").read_text(encoding="utf-8"), KEPT, "content of the output file")
+        equal((after.st_mtime_ns, after.st_ino), (before.st_mtime_ns, before.st_ino), "the output file's identity")
+        expect(not (place / "new").exists(), "an output file was made")
+
+
+REFUSED = [
+    ("--interval 0", ["interval_secs = 0 (from --interval): must be at least 0.01"], {"args": ["--interval", "0"]}),
+    ("-i abc", ["interval_secs", "abc", "--interval"], {"args": ["-i", "abc"]}),
+    ("-i -1", ["interval_secs", "must be at least 0.01"], {"args": ["-i", "-1"]}),
+    ("an empty -i", ["interval_secs"], {"args": ["-i", ""]}),
+    ("--format xml", ["format = xml", "json or csv"], {"args": ["--format", "xml"]}),
+    ("--csv-columns all", ["csv_columns", "auto, system or full"], {"args": ["--csv-columns", "all"]}),
+    ("TRACKER_INTERVAL=0", ["interval_secs = 0 (from TRACKER_INTERVAL): must be at least 0.01"],
+     {"env": {"TRACKER_INTERVAL": "0"}}),
+    ("TRACKER_FORMAT=xml", ["format", "TRACKER_FORMAT"], {"env": {"TRACKER_FORMAT": "xml"}}),
+    ("TRACKER_QUIET=perhaps", ["quiet", "TRACKER_QUIET"], {"env": {"TRACKER_QUIET": "perhaps"}}),
+    ("a bad variable although a flag overrides it", ["TRACKER_INTERVAL"],
+     {"args": ["-i", "1"], "env": {"TRACKER_INTERVAL": "x"}}),
+    ("a TOML syntax error", ["resource-tracker.toml:2:9:"], {"toml": "# a\n[tracker\n"}),
+    ("a TOML string without end", ["resource-tracker.toml:1:"], {"toml": 'a = "b\n'}),
+    ("a TOML key given twice", ["resource-tracker.toml:3:1:"], {"toml": "[tracker]\nquiet = true\nquiet = false\n"}),
+    ("TOML that is not UTF-8", ["resource-tracker.toml:1:"], {"toml": b'a = "\xff"\n'}),
+    ("interval_secs = \"x\" in TOML", ["interval_secs", "resource-tracker.toml:2:17"],
+     {"toml": '[tracker]\ninterval_secs = "x"\n'}),
+    ("interval_secs = 0 in TOML", ["interval_secs = 0", "resource-tracker.toml:2:17", "must be at least 0.01"],
+     {"toml": "[tracker]\ninterval_secs = 0\n"}),
+    ("interval_secs = nan in TOML", ["interval_secs", "resource-tracker.toml:2:17"],
+     {"toml": "[tracker]\ninterval_secs = nan\n"}),
+    ("interval_secs = true in TOML", ["interval_secs", "resource-tracker.toml:2:17"],
+     {"toml": "[tracker]\ninterval_secs = true\n"}),
+    ("interval_secs = [1] in TOML", ["interval_secs", "resource-tracker.toml:2:17"],
+     {"toml": "[tracker]\ninterval_secs = [1]\n"}),
+    ("format = 1 in TOML", ["format", "resource-tracker.toml:2:10"], {"toml": "[tracker]\nformat = 1\n"}),
+    ("quiet = 3 in TOML", ["quiet", "resource-tracker.toml:2:9"],
+     {"toml": "[tracker]\nquiet = 3\n"}),
+    ("tracker = 1 in TOML", ["tracker", "resource-tracker.toml:1:11", "table"], {"toml": "tracker = 1\n"}),
+    ("job.tags = \"a\" in TOML", ["tags", "resource-tracker.toml:2:8"], {"toml": '[job]\ntags = "a"\n'}),
+    ("a configuration file that is a folder", ["cannot read the configuration file", "directory"],
+     {"args": ["--config", "/"]}),
+    ("a configuration file larger than 1 MiB", ["1 MiB"], {"toml": "#" * (1 << 20) + "\n"}),
+    ("an unknown flag", ["--intreval", "did you mean", "--interval"], {"args": ["--intreval", "1"]}),
+    ("an unknown short flag", ["-x"], {"args": ["-x"]}),
+    ("an abbreviated flag", ["--inter"], {"args": ["--inter", "1"]}),
+    ("a flag without its value", ["-i", "needs a value"], {"args": ["-i"]}),
+    ("a value for a flag that has none", ["--help", "takes no value"], {"args": ["--help=x"]}),
+    ("a tag without a value", ["tags"], {"args": ["--tag", "novalue"]}),
+    ("an empty output name", ["output"], {"args": ["--output="]}),
+    ("an output folder that does not exist", ["/nonexistent/out", "No such file"],
+     {"args": ["-o", "/nonexistent/out"]}),
+    ("an output that is a folder", ["Is a directory"], {"args": ["-o", "/"]}),
+    ("a sysroot that does not exist", ["/nonexistent", "No such file"], {"args": ["--sysroot", "/nonexistent"]}),
+    ("a sysroot that is a file", ["/dev/null"], {"args": ["--sysroot", "/dev/null"]}),
+    ("a command", ["command", "not available"], {"args": ["true"]}),
+    ("a command after two dashes", ["command", "not available"], {"args": ["--", "true"]}),
+    ("two dashes and no command", ["--"], {"args": ["--"]}),
+    ("--pid", ["pid", "not available"], {"args": ["--pid", "1"]}),
+    ("TRACKER_PID", ["pid", "TRACKER_PID", "not available"], {"env": {"TRACKER_PID": "1"}}),
+    ("--pid 0", ["pid", "must be at least 1"], {"args": ["--pid", "0"]}),
+    ("--from", ["from", "not available"], {"args": ["--from", "x"]}),
+    ("--doctor", ["--doctor", "not available"], {"args": ["--doctor"]}),
+    ("--upload-spool", ["--upload-spool", "not available"], {"args": ["--upload-spool"]}),
+    ("a command and --pid at once", ["pid", "command"], {"args": ["--pid", "1", "true"]}),
+    ("a secret that is malformed, without showing it", ["TRACKER_HTTP_HEADERS"],
+     {"env": {"TRACKER_HTTP_HEADERS": SECRET}}),
+    ("flags behind a command are the command's", ["command"], {"args": ["true", "-i", "0"]}),
+    ("flags behind two dashes are the command's", ["command"], {"args": ["--", "--interval=0", "-x"]}),
+    ("control characters are not echoed", ["interval_secs"], {"args": ["-i", "1\x1b[31m\n2"]}),
+]
+for name_, words_, how in REFUSED:
+    tap.add(f"refused: {name_}", lambda words=words_, how=how: refused(words, **how))
+
+
+@test
+def the_bounds_of_the_interval():
+    for text, secs in (("0.01", 0.01), ("10ms", 0.01), ("0.25", 0.25), ("250ms", 0.25), ("2s", 2), ("1m", 60),
+                       ("1.5m", 90), ("24h", 86400), ("86400", 86400), ("1440m", 86400)):
+        equal(show(["-i", text])["tracker"]["interval_secs"], secs, f"-i {text}")
+    for text in ("0.009", "9ms", "0.00999", "25h", "24.01h", "86401", "1e3", "nan", "inf", "1 s", "0x10", "1,5", "+1",
+                 "ms", ".", "1.", "99999999999999999999", " 1", "1S"):
+        done = run(["-i", text])
+        equal((done.returncode, done.stdout, done.stderr.count("\n")), (125, "", 1), f"-i {text!r}")
+
+
+@test
+def flag_over_environment_over_file_over_default():
+    with folder() as place:
+        equal(show(cwd=place)["tracker"]["interval_secs"], 1, "default")
+        write_toml(place, '[tracker]\ninterval_secs = 3\nformat = "csv"\n[job]\nname = "file"\n')
+        equal(show(cwd=place)["tracker"]["interval_secs"], 3, "file")
+        env = {"TRACKER_INTERVAL": "2", "TRACKER_JOB_NAME": "env"}
+        equal(show(env=env, cwd=place)["tracker"]["interval_secs"], 2, "environment")
+        settings = show(["-i", "0.5"], env=env, cwd=place)
+        equal(settings["tracker"]["interval_secs"], 0.5, "flag")
+        equal(settings["tracker"]["format"], "csv", "what only the file says")
+        equal(settings["job"]["name"], "env", "what file and environment say")
+        equal(show(["-i", "5", "-i", "6"], cwd=place)["tracker"]["interval_secs"], 6, "the last flag")
+
+
+@test
+def empty_variables_count_as_unset():
+    names = ("TRACKER_INTERVAL", "TRACKER_FORMAT", "TRACKER_QUIET", "TRACKER_OUTPUT", "TRACKER_CONFIG", "TRACKER_PID",
+             "TRACKER_SYSROOT", "TRACKER_TAGS", "TRACKER_JOB_NAME", "SENTINEL_API_TOKEN")
+    equal(show(env={name: "" for name in names}), show(), "settings")
+
+
+@test
+def boolean_words():
+    for words, value in ((("1", "true", "yes", "on", "TRUE", "Yes"), True),
+                         (("0", "false", "no", "off", "OFF"), False)):
+        for word in words:
+            equal(show(env={"TRACKER_QUIET": word})["tracker"]["quiet"], value, f"TRACKER_QUIET={word}")
+            equal(show([f"--append={word}"])["tracker"]["append"], value, f"--append={word}")
+    equal(show(["--append"])["tracker"]["append"], True, "--append")
+    equal(show(["--no-append"], env={"TRACKER_APPEND": "1"})["tracker"]["append"], False, "--no-append")
+
+
+@test
+def the_file_in_the_working_directory_is_read_unless_another_is_named():
+    with folder() as place:
+        write_toml(place, "[tracker]\ninterval_secs = 3\n")
+        (place / "other.toml").write_text("[tracker]\ninterval_secs = 4\n")
+        (place / "third.toml").write_text("[tracker]\ninterval_secs = 5\n")
+        equal(show(cwd=place)["tracker"]["interval_secs"], 3, "the file of the folder")
+        env = {"TRACKER_CONFIG": "other.toml"}
+        equal(show(env=env, cwd=place)["tracker"]["interval_secs"], 4, "TRACKER_CONFIG")
+        equal(show(["-c", "third.toml"], env=env, cwd=place)["tracker"]["interval_secs"], 5, "--config")
+
+
+@test
+def a_missing_configuration_file_is_no_event():
+    for args in ([], ["--config", "/nonexistent/file.toml"], ["--config", "/dev/null/file.toml"]):
+        with Tracker("-i", "0.05", *args) as tracker:
+            parse(tracker.stdout.next())
+            equal(tracker.stop(), 0, "exit status")
+            equal(tracker.stderr(), "", "stderr")
+
+
+@test
+def the_configuration_may_come_through_a_pipe():
+    reader, writer = os.pipe()
+    os.write(writer, b"[tracker]\ninterval_secs = 7\n")
+    os.close(writer)
+    done = subprocess.run([BINARY, "-c", f"/dev/fd/{reader}", "--print-config"], env=clean_env(), pass_fds=[reader],
+                          capture_output=True, text=True, timeout=10, check=False)
+    os.close(reader)
+    equal(tomllib.loads(done.stdout)["tracker"]["interval_secs"], 7, "interval_secs")
+
+
+@test
+def an_unknown_key_is_a_warning_with_a_suggestion():
+    with folder() as place:
+        write_toml(place, "[tracker]\nintervall_secs = 9\n")
+        with Tracker("-i", "0.05", cwd=place) as tracker:
+            parse(tracker.stdout.next())
+            equal(tracker.stop(), 0, "exit status")
+            stderr = tracker.stderr()
+    expect(re.fullmatch(r"resource-tracker: warning: [^\n]+\n", stderr), f"stderr {stderr!r}")
+    for word in ("tracker.intervall_secs", "resource-tracker.toml:2:1", 'did you mean "tracker.interval_secs"'):
+        expect(word in stderr, f"{word!r} is not in {stderr!r}")
+
+
+@test
+def an_unknown_table_is_one_warning():
+    with folder() as place:
+        write_toml(place, "[trakcer]\na = 1\nb = 2\n[trakcer.c]\nd = 3\n")
+        with Tracker("-i", "0.05", cwd=place) as tracker:
+            parse(tracker.stdout.next())
+            equal(tracker.stop(), 0, "exit status")
+            stderr = tracker.stderr()
+    expect(re.fullmatch(r"resource-tracker: warning: [^\n]*trakcer[^\n]*\"tracker\"[^\n]*\n", stderr), repr(stderr))
+
+
+@test
+def settings_of_later_versions_warn_and_the_tracker_goes_on():
+    env = {"SENTINEL_API_TOKEN": SECRET, "TRACKER_S3_URI": "s3://bucket/prefix"}
+    with folder() as place, Tracker("-i", "0.05", "--report", place / "run.html", env=env) as tracker:
+        parse(tracker.stdout.next())
+        equal(tracker.stop(), 0, "exit status")
+        lines = tracker.stderr().splitlines()
+        equal(os.listdir(place), [], "files")
+    expect(all(line.startswith("resource-tracker: warning: ") for line in lines), lines)
+    for word in ("report", "SENTINEL_API_TOKEN", "s3"):
+        equal(sum(word in line for line in lines), 1, f"warnings about {word} in {lines}")
+    expect(SECRET not in "".join(lines), "a secret on stderr")
+
+
+ALL_FLAGS = ["--interval", "0.25", "--format", "csv", "--csv-columns", "full", "--append", "--quiet",
+             "--sysroot", "/tmp", "--output", "a \"b\" \\c {pid}.csv",
+             "--job-name", "näme 名\t\x07\x7f # = [x]", "--project-name", "p'q",
+             "--stage-name", "s", "--task-name", "'''", "--team", "\"\"\"", "--env", "e", "--language", "l",
+             "--orchestrator", "o", "--executor", "x", "--external-run-id", "00", "--container-image", "i:1",
+             "--tag", "a.b=c=d", "--tag", "ä=", "--tag", "k=\n", "--summary", "--summary-json", "s.json",
+             "--summary-markdown", "s.md", "--report", "r.html", "--grace", "1500ms", "--cgroup", "--no-subreaper"]
+ALL_VARIABLES = {"TRACKER_COLLECT_GPU": "no", "TRACKER_COLLECT_PSS": "always", "TRACKER_S3_URI": "s3://b/p",
+                 "AWS_ENDPOINT_URL": "https://s3.example.org/x", "TRACKER_S3_PATH_STYLE": "on",
+                 "TRACKER_HTTP_START_URL": "https://h.example.org/start", "TRACKER_HTTP_HEARTBEAT_SECS": "2.5",
+                 "TRACKER_SPOOL": "/tmp/spool", "TRACKER_UPLOAD_INTERVAL": "30"}
+
+
+@test
+def what_print_config_writes_gives_the_same_settings_when_read():
+    with folder() as place:
+        first = show(ALL_FLAGS, env=ALL_VARIABLES, cwd=place)
+        done = run([*ALL_FLAGS, "--print-config"], env=ALL_VARIABLES, cwd=place)
+        write_toml(place, done.stdout)
+        second = show(cwd=place)
+    equal(second, first, "settings read back")
+    equal(first["tracker"]["interval_secs"], 0.25, "interval_secs")
+    equal(first["tracker"]["grace_secs"], 1.5, "grace_secs")
+    equal(first["tracker"]["subreaper"], False, "subreaper")
+    equal(first["tracker"]["output"], 'a "b" \\c {pid}.csv', "output")
+    equal(first["job"]["name"], "näme 名\t\x07\x7f # = [x]", "name")
+    equal(first["job"]["tags"], {"a.b": "c=d", "ä": "", "k": "\n"}, "tags")
+    equal(first["s3"]["endpoint"], "https://s3.example.org/x", "endpoint")
+
+
+@test
+def print_config_names_every_origin():
+    with folder() as place:
+        write_toml(place, '[tracker]\nformat = "csv"\n')
+        done = run(["-i", "2", "--print-config"], env={"TRACKER_QUIET": "1"}, cwd=place)
+    lines = {line.split(" = ")[0]: line for line in done.stdout.splitlines() if " = " in line}
+    expect("--interval" in lines["interval_secs"], lines["interval_secs"])
+    expect("TRACKER_QUIET" in lines["quiet"], lines["quiet"])
+    expect("resource-tracker.toml:2" in lines["format"], lines["format"])
+    expect("default" in lines["append"], lines["append"])
+
+
+@test
+def print_config_stays_readable_whatever_bytes_a_name_holds():
+    done = subprocess.run([BINARY, "--print-config", "--job-name", b"a\xff\xc3\x28\xed\xa0\x80z"], env=clean_env(),
+                          capture_output=True, timeout=10, check=False)
+    name = tomllib.loads(done.stdout.decode("utf-8"))["job"]["name"]
+    expect(name.startswith("a\ufffd") and name.endswith("z"), f"name {name!r}")
+
+
+@test
+def secrets_are_never_shown():
+    env = {"SENTINEL_API_TOKEN": SECRET, "SENTINEL_API_KEY": SECRET,
+           "TRACKER_HTTP_HEADERS": f"Authorization=Bearer {SECRET}",
+           "TRACKER_HTTP_START_URL": f"https://user:{SECRET}@example.org/hook", "AWS_SECRET_ACCESS_KEY": SECRET,
+           "SENTINEL_API_URL": f"https://user:{SECRET}@example.org/",
+           "AWS_ENDPOINT_URL": f"https://{SECRET}@example.org/"}
+    with folder() as place:
+        write_toml(place, f'[http]\nstop_url = "https://a:{SECRET}@example.org/"\n[http.headers]\nX-Key = "{SECRET}"\n')
+        done = run(["--print-config"], env=env, cwd=place)
+        equal(done.returncode, 0, "exit status")
+        expect(SECRET not in done.stdout + done.stderr, "a secret is shown:", done.stdout)
+        expect("SENTINEL_API_TOKEN is set" in done.stdout, done.stdout)
+        tomllib.loads(done.stdout)
+        with Tracker("-vv", "-i", "0.05", env=env, cwd=place) as tracker:
+            parse(tracker.stdout.next())
+            equal(tracker.stop(), 0, "exit status")
+            expect(SECRET not in tracker.stderr(), "a secret on stderr:", tracker.stderr())
+
+
+@test
+def secrets_in_the_query_of_an_address_are_never_shown():
+    env = {"TRACKER_HTTP_START_URL": f"https://example.org/hook?token={SECRET}",
+           "AWS_ENDPOINT_URL": f"https://example.org/?X-Amz-Signature={SECRET}"}
+    done = run(["--print-config"], env=env)
+    equal(done.returncode, 0, "exit status")
+    shown = [line for line in done.stdout.splitlines() if SECRET in line]
+    equal(shown, [], "lines of --print-config with a secret")
+    with Tracker("-i", "0.05", env=env) as tracker:
+        parse(tracker.stdout.next())
+        equal(tracker.stop(), 0, "exit status")
+        expect(SECRET not in tracker.stderr(), "a secret on stderr:", tracker.stderr())
+
+
+@test
+def options_behind_the_command_are_not_parsed():
+    for words in (["true", "-i", "0"], ["--", "--interval=0", "--no-such-option"], ["sh", "--help"]):
+        done = run(["--print-config", *words])
+        equal((done.returncode, done.stderr), (0, ""), f"status and stderr of {words}")
+        equal(tomllib.loads(done.stdout)["tracker"]["interval_secs"], 1, f"interval_secs with {words}")
+
+
+@test
+def help_and_version_go_to_stdout():
+    for flag, pattern in (("--help", r"(?s)Usage: resource-tracker .*--interval.*TRACKER_INTERVAL.*"),
+                          ("-h", r"(?s)Usage: .*"), ("--version", r"resource-tracker \d+\.\d+\.\d+\S*\n"),
+                          ("-V", r"resource-tracker \S+\n")):
+        done = run([flag], env={"TRACKER_INTERVAL": "0", "TRACKER_CONFIG": "/"})
+        equal((done.returncode, done.stderr), (0, ""), f"status and stderr of {flag}")
+        expect(re.fullmatch(pattern, done.stdout), f"{flag} prints", done.stdout)
+
+
+@test
+def help_names_every_option_of_the_contract():
+    text = run(["--help"]).stdout
+    for flag in ("pid", "interval", "config", "format", "output", "append", "quiet", "job-name", "project-name",
+                 "stage-name", "task-name", "team", "env", "language", "orchestrator", "executor", "external-run-id",
+                 "container-image", "tag", "csv-columns", "summary", "summary-json", "summary-markdown", "report",
+                 "sysroot", "grace", "cgroup", "print-config", "doctor", "help", "version", "verbose", "from",
+                 "stop-with-pid"):
+        expect(re.search(rf"--{flag}\b", text), f"--{flag} is not in --help")
+    expect("subreaper" in text, "--no-subreaper is not in --help")
+    expect(all(len(line) <= 80 for line in text.splitlines()), "a line longer than 80 columns")
+
+
+@test
+def a_failing_stdout_is_a_failure_of_print_config():
+    with open("/dev/full", "wb") as full:
+        done = run(["--print-config"], capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    equal(done.returncode, 125, "exit status")
+
+
+@test
+def a_collector_that_is_switched_off_leaves_its_section_null():
+    with folder() as place:
+        write_toml(place, "[collect]\ndisk = false\nnetwork = false\n")
+        with Tracker("-i", "0.05", cwd=place) as tracker:
+            sample = parse(tracker.stdout.next())
+            equal(tracker.stop(), 0, "exit status")
+            equal(tracker.stderr(), "", "stderr")
+    equal((sample["disk"], sample["network"]), (None, None), "sections")
+    expect(sample["memory"] is not None, "memory is null")
+
+
+@test
+def settings_take_effect_from_the_file():
+    with folder() as place:
+        write_toml(place, '[tracker]\ninterval_secs = "50ms"\noutput = "out-{job}.jsonl"\n[job]\nname = "j"\n')
+        with Tracker(cwd=place) as tracker:
+            wait_file_lines(place / "out-j.jsonl", 2)
+            equal(tracker.stop(), 0, "exit status")
+            equal((tracker.stdout.all(), tracker.stderr()), ([], ""), "streams")
+        sample = parse((place / "out-j.jsonl").read_text().splitlines()[1])
+        equal(sample["job_name"], "j", "job_name")
+        expect(sample["actual_interval_ms"] < 1000, sample["actual_interval_ms"])
+
+
+if __name__ == "__main__":
+    tap.main()

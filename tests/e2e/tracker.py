@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tracker as a user runs it: started in an empty folder with a clean environment, read line by line as it writes.
+
+RESOURCE_TRACKER names the binary. Every process is ended through its own Popen object.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from tap import Skip, expect
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = os.environ.get("RESOURCE_TRACKER", "")
+if not BINARY or not os.access(BINARY, os.X_OK):
+    print("Bail out! RESOURCE_TRACKER does not name a program")
+    sys.exit(1)
+BINARY = os.path.abspath(BINARY)
+
+WAIT_SECS = 8
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]{1,4})?")
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def is_sanitized():
+    """A sanitizer's run time has costs, allocations and descriptors of its own."""
+    if os.environ.get("SANITIZED") == "1":
+        return True
+    content = pathlib.Path(BINARY).read_bytes()
+    return b"__asan_" in content or b"__ubsan_" in content or b"__tsan_" in content
+
+
+SANITIZED = is_sanitized()
+# How much later than planned something may happen on a loaded machine before it counts as wrong.
+PATIENCE_SECS = 2.0 if SANITIZED else 0.5
+
+
+def clean_env(**more):
+    """This environment without anything that the tracker takes as a setting."""
+    ours = ("TRACKER_", "SENTINEL_", "AWS_", "LC_", "LANG", "LD_PRELOAD")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    env.update(more)
+    return env
+
+
+@contextlib.contextmanager
+def folder():
+    """A fresh folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="rt-e2e-") as name:
+        yield pathlib.Path(name)
+
+
+def run(args, env=None, cwd=None, **more):
+    """Runs the tracker to its end (for calls that end by themselves) with text streams."""
+    with folder() as empty:
+        return subprocess.run([BINARY, *args], env=clean_env(**(env or {})), cwd=cwd or empty, text=True,
+                              errors="surrogateescape", stdin=subprocess.DEVNULL, timeout=WAIT_SECS, check=False,
+                              **{"capture_output": True, **more})
+
+
+def wait_until(condition, what, secs=WAIT_SECS):
+    """Polls for something that has no descriptor to wait on; returns the first true value."""
+    deadline = time.monotonic() + secs
+    while True:
+        value = condition()
+        if value:
+            return value
+        expect(time.monotonic() < deadline, f"waited {secs} s in vain for {what}")
+        time.sleep(0.01)
+
+
+class Lines:
+    """Reads whole lines from a descriptor as they come."""
+
+    def __init__(self, fd):
+        self.fd = fd
+        self.rest = b""
+        self.ended = False
+
+    def _fill(self, deadline, what):
+        ready, _, _ = select.select([self.fd], [], [], max(0, deadline - time.monotonic()))
+        expect(ready, f"no {what} in time; so far {self.rest[:200]!r}")
+        try:
+            chunk = os.read(self.fd, 65536)
+        except OSError:  # a terminal whose other side is closed
+            chunk = b""
+        self.rest += chunk
+        self.ended = not chunk
+
+    def next(self, secs=WAIT_SECS):
+        deadline = time.monotonic() + secs
+        while b"\n" not in self.rest:
+            expect(not self.ended, f"the stream ended; rest {self.rest[:200]!r}")
+            self._fill(deadline, "line")
+        line, self.rest = self.rest.split(b"\n", 1)
+        return line.removesuffix(b"\r")
+
+    def take(self, count, secs=WAIT_SECS):
+        return [self.next(secs) for _ in range(count)]
+
+    def all(self, secs=WAIT_SECS):
+        """The lines up to the end of the stream; what follows the last LF stays in `rest`."""
+        deadline = time.monotonic() + secs
+        while not self.ended:
+            self._fill(deadline, "end of the stream")
+        *lines, self.rest = self.rest.split(b"\n")
+        return [line.removesuffix(b"\r") for line in lines]
+
+
+class Tracker:
+    """A running tracker. Its stderr is kept in a file unless a descriptor is given for it."""
+
+    def __init__(self, *args, env=None, cwd=None, before=(), signals=(), **streams):
+        self.stack = contextlib.ExitStack()
+        self.cwd = pathlib.Path(cwd or self.stack.enter_context(folder()))
+        self.stderr_file = self.stack.enter_context(tempfile.TemporaryFile())
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": self.stderr_file, **streams}
+
+        def usual_signals():
+            # Whoever runs the tests may ignore them (nohup, a shell's background job).
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+            for number, disposition in signals:
+                signal.signal(number, disposition)
+
+        self.started = time.monotonic()
+        self.process = subprocess.Popen([*before, BINARY, *map(os.fsencode, args)], env=clean_env(**(env or {})),
+                                        cwd=self.cwd, preexec_fn=usual_signals, **streams)
+        self.stdout = Lines(self.process.stdout.fileno()) if self.process.stdout else None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(WAIT_SECS)
+        if self.process.stdout:
+            self.process.stdout.close()
+        self.stack.close()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def links(self):
+        """Descriptor number to what it leads to."""
+        links = {}
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(f"/proc/{self.pid}/fd"):
+                with contextlib.suppress(FileNotFoundError):
+                    links[int(name)] = os.readlink(f"/proc/{self.pid}/fd/{name}")
+        return links
+
+    def wait_ready(self):
+        """Until it waits for its first event."""
+        wait_until(lambda: any("timerfd" in link for link in self.links().values()) and self.state() == "S",
+                   "the tracker's event loop")
+
+    def state(self):
+        """Its state letter in /proc."""
+        text = pathlib.Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return text.rsplit(")", 1)[1].split()[0]
+
+    def stderr(self):
+        self.stderr_file.seek(0)
+        return self.stderr_file.read().decode("utf-8", "surrogateescape")
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def wait(self, secs=WAIT_SECS):
+        """Its exit status, or 128+n like a shell when signal n killed it."""
+        status = self.process.wait(secs)
+        return 128 - status if status < 0 else status
+
+    def stop(self, number=signal.SIGTERM, secs=WAIT_SECS):
+        self.send(number)
+        return self.wait(secs)
+
+    def close_stdout(self):
+        self.process.stdout.close()
+
+
+def parse(line):
+    """One JSON sample, strictly: numbers as the contract has them, no blanks, no NaN."""
+    text = line.decode("utf-8") if isinstance(line, bytes) else line
+    bare = STRING.sub('""', text)
+    expect(re.fullmatch(r'[][{}:,"0-9.a-z-]*', bare), "not compact JSON with plain numbers:", bare)
+    for word in re.findall(r"[^][{}:,\"]+", bare):
+        expect(word in ("null", "true", "false") or NUMBER.fullmatch(word), f"a value that must not be: {word}")
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(word):
+    raise AssertionError(f"{word} is not JSON")
+
+
+def file_lines(path):
+    """The whole lines of a file as bytes; the file must end with LF where it holds anything."""
+    content = pathlib.Path(path).read_bytes()
+    expect(not content or content.endswith(b"\n"), "the last line is cut:", content[-200:])
+    return content.split(b"\n")[:-1]
+
+
+def wait_file_lines(path, count, secs=WAIT_SECS):
+    """Until the file holds at least that many lines."""
+    path = pathlib.Path(path)
+    wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") >= count, f"{count} lines in {path.name}", secs)
+
+
+def need_strace():
+    """The words that run something below strace; skips where that is not possible."""
+    if SANITIZED:
+        raise Skip("leak detection of a sanitizer build does not work below strace")
+    strace = shutil.which("strace")
+    if not strace:
+        raise Skip("strace is not installed")
+    probe = subprocess.run([strace, "-o", "/dev/null", "true"], capture_output=True, timeout=WAIT_SECS, check=False)
+    if probe.returncode != 0:
+        raise Skip("ptrace is not permitted")
+    return strace
+
+
+def grid_index(sample, interval):
+    """Which place of the sampling grid a sample was taken for."""
+    return round((sample["elapsed_secs"] - (sample["tracker"]["late_ms"] or 0) / 1e3) / interval)

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams that do not take samples: what is said, how often, what is lost, and what is given back at the end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "run/output.h"
+#include "tree.h"
+
+enum { PIPE_BYTES = 4096 };
+
+/* An output on a file or a named pipe of its own, with stderr caught. */
+struct stage {
+    struct tree tree;
+    char path[128];
+    struct settings settings;
+    struct run_info info;
+    struct output output;
+    int saved_fd, read_fd;
+    char text[4096];
+};
+
+static void stage_make(struct stage *stage)
+{
+    *stage = (struct stage){.info = {.version = "t", .interval_ns = NS_PER_SEC}};
+    tree_make(&stage->tree);
+    (void)snprintf(stage->path, sizeof(stage->path), "%s/out", stage->tree.path);
+    stage->settings.output = stage->path;
+    stage->settings.interval_ns = NS_PER_SEC;
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    stage->read_fd = ends[0];
+    stage->saved_fd = dup(STDERR_FILENO);
+    assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+    (void)close(ends[1]);
+}
+
+static void stage_open(struct stage *stage)
+{
+    struct err err = {0};
+    assert_int_equal(output_open(&stage->output, &stage->settings, &stage->info, &err), 0);
+}
+
+/* What was said since the last call. */
+static const char *stage_said(struct stage *stage)
+{
+    ssize_t n = read(stage->read_fd, stage->text, sizeof(stage->text) - 1);
+    stage->text[n > 0 ? n : 0] = '\0';
+    return stage->text;
+}
+
+static void stage_free(struct stage *stage)
+{
+    (void)dup2(stage->saved_fd, STDERR_FILENO);
+    (void)close(stage->saved_fd);
+    (void)close(stage->read_fd);
+    tree_free(&stage->tree);
+}
+
+static int write_sample(struct stage *stage)
+{
+    struct sample sample = {
+        .timestamp_secs = some_i64(1700000000),
+        .timestamp_ms = some_i64(1700000000000),
+        .elapsed_secs = some_f64(1),
+        .version = "t",
+    };
+    return output_sample(&stage->output, &sample);
+}
+
+/* A named pipe of one page with a reader that is there. */
+static int stage_pipe(struct stage *stage)
+{
+    assert_int_equal(mkfifo(stage->path, 0600), 0);
+    int reader = open(stage->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(reader >= 0);
+    assert_true(fcntl(reader, F_SETPIPE_SZ, PIPE_BYTES) >= PIPE_BYTES);
+    stage_open(stage);
+    return reader;
+}
+
+static void assert_one_line(const char *text)
+{
+    assert_memory_equal(text, "resource-tracker: warning: ", 27);
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+}
+
+static void test_slow_reader_is_told_once_and_taken_back(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_make(&stage);
+    int reader = stage_pipe(&stage);
+    assert_int_equal(output_watch_fd(&stage.output), stage.output.sink.fd);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(write_sample(&stage), 0);
+    const char *said = stage_said(&stage);
+    assert_one_line(said);
+    assert_non_null(strstr(said, "not being read"));
+    assert_non_null(strstr(said, "256 KiB"));
+    AUTO_BUF struct buf received;
+    buf_init(&received, 1024 * 1024);
+    for (int i = 0; i < 50 && stage.output.sink.backlog.len > 0; i++) {
+        char part[8192];
+        ssize_t n;
+        while ((n = read(reader, part, sizeof(part))) > 0)
+            buf_append(&received, part, (size_t)n);
+        assert_int_equal(write_sample(&stage), 0);
+    }
+    said = stage_said(&stage);
+    assert_one_line(said);
+    assert_non_null(strstr(said, "again (0 lost)"));
+    assert_int_equal(write_sample(&stage), 0);
+    assert_string_equal(stage_said(&stage), "");
+    output_close(&stage.output);
+    assert_string_equal(stage_said(&stage), "");
+    (void)close(reader);
+    stage_free(&stage);
+}
+
+static void test_reader_goes_away(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_make(&stage);
+    int reader = stage_pipe(&stage);
+    assert_int_equal(write_sample(&stage), 0);
+    (void)close(reader);
+    assert_int_equal(write_sample(&stage), -EPIPE);
+    assert_int_equal(write_sample(&stage), -EPIPE);
+    assert_int_equal(output_watch_fd(&stage.output), -1);
+    output_close(&stage.output);
+    assert_string_equal(stage_said(&stage), "");
+    stage_free(&stage);
+}
+
+/* With samples waiting when the reader goes, their memory must be given back as well. */
+static void test_reader_goes_away_with_samples_waiting(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_make(&stage);
+    int reader = stage_pipe(&stage);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(write_sample(&stage), 0);
+    (void)close(reader);
+    assert_int_equal(write_sample(&stage), -EPIPE);
+    output_close(&stage.output);
+    bool kept = stage.output.sink.backlog.data != NULL;
+    /* So that only this test tells of it, not the leak checker at the end of all. */
+    sink_close(&stage.output.sink);
+    stage_free(&stage);
+    assert_false(kept);
+}
+
+static void test_reader_that_never_reads_delays_the_end_a_moment_only(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_make(&stage);
+    int reader = stage_pipe(&stage);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(write_sample(&stage), 0);
+    (void)stage_said(&stage);
+    size_t waiting = stage.output.sink.backlog.len;
+    assert_true(waiting > 0);
+    int64_t before = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    output_close(&stage.output);
+    assert_true(clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - before < 2 * NS_PER_SEC);
+    const char *said = stage_said(&stage);
+    char bytes[64];
+    (void)snprintf(bytes, sizeof(bytes), " %zu bytes at the end are lost", waiting);
+    assert_one_line(said);
+    assert_non_null(strstr(said, bytes));
+    (void)close(reader);
+    stage_free(&stage);
+}
+
+static void test_full_device_is_told_once(void **state)
+{
+    (void)state;
+    struct stage stage;
+    char device[] = "/dev/full";
+    stage_make(&stage);
+    stage.settings.output = device;
+    stage_open(&stage);
+    assert_int_equal(output_watch_fd(&stage.output), -1);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(write_sample(&stage), 0);
+    const char *said = stage_said(&stage);
+    assert_one_line(said);
+    assert_non_null(strstr(said, "/dev/full"));
+    assert_non_null(strstr(said, strerror(ENOSPC)));
+    output_close(&stage.output);
+    said = stage_said(&stage);
+    assert_one_line(said);
+    assert_non_null(strstr(said, "lost"));
+    stage_free(&stage);
+}
+
+/* A limit that is lifted: nothing is lost, the header stands once, and the complaint is taken back. */
+static void test_limited_file_recovers(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_make(&stage);
+    stage.settings.format = FORMAT_CSV;
+    stage_open(&stage);
+    struct rlimit old;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    struct rlimit low = {.rlim_cur = 100, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    int first = write_sample(&stage);
+    int second = write_sample(&stage);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(first, 0);
+    assert_int_equal(second, 0);
+    const char *said = stage_said(&stage);
+    assert_one_line(said);
+    assert_non_null(strstr(said, strerror(EFBIG)));
+    assert_int_equal(write_sample(&stage), 0);
+    said = stage_said(&stage);
+    assert_one_line(said);
+    assert_non_null(strstr(said, "again (0 lost)"));
+    output_close(&stage.output);
+    assert_string_equal(stage_said(&stage), "");
+    AUTO_BUF struct buf expected;
+    AUTO_BUF struct buf got;
+    buf_init(&expected, 65536);
+    buf_init(&got, 65536);
+    encoder_csv_system.begin(&stage.info, &expected);
+    for (int i = 0; i < 3; i++)
+        buf_puts(&expected, "1700000000,,,,,,,,,,,,,,,,,,,,\n");
+    assert_int_equal(file_read_at(AT_FDCWD, stage.path, &got), 0);
+    assert_string_equal(buf_cstr(&got), buf_cstr(&expected));
+    stage_free(&stage);
+}
+
+static void test_refused_file_gives_everything_back(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_make(&stage);
+    tree_write(&stage.tree, "out", "something else\n");
+    stage.settings.format = FORMAT_CSV;
+    stage.settings.append = true;
+    struct err err = {0};
+    int free_fd = dup(STDOUT_FILENO);
+    (void)close(free_fd);
+    assert_int_equal(output_open(&stage.output, &stage.settings, &stage.info, &err), -EEXIST);
+    /* Closing after a failed open is what the program does. */
+    output_close(&stage.output);
+    int again = dup(STDOUT_FILENO);
+    assert_int_equal(again, free_fd);
+    (void)close(again);
+    stage_free(&stage);
+}
+
+int main(void)
+{
+    /* As the program does: these are errors of write(2), not our end. */
+    sigset_t blocked;
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGPIPE);
+    (void)sigaddset(&blocked, SIGXFSZ);
+    (void)sigprocmask(SIG_BLOCK, &blocked, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slow_reader_is_told_once_and_taken_back),
+        cmocka_unit_test(test_reader_goes_away),
+        cmocka_unit_test(test_reader_goes_away_with_samples_waiting),
+        cmocka_unit_test(test_reader_that_never_reads_delays_the_end_a_moment_only),
+        cmocka_unit_test(test_full_device_is_told_once),
+        cmocka_unit_test(test_limited_file_recovers),
+        cmocka_unit_test(test_refused_file_gives_everything_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
