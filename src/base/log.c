@@ -2,24 +2,44 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-/* The one process-wide variable below main: stderr is process-wide too. */
+/* The only process-wide variables below main: stderr is process-wide too. */
 static enum log_level log_level = LOG_WARNING;
+static bool (*divert_write)(void *context, struct str line);
+static void *divert_context;
 
 void log_set_level(enum log_level level)
 {
     log_level = level;
 }
 
-__attribute__((format(printf, 2, 0))) static void write_line(enum log_level level, const char *fmt, va_list args)
+void log_divert(bool (*write)(void *context, struct str line), void *context)
+{
+    divert_write = write;
+    divert_context = context;
+}
+
+static bool write_out(struct str line)
+{
+    if (divert_write)
+        return divert_write(divert_context, line);
+    /* Room for one line is all that poll promises, and all that we need. */
+    struct pollfd stream = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&stream, 1, 0) == 0)
+        return false;
+    return write(STDERR_FILENO, line.p, line.n) == (ssize_t)line.n;
+}
+
+/* False where the line was lost; one that is not wanted at this level counts as written. */
+__attribute__((format(printf, 2, 0))) static bool write_line(enum log_level level, const char *fmt, va_list args)
 {
     static const char *const words[] = {"error", "warning", "info", "debug"};
     if (level > log_level)
-        return;
+        return true;
     int saved_errno = errno;
     char line[1024];
     size_t room = sizeof(line) - 1;
@@ -32,52 +52,59 @@ __attribute__((format(printf, 2, 0))) static void write_line(enum log_level leve
             line[i] = '?';
     }
     line[used++] = '\n';
-    /* Nowhere to tell if this fails. */
-    ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written;
+    bool written = write_out((struct str){line, used});
     errno = saved_errno;
+    return written;
 }
 
-#define LOG_WITH_LEVEL(level)                                                                                          \
+#define LOG_WITH_LEVEL(level, ret_written)                                                                             \
     do {                                                                                                               \
         va_list args;                                                                                                  \
         va_start(args, fmt);                                                                                           \
-        write_line((level), fmt, args);                                                                                \
+        (ret_written) = write_line((level), fmt, args);                                                                \
         va_end(args);                                                                                                  \
     } while (0)
 
 void log_error(const char *fmt, ...)
 {
-    LOG_WITH_LEVEL(LOG_ERROR);
+    bool written;
+    LOG_WITH_LEVEL(LOG_ERROR, written);
+    (void)written;
 }
 
 void log_warning(const char *fmt, ...)
 {
-    LOG_WITH_LEVEL(LOG_WARNING);
+    bool written;
+    LOG_WITH_LEVEL(LOG_WARNING, written);
+    (void)written;
 }
 
 void log_info(const char *fmt, ...)
 {
-    LOG_WITH_LEVEL(LOG_INFO);
+    bool written;
+    LOG_WITH_LEVEL(LOG_INFO, written);
+    (void)written;
 }
 
 void log_debug(const char *fmt, ...)
 {
-    LOG_WITH_LEVEL(LOG_DEBUG);
+    bool written;
+    LOG_WITH_LEVEL(LOG_DEBUG, written);
+    (void)written;
 }
 
 void complaint_say(struct complaint *complaint, const char *fmt, ...)
 {
     if (complaint->said)
         return;
-    complaint->said = true;
-    LOG_WITH_LEVEL(LOG_WARNING);
+    LOG_WITH_LEVEL(LOG_WARNING, complaint->said);
 }
 
 void complaint_over(struct complaint *complaint, const char *fmt, ...)
 {
     if (!complaint->said)
         return;
-    complaint->said = false;
-    LOG_WITH_LEVEL(LOG_WARNING);
+    bool taken_back;
+    LOG_WITH_LEVEL(LOG_WARNING, taken_back);
+    complaint->said = !taken_back;
 }

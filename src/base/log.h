@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Diagnostics on stderr: "resource-tracker: warning: …", one line and one write each, control bytes made harmless. Only
- * run/, stream/, config/ and main.c call this; everything below returns an err.
+ * run/, stream/, config/ and main.c call this; everything below returns an err. A stderr that takes nothing now (a full
+ * pipe, a stopped terminal) never blocks us: the line is dropped, and a complaint is said again at the next occasion.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
 #include <stdbool.h>
 
+#include "base/str.h"
+
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
 /* Lines above this level are not written; LOG_WARNING until set. */
 void log_set_level(enum log_level level);
+
+/*
+ * Lines go through `write` instead of straight to stderr: where samples go to the same pipe or terminal, only their
+ * writer knows whether a record is half out. It returns false where the line was lost. NULL: straight to stderr again.
+ */
+void log_divert(bool (*write)(void *context, struct str line), void *context);
 
 __attribute__((format(printf, 1, 2))) void log_error(const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) void log_warning(const char *fmt, ...);

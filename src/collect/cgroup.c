@@ -183,7 +183,7 @@ static size_t values_read(struct cgroup_state *state, struct opt_u64 values[GROU
         if (r < 0) {
             char path[GROUP_PATH_BYTES];
             group_file_path(&value->file, path);
-            (void)err_sys(err, r, "cgroup: cannot read /%s", path);
+            (void)err_sys(err, r, "cgroup: cannot read %s/%s", state->env->root->path, path);
             continue;
         }
         const char *key = value->source->key;

@@ -147,8 +147,8 @@ static int file_read_own(const struct sysroot *root, const char *path, struct bu
 {
     int r = file_read_at(root->proc_fd, path, buf);
     if (r == -ENOENT || r == -ENOTDIR)
-        return err_set(err, -ENODATA, "cgroup: there is no /proc/%s", path);
-    return r < 0 ? err_sys(err, r, "cgroup: cannot read /proc/%s", path) : 0;
+        return err_set(err, -ENODATA, "cgroup: there is no %s/proc/%s", root->path, path);
+    return r < 0 ? err_sys(err, r, "cgroup: cannot read %s/proc/%s", root->path, path) : 0;
 }
 
 int cgroup_path_find(const struct sysroot *root, struct cgroup_place places[CGROUP_CONTROLLERS], struct err *err)
@@ -164,7 +164,7 @@ int cgroup_path_find(const struct sysroot *root, struct cgroup_place places[CGRO
     struct mountinfo info = {0};
     r = mountinfo_parse(mounts.data, mounts.len, &info);
     if (r < 0)
-        return err_sys(err, r, "cgroup: cannot hold /proc/self/mountinfo");
+        return err_sys(err, r, "cgroup: cannot hold %s/proc/self/mountinfo", root->path);
     bool found = false;
     for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
         place_find(root, (struct str){groups.data, groups.len}, &info, controller_names[i], &places[i]);

@@ -17,6 +17,7 @@ enum pressure_file { PRESSURE_CPU, PRESSURE_MEMORY, PRESSURE_IO, PRESSURE_FILES 
 static const char *const pressure_paths[PRESSURE_FILES] = {"pressure/cpu", "pressure/memory", "pressure/io"};
 
 struct pressure_state {
+    const struct collect_env *env;
     struct kept_file files[PRESSURE_FILES];
     bool off[PRESSURE_FILES]; /* the kernel has no such file, or accounting is turned off */
     struct pressure prev[PRESSURE_FILES];
@@ -69,7 +70,7 @@ static void pressure_close(void *opaque)
 static int pressure_open(void *opaque, const struct collect_env *env, struct err *err)
 {
     struct pressure_state *state = opaque;
-    *state = (struct pressure_state){0};
+    *state = (struct pressure_state){.env = env};
     buf_init(&state->text, PRESSURE_BYTES_MAX);
     size_t usable = 0;
     int failure = 0;
@@ -79,7 +80,7 @@ static int pressure_open(void *opaque, const struct collect_env *env, struct err
         int r = pressure_read(state, (enum pressure_file)i, &unused);
         usable += r == 0;
         if (r < 0 && !state->off[i])
-            failure = err_sys(err, r, "pressure: cannot read /proc/%s", pressure_paths[i]);
+            failure = err_sys(err, r, "pressure: cannot read %s/proc/%s", state->env->root->path, pressure_paths[i]);
     }
     if (usable > 0)
         return 0;
@@ -99,7 +100,7 @@ static int pressure_collect(void *opaque, const struct tick *tick, struct sample
         int r = pressure_read(state, (enum pressure_file)i, &cur[i]);
         read += r == 0;
         if (r < 0 && !state->off[i])
-            failure = err_sys(err, r, "pressure: cannot read /proc/%s", pressure_paths[i]);
+            failure = err_sys(err, r, "pressure: cannot read %s/proc/%s", state->env->root->path, pressure_paths[i]);
     }
     if (read == 0)
         return failure ? failure : -ENODATA;

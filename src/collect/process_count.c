@@ -81,7 +81,7 @@ static void calibrate(struct process_count *count)
     count->by_links = false;
     /* A process may come or go while we list: try until both links readings agree. */
     for (int i = 0; i < CALIBRATION_TRIES; i++) {
-        struct proc_listing listing;
+        struct proc_listing listing = {0};
         struct opt_u64 before = proc_links(proc_fd);
         if (!before.has || list_proc(proc_fd, &listing) < 0)
             return;
@@ -118,7 +118,7 @@ struct opt_u64 process_count_read(struct process_count *count, int64_t grid_ns)
     }
     if (count->listed.has && grid_ns - count->listed_ns < NS_PER_SEC)
         return count->listed;
-    struct proc_listing listing;
+    struct proc_listing listing = {0};
     count->listed = list_proc(proc_fd, &listing) < 0 ? (struct opt_u64){0} : some_u64(listing.processes);
     count->listed_ns = grid_ns;
     return count->listed;

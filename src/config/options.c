@@ -25,7 +25,7 @@
 #define HOOK_URL(env_, key_, member_, help_)                                                                           \
     {                                                                                                                  \
         .envs = {env_}, .key = key_, .type = OPTION_STRING, .metavar = "URL", .group = GROUP_STREAM, .help = help_,    \
-        .props = OPTION_URL | OPTION_LATER, .later = "streaming is", AT(member_)                                       \
+        .props = OPTION_SECRET | OPTION_LATER, .later = "streaming is", AT(member_)                                    \
     }
 
 const struct option_heading option_headings[GROUP_COUNT] = {

@@ -38,7 +38,7 @@ enum option_type {
 
 enum option_props {
     OPTION_SECRET = 1, /* never shown; of pairs the values */
-    OPTION_URL = 2, /* shown without user and password */
+    OPTION_URL = 2, /* shown without user, password and query */
     OPTION_NONEMPTY = 4, /* an empty text is an error, not "unset" */
     OPTION_LATER = 8, /* the feature behind it is not in this version */
     OPTION_MODE = 16, /* with OPTION_LATER: asking for it stops the program */

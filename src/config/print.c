@@ -40,6 +40,11 @@ static void put_setting(struct buf *buf, const struct config *config, size_t i)
 {
     const struct option_row *row = &options[i];
     bool unset = value_is_unset(row, &config->settings);
+    if (!unset && (row->props & OPTION_SECRET)) {
+        buf_printf(buf, "# %s is set (hidden)", option_name(row));
+        put_origin(buf, config, i, &config->origins[i]);
+        return;
+    }
     buf_printf(buf, "%s%s = ", unset ? "# " : "", option_name(row));
     if (unset && row->type == OPTION_OPT_INTEGER)
         buf_puts(buf, row->metavar);

@@ -151,5 +151,10 @@ void show_url(struct buf *buf, struct str url)
     const char *at = memrchr(url.p + host, '@', end - host);
     size_t rest = at ? (size_t)(at - url.p) + 1 : host;
     buf_append(buf, url.p, host);
-    buf_append(buf, url.p + rest, url.n - rest);
+    size_t query = end;
+    while (query < url.n && url.p[query] != '?' && url.p[query] != '#')
+        query++;
+    buf_append(buf, url.p + rest, query - rest);
+    if (query < url.n)
+        buf_puts(buf, "?...");
 }

@@ -27,7 +27,10 @@ void show_toml_string(struct buf *buf, struct str text);
 /* A TOML key: bare where that is allowed, else quoted. */
 void show_toml_key(struct buf *buf, struct str key);
 
-/* The URL without user:password@. The part before the host is found by RFC 3986: up to the last @ of the authority. */
+/*
+ * The URL without what may be secret: user:password@ (up to the last @ of the authority, RFC 3986), and the query and
+ * fragment, which become "?...".
+ */
 void show_url(struct buf *buf, struct str url);
 
 #endif

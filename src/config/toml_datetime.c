@@ -86,7 +86,7 @@ static unsigned days_in_month(unsigned year, unsigned month)
 
 static int parse_date(struct cursor *cursor)
 {
-    unsigned year, month, day;
+    unsigned year = 0, month = 1, day = 0;
     int r = parse_part(cursor, (struct part){"year", 4, 0, 9999}, &year);
     if (r == 0)
         r = expect(cursor, "-", "month");

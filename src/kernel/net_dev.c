@@ -66,10 +66,15 @@ static bool parse_row(struct str line, struct net_dev_row *row)
            parse_half(&p, &row->tx_bytes, &row->tx_errors, &row->tx_dropped) && (*p == ' ' || *p == '\n');
 }
 
-static bool skip_heading(struct str *rest)
+/* Two lines of headings, their columns divided by bars. */
+static bool skip_headings(struct str *rest)
 {
-    struct str line;
-    return str_line(rest, &line) && memchr(line.p, '|', line.n);
+    for (int i = 0; i < 2; i++) {
+        struct str line;
+        if (!str_line(rest, &line) || !memchr(line.p, '|', line.n))
+            return false;
+    }
+    return true;
 }
 
 int net_dev_parse(struct str text, struct net_dev *dev)
@@ -79,7 +84,7 @@ int net_dev_parse(struct str text, struct net_dev *dev)
     dev->count = 0;
     if (text.n > 0 && text.p[text.n - 1] != '\n')
         return -EBADMSG;
-    if (!skip_heading(&text) || !skip_heading(&text))
+    if (!skip_headings(&text))
         return -EINVAL;
     while (text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
         struct str line = {text.p, (size_t)(lf - text.p)};

@@ -10,7 +10,7 @@
 
 #include "run/file_name.h"
 
-enum { LINE_BYTES_MAX = 16 * 1024 * 1024, HEADER_BYTES_MAX = 2048, LAST_MOMENT_MS = 1000 };
+enum { LINE_BYTES_MAX = 16 * 1024 * 1024, LAST_MOMENT_MS = 1000 };
 
 static bool is_captured(int fd)
 {
@@ -38,18 +38,18 @@ static int open_stream(struct output *output, int fd, struct err *err)
 }
 
 /* May we go on in a file that begins like this? A header that is there already is not written again. */
-static int check_existing(struct output *output, const char *head, struct err *err)
+static int check_existing(struct output *output, const struct sink_head *head, struct err *err)
 {
-    if (head[0] == '\0')
+    if (head->count == 0)
         return 0;
     if (output->encoder == &encoder_jsonl) {
-        if (head[0] != '{')
+        if (head->bytes[0] != '{')
             return err_set(err, -EEXIST, "cannot append to %s: it does not hold JSON lines", output->name);
         return 0;
     }
     output->encoder->begin(output->info, &output->line);
-    const char *header = buf_cstr(&output->line);
-    if (strncmp(head, header, strlen(header)) != 0)
+    const struct buf *header = &output->line;
+    if (head->count < header->len || memcmp(head->bytes, header->data, header->len) != 0)
         return err_set(err, -EEXIST, "cannot append to %s: it does not begin with the same CSV header", output->name);
     output->begun = true;
     buf_clear(&output->line);
@@ -63,14 +63,33 @@ static int open_file(struct output *output, const struct settings *settings, str
     if (r < 0)
         return r;
     (void)str_copy(str_of(path), output->name, sizeof(output->name));
-    char head[HEADER_BYTES_MAX] = "";
-    r = sink_open_file(&output->sink, path, settings->append, head, sizeof(head), err);
+    struct sink_head head;
+    r = sink_open_file(&output->sink, path, settings->append, &head, err);
     if (r < 0)
         return r;
-    r = check_existing(output, head, err);
+    r = check_existing(output, &head, err);
     if (r < 0)
         sink_close(&output->sink);
     return r;
+}
+
+/* Are these two the same pipe, terminal or file? */
+static bool is_same_file(int a, int b)
+{
+    struct stat sa, sb;
+    return fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+/* A line of the log on the way of the samples; only lost samples count as dropped. */
+static bool write_diagnostic(void *context, struct str line)
+{
+    struct output *output = context;
+    uint64_t dropped = output->sink.dropped;
+    int result = sink_write(&output->sink, line);
+    bool lost = result == -EPIPE || output->sink.dropped != dropped;
+    output->reader_gone |= result == -EPIPE;
+    output->sink.dropped = dropped;
+    return !lost;
 }
 
 int output_open(
@@ -82,10 +101,13 @@ int output_open(
         return 0;
     output->encoder = choose_encoder(settings, info);
     buf_init(&output->line, LINE_BYTES_MAX);
-    if (settings->output && strcmp(settings->output, "-") != 0)
-        return open_file(output, settings, err);
+    bool to_file = settings->output && strcmp(settings->output, "-") != 0;
     bool to_stdout = settings->output || (!settings->command && is_captured(STDOUT_FILENO));
-    return open_stream(output, to_stdout ? STDOUT_FILENO : STDERR_FILENO, err);
+    int r = to_file ? open_file(output, settings, err)
+                    : open_stream(output, to_stdout ? STDOUT_FILENO : STDERR_FILENO, err);
+    if (r == 0 && is_same_file(output->sink.fd, STDERR_FILENO))
+        log_divert(write_diagnostic, output);
+    return r;
 }
 
 static void tell_result(struct output *output, int result)
@@ -138,7 +160,11 @@ void output_close(struct output *output)
     if (!output->encoder)
         return;
     int result = sink_flush(&output->sink, LAST_MOMENT_MS);
-    if (!output->reader_gone && result != -EPIPE && (output->sink.backlog.len > 0 || output->sink.dropped > 0))
+    log_divert(NULL, NULL);
+    bool half_out =
+        output->sink.backlog.len > 0 && output->sink.fd >= 0 && is_same_file(output->sink.fd, STDERR_FILENO);
+    if (!output->reader_gone && !half_out && result != -EPIPE &&
+        (output->sink.backlog.len > 0 || output->sink.dropped > 0))
         log_warning("%s did not take everything: %" PRIu64 " samples and %zu bytes at the end are lost", output->name,
             output->sink.dropped, output->sink.backlog.len);
     sink_close(&output->sink);

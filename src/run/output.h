@@ -23,7 +23,8 @@ struct output {
 
 /*
  * Chooses the stream by the rules: --quiet, --output, else stderr when a command is tracked, else stdout when it is
- * captured, else stderr. Returns 0 or a negative errno with a message.
+ * captured, else stderr. Diagnostics then take the same way where it is the same file, so that they never land inside a
+ * sample; *ret_output must stay where it is until output_close. Returns 0 or a negative errno with a message.
  */
 int output_open(
     struct output *ret_output, const struct settings *settings, const struct run_info *info, struct err *err);
@@ -34,7 +35,7 @@ int output_sample(struct output *output, const struct sample *sample);
 /* A descriptor that reports EPOLLERR or EPOLLHUP when the reader goes away, or -1. */
 int output_watch_fd(const struct output *output);
 
-/* Gives the reader a last moment, says what was lost, closes. */
+/* Gives the reader a last moment, says what was lost (where stderr can take it), closes. */
 void output_close(struct output *output);
 
 #endif

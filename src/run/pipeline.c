@@ -19,7 +19,7 @@ static void stage_open(struct pipeline_stage *stage, const struct collector *col
     if (r == -ENODATA)
         log_info("%s: this host has none", collector->name);
     else
-        complaint_say(&stage->complaint, "%s", err.msg);
+        complaint_say(&stage->complaint, "%s; these values are null", err.msg);
 }
 
 static void stage_collect(struct pipeline_stage *stage, const struct tick *tick, struct sample *sample)

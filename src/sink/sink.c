@@ -42,25 +42,27 @@ int sink_open_fd(struct sink *ret_sink, int fd)
 }
 
 /* Reads the first bytes of what is already in the file, and whether its last line is cut. */
-static int look_at_existing(const char *path, off_t size, char *ret_head, size_t head_size, bool *ret_torn)
+static int look_at_existing(const char *path, off_t size, struct sink_head *ret_head, bool *ret_torn)
 {
     AUTO_FD int fd = file_open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK);
     if (fd < 0)
         return fd;
     char last = '\n';
-    ssize_t n = pread(fd, ret_head, head_size - 1, 0);
+    ssize_t n = pread(fd, ret_head->bytes, sizeof(ret_head->bytes), 0);
     if (n < 0 || pread(fd, &last, 1, size - 1) < 0)
         return -errno;
-    ret_head[n] = '\0';
+    ret_head->count = (size_t)n;
     *ret_torn = last != '\n';
     return 0;
 }
 
-int sink_open_file(
-    struct sink *ret_sink, const char *path, bool append, char *ret_head, size_t head_size, struct err *err)
+int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct sink_head *ret_head, struct err *err)
 {
-    /* O_NONBLOCK keeps a FIFO without a reader from blocking us (ENXIO instead). */
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_APPEND : 0);
+    /*
+     * O_APPEND always: somebody may empty the file while we write (logrotate). O_NONBLOCK keeps a FIFO without a reader
+     * from blocking us (ENXIO instead).
+     */
+    int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     AUTO_FD int fd = open(path, flags, 0666);
     int failure = fd < 0 ? -errno : 0;
     struct stat st;
@@ -72,9 +74,9 @@ int sink_open_file(
         return err_sys(err, -errno, "cannot use the output file %s", path);
     struct sink sink = {.owned = true};
     int r = 0;
-    ret_head[0] = '\0';
+    ret_head->count = 0;
     if (append && S_ISREG(st.st_mode) && st.st_size > 0)
-        r = look_at_existing(path, st.st_size, ret_head, head_size, &sink.torn);
+        r = look_at_existing(path, st.st_size, ret_head, &sink.torn);
     else if (!append && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
         r = -errno;
     if (r < 0)
@@ -195,7 +197,7 @@ int sink_flush(struct sink *sink, int timeout_ms)
         if (result == -EPIPE)
             return give_up(sink);
         int64_t left_ms = deadline_ms - now_ms();
-        if (result == 0 || result != -EAGAIN || left_ms <= 0)
+        if (result != -EAGAIN || left_ms <= 0)
             break;
         struct pollfd reader = {.fd = sink->fd, .events = POLLOUT};
         (void)poll(&reader, 1, (int)left_ms);

@@ -31,13 +31,18 @@ struct sink {
  */
 int sink_open_fd(struct sink *ret_sink, int fd);
 
+/* How a file that we append to begins. */
+struct sink_head {
+    char bytes[2048];
+    size_t count;
+};
+
 /*
- * Opens or creates FILE (mode 0666 less umask), emptied unless `append`. With `append` *ret_head receives the first
- * bytes that are already there, up to its size less one, NUL-terminated ("" for a new file), so that the caller can
- * tell whether a header is. Returns 0 or a negative errno with a message.
+ * Opens or creates FILE (mode 0666 less umask), emptied unless `append`. With `append` *ret_head tells what is
+ * there already (count 0: nothing), so that the caller sees whether a header is. Returns 0 or a negative errno with a
+ * message.
  */
-int sink_open_file(
-    struct sink *ret_sink, const char *path, bool append, char *ret_head, size_t head_size, struct err *err);
+int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct sink_head *ret_head, struct err *err);
 
 /*
  * Writes one record (or keeps it for later). Returns 0 when everything is out, -EAGAIN when some waits in the backlog,

@@ -23,9 +23,9 @@ FULL = (b"timestamp,system_processes,system_utime,system_stime,system_cpu_usage,
         b"system_memory_used_mib,system_memory_buffers_mib,system_memory_cached_mib,system_memory_active_mib,"
         b"system_memory_inactive_mib,system_disk_read_bytes,system_disk_write_bytes,system_disk_space_total_gb,"
         b"system_disk_space_used_gb,system_disk_space_free_gb,system_net_recv_bytes,system_net_sent_bytes,"
-        b"system_gpu_usage,system_gpu_vram_mib,system_gpu_utilized,process_pid,process_children,process_utime,process_stime,process_cpu_usage,"
-        b"process_memory_mib,process_disk_read_bytes,process_disk_write_bytes,process_gpu_usage,"
-        b"process_gpu_vram_mib,process_gpu_utilized")
+        b"system_gpu_usage,system_gpu_vram_mib,system_gpu_utilized,process_pid,process_children,process_utime,"
+        b"process_stime,process_cpu_usage,process_memory_mib,process_disk_read_bytes,process_disk_write_bytes,"
+        b"process_gpu_usage,process_gpu_vram_mib,process_gpu_utilized")
 # Decimals of the 21 system columns; None stands for the timestamp.
 DECIMALS = [None, 0, 3, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 6, 6, 6, 0, 0, 4, 4, 0]
 

@@ -346,7 +346,7 @@ static void test_print_origins(void **state)
         "format = \"csv\"  # resource-tracker.toml:2", "grace_secs = 60  # --grace",
         "subreaper = false  # --no-subreaper", "quiet = false  # default", "# output = \"\"  # default",
         "# pid = PID  # default", "a = \"1\"  # resource-tracker.toml:4", "b = \"3\"  # TRACKER_TAGS",
-        "c = \"4\"  # --tag", "start_url = \"https://h/\"  # resource-tracker.toml:7",
+        "c = \"4\"  # --tag", "# start_url is set (hidden)  # resource-tracker.toml:7",
         "# Authorization is set (hidden)  # resource-tracker.toml:9", "# X-Key is set (hidden)  # TRACKER_HTTP_HEADERS",
         "# SENTINEL_API_KEY is set (hidden)", "# verbose = 1  # --verbose",
         "# configuration file: resource-tracker.toml"};
@@ -369,6 +369,7 @@ static void test_secrets_stay_secret(void **state)
         {.file = "[http.headers]\nX = [\"hush\"]"},
         {.file = "[http.headers]\nX = \"hush\\r\\n\""},
         {.file = "[http]\nstart_url = \"https://u:hush@h/\\u0000\""},
+        {.file = "[http]\nstop_url = \"https://h/hush?token=hush\\u0000\""},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct config config;

@@ -283,7 +283,8 @@ static void test_showing(void **state)
     show_path(&buf, STR("/a/very/long/path.toml"), 12);
     assert_string_equal(buf_cstr(&buf), "...path.toml");
     static const char *const urls[][2] = {{"https://u:p@h/x", "https://h/x"}, {"https://h/x@y", "https://h/x@y"},
-        {"https://u:p@ss@h?q=@", "https://h?q=@"}, {"u:p@h", "h"}, {"s3://bucket/pre@fix", "s3://bucket/pre@fix"}};
+        {"https://u:p@ss@h?q=@", "https://h?..."}, {"https://h/x#hush", "https://h/x?..."}, {"u:p@h", "h"},
+        {"s3://bucket/pre@fix", "s3://bucket/pre@fix"}};
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
         buf_clear(&buf);
         show_url(&buf, str_of(urls[i][0]));

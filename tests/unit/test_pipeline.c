@@ -291,7 +291,7 @@ static void test_a_collector_that_cannot_open_is_left_out(void **state)
     struct pipeline pipeline;
     world_make(&world, &orders);
     pipeline_open(&pipeline, &world.env, &world.info, toys, 3);
-    assert_string_equal(world_said(&world), "resource-tracker: warning: toy: cannot open\n");
+    assert_string_equal(world_said(&world), "resource-tracker: warning: toy: cannot open; these values are null\n");
     struct sample sample = world_sample(&world, &pipeline, NS_PER_SEC);
     assert_false(sample.cpu.present);
     assert_true(sample.memory.present);

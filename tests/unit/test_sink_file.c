@@ -23,26 +23,26 @@
 #include "sink/sink.h"
 #include "tree.h"
 
-enum { PATH_BYTES = 256, HEAD_BYTES = 64 };
+enum { PATH_BYTES = 256 };
 
 struct place {
     struct tree tree;
     char path[PATH_BYTES]; /* of "out" in the tree */
-    char head[HEAD_BYTES];
+    struct sink_head head;
     struct err err;
     struct sink sink;
 };
 
 static void place_make(struct place *place)
 {
-    *place = (struct place){.head = "untouched"};
+    *place = (struct place){.head = {.bytes = "untouched", .count = 9}};
     tree_make(&place->tree);
     (void)snprintf(place->path, sizeof(place->path), "%s/out", place->tree.path);
 }
 
 static int place_open(struct place *place, bool append)
 {
-    return sink_open_file(&place->sink, place->path, append, place->head, sizeof(place->head), &place->err);
+    return sink_open_file(&place->sink, place->path, append, &place->head, &place->err);
 }
 
 static void place_free(struct place *place)
@@ -100,7 +100,7 @@ static void test_append_to_a_new_file(void **state)
     struct place place;
     place_make(&place);
     assert_int_equal(place_open(&place, true), 0);
-    assert_string_equal(place.head, "");
+    assert_int_equal(place.head.count, 0);
     assert_int_equal(sink_write(&place.sink, STR("a\n")), 0);
     assert_content(&place, "a\n");
     sink_close(&place.sink);
@@ -114,7 +114,8 @@ static void test_append_behind_whole_lines(void **state)
     place_make(&place);
     tree_write(&place.tree, "out", "head,er\n1,2\n");
     assert_int_equal(place_open(&place, true), 0);
-    assert_string_equal(place.head, "head,er\n1,2\n");
+    assert_int_equal(place.head.count, 12);
+    assert_memory_equal(place.head.bytes, "head,er\n1,2\n", 12);
     assert_content(&place, "head,er\n1,2\n");
     assert_int_equal(sink_write(&place.sink, STR("3,4\n")), 0);
     assert_int_equal(sink_write(&place.sink, STR("5,6\n")), 0);
@@ -157,14 +158,14 @@ static void test_head_is_cut_to_its_room(void **state)
     (void)state;
     struct place place;
     place_make(&place);
-    tree_write(&place.tree, "out", "0123456789\n");
-    char head[8] = "";
-    assert_int_equal(sink_open_file(&place.sink, place.path, true, head, sizeof(head), &place.err), 0);
-    assert_string_equal(head, "0123456");
-    sink_close(&place.sink);
-    char one[1] = {'x'};
-    assert_int_equal(sink_open_file(&place.sink, place.path, true, one, sizeof(one), &place.err), 0);
-    assert_int_equal(one[0], '\0');
+    char text[sizeof(place.head.bytes) + 100];
+    memset(text, 'x', sizeof(text));
+    text[0] = 'a';
+    text[sizeof(text) - 1] = '\0';
+    tree_write(&place.tree, "out", text);
+    assert_int_equal(place_open(&place, true), 0);
+    assert_int_equal(place.head.count, sizeof(place.head.bytes));
+    assert_memory_equal(place.head.bytes, text, sizeof(place.head.bytes));
     sink_close(&place.sink);
     place_free(&place);
 }
@@ -287,11 +288,11 @@ static void test_full_device(void **state)
     (void)state;
     struct sink sink;
     struct err err = {0};
-    char head[HEAD_BYTES];
+    struct sink_head head;
     char record[1000];
     memset(record, 'r', sizeof(record) - 1);
     record[sizeof(record) - 1] = '\n';
-    assert_int_equal(sink_open_file(&sink, "/dev/full", false, head, sizeof(head), &err), 0);
+    assert_int_equal(sink_open_file(&sink, "/dev/full", false, &head, &err), 0);
     for (unsigned i = 1; i <= 300; i++) {
         assert_int_equal(sink_write(&sink, (struct str){record, sizeof(record)}), -ENOSPC);
         assert_int_equal(sink.backlog.len, (i < 262 ? i : 262) * sizeof(record));
@@ -316,12 +317,12 @@ static void test_a_huge_record_on_a_full_device(void **state)
     (void)state;
     struct sink sink;
     struct err err = {0};
-    char head[HEAD_BYTES];
+    struct sink_head head;
     AUTO_BUF struct buf record;
     buf_init(&record, 1024 * 1024);
     while (record.len < 300000)
         buf_puts(&record, "0123456789");
-    assert_int_equal(sink_open_file(&sink, "/dev/full", false, head, sizeof(head), &err), 0);
+    assert_int_equal(sink_open_file(&sink, "/dev/full", false, &head, &err), 0);
     assert_int_equal(sink_write(&sink, (struct str){record.data, record.len}), -ENOSPC);
     assert_int_equal(sink.dropped, 1);
     assert_int_equal(sink.backlog.len, 0);
