@@ -29,9 +29,9 @@ fmt: ## format the sources in place
 	@tools/setup lint
 	git ls-files '*.c' '*.h' | xargs clang-format -i
 
-asan: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer, with the unsigned char of arm64
 	@tools/setup check
-	tools/variant build-asan -Dtests=true -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dwerror=$(WERROR)
+	tools/variant build-asan -Dtests=true -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-funsigned-char -Dwerror=$(WERROR)
 	tools/run-tests build-asan
 
 fuzz: ## every libFuzzer target for a short while (SECS=10 each)

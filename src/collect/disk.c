@@ -136,19 +136,22 @@ static struct disk_device *device_at(const struct disk_table *table, size_t plac
     return table->rows.items[table->order.items[place]].device;
 }
 
-/* Does a filesystem of another listed device hold this path? A ZFS dataset does too: its pool's members are listed. */
-static bool lies_on_other_device(struct disk_state *disk, const char *path, const struct disk_device *self)
+/*
+ * Does a filesystem of another listed device hold this path? A ZFS dataset does too: its pool's members are listed.
+ * Unknown where no mount of ours holds it (chroot) or it lies on an overlay, whose device we do not see.
+ */
+static struct opt_bool lies_on_other_device(struct disk_state *disk, const char *path, const struct disk_device *self)
 {
     const struct mount_row *mount = mounts_find_path(&disk->mounts, path);
     unsigned major, minor;
-    if (!mount)
-        return false;
+    if (!mount || strcmp(mount->fstype, "overlay") == 0)
+        return (struct opt_bool){0};
     if (strcmp(mount->fstype, "zfs") == 0)
-        return true;
+        return some_bool(true);
     if (!mounts_find_device(&disk->mounts, mount, &major, &minor))
-        return false;
+        return some_bool(false);
     const struct disk_device *owner = disk_table_find_owner(&disk->table, major, minor);
-    return owner && owner != self;
+    return some_bool(owner && owner != self);
 }
 
 static struct opt_bool find_stacked(struct disk_state *disk, const struct disk_row *row)
@@ -159,7 +162,7 @@ static struct opt_bool find_stacked(struct disk_state *disk, const struct disk_r
         return stacked;
     char path[512];
     int n = disk_identity_backing_file(disk->table.sys_fd, who->major, who->minor, path, sizeof(path));
-    return some_bool(n > 0 && lies_on_other_device(disk, path, row->device));
+    return n > 0 ? lies_on_other_device(disk, path, row->device) : some_bool(false);
 }
 
 static void read_capacity(struct disk_state *disk, struct disk_device *device)

@@ -247,7 +247,10 @@ def find_disk(sample, name):
 
 
 def lies_on_listed_disk(path, sample):
-    """Is the file on a block device, or a partition of one, that the sample lists?"""
+    """Is the file on a block device, or a partition of one, that the sample lists? None where no mount tells."""
+    if not any(os.path.commonpath([path, line.split()[4]]) == line.split()[4]
+               for line in read("/proc/self/mountinfo").splitlines() if " - overlay " not in line):
+        return None
     number = os.stat(path).st_dev
     link = f"/sys/dev/block/{os.major(number)}:{os.minor(number)}"
     if not os.path.exists(link):

@@ -263,12 +263,13 @@ def a_full_device_as_stdout_is_one_warning():
 def tracker_on_small_tmpfs(*args, size):
     """A tracker in a mount namespace of its own, in a small tmpfs where it writes `out`; yields it and that folder."""
     unshare = shutil.which("unshare")
-    probe = [unshare, "-rm", "mount", "-t", "tmpfs", "none", "/mnt"]
+    own = "-m" if os.geteuid() == 0 else "-rm"
+    probe = [unshare, own, "mount", "-t", "tmpfs", "none", "/mnt"]
     if not unshare or subprocess.run(probe, capture_output=True, timeout=10, check=False).returncode != 0:
         raise Skip("mount namespaces are not permitted")
     with folder() as place:
         script = f'mount -t tmpfs -o size={size} none "$0" && cd "$0" && exec "$@"'
-        before = [unshare, "-rm", "sh", "-c", script, str(place)]
+        before = [unshare, own, "sh", "-c", script, str(place)]
         with Tracker(*args, before=before, cwd=place) as tracker:
             inside = pathlib.Path(f"/proc/{tracker.pid}/root{place}")
             tracker_path = inside / "out"

@@ -300,6 +300,15 @@ static void test_loop_devices(void **state)
     assert_int_equal(disk(&world, "loop2")->capacity_bytes.v, 16 * 512);
     assert_true(disk(&world, "loop2")->stacked.v);
 
+    /* On an overlay nobody can tell whose device it is. */
+    tree_write(&world.tree, "sys/devices/virtual/block/loop2/loop/backing_file", "/run/y\n");
+    tree_write(&world.tree, "proc/self/mountinfo",
+        "20 1 8:0 / / rw - ext4 /dev/sda rw\n21 20 7:0 / /snap/core ro - squashfs /dev/loop0 ro\n"
+        "22 20 0:30 / /run rw - overlay overlay rw\n");
+    collector_disk.woken(world.state);
+    step(&world, NS_PER_SEC);
+    assert_false(disk(&world, "loop2")->stacked.has);
+
     /* Unmounted, and never used: gone again. */
     tree_write(&world.tree, "proc/self/mountinfo", "20 1 8:0 / / rw - ext4 /dev/sda rw\n");
     collector_disk.woken(world.state);
