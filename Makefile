@@ -1,7 +1,6 @@
 # The front door; Meson does the work. Build variants are build folders.
 PREFIX ?= /usr/local
 WERROR := $(if $(CI),true,false)
-MESON_SETUP := meson setup --reconfigure -Dwerror=$(WERROR)
 
 .PHONY: all run check lint fmt asan fuzz bench docs install clean
 

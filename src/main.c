@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings, then the run, then the exit status. */
 #include <errno.h>
-#include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "run/guard.h"
 #include "run/host.h"
 
 enum { EXIT_TRACKER_FAILED = 125 };
-
-/* A descriptor 0, 1 or 2 that is closed would be taken by the next file we open, and then be written to by mistake. */
-static void fill_standard_descriptors(void)
-{
-    int fd;
-    do {
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        (void)close(fd);
-}
 
 static int print_text(struct buf *text)
 {
@@ -29,8 +19,10 @@ static int print_text(struct buf *text)
         ssize_t n = write(STDOUT_FILENO, text->data + done, text->len - done);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
+        if (n <= 0) {
+            log_error("cannot write to stdout: %s", strerror(errno));
             return EXIT_TRACKER_FAILED;
+        }
         done += (size_t)n;
     }
     return buf_ok(text) ? 0 : EXIT_TRACKER_FAILED;
@@ -50,13 +42,19 @@ static int print_action(const struct config *config)
     return print_text(&text);
 }
 
-/* Says what this version cannot do; false where that leaves nothing to run. */
-static bool tell_notices(const struct config *config)
+static void tell_warnings(const struct config *config)
 {
+    if (config->file_found)
+        log_info("settings were read from %s", config->settings.config_path);
     for (size_t i = 0; i < config->warning_count; i++)
         log_warning("%s", config->warnings[i]);
     if (config->warnings_dropped > 0)
         log_warning("%zu more warnings about settings are not shown", config->warnings_dropped);
+}
+
+/* Says what this version cannot do; false where that leaves nothing to run. */
+static bool tell_notices(const struct config *config)
+{
     struct config_notice notice;
     for (size_t i = 0; config_unavailable(config, i, &notice); i++) {
         if (notice.fatal) {
@@ -70,7 +68,7 @@ static bool tell_notices(const struct config *config)
 
 int main(int argc, char **argv)
 {
-    fill_standard_descriptors();
+    guard_streams();
     struct config config;
     struct err err = {0};
     if (config_load(argc, argv, environ, &config, &err) < 0) {
@@ -78,6 +76,7 @@ int main(int argc, char **argv)
         return EXIT_TRACKER_FAILED;
     }
     log_set_level(config.settings.verbosity > 1 ? LOG_DEBUG : config.settings.verbosity > 0 ? LOG_INFO : LOG_WARNING);
+    tell_warnings(&config);
     int status;
     if (config.action == CONFIG_HELP || config.action == CONFIG_VERSION || config.action == CONFIG_PRINT)
         status = print_action(&config);

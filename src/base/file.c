@@ -19,7 +19,7 @@ int file_open_at(int dir_fd, const char *path, int flags)
 {
     if (dir_fd == -1)
         return -ENOENT;
-    int fd = openat(dir_fd, path, flags | O_CLOEXEC | O_NOCTTY);
+    int fd = openat(dir_fd, path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     return fd >= 0 ? fd : -errno;
 }
 

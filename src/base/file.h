@@ -43,7 +43,10 @@ int file_read_at(int dir_fd, const char *path, struct buf *buf);
  */
 int file_read_line_at(int dir_fd, const char *path, char *out, size_t size);
 
-/* openat with O_CLOEXEC, -ENOENT for a dir_fd of -1; returns the descriptor or a negative errno. */
+/*
+ * openat with O_CLOEXEC and O_NONBLOCK (a captured tree may hold a FIFO), -ENOENT for a dir_fd of -1; returns the
+ * descriptor or a negative errno.
+ */
 int file_open_at(int dir_fd, const char *path, int flags);
 
 #endif

@@ -49,6 +49,23 @@ static inline bool num_next_in_line(const char **at, uint64_t *ret_number)
     return true;
 }
 
+/* Steps over n columns of digits in the same kind of text. */
+static inline bool num_skip_in_line(const char **at, unsigned n)
+{
+    const char *p = *at;
+    for (; n > 0; n--) {
+        while (*p == ' ')
+            p++;
+        const char *first = p;
+        while ((unsigned)*p - '0' <= 9)
+            p++;
+        if (p == first)
+            return false;
+    }
+    *at = p;
+    return true;
+}
+
 /* Longest text of the num_write functions. */
 enum { NUM_TEXT_BYTES = 32 };
 

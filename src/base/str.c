@@ -62,6 +62,13 @@ bool str_copy(struct str text, char *out, size_t size)
     return n == text.n;
 }
 
+void str_wipe(char *text, size_t n)
+{
+    volatile char *p = text;
+    while (n-- > 0)
+        *p++ = '\0';
+}
+
 size_t str_distance(struct str a, struct str b)
 {
     enum { WORD_MAX = 64 };

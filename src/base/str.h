@@ -43,6 +43,9 @@ struct str str_trim(struct str text);
 /* Copies at most size - 1 bytes and a NUL; returns false where it had to cut. */
 bool str_copy(struct str text, char *out, size_t size);
 
+/* Overwrites a secret so that no compiler leaves it out. */
+void str_wipe(char *text, size_t n);
+
 /* Edits (insert, delete, replace) between two short words; a large number when either is over 63 bytes. */
 size_t str_distance(struct str a, struct str b);
 

@@ -2,6 +2,7 @@
 #include "base/vec.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,9 @@ int vec_grow(void *items_at, size_t *cap, size_t need, size_t item_bytes, size_t
     /* memcpy in and out: the pointer's own type is the caller's. */
     void *items;
     memcpy(&items, items_at, sizeof(items));
-    void *grown = reallocarray(items, want, item_bytes);
+    if (want > SIZE_MAX / item_bytes)
+        return -ENOMEM;
+    void *grown = realloc(items, want * item_bytes);
     if (!grown)
         return -ENOMEM;
     memset((char *)grown + *cap * item_bytes, 0, (want - *cap) * item_bytes);

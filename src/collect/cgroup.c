@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Our own control group: its limits and what it uses (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst,
- * scheduler/sched-bwc.rst). Files that exist are opened once and kept; usage is read every sample, limits every
- * COLLECT_SLOW_NS. A limit holds for everything below it, so the lowest one on the way up counts.
+ * scheduler/sched-bwc.rst). Files that exist are opened once and kept; usage is read every sample, limits and the name
+ * of our group every COLLECT_SLOW_NS: a process can be moved to another. A limit holds for everything below it, so the
+ * lowest one on the way up counts.
  */
 #include "kernel/cgroup_files.h"
 
@@ -17,6 +18,7 @@
 #include "collect/collect.h"
 
 enum {
+    GROUPS_BYTES_MAX = 256 * 1024,
     GROUP_FILE_BYTES_MAX = 4096,
     GROUP_PATH_BYTES = PATH_MAX + 64,
     KEPT_LEVELS_MAX = 16, /* limits further up are read once, at the start */
@@ -79,13 +81,17 @@ struct limit_set {
 
 struct cgroup_state {
     const struct collect_env *env;
+    struct kept_file self; /* self/cgroup */
+    struct buf groups; /* its text when our group was looked for */
+    struct buf groups_now;
+    int64_t look_due_ns; /* when it is compared next */
+    bool resolved;
+    bool failing; /* a value could not be read the last time */
     struct cgroup_place places[CGROUP_CONTROLLERS];
     struct value values[GROUP_VALUES];
     struct opt_u64 prev[GROUP_VALUES];
     struct limit_set cpu_limits, memory_limits;
     bool one_cpu_file; /* v2 keeps usage and throttling in the same cpu.stat */
-    int open_failure; /* 0, or why a file that may exist stays unknown */
-    const char *open_failed_name; /* which one */
 };
 
 static void group_file_path(const struct group_file *file, char path[static GROUP_PATH_BYTES])
@@ -135,14 +141,14 @@ static int group_file_read(const struct sysroot *root, struct group_file *file, 
     return r;
 }
 
+/* Returns how many files there are. */
 static size_t values_open(struct cgroup_state *state)
 {
     state->one_cpu_file = state->places[CGROUP_CPU].version == 2 && state->places[CGROUP_CPUACCT].version == 2;
-    size_t opened = 0;
+    size_t found = 0;
     for (size_t i = 0; i < GROUP_VALUES; i++) {
         const struct cgroup_place *place = &state->places[value_table[i].controller];
         struct value *value = &state->values[i];
-        value->file.fd = -1;
         if (place->version == 0)
             continue;
         const struct value_source *source = &value_table[i].by_version[place->version - 1];
@@ -152,23 +158,26 @@ static size_t values_open(struct cgroup_state *state)
             continue;
         }
         int r = group_file_open(state->env->root, &value->file);
-        if (r >= 0) {
-            value->source = source;
-            opened++;
-        } else if (r != -ENOENT && r != -EOPNOTSUPP) {
-            state->open_failure = r;
-            state->open_failed_name = source->file;
-        }
+        /* Any other failure may pass: every reading tries again and tells of it. */
+        if (r == -ENOENT || r == -EOPNOTSUPP)
+            continue;
+        value->source = source;
+        found++;
     }
-    return opened;
+    return found;
 }
 
-/* Returns how many files could be read; err tells of one that could not. */
-static size_t values_read(struct cgroup_state *state, struct opt_u64 values[GROUP_VALUES], struct err *err)
+struct values_outcome {
+    size_t read, failed; /* files */
+};
+
+/* err tells of a file that could not be read. */
+static struct values_outcome values_read(
+    struct cgroup_state *state, struct opt_u64 values[GROUP_VALUES], struct err *err)
 {
     char text_bytes[GROUP_FILE_BYTES_MAX];
     struct str text = {NULL, 0};
-    size_t read = 0;
+    struct values_outcome outcome = {0};
     int r = 0;
     for (size_t i = 0; i < GROUP_VALUES; i++) {
         struct value *value = &state->values[i];
@@ -178,7 +187,8 @@ static size_t values_read(struct cgroup_state *state, struct opt_u64 values[GROU
         /* Where both stand in one file, the text of VALUE_USAGE is still there. */
         if (i != VALUE_THROTTLED || !state->one_cpu_file) {
             r = group_file_read(state->env->root, &value->file, text_bytes, &text);
-            read += r >= 0;
+            outcome.read += r >= 0;
+            outcome.failed += r < 0;
         }
         if (r < 0) {
             char path[GROUP_PATH_BYTES];
@@ -189,7 +199,7 @@ static size_t values_read(struct cgroup_state *state, struct opt_u64 values[GROU
         const char *key = value->source->key;
         values[i] = key ? cgroup_keyed_u64(text, str_of(key)) : cgroup_single_u64(text);
     }
-    return read;
+    return outcome;
 }
 
 static struct opt_f64 limit_lower(struct opt_f64 a, struct opt_f64 b)
@@ -270,7 +280,7 @@ static void limits_find_lowest(struct limit_set *set)
 static void limits_open(
     const struct collect_env *env, const struct cgroup_place *place, enum limit_kind kind, struct limit_set *set)
 {
-    set->kind = kind;
+    *set = (struct limit_set){.kind = kind};
     if (place->version == 0)
         return;
     size_t len = place->len;
@@ -336,54 +346,108 @@ static void cgroup_derive(
     };
 }
 
+static void cgroup_forget(struct cgroup_state *state)
+{
+    for (size_t i = 0; i < GROUP_VALUES; i++) {
+        fd_close(&state->values[i].file.fd);
+        state->values[i].source = NULL;
+        state->prev[i] = (struct opt_u64){0};
+    }
+    limits_close(&state->cpu_limits);
+    limits_close(&state->memory_limits);
+    state->cpu_limits = state->memory_limits = (struct limit_set){0};
+    state->resolved = state->failing = false;
+}
+
+/* Finds the group that groups_now names and opens its files, in place of those of the group before. */
+static int cgroup_resolve(struct cgroup_state *state, struct err *err)
+{
+    const struct collect_env *env = state->env;
+    cgroup_forget(state);
+    buf_clear(&state->groups);
+    buf_append(&state->groups, state->groups_now.data, state->groups_now.len);
+    if (!buf_ok(&state->groups))
+        return err_sys(err, -ENOMEM, "cgroup: cannot hold %s/proc/self/cgroup", env->root->path);
+    int r = cgroup_path_find(env->root, (struct str){state->groups.data, state->groups.len}, state->places, err);
+    if (r < 0)
+        return r;
+    const struct cgroup_place *cpu = &state->places[CGROUP_CPU], *memory = &state->places[CGROUP_MEMORY];
+    size_t found = values_open(state);
+    limits_open(env, cpu, cpu->version == 1 ? LIMIT_CPU_V1 : LIMIT_CPU_V2, &state->cpu_limits);
+    limits_open(env, memory, memory->version == 1 ? LIMIT_MEMORY_V1 : LIMIT_MEMORY_V2, &state->memory_limits);
+    state->resolved = found + state->cpu_limits.count + state->memory_limits.count > 0;
+    if (state->resolved)
+        return 0;
+    return err_set(err, -ENODATA, "cgroup: the control group of this process has no files to read");
+}
+
+/*
+ * Are we still in the group whose files are open, and are they still there? If not, looks for our group anew. Returns
+ * 0, -ENODATA where there is none, or another negative errno; then it is tried again at the next sample.
+ */
+static int cgroup_look(struct cgroup_state *state, int64_t now_ns, bool gone, struct err *err)
+{
+    const char *root = state->env->root->path;
+    int r = kept_file_read(&state->self, &state->groups_now);
+    if (r == -ENOENT || r == -ENOTDIR)
+        r = err_set(err, -ENODATA, "cgroup: there is no %s/proc/self/cgroup", root);
+    else if (r < 0)
+        return err_sys(err, r, "cgroup: cannot read %s/proc/self/cgroup", root);
+    struct str before = {state->groups.data, state->groups.len};
+    struct str now = {state->groups_now.data, state->groups_now.len};
+    if (r >= 0 && (gone || !state->resolved || !str_eq(before, now)))
+        r = cgroup_resolve(state, err);
+    if (r >= 0 || r == -ENODATA)
+        state->look_due_ns = now_ns + COLLECT_SLOW_NS;
+    return r;
+}
+
 static void cgroup_close(void *opaque)
 {
     struct cgroup_state *state = opaque;
-    for (size_t i = 0; i < GROUP_VALUES; i++)
-        fd_close(&state->values[i].file.fd);
-    limits_close(&state->cpu_limits);
-    limits_close(&state->memory_limits);
+    cgroup_forget(state);
+    kept_file_fini(&state->self);
+    buf_fini(&state->groups);
+    buf_fini(&state->groups_now);
 }
 
 static int cgroup_open(void *opaque, const struct collect_env *env, struct err *err)
 {
     struct cgroup_state *state = opaque;
     *state = (struct cgroup_state){.env = env};
-    int r = cgroup_path_find(env->root, state->places, err);
-    if (r < 0)
-        return r;
-    const struct cgroup_place *cpu = &state->places[CGROUP_CPU], *memory = &state->places[CGROUP_MEMORY];
-    size_t opened = values_open(state);
-    limits_open(env, cpu, cpu->version == 1 ? LIMIT_CPU_V1 : LIMIT_CPU_V2, &state->cpu_limits);
-    limits_open(env, memory, memory->version == 1 ? LIMIT_MEMORY_V1 : LIMIT_MEMORY_V2, &state->memory_limits);
-    if (opened + state->cpu_limits.count + state->memory_limits.count > 0)
-        return 0;
-    cgroup_close(state);
-    return err_set(err, -ENODATA, "cgroup: the control group of this process has no files to read");
+    for (size_t i = 0; i < GROUP_VALUES; i++)
+        state->values[i].file.fd = -1;
+    kept_file_init(&state->self, env->root->proc_fd, "self/cgroup", FILE_TO_END);
+    buf_init(&state->groups, GROUPS_BYTES_MAX);
+    buf_init(&state->groups_now, GROUPS_BYTES_MAX);
+    int r = cgroup_look(state, clock_read(env->clock, CLOCK_KIND_MONOTONIC), false, err);
+    if (r == -ENODATA)
+        cgroup_close(state);
+    /* Any other failure may pass: collect tries again and tells of it. */
+    return r == -ENODATA ? r : 0;
 }
 
-static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
+/* Usage, from the group we are in now. */
+static int cgroup_read(
+    struct cgroup_state *state, int64_t now_ns, struct opt_u64 cur[GROUP_VALUES], struct err *err)
 {
-    struct cgroup_state *state = opaque;
-    int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
-    if (state->open_failure < 0)
-        (void)err_sys(err, state->open_failure, "cgroup: cannot open %s", state->open_failed_name);
-    struct opt_u64 cur[GROUP_VALUES];
-    size_t read = values_read(state, cur, err);
-    limits_refresh(state->env->root, now_ns, &state->cpu_limits);
-    limits_refresh(state->env->root, now_ns, &state->memory_limits);
-    if (read == 0 && !state->cpu_limits.lowest.has && !state->memory_limits.lowest.has)
-        return -ENODATA;
-    if (!tick->baseline)
-        cgroup_derive(state, cur, &sample->cgroup);
-    /* A value that could not be read keeps its old counter, so that the next reading makes up for the gap. */
-    for (size_t i = 0; i < GROUP_VALUES; i++) {
-        if (cur[i].has)
-            state->prev[i] = cur[i];
+    if (now_ns >= state->look_due_ns) {
+        int r = cgroup_look(state, now_ns, false, err);
+        if (r < 0 && !state->resolved)
+            return r;
     }
-    return 0;
+    struct values_outcome outcome = values_read(state, cur, err);
+    bool begins = outcome.failed > 0 && !state->failing;
+    state->failing = outcome.failed > 0;
+    if (!begins)
+        return 0;
+    /* What a group removed under us leaves behind says nothing of the one we are in now. */
+    struct err look_err = {0};
+    struct str before = {state->groups.data, state->groups.len};
+    (void)before;
+    int r = cgroup_look(state, now_ns, outcome.read == 0, &look_err);
+    return r;
 }
-
 const struct collector collector_cgroup = {
     .name = "cgroup",
     .state_bytes = sizeof(struct cgroup_state),

@@ -16,7 +16,7 @@
 #include "kernel/cgroup_files.h"
 #include "kernel/mountinfo.h"
 
-enum { GROUPS_BYTES_MAX = 256 * 1024, MOUNTS_BYTES_MAX = 32 * 1024 * 1024 };
+enum { MOUNTS_BYTES_MAX = 32 * 1024 * 1024 };
 
 static const struct str controller_names[CGROUP_CONTROLLERS] = {
     [CGROUP_CPU] = {"cpu", 3},
@@ -143,32 +143,24 @@ static void place_find(const struct sysroot *root, struct str groups, const stru
     }
 }
 
-static int file_read_own(const struct sysroot *root, const char *path, struct buf *buf, struct err *err)
+int cgroup_path_find(const struct sysroot *root, struct str groups, struct cgroup_place ret_places[CGROUP_CONTROLLERS],
+    struct err *err)
 {
-    int r = file_read_at(root->proc_fd, path, buf);
-    if (r == -ENOENT || r == -ENOTDIR)
-        return err_set(err, -ENODATA, "cgroup: there is no %s/proc/%s", root->path, path);
-    return r < 0 ? err_sys(err, r, "cgroup: cannot read %s/proc/%s", root->path, path) : 0;
-}
-
-int cgroup_path_find(const struct sysroot *root, struct cgroup_place places[CGROUP_CONTROLLERS], struct err *err)
-{
-    AUTO_BUF struct buf groups, mounts;
-    buf_init(&groups, GROUPS_BYTES_MAX);
+    AUTO_BUF struct buf mounts;
     buf_init(&mounts, MOUNTS_BYTES_MAX);
-    int r = file_read_own(root, "self/cgroup", &groups, err);
-    if (r >= 0)
-        r = file_read_own(root, "self/mountinfo", &mounts, err);
+    int r = file_read_at(root->proc_fd, "self/mountinfo", &mounts);
+    if (r == -ENOENT || r == -ENOTDIR)
+        return err_set(err, -ENODATA, "cgroup: there is no %s/proc/self/mountinfo", root->path);
     if (r < 0)
-        return r;
+        return err_sys(err, r, "cgroup: cannot read %s/proc/self/mountinfo", root->path);
     struct mountinfo info = {0};
     r = mountinfo_parse(mounts.data, mounts.len, &info);
     if (r < 0)
         return err_sys(err, r, "cgroup: cannot hold %s/proc/self/mountinfo", root->path);
     bool found = false;
     for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
-        place_find(root, (struct str){groups.data, groups.len}, &info, controller_names[i], &places[i]);
-        found = found || places[i].version != 0;
+        place_find(root, groups, &info, controller_names[i], &ret_places[i]);
+        found = found || ret_places[i].version != 0;
     }
     mountinfo_fini(&info);
     return found ? 0 : err_set(err, -ENODATA, "cgroup: no mount shows the control group of this process");

@@ -27,14 +27,15 @@ struct collect_env {
     /* statvfs of a mount point; 0 or a negative errno. Tests play their own filesystems here. */
     int (*space)(void *context, const char *mount_point, struct fs_space *ret_space);
     void *space_context;
-    const char *zpool_path; /* the zpool command (searched for in PATH where it holds no slash); NULL: never ask */
+    const char
+        *zpool_path; /* the zpool command (looked for where systems keep it if it has no slash); NULL: never ask */
 };
 
 /* One turn of the loop. */
 struct tick {
     bool baseline; /* counters are read, nothing is reported: the reading before the first sample */
-    int64_t mono_ns; /* when this sample was begun */
-    int64_t late_ns; /* behind its place on the grid */
+    int64_t mono_ns; /* when this sample was begun; less late_ns it is exactly its place on the grid */
+    int64_t late_ns; /* behind that place */
     uint64_t missed; /* grid places skipped since the previous sample */
 };
 
@@ -61,6 +62,12 @@ struct collector {
     int (*watch_fd)(const void *state);
     void (*woken)(void *state);
 };
+
+/*
+ * The message for a file that could not be read (r from the read) or understood (r from the parser):
+ * "cpu: cannot read /proc/stat: Permission denied", "cpu: /proc/stat is cut or broken". Returns r.
+ */
+int collect_fail(struct err *err, int r, const char *module, const struct sysroot *root, const char *path);
 
 extern const struct collector collector_cpu;
 extern const struct collector collector_memory;

@@ -58,22 +58,20 @@ void cpu_derive(
     uint64_t irq = counter_delta(a->irq, b->irq) + counter_delta(a->softirq, b->softirq);
     ret_cpu->utime_secs = some_f64((double)user / ticks);
     ret_cpu->stime_secs = some_f64((double)counter_delta(a->system, b->system) / ticks);
-    ret_cpu->iowait_secs = some_f64((double)counter_delta(a->iowait, b->iowait) / ticks);
+    /* The kernel keeps idle times of online and offline CPUs in different books: when one comes or goes, its total
+     * jumps. */
+    if (prev->cores.count == cur->cores.count)
+        ret_cpu->iowait_secs = some_f64((double)counter_delta(a->iowait, b->iowait) / ticks);
     ret_cpu->irq_secs = some_f64((double)irq / ticks);
     ret_cpu->steal_secs = some_f64((double)counter_delta(a->steal, b->steal) / ticks);
     ret_cpu->context_switches = counter_delta_opt(prev->context_switches, cur->context_switches);
 }
 
-struct opt_f64 cpu_derive_cores_used(const struct proc_stat *base, const struct proc_stat *cur)
+struct opt_f64 cpu_derive_shares(
+    const struct proc_stat *base, const struct proc_stat *cur, struct opt_f64 *items, size_t count)
 {
-    struct cpu_share share = cpu_share_between(&base->total, &cur->total);
-    if (share.total == 0 || cur->cores.count == 0)
-        return (struct opt_f64){0};
-    return some_f64((double)share.busy / (double)share.total * (double)cur->cores.count);
-}
-
-void cpu_derive_per_core(const struct proc_stat *base, const struct proc_stat *cur, struct opt_f64 *items, size_t count)
-{
+    struct cpu_share sum = {0};
+    size_t matched = 0;
     for (size_t i = 0; i < count; i++)
         items[i] = (struct opt_f64){0};
     /* Both lists ascend by number: walk them side by side. */
@@ -87,7 +85,16 @@ void cpu_derive_per_core(const struct proc_stat *base, const struct proc_stat *c
         struct cpu_share share = cpu_share_between(&base->cores.items[p].ticks, &core->ticks);
         if (share.total > 0)
             items[core->number] = some_f64(100.0 * (double)share.busy / (double)share.total);
+        sum.busy += share.busy;
+        sum.total += share.total;
+        matched++;
     }
+    /* The line of all CPUs is rounded only once, so it is taken unless one came or went. */
+    if (matched > 0 && matched == cur->cores.count && matched == base->cores.count)
+        sum = cpu_share_between(&base->total, &cur->total);
+    if (sum.total == 0)
+        return (struct opt_f64){0};
+    return some_f64((double)sum.busy / (double)sum.total * (double)matched);
 }
 
 static int cpu_open(void *opaque, const struct collect_env *env, struct err *err)
@@ -106,12 +113,9 @@ static int cpu_open(void *opaque, const struct collect_env *env, struct err *err
 static int cpu_read_stat(struct cpu_state *state, struct proc_stat *stat, struct err *err)
 {
     int r = kept_file_read(&state->stat_file, &state->stat_text);
-    if (r < 0)
-        return err_sys(err, r, "cpu: cannot read %s/proc/stat", state->env->root->path);
-    r = proc_stat_parse((struct str){state->stat_text.data, state->stat_text.len}, stat);
-    if (r < 0)
-        return err_sys(err, r, "cpu: cannot understand %s/proc/stat", state->env->root->path);
-    return 0;
+    if (r >= 0)
+        r = proc_stat_parse((struct str){state->stat_text.data, state->stat_text.len}, stat);
+    return r < 0 ? collect_fail(err, r, "cpu", state->env->root, "proc/stat") : 0;
 }
 
 static void cpu_read_load(struct cpu_state *state, struct sample_cpu *cpu, struct err *err)
@@ -121,7 +125,7 @@ static void cpu_read_load(struct cpu_state *state, struct sample_cpu *cpu, struc
     if (r >= 0)
         r = loadavg_parse((struct str){state->loadavg_text.data, state->loadavg_text.len}, &load);
     if (r < 0) {
-        (void)err_sys(err, r, "cpu: load averages are missing, cannot read %s/proc/loadavg", state->env->root->path);
+        (void)collect_fail(err, r, "cpu", state->env->root, "proc/loadavg");
         return;
     }
     cpu->load1 = some_f64(load.load1);
@@ -135,11 +139,13 @@ static int cpu_update_shares(struct cpu_state *state)
     const struct proc_stat *base = &state->readings[state->base];
     const struct proc_stat *cur = &state->readings[!state->base];
     size_t count = cur->cores.count ? cur->cores.items[cur->cores.count - 1].number + 1 : 0;
+    /* A CPU that was there once keeps its place. */
+    if (count < state->per_core.count)
+        count = state->per_core.count;
     int r = VEC_GROW(&state->per_core, count, PROC_STAT_CPUS_MAX);
     if (r < 0)
         return r;
-    state->cores_used = cpu_derive_cores_used(base, cur);
-    cpu_derive_per_core(base, cur, state->per_core.items, count);
+    state->cores_used = cpu_derive_shares(base, cur, state->per_core.items, count);
     state->per_core.count = count;
     return 0;
 }
@@ -184,6 +190,7 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
 static void cpu_close(void *opaque)
 {
     struct cpu_state *state = opaque;
+    process_count_fini(&state->processes);
     kept_file_fini(&state->stat_file);
     kept_file_fini(&state->loadavg_file);
     buf_fini(&state->stat_text);

@@ -13,16 +13,17 @@ struct cpu_share {
 /* Growth between two readings of the same CPU: total = all eight times, busy = total - idle - iowait. */
 struct cpu_share cpu_share_between(const struct cpu_ticks *prev, const struct cpu_ticks *cur);
 
-/* The times and counts of this interval from two readings (of the previous one only the totals are looked at). */
+/* The times and counts of this interval from two readings (of the previous one only the totals and the number of CPUs
+ * are looked at). */
 void cpu_derive(
     const struct proc_stat *prev, const struct proc_stat *cur, int64_t ticks_per_sec, struct sample_cpu *ret_cpu);
 
 /*
- * The shares: cores in use, and the busy share of each CPU by number into items[0..count), absent for CPUs that are
- * offline now or were so at the earlier reading. Unknown where no tick has passed.
+ * The shares, over the CPUs that are in both readings: returns the cores in use, and puts the busy share of each CPU by
+ * number into items[0..count), absent for CPUs that are offline now or were so at the earlier reading. Unknown where no
+ * tick has passed.
  */
-struct opt_f64 cpu_derive_cores_used(const struct proc_stat *base, const struct proc_stat *cur);
-void cpu_derive_per_core(
+struct opt_f64 cpu_derive_shares(
     const struct proc_stat *base, const struct proc_stat *cur, struct opt_f64 *items, size_t count);
 
 #endif

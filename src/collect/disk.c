@@ -37,6 +37,7 @@ struct disk_state {
     int64_t slow_ns;
     bool slow_started;
     bool has_zfs;
+    int size_failure; /* why a device's size could not be read, since the last slow turn */
     uint64_t placed_mounts, placed_rows, placed_pools; /* generations that the mounts were given out for */
     struct {
         struct filesystem **items; /* grouped by device */
@@ -114,15 +115,13 @@ static void disk_woken(void *state)
 
 static int read_stats(struct disk_state *disk, struct err *err)
 {
-    const char *root = disk->env->root->path;
     int r = kept_file_read(&disk->stats_file, &disk->stats_text);
-    if (r < 0)
-        return err_sys(err, r, "disk: cannot read %s/proc/diskstats", root);
     disk->read_ns = clock_read(disk->env->clock, CLOCK_KIND_MONOTONIC);
-    r = diskstats_parse((struct str){disk->stats_text.data, disk->stats_text.len}, &disk->stats);
+    if (r == 0)
+        r = diskstats_parse((struct str){disk->stats_text.data, disk->stats_text.len}, &disk->stats);
     if (r == 0)
         r = disk_table_match(&disk->table, &disk->stats);
-    return r < 0 ? err_sys(err, r, "disk: cannot take in %s/proc/diskstats", root) : 0;
+    return r < 0 ? collect_fail(err, r, "disk", disk->env->root, "proc/diskstats") : 0;
 }
 
 static void remember(struct disk_state *disk)
@@ -169,14 +168,18 @@ static void read_capacity(struct disk_state *disk, struct disk_device *device)
 {
     struct opt_u64 capacity = {0};
     uint64_t units;
-    if (kept_file_read(&device->size_file, &disk->size_text) == 0) {
+    int r = kept_file_read(&device->size_file, &disk->size_text);
+    /* Nothing to tell where sysfs or the device is gone; few descriptors are. */
+    if (r < 0 && r != -ENOENT && r != -ENODEV)
+        disk->size_failure = r;
+    if (r == 0) {
         struct str text = str_trim((struct str){disk->size_text.data, disk->size_text.len});
         if (num_parse_u64(text, &units) == 0 && units <= UINT64_MAX / DISKSTATS_UNIT_BYTES)
             capacity = some_u64(units * DISKSTATS_UNIT_BYTES);
     }
-    /* A loop device that is attached to another file has another size. */
+    /* Another size: a loop device attached to another file, a card changed in its reader. */
     if (capacity.has != device->capacity_bytes.has || capacity.v != device->capacity_bytes.v)
-        device->stacked_stale = true;
+        device->identified = false;
     device->capacity_bytes = capacity;
     /* On machines with very many disks the descriptors are worth more than the opens. */
     if (disk->table.devices > DISK_KEPT_SIZES_MAX)
@@ -203,22 +206,26 @@ static void refresh_devices(struct disk_state *disk, int64_t now_ns, bool mounts
     if (slow) {
         disk->slow_started = true;
         disk->slow_ns = now_ns;
+        disk->size_failure = 0;
     }
     for (size_t i = 0; i < disk->table.order.count; i++) {
         uint32_t index = disk->table.order.items[i];
         const struct disk_row *row = &disk->table.rows.items[index];
         struct disk_device *device = row->device;
-        device->stacked_stale |= mounts_changed;
+        bool is_loop = disk_identity_is_numbered(row->prev.name, "loop");
+        device->stacked_stale |= mounts_changed && is_loop;
         if (!is_shown(row, &disk->stats.items[index]))
             continue;
-        bool fresh = !device->identified || went_backwards(row, &disk->stats.items[index]);
-        if (fresh) {
+        if (went_backwards(row, &disk->stats.items[index]))
+            device->identified = false;
+        /* A loop device without a size was not attached when we looked. */
+        if (!device->identified || slow || (is_loop && device->capacity_bytes.v == 0))
+            read_capacity(disk, device);
+        if (!device->identified) {
             disk_identity_read(disk->table.sys_fd, row->prev.major, row->prev.minor, row->prev.name, &device->identity);
             device->identified = true;
             device->stacked_stale = true;
         }
-        if (fresh || slow)
-            read_capacity(disk, device);
         if (device->stacked_stale)
             device->stacked = find_stacked(disk, row);
         device->stacked_stale = false;
@@ -396,6 +403,9 @@ static int disk_collect(void *state, const struct tick *tick, struct sample *sam
     remember(disk);
     if (r < 0)
         return err_sys(err, r, "disk: cannot list the devices");
+    if (disk->size_failure < 0)
+        (void)err_sys(
+            err, disk->size_failure, "disk: sizes are missing, cannot read %s/sys/block", disk->env->root->path);
     sample->disk = (struct sample_list){.present = true, .count = disk->out.count, .items = disk->out.items};
     return 0;
 }

@@ -132,7 +132,9 @@ void disk_identity_read(
     int sys_fd, unsigned major, unsigned minor, const char *name, struct disk_identity *ret_identity)
 {
     struct disk_identity identity = {0};
-    (void)read_text(sys_fd, attribute(major, minor, "device/model"), identity.model);
+    /* SD and eMMC cards have a name instead of a model. */
+    if (!read_text(sys_fd, attribute(major, minor, "device/model"), identity.model) && strncmp(name, "mmcblk", 6) == 0)
+        (void)read_text(sys_fd, attribute(major, minor, "device/name"), identity.model);
     (void)read_text(sys_fd, attribute(major, minor, "device/vendor"), identity.vendor);
     /* PCI and virtio have a number there, which names nobody. */
     if (strncmp(identity.vendor, "0x", 2) == 0)

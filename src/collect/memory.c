@@ -67,12 +67,11 @@ static int memory_collect(void *opaque, const struct tick *tick, struct sample *
     struct memory_state *state = opaque;
     /* The baseline reads too, so that the descriptor and the buffer are there before the first sample. */
     int r = kept_file_read(&state->file, &state->text);
-    if (r < 0)
-        return err_sys(err, r, "memory: cannot read %s/proc/meminfo", state->env->root->path);
     struct meminfo info;
-    r = meminfo_parse((struct str){state->text.data, state->text.len}, &info);
+    if (r >= 0)
+        r = meminfo_parse((struct str){state->text.data, state->text.len}, &info);
     if (r < 0)
-        return err_sys(err, r, "memory: cannot understand %s/proc/meminfo", state->env->root->path);
+        return collect_fail(err, r, "memory", state->env->root, "proc/meminfo");
     if (tick->baseline)
         return 0;
     memory_derive(&info, &sample->memory);

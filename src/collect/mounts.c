@@ -54,8 +54,10 @@ bool mounts_find_device(
         *ret_minor = row->minor;
         return true;
     }
-    /* Anybody may give a FUSE mount any source, and a network one means nothing to us: those are not looked up. */
-    if (strncmp(row->source, "/dev/", 5) != 0 || mount_tree_may_hang(row))
+    /* Anybody may give a tmpfs or a FUSE mount any source: only those that live on the device they name are looked up.
+     */
+    bool lives_there = strcmp(row->fstype, "btrfs") == 0 || strcmp(row->fstype, "bcachefs") == 0;
+    if (!lives_there || strncmp(row->source, "/dev/", 5) != 0)
         return false;
     return mount_source_resolve(mounts->env->root, row->source, ret_major, ret_minor) == 0;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Network interfaces: counters and rates from /proc/net/dev, identity and link state from /sys/class/net
- * (Documentation/ABI/testing/sysfs-class-net). Identity is read once per interface; operstate, speed and mtu again
- * every COLLECT_SLOW_NS, the interfaces taking turns.
+ * (Documentation/ABI/testing/sysfs-class-net). Driver and kind are read once per interface; address, operstate, speed
+ * and mtu again every COLLECT_SLOW_NS, the interfaces taking turns. A sysfs belongs to the network namespace of whoever
+ * mounted it: one that shows interfaces unknown to our /proc/net/dev is another's and is not believed.
  */
 #include "kernel/net_dev.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,23 +27,30 @@ enum {
     SPREAD_TURNS = 8,
     LINK_NOT_OPEN = -1,
     LINK_MISSING = -2, /* the driver has no such attribute: not asked again */
+    MAC_BYTES = 100,
+    LIST_TRIES = 3, /* at the samples that follow a list that does not match; then seldom */
 };
 
-enum link_attr { LINK_OPERSTATE, LINK_SPEED, LINK_MTU, LINK_ATTRS };
+#define NEVER_NS INT64_MAX
 
-static const char *const link_names[LINK_ATTRS] = {"operstate", "speed", "mtu"};
+enum link_attr { LINK_ADDRESS, LINK_OPERSTATE, LINK_SPEED, LINK_MTU, LINK_ATTRS };
+
+static const char *const link_names[LINK_ATTRS] = {"address", "operstate", "speed", "mtu"};
+
+enum sysfs_owner { OWNER_UNKNOWN, OWNER_OURS, OWNER_OTHER };
 
 struct interface {
     struct net_dev_row row;
     struct opt_u64 prev_rx_bytes, prev_tx_bytes;
     uint64_t turn; /* of the reading that saw it last */
-    bool identified, in_sysfs, keeps_links;
+    bool in_sysfs, keeps_links;
     int links[LINK_ATTRS];
-    int64_t links_due_ns;
+    int failure; /* 0, or why a fact that may exist is missing */
+    int64_t due_ns; /* when its facts are read next */
     struct opt_bool is_virtual;
     struct opt_i64 speed_mbps;
     struct opt_u64 mtu;
-    char operstate[24], driver[64], mac_address[100]; /* "": unknown */
+    char operstate[24], driver[64], mac_address[MAC_BYTES]; /* "": unknown */
 };
 
 struct network_state {
@@ -61,7 +70,19 @@ struct network_state {
     uint64_t turn;
     uint64_t spread;
     int64_t read_ns;
+    bool set_changed; /* since sys/class/net was listed last */
+    bool list_matches;
+    unsigned list_tries; /* without a match */
+    int list_failure; /* 0 or a negative errno */
+    int64_t list_due_ns;
+    enum sysfs_owner owner;
 };
+
+/* What is not there is an answer; anything else (no descriptor left, no permission) hides one. */
+static bool is_absence(int r)
+{
+    return r == -ENOENT || r == -ENOTDIR || r == -ENODEV;
+}
 
 /* A captured tree may name an interface so that the path would lead elsewhere. */
 static bool interface_name_is_plain(const char *name)
@@ -94,18 +115,36 @@ static void interface_fini(struct network_state *state, struct interface *interf
         state->kept_count--;
 }
 
+/* Its facts are read again when it is next reported. */
+static void interface_forget(struct network_state *state, struct interface *interface)
+{
+    interface_fini(state, interface);
+    for (size_t i = 0; i < LINK_ATTRS; i++)
+        interface->links[i] = LINK_NOT_OPEN;
+    interface->in_sysfs = interface->keeps_links = false;
+    interface->failure = 0;
+    interface->due_ns = 0;
+    interface->is_virtual = (struct opt_bool){0};
+    interface->speed_mbps = (struct opt_i64){0};
+    interface->mtu = (struct opt_u64){0};
+    interface->operstate[0] = interface->driver[0] = interface->mac_address[0] = '\0';
+}
+
 /* Sorts what was added and lets go of what this turn has not seen. */
 static void interfaces_settle(struct network_state *state, size_t known)
 {
     struct interface *items = state->interfaces.items;
     size_t count = state->interfaces.count;
-    if (count > known)
+    if (count > known) {
         qsort(items, count, sizeof(*items), interface_compare);
+        state->set_changed = true;
+    }
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         bool twice = kept > 0 && interface_compare(&items[kept - 1], &items[i]) == 0;
         if (items[i].turn != state->turn || twice) {
             interface_fini(state, &items[i]);
+            state->set_changed = true;
             continue;
         }
         if (kept != i)
@@ -128,6 +167,9 @@ static int interfaces_update(struct network_state *state)
         struct interface *found =
             known > 0 ? bsearch(row->name, items, known, sizeof(*items), interface_compare_name) : NULL;
         if (found && found->turn != state->turn) {
+            /* Counters that begin anew: another interface under the same name. */
+            if (row->rx_bytes < found->row.rx_bytes || row->tx_bytes < found->row.tx_bytes)
+                interface_forget(state, found);
             found->row = *row;
             found->turn = state->turn;
         }
@@ -149,7 +191,7 @@ static int interfaces_update(struct network_state *state)
 /* Trimmed and NUL-terminated; returns the length or a negative errno. */
 static int link_read_fd(int fd, char *out, size_t size)
 {
-    char raw[64];
+    char raw[128];
     ssize_t n;
     do {
         n = pread(fd, raw, sizeof(raw), 0);
@@ -176,6 +218,8 @@ static int link_read(
     int opened = file_open_at(state->env->root->sys_fd, path, O_RDONLY);
     if (opened < 0) {
         *fd = opened == -ENOENT ? LINK_MISSING : LINK_NOT_OPEN;
+        if (!is_absence(opened))
+            interface->failure = opened;
         return opened;
     }
     *fd = opened;
@@ -183,6 +227,23 @@ static int link_read(
     if (!interface->keeps_links)
         fd_close(fd);
     return r;
+}
+
+/* An address of zeros only is none: "". */
+static int interface_read_mac(struct network_state *state, struct interface *interface, char mac[static MAC_BYTES])
+{
+    int r = link_read(state, interface, LINK_ADDRESS, mac, MAC_BYTES);
+    if (r < 0 || mac[strspn(mac, "0:")] == '\0')
+        mac[0] = '\0';
+    return r;
+}
+
+/* The counters of another device under the same name need not go backwards, but it has an address of its own. */
+static bool interface_is_replaced(struct network_state *state, struct interface *interface)
+{
+    char mac[MAC_BYTES];
+    int r = interface_read_mac(state, interface, mac);
+    return (r >= 0 || is_absence(r)) && strcmp(mac, interface->mac_address) != 0;
 }
 
 static void interface_read_links(struct network_state *state, struct interface *interface)
@@ -193,9 +254,11 @@ static void interface_read_links(struct network_state *state, struct interface *
 
     /* A speed the driver does not know is -1, or the same as an unsigned 32-bit number. */
     int64_t speed;
-    bool known = link_read(state, interface, LINK_SPEED, text, sizeof(text)) >= 0 &&
-                 num_parse_i64(str_of(text), &speed) == 0 && speed >= 0 && speed != UINT32_MAX;
+    int r = link_read(state, interface, LINK_SPEED, text, sizeof(text));
+    bool known = r >= 0 && num_parse_i64(str_of(text), &speed) == 0 && speed >= 0 && speed != UINT32_MAX;
+    /* -1 is what the driver says, not what we could not ask. */
     interface->speed_mbps = some_i64(known ? speed : -1);
+    interface->speed_mbps.has = r >= 0 || r != interface->failure;
 
     uint64_t mtu;
     bool has_mtu =
@@ -203,14 +266,10 @@ static void interface_read_links(struct network_state *state, struct interface *
     interface->mtu = has_mtu ? some_u64(mtu) : (struct opt_u64){0};
 }
 
-static void interface_read_identity(struct interface *interface, int dir_fd)
+static void interface_read_device(struct interface *interface, int dir_fd)
 {
     struct stat unused;
     interface->is_virtual = some_bool(fstatat(dir_fd, "device", &unused, AT_SYMLINK_NOFOLLOW) != 0);
-
-    char *mac = interface->mac_address;
-    if (file_read_line_at(dir_fd, "address", mac, sizeof(interface->mac_address)) < 0 || mac[strspn(mac, "0:")] == '\0')
-        mac[0] = '\0';
 
     char target[PATH_MAX];
     ssize_t n = readlinkat(dir_fd, "device/driver", target, sizeof(target));
@@ -224,34 +283,115 @@ static void interface_read_identity(struct interface *interface, int dir_fd)
 static void interface_identify(struct network_state *state, struct interface *interface, int64_t now_ns)
 {
     const char *name = interface->row.name;
-    interface->identified = true;
+    interface->due_ns = NEVER_NS;
     if (!interface_name_is_plain(name))
         return;
     char path[64];
     (void)snprintf(path, sizeof(path), "class/net/%s", name);
     AUTO_FD int dir_fd = file_open_at(state->env->root->sys_fd, path, O_PATH | O_DIRECTORY);
+    if (dir_fd < 0 && is_absence(dir_fd))
+        return;
+    interface->due_ns = now_ns + COLLECT_SLOW_NS;
     if (dir_fd < 0) {
-        interface->identified = dir_fd == -ENOENT || dir_fd == -ENOTDIR;
+        interface->failure = dir_fd;
         return;
     }
     interface->in_sysfs = true;
     interface->keeps_links = state->kept_count < KEPT_INTERFACES_MAX;
     state->kept_count += interface->keeps_links;
-    interface_read_identity(interface, dir_fd);
+    interface_read_device(interface, dir_fd);
+    (void)interface_read_mac(state, interface, interface->mac_address);
     interface_read_links(state, interface);
     /* Interfaces seen together are read again at different ticks. */
-    int64_t early_ns = (int64_t)(state->spread++ % SPREAD_TURNS) * (COLLECT_SLOW_NS / SPREAD_TURNS);
-    interface->links_due_ns = now_ns + COLLECT_SLOW_NS - early_ns;
+    interface->due_ns -= (int64_t)(state->spread++ % SPREAD_TURNS) * (COLLECT_SLOW_NS / SPREAD_TURNS);
 }
 
 static void interface_refresh(struct network_state *state, struct interface *interface, int64_t now_ns)
 {
-    if (!interface->identified) {
-        interface_identify(state, interface, now_ns);
-    } else if (interface->in_sysfs && now_ns >= interface->links_due_ns) {
-        interface_read_links(state, interface);
-        interface->links_due_ns = now_ns + COLLECT_SLOW_NS;
+    if (state->owner != OWNER_OURS || now_ns < interface->due_ns)
+        return;
+    if (interface->in_sysfs) {
+        interface->failure = 0;
+        if (interface_is_replaced(state, interface))
+            interface_forget(state, interface);
     }
+    if (interface->in_sysfs) {
+        interface_read_links(state, interface);
+        interface->due_ns = now_ns + COLLECT_SLOW_NS;
+    } else if (state->list_matches) {
+        interface->failure = 0;
+        interface_identify(state, interface, now_ns);
+    }
+}
+
+/* Can a line of net/dev hold this name? One that cannot says nothing when it is missing there. */
+static bool sysfs_name_counts(const char *name)
+{
+    for (const char *p = name; *p; p++) {
+        if ((unsigned char)*p <= ' ')
+            return false;
+    }
+    return strcmp(name, "lo") != 0;
+}
+
+/* Returns 0 where every interface of sys/class/net is one of ours, 1 where one is not, or a negative errno. */
+static int sysfs_compare(const struct network_state *state)
+{
+    AUTO_FD int fd = file_open_at(state->env->root->sys_fd, "class/net", O_RDONLY | O_DIRECTORY);
+    if (fd < 0)
+        return fd;
+    DIR *directory = fdopendir(fd);
+    if (!directory)
+        return -errno;
+    (void)fd_take(&fd);
+    int unknown = 0;
+    const struct dirent *entry;
+    while (!unknown && (entry = readdir(directory))) {
+        /* Interfaces are links; bonding_masters is a file. */
+        if (entry->d_type == DT_LNK && sysfs_name_counts(entry->d_name))
+            unknown = !bsearch(entry->d_name, state->interfaces.items, state->interfaces.count,
+                sizeof(*state->interfaces.items), interface_compare_name);
+    }
+    (void)closedir(directory);
+    return unknown;
+}
+
+/* Decides whose sysfs this is when there are interfaces to identify, and again while that is not settled. */
+static void sysfs_check_owner(struct network_state *state, int64_t now_ns)
+{
+    if (state->interfaces.count == 0 || (!state->set_changed && (state->list_matches || now_ns < state->list_due_ns)))
+        return;
+    int r = sysfs_compare(state);
+    state->set_changed = false;
+    state->list_failure = r < 0 && !is_absence(r) ? r : 0;
+    state->list_matches = r <= 0 && state->list_failure == 0;
+    if (state->list_matches) {
+        state->list_tries = 0;
+        state->owner = OWNER_OURS;
+        return;
+    }
+    state->list_tries++;
+    state->list_due_ns = state->list_tries <= LIST_TRIES ? now_ns : now_ns + COLLECT_SLOW_NS;
+    /* Where the lists matched before, an interface may have come between reading the one and the other. */
+    if (r < 0 || (state->owner == OWNER_OURS && state->list_tries == 1))
+        return;
+    state->owner = OWNER_OTHER;
+    for (size_t i = 0; i < state->interfaces.count; i++)
+        interface_forget(state, &state->interfaces.items[i]);
+}
+
+/* Tells of facts that are missing though the interfaces have them. */
+static void network_tell(const struct network_state *state, struct err *err)
+{
+    const char *root = state->env->root->path;
+    int failure = state->list_failure;
+    for (size_t i = 0; i < state->interfaces.count && failure == 0; i++)
+        failure = state->interfaces.items[i].failure;
+    if (failure != 0)
+        (void)err_sys(err, failure, "network: some facts are missing, cannot read %s/sys/class/net", root);
+    else if (state->owner == OWNER_OTHER && state->interfaces.count > 0)
+        (void)err_set(
+            err, -EXDEV, "network: %s/sys shows another network namespace; facts about interfaces are null", root);
 }
 
 static const char *known_or_null(const char *text)
@@ -285,18 +425,20 @@ static void interface_derive(const struct interface *interface, int64_t elapsed_
     };
 }
 
-static int network_report(struct network_state *state, int64_t now_ns, struct sample *sample)
+static int network_report(struct network_state *state, int64_t now_ns, struct sample *sample, struct err *err)
 {
     size_t count = state->interfaces.count;
     int r = VEC_GROW(&state->out, count, (size_t)NET_DEV_ROWS_MAX);
     if (r < 0)
         return r;
+    sysfs_check_owner(state, now_ns);
     for (size_t i = 0; i < count; i++) {
         struct interface *interface = &state->interfaces.items[i];
         interface_refresh(state, interface, now_ns);
         interface_derive(interface, now_ns - state->read_ns, &state->out.items[i]);
     }
     state->out.count = count;
+    network_tell(state, err);
     sample->network = (struct sample_list){.present = true, .count = count, .items = state->out.items};
     return 0;
 }
@@ -319,11 +461,12 @@ static int network_collect(void *opaque, const struct tick *tick, struct sample 
     if (r < 0)
         return err_sys(err, r, "network: cannot read %s/proc/net/dev", state->env->root->path);
     r = net_dev_parse((struct str){state->text.data, state->text.len}, &state->dev);
-    if (r < 0)
-        return err_sys(err, r, "network: cannot understand %s/proc/net/dev", state->env->root->path);
-    r = interfaces_update(state);
+    if (r == -EINVAL || r == -EBADMSG)
+        return err_set(err, r, "network: %s/proc/net/dev is cut or broken", state->env->root->path);
+    if (r >= 0)
+        r = interfaces_update(state);
     if (r >= 0 && !tick->baseline)
-        r = network_report(state, now_ns, sample);
+        r = network_report(state, now_ns, sample, err);
     if (r < 0)
         return err_sys(err, r, "network: cannot hold the interfaces of %s/proc/net/dev", state->env->root->path);
     for (size_t i = 0; i < state->interfaces.count; i++) {

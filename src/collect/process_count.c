@@ -6,8 +6,6 @@
  */
 #include "collect/process_count.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,26 +33,33 @@ static bool is_number(const char *name)
     return n > 0 && name[n] == '\0';
 }
 
-static int list_proc(int proc_fd, struct proc_listing *ret_listing)
+static DIR *open_directory(int proc_fd)
 {
     AUTO_FD int fd = file_open_at(proc_fd, ".", O_RDONLY | O_DIRECTORY);
-    if (fd < 0)
-        return fd;
-    DIR *directory = fdopendir(fd);
-    if (!directory)
-        return -errno;
-    (void)fd_take(&fd);
+    DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+    if (directory)
+        (void)fd_take(&fd);
+    return directory;
+}
+
+static bool list_proc(struct process_count *count, struct proc_listing *ret_listing)
+{
+    if (count->directory)
+        rewinddir(count->directory);
+    else
+        count->directory = open_directory(count->env->root->proc_fd);
+    if (!count->directory)
+        return false;
     struct proc_listing listing = {0};
     const struct dirent *entry;
-    while ((entry = readdir(directory))) {
+    while ((entry = readdir(count->directory))) {
         if (is_number(entry->d_name))
             listing.processes++;
         else if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             listing.other_directories++;
     }
-    (void)closedir(directory);
     *ret_listing = listing;
-    return 0;
+    return true;
 }
 
 static struct opt_u64 proc_links(int proc_fd)
@@ -83,7 +88,7 @@ static void calibrate(struct process_count *count)
     for (int i = 0; i < CALIBRATION_TRIES; i++) {
         struct proc_listing listing = {0};
         struct opt_u64 before = proc_links(proc_fd);
-        if (!before.has || list_proc(proc_fd, &listing) < 0)
+        if (!before.has || !list_proc(count, &listing))
             return;
         struct opt_u64 after = proc_links(proc_fd);
         if (!after.has || after.v != before.v)
@@ -104,6 +109,13 @@ void process_count_init(struct process_count *count, const struct collect_env *e
     count->calibrated_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
 }
 
+void process_count_fini(struct process_count *count)
+{
+    if (count->directory)
+        (void)closedir(count->directory);
+    count->directory = NULL;
+}
+
 struct opt_u64 process_count_read(struct process_count *count, int64_t grid_ns)
 {
     int proc_fd = count->env->root->proc_fd;
@@ -119,7 +131,7 @@ struct opt_u64 process_count_read(struct process_count *count, int64_t grid_ns)
     if (count->listed.has && grid_ns - count->listed_ns < NS_PER_SEC)
         return count->listed;
     struct proc_listing listing = {0};
-    count->listed = list_proc(proc_fd, &listing) < 0 ? (struct opt_u64){0} : some_u64(listing.processes);
+    count->listed = list_proc(count, &listing) ? some_u64(listing.processes) : (struct opt_u64){0};
     count->listed_ns = grid_ns;
     return count->listed;
 }

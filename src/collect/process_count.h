@@ -6,10 +6,13 @@
 #ifndef COLLECT_PROCESS_COUNT_H
 #define COLLECT_PROCESS_COUNT_H
 
+#include <dirent.h>
+
 #include "collect/collect.h"
 
 struct process_count {
     const struct collect_env *env;
+    DIR *directory; /* kept for listing; NULL: not yet opened */
     bool by_links;
     uint64_t other_links; /* st_nlink of /proc less the processes */
     int64_t calibrated_ns; /* when that was last found out */
@@ -18,9 +21,10 @@ struct process_count {
 };
 
 void process_count_init(struct process_count *count, const struct collect_env *env);
+void process_count_fini(struct process_count *count);
 
 /*
- * Absent where /proc cannot be read. No descriptor is kept. grid_ns is when this sample was due: lateness must not make
+ * Absent where /proc cannot be read. grid_ns is when this sample was due: lateness must not make
  * one listing serve two samples.
  */
 struct opt_u64 process_count_read(struct process_count *count, int64_t grid_ns);

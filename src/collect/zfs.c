@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -14,6 +15,14 @@
 #include "base/auto.h"
 #include "base/num.h"
 #include "base/vec.h"
+
+/* Old headers lack these; the numbers are the same on every architecture. */
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
 
 /* What waitid calls P_PIDFD; older headers do not name it. */
 enum { WAIT_PID_FD = 3, FIRST_TEXT_BYTES = 4096, STRAY_FD_FIRST = 3 };
@@ -131,13 +140,29 @@ static int add_actions(posix_spawn_file_actions_t *actions, int output_fd)
     return r;
 }
 
+/* The caller's PATH has no say: ordinary users' lacks the sbin folders, and nobody's may choose what we run. */
+static int spawn_found(const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+    char *const argv[], pid_t *ret_pid)
+{
+    static const char *const folders[] = {"/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"};
+    char search[] = "PATH=/usr/sbin:/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/bin", locale[] = "LC_ALL=C";
+    char *const environment[] = {search, locale, NULL};
+    if (strchr(path, '/'))
+        return posix_spawn(ret_pid, path, actions, attributes, argv, environment);
+    int r = ENOENT;
+    for (size_t i = 0; r == ENOENT && i < sizeof(folders) / sizeof(folders[0]); i++) {
+        char full[PATH_MAX];
+        (void)snprintf(full, sizeof(full), "%s/%s", folders[i], path);
+        r = posix_spawn(ret_pid, full, actions, attributes, argv, environment);
+    }
+    return r;
+}
+
 /* Returns 0 or a positive errno, as the posix_spawn family does. */
 static int spawn_zpool(const char *path, int output_fd, pid_t *ret_pid)
 {
     char command[] = "zpool", list[] = "list", flags[] = "-Hp", option[] = "-o", columns[] = "name,size,alloc,free";
     char *const argv[] = {command, list, flags, option, columns, NULL};
-    char search[] = "PATH=/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin", locale[] = "LC_ALL=C";
-    char *const environment[] = {search, locale, NULL};
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     int r = posix_spawnattr_init(&attributes);
@@ -149,7 +174,7 @@ static int spawn_zpool(const char *path, int output_fd, pid_t *ret_pid)
         if (r == 0)
             r = add_actions(&actions, output_fd);
         if (r == 0)
-            r = posix_spawnp(ret_pid, path, &actions, &attributes, argv, environment);
+            r = spawn_found(path, &actions, &attributes, argv, ret_pid);
         (void)posix_spawn_file_actions_destroy(&actions);
     }
     (void)posix_spawnattr_destroy(&attributes);

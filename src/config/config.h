@@ -14,7 +14,7 @@
 #include "config/options.h"
 #include "config/settings.h"
 
-enum { CONFIG_WARNINGS_MAX = 16, CONFIG_TEXT_MAX = 240 };
+enum { CONFIG_WARNINGS_MAX = 16, CONFIG_TEXT_MAX = 320 };
 
 struct config {
     struct settings settings;

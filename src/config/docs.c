@@ -19,9 +19,12 @@ static const char intro[] =
     "\n"
     "The file is `resource-tracker.toml` in the working directory, or the one that `--config` or `TRACKER_CONFIG` "
     "names.\n"
-    "A file that does not exist is ignored. A malformed one, or a value of the wrong type or range, stops the program\n"
-    "with exit status 125 before anything runs. An unknown key is a warning. A file may be 1 MiB, a text 64 KiB, and\n"
-    "there may be 256 tags and 256 headers.\n"
+    "A file that does not exist is ignored; so is the default one where the working directory may not be searched. A\n"
+    "file that cannot be read, a malformed one, or a value of the wrong type or range, stops the program with exit "
+    "status\n"
+    "125 before anything runs. An unknown key is a warning. A file may be 1 MiB, a text 64 KiB, and there may be 256 "
+    "tags\n"
+    "and 256 headers.\n"
     "\n"
     "- **Durations** are seconds or have a unit: `0.25`, `250ms`, `2s`, `1.5m`, `1h`. In TOML they are numbers or\n"
     "  strings of this form.\n"
@@ -35,7 +38,10 @@ static const char intro[] =
     "- Secrets never come from flags, and are never shown.\n"
     "\n"
     "Settings marked with \\* belong to features of a later version. They are read and checked, and have no effect "
-    "yet.\n";
+    "yet:\n"
+    "a warning says so, and a mode such as `--pid` stops the program. `AWS_*` variables and switching a feature off "
+    "are\n"
+    "accepted silently.\n";
 
 /* A bar would end the cell, even within backquotes. */
 static void put_metavar(struct buf *buf, const char *metavar)

@@ -133,6 +133,7 @@ static void put_tail(struct buf *buf)
                   "  125    resource-tracker failed before tracking or the command began\n"
                   "  126    the command was found but could not be run\n"
                   "  127    the command was not found\n"
+                  "  129    ended by SIGHUP, after a final sample\n"
                   "  else   with a command: its own status; 128+N when signal N killed it\n");
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -156,11 +157,25 @@ static int refuse_syntax(const char *path, int code, struct err *err)
     return err_set(err, code, "%s", buf_cstr(&text));
 }
 
+/*
+ * Nobody asked for the file of the default name: where the working directory may not be searched, it is as good as
+ * missing. One that is there and may not be read is an error, like any that was named.
+ */
+static bool is_missing(const struct config *config, int code)
+{
+    if (code == -ENOENT || code == -ENOTDIR)
+        return true;
+    if (code != -EACCES || config->origins[options_by_flag(STR("config"))].source != SOURCE_DEFAULT)
+        return false;
+    struct stat entry;
+    return lstat(config->settings.config_path, &entry) < 0 && errno == EACCES;
+}
+
 int load_file(struct config *config, struct err *err)
 {
     const char *path = config->settings.config_path;
     AUTO_FD int fd = file_open_at(AT_FDCWD, path, O_RDONLY);
-    if (fd == -ENOENT || fd == -ENOTDIR)
+    if (is_missing(config, fd))
         return 0;
     if (fd < 0)
         return refuse_file(path, fd, err);

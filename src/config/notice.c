@@ -10,7 +10,7 @@
 #include "config/show.h"
 #include "config/value.h"
 
-/* Does the setting ask for its feature? Switching off what does not exist does not. */
+/* Does the setting ask for its feature? Switching off what does not exist is no request, and neither is AWS_REGION. */
 static bool is_asked_for(const struct config *config, size_t i)
 {
     const struct option_row *row = &options[i];
@@ -18,9 +18,11 @@ static bool is_asked_for(const struct config *config, size_t i)
         return config->action == row->action;
     if (config->origins[i].source == SOURCE_DEFAULT || value_is_unset(row, &config->settings))
         return false;
+    if (config->origins[i].source == SOURCE_ENV && (row->props & OPTION_SHARED_ENV))
+        return false;
     const void *member = option_member_const(row, &config->settings);
     if (row->type == OPTION_BOOL)
-        return *(const bool *)member;
+        return *(const bool *)member || (row->props & OPTION_OFF_ASKS);
     return row->type != OPTION_CHOICE || strcmp(row->choices[*(const int *)member], "never") != 0;
 }
 
@@ -28,20 +30,21 @@ static bool is_noticed(const struct config *config, size_t i, bool fatal)
 {
     const struct option_row *row = &options[i];
     bool mode = (row->props & OPTION_MODE) != 0;
-    return (row->props & OPTION_LATER) && row->later && mode == fatal && is_asked_for(config, i);
+    return (row->props & OPTION_LATER) && mode == fatal && is_asked_for(config, i);
 }
 
 static void put_setting(struct buf *buf, const struct config *config, size_t i)
 {
     const struct option_row *row = &options[i];
-    if (row->props & OPTION_SECRET) {
+    bool pairs = row->type == OPTION_PAIRS;
+    if ((row->props & OPTION_SECRET) && !pairs) {
         buf_printf(buf, "%s is set: ", config->origins[i].env ? config->origins[i].env : option_name(row));
         return;
     }
-    AUTO_BUF struct buf value;
+    AUTO_BUF struct buf value; /* stays empty for pairs: there may be many, and those of headers are secret */
     buf_init(&value, SETTINGS_TEXT_MAX + 64);
     value_put(&value, row, &config->settings);
-    buf_printf(buf, "%s = ", option_name(row));
+    buf_printf(buf, "%s %s", option_name(row), pairs ? "are set" : "= ");
     show_text(buf, (struct str){value.data, value.len}, SHOW_VALUE_MAX);
     buf_puts(buf, " (from ");
     show_origin(buf, row, &config->origins[i], config->settings.config_path);

@@ -10,10 +10,12 @@
 #define DAY_NS (24 * 3600 * NS_PER_SEC)
 #define PID_LIMIT 4194304 /* PID_MAX_LIMIT of 64-bit kernels */
 
+#define METADATA_LATER "job metadata other than the name is for streaming, which is"
+
 #define JOB_TEXT(flag_, env_, key_, member_, help_)                                                                    \
     {                                                                                                                  \
         .flag = flag_, .envs = {env_}, .key = key_, .type = OPTION_STRING, .metavar = "TEXT", .group = GROUP_JOB,      \
-        .help = help_, AT(member_)                                                                                     \
+        .help = help_, .props = OPTION_LATER, .later = METADATA_LATER, AT(member_)                                     \
     }
 
 #define COLLECT_SWITCH(env_, key_, member_, help_, ...)                                                                \
@@ -33,9 +35,9 @@ const struct option_heading option_headings[GROUP_COUNT] = {
     [GROUP_OUTPUT] = {"Sampling and output", NULL},
     [GROUP_PEOPLE] = {"Summary and report", NULL},
     [GROUP_WRAPPER] = {"Running a command", NULL},
-    [GROUP_JOB] = {"About the job", "The job name is part of every sample; the rest is kept for streaming."},
+    [GROUP_JOB] = {"About the job", "The job name is part of every sample; the rest comes with streaming."},
     [GROUP_COLLECT] = {"Collectors", NULL},
-    [GROUP_STREAM] = {"Streaming", "There is no network traffic unless one of the targets is set."},
+    [GROUP_STREAM] = {"Streaming", "Network traffic begins only when one of the targets is set."},
     [GROUP_GENERAL] = {"General", NULL},
 };
 
@@ -210,6 +212,7 @@ const struct option_row options[] = {
         .group = GROUP_WRAPPER,
         .help = "longest time that streaming may hold up the exit",
         .props = OPTION_LATER,
+        .later = "streaming is",
         AT(grace_ns)},
     {.flag = "cgroup",
         .envs = {"TRACKER_CGROUP"},
@@ -228,7 +231,7 @@ const struct option_row options[] = {
         .fallback = "true",
         .group = GROUP_WRAPPER,
         .help = "adopt descendants whose parent has ended",
-        .props = OPTION_LATER,
+        .props = OPTION_LATER | OPTION_OFF_ASKS,
         .later = "tracking a command is",
         AT(subreaper)},
 
@@ -261,6 +264,8 @@ const struct option_row options[] = {
         .metavar = "KEY=VALUE",
         .group = GROUP_JOB,
         .help = "a tag; may be given several times; the variable takes a list separated by commas",
+        .props = OPTION_LATER,
+        .later = METADATA_LATER,
         AT(tags)},
     {.envs = {"TRACKER_AUTO_METADATA"},
         .key = "job.auto_metadata",
@@ -310,6 +315,7 @@ const struct option_row options[] = {
         .group = GROUP_STREAM,
         .help = "address of the Sentinel API",
         .props = OPTION_URL | OPTION_NONEMPTY | OPTION_LATER,
+        .later = "streaming is",
         AT(sentinel_url)},
     {.envs = {"TRACKER_UPLOAD_INTERVAL"},
         .key = "tracker.upload_interval_secs",
@@ -321,6 +327,7 @@ const struct option_row options[] = {
         .group = GROUP_STREAM,
         .help = "time between two uploads",
         .props = OPTION_LATER,
+        .later = "streaming is",
         AT(upload_interval_ns)},
     {.envs = {"TRACKER_S3_URI"},
         .key = "s3.uri",
@@ -338,7 +345,8 @@ const struct option_row options[] = {
         .group = GROUP_STREAM,
         .help = "address of an S3-compatible store",
         .unset = "Amazon S3",
-        .props = OPTION_URL | OPTION_LATER,
+        .props = OPTION_URL | OPTION_LATER | OPTION_SHARED_ENV,
+        .later = "streaming is",
         AT(s3_endpoint)},
     {.envs = {"AWS_REGION", "AWS_DEFAULT_REGION"},
         .key = "s3.region",
@@ -346,7 +354,8 @@ const struct option_row options[] = {
         .metavar = "REGION",
         .group = GROUP_STREAM,
         .help = "region of the bucket",
-        .props = OPTION_LATER,
+        .props = OPTION_LATER | OPTION_SHARED_ENV,
+        .later = "streaming is",
         AT(s3_region)},
     {.envs = {"TRACKER_S3_PATH_STYLE"},
         .key = "s3.path_style",
@@ -355,6 +364,7 @@ const struct option_row options[] = {
         .group = GROUP_STREAM,
         .help = "put the bucket into the path instead of the host name",
         .props = OPTION_LATER,
+        .later = "streaming is",
         AT(s3_path_style)},
     HOOK_URL("TRACKER_HTTP_START_URL", "http.start_url", http_start_url, "POST a small JSON object here at the start"),
     HOOK_URL(
@@ -370,6 +380,7 @@ const struct option_row options[] = {
         .group = GROUP_STREAM,
         .help = "time between two heartbeats",
         .props = OPTION_LATER,
+        .later = "streaming is",
         AT(http_heartbeat_ns)},
     {.envs = {"TRACKER_HTTP_HEADERS"},
         .key = "http.headers",
@@ -378,6 +389,7 @@ const struct option_row options[] = {
         .group = GROUP_STREAM,
         .help = "headers of these requests: KEY=VALUE, separated by commas",
         .props = OPTION_SECRET | OPTION_LATER,
+        .later = "streaming is",
         AT(http_headers)},
     {.envs = {"TRACKER_ALLOW_HTTP"},
         .key = "tracker.allow_http",
@@ -386,6 +398,7 @@ const struct option_row options[] = {
         .group = GROUP_STREAM,
         .help = "permit plain http to other hosts than this one",
         .props = OPTION_LATER,
+        .later = "streaming is",
         AT(allow_http)},
     {.envs = {"TRACKER_SPOOL"},
         .key = "tracker.spool",
@@ -407,6 +420,7 @@ const struct option_row options[] = {
         .group = GROUP_STREAM,
         .help = "largest size of the spool in MiB",
         .props = OPTION_LATER,
+        .later = "streaming is",
         AT(spool_max_mib)},
 
     {.flag = "config",

@@ -42,6 +42,8 @@ enum option_props {
     OPTION_NONEMPTY = 4, /* an empty text is an error, not "unset" */
     OPTION_LATER = 8, /* the feature behind it is not in this version */
     OPTION_MODE = 16, /* with OPTION_LATER: asking for it stops the program */
+    OPTION_OFF_ASKS = 32, /* with OPTION_LATER: "false" asks for something too */
+    OPTION_SHARED_ENV = 64, /* with OPTION_LATER: its variables are set for other programs too and ask for nothing */
 };
 
 enum option_group {
@@ -71,7 +73,7 @@ struct option_row {
     const char *bare; /* the value of the flag without one; NULL: it needs one */
     const char *metavar; /* in --help */
     const char *help; /* begins with a small letter, no full stop */
-    const char *later; /* subject and verb of "... not available in version X"; NULL: nothing is said */
+    const char *later; /* of OPTION_LATER: subject and verb of "... not available in version X" */
     int64_t min, max; /* integers, counts; nanoseconds for durations */
     size_t offset; /* into struct settings */
     enum option_type type;

@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 #include "config/toml_internal.h"
 
 struct toml_place toml_lex_here(const struct toml_parser *parser)
@@ -52,26 +54,6 @@ void toml_lex_show(struct str text, char ret_shown[static TOML_SHOWN_MAX])
             ret_shown[++i] = '?';
     }
     memcpy(ret_shown + n, n < text.n ? dots : "", n < text.n ? sizeof(dots) : 1);
-}
-
-/* Length of the well-formed UTF-8 sequence at the start of text (Unicode table 3-7), 0 where there is none. */
-static size_t utf8_length(struct str text)
-{
-    const unsigned char *p = (const unsigned char *)text.p;
-    if (p[0] < 0x80)
-        return 1;
-    size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-    if (p[0] < 0xc2 || p[0] > 0xf4 || text.n < n)
-        return 0;
-    unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
-    if (p[1] < low || p[1] > high)
-        return 0;
-    for (size_t i = 2; i < n; i++) {
-        if (!is_continuation(p[i]))
-            return 0;
-    }
-    return n;
 }
 
 /* The character whose well-formed sequence has this length. */

@@ -223,7 +223,7 @@ void value_put(struct buf *buf, const struct option_row *row, const struct setti
 static void free_text(char *text, bool secret)
 {
     if (text && secret)
-        explicit_bzero(text, strlen(text));
+        str_wipe(text, strlen(text));
     free(text);
 }
 

@@ -58,7 +58,7 @@ int value_set_pair(
     if (i == pairs->count) {
         pairs->items[pairs->count++] = new;
     } else {
-        explicit_bzero(pairs->items[i].value, strlen(pairs->items[i].value));
+        str_wipe(pairs->items[i].value, strlen(pairs->items[i].value));
         free(pairs->items[i].value);
         pairs->items[i].value = new.value;
     }

@@ -2,30 +2,10 @@
 #include "encode/json.h"
 
 #include "base/num.h"
+#include "base/utf8.h"
 
 /* A key and a number or a word: what is written without asking for room each time. */
 enum { ROW_BYTES = FIELD_KEY_BYTES + NUM_TEXT_BYTES };
-
-/* Length of the valid UTF-8 sequence at p (n > 0 bytes left), or 0. Shortest forms only, no surrogates, up to U+10FFFF.
- */
-static size_t utf8_length(const unsigned char *p, size_t n)
-{
-    unsigned char lead = p[0];
-    if (lead < 0x80)
-        return 1;
-    size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || n < length)
-        return 0;
-    unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    if (p[1] < low || p[1] > high)
-        return 0;
-    for (size_t i = 2; i < length; i++) {
-        if (p[i] < 0x80 || p[i] > 0xbf)
-            return 0;
-    }
-    return length;
-}
 
 static void put_escaped_byte(struct buf *buf, unsigned char byte)
 {
@@ -60,7 +40,7 @@ static size_t plain_length(const unsigned char *p, size_t n)
             i++;
             continue;
         }
-        size_t length = p[i] >= 0x80 ? utf8_length(p + i, n - i) : 0;
+        size_t length = p[i] >= 0x80 ? utf8_length((struct str){(const char *)p + i, n - i}) : 0;
         if (length == 0)
             break;
         i += length;

@@ -13,23 +13,6 @@
 #include "base/num.h"
 #include "base/vec.h"
 
-/* Steps over n columns of digits. */
-static bool skip_columns(const char **at, unsigned n)
-{
-    const char *p = *at;
-    for (; n > 0; n--) {
-        while (*p == ' ')
-            p++;
-        const char *first = p;
-        while ((unsigned)(*p - '0') <= 9)
-            p++;
-        if (p == first)
-            return false;
-    }
-    *at = p;
-    return true;
-}
-
 static bool next_unsigned(const char **at, unsigned *ret_number)
 {
     uint64_t number;
@@ -65,10 +48,10 @@ static bool parse_counters(const char **at, const char *lf, struct diskstats_row
         row->reads = row->read_units = row->writes = row->write_units = row->busy_ms = 0;
         return true;
     }
-    return num_next_in_line(at, &row->reads) && skip_columns(at, 1) && num_next_in_line(at, &row->read_units) &&
-           skip_columns(at, 1) && num_next_in_line(at, &row->writes) && skip_columns(at, 1) &&
-           num_next_in_line(at, &row->write_units) && skip_columns(at, 2) && num_next_in_line(at, &row->busy_ms) &&
-           skip_columns(at, 1);
+    return num_next_in_line(at, &row->reads) && num_skip_in_line(at, 1) && num_next_in_line(at, &row->read_units) &&
+           num_skip_in_line(at, 1) && num_next_in_line(at, &row->writes) && num_skip_in_line(at, 1) &&
+           num_next_in_line(at, &row->write_units) && num_skip_in_line(at, 2) && num_next_in_line(at, &row->busy_ms) &&
+           num_skip_in_line(at, 1);
 }
 
 static bool parse_row(const char *p, const char *lf, struct diskstats_row *row)

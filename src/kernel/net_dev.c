@@ -12,23 +12,6 @@
 #include "base/num.h"
 #include "base/vec.h"
 
-/* Steps over n columns of digits. */
-static bool skip_columns(const char **at, unsigned n)
-{
-    const char *p = *at;
-    for (; n > 0; n--) {
-        while (*p == ' ')
-            p++;
-        const char *first = p;
-        while ((unsigned)(*p - '0') <= 9)
-            p++;
-        if (p == first)
-            return false;
-    }
-    *at = p;
-    return true;
-}
-
 /* Blanks or control bytes inside mean that two lines ran into each other. */
 static bool copy_name(struct str text, char *out, size_t size)
 {
@@ -50,7 +33,7 @@ static bool copy_name(struct str text, char *out, size_t size)
 /* bytes packets errs drop */
 static bool parse_half(const char **at, uint64_t *ret_bytes, uint64_t *ret_errors, uint64_t *ret_dropped)
 {
-    return num_next_in_line(at, ret_bytes) && skip_columns(at, 1) && num_next_in_line(at, ret_errors) &&
+    return num_next_in_line(at, ret_bytes) && num_skip_in_line(at, 1) && num_next_in_line(at, ret_errors) &&
            num_next_in_line(at, ret_dropped);
 }
 
@@ -62,7 +45,7 @@ static bool parse_row(struct str line, struct net_dev_row *row)
         return false;
     const char *p = colon + 1;
     /* The columns behind the last drop are not looked at: the line is whole, its LF was found. */
-    return parse_half(&p, &row->rx_bytes, &row->rx_errors, &row->rx_dropped) && skip_columns(&p, 4) &&
+    return parse_half(&p, &row->rx_bytes, &row->rx_errors, &row->rx_dropped) && num_skip_in_line(&p, 4) &&
            parse_half(&p, &row->tx_bytes, &row->tx_errors, &row->tx_dropped) && (*p == ' ' || *p == '\n');
 }
 

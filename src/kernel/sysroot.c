@@ -24,6 +24,10 @@ int sysroot_open(const char *path, struct sysroot *ret_root, struct err *err)
     int sys_fd = file_open_at(root_fd, "sys", O_RDONLY | O_DIRECTORY);
     root.proc_fd = proc_fd >= 0 ? proc_fd : -1;
     root.sys_fd = sys_fd >= 0 ? sys_fd : -1;
+    if (proc_fd == -EMFILE || sys_fd == -EMFILE) {
+        fd_close(&root.proc_fd);
+        return err_sys(err, -EMFILE, "sysroot: cannot open %s/proc and %s/sys", root.path, root.path);
+    }
     root.root_fd = fd_take(&root_fd);
     *ret_root = root;
     return 0;

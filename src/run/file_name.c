@@ -26,7 +26,7 @@ static void put_safe(struct buf *buf, const char *value, const char *fallback)
     if (!value || value[0] == '\0')
         value = fallback;
     for (size_t i = 0; value[i] != '\0' && i < VALUE_BYTES_MAX; i++)
-        buf_putc(buf, is_safe(value[i]) && !(i == 0 && value[i] == '.') ? value[i] : '_');
+        buf_putc(buf, is_safe(value[i]) && !(i == 0 && (value[i] == '.' || value[i] == '-')) ? value[i] : '_');
 }
 
 /* UTC as 20261115T093000Z. */

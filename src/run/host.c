@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -12,7 +13,7 @@
 #include "run/output.h"
 #include "run/pipeline.h"
 
-enum { EXIT_BY_SIGNAL = 128 };
+enum { EXIT_BY_SIGNAL = 128, DESCRIPTORS_WANTED = 4096 };
 
 struct host {
     struct sysroot root;
@@ -22,6 +23,7 @@ struct host {
     struct pipeline pipeline;
     struct grid grid;
     struct loop loop;
+    bool wants_room;
 };
 
 /* Which collectors the settings leave switched on. */
@@ -39,29 +41,38 @@ static size_t choose_collectors(const struct settings *settings, const struct co
 }
 
 /*
- * Ours to read are SIGINT and SIGTERM, and SIGHUP unless somebody ignores it for us (nohup). A broken pipe and a file
- * size limit must be errors of write(2), not our end.
+ * Ours to read are SIGINT and SIGTERM, even where a shell ignores them for background jobs: scripts start us with & and
+ * stop us with kill -INT. SIGHUP only unless somebody ignores it for us (nohup).
  */
-static void take_signals(sigset_t *ret_read)
+static sigset_t signals_to_read(void)
 {
+    sigset_t signals;
     struct sigaction hup;
-    (void)sigemptyset(ret_read);
-    (void)sigaddset(ret_read, SIGINT);
-    (void)sigaddset(ret_read, SIGTERM);
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
     if (sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
-        (void)sigaddset(ret_read, SIGHUP);
-    sigset_t blocked = *ret_read;
-    (void)sigaddset(&blocked, SIGPIPE);
-    (void)sigaddset(&blocked, SIGXFSZ);
-    (void)sigprocmask(SIG_BLOCK, &blocked, NULL);
+        (void)sigaddset(&signals, SIGHUP);
+    return signals;
 }
 
-static int sample_once(struct host *host, struct grid_turn turn)
+/* The output is watched for room only while something waits, and told so only when that changes. */
+static void want_room(struct host *host)
 {
-    struct tick tick = {.late_ns = turn.late_ns, .missed = turn.missed};
+    bool waits = output_waits(&host->output);
+    if (waits != host->wants_room)
+        loop_want_room(&host->loop, waits);
+    host->wants_room = waits;
+}
+
+static int sample_once(struct host *host, int64_t now_ns, struct grid_turn turn)
+{
+    struct tick tick = {.mono_ns = now_ns, .late_ns = turn.late_ns, .missed = turn.missed};
     struct sample sample;
     pipeline_sample(&host->pipeline, &tick, &sample);
-    return output_sample(&host->output, &sample);
+    int r = output_sample(&host->output, &sample);
+    want_room(host);
+    return r;
 }
 
 /*
@@ -78,23 +89,38 @@ static int host_loop(struct host *host, struct err *err)
         int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
         switch (event.kind) {
         case LOOP_TIMER:
-            if (sample_once(host, grid_advance(&host->grid, event.expirations, now_ns)) == -EPIPE)
+            if (sample_once(host, now_ns, grid_advance(&host->grid, event.expirations, now_ns)) == -EPIPE)
                 return 0;
             break;
         case LOOP_SIGNAL:
-            (void)sample_once(host, grid_between(&host->grid, now_ns));
+            (void)sample_once(host, now_ns, grid_between(&host->grid, now_ns));
             return event.signal == SIGHUP ? EXIT_BY_SIGNAL + SIGHUP : 0;
         case LOOP_CHANGE: {
             const struct pipeline_stage *stage = event.watcher;
             stage->collector->woken(stage->state);
             break;
         }
+        case LOOP_ROOM:
+            if (output_room(&host->output) == -EPIPE)
+                return 0;
+            want_room(host);
+            break;
         case LOOP_GONE:
             return 0;
         case LOOP_NONE:
             break;
         }
     }
+}
+
+/* Collectors keep files open, and many disks and interfaces make many files. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS_WANTED)
+        return;
+    limit.rlim_cur = limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max : DESCRIPTORS_WANTED;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static void watch_collectors(struct host *host)
@@ -113,8 +139,11 @@ static int host_start(struct host *host, const struct settings *settings, struct
         return r;
     /* The pools of this machine are not those of a captured one. */
     host->env.zpool_path = host->root.is_host ? "zpool" : NULL;
-    sigset_t signals;
-    take_signals(&signals);
+    raise_descriptor_limit();
+    sigset_t signals = signals_to_read();
+    r = loop_open(&host->loop, &signals, err);
+    if (r < 0)
+        return r;
     r = output_open(&host->output, settings, &host->info, err);
     if (r < 0)
         return r;
@@ -122,12 +151,9 @@ static int host_start(struct host *host, const struct settings *settings, struct
     size_t count = choose_collectors(settings, collectors);
     pipeline_open(&host->pipeline, &host->env, &host->info, collectors, count);
     host->grid = (struct grid){.start_ns = host->pipeline.start_ns, .interval_ns = settings->interval_ns};
-    r = loop_open(&host->loop, &host->grid, &signals, err);
-    if (r < 0)
-        return r;
     watch_collectors(host);
-    loop_watch_gone(&host->loop, output_watch_fd(&host->output));
-    return 0;
+    loop_watch_output(&host->loop, output_watch_fd(&host->output));
+    return loop_start(&host->loop, &host->grid, err);
 }
 
 static void host_stop(struct host *host)
@@ -142,7 +168,7 @@ int host_run(const struct settings *settings, struct err *err)
 {
     struct host host = {
         .root = {.root_fd = -1, .proc_fd = -1, .sys_fd = -1},
-        .loop = {.epoll_fd = -1, .timer_fd = -1, .signal_fd = -1},
+        .loop = {.epoll_fd = -1, .timer_fd = -1, .signal_fd = -1, .output_fd = -1},
         .info = {.version = RT_VERSION, .job_name = settings->job_name, .interval_ns = settings->interval_ns},
     };
     host.env = (struct collect_env){

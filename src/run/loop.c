@@ -22,7 +22,7 @@ static int watch(struct loop *loop, int fd, uint32_t events, void *name)
     return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-static int open_descriptors(struct loop *loop, const struct grid *grid, const sigset_t *signals)
+static int open_descriptors(struct loop *loop, const sigset_t *signals)
 {
     if (sigprocmask(SIG_BLOCK, signals, NULL) < 0)
         return -errno;
@@ -31,25 +31,30 @@ static int open_descriptors(struct loop *loop, const struct grid *grid, const si
     loop->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (loop->epoll_fd < 0 || loop->timer_fd < 0 || loop->signal_fd < 0)
         return -errno;
+    int r = watch(loop, loop->timer_fd, EPOLLIN, &loop->timer_fd);
+    return r < 0 ? r : watch(loop, loop->signal_fd, EPOLLIN, &loop->signal_fd);
+}
+
+int loop_open(struct loop *ret_loop, const sigset_t *signals, struct err *err)
+{
+    struct loop *loop = ret_loop;
+    *loop = (struct loop){.epoll_fd = -1, .timer_fd = -1, .signal_fd = -1, .output_fd = -1};
+    int r = open_descriptors(loop, signals);
+    if (r < 0) {
+        loop_close(loop);
+        return err_sys(err, r, "cannot set up the timer and the signals");
+    }
+    return 0;
+}
+
+int loop_start(struct loop *loop, const struct grid *grid, struct err *err)
+{
     struct itimerspec first = {
         .it_value = timespec_of(grid->start_ns + grid->interval_ns),
         .it_interval = timespec_of(grid->interval_ns),
     };
     if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &first, NULL) < 0)
-        return -errno;
-    int r = watch(loop, loop->timer_fd, EPOLLIN, &loop->timer_fd);
-    return r < 0 ? r : watch(loop, loop->signal_fd, EPOLLIN, &loop->signal_fd);
-}
-
-int loop_open(struct loop *ret_loop, const struct grid *grid, const sigset_t *signals, struct err *err)
-{
-    struct loop *loop = ret_loop;
-    *loop = (struct loop){.epoll_fd = -1, .timer_fd = -1, .signal_fd = -1, .gone_fd = -1};
-    int r = open_descriptors(loop, grid, signals);
-    if (r < 0) {
-        loop_close(loop);
-        return err_sys(err, r, "cannot set up the timer and the signals");
-    }
+        return err_sys(err, -errno, "cannot start the timer");
     return 0;
 }
 
@@ -66,14 +71,34 @@ void loop_watch_change(struct loop *loop, int fd, void *watcher)
         (void)watch(loop, fd, EPOLLPRI, watcher);
 }
 
-void loop_watch_gone(struct loop *loop, int fd)
+void loop_watch_output(struct loop *loop, int fd)
 {
-    if (fd >= 0 && watch(loop, fd, 0, &loop->gone_fd) == 0)
-        loop->gone_fd = fd;
+    if (fd >= 0 && watch(loop, fd, 0, &loop->output_fd) == 0)
+        loop->output_fd = fd;
 }
 
-static void read_event(struct loop *loop, void *name, struct loop_event *event)
+void loop_want_room(struct loop *loop, bool wanted)
 {
+    struct epoll_event event = {.events = wanted ? EPOLLOUT : 0, .data.ptr = &loop->output_fd};
+    if (loop->output_fd >= 0)
+        (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, loop->output_fd, &event);
+}
+
+static void read_output_event(struct loop *loop, uint32_t events, struct loop_event *event)
+{
+    if (!(events & (EPOLLERR | EPOLLHUP))) {
+        event->kind = LOOP_ROOM;
+        return;
+    }
+    /* The condition lasts, so it must leave the set or it would wake us for ever. */
+    (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, loop->output_fd, NULL);
+    loop->output_fd = -1;
+    event->kind = LOOP_GONE;
+}
+
+static void read_event(struct loop *loop, const struct epoll_event *ready, struct loop_event *event)
+{
+    void *name = ready->data.ptr;
     if (name == &loop->timer_fd) {
         if (read(loop->timer_fd, &event->expirations, sizeof(event->expirations)) == sizeof(event->expirations))
             event->kind = LOOP_TIMER;
@@ -83,11 +108,8 @@ static void read_event(struct loop *loop, void *name, struct loop_event *event)
             event->kind = LOOP_SIGNAL;
             event->signal = (int)info.ssi_signo;
         }
-    } else if (name == &loop->gone_fd) {
-        /* The condition lasts, so it must leave the set or it would wake us for ever. */
-        (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, loop->gone_fd, NULL);
-        loop->gone_fd = -1;
-        event->kind = LOOP_GONE;
+    } else if (name == &loop->output_fd) {
+        read_output_event(loop, ready->events, event);
     } else {
         event->kind = LOOP_CHANGE;
         event->watcher = name;
@@ -102,6 +124,6 @@ int loop_wait(struct loop *loop, struct loop_event *ret_event, struct err *err)
     if (n < 0)
         return errno == EINTR ? 0 : err_sys(err, -errno, "cannot wait for events");
     if (n > 0)
-        read_event(loop, ready.data.ptr, ret_event);
+        read_event(loop, &ready, ret_event);
     return 0;
 }

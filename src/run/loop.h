@@ -17,6 +17,7 @@ enum loop_event_kind {
     LOOP_SIGNAL, /* one of ours came in */
     LOOP_CHANGE, /* a watched descriptor reports a change */
     LOOP_GONE, /* the reader of the output went away */
+    LOOP_ROOM, /* the output takes more */
     LOOP_NONE,
 };
 
@@ -29,18 +30,24 @@ struct loop_event {
 
 struct loop {
     int epoll_fd, timer_fd, signal_fd;
-    int gone_fd; /* not owned; -1: none */
+    int output_fd; /* not owned; -1: none */
 };
 
-/* Blocks the signals and arms the timer on the grid. Returns 0 or a negative errno with a message. */
-int loop_open(struct loop *ret_loop, const struct grid *grid, const sigset_t *signals, struct err *err);
+/* Blocks the signals and takes the descriptors. Returns 0 or a negative errno with a message. */
+int loop_open(struct loop *ret_loop, const sigset_t *signals, struct err *err);
+
+/* Arms the timer on the grid. */
+int loop_start(struct loop *loop, const struct grid *grid, struct err *err);
 void loop_close(struct loop *loop);
 
 /* EPOLLPRI on fd becomes LOOP_CHANGE with `watcher`. Descriptors that cannot be polled are silently not watched. */
 void loop_watch_change(struct loop *loop, int fd, void *watcher);
 
 /* EPOLLERR or EPOLLHUP on fd becomes LOOP_GONE, once. */
-void loop_watch_gone(struct loop *loop, int fd);
+void loop_watch_output(struct loop *loop, int fd);
+
+/* While something waits to be written, room for it becomes LOOP_ROOM. */
+void loop_want_room(struct loop *loop, bool wanted);
 
 /* Waits for the next event. */
 int loop_wait(struct loop *loop, struct loop_event *ret_event, struct err *err);

@@ -10,7 +10,7 @@
 
 #include "run/file_name.h"
 
-enum { LINE_BYTES_MAX = 16 * 1024 * 1024, LAST_MOMENT_MS = 1000 };
+enum { LAST_MOMENT_MS = 1000 };
 
 static bool is_captured(int fd)
 {
@@ -100,11 +100,13 @@ int output_open(
     if (settings->quiet)
         return 0;
     output->encoder = choose_encoder(settings, info);
-    buf_init(&output->line, LINE_BYTES_MAX);
+    buf_init(&output->line, SINK_RECORD_BYTES_MAX);
     bool to_file = settings->output && strcmp(settings->output, "-") != 0;
     bool to_stdout = settings->output || (!settings->command && is_captured(STDOUT_FILENO));
     int r = to_file ? open_file(output, settings, err)
                     : open_stream(output, to_stdout ? STDOUT_FILENO : STDERR_FILENO, err);
+    if (r == 0)
+        log_info("samples go to %s", output->name);
     if (r == 0 && is_same_file(output->sink.fd, STDERR_FILENO))
         log_divert(write_diagnostic, output);
     return r;
@@ -112,17 +114,18 @@ int output_open(
 
 static void tell_result(struct output *output, int result)
 {
-    if (result == 0)
-        complaint_over(
-            &output->complaint, "%s takes samples again (%" PRIu64 " lost)", output->name, output->sink.dropped);
-    else if (result == -EAGAIN)
+    uint64_t lost = output->sink.dropped - output->told_lost;
+    if (result == 0) {
+        complaint_over(&output->complaint, "%s takes samples again (%" PRIu64 " lost)", output->name, lost);
+        output->told_lost += lost;
+    } else if (result == -EAGAIN) {
         complaint_say(&output->complaint, "%s is not being read: samples wait, and are lost once %d KiB do",
             output->name, SINK_BACKLOG_BYTES / 1024);
-    else
+    } else {
         complaint_say(&output->complaint,
-            "cannot write samples to %s: %s; tracking goes on, and the next sample tries "
-            "again",
-            output->name, strerror(-result));
+            "cannot write samples to %s: %s; tracking goes on, and the next sample tries again", output->name,
+            strerror(-result));
+    }
 }
 
 int output_sample(struct output *output, const struct sample *sample)
@@ -147,12 +150,27 @@ int output_sample(struct output *output, const struct sample *sample)
     return output->reader_gone ? -EPIPE : 0;
 }
 
+bool output_waits(const struct output *output)
+{
+    return output->encoder && output->sink.backlog.len > 0;
+}
+
+int output_room(struct output *output)
+{
+    int result = sink_flush(&output->sink, 0);
+    output->reader_gone = result == -EPIPE;
+    if (result == 0)
+        tell_result(output, result);
+    return output->reader_gone ? -EPIPE : 0;
+}
+
 int output_watch_fd(const struct output *output)
 {
     struct stat st;
     if (output->sink.fd < 0 || fstat(output->sink.fd, &st) < 0)
         return -1;
-    return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ? output->sink.fd : -1;
+    bool has_reader = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(output->sink.fd));
+    return has_reader ? output->sink.fd : -1;
 }
 
 void output_close(struct output *output)
@@ -161,12 +179,12 @@ void output_close(struct output *output)
         return;
     int result = sink_flush(&output->sink, LAST_MOMENT_MS);
     log_divert(NULL, NULL);
-    bool half_out =
-        output->sink.backlog.len > 0 && output->sink.fd >= 0 && is_same_file(output->sink.fd, STDERR_FILENO);
-    if (!output->reader_gone && !half_out && result != -EPIPE &&
-        (output->sink.backlog.len > 0 || output->sink.dropped > 0))
-        log_warning("%s did not take everything: %" PRIu64 " samples and %zu bytes at the end are lost", output->name,
-            output->sink.dropped, output->sink.backlog.len);
+    uint64_t lost = output->sink.dropped - output->told_lost;
+    size_t waiting = output->sink.backlog.len;
+    bool half_out = waiting > 0 && output->sink.fd >= 0 && is_same_file(output->sink.fd, STDERR_FILENO);
+    if (!output->reader_gone && !half_out && result != -EPIPE && (waiting > 0 || lost > 0))
+        log_warning("%s did not take everything: %" PRIu64 " samples and the last %zu bytes are lost", output->name,
+            lost, waiting);
     sink_close(&output->sink);
     buf_fini(&output->line);
 }

@@ -19,6 +19,7 @@ struct output {
     bool begun; /* the header is out, or was there */
     bool reader_gone;
     struct complaint complaint;
+    uint64_t told_lost; /* of the dropped samples */
 };
 
 /*
@@ -32,7 +33,11 @@ int output_open(
 /* Encodes and writes one sample. Returns -EPIPE when the reader is gone for good, else 0: trouble is told here. */
 int output_sample(struct output *output, const struct sample *sample);
 
-/* A descriptor that reports EPOLLERR or EPOLLHUP when the reader goes away, or -1. */
+/* Does something wait to be written? output_room writes what now goes; returns like output_sample. */
+bool output_waits(const struct output *output);
+int output_room(struct output *output);
+
+/* A descriptor that reports when the reader goes away or takes more, or -1. */
 int output_watch_fd(const struct output *output);
 
 /* Gives the reader a last moment, says what was lost (where stderr can take it), closes. */

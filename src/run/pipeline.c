@@ -17,7 +17,7 @@ static void stage_open(struct pipeline_stage *stage, const struct collector *col
     }
     free(state);
     if (r == -ENODATA)
-        log_info("%s: this host has none", collector->name);
+        log_debug("%s: this host has none", collector->name);
     else
         complaint_say(&stage->complaint, "%s; these values are null", err.msg);
 }
@@ -66,10 +66,9 @@ void pipeline_close(struct pipeline *pipeline)
     }
 }
 
-void pipeline_sample(struct pipeline *pipeline, struct tick *tick, struct sample *ret_sample)
+void pipeline_sample(struct pipeline *pipeline, const struct tick *tick, struct sample *ret_sample)
 {
     const struct clock *clock = pipeline->env->clock;
-    tick->mono_ns = clock_read(clock, CLOCK_KIND_MONOTONIC);
     int64_t real_ms = clock_read(clock, CLOCK_KIND_REALTIME) / NS_PER_MS;
     *ret_sample = (struct sample){
         .timestamp_secs = some_i64(real_ms / 1000),

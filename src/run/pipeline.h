@@ -34,7 +34,7 @@ void pipeline_open(struct pipeline *pipeline, const struct collect_env *env, con
     const struct collector *const *collectors, size_t count);
 void pipeline_close(struct pipeline *pipeline);
 
-/* Takes one sample; tick->mono_ns is filled in here. Lists and strings in it are valid until the next call. */
-void pipeline_sample(struct pipeline *pipeline, struct tick *tick, struct sample *ret_sample);
+/* Takes one sample. Lists and strings in it are valid until the next call. */
+void pipeline_sample(struct pipeline *pipeline, const struct tick *tick, struct sample *ret_sample);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -34,9 +35,10 @@ int sink_open_fd(struct sink *ret_sink, int fd)
     if (S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(fd))) {
         int fresh = reopen_nonblocking(fd);
         sink.owned = fresh >= 0;
+        sink.careful = fresh < 0;
         sink.fd = fresh >= 0 ? fresh : fd;
     }
-    buf_init(&sink.backlog, SINK_BACKLOG_BYTES);
+    buf_init(&sink.backlog, SINK_RECORD_BYTES_MAX);
     *ret_sink = sink;
     return 0;
 }
@@ -82,7 +84,7 @@ int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct 
     if (r < 0)
         return err_sys(err, r, "cannot use the output file %s", path);
     sink.fd = fd_take(&fd);
-    buf_init(&sink.backlog, SINK_BACKLOG_BYTES);
+    buf_init(&sink.backlog, SINK_RECORD_BYTES_MAX);
     *ret_sink = sink;
     return 0;
 }
@@ -90,6 +92,13 @@ int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct 
 /* One write; returns the bytes taken or a negative errno. */
 static ssize_t write_some(struct sink *sink, const char *bytes, size_t n)
 {
+    if (sink->careful) {
+        /* A pipe that has room takes this much without waiting. */
+        struct pollfd reader = {.fd = sink->fd, .events = POLLOUT};
+        if (poll(&reader, 1, 0) == 0)
+            return -EAGAIN;
+        n = n < PIPE_BUF ? n : PIPE_BUF;
+    }
     ssize_t written;
     do {
         written = sink->is_socket ? send(sink->fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL) : write(sink->fd, bytes, n);
@@ -135,15 +144,21 @@ static int give_up(struct sink *sink)
     return -EPIPE;
 }
 
-/* Keeps all of it or nothing; false where there is no room. */
-static bool keep_for_later(struct sink *sink, struct str bytes)
+static bool keep_bytes(struct sink *sink, struct str bytes)
 {
-    if (bytes.n > sink->backlog.max - sink->backlog.len)
-        return false;
     buf_append(&sink->backlog, bytes.p, bytes.n);
     bool kept = buf_ok(&sink->backlog);
     sink->backlog.failed = false;
     return kept;
+}
+
+/* Keeps a whole record or nothing of it; false where too much waits already. */
+static bool keep_for_later(struct sink *sink, struct str record)
+{
+    size_t waiting = sink->backlog.len;
+    if (waiting > 0 && (waiting > SINK_BACKLOG_BYTES || record.n > SINK_BACKLOG_BYTES - waiting))
+        return false;
+    return keep_bytes(sink, record);
 }
 
 /* Nothing waits: straight out, and what does not go waits from now on. */
@@ -151,7 +166,8 @@ static int write_record(struct sink *sink, struct str record)
 {
     int result;
     size_t done = write_all(sink, record.p, record.n, &result);
-    if (done < record.n && !keep_for_later(sink, (struct str){record.p + done, record.n - done})) {
+    /* What was begun must be finished, however much that is. */
+    if (done < record.n && !keep_bytes(sink, (struct str){record.p + done, record.n - done})) {
         sink->dropped++;
         sink->torn = done > 0;
     }

@@ -14,12 +14,14 @@
 #include "base/err.h"
 #include "base/str.h"
 
-enum { SINK_BACKLOG_BYTES = 256 * 1024 };
+/* How much may wait before new records are dropped, and how large a record may be that has to be finished. */
+enum { SINK_BACKLOG_BYTES = 256 * 1024, SINK_RECORD_BYTES_MAX = 16 * 1024 * 1024 };
 
 struct sink {
     int fd; /* -1: closed for good */
     bool owned;
     bool is_socket;
+    bool careful; /* blocking, and shared with others: ask before each small write */
     bool torn; /* the file we append to ends inside a line: begin with a LF */
     struct buf backlog;
     uint64_t dropped; /* records lost so far */
@@ -27,7 +29,8 @@ struct sink {
 
 /*
  * Writes to a descriptor that others share (stdout, stderr) without changing its flags: a pipe or terminal is opened
- * anew, non-blocking, where that is possible. Returns 0 or a negative errno.
+ * anew, non-blocking; where that is not permitted (it belongs to another user) it is asked for room before every write.
+ * Returns 0 or a negative errno.
  */
 int sink_open_fd(struct sink *ret_sink, int fd);
 

@@ -5,11 +5,12 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tomllib
 
 import tap
-from tap import equal, expect, test
+from tap import Skip, equal, expect, test
 from tracker import BINARY, Tracker, clean_env, folder, parse, run, wait_file_lines
 
 KEPT = "this was here before\n"
@@ -186,6 +187,52 @@ def a_missing_configuration_file_is_no_event():
             equal(tracker.stderr(), "", "stderr")
 
 
+def print_config_as_nobody(place, args=(), env=None):
+    """--print-config by a user without rights, with `place` as its working directory."""
+    setpriv = shutil.which("setpriv")
+    if os.geteuid() != 0 or not setpriv:
+        raise Skip("needs root and setpriv to become another user")
+    with folder() as shelf:
+        shelf.chmod(0o755)
+        binary = shutil.copy(BINARY, shelf / "resource-tracker")
+        os.chmod(binary, 0o755)
+        return subprocess.run([setpriv, "--reuid", "65534", "--regid", "65534", "--clear-groups", binary, *args,
+                               "--print-config"], env=clean_env(**(env or {})), cwd=place, text=True,
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=10, check=False)
+
+
+@test
+def a_working_directory_that_may_not_be_searched_is_no_event():
+    with folder() as place:
+        place.chmod(0o700)
+        for toml in (None, "[tracker]\ninterval_secs = 3\n"):
+            if toml:
+                write_toml(place, toml)
+            done = print_config_as_nobody(place)
+            equal((done.returncode, done.stderr), (0, ""), f"status and stderr with {toml!r}")
+            equal(tomllib.loads(done.stdout)["tracker"]["interval_secs"], 1, "interval_secs")
+        for how in ({"args": ["-c", "resource-tracker.toml"]}, {"env": {"TRACKER_CONFIG": "resource-tracker.toml"}}):
+            done = print_config_as_nobody(place, **how)
+            equal(done.returncode, 125, f"exit status with {how}")
+            equal(done.stderr, "resource-tracker: error: cannot read the configuration file resource-tracker.toml: "
+                               "Permission denied\n", f"stderr with {how}")
+
+
+@test
+def a_configuration_file_that_may_not_be_read_is_an_error():
+    with folder() as place, folder() as closed:
+        place.chmod(0o755)
+        closed.chmod(0o700)
+        path = write_toml(place, "[tracker]\ninterval_secs = 3\n")
+        path.chmod(0o600)
+        for _ in ("a file", "a link into a closed folder"):
+            done = print_config_as_nobody(place)
+            equal((done.returncode, done.stdout), (125, ""), "status and stdout")
+            expect("resource-tracker.toml: Permission denied" in done.stderr, done.stderr)
+            path.unlink()
+            path.symlink_to(closed / "resource-tracker.toml")
+
+
 @test
 def the_configuration_may_come_through_a_pipe():
     reader, writer = os.pipe()
@@ -233,6 +280,42 @@ def settings_of_later_versions_warn_and_the_tracker_goes_on():
     for word in ("report", "SENTINEL_API_TOKEN", "s3"):
         equal(sum(word in line for line in lines), 1, f"warnings about {word} in {lines}")
     expect(SECRET not in "".join(lines), "a secret on stderr")
+
+
+@test
+def every_setting_of_a_later_version_is_one_warning():
+    flags = {"--grace": "1", "--project-name": "x", "--stage-name": "x", "--task-name": "x", "--team": "x",
+             "--env": "x", "--language": "x", "--orchestrator": "x", "--executor": "x", "--external-run-id": "x",
+             "--container-image": "x", "--tag": "a=b"}
+    env = {"TRACKER_SUBREAPER": "0", "TRACKER_TAGS": "c=d,e=f", "TRACKER_UPLOAD_INTERVAL": "9",
+           "TRACKER_S3_PATH_STYLE": "1", "TRACKER_HTTP_HEARTBEAT_SECS": "9", "TRACKER_ALLOW_HTTP": "1",
+           "TRACKER_HTTP_HEADERS": f"X-Key={SECRET},Y={SECRET}", "TRACKER_SPOOL_MAX_MIB": "9",
+           "SENTINEL_API_URL": f"https://user:{SECRET}@example.org/"}
+    with folder() as place:
+        write_toml(place, '[s3]\nregion = "eu-1"\nendpoint = "https://example.org"\n')
+        words = [word for pair in flags.items() for word in pair]
+        with Tracker("-i", "0.05", *words, env=env, cwd=place) as tracker:
+            parse(tracker.stdout.next())
+            equal(tracker.stop(), 0, "exit status")
+            lines = tracker.stderr().splitlines()
+    for line in lines:
+        expect(re.fullmatch(r"resource-tracker: warning: .* not available in version \S+; the setting has no effect",
+                            line), line)
+    origins = [re.search(r"\(from (\S+)\)", line)[1] for line in lines]
+    wanted = [*flags, *(name for name in env if name != "TRACKER_TAGS"), "resource-tracker.toml:2:10",
+              "resource-tracker.toml:3:12"]
+    equal(sorted(origins), sorted(wanted), "origins")
+    expect(SECRET not in "".join(lines), "a secret on stderr")
+
+
+@test
+def variables_of_aws_and_features_switched_off_are_accepted_silently():
+    env = {"AWS_REGION": "eu-1", "AWS_ENDPOINT_URL": "https://example.org", "TRACKER_COLLECT_GPU": "0",
+           "TRACKER_JOB_NAME": "x", "TRACKER_ALLOW_HTTP": "0"}
+    with Tracker("-i", "0.05", "--summary=never", "--no-cgroup", env=env) as tracker:
+        parse(tracker.stdout.next())
+        equal(tracker.stop(), 0, "exit status")
+        equal(tracker.stderr(), "", "stderr")
 
 
 ALL_FLAGS = ["--interval", "0.25", "--format", "csv", "--csv-columns", "full", "--append", "--quiet",
@@ -346,6 +429,7 @@ def help_names_every_option_of_the_contract():
                  "sysroot", "grace", "cgroup", "print-config", "doctor", "help", "version", "verbose", "from",
                  "stop-with-pid"):
         expect(re.search(rf"--{flag}\b", text), f"--{flag} is not in --help")
+    expect(re.search(r"\n  129 +ended by SIGHUP", text), "status 129 is not in --help")
     expect("subreaper" in text, "--no-subreaper is not in --help")
     expect(all(len(line) <= 80 for line in text.splitlines()), "a line longer than 80 columns")
 

@@ -8,22 +8,41 @@ COUNT_ALLOC_LIB names the library of tests/fake/count_alloc.c. E2E_LONG=1 runs l
 import os
 import pathlib
 import re
+import shutil
 import signal
 import struct
 import subprocess
+import sys
 
 import tap
 from tap import Skip, equal, expect, test
-from tracker import BINARY, SANITIZED, Tracker, clean_env, folder, need_strace, parse, wait_file_lines
+from tracker import (BINARY, ROOT, SANITIZED, WAIT_SECS, Tracker, clean_env, folder, need_strace, parse,
+                     wait_file_lines, wait_until)
 
 LONG = os.environ.get("E2E_LONG") == "1"
 CALLS_MAX = 20
+INSTRUCTIONS_MAX = 40000
+STEADY_TURNS_MIN = 30
 RSS_MIB_MAX = 2.5
 RSS_GROWTH_MIB_MAX = 0.05
 CALL = re.compile(r"(?:\[pid +\d+\] |\d+ +)?(?:\d+\.\d+ )?([a-z_0-9]+)\((.*)")
 OPENS = {"open", "openat", "openat2", "creat", "open_by_handle_at"}
 NETWORK = {"socket", "connect", "sendto", "sendmsg", "bind"}
 NEW_PROCESS = {"clone", "clone3", "fork", "vfork", "execve"}
+# As much of what a call reads as holds any diskstats that is read at once.
+STRACE_BYTES = 65536
+DISKSTATS_ROW = re.compile(r"(?:^|\\n) *(\d+) +(\d+) ([A-Za-z]\S*) \d+ ")
+# Climbs from nothing to a whole CPU in five steps, over and over, out of step with samples of 100 ms.
+CLIMBING_LOAD = """
+import time
+start, slot, step = time.monotonic(), 0.097, 0
+while True:
+    begin = start + step * slot
+    while time.monotonic() < begin + step % 5 / 4 * slot:
+        pass
+    time.sleep(max(0, begin + slot - time.monotonic()))
+    step += 1
+"""
 
 
 def skip_if_sanitized():
@@ -31,16 +50,40 @@ def skip_if_sanitized():
         raise Skip("a sanitizer build has costs of its own")
 
 
-def trace_samples(count, interval, *args):
+def need_pid_namespace():
+    """The words that run something in a PID namespace with a /proc of its own; skips where that is not possible."""
+    unshare = shutil.which("unshare")
+    if not unshare:
+        raise Skip("unshare is not installed")
+    for rights in ([], ["-r"]):
+        words = [unshare, *rights, "-p", "-f", "--kill-child", "--mount-proc"]
+        probe = subprocess.run([*words, "true"], capture_output=True, timeout=WAIT_SECS, check=False)
+        if probe.returncode == 0:
+            return words
+    raise Skip("a PID namespace is not permitted")
+
+
+def last_descendant(pid):
+    """The process at the end of a chain in which each started the next, once that is the tracker; else 0."""
+    while True:
+        try:
+            children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+            if not children:
+                return pid if os.path.samefile(f"/proc/{pid}/exe", BINARY) else 0
+        except OSError:
+            return 0
+        pid = int(children[0])
+
+
+def trace_samples(count, interval, *args, around=()):
     """The system calls of a run of that many samples into a file: one list of (name, arguments) per sample, the write
-    that ends the sample included; also the samples."""
+    that ends the sample included; also the samples. `around` are words that run strace."""
     strace = need_strace()
     with folder() as place:
-        before = [strace, "-f", "-q", "-o", place / "trace"]
+        before = [*around, strace, "-f", "-q", "-s", str(STRACE_BYTES), "-o", place / "trace"]
         with Tracker("-i", str(interval), "-o", "out", *args, before=before, cwd=place) as tracker:
             wait_file_lines(place / "out", count, secs=count * interval + 10)
-            children = pathlib.Path(f"/proc/{tracker.pid}/task/{tracker.pid}/children")
-            os.kill(int(children.read_text(encoding="ascii").split()[0]), signal.SIGTERM)
+            os.kill(wait_until(lambda: last_descendant(tracker.pid), "the process of the tracker"), signal.SIGTERM)
             equal(tracker.wait(), 0, "exit status")
         samples = [parse(line) for line in (place / "out").read_bytes().splitlines()]
         trace = (place / "trace").read_text(encoding="utf-8", errors="replace")
@@ -62,19 +105,50 @@ def count_by_name(turn):
     return {name: names.count(name) for name in sorted(set(names))}
 
 
+def diskstats_rows(turn):
+    """The devices in what a turn read of diskstats; a file that took several reads is put together again."""
+    parts = [re.match(r'\d+, "(.*)"', arguments) for name, arguments in turn if name in ("read", "pread64")]
+    return set(DISKSTATS_ROW.findall("".join(part[1] for part in parts if part)))
+
+
+def undisturbed(turns, first):
+    """The turns from the first (to the last but one, which ends the run) in which the machine stayed the same: the
+    mount table did not wake the tracker between two samples, and no block device came or went."""
+    kept, disturbed = [], []
+    for i in range(first, len(turns) - 1):
+        waits = count_by_name(turns[i]).get("epoll_wait", 0) + count_by_name(turns[i]).get("epoll_pwait", 0)
+        same_disks = diskstats_rows(turns[i]) == diskstats_rows(turns[i - 1])
+        if waits == 1 and same_disks:
+            kept.append(i)
+        else:
+            disturbed.append(f"{i} ({waits} waits, {'same' if same_disks else 'other'} disks)")
+    if disturbed:
+        tap.diag(f"left out, for the machine changed in them: turns {', '.join(disturbed)}")
+    return kept
+
+
+def asked_mounts(sample):
+    """Mounted block filesystems with known space; that of ZFS pools comes from elsewhere."""
+    mounts = [mount for disk in sample["disk"] if not disk["device"].startswith("zfs:") for mount in disk["mounts"]]
+    return sum(mount["total_bytes"] is not None for mount in mounts)
+
+
+def opens_of(turns):
+    return [call for turn in turns for call in turn if call[0] in OPENS]
+
+
 @test(limit=30)
 def system_calls_per_sample():
     turns, samples = trace_samples(50, 0.1)
     mounts = sum(len(disk["mounts"]) for disk in samples[-1]["disk"])
-    # The last turn is the final sample with all that ends the run.
-    steady = turns[10:-1]
+    expect(diskstats_rows(turns[0]) or not samples[0]["disk"], "the trace shows no rows of diskstats")
+    steady = [turns[i] for i in undisturbed(turns, 10)]
+    expect(len(steady) >= STEADY_TURNS_MIN, f"only {len(steady)} turns in which the machine stayed the same")
     worst = max(steady, key=len)
     mean = sum(map(len, steady)) / len(steady)
     tap.diag(f"{mean:.1f} calls per sample, at most {len(worst)}: {count_by_name(worst)}; {mounts} mounts")
-    expect(len(steady) >= 38, f"{len(steady)} turns")
     expect(len(worst) <= CALLS_MAX + mounts, f"{len(worst)} calls: {count_by_name(worst)}")
-    opens = [call for turn in steady for call in turn if call[0] in OPENS]
-    equal(opens, [], "opens in the steady state")
+    equal(opens_of(steady), [], "opens in the steady state")
     for turn in steady:
         equal(count_by_name(turn).get("write"), 1, "writes of a sample")
     for turn in turns:
@@ -86,26 +160,40 @@ def system_calls_per_sample():
 
 @test(limit=30)
 def system_calls_per_sample_at_one_second_include_the_space_of_every_mount():
-    turns, samples = trace_samples(4, 1)
-    mounts = sum(len(disk["mounts"]) for disk in samples[-1]["disk"])
-    for turn in turns[1:-1]:
-        expect(len(turn) <= CALLS_MAX + mounts, f"{len(turn)} calls: {count_by_name(turn)}, {mounts} mounts")
-        equal([call for call in turn if call[0] in OPENS], [], "opens")
-    tap.diag(f"{len(turns[2])} calls: {count_by_name(turns[2])}")
+    turns, samples = trace_samples(6, 1)
+    steady = undisturbed(turns, 1)
+    expect(len(steady) >= 3, f"only {len(steady)} turns in which the machine stayed the same")
+    for i in steady:
+        mounts = asked_mounts(samples[i])
+        calls = count_by_name(turns[i])
+        expect(len(turns[i]) <= CALLS_MAX + mounts, f"{len(turns[i])} calls: {calls}, {mounts} mounts")
+        equal(calls.get("statfs", 0) + calls.get("fstatfs", 0), mounts, f"questions for space in turn {i}")
+        equal(opens_of([turns[i]]), [], "opens")
+    tap.diag(f"{len(turns[steady[0]])} calls: {count_by_name(turns[steady[0]])}, {asked_mounts(samples[-1])} mounts")
+
+
+@test(limit=30)
+def nothing_is_opened_in_a_pid_namespace_either():
+    turns, _ = trace_samples(24, 0.25, around=need_pid_namespace())
+    steady = [turns[i] for i in undisturbed(turns, 5)]
+    listings = sum("getdents64" in count_by_name(turn) for turn in steady)
+    tap.diag(f"{listings} listings of the processes in {len(steady)} turns")
+    expect(len(steady) >= 12, f"only {len(steady)} turns in which the machine stayed the same")
+    expect(listings >= 3, f"processes were listed in {listings} turns only: this is not the case that was meant")
+    equal(opens_of(steady), [], "opens in the steady state")
 
 
 def the_slow_cadence_opens_nothing_either():
     turns, _ = trace_samples(110, 0.2)
-    opens = [call for turn in turns[10:-1] for call in turn if call[0] in OPENS]
-    equal(opens, [], "opens in the steady state")
+    equal(opens_of(turns[i] for i in undisturbed(turns, 10)), [], "opens in the steady state")
 
 
 if LONG:
     test(the_slow_cadence_opens_nothing_either, limit=40)
 
 
-@test
-def allocations_per_sample():
+def check_allocations(interval, first, last, *arguments, before=()):
+    """No call of the allocator between two samples."""
     skip_if_sanitized()
     library = os.environ.get("COUNT_ALLOC_LIB", "")
     if not os.path.exists(library):
@@ -114,19 +202,74 @@ def allocations_per_sample():
     def read_count():
         return struct.unpack("=Q", path.read_bytes())[0]
 
-    for arguments in ([], ["-f", "csv"]):
-        with folder() as place:
-            path = place / "count"
-            env = {"LD_PRELOAD": os.path.abspath(library), "COUNT_ALLOC_FILE": str(path)}
-            with Tracker("-i", "0.025", *arguments, env=env) as tracker:
-                tracker.stdout.take(10)
-                at_ten = read_count()
-                tracker.stdout.take(50)
-                at_sixty = read_count()
+    with folder() as place:
+        path = place / "count"
+        env = {"LD_PRELOAD": os.path.abspath(library), "COUNT_ALLOC_FILE": str(path)}
+        with Tracker("-i", str(interval), *arguments, env=env, before=before) as tracker:
+            tracker.stdout.take(first)
+            at_first = read_count()
+            tracker.stdout.take(last - first)
+            at_last = read_count()
+            os.kill(wait_until(lambda: last_descendant(tracker.pid), "the process of the tracker"), signal.SIGTERM)
+            equal(tracker.wait(), 0, "exit status")
+    tap.diag(f"{at_first} calls of the allocator up to sample {first}")
+    expect(at_first > 0, "nothing was counted: the library is not in use")
+    equal(at_last - at_first, 0, f"calls of the allocator between sample {first} and sample {last}")
+
+
+@test
+def allocations_per_sample():
+    check_allocations(0.025, 10, 60)
+    check_allocations(0.025, 10, 60, "-f", "csv")
+
+
+@test
+def allocations_per_sample_in_a_pid_namespace():
+    check_allocations(0.25, 5, 21, before=need_pid_namespace())
+
+
+def count_instructions(valgrind, samples):
+    """User instructions of a run of at least that many samples of a captured machine, and how many they were."""
+    with folder() as place:
+        before = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        machine = ROOT / "tests/fixtures/small-vm/t0"
+        with Tracker("--sysroot", machine, "-i", "0.02", "-o", "out", before=before, cwd=place) as tracker:
+            wait_file_lines(place / "out", samples, secs=20)
+            equal(tracker.stop(), 0, "exit status")
+            collected = re.search(r"Collected\s*:\s*(\d+)", tracker.stderr())
+        expect(collected, "callgrind told no count")
+        return int(collected[1]), (place / "out").read_bytes().count(b"\n")
+
+
+@test(limit=60)
+def instructions_per_sample():
+    skip_if_sanitized()
+    valgrind = shutil.which("valgrind")
+    if not valgrind:
+        raise Skip("valgrind is not installed")
+    few, few_samples = count_instructions(valgrind, 50)
+    many, many_samples = count_instructions(valgrind, 150)
+    each = (many - few) / (many_samples - few_samples)
+    tap.diag(f"{each:.0f} user instructions per sample of small-vm, {few - each * few_samples:.0f} beside the samples")
+    expect(each <= INSTRUCTIONS_MAX, f"{each:.0f} user instructions per sample, at most {INSTRUCTIONS_MAX}")
+
+
+@test
+def shares_of_the_cpus_are_fresh_in_every_sample_at_100_ms():
+    with subprocess.Popen([sys.executable, "-c", CLIMBING_LOAD], env=clean_env(), stdin=subprocess.DEVNULL) as load:
+        try:
+            with Tracker("-i", "0.1") as tracker:
+                lists = [parse(line)["cpu"]["per_core_pct"] for line in tracker.stdout.take(41)[1:]]
                 equal(tracker.stop(), 0, "exit status")
-            tap.diag(f"{at_ten} calls of the allocator up to sample 10")
-            expect(at_ten > 0, "nothing was counted: the library is not in use")
-            equal(at_sixty - at_ten, 0, "calls of the allocator between sample 10 and sample 60")
+        finally:
+            load.kill()
+    # CPUs that are all idle or all busy may well be so twice.
+    telling = [(a, b) for a, b in zip(lists, lists[1:]) if any(0 < (share or 0) < 100 for share in a + b)]
+    if len(telling) < 20:
+        raise Skip(f"the CPUs are taken: only {len(telling)} of {len(lists) - 1} pairs of samples can tell")
+    same = sum(a == b for a, b in telling)
+    tap.diag(f"{same} of {len(telling)} pairs are the same")
+    expect(same <= 3, f"{same} of {len(telling)} samples repeat the one before:", lists)
 
 
 @test

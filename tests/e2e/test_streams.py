@@ -8,6 +8,7 @@ import fcntl
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,7 +16,7 @@ import termios
 import time
 
 import tap
-from tap import equal, expect, test
+from tap import Skip, equal, expect, test
 from tracker import (BINARY, PATIENCE_SECS, WAIT_SECS, Lines, Tracker, clean_env, file_lines, folder, grid_index,
                      need_strace, parse, wait_file_lines, wait_until)
 
@@ -417,8 +418,9 @@ def a_reader_that_pauses_shortly_loses_nothing():
         wait_until(lambda: NOT_READ in tracker.stderr(), "the warning about the reader")
         lines = Lines(reader)
         samples = read_until_told(tracker, lines, AGAIN)
-        equal(tracker.stop(), 0, "exit status")
+        tracker.send(signal.SIGTERM)
         samples += [parse(line) for line in lines.all()]
+        equal(tracker.wait(), 0, "exit status")
         equal(lines.rest, b"", "what follows the last line")
         places = [grid_index(sample, 0.05) for sample in samples[:-1]]
         missed = sum(sample["tracker"]["missed_samples"] for sample in samples[:-1])
@@ -486,6 +488,71 @@ def a_terminal_that_is_stopped_does_not_hang_the_tracker():
             tracker.wait_ready()
             time.sleep(0.7)  # nobody reads the other side: its buffer is full after a few samples
             equal(tracker.stop(secs=2 + PATIENCE_SECS), 0, "exit status")
+
+
+@contextlib.contextmanager
+def somebody_else():
+    """Words that run the program as another user, and a folder that this user may enter."""
+    setpriv = shutil.which("setpriv")
+    if os.geteuid() != 0 or not setpriv:
+        raise Skip("only root can become somebody else")
+    with folder() as place:
+        place.chmod(0o755)
+        shutil.copy(BINARY, place / "program")
+        yield [setpriv, "--reuid", "65534", "--regid", "65534", "--clear-groups", "--", place / "program"], place
+
+
+@test
+def a_pipe_of_another_user_does_not_hang_the_tracker():
+    with somebody_else() as (words, place), small_pipe() as (reader, writer):
+        with Tracker("-i", "0.02", program=words, cwd=place, stdout=writer) as tracker:
+            os.close(writer)
+            three_samples(Lines(reader))
+            time.sleep(0.3)  # nobody reads: the pipe is full after a few samples
+            equal(tracker.stop(secs=2 + PATIENCE_SECS), 0, "exit status")
+
+
+@test
+def a_broken_stderr_before_the_start_does_not_end_the_tracker():
+    with folder() as place:
+        (place / "resource-tracker.toml").write_text("[tracker]\nintervall_secs = 1\n")
+        reader, writer = os.pipe()
+        os.close(reader)
+        with Tracker("-i", "0.1", "-o", "out", cwd=place, stderr=writer) as tracker:
+            os.close(writer)
+            wait_file_lines(place / "out", 2)
+            equal(tracker.stop(), 0, "exit status")
+
+
+@test
+def a_broken_stderr_does_not_change_the_status_of_an_error():
+    reader, writer = os.pipe()
+    os.close(reader)
+    with Tracker("-i", "abc", stderr=writer) as tracker:
+        os.close(writer)
+        equal(tracker.wait(), 125, "exit status")
+
+
+@test
+def a_terminal_that_is_gone_ends_the_tracker():
+    ours, theirs = os.openpty()
+    with Tracker("-i", "60", stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True) as tracker:
+        os.close(theirs)
+        tracker.wait_ready()
+        os.close(ours)
+        equal(tracker.wait(2 + PATIENCE_SECS), 0, "exit status")
+
+
+@test
+def a_sample_larger_than_every_buffer_arrives_whole():
+    # 1,500 interfaces make a line of several hundred KB; the reader takes all it can get.
+    with folder() as root:
+        (root / "proc/net").mkdir(parents=True)
+        rows = "".join(f"eth{i}: {i} 0 0 0 0 0 0 0 {i} 0 0 0 0 0 0 0\n" for i in range(1500))
+        (root / "proc/net/dev").write_text("Inter-|  Receive |  Transmit\n face |bytes |bytes\n" + rows)
+        with Tracker("-i", "0.2", "--sysroot", root) as tracker:
+            for line in tracker.stdout.take(5):
+                equal(len(parse(line)["network"]), 1500, "interfaces")
 
 
 @test

@@ -119,7 +119,7 @@ class Lines:
 class Tracker:
     """A running tracker. Its stderr is kept in a file unless a descriptor is given for it."""
 
-    def __init__(self, *args, env=None, cwd=None, before=(), signals=(), **streams):
+    def __init__(self, *args, env=None, cwd=None, before=(), program=(BINARY,), signals=(), **streams):
         self.stack = contextlib.ExitStack()
         self.cwd = pathlib.Path(cwd or self.stack.enter_context(folder()))
         self.stderr_file = self.stack.enter_context(tempfile.TemporaryFile())
@@ -133,7 +133,7 @@ class Tracker:
                 signal.signal(number, disposition)
 
         self.started = time.monotonic()
-        self.process = subprocess.Popen([*before, BINARY, *map(os.fsencode, args)], env=clean_env(**(env or {})),
+        self.process = subprocess.Popen([*before, *program, *map(os.fsencode, args)], env=clean_env(**(env or {})),
                                         cwd=self.cwd, preexec_fn=usual_signals, **streams)
         self.stdout = Lines(self.process.stdout.fileno()) if self.process.stdout else None
 

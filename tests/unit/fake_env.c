@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scratch.h"
+
 enum { DESCRIPTORS_MAX = 1024 };
+
+_Static_assert(sizeof(((struct fake_env *)0)->dir) == SCRATCH_PATH_BYTES, "the path of a scratch folder fits");
 
 static int64_t fake_env_read_ns(void *context, enum clock_kind kind)
 {
@@ -47,9 +50,8 @@ static void fake_env_make_folders(const struct fake_env *fake, char *full)
 
 void fake_env_init(struct fake_env *fake)
 {
-    *fake =
-        (struct fake_env){.dir = "/tmp/fake-env-XXXXXX", .mono_ns = 1000 * NS_PER_SEC, .real_ns = 5000 * NS_PER_SEC};
-    assert_non_null(mkdtemp(fake->dir));
+    *fake = (struct fake_env){.mono_ns = 1000 * NS_PER_SEC, .real_ns = 5000 * NS_PER_SEC};
+    assert_int_equal(scratch_make(fake->dir), 0);
     fake_env_mkdir(fake, "proc");
     fake_env_mkdir(fake, "sys");
     struct err err = {0};
@@ -63,18 +65,10 @@ void fake_env_init(struct fake_env *fake)
     };
 }
 
-static int fake_env_remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-    (void)info;
-    (void)kind;
-    (void)walk;
-    return remove(path);
-}
-
 void fake_env_fini(struct fake_env *fake)
 {
     sysroot_close(&fake->root);
-    assert_int_equal(nftw(fake->dir, fake_env_remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(scratch_remove(fake->dir), 0);
 }
 
 void fake_env_write(struct fake_env *fake, const char *path, const char *text)
@@ -109,7 +103,7 @@ void fake_env_remove(struct fake_env *fake, const char *path)
 {
     char full[PATH_MAX];
     fake_env_path(fake, path, full);
-    assert_int_equal(nftw(full, fake_env_remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(scratch_remove_tree(full), 0);
 }
 
 void fake_env_break(struct fake_env *fake, const char *path)

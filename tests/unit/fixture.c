@@ -199,7 +199,7 @@ bool fixture_step(struct fixture *fixture, struct sample *ret_sample)
         return false;
     fixture->tick++;
     play_tick(fixture);
-    struct tick tick = {0};
+    struct tick tick = {.mono_ns = fixture->mono_ns[fixture->tick]};
     pipeline_sample(&fixture->pipeline, &tick, ret_sample);
     return true;
 }

@@ -63,7 +63,8 @@ static void test_rows_are_complete(void **state)
         bool number = row->type == OPTION_INTEGER || row->type == OPTION_OPT_INTEGER || row->type == OPTION_DURATION;
         assert_true(!number || row->min < row->max);
         assert_true(row->type != OPTION_CHOICE || row->choices[1]);
-        assert_true(!(row->props & OPTION_MODE) || row->later);
+        assert_int_equal((row->props & OPTION_LATER) != 0, row->later != NULL);
+        assert_true(!(row->props & (OPTION_MODE | OPTION_OFF_ASKS | OPTION_SHARED_ENV)) || row->later);
         assert_true(!(row->props & OPTION_SECRET) || !row->flag);
         bool known = !row->key;
         for (size_t k = 0; option_tables[k]; k++)
@@ -405,6 +406,8 @@ static void test_help(void **state)
     }
     assert_line(help, "  -q, --quiet                write no samples [TRACKER_QUIET]");
     assert_line(help, "  -p, --pid PID            * track this running process and its descendants");
+    assert_line(help, "      --team TEXT          * team that owns the job [TRACKER_TEAM]");
+    assert_line(help, "  129    ended by SIGHUP, after a final sample");
     buf_clear(&buf);
     config_version(&buf);
     assert_string_equal(buf_cstr(&buf), "resource-tracker " RT_VERSION "\n");
@@ -426,6 +429,7 @@ static void test_docs(void **state)
     assert_line(docs,
         "| `format` | `--format json\\|csv`, `-f` | `TRACKER_FORMAT` | `json` | `json`, `csv` | Write one "
         "JSON object or one CSV row per sample. |");
+    assert_line(docs, "| `team` | `--team TEXT` | `TRACKER_TEAM` | none | text | Team that owns the job. \\* |");
     struct str rest = {buf.data, buf.len}, line;
     size_t rows = 0;
     while (str_line(&rest, &line)) {

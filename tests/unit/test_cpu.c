@@ -159,15 +159,17 @@ static void test_a_cpu_comes_and_goes(void **state)
     assert_value(cpu->utilization_pct, 1.5);
     /* cpu3 goes, then cpu0; what is left keeps its number. */
     cpu = machine_sample(&machine, "cpu 350 0 0 350\ncpu0 150 0 0 150\ncpu1 7025 0 0 9175\n", NS_PER_SEC);
-    assert_cores(cpu, "100 0");
+    assert_cores(cpu, "100 0 - -");
     cpu = machine_sample(&machine, "cpu 450 0 0 450\ncpu1 7100 0 0 9200\n", NS_PER_SEC);
-    assert_cores(cpu, "- 75");
-    assert_value(cpu->utilization_pct, 0.5);
+    assert_cores(cpu, "- 75 - -");
+    assert_value(cpu->utilization_pct, 0.75);
+    assert_false(cpu->iowait_secs.has);
     /* cpu0 is back with counters that began again. */
     cpu = machine_sample(&machine, "cpu 500 0 0 500\ncpu0 1 0 0 1\ncpu1 7200 0 0 9200\n", NS_PER_SEC);
-    assert_cores(cpu, "- 100");
+    assert_cores(cpu, "- 100 - -");
     cpu = machine_sample(&machine, "cpu 600 0 0 600\ncpu0 31 0 0 71\ncpu1 7200 0 0 9300\n", NS_PER_SEC);
-    assert_cores(cpu, "30 0");
+    assert_cores(cpu, "30 0 - -");
+    assert_true(cpu->iowait_secs.has);
     machine_close(&machine);
 }
 

@@ -291,14 +291,17 @@ static void test_loop_devices(void **state)
     assert_true(loop2->read_bytes_per_sec.v == 80 * 512);
     assert_true(loop2->stacked.has && !loop2->stacked.v);
 
-    /* Attached to another file: another size, seen at the slow cadence. */
+    /* Attached now: seen at once. To another file with other sectors: seen at the slow cadence. */
     tree_write(&world.tree, "sys/devices/virtual/block/loop2/loop/backing_file", "/images/x\n");
     tree_write(&world.tree, "sys/devices/virtual/block/loop2/size", "16\n");
     step(&world, NS_PER_SEC);
-    assert_int_equal(disk(&world, "loop2")->capacity_bytes.v, 0);
-    step(&world, COLLECT_SLOW_NS);
     assert_int_equal(disk(&world, "loop2")->capacity_bytes.v, 16 * 512);
     assert_true(disk(&world, "loop2")->stacked.v);
+    tree_write(&world.tree, "sys/devices/virtual/block/loop2/size", "32\n");
+    tree_write(&world.tree, "sys/devices/virtual/block/loop2/queue/hw_sector_size", "4096\n");
+    step(&world, COLLECT_SLOW_NS);
+    assert_int_equal(disk(&world, "loop2")->capacity_bytes.v, 32 * 512);
+    assert_int_equal(disk(&world, "loop2")->sector_bytes.v, 4096);
 
     /* On an overlay nobody can tell whose device it is. */
     tree_write(&world.tree, "sys/devices/virtual/block/loop2/loop/backing_file", "/run/y\n");

@@ -76,7 +76,7 @@ static void test_values_are_made_safe(void **state)
         {"\xc3\xa4", "__"},
         {"*?$`'\"\\|;&<>", "____________"},
         {"\x01\x7f\xff", "___"},
-        {"-rf", "-rf"},
+        {"-rf", "_rf"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         values.job = cases[i][0];

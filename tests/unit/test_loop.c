@@ -41,7 +41,8 @@ static void open_with(struct loop *loop, const struct grid *grid)
 {
     sigset_t signals = user_signals();
     struct err err = {0};
-    assert_int_equal(loop_open(loop, grid, &signals, &err), 0);
+    assert_int_equal(loop_open(loop, &signals, &err), 0);
+    assert_int_equal(loop_start(loop, grid, &err), 0);
 }
 
 /* A loop whose timer does not disturb. */
@@ -162,10 +163,9 @@ static void test_opening_blocks_the_signals(void **state)
     if (child == 0) {
         sigset_t signals = user_signals();
         (void)sigprocmask(SIG_UNBLOCK, &signals, NULL);
-        struct grid grid = {.start_ns = now_ns(), .interval_ns = FOR_EVER_SECS * NS_PER_SEC};
         struct loop loop;
         struct loop_event event;
-        if (loop_open(&loop, &grid, &signals, NULL) < 0)
+        if (loop_open(&loop, &signals, NULL) < 0)
             _exit(1);
         (void)raise(SIGUSR1);
         _exit(loop_wait(&loop, &event, NULL) == 0 && event.kind == LOOP_SIGNAL && event.signal == SIGUSR1 ? 0 : 2);
@@ -190,18 +190,39 @@ static void test_a_busy_timer_does_not_hide_a_signal(void **state)
     loop_close(&loop);
 }
 
+/* Room is told only while it is wanted. */
+static void test_room_for_more(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    struct loop loop;
+    open_quiet(&loop);
+    loop_watch_output(&loop, ends[1]);
+    loop_want_room(&loop, true);
+    assert_int_equal(wait_for(&loop).kind, LOOP_ROOM);
+    loop_want_room(&loop, false);
+    assert_int_equal(raise(SIGUSR1), 0);
+    assert_int_equal(wait_for(&loop).kind, LOOP_SIGNAL);
+    loop_want_room(&loop, true);
+    (void)close(ends[0]);
+    assert_int_equal(wait_for(&loop).kind, LOOP_GONE);
+    loop_close(&loop);
+    (void)close(ends[1]);
+}
+
 static void check_gone(int reader, int writer)
 {
     struct loop loop;
     open_quiet(&loop);
-    loop_watch_gone(&loop, writer);
-    assert_int_equal(loop.gone_fd, writer);
+    loop_watch_output(&loop, writer);
+    assert_int_equal(loop.output_fd, writer);
     /* A reader that is there and slow is no event. */
     assert_int_equal(raise(SIGUSR1), 0);
     assert_int_equal(wait_for(&loop).kind, LOOP_SIGNAL);
     (void)close(reader);
     assert_int_equal(wait_for(&loop).kind, LOOP_GONE);
-    assert_int_equal(loop.gone_fd, -1);
+    assert_int_equal(loop.output_fd, -1);
     /* Told once: what comes next is the signal. */
     assert_int_equal(raise(SIGUSR1), 0);
     assert_int_equal(wait_for(&loop).kind, LOOP_SIGNAL);
@@ -233,7 +254,7 @@ static void test_watched_descriptor_is_closed_meanwhile(void **state)
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     struct loop loop;
     open_quiet(&loop);
-    loop_watch_gone(&loop, ends[1]);
+    loop_watch_output(&loop, ends[1]);
     (void)close(ends[0]);
     (void)close(ends[1]);
     assert_int_equal(raise(SIGUSR1), 0);
@@ -283,9 +304,9 @@ static void test_descriptors_that_cannot_be_watched(void **state)
     assert_true(fd >= 0);
     struct loop loop;
     open_quiet(&loop);
-    loop_watch_gone(&loop, fd);
-    assert_int_equal(loop.gone_fd, -1);
-    loop_watch_gone(&loop, -1);
+    loop_watch_output(&loop, fd);
+    assert_int_equal(loop.output_fd, -1);
+    loop_watch_output(&loop, -1);
     loop_watch_change(&loop, fd, &fd);
     loop_watch_change(&loop, -1, &fd);
     assert_int_equal(raise(SIGUSR1), 0);
@@ -322,11 +343,10 @@ static void test_no_descriptors_left(void **state)
     for (unsigned room = 0; room < 3; room++) {
         struct rlimit low = {.rlim_cur = (rlim_t)lowest + room, .rlim_max = old.rlim_max};
         sigset_t signals = user_signals();
-        struct grid grid = {.start_ns = now_ns(), .interval_ns = NS_PER_SEC};
         struct loop loop;
         struct err err = {0};
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
-        int r = loop_open(&loop, &grid, &signals, &err);
+        int r = loop_open(&loop, &signals, &err);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
         assert_int_equal(r, -EMFILE);
         assert_int_equal(err.code, -EMFILE);
@@ -341,6 +361,7 @@ int main(void)
     (void)sigprocmask(SIG_BLOCK, &signals, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timer_follows_the_grid),
+        cmocka_unit_test(test_room_for_more),
         cmocka_unit_test(test_missed_places_are_counted),
         cmocka_unit_test(test_whole_seconds_and_fractions),
         cmocka_unit_test(test_signals),

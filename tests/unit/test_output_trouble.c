@@ -185,7 +185,7 @@ static void test_reader_that_never_reads_delays_the_end_a_moment_only(void **sta
     assert_true(clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - before < 2 * NS_PER_SEC);
     const char *said = stage_said(&stage);
     char bytes[64];
-    (void)snprintf(bytes, sizeof(bytes), " %zu bytes at the end are lost", waiting);
+    (void)snprintf(bytes, sizeof(bytes), " the last %zu bytes are lost", waiting);
     assert_one_line(said);
     assert_non_null(strstr(said, bytes));
     (void)close(reader);

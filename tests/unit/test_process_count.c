@@ -52,6 +52,7 @@ static void test_listing(void **state)
     process_count_init(&count, &fake.env);
     assert_false(count.by_links);
     assert_count(&count, &fake, 3);
+    process_count_fini(&count);
     fake_env_fini(&fake);
 }
 
@@ -71,10 +72,11 @@ static void test_listing_at_most_once_a_second(void **state)
     fake_env_remove(&fake, "proc/1");
     fake_env_advance(&fake, 10 * NS_PER_SEC);
     assert_count(&count, &fake, 3);
+    process_count_fini(&count);
     fake_env_fini(&fake);
 }
 
-static void test_nothing_stays_open(void **state)
+static void test_one_descriptor_is_kept_and_given_back(void **state)
 {
     (void)state;
     struct fake_env fake;
@@ -85,7 +87,9 @@ static void test_nothing_stays_open(void **state)
     for (int i = 0; i < 3; i++) {
         assert_count(&count, &fake, 3);
         fake_env_advance(&fake, NS_PER_SEC);
+        assert_int_equal(fake_env_open_count(), before + 1);
     }
+    process_count_fini(&count);
     assert_int_equal(fake_env_open_count(), before);
     fake_env_fini(&fake);
 }
@@ -98,6 +102,7 @@ static void test_links(void **state)
     make_proc(&fake);
     fake_env_link(&fake, "proc/self/ns/pid", initial_namespace);
     if (!links_are_counted(&fake)) {
+        process_count_fini(&count);
         fake_env_fini(&fake);
         skip();
     }
@@ -110,6 +115,7 @@ static void test_links(void **state)
     fake_env_remove(&fake, "proc/23");
     fake_env_remove(&fake, "proc/22");
     assert_count(&count, &fake, 2);
+    process_count_fini(&count);
     fake_env_fini(&fake);
 }
 
@@ -125,6 +131,7 @@ static void test_links_of_another_namespace_are_not_trusted(void **state)
         process_count_init(&count, &fake.env);
         assert_false(count.by_links);
         assert_count(&count, &fake, 3);
+        process_count_fini(&count);
         fake_env_fini(&fake);
     }
 }
@@ -141,6 +148,7 @@ static void test_links_that_disagree_are_not_trusted(void **state)
     process_count_init(&count, &fake.env);
     assert_false(count.by_links);
     assert_count(&count, &fake, 4);
+    process_count_fini(&count);
     fake_env_fini(&fake);
 }
 
@@ -156,6 +164,7 @@ static void test_no_proc(void **state)
     assert_false(process_count_read(&count, fake.mono_ns).has);
     fake.root.proc_fd = proc_fd;
     assert_count(&count, &fake, 0);
+    process_count_fini(&count);
     fake_env_fini(&fake);
 }
 
@@ -164,7 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_listing),
         cmocka_unit_test(test_listing_at_most_once_a_second),
-        cmocka_unit_test(test_nothing_stays_open),
+        cmocka_unit_test(test_one_descriptor_is_kept_and_given_back),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_links_of_another_namespace_are_not_trusted),
         cmocka_unit_test(test_links_that_disagree_are_not_trusted),

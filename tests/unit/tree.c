@@ -8,20 +8,19 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WALK_DESCRIPTORS = 16 };
+#include "scratch.h"
+
+_Static_assert(sizeof(((struct tree *)0)->path) == SCRATCH_PATH_BYTES, "the path of a scratch folder fits");
 
 void tree_make(struct tree *tree)
 {
-    (void)snprintf(tree->path, sizeof(tree->path), "/tmp/resource-tracker-test-XXXXXX");
-    assert_non_null(mkdtemp(tree->path));
+    assert_int_equal(scratch_make(tree->path), 0);
 }
 
 static void full_path(const struct tree *tree, const char *path, char out[static PATH_MAX])
@@ -76,22 +75,14 @@ void tree_link(const struct tree *tree, const char *path, const char *target)
     assert_int_equal(symlink(target, full), 0);
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 void tree_remove(const struct tree *tree, const char *path)
 {
     char full[PATH_MAX];
     full_path(tree, path, full);
-    assert_int_equal(nftw(full, remove_one, WALK_DESCRIPTORS, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(scratch_remove_tree(full), 0);
 }
 
 void tree_free(struct tree *tree)
 {
-    assert_int_equal(nftw(tree->path, remove_one, WALK_DESCRIPTORS, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(scratch_remove(tree->path), 0);
 }

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Flags and environment. The input is strings with a NUL between them: one that begins with '$' is a variable without
+ * that sign, every other an argument. Either all is accepted and can be printed, or there is one line that says why
+ * not.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { STRINGS_MAX = 64, FIRST_ARGUMENTS = 2, PRINTED_BYTES_MAX = 16 * 1024 * 1024 };
+
+struct given {
+    int argc;
+    char *argv[FIRST_ARGUMENTS + STRINGS_MAX + 1];
+    char *environ_[STRINGS_MAX + 1];
+};
+
+static void check(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* text ends with a NUL behind its size bytes. */
+static void split(char *text, size_t size, struct given *given)
+{
+    size_t variables = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < STRINGS_MAX && at < size; i++) {
+        char *string = text + at;
+        at += strlen(string) + 1;
+        if (string[0] == '$')
+            given->environ_[variables++] = string + 1;
+        else
+            given->argv[given->argc++] = string;
+    }
+}
+
+static void check_line(const char *text)
+{
+    check(text[0]);
+    for (; *text; text++)
+        check((unsigned char)*text >= 0x20 && *text != 0x7f);
+}
+
+static void check_accepted(const struct config *config)
+{
+    const struct settings *settings = &config->settings;
+    check(settings->interval_ns > 0 && settings->config_path && settings->config_path[0]);
+    check(settings->tags.count <= SETTINGS_PAIRS_MAX && settings->http_headers.count <= SETTINGS_PAIRS_MAX);
+    check(config->warning_count <= CONFIG_WARNINGS_MAX);
+    struct config_notice notice;
+    for (size_t i = 0; config_unavailable(config, i, &notice); i++) {
+        check(i < OPTIONS_MAX * 2);
+        check_line(notice.text);
+    }
+    struct buf printed;
+    buf_init(&printed, PRINTED_BYTES_MAX);
+    config_print(config, &printed);
+    check(buf_ok(&printed) && printed.len > 0 && printed.data[printed.len - 1] == '\n');
+    buf_fini(&printed);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *copy = malloc(size + 1);
+    if (!copy)
+        return 0;
+    if (size > 0)
+        memcpy(copy, data, size);
+    copy[size] = '\0';
+    char name[] = "resource-tracker";
+    char no_file[] = "--config=/nonexistent/resource-tracker.toml";
+    struct given given = {.argc = FIRST_ARGUMENTS, .argv = {name, no_file}};
+    split(copy, size, &given);
+    struct config config;
+    struct err err = {0};
+    int r = config_load(given.argc, given.argv, given.environ_, &config, &err);
+    check(r <= 0 && err.code == r);
+    if (r < 0) {
+        check_line(err.msg);
+    } else {
+        check(err.msg[0] == '\0');
+        check_accepted(&config);
+        config_fini(&config);
+    }
+    free(copy);
+    return 0;
+}
