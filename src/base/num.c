@@ -11,19 +11,21 @@ static bool is_digit(char c)
 
 bool num_next_u64(struct str *rest, uint64_t *ret)
 {
+    enum { DIGITS_THAT_FIT = 19 };
     const char *p = rest->p;
     const char *end = p + rest->n;
     while (p < end && (*p == ' ' || *p == '\t'))
         p++;
-    if (p == end || !is_digit(*p))
-        return false;
+    const char *first = p;
     uint64_t value = 0;
     for (; p < end && is_digit(*p); p++) {
         uint64_t digit = (uint64_t)(*p - '0');
-        if (value > (UINT64_MAX - digit) / 10)
+        if (p - first >= DIGITS_THAT_FIT && value > (UINT64_MAX - digit) / 10)
             return false;
         value = value * 10 + digit;
     }
+    if (p == first)
+        return false;
     *rest = (struct str){p, (size_t)(end - p)};
     *ret = value;
     return true;

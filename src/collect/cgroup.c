@@ -168,7 +168,8 @@ static size_t values_open(struct cgroup_state *state)
 }
 
 struct values_outcome {
-    size_t read, failed; /* files */
+    size_t read; /* files */
+    int failure; /* 0, or why one could not be read */
 };
 
 /* err tells of a file that could not be read. */
@@ -188,9 +189,9 @@ static struct values_outcome values_read(
         if (i != VALUE_THROTTLED || !state->one_cpu_file) {
             r = group_file_read(state->env->root, &value->file, text_bytes, &text);
             outcome.read += r >= 0;
-            outcome.failed += r < 0;
         }
         if (r < 0) {
+            outcome.failure = r;
             char path[GROUP_PATH_BYTES];
             group_file_path(&value->file, path);
             (void)err_sys(err, r, "cgroup: cannot read %s/%s", state->env->root->path, path);
@@ -359,7 +360,7 @@ static void cgroup_forget(struct cgroup_state *state)
     state->resolved = state->failing = false;
 }
 
-/* Finds the group that groups_now names and opens its files, in place of those of the group before. */
+/* Finds the group that groups_now names and opens its files, in place of those of the group before; 1 where it did. */
 static int cgroup_resolve(struct cgroup_state *state, struct err *err)
 {
     const struct collect_env *env = state->env;
@@ -377,25 +378,28 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
     limits_open(env, memory, memory->version == 1 ? LIMIT_MEMORY_V1 : LIMIT_MEMORY_V2, &state->memory_limits);
     state->resolved = found + state->cpu_limits.count + state->memory_limits.count > 0;
     if (state->resolved)
-        return 0;
+        return 1;
     return err_set(err, -ENODATA, "cgroup: the control group of this process has no files to read");
 }
 
 /*
  * Are we still in the group whose files are open, and are they still there? If not, looks for our group anew. Returns
- * 0, -ENODATA where there is none, or another negative errno; then it is tried again at the next sample.
+ * 1 where it found it, 0 where nothing changed, -ENODATA where there is none, or another negative errno; that is tried
+ * again at the next sample.
  */
 static int cgroup_look(struct cgroup_state *state, int64_t now_ns, bool gone, struct err *err)
 {
     const char *root = state->env->root->path;
+    state->look_due_ns = now_ns;
     int r = kept_file_read(&state->self, &state->groups_now);
-    if (r == -ENOENT || r == -ENOTDIR)
-        r = err_set(err, -ENODATA, "cgroup: there is no %s/proc/self/cgroup", root);
-    else if (r < 0)
+    bool absent = r == -ENOENT || r == -ENOTDIR;
+    if (r < 0 && !absent)
         return err_sys(err, r, "cgroup: cannot read %s/proc/self/cgroup", root);
     struct str before = {state->groups.data, state->groups.len};
     struct str now = {state->groups_now.data, state->groups_now.len};
-    if (r >= 0 && (gone || !state->resolved || !str_eq(before, now)))
+    if (absent)
+        r = state->resolved ? 0 : err_set(err, -ENODATA, "cgroup: there is no %s/proc/self/cgroup", root);
+    else if (gone || !state->resolved || !str_eq(before, now))
         r = cgroup_resolve(state, err);
     if (r >= 0 || r == -ENODATA)
         state->look_due_ns = now_ns + COLLECT_SLOW_NS;
@@ -427,27 +431,53 @@ static int cgroup_open(void *opaque, const struct collect_env *env, struct err *
     return r == -ENODATA ? r : 0;
 }
 
-/* Usage, from the group we are in now. */
-static int cgroup_read(
-    struct cgroup_state *state, int64_t now_ns, struct opt_u64 cur[GROUP_VALUES], struct err *err)
+/* Reads the values of the group we are in now. */
+static int cgroup_read(struct cgroup_state *state, int64_t now_ns, struct opt_u64 cur[GROUP_VALUES],
+    struct values_outcome *ret_outcome, struct err *err)
 {
-    if (now_ns >= state->look_due_ns) {
-        int r = cgroup_look(state, now_ns, false, err);
-        if (r < 0 && !state->resolved)
-            return r;
-    }
-    struct values_outcome outcome = values_read(state, cur, err);
-    bool begins = outcome.failed > 0 && !state->failing;
-    state->failing = outcome.failed > 0;
+    int r = now_ns >= state->look_due_ns ? cgroup_look(state, now_ns, false, err) : 0;
+    if (r < 0 && !state->resolved)
+        return r;
+    *ret_outcome = values_read(state, cur, err);
+    bool begins = ret_outcome->failure < 0 && !state->failing;
+    state->failing = ret_outcome->failure < 0;
     if (!begins)
         return 0;
-    /* What a group removed under us leaves behind says nothing of the one we are in now. */
-    struct err look_err = {0};
-    struct str before = {state->groups.data, state->groups.len};
-    (void)before;
-    int r = cgroup_look(state, now_ns, outcome.read == 0, &look_err);
-    return r;
+    /* The group may have been removed after we were moved to another. */
+    r = cgroup_look(state, now_ns, ret_outcome->read == 0, err);
+    if (r < 0 && !state->resolved)
+        return r;
+    if (r > 0) {
+        err_clear(err);
+        *ret_outcome = values_read(state, cur, err);
+        state->failing = ret_outcome->failure < 0;
+    }
+    return 0;
 }
+
+static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
+{
+    struct cgroup_state *state = opaque;
+    int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
+    struct opt_u64 cur[GROUP_VALUES];
+    struct values_outcome outcome;
+    int r = cgroup_read(state, now_ns, cur, &outcome, err);
+    if (r < 0)
+        return r;
+    limits_refresh(state->env->root, now_ns, &state->cpu_limits);
+    limits_refresh(state->env->root, now_ns, &state->memory_limits);
+    if (outcome.read == 0 && !state->cpu_limits.lowest.has && !state->memory_limits.lowest.has)
+        return outcome.failure < 0 ? outcome.failure : -ENODATA;
+    if (!tick->baseline)
+        cgroup_derive(state, cur, &sample->cgroup);
+    /* A value that could not be read keeps its old counter, so that the next reading makes up for the gap. */
+    for (size_t i = 0; i < GROUP_VALUES; i++) {
+        if (cur[i].has)
+            state->prev[i] = cur[i];
+    }
+    return 0;
+}
+
 const struct collector collector_cgroup = {
     .name = "cgroup",
     .state_bytes = sizeof(struct cgroup_state),

@@ -8,8 +8,8 @@
 #include "collect/cgroup_path.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/file.h"
@@ -110,8 +110,8 @@ static bool mount_shows(const struct mount_row *row, unsigned version, struct st
 
 static bool directory_exists(const struct sysroot *root, const char *dir)
 {
-    AUTO_FD int fd = file_open_at(root->root_fd, dir[0] != '\0' ? dir : ".", O_PATH | O_DIRECTORY);
-    return fd >= 0;
+    struct stat info;
+    return fstatat(root->root_fd, dir[0] != '\0' ? dir : ".", &info, 0) == 0 && S_ISDIR(info.st_mode);
 }
 
 /*
@@ -143,8 +143,8 @@ static void place_find(const struct sysroot *root, struct str groups, const stru
     }
 }
 
-int cgroup_path_find(const struct sysroot *root, struct str groups, struct cgroup_place ret_places[CGROUP_CONTROLLERS],
-    struct err *err)
+int cgroup_path_find(
+    const struct sysroot *root, struct str groups, struct cgroup_place ret_places[CGROUP_CONTROLLERS], struct err *err)
 {
     AUTO_BUF struct buf mounts;
     buf_init(&mounts, MOUNTS_BYTES_MAX);

@@ -27,8 +27,8 @@ struct cgroup_place {
  * hierarchy is looked for only there, the others in v2. Sets all places on success. Returns 0, -ENODATA where no
  * controller has a place, or another negative errno with a message.
  */
-int cgroup_path_find(const struct sysroot *root, struct str groups, struct cgroup_place ret_places[CGROUP_CONTROLLERS],
-    struct err *err);
+int cgroup_path_find(
+    const struct sysroot *root, struct str groups, struct cgroup_place ret_places[CGROUP_CONTROLLERS], struct err *err);
 
 /*
  * The directory of the group `path` (as in self/cgroup) below a mount showing its hierarchy from mount_root on. Sets

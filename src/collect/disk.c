@@ -194,6 +194,11 @@ static bool went_backwards(const struct disk_row *row, const struct diskstats_ro
                                 cur->read_units < prev->read_units || cur->write_units < prev->write_units);
 }
 
+static bool has_moved(const struct disk_row *row, const struct diskstats_row *cur)
+{
+    return !row->has_prev || cur->reads != row->prev.reads || cur->writes != row->prev.writes;
+}
+
 static bool is_shown(const struct disk_row *row, const struct diskstats_row *cur)
 {
     return !row->idle_hidden || row->device->mount_count > 0 || disk_table_has_io(cur);
@@ -218,8 +223,9 @@ static void refresh_devices(struct disk_state *disk, int64_t now_ns, bool mounts
             continue;
         if (went_backwards(row, &disk->stats.items[index]))
             device->identified = false;
-        /* A loop device without a size was not attached when we looked. */
-        if (!device->identified || slow || (is_loop && device->capacity_bytes.v == 0))
+        /* A loop device that had no size and does I/O was attached since we looked. */
+        bool attached = is_loop && device->capacity_bytes.v == 0 && has_moved(row, &disk->stats.items[index]);
+        if (!device->identified || slow || attached)
             read_capacity(disk, device);
         if (!device->identified) {
             disk_identity_read(disk->table.sys_fd, row->prev.major, row->prev.minor, row->prev.name, &device->identity);

@@ -48,11 +48,9 @@ static size_t plain_length(const unsigned char *p, size_t n)
     return i;
 }
 
-void json_put_string(struct buf *buf, struct str text)
+static void put_escaped(struct buf *buf, const unsigned char *p, size_t left)
 {
-    const unsigned char *p = (const unsigned char *)text.p;
-    buf_putc(buf, '"');
-    for (size_t left = text.n; left > 0;) {
+    while (left > 0) {
         size_t plain = plain_length(p, left);
         buf_append(buf, p, plain);
         p += plain;
@@ -66,7 +64,25 @@ void json_put_string(struct buf *buf, struct str text)
         p++;
         left--;
     }
-    buf_putc(buf, '"');
+}
+
+void json_put_string(struct buf *buf, struct str text)
+{
+    const unsigned char *p = (const unsigned char *)text.p;
+    size_t plain = plain_length(p, text.n);
+    bool room = buf->cap - buf->len >= text.n + 2 || buf_reserve(buf, text.n + 2);
+    if (plain < text.n || buf->failed || !room) {
+        buf_putc(buf, '"');
+        put_escaped(buf, p, text.n);
+        buf_putc(buf, '"');
+        return;
+    }
+    /* Nearly always: nothing to escape. */
+    char *out = buf->data + buf->len;
+    out[0] = '"';
+    memcpy(out + 1, p, text.n);
+    out[text.n + 1] = '"';
+    buf->len += text.n + 2;
 }
 
 static void put_null(struct buf *buf)
@@ -178,29 +194,49 @@ static void put_large(struct buf *buf, const struct field *field, const void *at
 /* Is this row left out of the object altogether? Only numbers are ever declared so. */
 static bool is_omitted(const struct field *field, const void *at)
 {
-    return field->rule == FIELD_OMITTED && field->kind == FIELD_F64 && !((const struct opt_f64 *)at)->has;
+    return field->rule == FIELD_OMITTED && !((const struct opt_f64 *)at)->has;
+}
+
+/* The end of a buffer as two pointers, so that a row costs no more than it must. */
+struct cursor {
+    char *p;
+    char *limit; /* up to here a row has room */
+};
+
+static bool cursor_open(struct cursor *cursor, struct buf *buf)
+{
+    if (buf->failed || (buf->cap - buf->len < ROW_BYTES && !buf_reserve(buf, ROW_BYTES)))
+        return false;
+    *cursor = (struct cursor){buf->data + buf->len, buf->data + buf->cap - ROW_BYTES};
+    return true;
 }
 
 void json_put_object(struct buf *buf, const struct field_table *table, const void *base)
 {
-    bool empty = true;
-    for (size_t i = 0; i < table->count; i++) {
-        const struct field *field = &table->rows[i];
+    const struct field *end = table->rows + table->count;
+    size_t start = buf->len;
+    struct cursor cursor;
+    if (!cursor_open(&cursor, buf))
+        return;
+    for (const struct field *field = table->rows; field < end; field++) {
         const void *at = (const char *)base + field->offset;
         if (is_omitted(field, at))
             continue;
-        if (buf->failed || (buf->cap - buf->len < ROW_BYTES && !buf_reserve(buf, ROW_BYTES)))
-            return;
-        char *p = buf->data + buf->len;
-        memcpy(p, field->key, FIELD_KEY_BYTES);
-        if (empty)
-            *p = '{';
-        empty = false;
-        p += field->key_bytes;
-        char *end = write_scalar(p, field, at);
-        buf->len = (size_t)((end ? end : p) - buf->data);
-        if (!end)
+        memcpy(cursor.p, field->key, FIELD_KEY_BYTES);
+        char *value = cursor.p + field->key_bytes;
+        char *after = write_scalar(value, field, at);
+        cursor.p = after;
+        if (after && after <= cursor.limit)
+            continue;
+        buf->len = (size_t)((after ? after : value) - buf->data);
+        if (!after)
             put_large(buf, field, at);
+        if (!cursor_open(&cursor, buf))
+            return;
     }
-    buf_puts(buf, empty ? "{}" : "}");
+    buf->len = (size_t)(cursor.p - buf->data);
+    /* Every row begins with a comma; the first one becomes the brace. */
+    if (buf->len > start)
+        buf->data[start] = '{';
+    buf_puts(buf, buf->len > start ? "}" : "{}");
 }

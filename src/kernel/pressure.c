@@ -10,16 +10,24 @@
 
 #include "base/num.h"
 
+/* The total has always been the last word; one that moved would still be found. */
+static const char *find_key(struct str line, struct str key)
+{
+    const char *last = memrchr(line.p, ' ', line.n);
+    if (last && str_starts((struct str){last, (size_t)(line.p + line.n - last)}, key))
+        return last;
+    return memmem(line.p, line.n, key.p, key.n);
+}
+
 static struct opt_u64 find_total(struct str line)
 {
     static const struct str key = {" total=", 7};
-    const char *at = memmem(line.p, line.n, key.p, key.n);
+    const char *at = find_key(line, key);
     if (!at)
         return (struct opt_u64){0};
     struct str rest = {at + key.n, (size_t)(line.p + line.n - at) - key.n};
-    struct str word;
     uint64_t total;
-    if (!str_word(&rest, &word) || num_parse_u64(word, &total) < 0)
+    if (!num_next_u64(&rest, &total) || (rest.n > 0 && rest.p[0] != ' '))
         return (struct opt_u64){0};
     return some_u64(total);
 }

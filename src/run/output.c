@@ -143,9 +143,11 @@ int output_sample(struct output *output, const struct sample *sample)
         return 0;
     }
     output->begun = true;
+    /* A record that does not go out at once is normal; one that still waits when the next is due is worth a word. */
+    bool waited = output->sink.backlog.len > 0;
     int result = sink_write(&output->sink, (struct str){output->line.data, output->line.len});
     output->reader_gone = result == -EPIPE;
-    if (!output->reader_gone)
+    if (!output->reader_gone && (waited || result != -EAGAIN))
         tell_result(output, result);
     return output->reader_gone ? -EPIPE : 0;
 }

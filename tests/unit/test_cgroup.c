@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "fake_env.h"
 
@@ -81,7 +82,7 @@ static void test_v2_container(void **unused)
     put(&fake, "sys/fs/cgroup", "memory.max", "536870912\n");
     struct fake_run run;
     start(&fake, &run);
-    assert_int_equal(fake_env_open_count(), before + 6);
+    assert_int_equal(fake_env_open_count(), before + 7);
     put(&fake, "sys/fs/cgroup", "cpu.stat", "usage_usec 5750000\nthrottled_usec 300000\n");
     put(&fake, "sys/fs/cgroup", "memory.events", "oom 3\noom_kill 2\n");
     step(&fake, &run, NS_PER_SEC);
@@ -168,7 +169,7 @@ static void test_v2_deep(void **unused)
     int before = fake_env_open_count();
     struct fake_run run;
     start(&fake, &run);
-    assert_int_equal(fake_env_open_count(), before + 1 + 16);
+    assert_int_equal(fake_env_open_count(), before + 2 + 16);
     step(&fake, &run, NS_PER_SEC);
     ASSERT_VALUE(run.sample.cgroup.memory_limit_mib, 1);
     ASSERT_VALUE(run.sample.cgroup.memory_used_mib, 0.5);
@@ -243,7 +244,7 @@ static void test_v1_comounted(void **unused)
     int before = fake_env_open_count();
     struct fake_run run;
     start(&fake, &run);
-    assert_int_equal(fake_env_open_count(), before + 5 + 4 + 3);
+    assert_int_equal(fake_env_open_count(), before + 6 + 4 + 3);
     put(&fake, "sys/fs/cgroup/cpu,cpuacct/batch/j1", "cpuacct.usage", "4500000000\n");
     put(&fake, "sys/fs/cgroup/cpu,cpuacct/batch/j1", "cpu.stat", "throttled_time 1125000000\n");
     step(&fake, &run, NS_PER_SEC);
@@ -361,6 +362,16 @@ static void test_no_data(void **unused)
     fake_env_fini(&fake);
 }
 
+static void break_group(struct fake_env *fake, const char *dir)
+{
+    const char *const names[] = {"cpu.stat", "memory.current", "memory.peak", "memory.events", "memory.max"};
+    for (size_t i = 0; i < 5; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        fake_env_break(fake, path);
+    }
+}
+
 static void test_files_go_away(void **unused)
 {
     (void)unused;
@@ -393,20 +404,132 @@ static void test_files_go_away(void **unused)
     ASSERT_VALUE(run.sample.cgroup.cpu_usage_secs, 4);
     ASSERT_VALUE(run.sample.cgroup.throttled_secs, 0);
 
-    /* The whole group goes away; its limit is still believed until it is looked at again. */
-    const char *const names[] = {"cpu.stat", "memory.current", "memory.peak", "memory.events", "memory.max"};
-    for (size_t i = 0; i < 5; i++) {
-        char path[64];
-        (void)snprintf(path, sizeof(path), "sys/fs/cgroup/j/%s", names[i]);
-        fake_env_break(&fake, path);
-    }
+    /* The whole group goes away, and what is known of it with it; one of the same name is looked at after a while. */
+    int open_now = fake_env_open_count();
+    break_group(&fake, "sys/fs/cgroup/j");
     fake_env_remove(&fake, "sys/fs/cgroup/j");
-    assert_int_equal(fake_env_collect(&fake, &run), 0);
-    assert_false(run.sample.cgroup.memory_used_mib.has);
-    ASSERT_VALUE(run.sample.cgroup.memory_limit_mib, 8);
-    fake_env_advance(&fake, COLLECT_SLOW_NS);
     assert_int_equal(fake_env_collect(&fake, &run), -ENODATA);
     assert_false(run.sample.cgroup.present);
+    assert_int_equal(fake_env_open_count(), open_now - 5);
+    put_v2_group(&fake, "sys/fs/cgroup/j");
+    fake_env_advance(&fake, COLLECT_SLOW_NS - 1);
+    assert_int_equal(fake_env_collect(&fake, &run), -ENODATA);
+    step(&fake, &run, 1);
+    assert_false(run.sample.cgroup.cpu_usage_secs.has);
+    assert_false(run.sample.cgroup.memory_limit_mib.has);
+    ASSERT_VALUE(run.sample.cgroup.memory_used_mib, 100);
+    finish(&fake, &run);
+}
+
+/* Moved to another group while the first one stays: seen when self/cgroup is next read, through its descriptor. */
+static void test_moved(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    int before = fake_env_open_count();
+    put_self(&fake, "0::/a\n", mount_v2);
+    put_v2_group(&fake, "sys/fs/cgroup/a");
+    put(&fake, "sys/fs/cgroup/a", "memory.max", "8388608\n");
+    put(&fake, "sys/fs/cgroup/a", "cpu.max", "50000 100000\n");
+    put(&fake, "sys/fs/cgroup/b", "cpu.stat", "usage_usec 77000000\nthrottled_usec 5\n");
+    put(&fake, "sys/fs/cgroup/b", "memory.current", MIB "\n");
+    put(&fake, "sys/fs/cgroup/b", "memory.max", "16777216\n");
+    struct fake_run run;
+    start(&fake, &run);
+    step(&fake, &run, NS_PER_SEC);
+    const struct sample_cgroup *c = &run.sample.cgroup;
+    ASSERT_VALUE(c->cpu_usage_secs, 0);
+    put(&fake, "proc/self", "cgroup", "0::/b\n");
+    step(&fake, &run, COLLECT_SLOW_NS - NS_PER_SEC - 1);
+    ASSERT_VALUE(c->memory_limit_mib, 8);
+    step(&fake, &run, 1);
+    assert_false(c->cpu_usage_secs.has || c->throttled_secs.has);
+    ASSERT_VALUE(c->memory_used_mib, 1);
+    ASSERT_VALUE(c->memory_limit_mib, 16);
+    assert_false(c->memory_peak_mib.has || c->oom_kills.has || c->cpu_limit_cores.has);
+    assert_int_equal(fake_env_open_count(), before + 1 + 3);
+    put(&fake, "sys/fs/cgroup/b", "cpu.stat", "usage_usec 77500000\nthrottled_usec 5\n");
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_usage_secs, 0.5);
+
+    /* The same text again: the files stay open, and a new self/cgroup goes unseen. */
+    fake_env_remove(&fake, "proc/self/cgroup");
+    put(&fake, "proc/self", "cgroup", "0::/a\n");
+    step(&fake, &run, COLLECT_SLOW_NS);
+    ASSERT_VALUE(c->cpu_usage_secs, 0);
+    ASSERT_VALUE(c->memory_limit_mib, 16);
+    fake_env_close(&run);
+    assert_int_equal(fake_env_open_count(), before);
+    fake_env_fini(&fake);
+}
+
+/* Moved, and the group left behind is removed: seen at once. */
+static void test_moved_and_removed(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    put_self(&fake, "0::/a\n", mount_v2);
+    put_v2_group(&fake, "sys/fs/cgroup/a");
+    put_v2_group(&fake, "sys/fs/cgroup/b");
+    put(&fake, "sys/fs/cgroup/a", "memory.max", "8388608\n");
+    struct fake_run run;
+    start(&fake, &run);
+    put(&fake, "proc/self", "cgroup", "0::/b\n");
+    break_group(&fake, "sys/fs/cgroup/a");
+    fake_env_remove(&fake, "sys/fs/cgroup/a");
+    step(&fake, &run, NS_PER_SEC);
+    const struct sample_cgroup *c = &run.sample.cgroup;
+    assert_false(c->cpu_usage_secs.has || c->memory_limit_mib.has);
+    ASSERT_VALUE(c->memory_used_mib, 100);
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_usage_secs, 0);
+
+    /* Out of sight, and back again. */
+    put(&fake, "proc/self", "cgroup", "0::/../c\n");
+    fake_env_advance(&fake, COLLECT_SLOW_NS);
+    assert_int_equal(fake_env_collect(&fake, &run), -ENODATA);
+    put(&fake, "proc/self", "cgroup", "0::/b\n");
+    step(&fake, &run, COLLECT_SLOW_NS);
+    ASSERT_VALUE(c->memory_used_mib, 100);
+
+    /* What cannot be read now is tried at the next sample. */
+    put(&fake, "proc/self", "cgroup", "0::/d\n");
+    fake_env_remove(&fake, "proc/self/mountinfo");
+    fake_env_mkdir(&fake, "proc/self/mountinfo");
+    fake_env_advance(&fake, COLLECT_SLOW_NS);
+    assert_int_equal(fake_env_collect(&fake, &run), -EISDIR);
+    assert_non_null(strstr(run.err.msg, "/proc/self/mountinfo"));
+    fake_env_remove(&fake, "proc/self/mountinfo");
+    put(&fake, "proc/self", "mountinfo", mount_v2);
+    put_v2_group(&fake, "sys/fs/cgroup/d");
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->memory_peak_mib, 200);
+    finish(&fake, &run);
+}
+
+/* No descriptor is left when it starts: told, and made up for as soon as there are some. */
+static void test_no_descriptors(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    put_self(&fake, "0::/\n", mount_v2);
+    put_v2_group(&fake, "sys/fs/cgroup");
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    struct fake_run run;
+    int opened = fake_env_open(&fake, &collector_cgroup, &run);
+    int collected = fake_env_collect(&fake, &run);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(opened, 0);
+    assert_int_equal(collected, -EMFILE);
+    assert_non_null(strstr(run.err.msg, "/proc/self/cgroup: Too many open files"));
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(run.sample.cgroup.memory_used_mib, 100);
     finish(&fake, &run);
 }
 
@@ -493,6 +616,9 @@ int main(void)
         cmocka_unit_test(test_hybrid_cpu_in_v2),
         cmocka_unit_test(test_no_data),
         cmocka_unit_test(test_files_go_away),
+        cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_moved_and_removed),
+        cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_broken_texts),
         cmocka_unit_test(test_file_cannot_be_opened),
         cmocka_unit_test(test_long_path),

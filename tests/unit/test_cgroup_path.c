@@ -21,11 +21,10 @@ struct found {
 
 static int find(struct fake_env *fake, const char *cgroup, const char *mountinfo, struct found *ret_found)
 {
-    fake_env_write(fake, "proc/self/cgroup", cgroup);
     fake_env_write(fake, "proc/self/mountinfo", mountinfo);
     memset(ret_found, 0xa5, sizeof(*ret_found));
     err_clear(&ret_found->err);
-    return cgroup_path_find(&fake->root, ret_found->places, &ret_found->err);
+    return cgroup_path_find(&fake->root, str_of(cgroup), ret_found->places, &ret_found->err);
 }
 
 static void assert_place(const struct cgroup_place *place, unsigned version, const char *dir, const char *top)
@@ -176,11 +175,10 @@ static void test_files_missing(void **unused)
     struct fake_env fake;
     fake_env_init(&fake);
     static struct found found;
-    assert_int_equal(cgroup_path_find(&fake.root, found.places, &found.err), -ENODATA);
-    fake_env_write(&fake, "proc/self/cgroup", "0::/\n");
-    assert_int_equal(cgroup_path_find(&fake.root, found.places, &found.err), -ENODATA);
+    assert_int_equal(cgroup_path_find(&fake.root, STR("0::/\n"), found.places, &found.err), -ENODATA);
+    assert_non_null(strstr(found.err.msg, "/proc/self/mountinfo"));
     fake_env_mkdir(&fake, "proc/self/mountinfo");
-    assert_int_equal(cgroup_path_find(&fake.root, found.places, &found.err), -EISDIR);
+    assert_int_equal(cgroup_path_find(&fake.root, STR("0::/\n"), found.places, &found.err), -EISDIR);
     assert_non_null(strstr(found.err.msg, "/proc/self/mountinfo"));
     fake_env_fini(&fake);
 }

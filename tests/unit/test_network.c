@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "fake_env.h"
 
@@ -200,7 +202,6 @@ static void test_links_are_slow_and_kept(void **unused)
     put_sys(&fake, "eth0", "operstate", "down\n");
     put_sys(&fake, "eth0", "speed", "100\n");
     put_sys(&fake, "eth0", "mtu", "9000\n");
-    put_sys(&fake, "eth0", "address", "52:54:00:00:00:01\n");
     step(&fake, &run, COLLECT_SLOW_NS - 1);
     assert_string_equal(find(&run, "eth0")->operstate, "up");
     step(&fake, &run, 1);
@@ -260,7 +261,7 @@ static void test_come_and_go(void **unused)
     PUT_DEV(&fake, {"eth0", 1100, 1000});
     step(&fake, &run, NS_PER_SEC);
     assert_int_equal(run.sample.network.count, 1);
-    assert_int_equal(fake_env_open_count(), with_both - 3);
+    assert_int_equal(fake_env_open_count(), with_both - 4);
     assert_true(find(&run, "eth0")->rx_bytes_delta.v == 100);
 
     put_sys(&fake, "usb0", "address", "52:54:00:00:00:02\n");
@@ -362,6 +363,218 @@ static void test_hostile_names(void **unused)
     fake_env_fini(&fake);
 }
 
+/* As sysfs shows it: a link into devices. */
+static void link_card(struct fake_env *fake, const char *name)
+{
+    char path[64], target[64];
+    (void)snprintf(path, sizeof(path), "sys/class/net/%s", name);
+    (void)snprintf(target, sizeof(target), "../../devices/net/%s", name);
+    fake_env_link(fake, path, target);
+    (void)snprintf(path, sizeof(path), "sys/devices/net/%s/address", name);
+    fake_env_write(fake, path, "02:00:00:00:00:01\n");
+    (void)snprintf(path, sizeof(path), "sys/devices/net/%s/mtu", name);
+    fake_env_write(fake, path, "1500\n");
+}
+
+static void step_foreign(struct fake_env *fake, struct fake_run *run, int64_t ns)
+{
+    fake_env_advance(fake, ns);
+    assert_int_equal(fake_env_collect(fake, run), 0);
+    assert_true(run->err.code < 0);
+    assert_non_null(strstr(run->err.msg, "/sys shows another network namespace; facts about interfaces are null"));
+    const struct sample_network *eth0 = find(run, "eth0");
+    assert_non_null(eth0);
+    assert_true(eth0->rx_bytes_total.has && eth0->rx_bytes_per_sec.has);
+    assert_null(eth0->mac_address);
+    assert_null(eth0->driver);
+    assert_null(eth0->operstate);
+    assert_false(eth0->speed_mbps.has || eth0->mtu.has || eth0->is_virtual.has);
+}
+
+static void test_sysfs_of_another_namespace(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    link_card(&fake, "eth0");
+    link_card(&fake, "ens9");
+    PUT_DEV(&fake, {"lo", 1, 1}, {"eth0", 1, 1});
+    int before = fake_env_open_count();
+    struct fake_run run;
+    start(&fake, &run);
+    for (int i = 0; i < 6; i++)
+        step_foreign(&fake, &run, NS_PER_SEC);
+    assert_int_equal(fake_env_open_count(), before + 1);
+
+    /* After a few looks only now and then. */
+    fake_env_remove(&fake, "sys/class/net/ens9");
+    step_foreign(&fake, &run, NS_PER_SEC);
+    step(&fake, &run, COLLECT_SLOW_NS);
+    assert_string_equal(find(&run, "eth0")->mac_address, "02:00:00:00:00:01");
+
+    /* Nobody looks while the interfaces are the same. */
+    link_card(&fake, "ens9");
+    step(&fake, &run, COLLECT_SLOW_NS);
+    assert_true(find(&run, "eth0")->mtu.has);
+
+    /* Where it matched before, one mismatch may be chance: what is known stays, what is new is not believed yet. */
+    link_card(&fake, "eth1");
+    PUT_DEV(&fake, {"lo", 1, 1}, {"eth0", 1, 1}, {"eth1", 1, 1});
+    step(&fake, &run, NS_PER_SEC);
+    assert_true(find(&run, "eth0")->mtu.has);
+    assert_false(find(&run, "eth1")->mtu.has);
+    step_foreign(&fake, &run, NS_PER_SEC);
+    assert_int_equal(fake_env_open_count(), before + 1);
+
+    /* A change of the set is a reason to look at once. */
+    PUT_DEV(&fake, {"eth0", 1, 1}, {"eth1", 1, 1}, {"ens9", 1, 1});
+    step(&fake, &run, NS_PER_SEC);
+    assert_true(find(&run, "eth0")->mtu.has && find(&run, "ens9")->mtu.has);
+
+    put_dev(&fake, NULL, 0);
+    step(&fake, &run, NS_PER_SEC);
+    fake_env_close(&run);
+    fake_env_fini(&fake);
+}
+
+/* An interface that came between reading net/dev and listing sysfs. */
+static void test_sysfs_race(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    fake_env_write(&fake, "sys/class/net/bonding_masters", "\n");
+    link_card(&fake, "lo");
+    link_card(&fake, "eth0");
+    link_card(&fake, "late0");
+    /* A name that net_dev_parse refuses. */
+    fake_env_link(&fake, "sys/class/net/\001", "../../devices/net/eth0");
+    PUT_DEV(&fake, {"eth0", 1, 1});
+    struct fake_run run;
+    start(&fake, &run);
+    step_foreign(&fake, &run, NS_PER_SEC);
+    PUT_DEV(&fake, {"eth0", 1, 1}, {"late0", 1, 1});
+    step(&fake, &run, NS_PER_SEC);
+    assert_string_equal(find(&run, "eth0")->mac_address, "02:00:00:00:00:01");
+
+    link_card(&fake, "late1");
+    link_card(&fake, "late2");
+    PUT_DEV(&fake, {"eth0", 1, 1}, {"late0", 1, 1}, {"late1", 1, 1});
+    step(&fake, &run, NS_PER_SEC);
+    assert_true(find(&run, "late0")->mtu.has);
+    assert_false(find(&run, "late1")->mtu.has);
+    PUT_DEV(&fake, {"eth0", 1, 1}, {"late0", 1, 1}, {"late1", 1, 1}, {"late2", 1, 1});
+    step(&fake, &run, NS_PER_SEC);
+    assert_true(find(&run, "late0")->mtu.has && find(&run, "late1")->mtu.has && find(&run, "late2")->mtu.has);
+    fake_env_close(&run);
+    fake_env_fini(&fake);
+}
+
+/* Another device under the same name whose counters do not go backwards. */
+static void test_replaced(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    put_card(&fake, "eth0");
+    PUT_DEV(&fake, {"eth0", 1, 1});
+    struct fake_run run;
+    start(&fake, &run);
+    step(&fake, &run, NS_PER_SEC);
+    int open_now = fake_env_open_count();
+    fake_env_remove(&fake, "sys/class/net/eth0/device");
+    put_sys(&fake, "eth0", "address", "52:54:00:00:00:01\n");
+    put_sys(&fake, "eth0", "mtu", "9000\n");
+    step(&fake, &run, COLLECT_SLOW_NS - 1);
+    assert_string_equal(find(&run, "eth0")->mac_address, "52:54:00:12:34:56");
+    assert_string_equal(find(&run, "eth0")->driver, "virtio_net");
+    step(&fake, &run, 1);
+    const struct sample_network *eth0 = find(&run, "eth0");
+    assert_string_equal(eth0->mac_address, "52:54:00:00:00:01");
+    assert_null(eth0->driver);
+    assert_true(eth0->is_virtual.has && eth0->is_virtual.v);
+    assert_true(eth0->mtu.v == 9000);
+    assert_int_equal(fake_env_open_count(), open_now);
+
+    /* The descriptors fail, as those of a removed device do; the new one has a speed and no operstate. */
+    const char *const names[] = {"address", "operstate", "speed", "mtu"};
+    for (size_t i = 0; i < 4; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof(path), "sys/class/net/eth0/%s", names[i]);
+        fake_env_break(&fake, path);
+    }
+    fake_env_remove(&fake, "sys/class/net/eth0");
+    put_sys(&fake, "eth0", "address", "52:54:00:00:00:02\n");
+    put_sys(&fake, "eth0", "speed", "25000\n");
+    step(&fake, &run, COLLECT_SLOW_NS);
+    eth0 = find(&run, "eth0");
+    assert_string_equal(eth0->mac_address, "52:54:00:00:00:02");
+    assert_null(eth0->operstate);
+    assert_true(eth0->speed_mbps.v == 25000);
+    assert_false(eth0->mtu.has);
+    assert_int_equal(fake_env_open_count(), open_now - 2);
+    fake_env_close(&run);
+    fake_env_fini(&fake);
+}
+
+/* One collect with at most `more` new descriptors. */
+static int collect_with_few(struct fake_env *fake, struct fake_run *run, int more)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    /* The limit is on numbers, so the free ones below it are taken first. */
+    int fds[40];
+    for (int i = 0; i < 40; i++)
+        assert_true((fds[i] = dup(0)) >= 0);
+    const struct rlimit few = {.rlim_cur = (rlim_t)fds[39] + 1, .rlim_max = limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    for (int i = 40 - more; i < 40; i++)
+        assert_int_equal(close(fds[i]), 0);
+    fake_env_advance(fake, NS_PER_SEC);
+    int r = fake_env_collect(fake, run);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (int i = 0; i < 40 - more; i++)
+        assert_int_equal(close(fds[i]), 0);
+    return r;
+}
+
+static void test_few_descriptors(void **unused)
+{
+    (void)unused;
+    for (int more = 0; more <= 4; more++) {
+        struct fake_env fake;
+        fake_env_init(&fake);
+        put_card(&fake, "eth0");
+        PUT_DEV(&fake, {"eth0", 1, 1});
+        struct fake_run run;
+        start(&fake, &run);
+        assert_int_equal(collect_with_few(&fake, &run, more), 0);
+        assert_int_equal(run.err.code, -EMFILE);
+        assert_non_null(strstr(run.err.msg, "network: some facts are missing, cannot read "));
+        assert_non_null(strstr(run.err.msg, "/sys/class/net: Too many open files"));
+        const struct sample_network *eth0 = find(&run, "eth0");
+        assert_true(eth0->rx_bytes_total.has);
+        assert_true(eth0->is_virtual.has == (more > 0));
+        assert_false(eth0->mtu.has);
+        assert_true(eth0->speed_mbps.has == (more == 4));
+
+        /* Still told while nothing was tried again, and over when it worked. */
+        if (more > 0) {
+            fake_env_advance(&fake, NS_PER_SEC);
+            assert_int_equal(fake_env_collect(&fake, &run), 0);
+            assert_int_equal(run.err.code, -EMFILE);
+        }
+        step(&fake, &run, COLLECT_SLOW_NS);
+        eth0 = find(&run, "eth0");
+        assert_true(eth0->mtu.has && eth0->mtu.v == 1500);
+        assert_true(eth0->speed_mbps.has && eth0->speed_mbps.v == 10000);
+        assert_string_equal(eth0->mac_address, "52:54:00:12:34:56");
+        assert_string_equal(eth0->driver, "virtio_net");
+        fake_env_close(&run);
+        fake_env_fini(&fake);
+    }
+}
+
 static void test_failures(void **unused)
 {
     (void)unused;
@@ -379,8 +592,14 @@ static void test_failures(void **unused)
     fake_env_write(&fake, "proc/net/dev", "not what it should be\n");
     fake_env_advance(&fake, NS_PER_SEC);
     assert_int_equal(fake_env_collect(&fake, &run), -EINVAL);
-    assert_non_null(strstr(run.err.msg, "/proc/net/dev"));
+    assert_non_null(strstr(run.err.msg, "/proc/net/dev is cut or broken"));
+    assert_null(strstr(run.err.msg, strerror(EINVAL)));
     assert_false(run.sample.network.present);
+
+    fake_env_write(&fake, "proc/net/dev", "Inter-|\n face |\n  eth0: 5");
+    assert_int_equal(fake_env_collect(&fake, &run), -EBADMSG);
+    assert_non_null(strstr(run.err.msg, "/proc/net/dev is cut or broken"));
+    assert_null(strstr(run.err.msg, strerror(EBADMSG)));
 
     /* The reading after the failure covers both intervals. */
     PUT_DEV(&fake, {"eth0", 1600, 0});
@@ -401,6 +620,10 @@ int main(void)
         cmocka_unit_test(test_come_and_go),
         cmocka_unit_test(test_hundred_interfaces),
         cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_sysfs_of_another_namespace),
+        cmocka_unit_test(test_sysfs_race),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_few_descriptors),
         cmocka_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
