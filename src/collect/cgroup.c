@@ -86,7 +86,7 @@ struct cgroup_state {
     struct buf groups_now;
     int64_t look_due_ns; /* when it is compared next */
     bool resolved;
-    bool failing; /* a value could not be read the last time */
+    bool failing, gone; /* some or all of its values could not be read the last time */
     struct cgroup_place places[CGROUP_CONTROLLERS];
     struct value values[GROUP_VALUES];
     struct opt_u64 prev[GROUP_VALUES];
@@ -357,7 +357,7 @@ static void cgroup_forget(struct cgroup_state *state)
     limits_close(&state->cpu_limits);
     limits_close(&state->memory_limits);
     state->cpu_limits = state->memory_limits = (struct limit_set){0};
-    state->resolved = state->failing = false;
+    state->resolved = state->failing = state->gone = false;
 }
 
 /* Finds the group that groups_now names and opens its files, in place of those of the group before; 1 where it did. */
@@ -387,7 +387,7 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
  * 1 where it found it, 0 where nothing changed, -ENODATA where there is none, or another negative errno; that is tried
  * again at the next sample.
  */
-static int cgroup_look(struct cgroup_state *state, int64_t now_ns, bool gone, struct err *err)
+static int cgroup_look(struct cgroup_state *state, int64_t now_ns, struct err *err)
 {
     const char *root = state->env->root->path;
     state->look_due_ns = now_ns;
@@ -399,7 +399,7 @@ static int cgroup_look(struct cgroup_state *state, int64_t now_ns, bool gone, st
     struct str now = {state->groups_now.data, state->groups_now.len};
     if (absent)
         r = state->resolved ? 0 : err_set(err, -ENODATA, "cgroup: there is no %s/proc/self/cgroup", root);
-    else if (gone || !state->resolved || !str_eq(before, now))
+    else if (state->gone || !state->resolved || !str_eq(before, now))
         r = cgroup_resolve(state, err);
     if (r >= 0 || r == -ENODATA)
         state->look_due_ns = now_ns + COLLECT_SLOW_NS;
@@ -424,33 +424,41 @@ static int cgroup_open(void *opaque, const struct collect_env *env, struct err *
     kept_file_init(&state->self, env->root->proc_fd, "self/cgroup", FILE_TO_END);
     buf_init(&state->groups, GROUPS_BYTES_MAX);
     buf_init(&state->groups_now, GROUPS_BYTES_MAX);
-    int r = cgroup_look(state, clock_read(env->clock, CLOCK_KIND_MONOTONIC), false, err);
+    int r = cgroup_look(state, clock_read(env->clock, CLOCK_KIND_MONOTONIC), err);
     if (r == -ENODATA)
         cgroup_close(state);
     /* Any other failure may pass: collect tries again and tells of it. */
     return r == -ENODATA ? r : 0;
 }
 
+/* Reads the values; true where they begin to fail. */
+static bool cgroup_read_values(
+    struct cgroup_state *state, struct opt_u64 cur[GROUP_VALUES], struct values_outcome *ret_outcome, struct err *err)
+{
+    *ret_outcome = values_read(state, cur, err);
+    bool failing = ret_outcome->failure < 0, gone = failing && ret_outcome->read == 0;
+    bool begins = (failing && !state->failing) || (gone && !state->gone);
+    state->failing = failing;
+    state->gone = gone;
+    return begins;
+}
+
 /* Reads the values of the group we are in now. */
 static int cgroup_read(struct cgroup_state *state, int64_t now_ns, struct opt_u64 cur[GROUP_VALUES],
     struct values_outcome *ret_outcome, struct err *err)
 {
-    int r = now_ns >= state->look_due_ns ? cgroup_look(state, now_ns, false, err) : 0;
+    int r = now_ns >= state->look_due_ns ? cgroup_look(state, now_ns, err) : 0;
     if (r < 0 && !state->resolved)
         return r;
-    *ret_outcome = values_read(state, cur, err);
-    bool begins = ret_outcome->failure < 0 && !state->failing;
-    state->failing = ret_outcome->failure < 0;
-    if (!begins)
+    if (!cgroup_read_values(state, cur, ret_outcome, err))
         return 0;
     /* The group may have been removed after we were moved to another. */
-    r = cgroup_look(state, now_ns, ret_outcome->read == 0, err);
+    r = cgroup_look(state, now_ns, err);
     if (r < 0 && !state->resolved)
         return r;
     if (r > 0) {
         err_clear(err);
-        *ret_outcome = values_read(state, cur, err);
-        state->failing = ret_outcome->failure < 0;
+        (void)cgroup_read_values(state, cur, ret_outcome, err);
     }
     return 0;
 }

@@ -391,7 +391,7 @@ static void network_tell(const struct network_state *state, struct err *err)
         (void)err_sys(err, failure, "network: some facts are missing, cannot read %s/sys/class/net", root);
     else if (state->owner == OWNER_OTHER && state->interfaces.count > 0)
         (void)err_set(
-            err, -EXDEV, "network: %s/sys shows another network namespace; facts about interfaces are null", root);
+            err, -EXDEV, "network: %s/sys is of another network namespace, nothing is known of the interfaces", root);
 }
 
 static const char *known_or_null(const char *text)

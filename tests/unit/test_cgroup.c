@@ -362,10 +362,9 @@ static void test_no_data(void **unused)
     fake_env_fini(&fake);
 }
 
-static void break_group(struct fake_env *fake, const char *dir)
+static void break_group(struct fake_env *fake, const char *dir, const char *const *names, size_t count)
 {
-    const char *const names[] = {"cpu.stat", "memory.current", "memory.peak", "memory.events", "memory.max"};
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < count; i++) {
         char path[64];
         (void)snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
         fake_env_break(fake, path);
@@ -404,13 +403,20 @@ static void test_files_go_away(void **unused)
     ASSERT_VALUE(run.sample.cgroup.cpu_usage_secs, 4);
     ASSERT_VALUE(run.sample.cgroup.throttled_secs, 0);
 
+    /* One file fails for long, as when the others follow it. */
+    fake_env_break(&fake, "sys/fs/cgroup/j/memory.peak");
+    fake_env_remove(&fake, "sys/fs/cgroup/j/memory.peak");
+    assert_int_equal(fake_env_collect(&fake, &run), 0);
+    assert_int_equal(run.err.code, -ENOENT);
+
     /* The whole group goes away, and what is known of it with it; one of the same name is looked at after a while. */
     int open_now = fake_env_open_count();
-    break_group(&fake, "sys/fs/cgroup/j");
+    const char *const left[] = {"cpu.stat", "memory.current", "memory.events", "memory.max"};
+    break_group(&fake, "sys/fs/cgroup/j", left, 4);
     fake_env_remove(&fake, "sys/fs/cgroup/j");
     assert_int_equal(fake_env_collect(&fake, &run), -ENODATA);
     assert_false(run.sample.cgroup.present);
-    assert_int_equal(fake_env_open_count(), open_now - 5);
+    assert_int_equal(fake_env_open_count(), open_now - 4);
     put_v2_group(&fake, "sys/fs/cgroup/j");
     fake_env_advance(&fake, COLLECT_SLOW_NS - 1);
     assert_int_equal(fake_env_collect(&fake, &run), -ENODATA);
@@ -477,7 +483,8 @@ static void test_moved_and_removed(void **unused)
     struct fake_run run;
     start(&fake, &run);
     put(&fake, "proc/self", "cgroup", "0::/b\n");
-    break_group(&fake, "sys/fs/cgroup/a");
+    const char *const names[] = {"cpu.stat", "memory.current", "memory.peak", "memory.events", "memory.max"};
+    break_group(&fake, "sys/fs/cgroup/a", names, 5);
     fake_env_remove(&fake, "sys/fs/cgroup/a");
     step(&fake, &run, NS_PER_SEC);
     const struct sample_cgroup *c = &run.sample.cgroup;

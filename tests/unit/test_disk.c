@@ -291,9 +291,12 @@ static void test_loop_devices(void **state)
     assert_true(loop2->read_bytes_per_sec.v == 80 * 512);
     assert_true(loop2->stacked.has && !loop2->stacked.v);
 
-    /* Attached now: seen at once. To another file with other sectors: seen at the slow cadence. */
+    /* Attached now: seen with its first I/O. To another file with other sectors: seen at the slow cadence. */
     tree_write(&world.tree, "sys/devices/virtual/block/loop2/loop/backing_file", "/images/x\n");
     tree_write(&world.tree, "sys/devices/virtual/block/loop2/size", "16\n");
+    step(&world, NS_PER_SEC);
+    assert_int_equal(disk(&world, "loop2")->capacity_bytes.v, 0);
+    tree_write(&world.tree, "proc/diskstats", LOOP_STATS("7 2 loop2 5 0 88 0 0 0 0 0 0 0 0\n"));
     step(&world, NS_PER_SEC);
     assert_int_equal(disk(&world, "loop2")->capacity_bytes.v, 16 * 512);
     assert_true(disk(&world, "loop2")->stacked.v);
