@@ -80,7 +80,8 @@ void json_put_string(struct buf *buf, struct str text)
     /* Nearly always: nothing to escape. */
     char *out = buf->data + buf->len;
     out[0] = '"';
-    memcpy(out + 1, p, text.n);
+    if (text.n > 0)
+        memcpy(out + 1, p, text.n);
     out[text.n + 1] = '"';
     buf->len += text.n + 2;
 }
