@@ -1,57 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Network interfaces: counters and rates from /proc/net/dev, identity and link state from /sys/class/net
- * (Documentation/ABI/testing/sysfs-class-net). Driver and kind are read once per interface; address, operstate, speed
- * and mtu again every COLLECT_SLOW_NS, the interfaces taking turns. A sysfs belongs to the network namespace of whoever
- * mounted it: one that shows interfaces unknown to our /proc/net/dev is another's and is not believed.
+ * Network interfaces: counters and rates from /proc/net/dev, identity and link state from /sys/class/net. A sysfs
+ * belongs to the network namespace of whoever mounted it: one that shows interfaces unknown to our /proc/net/dev is
+ * another's and is not believed.
  */
 #include "kernel/net_dev.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/file.h"
-#include "base/num.h"
 #include "base/vec.h"
 #include "collect/collect.h"
+#include "collect/network_interface.h"
 
 enum {
     NET_DEV_BYTES_MAX = 2 * 1024 * 1024,
-    KEPT_INTERFACES_MAX = 64, /* the links of others are opened and closed for every reading */
-    SPREAD_TURNS = 8,
-    LINK_NOT_OPEN = -1,
-    LINK_MISSING = -2, /* the driver has no such attribute: not asked again */
-    MAC_BYTES = 100,
     LIST_TRIES = 3, /* at the samples that follow a list that does not match; then seldom */
 };
 
-#define NEVER_NS INT64_MAX
-
-enum link_attr { LINK_ADDRESS, LINK_OPERSTATE, LINK_SPEED, LINK_MTU, LINK_ATTRS };
-
-static const char *const link_names[LINK_ATTRS] = {"address", "operstate", "speed", "mtu"};
-
 enum sysfs_owner { OWNER_UNKNOWN, OWNER_OURS, OWNER_OTHER };
-
-struct interface {
-    struct net_dev_row row;
-    struct opt_u64 prev_rx_bytes, prev_tx_bytes;
-    uint64_t turn; /* of the reading that saw it last */
-    bool in_sysfs, keeps_links;
-    int links[LINK_ATTRS];
-    int failure; /* 0, or why a fact that may exist is missing */
-    int64_t due_ns; /* when its facts are read next */
-    struct opt_bool is_virtual;
-    struct opt_i64 speed_mbps;
-    struct opt_u64 mtu;
-    char operstate[24], driver[64], mac_address[MAC_BYTES]; /* "": unknown */
-};
 
 struct network_state {
     const struct collect_env *env;
@@ -59,16 +31,15 @@ struct network_state {
     struct buf text;
     struct net_dev dev;
     struct {
-        struct interface *items; /* sorted by name */
+        struct network_interface *items; /* sorted by name */
         size_t count, cap;
     } interfaces;
     struct {
         struct sample_network *items;
         size_t count, cap;
     } out;
-    size_t kept_count;
+    struct network_interface_shared shared;
     uint64_t turn;
-    uint64_t spread;
     int64_t read_ns;
     bool set_changed; /* since sys/class/net was listed last */
     bool list_matches;
@@ -78,62 +49,20 @@ struct network_state {
     enum sysfs_owner owner;
 };
 
-/* What is not there is an answer; anything else (no descriptor left, no permission) hides one. */
-static bool is_absence(int r)
-{
-    return r == -ENOENT || r == -ENOTDIR || r == -ENODEV;
-}
-
-/* A captured tree may name an interface so that the path would lead elsewhere. */
-static bool interface_name_is_plain(const char *name)
-{
-    return name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strchr(name, '/');
-}
-
 static int interface_compare(const void *a, const void *b)
 {
-    return strcmp(((const struct interface *)a)->row.name, ((const struct interface *)b)->row.name);
+    return strcmp(((const struct network_interface *)a)->row.name, ((const struct network_interface *)b)->row.name);
 }
 
 static int interface_compare_name(const void *name, const void *interface)
 {
-    return strcmp(name, ((const struct interface *)interface)->row.name);
-}
-
-static void interface_init(struct interface *interface, const struct net_dev_row *row, uint64_t turn)
-{
-    *interface = (struct interface){.row = *row, .turn = turn};
-    for (size_t i = 0; i < LINK_ATTRS; i++)
-        interface->links[i] = LINK_NOT_OPEN;
-}
-
-static void interface_fini(struct network_state *state, struct interface *interface)
-{
-    for (size_t i = 0; i < LINK_ATTRS; i++)
-        fd_close(&interface->links[i]);
-    if (interface->keeps_links)
-        state->kept_count--;
-}
-
-/* Its facts are read again when it is next reported. */
-static void interface_forget(struct network_state *state, struct interface *interface)
-{
-    interface_fini(state, interface);
-    for (size_t i = 0; i < LINK_ATTRS; i++)
-        interface->links[i] = LINK_NOT_OPEN;
-    interface->in_sysfs = interface->keeps_links = false;
-    interface->failure = 0;
-    interface->due_ns = 0;
-    interface->is_virtual = (struct opt_bool){0};
-    interface->speed_mbps = (struct opt_i64){0};
-    interface->mtu = (struct opt_u64){0};
-    interface->operstate[0] = interface->driver[0] = interface->mac_address[0] = '\0';
+    return strcmp(name, ((const struct network_interface *)interface)->row.name);
 }
 
 /* Sorts what was added and lets go of what this turn has not seen. */
 static void interfaces_settle(struct network_state *state, size_t known)
 {
-    struct interface *items = state->interfaces.items;
+    struct network_interface *items = state->interfaces.items;
     size_t count = state->interfaces.count;
     if (count > known) {
         qsort(items, count, sizeof(*items), interface_compare);
@@ -143,7 +72,7 @@ static void interfaces_settle(struct network_state *state, size_t known)
     for (size_t i = 0; i < count; i++) {
         bool twice = kept > 0 && interface_compare(&items[kept - 1], &items[i]) == 0;
         if (items[i].turn != state->turn || twice) {
-            interface_fini(state, &items[i]);
+            network_interface_fini(&state->shared, &items[i]);
             state->set_changed = true;
             continue;
         }
@@ -163,13 +92,13 @@ static int interfaces_update(struct network_state *state)
         const struct net_dev_row *row = &state->dev.items[i];
         if (strcmp(row->name, "lo") == 0)
             continue;
-        struct interface *items = state->interfaces.items;
-        struct interface *found =
+        struct network_interface *items = state->interfaces.items;
+        struct network_interface *found =
             known > 0 ? bsearch(row->name, items, known, sizeof(*items), interface_compare_name) : NULL;
         if (found && found->turn != state->turn) {
             /* Counters that begin anew: another interface under the same name. */
             if (row->rx_bytes < found->row.rx_bytes || row->tx_bytes < found->row.tx_bytes)
-                interface_forget(state, found);
+                network_interface_forget(&state->shared, found);
             found->row = *row;
             found->turn = state->turn;
         }
@@ -182,146 +111,10 @@ static int interfaces_update(struct network_state *state)
             state->interfaces.count = known;
             return r;
         }
-        interface_init(&state->interfaces.items[state->interfaces.count++], row, state->turn);
+        network_interface_init(&state->interfaces.items[state->interfaces.count++], row, state->turn);
     }
     interfaces_settle(state, known);
     return 0;
-}
-
-/* Trimmed and NUL-terminated; returns the length or a negative errno. */
-static int link_read_fd(int fd, char *out, size_t size)
-{
-    char raw[128];
-    ssize_t n;
-    do {
-        n = pread(fd, raw, sizeof(raw), 0);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return -errno;
-    struct str text = str_trim((struct str){raw, (size_t)n});
-    return str_copy(text, out, size) ? (int)text.n : -EMSGSIZE;
-}
-
-static int link_read(
-    struct network_state *state, struct interface *interface, enum link_attr attr, char *out, size_t size)
-{
-    int *fd = &interface->links[attr];
-    if (*fd == LINK_MISSING)
-        return -ENOENT;
-    int r = *fd >= 0 ? link_read_fd(*fd, out, size) : -EBADF;
-    /* These two are the driver's answer; anything else may be a device replaced by another of the same name. */
-    if (r >= 0 || r == -EINVAL || r == -EOPNOTSUPP)
-        return r;
-    fd_close(fd);
-    char path[96];
-    (void)snprintf(path, sizeof(path), "class/net/%s/%s", interface->row.name, link_names[attr]);
-    int opened = file_open_at(state->env->root->sys_fd, path, O_RDONLY);
-    if (opened < 0) {
-        *fd = opened == -ENOENT ? LINK_MISSING : LINK_NOT_OPEN;
-        if (!is_absence(opened))
-            interface->failure = opened;
-        return opened;
-    }
-    *fd = opened;
-    r = link_read_fd(opened, out, size);
-    if (!interface->keeps_links)
-        fd_close(fd);
-    return r;
-}
-
-/* An address of zeros only is none: "". */
-static int interface_read_mac(struct network_state *state, struct interface *interface, char mac[static MAC_BYTES])
-{
-    int r = link_read(state, interface, LINK_ADDRESS, mac, MAC_BYTES);
-    if (r < 0 || mac[strspn(mac, "0:")] == '\0')
-        mac[0] = '\0';
-    return r;
-}
-
-/* The counters of another device under the same name need not go backwards, but it has an address of its own. */
-static bool interface_is_replaced(struct network_state *state, struct interface *interface)
-{
-    char mac[MAC_BYTES];
-    int r = interface_read_mac(state, interface, mac);
-    return (r >= 0 || is_absence(r)) && strcmp(mac, interface->mac_address) != 0;
-}
-
-static void interface_read_links(struct network_state *state, struct interface *interface)
-{
-    char text[32];
-    if (link_read(state, interface, LINK_OPERSTATE, interface->operstate, sizeof(interface->operstate)) < 0)
-        interface->operstate[0] = '\0';
-
-    /* A speed the driver does not know is -1, or the same as an unsigned 32-bit number. */
-    int64_t speed;
-    int r = link_read(state, interface, LINK_SPEED, text, sizeof(text));
-    bool known = r >= 0 && num_parse_i64(str_of(text), &speed) == 0 && speed >= 0 && speed != UINT32_MAX;
-    /* -1 is what the driver says, not what we could not ask. */
-    interface->speed_mbps = some_i64(known ? speed : -1);
-    interface->speed_mbps.has = r >= 0 || r != interface->failure;
-
-    uint64_t mtu;
-    bool has_mtu =
-        link_read(state, interface, LINK_MTU, text, sizeof(text)) >= 0 && num_parse_u64(str_of(text), &mtu) == 0;
-    interface->mtu = has_mtu ? some_u64(mtu) : (struct opt_u64){0};
-}
-
-static void interface_read_device(struct interface *interface, int dir_fd)
-{
-    struct stat unused;
-    interface->is_virtual = some_bool(fstatat(dir_fd, "device", &unused, AT_SYMLINK_NOFOLLOW) != 0);
-
-    char target[PATH_MAX];
-    ssize_t n = readlinkat(dir_fd, "device/driver", target, sizeof(target));
-    if (n <= 0)
-        return;
-    const char *slash = memrchr(target, '/', (size_t)n);
-    const char *name = slash ? slash + 1 : target;
-    (void)str_copy((struct str){name, (size_t)(target + n - name)}, interface->driver, sizeof(interface->driver));
-}
-
-static void interface_identify(struct network_state *state, struct interface *interface, int64_t now_ns)
-{
-    const char *name = interface->row.name;
-    interface->due_ns = NEVER_NS;
-    if (!interface_name_is_plain(name))
-        return;
-    char path[64];
-    (void)snprintf(path, sizeof(path), "class/net/%s", name);
-    AUTO_FD int dir_fd = file_open_at(state->env->root->sys_fd, path, O_PATH | O_DIRECTORY);
-    if (dir_fd < 0 && is_absence(dir_fd))
-        return;
-    interface->due_ns = now_ns + COLLECT_SLOW_NS;
-    if (dir_fd < 0) {
-        interface->failure = dir_fd;
-        return;
-    }
-    interface->in_sysfs = true;
-    interface->keeps_links = state->kept_count < KEPT_INTERFACES_MAX;
-    state->kept_count += interface->keeps_links;
-    interface_read_device(interface, dir_fd);
-    (void)interface_read_mac(state, interface, interface->mac_address);
-    interface_read_links(state, interface);
-    /* Interfaces seen together are read again at different ticks. */
-    interface->due_ns -= (int64_t)(state->spread++ % SPREAD_TURNS) * (COLLECT_SLOW_NS / SPREAD_TURNS);
-}
-
-static void interface_refresh(struct network_state *state, struct interface *interface, int64_t now_ns)
-{
-    if (state->owner != OWNER_OURS || now_ns < interface->due_ns)
-        return;
-    if (interface->in_sysfs) {
-        interface->failure = 0;
-        if (interface_is_replaced(state, interface))
-            interface_forget(state, interface);
-    }
-    if (interface->in_sysfs) {
-        interface_read_links(state, interface);
-        interface->due_ns = now_ns + COLLECT_SLOW_NS;
-    } else if (state->list_matches) {
-        interface->failure = 0;
-        interface_identify(state, interface, now_ns);
-    }
 }
 
 /* Can a line of net/dev hold this name? One that cannot says nothing when it is missing there. */
@@ -363,7 +156,7 @@ static void sysfs_check_owner(struct network_state *state, int64_t now_ns)
         return;
     int r = sysfs_compare(state);
     state->set_changed = false;
-    state->list_failure = r < 0 && !is_absence(r) ? r : 0;
+    state->list_failure = r < 0 && !network_interface_is_absence(r) ? r : 0;
     state->list_matches = r <= 0 && state->list_failure == 0;
     if (state->list_matches) {
         state->list_tries = 0;
@@ -377,7 +170,7 @@ static void sysfs_check_owner(struct network_state *state, int64_t now_ns)
         return;
     state->owner = OWNER_OTHER;
     for (size_t i = 0; i < state->interfaces.count; i++)
-        interface_forget(state, &state->interfaces.items[i]);
+        network_interface_forget(&state->shared, &state->interfaces.items[i]);
 }
 
 /* Tells of facts that are missing though the interfaces have them. */
@@ -399,7 +192,7 @@ static const char *known_or_null(const char *text)
     return text[0] != '\0' ? text : NULL;
 }
 
-static void interface_derive(const struct interface *interface, int64_t elapsed_ns, struct sample_network *ret)
+static void interface_derive(const struct network_interface *interface, int64_t elapsed_ns, struct sample_network *ret)
 {
     const struct net_dev_row *row = &interface->row;
     struct opt_u64 rx = counter_delta_opt(interface->prev_rx_bytes, some_u64(row->rx_bytes));
@@ -425,6 +218,16 @@ static void interface_derive(const struct interface *interface, int64_t elapsed_
     };
 }
 
+static void network_refresh(struct network_state *state, struct network_interface *interface, int64_t now_ns)
+{
+    if (state->owner != OWNER_OURS || now_ns < interface->due_ns)
+        return;
+    if (interface->in_sysfs)
+        network_interface_refresh(&state->shared, interface, now_ns);
+    if (!interface->in_sysfs && state->list_matches)
+        network_interface_identify(&state->shared, interface, now_ns);
+}
+
 static int network_report(struct network_state *state, int64_t now_ns, struct sample *sample, struct err *err)
 {
     size_t count = state->interfaces.count;
@@ -433,8 +236,8 @@ static int network_report(struct network_state *state, int64_t now_ns, struct sa
         return r;
     sysfs_check_owner(state, now_ns);
     for (size_t i = 0; i < count; i++) {
-        struct interface *interface = &state->interfaces.items[i];
-        interface_refresh(state, interface, now_ns);
+        struct network_interface *interface = &state->interfaces.items[i];
+        network_refresh(state, interface, now_ns);
         interface_derive(interface, now_ns - state->read_ns, &state->out.items[i]);
     }
     state->out.count = count;
@@ -447,7 +250,7 @@ static int network_open(void *opaque, const struct collect_env *env, struct err 
 {
     (void)err;
     struct network_state *state = opaque;
-    *state = (struct network_state){.env = env};
+    *state = (struct network_state){.env = env, .shared = {.sys_fd = env->root->sys_fd}};
     kept_file_init(&state->net_dev, env->root->proc_fd, "net/dev", FILE_RECORDS);
     buf_init(&state->text, NET_DEV_BYTES_MAX);
     return 0;
@@ -470,7 +273,7 @@ static int network_collect(void *opaque, const struct tick *tick, struct sample 
     if (r < 0)
         return err_sys(err, r, "network: cannot hold the interfaces of %s/proc/net/dev", state->env->root->path);
     for (size_t i = 0; i < state->interfaces.count; i++) {
-        struct interface *interface = &state->interfaces.items[i];
+        struct network_interface *interface = &state->interfaces.items[i];
         interface->prev_rx_bytes = some_u64(interface->row.rx_bytes);
         interface->prev_tx_bytes = some_u64(interface->row.tx_bytes);
     }
@@ -482,7 +285,7 @@ static void network_close(void *opaque)
 {
     struct network_state *state = opaque;
     for (size_t i = 0; i < state->interfaces.count; i++)
-        interface_fini(state, &state->interfaces.items[i]);
+        network_interface_fini(&state->shared, &state->interfaces.items[i]);
     free(state->interfaces.items);
     free(state->out.items);
     net_dev_fini(&state->dev);

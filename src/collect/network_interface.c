@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What sysfs knows of one interface (Documentation/ABI/testing/sysfs-class-net). Driver and kind are read once;
+ * address, operstate, speed and mtu again every COLLECT_SLOW_NS, the interfaces taking turns.
+ */
+#include "collect/network_interface.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "collect/collect.h"
+
+enum {
+    KEPT_INTERFACES_MAX = 64, /* the links of others are opened and closed for every reading */
+    SPREAD_TURNS = 8,
+    LINK_NOT_OPEN = -1,
+    LINK_MISSING = -2, /* the driver has no such attribute: not asked again */
+};
+
+#define NEVER_NS INT64_MAX
+
+enum link_attr { LINK_ADDRESS, LINK_OPERSTATE, LINK_SPEED, LINK_MTU };
+
+static const char *const link_names[NETWORK_INTERFACE_LINKS] = {"address", "operstate", "speed", "mtu"};
+
+bool network_interface_is_absence(int r)
+{
+    return r == -ENOENT || r == -ENOTDIR || r == -ENODEV;
+}
+
+/* A captured tree may name an interface so that the path would lead elsewhere. */
+static bool interface_name_is_plain(const char *name)
+{
+    return name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strchr(name, '/');
+}
+
+void network_interface_init(struct network_interface *interface, const struct net_dev_row *row, uint64_t turn)
+{
+    *interface = (struct network_interface){.row = *row, .turn = turn};
+    for (size_t i = 0; i < NETWORK_INTERFACE_LINKS; i++)
+        interface->links[i] = LINK_NOT_OPEN;
+}
+
+void network_interface_fini(struct network_interface_shared *shared, struct network_interface *interface)
+{
+    for (size_t i = 0; i < NETWORK_INTERFACE_LINKS; i++)
+        fd_close(&interface->links[i]);
+    if (interface->keeps_links)
+        shared->kept_count--;
+}
+
+void network_interface_forget(struct network_interface_shared *shared, struct network_interface *interface)
+{
+    network_interface_fini(shared, interface);
+    for (size_t i = 0; i < NETWORK_INTERFACE_LINKS; i++)
+        interface->links[i] = LINK_NOT_OPEN;
+    interface->in_sysfs = interface->keeps_links = false;
+    interface->failure = 0;
+    interface->due_ns = 0;
+    interface->is_virtual = (struct opt_bool){0};
+    interface->speed_mbps = (struct opt_i64){0};
+    interface->mtu = (struct opt_u64){0};
+    interface->operstate[0] = interface->driver[0] = interface->mac_address[0] = '\0';
+}
+
+/* Trimmed and NUL-terminated; returns the length or a negative errno. */
+static int link_read_fd(int fd, char *out, size_t size)
+{
+    char raw[128];
+    ssize_t n;
+    do {
+        n = pread(fd, raw, sizeof(raw), 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    struct str text = str_trim((struct str){raw, (size_t)n});
+    return str_copy(text, out, size) ? (int)text.n : -EMSGSIZE;
+}
+
+static int link_read(struct network_interface_shared *shared, struct network_interface *interface, enum link_attr attr,
+    char *out, size_t size)
+{
+    int *fd = &interface->links[attr];
+    if (*fd == LINK_MISSING)
+        return -ENOENT;
+    int r = *fd >= 0 ? link_read_fd(*fd, out, size) : -EBADF;
+    /* These two are the driver's answer; anything else may be a device replaced by another of the same name. */
+    if (r >= 0 || r == -EINVAL || r == -EOPNOTSUPP)
+        return r;
+    fd_close(fd);
+    char path[96];
+    (void)snprintf(path, sizeof(path), "class/net/%s/%s", interface->row.name, link_names[attr]);
+    int opened = file_open_at(shared->sys_fd, path, O_RDONLY);
+    if (opened < 0) {
+        *fd = opened == -ENOENT ? LINK_MISSING : LINK_NOT_OPEN;
+        if (!network_interface_is_absence(opened))
+            interface->failure = opened;
+        return opened;
+    }
+    *fd = opened;
+    r = link_read_fd(opened, out, size);
+    if (!interface->keeps_links)
+        fd_close(fd);
+    return r;
+}
+
+/* An address of zeros only is none: "". */
+static int interface_read_mac(struct network_interface_shared *shared, struct network_interface *interface,
+    char mac[static NETWORK_INTERFACE_MAC_BYTES])
+{
+    int r = link_read(shared, interface, LINK_ADDRESS, mac, NETWORK_INTERFACE_MAC_BYTES);
+    if (r < 0 || mac[strspn(mac, "0:")] == '\0')
+        mac[0] = '\0';
+    return r;
+}
+
+/* The counters of another device under the same name need not go backwards, but it has an address of its own. */
+static bool interface_is_replaced(struct network_interface_shared *shared, struct network_interface *interface)
+{
+    char mac[NETWORK_INTERFACE_MAC_BYTES];
+    int r = interface_read_mac(shared, interface, mac);
+    return (r >= 0 || network_interface_is_absence(r)) && strcmp(mac, interface->mac_address) != 0;
+}
+
+static void interface_read_links(struct network_interface_shared *shared, struct network_interface *interface)
+{
+    char text[32];
+    if (link_read(shared, interface, LINK_OPERSTATE, interface->operstate, sizeof(interface->operstate)) < 0)
+        interface->operstate[0] = '\0';
+
+    /* A speed the driver does not know is -1, or the same as an unsigned 32-bit number. */
+    int64_t speed;
+    int r = link_read(shared, interface, LINK_SPEED, text, sizeof(text));
+    bool known = r >= 0 && num_parse_i64(str_of(text), &speed) == 0 && speed >= 0 && speed != UINT32_MAX;
+    /* -1 is what the driver says, not what we could not ask. */
+    interface->speed_mbps = some_i64(known ? speed : -1);
+    interface->speed_mbps.has = r >= 0 || r != interface->failure;
+
+    uint64_t mtu;
+    bool has_mtu =
+        link_read(shared, interface, LINK_MTU, text, sizeof(text)) >= 0 && num_parse_u64(str_of(text), &mtu) == 0;
+    interface->mtu = has_mtu ? some_u64(mtu) : (struct opt_u64){0};
+}
+
+static void interface_read_device(struct network_interface *interface, int dir_fd)
+{
+    struct stat unused;
+    interface->is_virtual = some_bool(fstatat(dir_fd, "device", &unused, AT_SYMLINK_NOFOLLOW) != 0);
+
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(dir_fd, "device/driver", target, sizeof(target));
+    if (n <= 0)
+        return;
+    const char *slash = memrchr(target, '/', (size_t)n);
+    const char *name = slash ? slash + 1 : target;
+    (void)str_copy((struct str){name, (size_t)(target + n - name)}, interface->driver, sizeof(interface->driver));
+}
+
+void network_interface_identify(
+    struct network_interface_shared *shared, struct network_interface *interface, int64_t now_ns)
+{
+    const char *name = interface->row.name;
+    interface->failure = 0;
+    interface->due_ns = NEVER_NS;
+    if (!interface_name_is_plain(name))
+        return;
+    char path[64];
+    (void)snprintf(path, sizeof(path), "class/net/%s", name);
+    AUTO_FD int dir_fd = file_open_at(shared->sys_fd, path, O_PATH | O_DIRECTORY);
+    if (dir_fd < 0 && network_interface_is_absence(dir_fd))
+        return;
+    interface->due_ns = now_ns + COLLECT_SLOW_NS;
+    if (dir_fd < 0) {
+        interface->failure = dir_fd;
+        return;
+    }
+    interface->in_sysfs = true;
+    interface->keeps_links = shared->kept_count < KEPT_INTERFACES_MAX;
+    shared->kept_count += interface->keeps_links;
+    interface_read_device(interface, dir_fd);
+    (void)interface_read_mac(shared, interface, interface->mac_address);
+    interface_read_links(shared, interface);
+    /* Interfaces seen together are read again at different ticks. */
+    interface->due_ns -= (int64_t)(shared->spread++ % SPREAD_TURNS) * (COLLECT_SLOW_NS / SPREAD_TURNS);
+}
+
+void network_interface_refresh(
+    struct network_interface_shared *shared, struct network_interface *interface, int64_t now_ns)
+{
+    interface->failure = 0;
+    if (interface_is_replaced(shared, interface)) {
+        network_interface_forget(shared, interface);
+        return;
+    }
+    interface_read_links(shared, interface);
+    interface->due_ns = now_ns + COLLECT_SLOW_NS;
+}
