@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -117,4 +120,31 @@ int file_read_line_at(int dir_fd, const char *path, char *out, size_t size)
     line = str_trim(line);
     (void)str_copy(line, out, size);
     return (int)(line.n < size ? line.n : size - 1);
+}
+
+/* A terminal that belongs to another user cannot be opened by its own name, but perhaps as the one we are on. */
+static int open_own_terminal(int same_as)
+{
+    unsigned ours;
+    unsigned wanted;
+    AUTO_FD int fd = file_open_at(AT_FDCWD, "/dev/tty", O_WRONLY);
+    if (fd < 0 || ioctl(fd, TIOCGDEV, &ours) < 0 || ioctl(same_as, TIOCGDEV, &wanted) < 0 || ours != wanted)
+        return -1;
+    return fd_take(&fd);
+}
+
+int file_reopen_nonblocking(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return -1;
+    bool is_terminal = S_ISCHR(st.st_mode) && isatty(fd);
+    if (!S_ISFIFO(st.st_mode) && !is_terminal)
+        return -1;
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+    int fresh = file_open_at(AT_FDCWD, path, O_WRONLY);
+    if (fresh >= 0)
+        return fresh;
+    return is_terminal ? open_own_terminal(fd) : -1;
 }

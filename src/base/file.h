@@ -44,6 +44,12 @@ int file_read_at(int dir_fd, const char *path, struct buf *buf);
 int file_read_line_at(int dir_fd, const char *path, char *out, size_t size);
 
 /*
+ * A fresh open file description of the same pipe or terminal for writing, non-blocking, so that the flag is ours alone:
+ * others share the descriptor. -1 where that is not possible (sockets, no /dev/fd, permissions), or fd is neither.
+ */
+int file_reopen_nonblocking(int fd);
+
+/*
  * openat with O_CLOEXEC and O_NONBLOCK (a captured tree may hold a FIFO), -ENOENT for a dir_fd of -1; returns the
  * descriptor or a negative errno.
  */

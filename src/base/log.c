@@ -7,10 +7,18 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* The only process-wide variables below main: stderr is process-wide too. */
 static enum log_level log_level = LOG_WARNING;
+static int log_fd = -1; /* non-blocking; -1: stderr itself */
 static bool (*divert_write)(void *context, struct str line);
 static void *divert_context;
+
+void log_open(void)
+{
+    log_fd = file_reopen_nonblocking(STDERR_FILENO);
+}
 
 void log_set_level(enum log_level level)
 {
@@ -27,7 +35,9 @@ static bool write_out(struct str line)
 {
     if (divert_write)
         return divert_write(divert_context, line);
-    /* Room for one line is all that poll promises, and all that we need. */
+    if (log_fd >= 0)
+        return write(log_fd, line.p, line.n) == (ssize_t)line.n;
+    /* Blocking: at least not where there is no room at all. */
     struct pollfd stream = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (poll(&stream, 1, 0) == 0)
         return false;
@@ -100,11 +110,12 @@ void complaint_say(struct complaint *complaint, const char *fmt, ...)
     LOG_WITH_LEVEL(LOG_WARNING, complaint->said);
 }
 
-void complaint_over(struct complaint *complaint, const char *fmt, ...)
+bool complaint_over(struct complaint *complaint, const char *fmt, ...)
 {
     if (!complaint->said)
-        return;
+        return false;
     bool taken_back;
     LOG_WITH_LEVEL(LOG_WARNING, taken_back);
     complaint->said = !taken_back;
+    return taken_back;
 }

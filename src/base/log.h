@@ -2,7 +2,7 @@
 /*
  * Diagnostics on stderr: "resource-tracker: warning: …", one line and one write each, control bytes made harmless. Only
  * run/, stream/, config/ and main.c call this; everything below returns an err. A stderr that takes nothing now (a full
- * pipe, a stopped terminal) never blocks us: the line is dropped, and a complaint is said again at the next occasion.
+ * pipe, a stopped terminal) does not block us: the line is dropped, and a complaint is said again at the next occasion.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -12,6 +12,9 @@
 #include "base/str.h"
 
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+
+/* Takes a description of stderr of our own, non-blocking, where it is a pipe or terminal. Call once, early. */
+void log_open(void);
 
 /* Lines above this level are not written; LOG_WARNING until set. */
 void log_set_level(enum log_level level);
@@ -33,6 +36,7 @@ struct complaint {
 };
 
 __attribute__((format(printf, 2, 3))) void complaint_say(struct complaint *complaint, const char *fmt, ...);
-__attribute__((format(printf, 2, 3))) void complaint_over(struct complaint *complaint, const char *fmt, ...);
+/* True where the complaint had been made and was now taken back. */
+__attribute__((format(printf, 2, 3))) bool complaint_over(struct complaint *complaint, const char *fmt, ...);
 
 #endif

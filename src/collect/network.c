@@ -127,7 +127,7 @@ static bool sysfs_name_counts(const char *name)
     return strcmp(name, "lo") != 0;
 }
 
-/* Returns 0 where every interface of sys/class/net is one of ours, 1 where one is not, or a negative errno. */
+/* Returns 0 where sys/class/net lists just our interfaces, 1 where it does not, or a negative errno. */
 static int sysfs_compare(const struct network_state *state)
 {
     AUTO_FD int fd = file_open_at(state->env->root->sys_fd, "class/net", O_RDONLY | O_DIRECTORY);
@@ -137,16 +137,22 @@ static int sysfs_compare(const struct network_state *state)
     if (!directory)
         return -errno;
     (void)fd_take(&fd);
-    int unknown = 0;
+    size_t known = 0;
+    size_t unknown = 0;
     const struct dirent *entry;
-    while (!unknown && (entry = readdir(directory))) {
+    while ((entry = readdir(directory))) {
         /* Interfaces are links; bonding_masters is a file. */
-        if (entry->d_type == DT_LNK && sysfs_name_counts(entry->d_name))
-            unknown = !bsearch(entry->d_name, state->interfaces.items, state->interfaces.count,
-                sizeof(*state->interfaces.items), interface_compare_name);
+        if (entry->d_type != DT_LNK || !sysfs_name_counts(entry->d_name))
+            continue;
+        bool ours = bsearch(entry->d_name, state->interfaces.items, state->interfaces.count,
+            sizeof(*state->interfaces.items), interface_compare_name);
+        known += ours;
+        unknown += !ours;
     }
     (void)closedir(directory);
-    return unknown;
+    /* A captured tree may hold less than there was. */
+    bool lacks_ours = state->env->root->is_host && known < state->interfaces.count;
+    return unknown > 0 || lacks_ours;
 }
 
 /* Decides whose sysfs this is when there are interfaces to identify, and again while that is not settled. */

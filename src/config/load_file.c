@@ -174,11 +174,13 @@ static bool is_missing(const struct config *config, int code)
 int load_file(struct config *config, struct err *err)
 {
     const char *path = config->settings.config_path;
-    AUTO_FD int fd = file_open_at(AT_FDCWD, path, O_RDONLY);
-    if (is_missing(config, fd))
+    /* Blocking, unlike other files: --config <(command) is a pipe, and waits for its writer as cat would. */
+    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int failure = fd < 0 ? -errno : 0;
+    if (is_missing(config, failure))
         return 0;
-    if (fd < 0)
-        return refuse_file(path, fd, err);
+    if (failure < 0)
+        return refuse_file(path, failure, err);
     AUTO_BUF struct buf content;
     buf_init(&content, (size_t)TOML_BYTES_MAX + 1);
     int r = read_whole(fd, &content);

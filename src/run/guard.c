@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 /* A descriptor 0, 1 or 2 that is closed would be taken by the next file we open, and then be written to by mistake. */
 static void fill_standard_descriptors(void)
 {
@@ -30,4 +32,5 @@ void guard_streams(void)
 {
     fill_standard_descriptors();
     block_write_signals();
+    log_open();
 }

@@ -5,7 +5,7 @@
 
 /*
  * Descriptors 0, 1 and 2 are taken (by /dev/null where they were closed), and a broken pipe or a file size limit is an
- * error of write(2) instead of a signal that ends us.
+ * error of write(2) instead of a signal that ends us; diagnostics have a way out that does not block.
  */
 void guard_streams(void);
 

@@ -116,8 +116,8 @@ static void tell_result(struct output *output, int result)
 {
     uint64_t lost = output->sink.dropped - output->told_lost;
     if (result == 0) {
-        complaint_over(&output->complaint, "%s takes samples again (%" PRIu64 " lost)", output->name, lost);
-        output->told_lost += lost;
+        if (complaint_over(&output->complaint, "%s takes samples again (%" PRIu64 " lost)", output->name, lost))
+            output->told_lost += lost;
     } else if (result == -EAGAIN) {
         complaint_say(&output->complaint, "%s is not being read: samples wait, and are lost once %d KiB do",
             output->name, SINK_BACKLOG_BYTES / 1024);
@@ -146,6 +146,7 @@ int output_sample(struct output *output, const struct sample *sample)
     /* A record that does not go out at once is normal; one that still waits when the next is due is worth a word. */
     bool waited = output->sink.backlog.len > 0;
     int result = sink_write(&output->sink, (struct str){output->line.data, output->line.len});
+    output->last_result = result;
     output->reader_gone = result == -EPIPE;
     if (!output->reader_gone && (waited || result != -EAGAIN))
         tell_result(output, result);
@@ -154,14 +155,15 @@ int output_sample(struct output *output, const struct sample *sample)
 
 bool output_waits(const struct output *output)
 {
-    return output->encoder && output->sink.backlog.len > 0;
+    return output->encoder && output->sink.backlog.len > 0 && output->last_result == -EAGAIN;
 }
 
 int output_room(struct output *output)
 {
     int result = sink_flush(&output->sink, 0);
+    output->last_result = result;
     output->reader_gone = result == -EPIPE;
-    if (result == 0)
+    if (result != -EAGAIN && result != -EPIPE)
         tell_result(output, result);
     return output->reader_gone ? -EPIPE : 0;
 }
@@ -184,9 +186,12 @@ void output_close(struct output *output)
     uint64_t lost = output->sink.dropped - output->told_lost;
     size_t waiting = output->sink.backlog.len;
     bool half_out = waiting > 0 && output->sink.fd >= 0 && is_same_file(output->sink.fd, STDERR_FILENO);
-    if (!output->reader_gone && !half_out && result != -EPIPE && (waiting > 0 || lost > 0))
+    bool can_tell = !output->reader_gone && !half_out && result != -EPIPE;
+    if (can_tell && waiting > 0)
         log_warning("%s did not take everything: %" PRIu64 " samples and the last %zu bytes are lost", output->name,
             lost, waiting);
+    else if (can_tell && lost > 0)
+        log_warning("%s did not take everything: %" PRIu64 " samples are lost", output->name, lost);
     sink_close(&output->sink);
     buf_fini(&output->line);
 }

@@ -20,6 +20,7 @@ struct output {
     bool reader_gone;
     struct complaint complaint;
     uint64_t told_lost; /* of the dropped samples */
+    int last_result; /* of the newest write */
 };
 
 /*
@@ -33,7 +34,8 @@ int output_open(
 /* Encodes and writes one sample. Returns -EPIPE when the reader is gone for good, else 0: trouble is told here. */
 int output_sample(struct output *output, const struct sample *sample);
 
-/* Does something wait to be written? output_room writes what now goes; returns like output_sample. */
+/* Does something wait for the reader to make room? Other trouble waits for the next sample. output_room writes what now
+ * goes; returns like output_sample. */
 bool output_waits(const struct output *output);
 int output_room(struct output *output);
 

@@ -36,7 +36,7 @@ static void stage_collect(struct pipeline_stage *stage, const struct tick *tick,
     if (err.code < 0)
         complaint_say(&stage->complaint, "%s; these values are null until it works", err.msg);
     else
-        complaint_over(&stage->complaint, "%s: all values can be read again", stage->collector->name);
+        (void)complaint_over(&stage->complaint, "%s: all values can be read again", stage->collector->name);
 }
 
 void pipeline_open(struct pipeline *pipeline, const struct collect_env *env, const struct run_info *info,
@@ -45,13 +45,14 @@ void pipeline_open(struct pipeline *pipeline, const struct collect_env *env, con
     if (count > PIPELINE_STAGES_MAX)
         count = PIPELINE_STAGES_MAX;
     *pipeline = (struct pipeline){.info = info, .env = env, .count = count};
-    for (size_t i = 0; i < count; i++)
-        stage_open(&pipeline->stages[i], collectors[i], env);
     pipeline->start_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
     struct tick tick = {.baseline = true, .mono_ns = pipeline->start_ns};
     struct sample unused = {0};
-    for (size_t i = 0; i < count; i++)
+    /* One after the other: where descriptors are few, those that come first get them. */
+    for (size_t i = 0; i < count; i++) {
+        stage_open(&pipeline->stages[i], collectors[i], env);
         stage_collect(&pipeline->stages[i], &tick, &unused);
+    }
 }
 
 void pipeline_close(struct pipeline *pipeline)

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,29 +13,22 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-/*
- * A fresh open file description of the same pipe or terminal, so that O_NONBLOCK is ours alone: the job may share the
- * descriptor. -1 where that is not possible (sockets, no /dev/fd, permissions).
- */
-static int reopen_nonblocking(int fd)
-{
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/dev/fd/%d", fd);
-    int fresh = file_open_at(AT_FDCWD, path, O_WRONLY | O_NONBLOCK);
-    return fresh >= 0 ? fresh : -1;
-}
+enum { TERMINAL_CAREFUL_BYTES = 16 };
 
 int sink_open_fd(struct sink *ret_sink, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
         return -errno;
+    bool is_terminal = S_ISCHR(st.st_mode) && isatty(fd);
     struct sink sink = {.fd = fd, .is_socket = S_ISSOCK(st.st_mode)};
-    if (S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(fd))) {
-        int fresh = reopen_nonblocking(fd);
-        sink.owned = fresh >= 0;
-        sink.careful = fresh < 0;
-        sink.fd = fresh >= 0 ? fresh : fd;
+    int fresh = file_reopen_nonblocking(fd);
+    if (fresh >= 0) {
+        sink.fd = fresh;
+        sink.owned = true;
+    } else if (S_ISFIFO(st.st_mode) || is_terminal) {
+        /* A pipe that has room takes PIPE_BUF bytes without waiting; a terminal promises no more than a few. */
+        sink.careful_bytes = is_terminal ? TERMINAL_CAREFUL_BYTES : PIPE_BUF;
     }
     buf_init(&sink.backlog, SINK_RECORD_BYTES_MAX);
     *ret_sink = sink;
@@ -92,12 +84,11 @@ int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct 
 /* One write; returns the bytes taken or a negative errno. */
 static ssize_t write_some(struct sink *sink, const char *bytes, size_t n)
 {
-    if (sink->careful) {
-        /* A pipe that has room takes this much without waiting. */
+    if (sink->careful_bytes > 0) {
         struct pollfd reader = {.fd = sink->fd, .events = POLLOUT};
         if (poll(&reader, 1, 0) == 0)
             return -EAGAIN;
-        n = n < PIPE_BUF ? n : PIPE_BUF;
+        n = n < sink->careful_bytes ? n : sink->careful_bytes;
     }
     ssize_t written;
     do {

@@ -21,7 +21,7 @@ struct sink {
     int fd; /* -1: closed for good */
     bool owned;
     bool is_socket;
-    bool careful; /* blocking, and shared with others: ask before each small write */
+    size_t careful_bytes; /* blocking, and shared with others: ask before each write of this size; 0: no need to */
     bool torn; /* the file we append to ends inside a line: begin with a LF */
     struct buf backlog;
     uint64_t dropped; /* records lost so far */

@@ -7,6 +7,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import time
 import tomllib
 
 import tap
@@ -464,6 +465,20 @@ def settings_take_effect_from_the_file():
         sample = parse((place / "out-j.jsonl").read_text().splitlines()[1])
         equal(sample["job_name"], "j", "job_name")
         expect(sample["actual_interval_ms"] < 1000, sample["actual_interval_ms"])
+
+
+@test
+def a_configuration_from_a_pipe_is_waited_for():
+    reader, writer = os.pipe()
+    with subprocess.Popen([BINARY, "--config", f"/dev/fd/{reader}", "--print-config"], env=clean_env(), text=True,
+                          pass_fds=[reader], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        os.close(reader)
+        time.sleep(0.2)  # long enough for the program to have opened it
+        os.write(writer, b"tracker.interval_secs = 7\n")
+        os.close(writer)
+        out, err = process.communicate(timeout=5)
+    equal((process.returncode, err), (0, ""), "exit status and stderr")
+    expect(f"interval_secs = 7  # /dev/fd/{reader}:1" in out, out)
 
 
 if __name__ == "__main__":

@@ -513,6 +513,33 @@ def a_pipe_of_another_user_does_not_hang_the_tracker():
 
 
 @test
+def a_terminal_of_another_user_does_not_hang_the_tracker():
+    with somebody_else() as (words, place), terminal() as (_ours, theirs):
+        with Tracker("-i", "0.02", program=words, cwd=place, stdin=theirs, stdout=theirs, stderr=theirs) as tracker:
+            time.sleep(0.7)  # nobody reads the other side
+            equal(tracker.stop(secs=2 + PATIENCE_SECS), 0, "exit status")
+
+
+def cpu_secs(pid):
+    words = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@test
+def an_output_that_always_fails_is_tried_only_when_a_sample_is_due():
+    # Writing gives ECONNREFUSED for ever, while the socket reports room for ever.
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with theirs, Tracker("-i", "0.1", stdout=theirs) as tracker:
+        ours.close()
+        wait_until(lambda: "cannot write samples to stdout" in tracker.stderr(), "the warning")
+        before = cpu_secs(tracker.pid)
+        time.sleep(1)
+        used = cpu_secs(tracker.pid) - before
+        expect(used < 0.3, f"{used} s of CPU in one second")
+        equal(tracker.stop(), 0, "exit status")
+
+
+@test
 def a_broken_stderr_before_the_start_does_not_end_the_tracker():
     with folder() as place:
         (place / "resource-tracker.toml").write_text("[tracker]\nintervall_secs = 1\n")
