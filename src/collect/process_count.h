@@ -6,13 +6,11 @@
 #ifndef COLLECT_PROCESS_COUNT_H
 #define COLLECT_PROCESS_COUNT_H
 
-#include <dirent.h>
-
 #include "collect/collect.h"
 
 struct process_count {
     const struct collect_env *env;
-    DIR *directory; /* kept for listing; NULL: not yet opened */
+    int list_fd; /* kept for listing; -1: not yet opened */
     bool by_links;
     uint64_t other_links; /* st_nlink of /proc less the processes */
     int64_t calibrated_ns; /* when that was last found out */
