@@ -31,11 +31,26 @@ static bool next_load(struct str *rest, double *ret_load)
     return true;
 }
 
+/* " 1/80 11206\n", whole through its LF */
+static struct opt_u64 parse_last_pid(struct str rest)
+{
+    struct str line;
+    struct str tasks;
+    struct str word;
+    uint64_t pid;
+    if (!memchr(rest.p, '\n', rest.n) || !str_line(&rest, &line) || !str_word(&line, &tasks) || !str_word(&line, &word))
+        return (struct opt_u64){0};
+    if (!memchr(tasks.p, '/', tasks.n) || num_parse_u64(word, &pid) < 0)
+        return (struct opt_u64){0};
+    return some_u64(pid);
+}
+
 int loadavg_parse(struct str text, struct loadavg *ret)
 {
     struct loadavg load;
     if (!next_load(&text, &load.load1) || !next_load(&text, &load.load5) || !next_load(&text, &load.load15))
         return -EINVAL;
+    load.last_pid = parse_last_pid(text);
     *ret = load;
     return 0;
 }

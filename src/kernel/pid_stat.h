@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /proc/PID/stat (proc_pid_stat(5)): one line, the name in parentheses, which may hold blanks, parentheses, line feeds
+ * and any other byte:
+ *   42 (sh) S 1 42 42 34816 42 4194304 1089 12873 0 7 3 1 25 9 20 0 1 0 86133 2654208 397 18446744073709551615 …
+ */
+#ifndef KERNEL_PID_STAT_H
+#define KERNEL_PID_STAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct pid_stat {
+    uint64_t pid, parent, group, session;
+    char state; /* R S D T t Z X … */
+    uint64_t major_faults, children_major_faults;
+    uint64_t user_ticks, system_ticks; /* of all its threads */
+    uint64_t children_user_ticks, children_system_ticks; /* of children it has waited for, and theirs */
+    uint64_t threads;
+    uint64_t start_ticks; /* since boot: with the PID it names a process for good */
+    uint64_t rss_pages;
+    bool ignores_sigchld; /* its children leave no trace of their CPU time */
+};
+
+/* Returns 0 or -EINVAL for a line that is cut or broken; *ret is written only on success. */
+int pid_stat_parse(struct str text, struct pid_stat *ret);
+
+/* Has it ended? A process whose first thread has ended while others run is alive. */
+static inline bool pid_stat_is_dead(const struct pid_stat *stat)
+{
+    return (stat->state == 'Z' || stat->state == 'X' || stat->state == 'x') && stat->threads <= 1;
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /proc/PID/smaps_rollup: both lines are there where it is accepted, and a line to come changes nothing. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/smaps_rollup.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void check_longer(struct str text, int r, const struct smaps_rollup *rollup)
+{
+    static const struct str more = {"Pss_New: 1 kB\n", 14};
+    char *longer = malloc(more.n + text.n);
+    if (!longer)
+        return;
+    memcpy(longer, more.p, more.n);
+    if (text.n > 0)
+        memcpy(longer + more.n, text.p, text.n);
+    struct smaps_rollup again;
+    check(smaps_rollup_parse((struct str){longer, more.n + text.n}, &again) == r);
+    check(r < 0 || (again.rss_kib == rollup->rss_kib && again.pss_kib == rollup->pss_kib));
+    free(longer);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    /* A block of exactly this size lets the sanitizer see a read behind the end. */
+    char *copy = malloc(size);
+    if (!copy)
+        return 0;
+    if (size > 0)
+        memcpy(copy, data, size);
+    struct str text = {copy, size};
+    struct smaps_rollup rollup = {0};
+    int r = smaps_rollup_parse(text, &rollup);
+    check(r == 0 || (r == -EINVAL && rollup.rss_kib == 0 && rollup.pss_kib == 0));
+    if (r == 0)
+        check(memmem(copy, size, "Rss:", 4) && memmem(copy, size, "Pss:", 4) && memmem(copy, size, " kB\n", 4));
+    check_longer(text, r, &rollup);
+    free(copy);
+    return 0;
+}
