@@ -135,17 +135,19 @@ static char *write_before(char *end, uint64_t value)
     return end;
 }
 
+static const uint64_t powers_of_ten[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+    10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000,
+    100000000000000000, 1000000000000000000, 10000000000000000000U};
+
 char *num_write_u64(char *p, uint64_t value)
 {
     if (value < 10) {
         *p = (char)('0' + value);
         return p + 1;
     }
-    size_t digits = 2;
-    for (uint64_t limit = 100; value >= limit; limit *= 10) {
-        if (++digits == 20)
-            break;
-    }
+    /* 1233/4096 is a little more than log10(2): at most one too few. */
+    unsigned digits = (unsigned)(64 - __builtin_clzll(value)) * 1233 >> 12;
+    digits += value >= powers_of_ten[digits];
     (void)write_before(p + digits, value);
     return p + digits;
 }
@@ -157,17 +159,17 @@ char *num_write_i64(char *p, int64_t value)
     return num_write_u64(p, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-static const uint64_t scales[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
+enum { DECIMALS_MAX = 9 };
 
 /* What stands before and behind the point, rounded; false for NaN, infinities and 2^64 and above. */
 static bool split(double magnitude, unsigned decimals, uint64_t *ret_whole, uint64_t *ret_fraction)
 {
     static const double whole_limit = 18446744073709549568.0; /* largest double below 2^64 */
-    if (!(magnitude <= whole_limit) || decimals >= sizeof(scales) / sizeof(scales[0]))
+    if (!(magnitude <= whole_limit) || decimals > DECIMALS_MAX)
         return false;
     uint64_t whole = (uint64_t)magnitude;
-    uint64_t fraction = (uint64_t)((magnitude - (double)whole) * (double)scales[decimals] + 0.5);
-    bool carry = fraction >= scales[decimals];
+    uint64_t fraction = (uint64_t)((magnitude - (double)whole) * (double)powers_of_ten[decimals] + 0.5);
+    bool carry = fraction >= powers_of_ten[decimals];
     *ret_whole = whole + carry;
     *ret_fraction = carry ? 0 : fraction;
     return true;

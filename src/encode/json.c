@@ -31,21 +31,43 @@ static void put_escaped_byte(struct buf *buf, unsigned char byte)
     }
 }
 
+#define BYTES(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Is one of eight bytes 0? May also be true where a byte is 0x80 or more. */
+static uint64_t has_zero(uint64_t bytes)
+{
+    return (bytes - BYTES(1)) & BYTES(0x80);
+}
+
+/* Eight bytes at once: none below 0x20, none from 0x7f on, no quotation mark, no backslash. */
+static bool is_plain_word(const unsigned char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof(word));
+    uint64_t odd =
+        word | (word + BYTES(1)) | (word - BYTES(0x20)) | has_zero(word ^ BYTES('"')) | has_zero(word ^ BYTES('\\'));
+    return (odd & BYTES(0x80)) == 0;
+}
+
+static bool is_plain(unsigned char byte)
+{
+    return (unsigned)byte - 0x20 < 0x5f && byte != '"' && byte != '\\';
+}
+
 /* How many bytes from p on go out as they are: plain ASCII, which is nearly everything, and valid UTF-8. */
 static size_t plain_length(const unsigned char *p, size_t n)
 {
     size_t i = 0;
-    while (i < n) {
-        if (p[i] >= 0x20 && p[i] < 0x7f && p[i] != '"' && p[i] != '\\') {
+    for (;;) {
+        while (n - i >= 8 && is_plain_word(p + i))
+            i += 8;
+        while (i < n && is_plain(p[i]))
             i++;
-            continue;
-        }
-        size_t length = p[i] >= 0x80 ? utf8_length((struct str){(const char *)p + i, n - i}) : 0;
+        size_t length = i < n && p[i] >= 0x80 ? utf8_length((struct str){(const char *)p + i, n - i}) : 0;
         if (length == 0)
-            break;
+            return i;
         i += length;
     }
-    return i;
 }
 
 static void put_escaped(struct buf *buf, const unsigned char *p, size_t left)
