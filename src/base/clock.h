@@ -6,6 +6,7 @@
 #define BASE_CLOCK_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #define NS_PER_SEC INT64_C(1000000000)
 #define NS_PER_MS INT64_C(1000000)
@@ -27,5 +28,9 @@ static inline int64_t clock_read(const struct clock *clock, enum clock_kind kind
 {
     return clock->read_ns(clock->context, kind);
 }
+
+/* CPU time of all threads of a process so far, for which no rights are needed. 0, or a negative errno where there is no
+ * such process. */
+int clock_process_cpu(pid_t pid, uint64_t *ret_ns);
 
 #endif

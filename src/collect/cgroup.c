@@ -2,7 +2,8 @@
 /*
  * Our own control group: its limits and what it uses (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst,
  * scheduler/sched-bwc.rst). Files that exist are opened once and kept; usage is read every sample, limits and the name
- * of our group every COLLECT_SLOW_NS: a process can be moved to another.
+ * of our group every COLLECT_SLOW_NS: a process can be moved to another. Where the command has a v2 group of its own,
+ * that one stands in for ours, and the groups above it for what it lacks.
  */
 #include "kernel/cgroup_files.h"
 
@@ -41,6 +42,7 @@ static const struct {
 struct value {
     struct cgroup_file file;
     const struct value_source *source; /* NULL: this host has none */
+    bool of_command; /* in the group that was made for the command, where every counter began at 0 */
 };
 
 struct cgroup_state {
@@ -52,34 +54,86 @@ struct cgroup_state {
     bool resolved;
     bool failing, gone; /* some or all of its values could not be read the last time */
     struct cgroup_place places[CGROUP_CONTROLLERS];
+    bool of_command[CGROUP_CONTROLLERS]; /* the place is the group that was made for the command, not ours */
     struct value values[GROUP_VALUES];
     struct opt_u64 prev[GROUP_VALUES];
     struct cgroup_limits cpu_limits, memory_limits;
-    bool one_cpu_file; /* v2 keeps usage and throttling in the same cpu.stat */
+    bool one_cpu_file; /* usage and throttling are in the same file */
 };
+
+/* Does the opened file hold the value? A cpu.stat without the controller has no throttled_usec. */
+static bool value_is_there(const struct sysroot *root, struct value *value, const char *key)
+{
+    char text_bytes[CGROUP_FILE_BYTES_MAX];
+    struct str text;
+    return !key || cgroup_file_read(root, &value->file, text_bytes, &text) < 0 ||
+           cgroup_keyed_u64(text, str_of(key)).has;
+}
+
+/*
+ * In our own group; where the command has its own, in the nearest from there up that has the value: a controller that
+ * is not turned on for a group counts it in with the one above.
+ */
+static int value_open(const struct sysroot *root, struct value *value, const struct value_source *source, bool climb)
+{
+    for (;;) {
+        int r = cgroup_file_open(root, &value->file);
+        if (r >= 0 && climb && !value_is_there(root, value, source->key)) {
+            fd_close(&value->file.fd);
+            r = -ENOENT;
+        }
+        bool absent = r == -ENOENT || r == -EOPNOTSUPP;
+        if (!absent || !climb || !cgroup_path_up(value->file.place, &value->file.dir_len))
+            return r;
+    }
+}
+
+/* The counters of the command's group begin at 0, those of any other with the first reading. */
+static void value_begin(struct cgroup_state *state, size_t i, bool of_command)
+{
+    struct value *value = &state->values[i];
+    if (of_command && !value->of_command)
+        state->prev[i] = some_u64(0);
+    else if (!of_command)
+        state->prev[i] = (struct opt_u64){0};
+    value->of_command = of_command;
+}
+
+/* v2 keeps usage and throttling in the same cpu.stat, if both come from the same group. */
+static bool shares_cpu_file(const struct cgroup_state *state, size_t i)
+{
+    const struct cgroup_file *usage = &state->values[VALUE_USAGE].file;
+    return i == VALUE_THROTTLED && state->places[CGROUP_CPU].version == 2 &&
+           state->places[CGROUP_CPUACCT].version == 2 && state->values[i].file.dir_len == usage->dir_len;
+}
 
 /* Returns how many files there are. */
 static size_t values_open(struct cgroup_state *state)
 {
-    state->one_cpu_file = state->places[CGROUP_CPU].version == 2 && state->places[CGROUP_CPUACCT].version == 2;
+    state->one_cpu_file = false;
     size_t found = 0;
     for (size_t i = 0; i < GROUP_VALUES; i++) {
-        const struct cgroup_place *place = &state->places[value_table[i].controller];
+        enum cgroup_controller controller = value_table[i].controller;
+        const struct cgroup_place *place = &state->places[controller];
         struct value *value = &state->values[i];
         if (place->version == 0)
             continue;
         const struct value_source *source = &value_table[i].by_version[place->version - 1];
         value->file = (struct cgroup_file){.place = place, .dir_len = place->len, .name = source->file, .fd = -1};
-        if (i == VALUE_THROTTLED && state->one_cpu_file) {
-            value->source = state->values[VALUE_USAGE].source ? source : NULL;
-            continue;
-        }
-        int r = cgroup_file_open(state->env->root, &value->file);
+        bool climb = state->of_command[controller];
+        int r = climb || !shares_cpu_file(state, i) ? value_open(state->env->root, value, source, climb) : 0;
         /* Any other failure may pass: every reading tries again and tells of it. */
         if (r == -ENOENT || r == -EOPNOTSUPP)
             continue;
+        value_begin(state, i, climb && value->file.dir_len == place->len);
         value->source = source;
-        found++;
+        if (shares_cpu_file(state, i)) {
+            fd_close(&value->file.fd);
+            state->one_cpu_file = true;
+            value->source = state->values[VALUE_USAGE].source ? source : NULL;
+        } else {
+            found++;
+        }
     }
     return found;
 }
@@ -147,12 +201,23 @@ static void cgroup_forget(struct cgroup_state *state)
     for (size_t i = 0; i < GROUP_VALUES; i++) {
         fd_close(&state->values[i].file.fd);
         state->values[i].source = NULL;
-        state->prev[i] = (struct opt_u64){0};
+        if (!state->values[i].of_command)
+            state->prev[i] = (struct opt_u64){0};
     }
     cgroup_limits_close(&state->cpu_limits);
     cgroup_limits_close(&state->memory_limits);
     state->cpu_limits = state->memory_limits = (struct cgroup_limits){0};
     state->resolved = state->failing = state->gone = false;
+}
+
+/* The command's group takes the place of ours in the v2 hierarchy, the only one that it is in. */
+static void places_enter_command(struct cgroup_state *state)
+{
+    const struct job *job = state->env->job;
+    for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
+        struct cgroup_place *place = &state->places[i];
+        state->of_command[i] = place->version == 2 && job && job->group_dir && cgroup_path_enter(place, job->group_dir);
+    }
 }
 
 /* Finds the group that groups_now names and opens its files, in place of those of the group before; 1 where it did. */
@@ -167,6 +232,7 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
     int r = cgroup_path_find(env->root, (struct str){state->groups.data, state->groups.len}, state->places, err);
     if (r < 0)
         return r;
+    places_enter_command(state);
     const struct cgroup_place *cpu = &state->places[CGROUP_CPU], *memory = &state->places[CGROUP_MEMORY];
     size_t found = values_open(state);
     cgroup_limits_open(env, cpu, cpu->version == 1 ? CGROUP_LIMIT_CPU_V1 : CGROUP_LIMIT_CPU_V2, &state->cpu_limits);
@@ -274,9 +340,12 @@ static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *
         return outcome.failure < 0 ? outcome.failure : -ENODATA;
     if (!tick->baseline)
         cgroup_derive(state, cur, &sample->cgroup);
-    /* A value that could not be read keeps its old counter, so that the next reading makes up for the gap. */
+    /*
+     * A value that could not be read keeps its old counter, so that the next reading makes up for the gap. What the
+     * command has used before the first sample belongs into it.
+     */
     for (size_t i = 0; i < GROUP_VALUES; i++) {
-        if (cur[i].has)
+        if (cur[i].has && !(tick->baseline && state->values[i].of_command))
             state->prev[i] = cur[i];
     }
     return 0;

@@ -118,50 +118,98 @@ static bool directory_exists(const struct sysroot *root, const char *dir)
  * A hierarchy may be mounted in several places, some of them showing a part only or hidden under another mount: of
  * those that lead to our group, the one that shows most of the way up to the root knows most limits.
  */
+static void place_in_mounts(const struct sysroot *root, const struct mountinfo *mounts, unsigned version,
+    struct str controller, struct str path, struct cgroup_place *place)
+{
+    size_t shortest = SIZE_MAX;
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct mount_row *row = &mounts->items[i];
+        struct cgroup_place found;
+        if (!mount_shows(row, version, controller) || strlen(row->root) >= shortest)
+            continue;
+        if (!cgroup_path_translate(path, row->root, row->mount_point, &found) || !directory_exists(root, found.dir))
+            continue;
+        found.version = version;
+        *place = found;
+        shortest = strlen(row->root);
+    }
+}
+
 static void place_find(const struct sysroot *root, struct str groups, const struct mountinfo *mounts,
     struct str controller, struct cgroup_place *ret_place)
 {
     *ret_place = (struct cgroup_place){0};
-    unsigned version = 1;
     struct str path;
-    if (!group_path(groups, controller, &path)) {
-        version = 2;
-        if (!group_path(groups, STR(""), &path))
-            return;
+    if (group_path(groups, controller, &path))
+        place_in_mounts(root, mounts, 1, controller, path, ret_place);
+    else if (group_path(groups, STR(""), &path))
+        place_in_mounts(root, mounts, 2, controller, path, ret_place);
+}
+
+/* The rows point into text. */
+static int mounts_read(const struct sysroot *root, struct buf *text, struct mountinfo *ret_mounts, struct err *err)
+{
+    int r = file_read_at(root->proc_fd, "self/mountinfo", text);
+    if (r == -ENOENT || r == -ENOTDIR)
+        return err_set(err, -ENODATA, "cgroup: there is no %s/proc/self/mountinfo", root->path);
+    if (r < 0)
+        return err_sys(err, r, "cgroup: cannot read %s/proc/self/mountinfo", root->path);
+    struct mountinfo mounts = {0};
+    r = mountinfo_parse(text->data, text->len, &mounts);
+    if (r < 0) {
+        mountinfo_fini(&mounts);
+        return err_sys(err, r, "cgroup: cannot hold %s/proc/self/mountinfo", root->path);
     }
-    size_t shortest = SIZE_MAX;
-    for (size_t i = 0; i < mounts->count; i++) {
-        const struct mount_row *row = &mounts->items[i];
-        struct cgroup_place place;
-        if (!mount_shows(row, version, controller) || strlen(row->root) >= shortest)
-            continue;
-        if (!cgroup_path_translate(path, row->root, row->mount_point, &place) || !directory_exists(root, place.dir))
-            continue;
-        place.version = version;
-        *ret_place = place;
-        shortest = strlen(row->root);
-    }
+    *ret_mounts = mounts;
+    return 0;
 }
 
 int cgroup_path_find(
     const struct sysroot *root, struct str groups, struct cgroup_place ret_places[CGROUP_CONTROLLERS], struct err *err)
 {
-    AUTO_BUF struct buf mounts;
-    buf_init(&mounts, MOUNTS_BYTES_MAX);
-    int r = file_read_at(root->proc_fd, "self/mountinfo", &mounts);
-    if (r == -ENOENT || r == -ENOTDIR)
-        return err_set(err, -ENODATA, "cgroup: there is no %s/proc/self/mountinfo", root->path);
+    AUTO_BUF struct buf text;
+    buf_init(&text, MOUNTS_BYTES_MAX);
+    struct mountinfo mounts = {0};
+    int r = mounts_read(root, &text, &mounts, err);
     if (r < 0)
-        return err_sys(err, r, "cgroup: cannot read %s/proc/self/mountinfo", root->path);
-    struct mountinfo info = {0};
-    r = mountinfo_parse(mounts.data, mounts.len, &info);
-    if (r < 0)
-        return err_sys(err, r, "cgroup: cannot hold %s/proc/self/mountinfo", root->path);
+        return r;
     bool found = false;
     for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
-        place_find(root, groups, &info, controller_names[i], &ret_places[i]);
+        place_find(root, groups, &mounts, controller_names[i], &ret_places[i]);
         found = found || ret_places[i].version != 0;
     }
-    mountinfo_fini(&info);
+    mountinfo_fini(&mounts);
     return found ? 0 : err_set(err, -ENODATA, "cgroup: no mount shows the control group of this process");
+}
+
+int cgroup_path_find_v2(const struct sysroot *root, struct str groups, struct cgroup_place *ret_place, struct err *err)
+{
+    struct str path;
+    if (!group_path(groups, STR(""), &path))
+        return err_set(err, -ENODATA, "cgroup: there is no v2 hierarchy");
+    AUTO_BUF struct buf text;
+    buf_init(&text, MOUNTS_BYTES_MAX);
+    struct mountinfo mounts = {0};
+    int r = mounts_read(root, &text, &mounts, err);
+    if (r < 0)
+        return r;
+    struct cgroup_place place = {0};
+    place_in_mounts(root, &mounts, 2, STR(""), path, &place);
+    mountinfo_fini(&mounts);
+    if (place.version == 0)
+        return err_set(err, -ENODATA, "cgroup: no mount shows the v2 control group of this process");
+    *ret_place = place;
+    return 0;
+}
+
+bool cgroup_path_enter(struct cgroup_place *place, const char *dir)
+{
+    struct str group = str_of(dir), top = {place->dir, place->top_len};
+    if (group.n >= sizeof(place->dir))
+        return false;
+    bool below = str_starts(group, top) && (top.n == 0 || group.n == top.n || group.p[top.n] == '/');
+    place->len = group.n;
+    place->top_len = below ? top.n : group.n;
+    (void)str_copy(group, place->dir, sizeof(place->dir));
+    return true;
 }

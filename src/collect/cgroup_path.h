@@ -31,6 +31,19 @@ int cgroup_path_find(
     const struct sysroot *root, struct str groups, struct cgroup_place ret_places[CGROUP_CONTROLLERS], struct err *err);
 
 /*
+ * The same for our group in the v2 hierarchy alone, whether or not a controller is bound to it. Returns 0, -ENODATA
+ * where there is none or no mount shows it, or another negative errno, with a message in both cases.
+ */
+int cgroup_path_find_v2(const struct sysroot *root, struct str groups, struct cgroup_place *ret_place, struct err *err);
+
+/*
+ * Makes the group in `dir` (relative to the root of the machine, no slash at either end) the place, which must be
+ * known. The highest group that can be seen stays the same where dir lies below it; else nothing above dir counts.
+ * Returns false, and changes nothing, where dir is too long.
+ */
+bool cgroup_path_enter(struct cgroup_place *place, const char *dir);
+
+/*
  * The directory of the group `path` (as in self/cgroup) below a mount showing its hierarchy from mount_root on. Sets
  * all but the version. Returns false where the mount does not show the group.
  */

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "collect/job.h"
 #include "kernel/sysroot.h"
 #include "model/sample.h"
 
@@ -29,6 +30,12 @@ struct collect_env {
     void *space_context;
     const char
         *zpool_path; /* the zpool command (looked for where systems keep it if it has no slash); NULL: never ask */
+    struct job *job; /* the tracked tree; NULL: the host alone */
+    /* CPU time of a whole process so far, which needs no rights; 0 or a negative errno where there is no such process
+     */
+    int (*cpu_time)(void *context, pid_t pid, uint64_t *ret_ns);
+    void *cpu_time_context;
+    size_t descriptors; /* how many the tree may keep open */
 };
 
 /* One turn of the loop. */
@@ -70,6 +77,7 @@ struct collector {
 int collect_fail(struct err *err, int r, const char *module, const struct sysroot *root, const char *path);
 
 extern const struct collector collector_cpu;
+extern const struct collector collector_tree;
 extern const struct collector collector_memory;
 extern const struct collector collector_network;
 extern const struct collector collector_disk;

@@ -131,6 +131,7 @@ static void cpu_read_load(struct cpu_state *state, struct sample_cpu *cpu, struc
     cpu->load1 = some_f64(load.load1);
     cpu->load5 = some_f64(load.load5);
     cpu->load15 = some_f64(load.load15);
+    cpu->last_pid = load.last_pid;
 }
 
 /* Derives the shares from the base to the new reading. */
@@ -178,6 +179,7 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
         return 0;
     cpu->procs_running = cur->procs_running;
     cpu->procs_blocked = cur->procs_blocked;
+    cpu->forks = cur->forks;
     cpu->utilization_pct = state->cores_used;
     cpu->per_core_pct = (struct sample_list){
         .present = state->per_core.count > 0, .count = state->per_core.count, .items = state->per_core.items};

@@ -198,6 +198,7 @@ static void start_helper(struct zfs *zfs, int64_t now_ns)
         zfs->given_up = r == ENOENT;
         return;
     }
+    job_add_helper(zfs->env->job, zfs->pid);
     zfs->pid_fd = (int)syscall(SYS_pidfd_open, zfs->pid, 0);
     zfs->pipe_fd = fd_take(&read_end);
     zfs->helper = ZFS_HELPER_READING;
@@ -217,6 +218,7 @@ static bool reap_helper(const struct zfs *zfs, struct opt_i64 *ret_status)
         r = waitid(P_PID, (id_t)zfs->pid, &info, WEXITED | WNOHANG);
     if (r == 0 && info.si_pid == 0)
         return false;
+    job_remove_helper(zfs->env->job, zfs->pid);
     *ret_status = (struct opt_i64){0};
     if (r == 0)
         *ret_status = some_i64(info.si_code == CLD_EXITED ? info.si_status : -info.si_status);

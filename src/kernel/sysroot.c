@@ -4,10 +4,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/num.h"
 #include "base/str.h"
+
+/* A /proc of another PID namespace calls processes by other numbers. */
+static bool names_us(int proc_fd)
+{
+    char name[32];
+    uint64_t pid;
+    ssize_t n = proc_fd >= 0 ? readlinkat(proc_fd, "self", name, sizeof(name)) : -1;
+    return n > 0 && num_parse_u64((struct str){name, (size_t)n}, &pid) == 0 && pid == (uint64_t)getpid();
+}
 
 int sysroot_open(const char *path, struct sysroot *ret_root, struct err *err)
 {
@@ -28,6 +39,7 @@ int sysroot_open(const char *path, struct sysroot *ret_root, struct err *err)
         fd_close(&root.proc_fd);
         return err_sys(err, -EMFILE, "sysroot: cannot open %s/proc and %s/sys", root.path, root.path);
     }
+    root.names_us = root.is_host && names_us(proc_fd);
     root.root_fd = fd_take(&root_fd);
     *ret_root = root;
     return 0;

@@ -16,6 +16,7 @@ struct sysroot {
     int proc_fd; /* -1: this root has no proc */
     int sys_fd; /* -1: this root has no sys */
     bool is_host;
+    bool names_us; /* its proc knows this process by the number that we know: it belongs to our PID namespace */
     char path[PATH_MAX]; /* "" for the host itself, else DIR without a trailing slash */
 };
 

@@ -12,6 +12,7 @@ struct run_info {
     const char *job_name; /* NULL: none */
     struct opt_u64 tracked_pid; /* absent: the host alone */
     int64_t interval_ns;
+    struct opt_i64 start_ns; /* monotonic, when the command was started; absent: when the first counters are read */
 };
 
 #endif

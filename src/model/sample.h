@@ -31,6 +31,7 @@ struct sample_cpu {
     struct opt_f64 utime_secs, stime_secs, iowait_secs, irq_secs, steal_secs;
     struct opt_u64 process_count, procs_running, procs_blocked, context_switches;
     struct opt_f64 load1, load5, load15;
+    struct opt_u64 forks, last_pid; /* processes and threads made since boot, and the newest one; no key in JSON */
     /* the tracked tree */
     struct opt_f64 process_cores_used;
     struct opt_u64 process_child_count, process_thread_count;

@@ -610,6 +610,181 @@ static void test_long_path(void **unused)
     finish(&fake, &run);
 }
 
+#define COMMAND_DIR "sys/fs/cgroup/slice/resource-tracker-5"
+
+static void start_command(struct fake_env *fake, struct job *job, struct fake_run *run, const char *dir)
+{
+    *job = (struct job){.group_dir = dir};
+    fake->env.job = job;
+    start(fake, run);
+}
+
+/* The controllers are turned on for the command's group: everything is its own. */
+static void test_command_group(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    int before = fake_env_open_count();
+    put_self(&fake, "0::/slice\n", mount_v2);
+    put_v2_group(&fake, "sys/fs/cgroup/slice");
+    put(&fake, "sys/fs/cgroup/slice", "cpu.max", "50000 100000\n");
+    put(&fake, "sys/fs/cgroup/slice", "memory.max", "1073741824\n");
+    put(&fake, COMMAND_DIR, "cpu.stat", "usage_usec 250000\nuser_usec 250000\nthrottled_usec 125000\n");
+    put(&fake, COMMAND_DIR, "memory.current", MIB "\n");
+    put(&fake, COMMAND_DIR, "memory.peak", "2097152\n");
+    put(&fake, COMMAND_DIR, "memory.events", "oom 0\noom_kill 0\n");
+    put(&fake, COMMAND_DIR, "cpu.max", "max 100000\n");
+    put(&fake, COMMAND_DIR, "memory.max", "536870912\n");
+    struct job job;
+    struct fake_run run;
+    start_command(&fake, &job, &run, COMMAND_DIR);
+    /* self/cgroup, four files of the group, limits of the group and of the one above. */
+    assert_int_equal(fake_env_open_count(), before + 1 + 4 + 4);
+    put(&fake, COMMAND_DIR, "cpu.stat", "usage_usec 750000\nuser_usec 750000\nthrottled_usec 250000\n");
+    step(&fake, &run, NS_PER_SEC);
+    const struct sample_cgroup *c = &run.sample.cgroup;
+    /* With what was used before the baseline. */
+    ASSERT_VALUE(c->cpu_usage_secs, 0.75);
+    ASSERT_VALUE(c->throttled_secs, 0.25);
+    ASSERT_VALUE(c->memory_used_mib, 1);
+    ASSERT_VALUE(c->memory_peak_mib, 2);
+    ASSERT_VALUE(c->oom_kills, 0);
+    ASSERT_VALUE(c->cpu_limit_cores, 0.5);
+    ASSERT_VALUE(c->memory_limit_mib, 512);
+    put(&fake, COMMAND_DIR, "cpu.stat", "usage_usec 1000000\nuser_usec 750000\nthrottled_usec 250000\n");
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_usage_secs, 0.25);
+    ASSERT_VALUE(c->throttled_secs, 0);
+
+    /* We are moved, the command is not: nothing is counted twice. */
+    fake_env_mkdir(&fake, "sys/fs/cgroup/other");
+    put(&fake, "proc/self", "cgroup", "0::/other\n");
+    put(&fake, COMMAND_DIR, "cpu.stat", "usage_usec 1500000\nuser_usec 750000\nthrottled_usec 250000\n");
+    step(&fake, &run, COLLECT_SLOW_NS);
+    ASSERT_VALUE(c->cpu_usage_secs, 0.5);
+    ASSERT_VALUE(c->memory_limit_mib, 512);
+    fake_env_close(&run);
+    assert_int_equal(fake_env_open_count(), before);
+    fake_env_fini(&fake);
+}
+
+/* They are not, as is usual: what only a controller counts comes from the nearest group that has it. */
+static void test_command_group_without_controllers(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    int before = fake_env_open_count();
+    put_self(&fake, "0::/slice/tracker\n", mount_v2);
+    put_v2_group(&fake, "sys/fs/cgroup/slice");
+    put(&fake, "sys/fs/cgroup/slice", "cpu.max", "200000 100000\n");
+    put(&fake, "sys/fs/cgroup/slice/tracker", "cpu.stat", "usage_usec 3000000\nuser_usec 1\nthrottled_usec 500000\n");
+    put(&fake, "sys/fs/cgroup/slice/tracker", "memory.current", "3145728\n");
+    put(&fake, "sys/fs/cgroup/slice/tracker", "memory.max", "8388608\n");
+    const char *dir = "sys/fs/cgroup/slice/tracker/resource-tracker-5";
+    put(&fake, dir, "cpu.stat", "usage_usec 100000\nuser_usec 100000\nsystem_usec 0\n");
+    struct job job;
+    struct fake_run run;
+    start_command(&fake, &job, &run, dir);
+    /* self/cgroup; cpu.stat twice; three of memory; two limits. */
+    assert_int_equal(fake_env_open_count(), before + 1 + 2 + 3 + 2);
+    put(&fake, dir, "cpu.stat", "usage_usec 600000\nuser_usec 100000\nsystem_usec 0\n");
+    put(&fake, "sys/fs/cgroup/slice/tracker", "cpu.stat", "usage_usec 9000000\nuser_usec 1\nthrottled_usec 750000\n");
+    step(&fake, &run, NS_PER_SEC);
+    const struct sample_cgroup *c = &run.sample.cgroup;
+    ASSERT_VALUE(c->cpu_usage_secs, 0.6);
+    /* This counter did not begin with the command. */
+    ASSERT_VALUE(c->throttled_secs, 0.25);
+    ASSERT_VALUE(c->memory_used_mib, 3);
+    ASSERT_VALUE(c->memory_peak_mib, 200);
+    ASSERT_VALUE(c->oom_kills, 1);
+    ASSERT_VALUE(c->cpu_limit_cores, 2);
+    ASSERT_VALUE(c->memory_limit_mib, 8);
+    put(&fake, dir, "cpu.stat", "usage_usec 700000\nuser_usec 100000\nsystem_usec 0\n");
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_usage_secs, 0.1);
+    ASSERT_VALUE(c->throttled_secs, 0);
+    fake_env_close(&run);
+    assert_int_equal(fake_env_open_count(), before);
+    fake_env_fini(&fake);
+}
+
+/* Controllers of v1 know nothing of the command's group, even where all of them are. */
+static void test_command_group_hybrid(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    static const char mounts[] = "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+                                 "36 31 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+                                 "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+    const char *dir = "sys/fs/cgroup/unified/resource-tracker-5";
+    put_v1_memory(&fake, "sys/fs/cgroup/memory/a", "33554432\n");
+    put_v1_cpu(&fake, "sys/fs/cgroup/cpu");
+    put(&fake, "sys/fs/cgroup/unified", "cpu.stat", "usage_usec 1\nuser_usec 1\n");
+    put(&fake, dir, "cpu.stat", "usage_usec 125000\nuser_usec 1\n");
+    put(&fake, dir, "memory.current", "1\n");
+    put_self(&fake, "4:memory:/a\n3:cpu,cpuacct:/\n0::/\n", mounts);
+    struct job job;
+    struct fake_run run;
+    start_command(&fake, &job, &run, dir);
+    put(&fake, "sys/fs/cgroup/cpu", "cpuacct.usage", "3500000000\n");
+    step(&fake, &run, NS_PER_SEC);
+    const struct sample_cgroup *c = &run.sample.cgroup;
+    ASSERT_VALUE(c->cpu_usage_secs, 0.5);
+    ASSERT_VALUE(c->memory_used_mib, 50);
+    fake_env_close(&run);
+
+    /* CPU in v2, memory not. */
+    put_self(&fake, "4:memory:/a\n0::/\n", mounts);
+    start_command(&fake, &job, &run, dir);
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_usage_secs, 0.125);
+    assert_false(c->throttled_secs.has || c->cpu_limit_cores.has);
+    ASSERT_VALUE(c->memory_used_mib, 50);
+    ASSERT_VALUE(c->memory_limit_mib, 32);
+    fake_env_close(&run);
+
+    /* A job without a group of its own is as if there were none. */
+    put(&fake, "sys/fs/cgroup/unified", "cpu.stat", "usage_usec 5000000\nuser_usec 1\n");
+    start_command(&fake, &job, &run, NULL);
+    put(&fake, "sys/fs/cgroup/unified", "cpu.stat", "usage_usec 5250000\nuser_usec 1\n");
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_usage_secs, 0.25);
+    finish(&fake, &run);
+}
+
+/* A gap, and the end of the group before ours. */
+static void test_command_group_goes_away(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    put_self(&fake, "0::/slice\n", mount_v2);
+    put(&fake, "sys/fs/cgroup/slice", "cpu.stat", "usage_usec 50000000\nuser_usec 1\n");
+    put(&fake, COMMAND_DIR, "cpu.stat", "usage_usec 500000\nuser_usec 1\n");
+    struct job job;
+    struct fake_run run;
+    start_command(&fake, &job, &run, COMMAND_DIR);
+    step(&fake, &run, NS_PER_SEC);
+    const struct sample_cgroup *c = &run.sample.cgroup;
+    ASSERT_VALUE(c->cpu_usage_secs, 0.5);
+    fake_env_break(&fake, COMMAND_DIR "/cpu.stat");
+    put(&fake, COMMAND_DIR, "cpu.stat", "usage_usec 625000\nuser_usec 1\n");
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_usage_secs, 0.125);
+
+    fake_env_break(&fake, COMMAND_DIR "/cpu.stat");
+    fake_env_remove(&fake, COMMAND_DIR);
+    step(&fake, &run, NS_PER_SEC);
+    assert_false(c->cpu_usage_secs.has);
+    put(&fake, "sys/fs/cgroup/slice", "cpu.stat", "usage_usec 50250000\nuser_usec 1\n");
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_usage_secs, 0.25);
+    finish(&fake, &run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -629,6 +804,10 @@ int main(void)
         cmocka_unit_test(test_broken_texts),
         cmocka_unit_test(test_file_cannot_be_opened),
         cmocka_unit_test(test_long_path),
+        cmocka_unit_test(test_command_group),
+        cmocka_unit_test(test_command_group_without_controllers),
+        cmocka_unit_test(test_command_group_hybrid),
+        cmocka_unit_test(test_command_group_goes_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

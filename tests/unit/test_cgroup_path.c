@@ -183,6 +183,73 @@ static void test_files_missing(void **unused)
     fake_env_fini(&fake);
 }
 
+static void test_v2_alone(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    fake_env_init(&fake);
+    fake_env_mkdir(&fake, "sys/fs/cgroup/memory/a");
+    fake_env_mkdir(&fake, "sys/fs/cgroup/unified/b/c");
+    fake_env_mkdir(&fake, "mnt/c");
+    /* Every controller may be bound to v1: the group in v2 is there all the same. */
+    fake_env_write(&fake, "proc/self/mountinfo",
+        "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory,cpu,cpuacct\n"
+        "40 31 0:38 /b /mnt rw - cgroup2 cgroup2 rw\n"
+        "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
+    static struct cgroup_place place;
+    struct err err = {0};
+    const struct str groups = STR("4:memory,cpu,cpuacct:/a\n0::/b/c\n");
+    assert_int_equal(cgroup_path_find_v2(&fake.root, groups, &place, &err), 0);
+    assert_int_equal(err.code, 0);
+    assert_place(&place, 2, "sys/fs/cgroup/unified/b/c", "sys/fs/cgroup/unified");
+
+    memset(&place, 0xa5, sizeof(place));
+    static struct cgroup_place untouched;
+    memset(&untouched, 0xa5, sizeof(untouched));
+    assert_int_equal(cgroup_path_find_v2(&fake.root, STR("4:memory:/a\n"), &place, &err), -ENODATA);
+    assert_string_equal(err.msg, "cgroup: there is no v2 hierarchy");
+    assert_int_equal(cgroup_path_find_v2(&fake.root, STR("0::/../x\n"), &place, &err), -ENODATA);
+    assert_string_equal(err.msg, "cgroup: no mount shows the v2 control group of this process");
+    assert_int_equal(cgroup_path_find_v2(&fake.root, STR("4:memory:/a\n0::/gone\n"), &place, &err), -ENODATA);
+    fake_env_remove(&fake, "proc/self/mountinfo");
+    assert_int_equal(cgroup_path_find_v2(&fake.root, groups, &place, &err), -ENODATA);
+    assert_non_null(strstr(err.msg, "/proc/self/mountinfo"));
+    assert_memory_equal(&place, &untouched, sizeof(place));
+    fake_env_fini(&fake);
+}
+
+static void test_enter(void **unused)
+{
+    (void)unused;
+    static struct cgroup_place place;
+    assert_true(cgroup_path_translate(STR("/a"), "/", "/sys/fs/cgroup", &place));
+    place.version = 2;
+    assert_true(cgroup_path_enter(&place, "sys/fs/cgroup/a/resource-tracker-5"));
+    assert_place(&place, 2, "sys/fs/cgroup/a/resource-tracker-5", "sys/fs/cgroup");
+    size_t len = place.len;
+    assert_true(cgroup_path_up(&place, &len));
+    assert_int_equal(len, strlen("sys/fs/cgroup/a"));
+    /* We may have been moved elsewhere meanwhile. */
+    assert_true(cgroup_path_enter(&place, "sys/fs/cgroup/x/y"));
+    assert_place(&place, 2, "sys/fs/cgroup/x/y", "sys/fs/cgroup");
+    assert_true(cgroup_path_enter(&place, "sys/fs/cgroup"));
+    assert_place(&place, 2, "sys/fs/cgroup", "sys/fs/cgroup");
+
+    /* Not below the mount: there is no way up. */
+    assert_true(cgroup_path_enter(&place, "sys/fs/cgroup2/a"));
+    assert_place(&place, 2, "sys/fs/cgroup2/a", "sys/fs/cgroup2/a");
+    len = place.len;
+    assert_false(cgroup_path_up(&place, &len));
+
+    assert_true(cgroup_path_translate(STR("/a"), "/", "/", &place));
+    assert_true(cgroup_path_enter(&place, "a/b"));
+    assert_place(&place, 2, "a/b", "");
+    static char long_dir[PATH_MAX + 1];
+    memset(long_dir, 'x', PATH_MAX);
+    assert_false(cgroup_path_enter(&place, long_dir));
+    assert_place(&place, 2, "a/b", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +259,8 @@ int main(void)
         cmocka_unit_test(test_several_mounts),
         cmocka_unit_test(test_no_place),
         cmocka_unit_test(test_files_missing),
+        cmocka_unit_test(test_v2_alone),
+        cmocka_unit_test(test_enter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

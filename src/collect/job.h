@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tracked tree as the supervisor and the collectors share it. The supervisor says which process is the root and
+ * what the children it has waited for have used; the tree collector says what it found.
+ */
+#ifndef COLLECT_JOB_H
+#define COLLECT_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { JOB_HELPERS_MAX = 8, JOB_REAPED_MAX = 65536 };
+
+enum job_pss { JOB_PSS_AUTO, JOB_PSS_ALWAYS, JOB_PSS_NEVER };
+
+/* What wait4 reported of the children that were waited for, and of theirs. */
+struct job_usage {
+    uint64_t user_us, system_us;
+    uint64_t read_bytes, write_bytes;
+    uint64_t major_faults;
+    uint64_t max_rss_bytes; /* of the largest single process */
+    uint64_t voluntary_switches, involuntary_switches;
+};
+
+struct job {
+    /* by the supervisor */
+    pid_t root; /* 0: nothing is tracked */
+    pid_t tracker; /* ourselves, the parent of the root and of orphans */
+    bool attached; /* --pid: what was used before does not count, and nobody is ours to wait for */
+    int64_t start_ns; /* monotonic */
+    enum job_pss pss;
+    const char *group_dir; /* --cgroup: the v2 group of the command, relative to the sysroot; NULL: none */
+    struct job_usage reaped;
+    struct {
+        pid_t *items; /* those waited for since the last sample */
+        size_t count, cap;
+    } reaped_pids;
+    /* by collectors that run helpers: children of ours that do not belong to the tree */
+    pid_t helpers[JOB_HELPERS_MAX]; /* 0: free place */
+    /* by the tree collector, after each sample */
+    size_t live; /* processes of the tree that have not ended, the root included */
+    pid_t live_pid; /* one of them; 0: none */
+    bool is_lower_bound; /* a member ignores SIGCHLD: the CPU time of its children may be lost */
+};
+
+void job_fini(struct job *job);
+
+/* One of the children waited for; where there are more than fit, the rest is only in the sums. */
+void job_note_reaped(struct job *job, pid_t pid);
+
+/* job may be NULL: then nothing happens, and nobody is a helper. */
+void job_add_helper(struct job *job, pid_t pid);
+void job_remove_helper(struct job *job, pid_t pid);
+bool job_is_helper(const struct job *job, pid_t pid);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tracked tree as fields of the sample. Amounts are those of this interval; over a run they add up to what the
+ * kernel counted. Where a part of the tree cannot be seen, an amount waits until it can be told in full.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "collect/collect.h"
+#include "collect/tree_walk.h"
+
+#define BYTES_PER_MIB 1048576.0
+
+struct tree_state {
+    const struct collect_env *env;
+    struct tree_walk walk;
+    struct tree_group group;
+    bool has_group;
+    struct pss pss;
+    struct {
+        struct pss_process *items;
+        size_t count, cap;
+    } processes; /* the live ones of this turn */
+    int64_t previous_ns; /* when the tree was last read */
+    uint64_t cpu_mark_ns; /* CPU time told so far, where it does not come from the ledger */
+    uint64_t user_told_ns; /* of it, user time */
+    uint64_t untold_cpu_ns, untold_read, untold_write; /* amounts that could not be told in full yet */
+    bool is_root_reaped;
+    double peak_bytes;
+};
+
+/* What one turn found. */
+struct tree_view {
+    uint64_t growth[FLOWS];
+    uint64_t user_ns; /* user time of the tree so far */
+    uint64_t threads, rss_pages;
+    size_t live;
+    bool is_hidden; /* somebody cannot be seen */
+    bool is_io_hidden;
+};
+
+static int tree_open(void *opaque, const struct collect_env *env, struct err *err)
+{
+    struct tree_state *state = opaque;
+    if (!env->job || env->job->root == 0)
+        return err_set(err, -ENODATA, "tree: nothing is tracked");
+    state->env = env;
+    state->has_group = tree_group_open(&state->group, env) == 0;
+    tree_walk_open(&state->walk, env, state->has_group ? &state->group : NULL);
+    pss_open(&state->pss, env, env->job->pss);
+    state->previous_ns = env->job->start_ns;
+    return 0;
+}
+
+static void tree_close(void *opaque)
+{
+    struct tree_state *state = opaque;
+    tree_walk_close(&state->walk);
+    if (state->has_group)
+        tree_group_close(&state->group);
+    pss_close(&state->pss);
+    free(state->processes.items);
+}
+
+/* The group knows everybody's CPU time, also of those whom nobody waited for. */
+static void use_group_time(struct tree_state *state, struct tree_view *view)
+{
+    uint64_t total_us, user_us;
+    if (!state->has_group)
+        return;
+    /* One reading that fails tells of nothing; the next one makes up for it. */
+    if (tree_group_cpu(&state->group, &total_us, &user_us) < 0) {
+        view->growth[FLOW_CPU] = 0;
+        return;
+    }
+    view->growth[FLOW_CPU] = counter_delta(state->cpu_mark_ns, total_us * 1000);
+    state->cpu_mark_ns += view->growth[FLOW_CPU];
+    view->user_ns = user_us * 1000;
+}
+
+static void view_member(struct tree_state *state, struct tree_member *member, int64_t now_ns, struct tree_view *view)
+{
+    struct job *job = state->env->job;
+    bool seen = member->has_stat && !member->is_hidden;
+    view->is_hidden |= !seen;
+    view->is_io_hidden |= !member->has_io;
+    if (seen && pid_stat_is_dead(&member->stat))
+        return;
+    view->live++;
+    job->live_pid = job->live_pid == 0 || member->pid == job->root ? member->pid : job->live_pid;
+    if (!seen)
+        return;
+    view->threads += member->stat.threads;
+    view->rss_pages += member->stat.rss_pages;
+    job->is_lower_bound |= member->stat.ignores_sigchld && !state->has_group;
+    if (VEC_GROW(&state->processes, state->processes.count + 1, TREE_MEMBERS_MAX) < 0)
+        return;
+    state->processes.items[state->processes.count++] = (struct pss_process){.pid = member->pid,
+        .age_ns = now_ns - member->first_ns,
+        .rss_pages = member->stat.rss_pages,
+        .memory = &member->pss};
+}
+
+static void view_members(struct tree_state *state, int64_t now_ns, struct tree_view *view)
+{
+    const struct tree_members *members = &state->walk.members;
+    state->processes.count = 0;
+    state->env->job->live_pid = 0;
+    for (size_t i = 0; i < members->order.count; i++)
+        view_member(state, tree_member_at(members, members->order.items[i]), now_ns, view);
+    state->env->job->live = view->live;
+}
+
+/* CPU time is split into user and system as the kernel does, but never so that one of them would have to shrink. */
+static void tell_cpu(struct tree_state *state, uint64_t growth_ns, uint64_t user_ns, struct sample_cpu *cpu)
+{
+    uint64_t user_growth_ns = counter_delta(state->user_told_ns, user_ns);
+    if (user_growth_ns > growth_ns)
+        user_growth_ns = growth_ns;
+    state->user_told_ns += user_growth_ns;
+    cpu->process_utime_secs = some_f64((double)user_growth_ns / 1e9);
+    cpu->process_stime_secs = some_f64((double)(growth_ns - user_growth_ns) / 1e9);
+}
+
+static struct opt_f64 cores_used(uint64_t growth_ns, int64_t elapsed_ns)
+{
+    if (elapsed_ns <= 0)
+        return (struct opt_f64){0};
+    return some_f64((double)growth_ns / (double)elapsed_ns);
+}
+
+static void tell_io(struct tree_state *state, bool is_known, struct sample_cpu *cpu)
+{
+    if (!is_known)
+        return;
+    cpu->process_disk_read_bytes = some_u64(state->untold_read);
+    cpu->process_disk_write_bytes = some_u64(state->untold_write);
+    state->untold_read = state->untold_write = 0;
+}
+
+/* The highest memory of the tree as sampled, or that of the largest process between samples. */
+static void tell_memory(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)
+{
+    const struct job *job = state->env->job;
+    double rss_bytes = (double)view->rss_pages * (double)state->env->page_bytes;
+    struct err unheard = {0};
+    if (rss_bytes > state->peak_bytes)
+        state->peak_bytes = rss_bytes;
+    if ((double)job->reaped.max_rss_bytes > state->peak_bytes)
+        state->peak_bytes = (double)job->reaped.max_rss_bytes;
+    cpu->process_peak_rss_mib = some_f64(state->peak_bytes / BYTES_PER_MIB);
+    if (view->is_hidden)
+        return;
+    cpu->process_rss_mib = some_f64(rss_bytes / BYTES_PER_MIB);
+    struct opt_f64 pss = pss_turn(&state->pss, state->processes.items, state->processes.count, now_ns, &unheard);
+    if (pss.has)
+        cpu->process_pss_mib = some_f64(pss.v / BYTES_PER_MIB);
+}
+
+static void tell_tree(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)
+{
+    const struct tree_members *members = &state->walk.members;
+    size_t root = tree_members_find(members, state->env->job->root);
+    bool root_lives = root != TREE_NOBODY && !pid_stat_is_dead(&tree_member_at(members, root)->stat);
+    tell_cpu(state, view->growth[FLOW_CPU], view->user_ns, cpu);
+    cpu->process_cores_used = cores_used(view->growth[FLOW_CPU], now_ns - state->previous_ns);
+    cpu->process_child_count = some_u64(view->live - (root_lives ? 1 : 0));
+    state->untold_read += view->growth[FLOW_READ];
+    state->untold_write += view->growth[FLOW_WRITE];
+    tell_io(state, !view->is_io_hidden && !state->walk.reader.has_no_io, cpu);
+    tell_memory(state, view, now_ns, cpu);
+    if (view->is_hidden)
+        return;
+    cpu->process_thread_count = some_u64(view->threads);
+    cpu->process_major_faults = some_u64(view->growth[FLOW_FAULTS]);
+}
+
+static bool was_reaped(const struct job *job, pid_t pid)
+{
+    for (size_t i = 0; i < job->reaped_pids.count; i++) {
+        if (job->reaped_pids.items[i] == pid)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Where /proc does not show our processes: the CPU clock of the root, and at the end what wait4 tells. Amounts that are
+ * not known in full before that are told then.
+ */
+static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sample_cpu *cpu, struct err *err)
+{
+    const struct collect_env *env = state->env;
+    struct job *job = env->job;
+    state->is_root_reaped |= was_reaped(job, job->root);
+    job->reaped_pids.count = 0;
+    uint64_t root_ns = 0;
+    bool lives = !state->is_root_reaped && env->cpu_time(env->cpu_time_context, job->root, &root_ns) == 0;
+    job->live = lives;
+    job->live_pid = lives ? job->root : 0;
+    uint64_t total_ns = (job->reaped.user_us + job->reaped.system_us) * 1000 + root_ns;
+    uint64_t growth_ns = counter_delta(state->cpu_mark_ns, total_ns);
+    state->cpu_mark_ns += growth_ns;
+    state->untold_cpu_ns += growth_ns;
+    cpu->process_cores_used = cores_used(growth_ns, now_ns - state->previous_ns);
+    if (state->is_root_reaped) {
+        tell_cpu(state, state->untold_cpu_ns, job->reaped.user_us * 1000, cpu);
+        state->untold_cpu_ns = 0;
+        state->untold_read = job->reaped.read_bytes;
+        state->untold_write = job->reaped.write_bytes;
+        tell_io(state, true, cpu);
+    }
+    return err_set(err, -ENOTSUP,
+        "tree: %s/proc does not show our processes (another PID namespace?): "
+        "only the CPU time of the tracked process itself is known while it runs",
+        env->root->path);
+}
+
+static int tree_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
+{
+    struct tree_state *state = opaque;
+    struct job *job = state->env->job;
+    struct sample_cpu *cpu = &sample->cpu;
+    /* What a command used counts from its start on, so there is nothing to read before the first sample. */
+    if (tick->baseline && !job->attached)
+        return 0;
+    int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
+    if (!state->env->root->names_us) {
+        (void)tell_from_outside(state, now_ns, cpu, err);
+        state->previous_ns = now_ns;
+        return 0;
+    }
+    struct tree_view view = {0};
+    tree_walk_turn(&state->walk, cpu->forks, cpu->last_pid, now_ns, view.growth);
+    view.user_ns = state->walk.ledger.mark[FLOW_USER];
+    use_group_time(state, &view);
+    view_members(state, now_ns, &view);
+    if (tick->baseline)
+        state->user_told_ns = view.user_ns;
+    else
+        tell_tree(state, &view, now_ns, cpu);
+    state->previous_ns = now_ns;
+    if (view.is_io_hidden && state->walk.reader.io_err.code < 0)
+        *err = state->walk.reader.io_err;
+    return 0;
+}
+
+const struct collector collector_tree = {
+    .name = "tree",
+    .state_bytes = sizeof(struct tree_state),
+    .open = tree_open,
+    .collect = tree_collect,
+    .close = tree_close,
+};

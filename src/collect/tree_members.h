@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who belongs to the tree. Once seen, a process stays a member until it is gone, whatever becomes of its parent. The
+ * order in which members are read, parents before children, is kept until the tree changes.
+ */
+#ifndef COLLECT_TREE_MEMBERS_H
+#define COLLECT_TREE_MEMBERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/opt.h"
+#include "collect/tree_ledger.h"
+#include "collect/tree_pss.h"
+#include "kernel/pid_io.h"
+#include "kernel/pid_stat.h"
+
+enum { TREE_MEMBERS_MAX = 32768, TREE_KEPT_FILES = 3 };
+
+#define TREE_NOBODY SIZE_MAX
+
+/* The files of a process that are kept open as far as descriptors go. */
+enum tree_file { TREE_FILE_STAT, TREE_FILE_IO, TREE_FILE_CHILDREN };
+
+/* The files of threads that may have children of their own. */
+struct tree_threads {
+    struct tree_thread {
+        pid_t tid;
+        int fd; /* -1: not kept */
+    } * items;
+    size_t count, cap;
+    int task_fd; /* the listing; -1: not open */
+};
+
+struct tree_member {
+    pid_t pid; /* 0: a free slot */
+    pid_t parent_pid; /* as last read */
+    size_t parent; /* its slot; TREE_NOBODY: not a member */
+    size_t next; /* in its chain of the index, or of free slots */
+    size_t first_child, next_sibling; /* while the order is made */
+    uint64_t turn; /* when it was last read */
+    int64_t first_ns, stat_ns, found_ns; /* first seen, stat read, children looked for */
+    int fds[TREE_KEPT_FILES]; /* -1: not kept */
+    struct tree_threads threads;
+    struct opt_u64 cpu_ns; /* its CPU clock */
+    struct pid_stat stat; /* the newest that could be read */
+    struct pid_io io;
+    bool has_stat; /* once read */
+    bool is_hidden; /* there, but we may not see it (hidepid) */
+    bool has_io;
+    bool is_gone; /* found out in this turn */
+    bool is_reaped; /* we waited for it */
+    bool has_run; /* since its children were looked for */
+    struct ledger_account account;
+    struct pss_memory pss;
+};
+
+struct tree_members {
+    struct {
+        struct tree_member *items;
+        size_t count, cap; /* slots in use or free */
+    } slots;
+    struct {
+        size_t *items; /* slots, parents before children */
+        size_t count, cap;
+    } order, index; /* index: chains by PID, count is their number */
+    size_t free_slot;
+    size_t live; /* members */
+    bool is_order_stale;
+};
+
+void tree_members_init(struct tree_members *members);
+void tree_members_fini(struct tree_members *members);
+
+/* The slot of a PID, or TREE_NOBODY. */
+size_t tree_members_find(const struct tree_members *members, pid_t pid);
+
+static inline struct tree_member *tree_member_at(const struct tree_members *members, size_t slot)
+{
+    return &members->slots.items[slot];
+}
+
+/*
+ * A new member at the end of the order, zeroed but for PID, parent (a slot, or TREE_NOBODY) and descriptors. Returns
+ * its slot, or TREE_NOBODY where there are too many or no memory. Pointers to members do not survive this.
+ */
+size_t tree_members_add(struct tree_members *members, pid_t pid, size_t parent);
+
+/* Its descriptors must be closed before. Slots that name it as parent are wrong until tree_members_sort. */
+void tree_members_remove(struct tree_members *members, size_t slot);
+
+/* After changes: finds everybody's parent by its PID, and puts parents before children again. */
+void tree_members_sort(struct tree_members *members);
+
+#endif

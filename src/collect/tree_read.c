@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/tree_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+
+/* A file of a process, or of one of its threads where tid is not 0. */
+struct tree_path {
+    pid_t pid, tid;
+    const char *name;
+};
+
+enum { STAT_BYTES = 1536, IO_BYTES = 512, PATH_BYTES = 64, LIST_BYTES_MAX = 1024 * 1024 };
+
+void tree_reader_init(struct tree_reader *reader, const struct collect_env *env)
+{
+    *reader = (struct tree_reader){.env = env};
+    buf_init(&reader->list, LIST_BYTES_MAX);
+}
+
+void tree_reader_fini(struct tree_reader *reader)
+{
+    buf_fini(&reader->list);
+}
+
+void tree_forget_fd(struct tree_reader *reader, int *fd)
+{
+    if (*fd < 0)
+        return;
+    fd_close(fd);
+    reader->kept--;
+}
+
+void tree_forget_files(struct tree_reader *reader, struct tree_member *member)
+{
+    for (int i = 0; i < TREE_KEPT_FILES; i++)
+        tree_forget_fd(reader, &member->fds[i]);
+    for (size_t i = 0; i < member->threads.count; i++)
+        tree_forget_fd(reader, &member->threads.items[i].fd);
+    tree_forget_fd(reader, &member->threads.task_fd);
+    free(member->threads.items);
+    member->threads = (struct tree_threads){.task_fd = -1};
+}
+
+/* "42/stat", "42/task/43/children" */
+static void write_path(char path[static PATH_BYTES], pid_t pid, pid_t tid, const char *name)
+{
+    if (tid > 0)
+        (void)snprintf(path, PATH_BYTES, "%d/task/%d/%s", (int)pid, (int)tid, name);
+    else
+        (void)snprintf(path, PATH_BYTES, "%d/%s", (int)pid, name);
+}
+
+/* Opens it where it is not kept; *ret_fd is then either in *fd as well, or the caller's to close. */
+static int open_or_kept(struct tree_reader *reader, struct tree_path path, int *fd, int *ret_fd)
+{
+    if (*fd >= 0) {
+        *ret_fd = *fd;
+        return 0;
+    }
+    char text[PATH_BYTES];
+    write_path(text, path.pid, path.tid, path.name);
+    int fresh = file_open_at(reader->env->root->proc_fd, text, O_RDONLY);
+    if (fresh < 0)
+        return fresh;
+    if (reader->kept < reader->env->descriptors) {
+        *fd = fresh;
+        reader->kept++;
+    }
+    *ret_fd = fresh;
+    return 0;
+}
+
+/*
+ * The text of a file through the descriptor at *fd where it is kept there. Returns the number of bytes or a negative
+ * errno; -ESRCH where a kept one says that the process is gone.
+ */
+static ssize_t read_file(struct tree_reader *reader, struct tree_path path, int *fd, char *out, size_t size)
+{
+    int use;
+    int r = open_or_kept(reader, path, fd, &use);
+    if (r < 0)
+        return r;
+    ssize_t n;
+    do {
+        n = pread(use, out, size, 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        n = -errno;
+    if (use != *fd)
+        (void)close(use);
+    else if (n < 0)
+        tree_forget_fd(reader, fd);
+    return n;
+}
+
+int tree_read_children(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd)
+{
+    int use;
+    int r = open_or_kept(reader, (struct tree_path){pid, tid, "children"}, fd, &use);
+    if (r < 0)
+        return r;
+    r = file_read_fd(use, FILE_RECORDS, &reader->list);
+    if (use != *fd)
+        (void)close(use);
+    else if (r < 0)
+        tree_forget_fd(reader, fd);
+    return r;
+}
+
+/* Is the PID given to anybody, as far as we may know? */
+static bool exists(const struct collect_env *env, pid_t pid)
+{
+    uint64_t cpu_ns;
+    return env->cpu_time(env->cpu_time_context, pid, &cpu_ns) == 0;
+}
+
+static int read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_stat *ret_stat)
+{
+    char text[STAT_BYTES];
+    ssize_t n = read_file(reader, (struct tree_path){pid, 0, "stat"}, fd, text, sizeof(text));
+    if (n < 0)
+        return (int)n;
+    int r = pid_stat_parse((struct str){text, (size_t)n}, ret_stat);
+    /* One that is being taken apart at this moment has no threads, and zeros instead of its times. */
+    return r == 0 && ret_stat->threads == 0 ? -ESRCH : r;
+}
+
+int tree_read_candidate(struct tree_reader *reader, pid_t pid, struct pid_stat *ret_stat)
+{
+    int fd = -1;
+    int r = read_stat(reader, pid, &fd, ret_stat);
+    tree_forget_fd(reader, &fd);
+    if (r < 0 && r != -ESRCH)
+        return exists(reader->env, pid) ? -EACCES : -ESRCH;
+    return r;
+}
+
+/* 0, -ESRCH, or another negative errno where it is there but cannot be read now. */
+static int update_stat(struct tree_reader *reader, struct tree_member *member)
+{
+    struct pid_stat stat;
+    int r = read_stat(reader, member->pid, &member->fds[TREE_FILE_STAT], &stat);
+    if (r == -ESRCH)
+        return r;
+    if (r < 0 && !exists(reader->env, member->pid))
+        return -ESRCH;
+    member->is_hidden = r < 0;
+    if (r < 0)
+        return -EACCES;
+    if (member->has_stat && stat.start_ticks != member->stat.start_ticks)
+        return -ESRCH;
+    member->stat = stat;
+    member->has_stat = true;
+    return 0;
+}
+
+static void update_io(struct tree_reader *reader, struct tree_member *member)
+{
+    char text[IO_BYTES];
+    ssize_t n =
+        read_file(reader, (struct tree_path){member->pid, 0, "io"}, &member->fds[TREE_FILE_IO], text, sizeof(text));
+    int r = n < 0 ? (int)n : pid_io_parse((struct str){text, (size_t)n}, &member->io);
+    member->has_io = r >= 0;
+    if (r == -ENOENT && member->has_stat)
+        reader->has_no_io = true;
+    else if (r < 0 && r != -ESRCH)
+        (void)err_sys(&reader->io_err, r, "tree: cannot read %s/proc/%d/io", reader->env->root->path, (int)member->pid);
+}
+
+/* The process may wait to be taken apart; what a parent will get is known in whole ticks only. */
+static void fill_account(const struct tree_reader *reader, struct tree_member *member)
+{
+    const struct pid_stat *stat = &member->stat;
+    const bool visible = member->has_stat && !member->is_hidden;
+    const uint64_t tick_ns = (uint64_t)(NS_PER_SEC / reader->env->ticks_per_sec);
+    uint64_t children_ns = (stat->children_user_ticks + stat->children_system_ticks) * tick_ns;
+    uint64_t own_ns = (stat->user_ticks + stat->system_ticks) * tick_ns;
+    uint64_t user_ns = (stat->user_ticks + stat->children_user_ticks) * tick_ns;
+    uint64_t faults = stat->major_faults + stat->children_major_faults;
+    struct ledger_reading reading = {
+        .value = {(member->cpu_ns.has ? member->cpu_ns.v : own_ns) + children_ns, user_ns, member->io.read_bytes,
+            member->io.write_bytes, faults},
+        .intake = {children_ns, stat->children_user_ticks * tick_ns, member->io.read_bytes, member->io.write_bytes,
+            stat->children_major_faults},
+        .settled = {own_ns + children_ns, user_ns, member->io.read_bytes, member->io.write_bytes, faults},
+        .known = {visible, visible, member->has_io, member->has_io, visible},
+    };
+    ledger_update(&member->account, &reading);
+    if (visible || member->has_stat || !member->cpu_ns.has)
+        return;
+    /* A hidden one: only its clock is known, and user and system time may both be cut by a tick on their way up. */
+    uint64_t cut = 2 * tick_ns;
+    member->account.value[FLOW_CPU] = member->cpu_ns.v;
+    member->account.settled[FLOW_CPU] = member->cpu_ns.v > cut ? member->cpu_ns.v - cut : 0;
+}
+
+int tree_read_member(struct tree_reader *reader, struct tree_member *member, int64_t now_ns, bool look_closely)
+{
+    const struct collect_env *env = reader->env;
+    uint64_t cpu_ns;
+    bool has_clock = env->cpu_time(env->cpu_time_context, member->pid, &cpu_ns) == 0;
+    if (!has_clock && !member->has_stat)
+        return -ESRCH;
+    bool ran = !has_clock || !member->cpu_ns.has || cpu_ns != member->cpu_ns.v;
+    int64_t patience_ns = look_closely ? TREE_IDLE_NS : COLLECT_SLOW_NS;
+    if (!ran && now_ns - member->stat_ns < patience_ns && (member->has_io || reader->has_no_io))
+        return 0;
+    int r = update_stat(reader, member);
+    if (r == -ESRCH)
+        return r;
+    if (r < 0 && has_clock && member->cpu_ns.has && cpu_ns < member->cpu_ns.v)
+        return -ESRCH; /* a hidden process whose PID is somebody else's now */
+    member->cpu_ns = has_clock ? some_u64(cpu_ns) : (struct opt_u64){0};
+    member->stat_ns = now_ns;
+    member->has_run |= ran;
+    if (!reader->has_no_io && (ran || !member->has_io))
+        update_io(reader, member);
+    fill_account(reader, member);
+    return 0;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/tree_walk.h"
+
+#include <errno.h>
+
+/* Fewer births than the smallest range of PIDs holds: an unchanged newest PID then means that none was ours. */
+enum { FORKS_NO_WRAP = 256, PASSES_MAX = 3 };
+
+void tree_walk_open(struct tree_walk *walk, const struct collect_env *env, struct tree_group *group)
+{
+    *walk = (struct tree_walk){.env = env, .group = group};
+    tree_members_init(&walk->members);
+    tree_reader_init(&walk->reader, env);
+    tree_finder_init(&walk->finder, &walk->reader, &walk->members);
+}
+
+void tree_walk_close(struct tree_walk *walk)
+{
+    for (size_t i = 0; i < walk->members.slots.count; i++) {
+        struct tree_member *member = tree_member_at(&walk->members, i);
+        if (member->pid != 0)
+            tree_forget_files(&walk->reader, member);
+    }
+    tree_finder_fini(&walk->finder);
+    tree_reader_fini(&walk->reader);
+    tree_members_fini(&walk->members);
+}
+
+/* Can anybody have been born into the tree since the last turn? The newest PID is that of our own PID namespace. */
+static bool is_gate_open(const struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid)
+{
+    if (!walk->has_begun || walk->finder.is_incomplete || !forks.has || !walk->forks.has)
+        return true;
+    uint64_t births = forks.v - walk->forks.v;
+    if (births == 0)
+        return false;
+    return births >= FORKS_NO_WRAP || !last_pid.has || !walk->last_pid.has || last_pid.v != walk->last_pid.v;
+}
+
+static void read_own_books(struct tree_walk *walk)
+{
+    const struct job_usage *used = &walk->env->job->reaped;
+    struct ledger_reading reading = {
+        .value = {(used->user_us + used->system_us) * 1000, used->user_us * 1000, used->read_bytes, used->write_bytes,
+            used->major_faults},
+        .known = {true, true, true, true, true},
+    };
+    for (int i = 0; i < FLOWS; i++)
+        reading.intake[i] = reading.value[i];
+    ledger_begin(&walk->tracker);
+    ledger_update(&walk->tracker, &reading);
+}
+
+/* Those we have waited for ourselves: no question then who inherited from them. */
+static void mark_reaped(struct tree_walk *walk)
+{
+    struct job *job = walk->env->job;
+    for (size_t i = 0; i < job->reaped_pids.count; i++) {
+        size_t slot = tree_members_find(&walk->members, job->reaped_pids.items[i]);
+        if (slot == TREE_NOBODY)
+            continue;
+        tree_member_at(&walk->members, slot)->is_gone = true;
+        tree_member_at(&walk->members, slot)->is_reaped = true;
+    }
+    job->reaped_pids.count = 0;
+}
+
+/* The root of a tree that was there before us has a parent we know nothing of. */
+static void add_root(struct tree_walk *walk, int64_t now_ns)
+{
+    const struct job *job = walk->env->job;
+    if (!walk->has_begun || !job->attached)
+        tree_find_root(&walk->finder, job->root, now_ns);
+}
+
+static void find_from_above(struct tree_walk *walk, int64_t now_ns)
+{
+    const struct job *job = walk->env->job;
+    const pid_t *pids;
+    size_t count;
+    add_root(walk, now_ns);
+    if (!job->attached)
+        tree_find_orphans(&walk->finder, now_ns);
+    if (!walk->group || tree_group_members(walk->group, &pids, &count) < 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        tree_find_listed(&walk->finder, pids[i], now_ns);
+}
+
+/* A member's parent has ended and another has taken its place. True where that one is still to be read: then the
+ * order is wrong, and amounts could be seen twice. */
+static bool follow_parent(struct tree_walk *walk, struct tree_member *member)
+{
+    if (!member->has_stat || member->is_hidden || (pid_t)member->stat.parent == member->parent_pid)
+        return false;
+    member->parent_pid = (pid_t)member->stat.parent;
+    member->parent = tree_members_find(&walk->members, member->parent_pid);
+    walk->members.is_order_stale = true;
+    if (member->parent == TREE_NOBODY)
+        return false;
+    const struct tree_member *parent = tree_member_at(&walk->members, member->parent);
+    return !parent->is_gone && parent->turn != walk->pass;
+}
+
+static bool wants_children(const struct tree_walk *walk, const struct tree_member *member, int64_t now_ns)
+{
+    return !walk->reader.has_no_children && (member->has_run || now_ns - member->found_ns >= COLLECT_SLOW_NS);
+}
+
+/* Everybody from this place of the order on, those included who are found on the way. */
+static bool read_from(struct tree_walk *walk, size_t first, bool look_for_new, int64_t now_ns)
+{
+    struct tree_members *members = &walk->members;
+    bool in_order = true;
+    for (size_t i = first; i < members->order.count; i++) {
+        size_t slot = members->order.items[i];
+        struct tree_member *member = tree_member_at(members, slot);
+        if (member->is_gone)
+            continue;
+        member->is_gone = tree_read_member(&walk->reader, member, now_ns, members->live <= TREE_SMALL) == -ESRCH;
+        member->turn = walk->pass;
+        if (member->is_gone)
+            continue;
+        in_order &= !follow_parent(walk, member);
+        if (look_for_new && wants_children(walk, member, now_ns) &&
+            tree_find_children(&walk->finder, slot, now_ns) == -ENOENT)
+            walk->reader.has_no_children = true;
+    }
+    return in_order;
+}
+
+/* Returns false where the order proved wrong. */
+static bool read_members(struct tree_walk *walk, bool look_for_new, struct opt_u64 forks, int64_t now_ns)
+{
+    walk->pass++;
+    bool in_order = read_from(walk, 0, look_for_new, now_ns);
+    if (!look_for_new || !walk->reader.has_no_children)
+        return in_order;
+    size_t known = walk->members.order.count;
+    tree_find_scan(&walk->finder, forks.has ? forks.v : 0, now_ns);
+    return read_from(walk, known, false, now_ns) && in_order;
+}
+
+/* Who inherits from a member that is gone: NULL where nobody does whom we can see. */
+static struct ledger_account *payee_of(struct tree_walk *walk, const struct tree_member *member)
+{
+    const struct job *job = walk->env->job;
+    for (size_t steps = 0; !member->is_reaped && member->parent != TREE_NOBODY; steps++) {
+        struct tree_member *parent = tree_member_at(&walk->members, member->parent);
+        if (!parent->is_gone)
+            return &parent->account;
+        if (steps > walk->members.live)
+            return NULL;
+        member = parent;
+    }
+    bool is_ours = member->is_reaped || (!job->attached && member->parent_pid == job->tracker);
+    return is_ours ? &walk->tracker : NULL;
+}
+
+static void close_accounts(struct tree_walk *walk)
+{
+    struct tree_members *members = &walk->members;
+    for (size_t i = 0; i < members->order.count; i++) {
+        const struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        if (member->is_gone)
+            ledger_close(&walk->ledger, &member->account, payee_of(walk, member));
+    }
+    ledger_settle(&walk->ledger, &walk->tracker);
+    for (size_t i = 0; i < members->order.count; i++) {
+        size_t slot = members->order.items[i];
+        struct tree_member *member = tree_member_at(members, slot);
+        if (!member->is_gone) {
+            ledger_settle(&walk->ledger, &member->account);
+            continue;
+        }
+        tree_forget_files(&walk->reader, member);
+        tree_members_remove(members, slot);
+    }
+    if (members->is_order_stale)
+        tree_members_sort(members);
+}
+
+void tree_walk_turn(
+    struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns, uint64_t ret_growth[FLOWS])
+{
+    struct tree_members *members = &walk->members;
+    bool look_for_new = is_gate_open(walk, forks, last_pid);
+    walk->finder.is_incomplete = false;
+    err_clear(&walk->reader.io_err);
+    read_own_books(walk);
+    mark_reaped(walk);
+    for (size_t i = 0; i < members->order.count; i++)
+        ledger_begin(&tree_member_at(members, members->order.items[i])->account);
+    if (look_for_new)
+        find_from_above(walk, now_ns);
+    for (int i = 0; i < PASSES_MAX && !read_members(walk, look_for_new, forks, now_ns); i++)
+        tree_members_sort(members);
+    close_accounts(walk);
+    ledger_take(&walk->ledger, ret_growth);
+    walk->forks = forks;
+    walk->last_pid = last_pid;
+    walk->has_begun = true;
+}

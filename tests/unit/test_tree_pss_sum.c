@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What PSS reads that fail leave behind, and the sum over the tree. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pss_world.h"
+
+static void test_refused(void **state)
+{
+    struct pss_world *world = *state;
+    pss_world_open(world, JOB_PSS_AUTO);
+    world->cost_ns = 30 * NS_PER_US;
+    size_t a = pss_world_add(world, 1000, 1000, NS_PER_SEC);
+    size_t b = pss_world_add(world, 2000, 1000, NS_PER_SEC);
+    pss_world_chmod(world, b, 0);
+    pss_world_assert_bytes(pss_world_turn_as_nobody(world, 0), 1000 * 1024 + 2000 * 4096);
+    char wanted[240];
+    (void)snprintf(wanted, sizeof(wanted),
+        "tree: cannot read %s/proc/101/smaps_rollup: Permission denied; its resident memory is counted instead",
+        world->fake.dir);
+    assert_string_equal(world->err.msg, wanted);
+    assert_int_equal(world->err.code, -EACCES);
+    assert_true(world->memories[b].is_refused && !world->memories[b].is_known);
+    world->rss_pages[b] = 50000;
+    pss_world_assert_bytes(pss_world_turn_as_nobody(world, 2 * PSS_STALE_NS), 1000 * 1024 + 50000 * 4096);
+    assert_int_equal(world->err.code, 0);
+    assert_int_equal(pss_world_reads(world), 3);
+    /* One that was known may be refused later; then nobody is known. */
+    pss_world_chmod(world, a, 0);
+    assert_false(pss_world_turn_as_nobody(world, PSS_STALE_NS).has);
+    assert_true(world->memories[a].is_refused && !world->memories[a].is_known);
+    pss_world_close(world);
+}
+
+static void test_refused_but_always_asked(void **state)
+{
+    struct pss_world *world = *state;
+    pss_world_open(world, JOB_PSS_ALWAYS);
+    size_t a = pss_world_add(world, 1000, 1000, 0);
+    size_t b = pss_world_add(world, 1000, 500, 0);
+    pss_world_chmod(world, a, 0);
+    pss_world_chmod(world, b, 0);
+    assert_false(pss_world_turn_as_nobody(world, 1).has);
+    assert_non_null(strstr(world->err.msg, "/proc/100/smaps_rollup"));
+    assert_false(pss_world_turn_as_nobody(world, 1).has);
+    assert_int_equal(world->err.code, 0);
+    pss_world_chmod(world, a, 0644);
+    pss_world_assert_bytes(pss_world_turn_as_nobody(world, 1), 1000 * 1024 + 1000 * 4096);
+    pss_world_close(world);
+}
+
+static void test_what_was_told_stays(void **state)
+{
+    struct pss_world *world = *state;
+    pss_world_open(world, JOB_PSS_ALWAYS);
+    size_t a = pss_world_add(world, 1000, 1000, 0);
+    pss_world_write(world, a, "broken");
+    (void)pss_world_turn(world);
+    assert_int_equal(world->err.code, -EINVAL);
+    struct err told = {0};
+    (void)err_set(&told, -EIO, "first");
+    (void)pss_turn(&world->pss, world->list, world->count, world->fake.mono_ns, &told);
+    assert_string_equal(told.msg, "first");
+    assert_int_equal(told.code, -EIO);
+    assert_false(pss_turn(&world->pss, world->list, world->count, world->fake.mono_ns, NULL).has);
+    pss_world_close(world);
+}
+
+static void test_gone_and_absent(void **state)
+{
+    struct pss_world *world = *state;
+    pss_world_open(world, JOB_PSS_AUTO);
+    world->cost_ns = 30 * NS_PER_US;
+    size_t a = pss_world_add(world, 1000, 1000, NS_PER_SEC);
+    fake_env_remove(&world->fake, "proc/100");
+    assert_false(pss_world_turn(world).has);
+    assert_int_equal(world->err.code, 0);
+    assert_false(world->pss.is_absent || world->memories[a].is_known);
+    assert_int_equal(pss_world_reads(world), 1);
+    /* Tried again, but not at every turn; now the process is there and the file is not. */
+    fake_env_write(&world->fake, "proc/100/stat", "100 (sh) S 1\n");
+    (void)pss_world_turn_after(world, PSS_RETRY_NS - 1);
+    assert_int_equal(pss_world_reads(world), 1);
+    assert_false(pss_world_turn_after(world, 1).has);
+    assert_true(world->pss.is_absent);
+    assert_int_equal(world->err.code, 0);
+    pss_world_set_pss(world, a, 1000);
+    assert_false(pss_world_turn_after(world, PSS_STALE_NS).has);
+    assert_int_equal(pss_world_reads(world), 2);
+    world->count = 0;
+    assert_false(pss_world_turn(world).has);
+    pss_world_close(world);
+}
+
+static void test_kernel_that_has_it_keeps_it(void **state)
+{
+    struct pss_world *world = *state;
+    pss_world_open(world, JOB_PSS_ALWAYS);
+    (void)pss_world_add(world, 1000, 1000, 0);
+    (void)pss_world_add(world, 100, 100, 0);
+    (void)pss_world_turn(world);
+    fake_env_remove(&world->fake, "proc/101/smaps_rollup");
+    fake_env_write(&world->fake, "proc/101/stat", "101 (sh) S 1\n");
+    pss_world_assert_bytes(pss_world_turn_after(world, 1), 1100 * 1024);
+    assert_false(world->pss.is_absent);
+    pss_world_close(world);
+}
+
+static void test_empty_file(void **state)
+{
+    struct pss_world *world = *state;
+    pss_world_open(world, JOB_PSS_ALWAYS);
+    size_t thread = pss_world_add(world, 0, 0, 0);
+    size_t a = pss_world_add(world, 1000, 2000, 0);
+    size_t b = pss_world_add(world, 500, 0, 0);
+    pss_world_write(world, thread, "");
+    pss_world_write(world, b, "");
+    /* Nothing for the first; the last as the second, half of its RSS. */
+    pss_world_assert_bytes(pss_world_turn(world), (2000 + 1000) * 1024);
+    assert_int_equal(world->err.code, 0);
+    assert_false(world->memories[thread].is_known || world->memories[b].is_known || world->memories[b].is_refused);
+    /* What was known stays so. */
+    pss_world_write(world, a, "");
+    pss_world_assert_bytes(pss_world_turn_after(world, 1), (2000 + 1000) * 1024);
+    pss_world_close(world);
+}
+
+static void test_broken_file(void **state)
+{
+    struct pss_world *world = *state;
+    static char endless[20000];
+    memset(endless, 'x', sizeof(endless) - 1);
+    static const char *const texts[] = {"x", "Rss: 10 kB\n", "Rss: 10 kB\nPss: many kB\n", endless};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        pss_world_open(world, JOB_PSS_AUTO);
+        world->cost_ns = 30 * NS_PER_US;
+        pss_world_add(world, 1000, 1000, NS_PER_SEC);
+        pss_world_write(world, 0, texts[i]);
+        assert_false(pss_world_turn(world).has);
+        assert_int_equal(world->err.code, texts[i] == endless ? -EFBIG : -EINVAL);
+        assert_non_null(strstr(world->err.msg, "/proc/100/smaps_rollup"));
+        assert_false(pss_world_turn_after(world, NS_PER_SEC).has);
+        assert_int_equal(world->err.code, 0);
+        assert_int_equal(pss_world_reads(world), 1);
+        pss_world_set_pss(world, 0, 1000);
+        pss_world_assert_bytes(pss_world_turn_after(world, PSS_RETRY_NS), 1000 * 1024);
+        assert_int_equal(world->memories[0].has_failed, false);
+        pss_world_close(world);
+    }
+}
+
+enum { GIVEN_MAX = 3 };
+
+/* Memories as earlier turns left them. */
+struct given {
+    enum { NOBODY_THERE, UNKNOWN, KNOWN, REFUSED } kind;
+    uint64_t rss_pages, pss_kib, at_rss_pages;
+};
+
+struct sum_case {
+    struct given given[GIVEN_MAX];
+    struct opt_f64 kib;
+};
+
+#define SOME(kib)                                                                                                      \
+    {                                                                                                                  \
+        true, (kib)                                                                                                    \
+    }
+#define ABSENT                                                                                                         \
+    {                                                                                                                  \
+        false, 0                                                                                                       \
+    }
+
+static void check_sum(struct pss_world *world, const struct sum_case *given, int64_t page_bytes)
+{
+    pss_world_open(world, JOB_PSS_AUTO);
+    world->fake.env.page_bytes = page_bytes;
+    for (size_t i = 0; i < GIVEN_MAX && given->given[i].kind != NOBODY_THERE; i++) {
+        const struct given *one = &given->given[i];
+        (void)pss_world_add(world, one->rss_pages, 0, PSS_MIN_AGE_NS - 1);
+        world->memories[i] = (struct pss_memory){.is_known = one->kind == KNOWN,
+            .is_refused = one->kind == REFUSED,
+            .pss_kib = one->pss_kib,
+            .at_rss_pages = one->at_rss_pages};
+    }
+    struct opt_f64 sum = pss_world_turn(world);
+    assert_int_equal(pss_world_reads(world), 0);
+    if (given->kib.has)
+        pss_world_assert_bytes(sum, given->kib.v * 1024);
+    else
+        assert_false(sum.has);
+    pss_world_close(world);
+}
+
+static void test_sums(void **state)
+{
+    static const struct sum_case cases[] = {
+        {{{0}}, SOME(0)},
+        {{{UNKNOWN, 0, 0, 0}, {REFUSED, 0, 0, 0}}, SOME(0)},
+        {{{KNOWN, 1000, 3000, 1000}}, SOME(3000)},
+        {{{KNOWN, 500, 3000, 1000}}, SOME(1500)},
+        {{{KNOWN, 2000, 3000, 1000}}, SOME(6000)},
+        {{{KNOWN, 500, 3000, 0}}, SOME(3000)},
+        {{{KNOWN, 0, 200, 0}}, SOME(200)},
+        /* More than RSS only as far as it was read so. */
+        {{{KNOWN, 1000, 8000, 1000}}, SOME(8000)},
+        {{{KNOWN, 3000, 8000, 1000}}, SOME(12000)},
+        {{{KNOWN, 10, 80, 10}, {UNKNOWN, 10, 0, 0}}, SOME(80 + 40)},
+        {{{KNOWN, 1000, 3000, 1000}, {REFUSED, 500, 0, 0}}, SOME(3000 + 2000)},
+        /* 5000 KiB of 3000 pages are 5/12 of them. */
+        {{{KNOWN, 2000, 4000, 2000}, {KNOWN, 1000, 1000, 1000}, {UNKNOWN, 2400, 0, 0}}, SOME(5000 + 4000)},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_sum(*state, &cases[i], 4096);
+    static const struct sum_case large_pages = {
+        {{KNOWN, 100, 3200, 100}, {REFUSED, 10, 0, 0}, {UNKNOWN, 4, 0, 0}}, SOME(3200 + 640 + 128)};
+    check_sum(*state, &large_pages, 65536);
+}
+
+static void test_sums_of_too_little(void **state)
+{
+    static const struct sum_case cases[] = {
+        {{{KNOWN, 1000, 2000, 1000}, {UNKNOWN, 1000, 0, 0}}, SOME(2000 + 2000)},
+        {{{KNOWN, 1000, 2000, 1000}, {UNKNOWN, 1001, 0, 0}}, ABSENT},
+        {{{KNOWN, 100, 200, 100}, {REFUSED, 900, 0, 0}, {UNKNOWN, 1000, 0, 0}}, SOME(200 + 3600 + 2000)},
+        {{{KNOWN, 100, 200, 100}, {REFUSED, 900, 0, 0}, {UNKNOWN, 1001, 0, 0}}, ABSENT},
+        {{{UNKNOWN, 1, 0, 0}}, ABSENT},
+        {{{REFUSED, 1000, 0, 0}, {REFUSED, 500, 0, 0}}, ABSENT},
+        {{{REFUSED, 1000, 0, 0}, {UNKNOWN, 500, 0, 0}}, ABSENT},
+        {{{REFUSED, 1000, 0, 0}, {KNOWN, 0, 100, 50}}, ABSENT},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_sum(*state, &cases[i], 4096);
+}
+
+int main(void)
+{
+    static struct pss_world world;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(test_refused, &world),
+        cmocka_unit_test_prestate(test_refused_but_always_asked, &world),
+        cmocka_unit_test_prestate(test_what_was_told_stays, &world),
+        cmocka_unit_test_prestate(test_gone_and_absent, &world),
+        cmocka_unit_test_prestate(test_kernel_that_has_it_keeps_it, &world),
+        cmocka_unit_test_prestate(test_empty_file, &world),
+        cmocka_unit_test_prestate(test_broken_file, &world),
+        cmocka_unit_test_prestate(test_sums, &world),
+        cmocka_unit_test_prestate(test_sums_of_too_little, &world),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
