@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "run/guard.h"
-#include "run/host.h"
+#include "run/session.h"
 
 enum { EXIT_TRACKER_FAILED = 125 };
 
@@ -68,7 +68,8 @@ static bool tell_notices(const struct config *config)
 
 int main(int argc, char **argv)
 {
-    guard_streams();
+    sigset_t caller_mask;
+    guard_streams(&caller_mask);
     struct config config;
     struct err err = {0};
     if (config_load(argc, argv, environ, &config, &err) < 0) {
@@ -83,11 +84,11 @@ int main(int argc, char **argv)
     else if (!tell_notices(&config))
         status = EXIT_TRACKER_FAILED;
     else
-        status = host_run(&config.settings, &err);
-    if (status < 0) {
+        status = session_run(&config.settings, &caller_mask, &err);
+    if (err.code < 0)
         log_error("%s", err.msg);
+    if (status < 0)
         status = EXIT_TRACKER_FAILED;
-    }
     config_fini(&config);
     return status;
 }

@@ -95,12 +95,12 @@ static void put_usage(struct buf *buf)
     } lines[] = {
         {NULL, "[--] COMMAND [ARG...]", "track a command"},
         {"pid", "--pid PID", "track a process tree"},
-        {"", "", "track the host"},
+        {NULL, "", "track the host"},
         {"from", "--from FILE", "replay a recording"},
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         const char *flag = lines[i].flag;
-        bool later = flag ? flag[0] && is_later(&options[options_by_flag(str_of(flag))]) : OPTION_COMMAND_LATER;
+        bool later = flag && is_later(&options[options_by_flag(str_of(flag))]);
         buf_printf(buf, "%s resource-tracker [OPTIONS] %-21s %s%s\n", i == 0 ? "Usage:" : "      ", lines[i].words,
             later ? "* " : "  ", lines[i].meaning);
     }
@@ -112,7 +112,7 @@ static bool any_later(void)
         if (is_later(&options[i]))
             return true;
     }
-    return OPTION_COMMAND_LATER;
+    return false;
 }
 
 static void put_tail(struct buf *buf)
@@ -124,9 +124,11 @@ static void put_tail(struct buf *buf)
                   "Options end at the first word that is not one, or at --.\n"
                   "\n"
                   "Examples:\n"
+                  "  resource-tracker python train.py\n"
+                  "  resource-tracker -f csv -o build.csv -- make -j8\n"
+                  "  resource-tracker -n nightly -o '{job}-{datetime}.jsonl' ./simulate\n"
+                  "  resource-tracker --pid 4711 --stop-with-pid -o server.jsonl\n"
                   "  resource-tracker | jq .cpu.utilization_pct\n"
-                  "  resource-tracker -i 250ms -f csv -o host.csv\n"
-                  "  resource-tracker -n nightly -o '{job}-{datetime}.jsonl'\n"
                   "\n"
                   "Exit status:\n"
                   "  0      tracking ended as asked, by SIGINT or SIGTERM\n"
@@ -140,10 +142,12 @@ static void put_tail(struct buf *buf)
 void config_help(struct buf *buf)
 {
     put_usage(buf);
-    buf_puts(buf, "\nSample CPU, memory, disk, network and pressure at a steady interval and write\n"
-                  "one JSON object or CSV row per sample, until SIGINT or SIGTERM.\n");
+    buf_puts(buf, "\nRun COMMAND at once, sample the host and the command's whole process tree (CPU,\n"
+                  "memory, disk, network, pressure) at a steady interval, write one JSON object or\n"
+                  "CSV row per sample, and end when the command ends, with its exit status.\n"
+                  "Without a command, sample until SIGINT or SIGTERM.\n");
     if (any_later())
-        buf_printf(buf, "\n* comes in a later version; version " RT_VERSION " tracks the host\n");
+        buf_printf(buf, "\n* comes in a later version than " RT_VERSION "\n");
     for (size_t group = 0; group < GROUP_COUNT; group++) {
         buf_printf(buf, "\n%s:\n", option_headings[group].title);
         if (option_headings[group].note)

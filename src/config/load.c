@@ -5,6 +5,8 @@
 #include "config/load.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "config/cli.h"
@@ -156,6 +158,37 @@ static int check_modes(struct config *config, struct err *err)
     return r;
 }
 
+/* Is this "NAME=value" one of the variables that hold a secret of ours? */
+static bool is_secret(const char *variable)
+{
+    for (size_t i = 0; i < options_count; i++) {
+        for (size_t k = 0; (options[i].props & OPTION_SECRET) && k < OPTION_ENVS && options[i].envs[k]; k++) {
+            size_t n = strlen(options[i].envs[k]);
+            if (strncmp(variable, options[i].envs[k], n) == 0 && variable[n] == '=')
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What the command gets to see of our environment. */
+static int child_environment(char *const *environ_, char ***ret_environment, struct err *err)
+{
+    size_t count = 0;
+    while (environ_[count])
+        count++;
+    char **environment = calloc(count + 1, sizeof(*environment));
+    if (!environment)
+        return err_set(err, -ENOMEM, "no memory for the command's environment");
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_secret(environ_[i]))
+            environment[kept++] = environ_[i];
+    }
+    *ret_environment = environment;
+    return 0;
+}
+
 static int load_all(struct config *config, const struct cli *cli, char *const *environ_, struct err *err)
 {
     config->action = cli->action;
@@ -173,6 +206,8 @@ static int load_all(struct config *config, const struct cli *cli, char *const *e
         r = apply_flags(config, cli, options_count, err);
     if (r == 0)
         r = check_modes(config, err);
+    if (r == 0 && config->settings.command)
+        r = child_environment(environ_, &config->settings.environment, err);
     return r;
 }
 
@@ -199,4 +234,6 @@ void config_fini(struct config *config)
 {
     for (size_t i = 0; i < options_count; i++)
         value_free(&options[i], &config->settings);
+    free(config->settings.environment);
+    config->settings.environment = NULL;
 }

@@ -4,8 +4,6 @@
  */
 #include "config/config.h"
 
-#include <stdio.h>
-
 #include "base/auto.h"
 #include "config/show.h"
 #include "config/value.h"
@@ -22,7 +20,7 @@ static bool is_asked_for(const struct config *config, size_t i)
         return false;
     const void *member = option_member_const(row, &config->settings);
     if (row->type == OPTION_BOOL)
-        return *(const bool *)member || (row->props & OPTION_OFF_ASKS);
+        return *(const bool *)member;
     return row->type != OPTION_CHOICE || strcmp(row->choices[*(const int *)member], "never") != 0;
 }
 
@@ -66,14 +64,6 @@ static void fill(const struct config *config, size_t i, bool fatal, struct confi
 
 bool config_unavailable(const struct config *config, size_t i, struct config_notice *ret_notice)
 {
-    if (OPTION_COMMAND_LATER && config->settings.command && i-- == 0) {
-        ret_notice->fatal = true;
-        (void)snprintf(ret_notice->text, sizeof(ret_notice->text),
-            "tracking a command is not available in this version (%s); it tracks the host: "
-            "run resource-tracker without a command",
-            RT_VERSION);
-        return true;
-    }
     for (int pass = 0; pass < 2; pass++) {
         bool fatal = pass == 0;
         for (size_t row = 0; row < options_count; row++) {

@@ -42,8 +42,7 @@ enum option_props {
     OPTION_NONEMPTY = 4, /* an empty text is an error, not "unset" */
     OPTION_LATER = 8, /* the feature behind it is not in this version */
     OPTION_MODE = 16, /* with OPTION_LATER: asking for it stops the program */
-    OPTION_OFF_ASKS = 32, /* with OPTION_LATER: "false" asks for something too */
-    OPTION_SHARED_ENV = 64, /* with OPTION_LATER: its variables are set for other programs too and ask for nothing */
+    OPTION_SHARED_ENV = 32, /* with OPTION_LATER: its variables are set for other programs too and ask for nothing */
 };
 
 enum option_group {
@@ -59,9 +58,6 @@ enum option_group {
 };
 
 enum { OPTION_ENVS = 2, OPTION_CHOICES_MAX = 4, OPTIONS_MAX = 80, SETTINGS_PAIRS_MAX = 256, SETTINGS_TEXT_MAX = 65536 };
-
-/* Is running a command part of this version? The command has no row of its own. */
-enum { OPTION_COMMAND_LATER = 1 };
 
 struct option_row {
     const char *flag; /* without dashes; NULL: none */

@@ -75,6 +75,7 @@ struct settings {
 
     /* the command and its arguments as they stand in argv, NULL-terminated; NULL: no command. Not owned. */
     char *const *command;
+    char **environment; /* the caller's without our secrets; the list is owned, the texts are not. NULL: no command */
 };
 
 #endif

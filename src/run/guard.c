@@ -2,7 +2,6 @@
 #include "run/guard.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -18,19 +17,23 @@ static void fill_standard_descriptors(void)
         (void)close(fd);
 }
 
-/* A broken pipe and a file size limit must be errors of write(2), not our end, from the first message on. */
-static void block_write_signals(void)
+/*
+ * A broken pipe and a file size limit must be errors of write(2), not our end, from the first message on. A terminal
+ * set to stop background writers would stop the whole process group, and that is the job.
+ */
+static void block_write_signals(sigset_t *ret_caller_mask)
 {
     sigset_t blocked;
     (void)sigemptyset(&blocked);
     (void)sigaddset(&blocked, SIGPIPE);
     (void)sigaddset(&blocked, SIGXFSZ);
-    (void)sigprocmask(SIG_BLOCK, &blocked, NULL);
+    (void)sigaddset(&blocked, SIGTTOU);
+    (void)sigprocmask(SIG_BLOCK, &blocked, ret_caller_mask);
 }
 
-void guard_streams(void)
+void guard_streams(sigset_t *ret_caller_mask)
 {
     fill_standard_descriptors();
-    block_write_signals();
+    block_write_signals(ret_caller_mask);
     log_open();
 }

@@ -3,10 +3,13 @@
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H
 
+#include <signal.h>
+
 /*
- * Descriptors 0, 1 and 2 are taken (by /dev/null where they were closed), and a broken pipe or a file size limit is an
- * error of write(2) instead of a signal that ends us; diagnostics have a way out that does not block.
+ * Descriptors 0, 1 and 2 are taken (by /dev/null where they were closed), and a broken pipe, a file size limit or a
+ * terminal that belongs to others is no reason for a signal that ends or stops us; diagnostics have a way out that does
+ * not block. ret_caller_mask: the signal mask as it was.
  */
-void guard_streams(void);
+void guard_streams(sigset_t *ret_caller_mask);
 
 #endif

@@ -4,11 +4,17 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
+
+/* Old headers lack it; the number is the same on every architecture. */
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
 
 static struct timespec timespec_of(int64_t ns)
 {
@@ -38,7 +44,7 @@ static int open_descriptors(struct loop *loop, const sigset_t *signals)
 int loop_open(struct loop *ret_loop, const sigset_t *signals, struct err *err)
 {
     struct loop *loop = ret_loop;
-    *loop = (struct loop){.epoll_fd = -1, .timer_fd = -1, .signal_fd = -1, .output_fd = -1};
+    *loop = (struct loop)LOOP_CLOSED;
     int r = open_descriptors(loop, signals);
     if (r < 0) {
         loop_close(loop);
@@ -63,6 +69,17 @@ void loop_close(struct loop *loop)
     fd_close(&loop->epoll_fd);
     fd_close(&loop->timer_fd);
     fd_close(&loop->signal_fd);
+    fd_close(&loop->process_fd);
+}
+
+int loop_watch_process(struct loop *loop, pid_t pid)
+{
+    fd_close(&loop->process_fd);
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0)
+        return -errno;
+    loop->process_fd = fd;
+    return watch(loop, fd, EPOLLIN | EPOLLONESHOT, &loop->process_fd);
 }
 
 void loop_watch_change(struct loop *loop, int fd, void *watcher)
@@ -107,9 +124,13 @@ static void read_event(struct loop *loop, const struct epoll_event *ready, struc
         if (read(loop->signal_fd, &info, sizeof(info)) == sizeof(info)) {
             event->kind = LOOP_SIGNAL;
             event->signal = (int)info.ssi_signo;
+            event->signal_code = info.ssi_code;
+            event->sender = (pid_t)info.ssi_pid;
         }
     } else if (name == &loop->output_fd) {
         read_output_event(loop, ready->events, event);
+    } else if (name == &loop->process_fd) {
+        event->kind = LOOP_ENDED;
     } else {
         event->kind = LOOP_CHANGE;
         event->watcher = name;

@@ -18,20 +18,29 @@ enum loop_event_kind {
     LOOP_CHANGE, /* a watched descriptor reports a change */
     LOOP_GONE, /* the reader of the output went away */
     LOOP_ROOM, /* the output takes more */
+    LOOP_ENDED, /* the watched process has ended */
     LOOP_NONE,
 };
 
 struct loop_event {
     enum loop_event_kind kind;
     uint64_t expirations; /* LOOP_TIMER */
-    int signal; /* LOOP_SIGNAL */
+    int signal; /* LOOP_SIGNAL, with how it was sent (si_code) and by whom */
+    int signal_code;
+    pid_t sender;
     void *watcher; /* LOOP_CHANGE: as given to loop_watch_change */
 };
 
 struct loop {
     int epoll_fd, timer_fd, signal_fd;
     int output_fd; /* not owned; -1: none */
+    int process_fd; /* -1: none */
 };
+
+#define LOOP_CLOSED                                                                                                    \
+    {                                                                                                                  \
+        .epoll_fd = -1, .timer_fd = -1, .signal_fd = -1, .output_fd = -1, .process_fd = -1                             \
+    }
 
 /* Blocks the signals and takes the descriptors. Returns 0 or a negative errno with a message. */
 int loop_open(struct loop *ret_loop, const sigset_t *signals, struct err *err);
@@ -48,6 +57,10 @@ void loop_watch_output(struct loop *loop, int fd);
 
 /* While something waits to be written, room for it becomes LOOP_ROOM. */
 void loop_want_room(struct loop *loop, bool wanted);
+
+/* The end of this process becomes LOOP_ENDED, once; instead of the one watched before. A negative errno where the
+ * process is gone (-ESRCH) or this kernel cannot tell (before Linux 5.3: -ENOSYS). */
+int loop_watch_process(struct loop *loop, pid_t pid);
 
 /* Waits for the next event. */
 int loop_wait(struct loop *loop, struct loop_event *ret_event, struct err *err);

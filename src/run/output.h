@@ -31,6 +31,12 @@ struct output {
 int output_open(
     struct output *ret_output, const struct settings *settings, const struct run_info *info, struct err *err);
 
+/* Does anybody get to see samples? */
+static inline bool output_is_wanted(const struct output *output)
+{
+    return output->encoder != NULL;
+}
+
 /* Encodes and writes one sample. Returns -EPIPE when the reader is gone for good, else 0: trouble is told here. */
 int output_sample(struct output *output, const struct sample *sample);
 

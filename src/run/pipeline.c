@@ -45,8 +45,9 @@ void pipeline_open(struct pipeline *pipeline, const struct collect_env *env, con
     if (count > PIPELINE_STAGES_MAX)
         count = PIPELINE_STAGES_MAX;
     *pipeline = (struct pipeline){.info = info, .env = env, .count = count};
-    pipeline->start_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
-    struct tick tick = {.baseline = true, .mono_ns = pipeline->start_ns};
+    int64_t now_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
+    pipeline->start_ns = info->start_ns.has ? info->start_ns.v : now_ns;
+    struct tick tick = {.baseline = true, .mono_ns = now_ns, .late_ns = now_ns - pipeline->start_ns};
     struct sample unused = {0};
     /* One after the other: where descriptors are few, those that come first get them. */
     for (size_t i = 0; i < count; i++) {

@@ -1,119 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/host.h"
+/*
+ * A run from its start to its end. The order matters: what can fail and must stop us comes before the command is
+ * started, what takes time comes while it already runs.
+ */
+#include "run/session.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "collect/mounts.h"
-#include "run/loop.h"
-#include "run/output.h"
-#include "run/pipeline.h"
+#include "run/attach.h"
+#include "run/session_state.h"
+#include "run/signals.h"
+#include "run/spawn.h"
 
-enum { EXIT_BY_SIGNAL = 128, DESCRIPTORS_WANTED = 4096 };
+enum { DESCRIPTORS_WANTED = 4096, DESCRIPTORS_SPARED = 96, DESCRIPTORS_FOR_TREE = 768, NICER_BY = 5 };
 
-struct host {
-    struct sysroot root;
-    struct collect_env env;
-    struct run_info info;
-    struct output output;
-    struct pipeline pipeline;
-    struct grid grid;
-    struct loop loop;
-    bool wants_room;
-};
+static int process_cpu(void *context, pid_t pid, uint64_t *ret_ns)
+{
+    (void)context;
+    return clock_process_cpu(pid, ret_ns);
+}
 
-/* Which collectors the settings leave switched on. */
-static size_t choose_collectors(const struct settings *settings, const struct collector **ret_chosen)
+/*
+ * Is this collector of use in this run? Where nobody gets to see samples, only the tree is followed: its end may be
+ * ours, and what it used is told at the end.
+ */
+static bool is_wanted(const struct session *session, const struct settings *settings, const struct collector *collector)
+{
+    if (collector == &collector_tree)
+        return session->job.root > 0;
+    if (!output_is_wanted(&session->output))
+        return false;
+    return (collector != &collector_disk || settings->collect_disk) &&
+           (collector != &collector_network || settings->collect_network);
+}
+
+static size_t choose_collectors(
+    const struct session *session, const struct settings *settings, const struct collector **ret_chosen)
 {
     size_t count = 0;
     for (size_t i = 0; i < collector_registry_count && count < PIPELINE_STAGES_MAX; i++) {
-        const struct collector *collector = collector_registry[i];
-        if ((collector == &collector_disk && !settings->collect_disk) ||
-            (collector == &collector_network && !settings->collect_network))
-            continue;
-        ret_chosen[count++] = collector;
+        if (is_wanted(session, settings, collector_registry[i]))
+            ret_chosen[count++] = collector_registry[i];
     }
     return count;
 }
 
-/*
- * Ours to read are SIGINT and SIGTERM, even where a shell ignores them for background jobs: scripts start us with & and
- * stop us with kill -INT. SIGHUP only unless somebody ignores it for us (nohup).
- */
-static sigset_t signals_to_read(void)
-{
-    sigset_t signals;
-    struct sigaction hup;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    if (sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
-        (void)sigaddset(&signals, SIGHUP);
-    return signals;
-}
-
-/* The output is watched for room only while something waits, and told so only when that changes. */
-static void want_room(struct host *host)
-{
-    bool waits = output_waits(&host->output);
-    if (waits != host->wants_room)
-        loop_want_room(&host->loop, waits);
-    host->wants_room = waits;
-}
-
-static int sample_once(struct host *host, int64_t now_ns, struct grid_turn turn)
-{
-    struct tick tick = {.mono_ns = now_ns, .late_ns = turn.late_ns, .missed = turn.missed};
-    struct sample sample;
-    pipeline_sample(&host->pipeline, &tick, &sample);
-    int r = output_sample(&host->output, &sample);
-    want_room(host);
-    return r;
-}
-
-/*
- * Until a signal, or until nobody reads any more: with no job to look after and no other output, going on would be for
- * nobody. Returns the exit status or a negative errno.
- */
-static int host_loop(struct host *host, struct err *err)
-{
-    for (;;) {
-        struct loop_event event;
-        int r = loop_wait(&host->loop, &event, err);
-        if (r < 0)
-            return r;
-        int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
-        switch (event.kind) {
-        case LOOP_TIMER:
-            if (sample_once(host, now_ns, grid_advance(&host->grid, event.expirations, now_ns)) == -EPIPE)
-                return 0;
-            break;
-        case LOOP_SIGNAL:
-            (void)sample_once(host, now_ns, grid_between(&host->grid, now_ns));
-            return event.signal == SIGHUP ? EXIT_BY_SIGNAL + SIGHUP : 0;
-        case LOOP_CHANGE: {
-            const struct pipeline_stage *stage = event.watcher;
-            stage->collector->woken(stage->state);
-            break;
-        }
-        case LOOP_ROOM:
-            if (output_room(&host->output) == -EPIPE)
-                return 0;
-            want_room(host);
-            break;
-        case LOOP_GONE:
-            return 0;
-        case LOOP_NONE:
-            break;
-        }
-    }
-}
-
-/* Collectors keep files open, and many disks and interfaces make many files. */
+/* Collectors keep files open, and many disks, interfaces and processes make many files. Never before the command is
+ * started: it would inherit it. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -123,65 +62,170 @@ static void raise_descriptor_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static void watch_collectors(struct host *host)
+/* Of which the files of tracked processes may take so many; the kernel needs 4 KiB for each. */
+static size_t descriptors_for_tree(void)
 {
-    for (size_t i = 0; i < host->pipeline.count; i++) {
-        struct pipeline_stage *stage = &host->pipeline.stages[i];
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= DESCRIPTORS_SPARED)
+        return 0;
+    rlim_t free = limit.rlim_cur - DESCRIPTORS_SPARED;
+    return free < DESCRIPTORS_FOR_TREE ? (size_t)free : DESCRIPTORS_FOR_TREE;
+}
+
+/* A little ahead of a command that takes every CPU, where we may; samples then keep to their time. */
+static void raise_priority(void)
+{
+    errno = 0;
+    int nice_now = getpriority(PRIO_PROCESS, 0);
+    if (errno == 0)
+        (void)setpriority(PRIO_PROCESS, 0, nice_now - NICER_BY);
+}
+
+static void watch_collectors(struct session *session)
+{
+    for (size_t i = 0; i < session->pipeline.count; i++) {
+        struct pipeline_stage *stage = &session->pipeline.stages[i];
         if (stage->state && stage->collector->watch_fd)
-            loop_watch_change(&host->loop, stage->collector->watch_fd(stage->state), stage);
+            loop_watch_change(&session->loop, stage->collector->watch_fd(stage->state), stage);
     }
 }
 
-static int host_start(struct host *host, const struct settings *settings, struct err *err)
+/* Everything that takes time: the command runs meanwhile. */
+static void start_sampling(struct session *session, const struct settings *settings)
 {
-    int r = sysroot_open(settings->sysroot, &host->root, err);
+    raise_descriptor_limit();
+    session->env.descriptors = descriptors_for_tree();
+    const struct collector *collectors[PIPELINE_STAGES_MAX];
+    size_t count = choose_collectors(session, settings, collectors);
+    pipeline_open(&session->pipeline, &session->env, &session->info, collectors, count);
+    session->grid = (struct grid){.start_ns = session->pipeline.start_ns, .interval_ns = settings->interval_ns};
+    watch_collectors(session);
+    loop_watch_output(&session->loop, output_watch_fd(&session->output));
+}
+
+static int start_child(struct session *session, struct spawn_request *request, struct spawn *ret_spawn, struct err *err)
+{
+    int r = spawn_start(request, ret_spawn);
+    if (r < 0 && request->group_fd >= 0) {
+        log_warning("the command cannot be started in a cgroup of its own (%s); it runs in ours", strerror(-r));
+        own_cgroup_remove(&session->group);
+        request->group_fd = -1;
+        r = spawn_start(request, ret_spawn);
+    }
+    return r < 0 ? err_sys(err, r, "cannot start a process for %s", request->argv[0]) : 0;
+}
+
+static void make_group(struct session *session)
+{
+    struct err why = {0};
+    if (own_cgroup_create(&session->group, &session->root, &why) < 0)
+        log_warning("%s; the command runs in our cgroup", why.msg);
+}
+
+/* Returns 0, an exit status above 0, or a negative errno. */
+static int start_job(struct session *session, const struct settings *settings, const sigset_t *mask, struct err *err)
+{
+    struct sigaction chld = {.sa_handler = SIG_DFL}, before;
+    bool ignored = sigaction(SIGCHLD, &chld, &before) == 0 && before.sa_handler == SIG_IGN;
+    if (settings->subreaper)
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (settings->cgroup)
+        make_group(session);
+    struct spawn_request request = {.argv = settings->command,
+        .environment = settings->environment,
+        .mask = mask,
+        .ignore_sigchld = ignored,
+        .group_fd = session->group.dir_fd};
+    struct spawn spawn;
+    session->job.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    int r = start_child(session, &request, &spawn, err);
+    if (r < 0)
+        return r;
+    session->job.root = spawn.pid;
+    session->job.group_dir = session->group.dir_fd >= 0 ? session->group.dir : NULL;
+    session->info.tracked_pid = some_u64((uint64_t)spawn.pid);
+    session->info.start_ns = some_i64(session->job.start_ns);
+    raise_priority();
+    start_sampling(session, settings);
+    session->state = SUPERVISOR_JOB;
+    return spawn_confirm(&spawn, &request, err);
+}
+
+static int start_attached(struct session *session, const struct settings *settings, struct err *err)
+{
+    pid_t pid;
+    int r = attach_check(&session->root, settings->pid.v, &pid, err);
+    if (r < 0)
+        return r;
+    session->job.root = session->job.live_pid = pid;
+    session->job.attached = true;
+    session->job.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    session->info.tracked_pid = some_u64((uint64_t)pid);
+    session->state = settings->stop_with_pid ? SUPERVISOR_TREE_ONLY : SUPERVISOR_TREE;
+    /* First the descriptor, then the look at the process: it cannot be replaced in between without our notice. */
+    (void)loop_watch_process(&session->loop, pid);
+    start_sampling(session, settings);
+    return 0;
+}
+
+static int session_start(
+    struct session *session, const struct settings *settings, const sigset_t *mask, struct err *err)
+{
+    int r = sysroot_open(settings->sysroot, &session->root, err);
     if (r < 0)
         return r;
     /* The pools of this machine are not those of a captured one. */
-    host->env.zpool_path = host->root.is_host ? "zpool" : NULL;
-    raise_descriptor_limit();
-    sigset_t signals = signals_to_read();
-    r = loop_open(&host->loop, &signals, err);
+    session->env.zpool_path = session->root.is_host ? "zpool" : NULL;
+    sigset_t signals = signals_to_read(settings->command != NULL);
+    r = loop_open(&session->loop, &signals, err);
     if (r < 0)
         return r;
-    r = output_open(&host->output, settings, &host->info, err);
+    r = output_open(&session->output, settings, &session->info, err);
     if (r < 0)
         return r;
-    const struct collector *collectors[PIPELINE_STAGES_MAX];
-    size_t count = choose_collectors(settings, collectors);
-    pipeline_open(&host->pipeline, &host->env, &host->info, collectors, count);
-    host->grid = (struct grid){.start_ns = host->pipeline.start_ns, .interval_ns = settings->interval_ns};
-    watch_collectors(host);
-    loop_watch_output(&host->loop, output_watch_fd(&host->output));
-    return loop_start(&host->loop, &host->grid, err);
+    if (settings->command)
+        r = start_job(session, settings, mask, err);
+    else if (settings->pid.has)
+        r = start_attached(session, settings, err);
+    else
+        start_sampling(session, settings);
+    return r != 0 ? r : loop_start(&session->loop, &session->grid, err);
 }
 
-static void host_stop(struct host *host)
+static void session_stop(struct session *session)
 {
-    loop_close(&host->loop);
-    pipeline_close(&host->pipeline);
-    output_close(&host->output);
-    sysroot_close(&host->root);
+    loop_close(&session->loop);
+    pipeline_close(&session->pipeline);
+    output_close(&session->output);
+    own_cgroup_remove(&session->group);
+    job_fini(&session->job);
+    sysroot_close(&session->root);
 }
 
-int host_run(const struct settings *settings, struct err *err)
+int session_run(const struct settings *settings, const sigset_t *caller_mask, struct err *err)
 {
-    struct host host = {
+    static const enum job_pss pss[] = {
+        [WHEN_AUTO] = JOB_PSS_AUTO, [WHEN_ALWAYS] = JOB_PSS_ALWAYS, [WHEN_NEVER] = JOB_PSS_NEVER};
+    struct session session = {
         .root = {.root_fd = -1, .proc_fd = -1, .sys_fd = -1},
-        .loop = {.epoll_fd = -1, .timer_fd = -1, .signal_fd = -1, .output_fd = -1},
+        .loop = LOOP_CLOSED,
+        .group = {.dir_fd = -1, .parent_fd = -1},
         .info = {.version = RT_VERSION, .job_name = settings->job_name, .interval_ns = settings->interval_ns},
+        .job = {.tracker = getpid(), .pss = pss[settings->collect_pss]},
     };
-    host.env = (struct collect_env){
-        .root = &host.root,
+    session.env = (struct collect_env){
+        .root = &session.root,
         .clock = &clock_system,
         .ticks_per_sec = sysconf(_SC_CLK_TCK),
         .page_bytes = sysconf(_SC_PAGESIZE),
         .space = mounts_statvfs,
-        .space_context = &host.root,
+        .space_context = &session.root,
+        .job = &session.job,
+        .cpu_time = process_cpu,
     };
-    int r = host_start(&host, settings, err);
-    if (r >= 0)
-        r = host_loop(&host, err);
-    host_stop(&host);
+    int r = session_start(&session, settings, caller_mask, err);
+    if (r == 0)
+        r = actions_run(&session, err);
+    session_stop(&session);
     return r;
 }

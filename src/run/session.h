@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host mode: samples the machine until SIGINT or SIGTERM. */
-#ifndef RUN_HOST_H
-#define RUN_HOST_H
+/* One run of the tracker: over a command, a running tree, or the host alone. */
+#ifndef RUN_SESSION_H
+#define RUN_SESSION_H
+
+#include <signal.h>
 
 #include "base/err.h"
 #include "config/settings.h"
 
-/* Returns the exit status: 0 after SIGINT or SIGTERM, 129 after SIGHUP; a negative errno where it could not start. */
-int host_run(const struct settings *settings, struct err *err);
+/*
+ * Returns the exit status: the command's own, 126 or 127 with a message where it could not be executed; without a
+ * command 0 after SIGINT or SIGTERM, 129 after SIGHUP. A negative errno with a message where tracking could not start.
+ * caller_mask: the signal mask the command is to have.
+ */
+int session_run(const struct settings *settings, const sigset_t *caller_mask, struct err *err);
 
 #endif

@@ -64,7 +64,7 @@ static void test_rows_are_complete(void **state)
         assert_true(!number || row->min < row->max);
         assert_true(row->type != OPTION_CHOICE || row->choices[1]);
         assert_int_equal((row->props & OPTION_LATER) != 0, row->later != NULL);
-        assert_true(!(row->props & (OPTION_MODE | OPTION_OFF_ASKS | OPTION_SHARED_ENV)) || row->later);
+        assert_true(!(row->props & (OPTION_MODE | OPTION_SHARED_ENV)) || row->later);
         assert_true(!(row->props & OPTION_SECRET) || !row->flag);
         bool known = !row->key;
         for (size_t k = 0; option_tables[k]; k++)
@@ -405,7 +405,7 @@ static void test_help(void **state)
         assert_true(line.n == 0 || line.p[line.n - 1] != ' ');
     }
     assert_line(help, "  -q, --quiet                write no samples [TRACKER_QUIET]");
-    assert_line(help, "  -p, --pid PID            * track this running process and its descendants");
+    assert_line(help, "  -p, --pid PID              track this running process and its descendants");
     assert_line(help, "      --team TEXT          * team that owns the job [TRACKER_TEAM]");
     assert_line(help, "  129    ended by SIGHUP, after a final sample");
     buf_clear(&buf);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop of a run: events are read, the supervisor's table decides, and the small functions here carry it out. Some
+ * of them find out something that is an event itself.
+ */
+#include <errno.h>
+#include <signal.h>
+
+#include "base/clock.h"
+#include "run/reap.h"
+#include "run/session_state.h"
+#include "run/signals.h"
+
+enum { EXIT_BY_SIGNAL = 128 };
+
+static void handle(struct session *session, enum supervisor_event event, const struct loop_event *cause);
+
+/* The output is watched for room only while something waits, and told so only when that changes. */
+static void want_room(struct session *session)
+{
+    bool waits = output_waits(&session->output);
+    if (waits != session->wants_room)
+        loop_want_room(&session->loop, waits);
+    session->wants_room = waits;
+}
+
+static void take_sample(struct session *session, int64_t now_ns, struct grid_turn turn)
+{
+    struct tick tick = {.mono_ns = now_ns, .late_ns = turn.late_ns, .missed = turn.missed};
+    struct sample sample;
+    pipeline_sample(&session->pipeline, &tick, &sample);
+    int r = output_sample(&session->output, &sample);
+    want_room(session);
+    if (r == -EPIPE)
+        handle(session, SUPERVISOR_READER_GONE, NULL);
+    if (session->job.attached && session->job.live == 0)
+        handle(session, SUPERVISOR_TREE_ENDED, NULL);
+}
+
+/* A sample that is not on the grid: the final one, or one that something gave rise to. */
+static void sample_between(struct session *session)
+{
+    int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    take_sample(session, now_ns, grid_between(&session->grid, now_ns));
+}
+
+static void sample_on_grid(struct session *session, uint64_t expirations)
+{
+    int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    take_sample(session, now_ns, grid_advance(&session->grid, expirations, now_ns));
+}
+
+static void tell_end(const struct session *session)
+{
+    const struct job_usage *used = &session->job.reaped;
+    log_info("the command ended with status %d: %.3f s user, %.3f s system%s, largest process %.1f MiB, %llu voluntary "
+             "and %llu involuntary context switches",
+        session->status, (double)used->user_us / 1e6, (double)used->system_us / 1e6,
+        session->job.is_lower_bound ? " (at least: a process ignored SIGCHLD)" : "",
+        (double)used->max_rss_bytes / 1048576.0, (unsigned long long)used->voluntary_switches,
+        (unsigned long long)used->involuntary_switches);
+    if (session->job.live > 0)
+        log_info("%zu processes of the command are still running; what they used so far is counted", session->job.live);
+}
+
+static void finish_job(struct session *session)
+{
+    session->status = reap_root(&session->job);
+    sample_between(session);
+    tell_end(session);
+}
+
+static void reap(struct session *session)
+{
+    static const enum supervisor_event events[] = {
+        [REAP_ENDED] = SUPERVISOR_JOB_ENDED,
+        [REAP_HALTED] = SUPERVISOR_JOB_HALTED,
+        [REAP_RESUMED] = SUPERVISOR_JOB_RESUMED,
+    };
+    struct loop_event cause = {.kind = LOOP_NONE};
+    enum reap_news news = reap_children(&session->job, &cause.signal);
+    if (news != REAP_NOTHING)
+        handle(session, events[news], &cause);
+}
+
+/* Only the signals of job control: a plain SIGSTOP was meant for the command alone, and nobody might continue us. */
+static void halt(const struct session *session, int signal)
+{
+    bool by_job_control = signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+    if (by_job_control && reap_root_is_stopped(&session->job))
+        signals_stop_self(signal);
+}
+
+/* While its first process is dead but not waited for, an attached tree still tells what that has used. */
+static void watch_next(struct session *session)
+{
+    sample_between(session);
+    if (session->job.live_pid > 0)
+        (void)loop_watch_process(&session->loop, session->job.live_pid);
+}
+
+static void drain(struct session *session)
+{
+    if (output_room(&session->output) == -EPIPE)
+        handle(session, SUPERVISOR_READER_GONE, NULL);
+    want_room(session);
+}
+
+static void finish(struct session *session, int status)
+{
+    session->status = status;
+    sample_between(session);
+}
+
+static void act(struct session *session, enum supervisor_action action, const struct loop_event *cause)
+{
+    const struct pipeline_stage *stage;
+    switch (action) {
+    case SUPERVISOR_SAMPLE:
+        sample_on_grid(session, cause->expirations);
+        break;
+    case SUPERVISOR_FINISH:
+        finish(session, 0);
+        break;
+    case SUPERVISOR_FINISH_HANGUP:
+        finish(session, EXIT_BY_SIGNAL + SIGHUP);
+        break;
+    case SUPERVISOR_FINISH_JOB:
+        finish_job(session);
+        break;
+    case SUPERVISOR_LEAVE:
+        session->status = 0;
+        break;
+    case SUPERVISOR_PASS_ON:
+        (void)kill(session->job.root, cause->signal);
+        break;
+    case SUPERVISOR_WAKE_JOB:
+        if (reap_root_is_stopped(&session->job))
+            (void)kill(session->job.root, SIGCONT);
+        break;
+    case SUPERVISOR_REAP:
+        reap(session);
+        break;
+    case SUPERVISOR_HALT:
+        halt(session, cause->signal);
+        break;
+    case SUPERVISOR_WATCH_NEXT:
+        watch_next(session);
+        break;
+    case SUPERVISOR_TELL_READER_GONE:
+        complaint_say(&session->reader_gone, "nobody reads %s any more; the command goes on", session->output.name);
+        break;
+    case SUPERVISOR_DRAIN:
+        drain(session);
+        break;
+    case SUPERVISOR_TELL_COLLECTOR:
+        stage = cause->watcher;
+        stage->collector->woken(stage->state);
+        break;
+    case SUPERVISOR_IGNORE:
+    case SUPERVISOR_ACTIONS:
+        break;
+    }
+}
+
+static void handle(struct session *session, enum supervisor_event event, const struct loop_event *cause)
+{
+    struct supervisor_step step = supervisor_decide(session->state, event);
+    session->state = step.next;
+    act(session, step.action, cause);
+}
+
+int actions_run(struct session *session, struct err *err)
+{
+    while (session->state != SUPERVISOR_OVER) {
+        static const enum supervisor_event events[] = {
+            [LOOP_TIMER] = SUPERVISOR_TICK,
+            [LOOP_CHANGE] = SUPERVISOR_CHANGE,
+            [LOOP_GONE] = SUPERVISOR_READER_GONE,
+            [LOOP_ROOM] = SUPERVISOR_ROOM,
+            [LOOP_ENDED] = SUPERVISOR_MEMBER_ENDED,
+        };
+        struct loop_event event;
+        int r = loop_wait(&session->loop, &event, err);
+        if (r < 0)
+            return r;
+        if (event.kind == LOOP_SIGNAL)
+            handle(session, signals_classify(&event, &session->job, &session->root), &event);
+        else if (event.kind != LOOP_NONE)
+            handle(session, events[event.kind], &event);
+    }
+    return session->status;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/reap.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+enum { EXIT_BY_SIGNAL = 128, BYTES_PER_BLOCK = 512, BYTES_PER_KIB = 1024 };
+
+static uint64_t microseconds(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
+}
+
+static void add_usage(struct job_usage *sum, const struct rusage *usage)
+{
+    uint64_t max_rss = (uint64_t)usage->ru_maxrss * BYTES_PER_KIB;
+    sum->user_us += microseconds(usage->ru_utime);
+    sum->system_us += microseconds(usage->ru_stime);
+    sum->read_bytes += (uint64_t)usage->ru_inblock * BYTES_PER_BLOCK;
+    sum->write_bytes += (uint64_t)usage->ru_oublock * BYTES_PER_BLOCK;
+    sum->major_faults += (uint64_t)usage->ru_majflt;
+    sum->max_rss_bytes = max_rss > sum->max_rss_bytes ? max_rss : sum->max_rss_bytes;
+    sum->voluntary_switches += (uint64_t)usage->ru_nvcsw;
+    sum->involuntary_switches += (uint64_t)usage->ru_nivcsw;
+}
+
+/* A child that has ended. Returns false where it was not there to be waited for. */
+static bool take_child(struct job *job, pid_t pid, int *ret_status)
+{
+    struct rusage usage;
+    pid_t taken;
+    do {
+        taken = wait4(pid, ret_status, WNOHANG, &usage);
+    } while (taken < 0 && errno == EINTR);
+    if (taken != pid)
+        return false;
+    if (job_is_helper(job, pid)) {
+        job_remove_helper(job, pid);
+        return true;
+    }
+    add_usage(&job->reaped, &usage);
+    job_note_reaped(job, pid);
+    return true;
+}
+
+/* The next child with news, which stay there to be taken; false where there is none. */
+static bool peek(idtype_t kind, id_t id, int options, siginfo_t *ret_info)
+{
+    ret_info->si_pid = 0;
+    int r;
+    do {
+        r = waitid(kind, id, ret_info, options | WNOHANG | WNOWAIT);
+    } while (r < 0 && errno == EINTR);
+    return r == 0 && ret_info->si_pid != 0;
+}
+
+enum reap_news reap_children(struct job *job, int *ret_signal)
+{
+    siginfo_t info;
+    while (peek(P_ALL, 0, WEXITED, &info)) {
+        int status;
+        if (info.si_pid == job->root)
+            return REAP_ENDED;
+        if (!take_child(job, info.si_pid, &status))
+            break;
+    }
+    if (job->attached || job->root == 0)
+        return REAP_NOTHING;
+    if (peek(P_PID, (id_t)job->root, WEXITED, &info))
+        return REAP_ENDED;
+    if (peek(P_PID, (id_t)job->root, WSTOPPED, &info)) {
+        *ret_signal = info.si_status;
+        return REAP_HALTED;
+    }
+    info.si_pid = 0;
+    bool resumed = waitid(P_PID, (id_t)job->root, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid != 0;
+    return resumed ? REAP_RESUMED : REAP_NOTHING;
+}
+
+int reap_root(struct job *job)
+{
+    int status = 0;
+    (void)take_child(job, job->root, &status);
+    siginfo_t info;
+    int other;
+    while (peek(P_ALL, 0, WEXITED, &info) && take_child(job, info.si_pid, &other))
+        ;
+    return WIFSIGNALED(status) ? EXIT_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool reap_root_is_stopped(const struct job *job)
+{
+    siginfo_t info;
+    return peek(P_PID, (id_t)job->root, WSTOPPED, &info);
+}

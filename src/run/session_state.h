@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run consists of; shared by session.c, which opens and closes it, and actions.c, which makes it move. */
+#ifndef RUN_SESSION_STATE_H
+#define RUN_SESSION_STATE_H
+
+#include "collect/collect.h"
+#include "run/loop.h"
+#include "run/output.h"
+#include "run/own_cgroup.h"
+#include "run/pipeline.h"
+#include "run/supervisor.h"
+
+struct session {
+    struct sysroot root;
+    struct collect_env env;
+    struct run_info info;
+    struct job job;
+    struct own_cgroup group;
+    struct output output;
+    struct pipeline pipeline;
+    struct grid grid;
+    struct loop loop;
+    bool wants_room;
+    enum supervisor_state state;
+    int status; /* to end with */
+    struct complaint reader_gone;
+};
+
+/* Until it is over. Returns the exit status or a negative errno with a message. */
+int actions_run(struct session *session, struct err *err);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/signals.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "kernel/pid_stat.h"
+
+enum { ANCESTORS_MAX = 64, PID_STAT_BYTES_MAX = 4096 };
+
+sigset_t signals_to_read(bool with_command)
+{
+    static const int passed_on[] = {SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGHUP, SIGCHLD};
+    sigset_t signals;
+    struct sigaction hup;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    for (size_t i = 0; with_command && i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
+        (void)sigaddset(&signals, passed_on[i]);
+    /*
+     * Without a command, SIGINT and SIGTERM are read even where a shell ignores them for background jobs (scripts start
+     * us with & and stop us with kill -INT), SIGHUP only unless somebody ignores it for us (nohup).
+     */
+    if (!with_command && sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
+        (void)sigaddset(&signals, SIGHUP);
+    return signals;
+}
+
+/* The parent of a process; 0 where it cannot be known. */
+static pid_t parent_of(const struct sysroot *root, pid_t pid)
+{
+    AUTO_BUF struct buf text;
+    buf_init(&text, PID_STAT_BYTES_MAX);
+    char path[32];
+    struct pid_stat stat;
+    (void)snprintf(path, sizeof(path), "%d/stat", (int)pid);
+    if (file_read_at(root->proc_fd, path, &text) < 0 || pid_stat_parse((struct str){text.data, text.len}, &stat) < 0)
+        return 0;
+    return (pid_t)stat.parent;
+}
+
+static bool descends_from(const struct sysroot *root, pid_t pid, pid_t ancestor)
+{
+    for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+        if (pid == ancestor)
+            return true;
+        pid = parent_of(root, pid);
+    }
+    return pid == ancestor;
+}
+
+/*
+ * The terminal signals a whole process group; so does a process of the job that says kill 0. As the first process of a
+ * container we stand in for the command: what the job sends to it is passed on.
+ */
+static bool is_shared(const struct loop_event *event, const struct job *job, const struct sysroot *root)
+{
+    if (getpgid(job->root) != getpgrp())
+        return false;
+    if (event->signal_code == SI_KERNEL)
+        return true;
+    return job->tracker != 1 && event->sender > 0 && descends_from(root, event->sender, job->tracker);
+}
+
+enum supervisor_event signals_classify(
+    const struct loop_event *event, const struct job *job, const struct sysroot *root)
+{
+    if (event->signal == SIGCHLD)
+        return SUPERVISOR_CHILD;
+    bool has_command = job->root > 0 && !job->attached;
+    if (has_command && is_shared(event, job, root))
+        return SUPERVISOR_SHARED_SIGNAL;
+    switch (event->signal) {
+    case SIGINT:
+    case SIGTERM:
+        return SUPERVISOR_STOP_SIGNAL;
+    case SIGHUP:
+        return SUPERVISOR_HANGUP;
+    case SIGCONT:
+        return SUPERVISOR_CONTINUE_SIGNAL;
+    default:
+        return SUPERVISOR_OTHER_SIGNAL;
+    }
+}
+
+void signals_stop_self(int signal)
+{
+    sigset_t one, before;
+    (void)sigemptyset(&one);
+    (void)sigaddset(&one, signal);
+    (void)raise(signal);
+    /* It may be blocked: a terminal must not stop us for writing to it. */
+    (void)sigprocmask(SIG_UNBLOCK, &one, &before);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fork and not vfork: the child is executed on another CPU while we open our files, and copying the page tables of a
+ * program this small costs less than waiting for it. A pipe that closes on exec carries the errno of one that failed.
+ */
+#include "run/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "run/clone_into.h"
+
+/* In the child: only calls that are safe between fork and exec. */
+static _Noreturn void run_child(const struct spawn_request *request, int report_fd)
+{
+    if (request->ignore_sigchld)
+        (void)signal(SIGCHLD, SIG_IGN);
+    (void)sigprocmask(SIG_SETMASK, request->mask, NULL);
+    (void)execvpe(request->argv[0], request->argv, request->environment);
+    int code = errno;
+    ssize_t n;
+    do {
+        n = write(report_fd, &code, sizeof(code));
+    } while (n < 0 && errno == EINTR);
+    _exit(SPAWN_NOT_FOUND);
+}
+
+int spawn_start(const struct spawn_request *request, struct spawn *ret_spawn)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    AUTO_FD int read_end = ends[0];
+    AUTO_FD int write_end = ends[1];
+    pid_t pid = request->group_fd >= 0 ? clone_into_cgroup(request->group_fd) : fork();
+    if (pid < 0)
+        return request->group_fd >= 0 ? (int)pid : -errno;
+    if (pid == 0)
+        run_child(request, write_end);
+    *ret_spawn = (struct spawn){.pid = pid, .report_fd = fd_take(&read_end)};
+    return 0;
+}
+
+int spawn_confirm(struct spawn *spawn, const struct spawn_request *request, struct err *err)
+{
+    int code = 0;
+    ssize_t n;
+    do {
+        n = read(spawn->report_fd, &code, sizeof(code));
+    } while (n < 0 && errno == EINTR);
+    fd_close(&spawn->report_fd);
+    if (n != sizeof(code))
+        return 0;
+    while (waitpid(spawn->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    (void)err_set(err, -code, "cannot run %s: %s", request->argv[0][0] ? request->argv[0] : "''",
+        code == ENOENT && !strchr(request->argv[0], '/') ? "command not found" : strerror(code));
+    return code == ENOENT ? SPAWN_NOT_FOUND : SPAWN_NOT_EXECUTABLE;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starting the command as its caller would have: same descriptors, directory, process group, signal mask and
+ * dispositions. It begins to run while we go on; whether it could be executed is asked for later.
+ */
+#ifndef RUN_SPAWN_H
+#define RUN_SPAWN_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+enum { SPAWN_NOT_EXECUTABLE = 126, SPAWN_NOT_FOUND = 127 };
+
+struct spawn_request {
+    char *const *argv; /* NULL-terminated; the first is looked for in PATH where it holds no slash */
+    char *const *environment;
+    const sigset_t *mask; /* the caller's */
+    bool ignore_sigchld; /* the caller ignored it; we cannot */
+    int group_fd; /* of the cgroup to be born in; -1: ours */
+};
+
+struct spawn {
+    pid_t pid;
+    int report_fd; /* tells the errno of a failed exec, or nothing */
+};
+
+/* Returns 0 or a negative errno: there is no process then. */
+int spawn_start(const struct spawn_request *request, struct spawn *ret_spawn);
+
+/*
+ * Waits until the command is executed or could not be. Returns 0, or the exit status to end with and a message; the
+ * child is then waited for.
+ */
+int spawn_confirm(struct spawn *spawn, const struct spawn_request *request, struct err *err);
+
+#endif
