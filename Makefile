@@ -10,7 +10,7 @@ all: build/build.ninja
 build/build.ninja:
 	meson setup build -Dwerror=$(WERROR)
 
-run: ## install what is missing, build, track this machine for five samples
+run: ## install what is missing, build, track a demo command (CMD='...') and show the samples
 	@tools/setup build
 	@$(MAKE) --no-print-directory all
 	tools/demo build/resource-tracker

@@ -8,6 +8,7 @@
 #include "kernel/cgroup_files.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/auto.h"
 #include "base/file.h"
@@ -16,7 +17,7 @@
 #include "collect/cgroup_path.h"
 #include "collect/collect.h"
 
-enum { GROUPS_BYTES_MAX = 256 * 1024 };
+enum { GROUPS_BYTES_MAX = 256 * 1024, CGROUP_NAME_BYTES = 32 };
 
 enum group_value { VALUE_USAGE, VALUE_THROTTLED, VALUE_MEMORY, VALUE_MEMORY_PEAK, VALUE_OOM_KILLS, GROUP_VALUES };
 
@@ -244,6 +245,13 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
     return err_set(err, -ENODATA, "cgroup: the control group of this process has no files to read");
 }
 
+/* A tree that we attach to lives in a group of its own. */
+static bool follows_root(const struct cgroup_state *state)
+{
+    const struct collect_env *env = state->env;
+    return env->job && env->job->attached && env->root->names_us;
+}
+
 /*
  * Are we still in the group whose files are open, and are they still there? If not, looks for our group anew. Returns
  * 1 where it found it, 0 where nothing changed, -ENODATA where there is none, or another negative errno; that is tried
@@ -253,14 +261,17 @@ static int cgroup_look(struct cgroup_state *state, int64_t now_ns, struct err *e
 {
     const char *root = state->env->root->path;
     state->look_due_ns = now_ns;
+    /* The PID of a root that has ended may be somebody else's. */
+    if (follows_root(state) && state->env->job->is_root_gone)
+        return 0;
     int r = kept_file_read(&state->self, &state->groups_now);
     bool absent = r == -ENOENT || r == -ENOTDIR;
     if (r < 0 && !absent)
-        return err_sys(err, r, "cgroup: cannot read %s/proc/self/cgroup", root);
+        return err_sys(err, r, "cgroup: cannot read %s/proc/%s", root, state->self.path);
     struct str before = {state->groups.data, state->groups.len};
     struct str now = {state->groups_now.data, state->groups_now.len};
     if (absent)
-        r = state->resolved ? 0 : err_set(err, -ENODATA, "cgroup: there is no %s/proc/self/cgroup", root);
+        r = state->resolved ? 0 : err_set(err, -ENODATA, "cgroup: there is no %s/proc/%s", root, state->self.path);
     else if (state->gone || !state->resolved || !str_eq(before, now))
         r = cgroup_resolve(state, err);
     if (r >= 0 || r == -ENODATA)
@@ -283,7 +294,10 @@ static int cgroup_open(void *opaque, const struct collect_env *env, struct err *
     *state = (struct cgroup_state){.env = env};
     for (size_t i = 0; i < GROUP_VALUES; i++)
         state->values[i].file.fd = -1;
-    kept_file_init(&state->self, env->root->proc_fd, "self/cgroup", FILE_TO_END);
+    char path[CGROUP_NAME_BYTES] = "self/cgroup";
+    if (follows_root(state))
+        (void)snprintf(path, sizeof(path), "%d/cgroup", (int)env->job->root);
+    kept_file_init(&state->self, env->root->proc_fd, path, FILE_TO_END);
     buf_init(&state->groups, GROUPS_BYTES_MAX);
     buf_init(&state->groups_now, GROUPS_BYTES_MAX);
     int r = cgroup_look(state, clock_read(env->clock, CLOCK_KIND_MONOTONIC), err);

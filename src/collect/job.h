@@ -42,6 +42,7 @@ struct job {
     /* by the tree collector, after each sample */
     size_t live; /* processes of the tree that have not ended, the root included */
     pid_t live_pid; /* one of them; 0: none */
+    bool is_root_gone;
     bool is_lower_bound; /* a member ignores SIGCHLD: the CPU time of its children may be lost */
 };
 

@@ -105,11 +105,13 @@ static void view_member(struct tree_state *state, struct tree_member *member, in
 static void view_members(struct tree_state *state, int64_t now_ns, struct tree_view *view)
 {
     const struct tree_members *members = &state->walk.members;
+    struct job *job = state->env->job;
     state->processes.count = 0;
-    state->env->job->live_pid = 0;
+    job->live_pid = 0;
     for (size_t i = 0; i < members->order.count; i++)
         view_member(state, tree_member_at(members, members->order.items[i]), now_ns, view);
-    state->env->job->live = view->live;
+    job->live = view->live;
+    job->is_root_gone = job->live_pid != job->root;
 }
 
 /* CPU time is split into user and system as the kernel does, but never so that one of them would have to shrink. */
@@ -160,12 +162,9 @@ static void tell_memory(struct tree_state *state, const struct tree_view *view, 
 
 static void tell_tree(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)
 {
-    const struct tree_members *members = &state->walk.members;
-    size_t root = tree_members_find(members, state->env->job->root);
-    bool root_lives = root != TREE_NOBODY && !pid_stat_is_dead(&tree_member_at(members, root)->stat);
     tell_cpu(state, view->growth[FLOW_CPU], view->user_ns, cpu);
     cpu->process_cores_used = cores_used(view->growth[FLOW_CPU], now_ns - state->previous_ns);
-    cpu->process_child_count = some_u64(view->live - (root_lives ? 1 : 0));
+    cpu->process_child_count = some_u64(view->live - (state->env->job->is_root_gone ? 0 : 1));
     state->untold_read += view->growth[FLOW_READ];
     state->untold_write += view->growth[FLOW_WRITE];
     tell_io(state, !view->is_io_hidden && !state->walk.reader.has_no_io, cpu);
@@ -199,6 +198,7 @@ static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sa
     bool lives = !state->is_root_reaped && env->cpu_time(env->cpu_time_context, job->root, &root_ns) == 0;
     job->live = lives;
     job->live_pid = lives ? job->root : 0;
+    job->is_root_gone = !lives;
     uint64_t total_ns = (job->reaped.user_us + job->reaped.system_us) * 1000 + root_ns;
     uint64_t growth_ns = counter_delta(state->cpu_mark_ns, total_ns);
     state->cpu_mark_ns += growth_ns;

@@ -34,13 +34,12 @@ static bool next_load(struct str *rest, double *ret_load)
 /* " 1/80 11206\n", whole through its LF */
 static struct opt_u64 parse_last_pid(struct str rest)
 {
-    struct str line;
-    struct str tasks;
-    struct str word;
-    uint64_t pid;
-    if (!memchr(rest.p, '\n', rest.n) || !str_line(&rest, &line) || !str_word(&line, &tasks) || !str_word(&line, &word))
+    uint64_t running, all, pid;
+    if (rest.n == 0 || rest.p[rest.n - 1] != '\n')
         return (struct opt_u64){0};
-    if (!memchr(tasks.p, '/', tasks.n) || num_parse_u64(word, &pid) < 0)
+    const char *p = rest.p;
+    if (!num_next_in_line(&p, &running) || *p++ != '/' || *p == ' ' || !num_next_in_line(&p, &all) || *p != ' ' ||
+        !num_next_in_line(&p, &pid) || (*p != '\n' && *p != ' '))
         return (struct opt_u64){0};
     return some_u64(pid);
 }

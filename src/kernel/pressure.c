@@ -10,24 +10,27 @@
 
 #include "base/num.h"
 
-/* The total has always been the last word; one that moved would still be found. */
+/* The total has always been the last word, found from its end; one that moved would still be found. */
 static const char *find_key(struct str line, struct str key)
 {
-    const char *last = memrchr(line.p, ' ', line.n);
-    if (last && str_starts((struct str){last, (size_t)(line.p + line.n - last)}, key))
-        return last;
+    const char *p = line.p + line.n;
+    while (p > line.p && (unsigned char)(p[-1] - '0') <= 9)
+        p--;
+    if ((size_t)(p - line.p) >= key.n && memcmp(p - key.n, key.p, key.n) == 0)
+        return p - key.n;
     return memmem(line.p, line.n, key.p, key.n);
 }
 
+/* An LF follows the line. */
 static struct opt_u64 find_total(struct str line)
 {
     static const struct str key = {" total=", 7};
     const char *at = find_key(line, key);
     if (!at)
         return (struct opt_u64){0};
-    struct str rest = {at + key.n, (size_t)(line.p + line.n - at) - key.n};
+    const char *p = at + key.n;
     uint64_t total;
-    if (!num_next_u64(&rest, &total) || (rest.n > 0 && rest.p[0] != ' '))
+    if (*p == ' ' || !num_next_in_line(&p, &total) || (*p != ' ' && *p != '\n'))
         return (struct opt_u64){0};
     return some_u64(total);
 }
@@ -35,9 +38,10 @@ static struct opt_u64 find_total(struct str line)
 int pressure_parse(struct str text, struct pressure *ret)
 {
     struct pressure pressure = {0};
-    struct str rest = text;
-    struct str line;
-    while (str_line(&rest, &line) && line.p + line.n != text.p + text.n) {
+    const char *lf;
+    while (text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
+        struct str line = {text.p, (size_t)(lf - text.p)};
+        text = (struct str){lf + 1, text.n - line.n - 1};
         if (str_starts(line, STR("some ")))
             pressure.some_total_us = find_total(line);
         else if (str_starts(line, STR("full ")))
