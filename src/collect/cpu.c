@@ -184,7 +184,7 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
     cpu->per_core_pct = (struct sample_list){
         .present = state->per_core.count > 0, .count = state->per_core.count, .items = state->per_core.items};
     cpu_read_load(state, cpu, err);
-    cpu->process_count = process_count_read(&state->processes, due_ns);
+    cpu->process_count = process_count_read(&state->processes, due_ns, cur->forks);
     cpu->present = true;
     return 0;
 }

@@ -22,6 +22,9 @@ static const char initial_pid_namespace[] = "pid:[4026531836]";
 
 enum { CALIBRATION_TRIES = 4, LISTING_BYTES = 16 * 1024, ENTRY_BYTES_MAX = 512 };
 
+/* Listing may take this share of a core: 10 ms for 10,000 processes make it happen every 50 s. */
+#define LISTING_SHARE 5000
+
 /* A module that adds a folder to /proc would shift the count for good, so now and then it is checked again. */
 #define CALIBRATION_NS (300 * NS_PER_SEC)
 
@@ -135,22 +138,47 @@ void process_count_fini(struct process_count *count)
     fd_close(&count->list_fd);
 }
 
-struct opt_u64 process_count_read(struct process_count *count, int64_t grid_ns)
+static bool is_same(struct opt_u64 a, struct opt_u64 b)
+{
+    return a.has && b.has && a.v == b.v;
+}
+
+/* Where nobody was born on the whole host and as many live as before, nobody has ended either. */
+static bool is_unchanged(const struct process_count *count, struct opt_u64 links, struct opt_u64 forks)
+{
+    return count->env->root->is_host && is_same(count->listed_links, links) && is_same(count->listed_forks, forks);
+}
+
+static bool is_listing_due(const struct process_count *count, int64_t grid_ns)
+{
+    int64_t pause_ns = count->list_cost_ns * LISTING_SHARE;
+    return !count->listed.has || grid_ns - count->listed_ns >= (pause_ns > NS_PER_SEC ? pause_ns : NS_PER_SEC);
+}
+
+static void list_again(struct process_count *count, int64_t grid_ns)
+{
+    const struct clock *clock = count->env->clock;
+    int64_t before_ns = clock_read(clock, CLOCK_KIND_OWN_CPU);
+    struct proc_listing listing = {0};
+    count->listed = list_proc(count, &listing) ? some_u64(listing.processes) : (struct opt_u64){0};
+    count->listed_ns = grid_ns;
+    count->list_cost_ns = clock_read(clock, CLOCK_KIND_OWN_CPU) - before_ns;
+}
+
+struct opt_u64 process_count_read(struct process_count *count, int64_t grid_ns, struct opt_u64 forks)
 {
     int proc_fd = count->env->root->proc_fd;
     if (count->by_links && grid_ns - count->calibrated_ns >= CALIBRATION_NS) {
         calibrate(count);
         count->calibrated_ns = grid_ns;
     }
-    if (count->by_links) {
-        struct opt_u64 links = proc_links(proc_fd);
-        if (links.has && links.v > count->other_links)
-            return some_u64(links.v - count->other_links);
+    struct opt_u64 links = proc_links(proc_fd);
+    if (count->by_links && links.has && links.v > count->other_links)
+        return some_u64(links.v - count->other_links);
+    if (is_listing_due(count, grid_ns) && !is_unchanged(count, links, forks)) {
+        list_again(count, grid_ns);
+        count->listed_links = links;
+        count->listed_forks = forks;
     }
-    if (count->listed.has && grid_ns - count->listed_ns < NS_PER_SEC)
-        return count->listed;
-    struct proc_listing listing = {0};
-    count->listed = list_proc(count, &listing) ? some_u64(listing.processes) : (struct opt_u64){0};
-    count->listed_ns = grid_ns;
     return count->listed;
 }

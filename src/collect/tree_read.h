@@ -11,7 +11,7 @@
 #include "collect/tree_members.h"
 
 /* Resident memory of a process that does not run can shrink, when others need it. */
-#define TREE_IDLE_NS NS_PER_SEC
+#define TREE_IDLE_NS (900 * NS_PER_MS)
 enum { TREE_SMALL = 256 }; /* members; above, idle ones are looked at every COLLECT_SLOW_NS */
 
 struct tree_reader {

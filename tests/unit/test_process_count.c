@@ -17,7 +17,7 @@ static const char initial_namespace[] = "pid:[4026531836]";
 
 static void assert_count(struct process_count *count, const struct fake_env *fake, uint64_t expected)
 {
-    struct opt_u64 got = process_count_read(count, fake->mono_ns);
+    struct opt_u64 got = process_count_read(count, fake->mono_ns, (struct opt_u64){0});
     assert_true(got.has);
     assert_int_equal(got.v, expected);
 }
@@ -160,9 +160,62 @@ static void test_no_proc(void **state)
     int proc_fd = fake.root.proc_fd;
     fake.root.proc_fd = -1;
     process_count_init(&count, &fake.env);
-    assert_false(process_count_read(&count, fake.mono_ns).has);
+    assert_false(process_count_read(&count, fake.mono_ns, (struct opt_u64){0}).has);
     fake.root.proc_fd = proc_fd;
     assert_count(&count, &fake, 0);
+    process_count_fini(&count);
+    fake_env_fini(&fake);
+}
+
+struct slow_clock {
+    const struct fake_env *fake;
+    int64_t cpu_ns;
+};
+
+/* Every look at our own CPU time finds 10 ms more. */
+static int64_t slow_read_ns(void *context, enum clock_kind kind)
+{
+    struct slow_clock *slow = context;
+    if (kind != CLOCK_KIND_OWN_CPU)
+        return slow->fake->mono_ns;
+    slow->cpu_ns += 10 * NS_PER_MS;
+    return slow->cpu_ns;
+}
+
+static void test_a_long_listing_happens_seldom(void **state)
+{
+    (void)state;
+    struct fake_env fake;
+    struct process_count count;
+    make_proc(&fake);
+    struct slow_clock slow = {.fake = &fake};
+    fake.clock = (struct clock){.read_ns = slow_read_ns, .context = &slow};
+    process_count_init(&count, &fake.env);
+    assert_count(&count, &fake, 3);
+    fake_env_mkdir(&fake, "proc/23");
+    fake_env_advance(&fake, 49 * NS_PER_SEC);
+    assert_count(&count, &fake, 3);
+    fake_env_advance(&fake, NS_PER_SEC);
+    assert_count(&count, &fake, 4);
+    process_count_fini(&count);
+    fake_env_fini(&fake);
+}
+
+static void test_no_listing_where_nothing_changed(void **state)
+{
+    (void)state;
+    struct fake_env fake;
+    struct process_count count;
+    make_proc(&fake);
+    fake.root.is_host = true;
+    process_count_init(&count, &fake.env);
+    assert_int_equal(process_count_read(&count, fake.mono_ns, some_u64(7)).v, 3);
+    /* As many folders as before, so only a listing would show it. */
+    fake_env_remove(&fake, "proc/22");
+    fake_env_mkdir(&fake, "proc/x22");
+    fake_env_advance(&fake, 2 * NS_PER_SEC);
+    assert_int_equal(process_count_read(&count, fake.mono_ns, some_u64(7)).v, 3);
+    assert_int_equal(process_count_read(&count, fake.mono_ns, some_u64(8)).v, 2);
     process_count_fini(&count);
     fake_env_fini(&fake);
 }
@@ -176,6 +229,8 @@ int main(void)
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_links_of_another_namespace_are_not_trusted),
         cmocka_unit_test(test_links_that_disagree_are_not_trusted),
+        cmocka_unit_test(test_a_long_listing_happens_seldom),
+        cmocka_unit_test(test_no_listing_where_nothing_changed),
         cmocka_unit_test(test_no_proc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
