@@ -127,6 +127,7 @@ static int start_job(struct session *session, const struct settings *settings, c
 {
     struct sigaction chld = {.sa_handler = SIG_DFL}, before;
     bool ignored = sigaction(SIGCHLD, &chld, &before) == 0 && before.sa_handler == SIG_IGN;
+    signals_hold_stops();
     if (settings->subreaper)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (settings->cgroup)

@@ -86,13 +86,21 @@ enum supervisor_event signals_classify(
     }
 }
 
+void signals_hold_stops(void)
+{
+    sigset_t stops;
+    (void)sigemptyset(&stops);
+    (void)sigaddset(&stops, SIGTSTP);
+    (void)sigaddset(&stops, SIGTTIN);
+    (void)sigprocmask(SIG_BLOCK, &stops, NULL);
+}
+
 void signals_stop_self(int signal)
 {
     sigset_t one, before;
     (void)sigemptyset(&one);
     (void)sigaddset(&one, signal);
     (void)raise(signal);
-    /* It may be blocked: a terminal must not stop us for writing to it. */
     (void)sigprocmask(SIG_UNBLOCK, &one, &before);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }

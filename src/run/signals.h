@@ -17,6 +17,9 @@ sigset_t signals_to_read(bool with_command);
 enum supervisor_event signals_classify(
     const struct loop_event *event, const struct job *job, const struct sysroot *root);
 
+/* With a command: the terminal's signals do not stop us before it stops, and not at all where it does not. */
+void signals_hold_stops(void);
+
 /* Stops us by this signal until somebody continues us; nothing happens where job control has no say. */
 void signals_stop_self(int signal);
 
