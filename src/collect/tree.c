@@ -25,7 +25,7 @@ struct tree_state {
     int64_t previous_ns; /* when the tree was last read */
     uint64_t cpu_mark_ns; /* CPU time told so far, where it does not come from the ledger */
     uint64_t user_told_ns; /* of it, user time */
-    uint64_t untold_cpu_ns, untold_read, untold_write; /* amounts that could not be told in full yet */
+    uint64_t untold_cpu_ns, untold_read, untold_write, untold_faults; /* amounts that could not be told in full yet */
     bool is_root_reaped;
     double peak_bytes;
 };
@@ -84,9 +84,9 @@ static void view_member(struct tree_state *state, struct tree_member *member, in
     struct job *job = state->env->job;
     bool seen = member->has_stat && !member->is_hidden;
     view->is_hidden |= !seen;
-    view->is_io_hidden |= !member->has_io;
     if (seen && pid_stat_is_dead(&member->stat))
         return;
+    view->is_io_hidden |= !member->has_io && !(seen && member->stat.rss_pages == 0);
     view->live++;
     job->live_pid = job->live_pid == 0 || member->pid == job->root ? member->pid : job->live_pid;
     if (!seen)
@@ -169,10 +169,12 @@ static void tell_tree(struct tree_state *state, const struct tree_view *view, in
     state->untold_write += view->growth[FLOW_WRITE];
     tell_io(state, !view->is_io_hidden && !state->walk.reader.has_no_io, cpu);
     tell_memory(state, view, now_ns, cpu);
+    state->untold_faults += view->growth[FLOW_FAULTS];
     if (view->is_hidden)
         return;
     cpu->process_thread_count = some_u64(view->threads);
-    cpu->process_major_faults = some_u64(view->growth[FLOW_FAULTS]);
+    cpu->process_major_faults = some_u64(state->untold_faults);
+    state->untold_faults = 0;
 }
 
 static bool was_reaped(const struct job *job, pid_t pid)

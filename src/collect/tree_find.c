@@ -59,11 +59,14 @@ static void take_in(struct tree_finder *finder, pid_t pid, size_t parent, const 
     member->parent = tree_members_find(members, member->parent_pid);
 }
 
-static bool is_known(const struct tree_finder *finder, pid_t pid)
+static bool is_known(struct tree_finder *finder, pid_t pid)
 {
     const struct job *job = finder->reader->env->job;
-    return pid <= 0 || pid == job->tracker || job_is_helper(job, pid) ||
-           tree_members_find(finder->members, pid) != TREE_NOBODY;
+    size_t slot = tree_members_find(finder->members, pid);
+    /* The number of one who is gone is taken by another already; next time its place will be free. */
+    if (slot != TREE_NOBODY && tree_member_at(finder->members, slot)->is_gone)
+        finder->is_incomplete = true;
+    return pid <= 0 || pid == job->tracker || job_is_helper(job, pid) || slot != TREE_NOBODY;
 }
 
 void tree_find_adopt(struct tree_finder *finder, pid_t pid, size_t parent, int64_t now_ns)
@@ -190,6 +193,7 @@ static int find_by_threads(struct tree_finder *finder, size_t slot, int64_t now_
     bool many = member->stat.threads > MANY_THREADS;
     if (many && member->found_ns != 0 && now_ns - member->found_ns < (int64_t)member->stat.threads * THREAD_NS) {
         finder->is_incomplete = true;
+        member->has_run = true;
         return 0;
     }
     member->found_ns = now_ns;

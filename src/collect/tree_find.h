@@ -22,6 +22,7 @@ struct tree_finder {
     struct tree_strangers {
         struct tree_stranger {
             pid_t pid, parent;
+            bool is_orphan;
         } * items;
         size_t count, cap;
     } strangers, seen; /* those who do not belong to us, by PID; and the next such list in the making */

@@ -10,6 +10,8 @@ void ledger_begin(struct ledger_account *account)
     for (int i = 0; i < FLOWS; i++) {
         account->owed[i] += account->owed_new[i];
         account->owed_new[i] = 0;
+        account->stray[i] += account->stray_new[i];
+        account->stray_new[i] = 0;
         account->growth[i] = 0;
     }
 }
@@ -31,11 +33,21 @@ void ledger_close(struct ledger *ledger, const struct ledger_account *account, s
 {
     for (int i = 0; i < FLOWS; i++) {
         uint64_t rest = account->settled[i] + account->owed[i] + account->owed_new[i];
-        if (payee)
+        uint64_t strays = account->stray[i] + account->stray_new[i];
+        if (payee) {
             payee->owed_new[i] += rest;
-        else
-            ledger->lost[i] += rest;
+            payee->stray_new[i] += strays;
+        } else {
+            ledger->lost[i] += rest + strays;
+        }
     }
+}
+
+void ledger_close_stray(const struct ledger_account *account, struct ledger_account *nearest)
+{
+    for (int i = 0; i < FLOWS; i++)
+        nearest->stray_new[i] +=
+            account->settled[i] + account->owed[i] + account->owed_new[i] + account->stray[i] + account->stray_new[i];
 }
 
 static void pay(uint64_t *owed, uint64_t *growth)
@@ -56,6 +68,25 @@ void ledger_settle(struct ledger *ledger, struct ledger_account *account)
             account->owed[i] = 0;
         }
         ledger->sum[i] += account->value[i] + account->owed[i] + account->owed_new[i];
+    }
+}
+
+void ledger_pay_strays(struct ledger_account *debtor, struct ledger_account *payer)
+{
+    for (int i = 0; i < FLOWS; i++) {
+        pay(&debtor->stray[i], &payer->growth[i]);
+        pay(&debtor->stray_new[i], &payer->growth[i]);
+    }
+}
+
+void ledger_settle_strays(struct ledger *ledger, struct ledger_account *debtor)
+{
+    for (int i = 0; i < FLOWS; i++) {
+        if (debtor->known[i]) {
+            ledger->lost[i] += debtor->stray[i];
+            debtor->stray[i] = 0;
+        }
+        ledger->sum[i] += debtor->stray[i] + debtor->stray_new[i];
     }
 }
 

@@ -28,6 +28,7 @@ struct ledger_account {
     uint64_t growth[FLOWS]; /* of the intake in this turn */
     uint64_t owed[FLOWS]; /* of children that vanished in the turn before this one */
     uint64_t owed_new[FLOWS]; /* of children that vanished in this turn */
+    uint64_t stray[FLOWS], stray_new[FLOWS]; /* the same of descendants whose parent vanished with them */
     bool known[FLOWS];
 };
 
@@ -43,14 +44,25 @@ void ledger_begin(struct ledger_account *account);
 /* A new reading of this turn; a flow that is not known keeps its last value. */
 void ledger_update(struct ledger_account *account, const struct ledger_reading *reading);
 
-/* A process has vanished: payee is the nearest one above it that is still there, or NULL where nobody will get it. */
+/* A process has vanished: payee is its parent, which is still there, or NULL where nobody will get it. */
 void ledger_close(struct ledger *ledger, const struct ledger_account *account, struct ledger_account *payee);
 
+/* The same where its parent has vanished as well: the nearest one above, or any above that, will get it. */
+void ledger_close_stray(const struct ledger_account *account, struct ledger_account *nearest);
+
 /*
- * The turn ends for an account, after every ledger_close: its growth pays for those who vanished. What is not paid
- * after a full turn was never waited for, and is kept as lost. Adds the account to the sum of the turn.
+ * The turn ends for an account, after every account was closed that is gone: its growth pays for those who vanished.
+ * What is not paid after a full turn was never waited for, and is kept as lost. Adds the account to the sum of the
+ * turn.
  */
 void ledger_settle(struct ledger *ledger, struct ledger_account *account);
+
+/* After all were settled: what is left of the payer's growth pays for strays of the debtor, which is below it or the
+ * same. */
+void ledger_pay_strays(struct ledger_account *debtor, struct ledger_account *payer);
+
+/* And then what was not paid for: lost after a full turn, else part of the sum. */
+void ledger_settle_strays(struct ledger *ledger, struct ledger_account *debtor);
 
 /* The growth of the total since the last call; clears the sum for the next turn. */
 void ledger_take(struct ledger *ledger, uint64_t ret_growth[FLOWS]);

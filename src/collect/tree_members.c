@@ -86,7 +86,7 @@ static size_t take_slot(struct tree_members *members)
 
 size_t tree_members_add(struct tree_members *members, pid_t pid, size_t parent)
 {
-    if (VEC_GROW(&members->order, members->order.count + 1, 2 * TREE_MEMBERS_MAX) < 0 || index_grow(members) < 0)
+    if (VEC_GROW(&members->order, members->live + 1, TREE_MEMBERS_MAX) < 0 || index_grow(members) < 0)
         return TREE_NOBODY;
     size_t slot = take_slot(members);
     if (slot == TREE_NOBODY)
@@ -110,14 +110,31 @@ void tree_members_remove(struct tree_members *members, size_t slot)
     members->is_order_stale = true;
 }
 
-static void find_parents(struct tree_members *members)
+void tree_members_relink(struct tree_members *members)
 {
     for (size_t i = 0; i < members->slots.count; i++) {
         struct tree_member *member = tree_member_at(members, i);
-        if (member->pid == 0)
+        if (member->pid == 0 || member->is_gone)
             continue;
-        member->parent = tree_members_find(members, member->parent_pid);
+        for (size_t steps = 0; member->parent != TREE_NOBODY && steps <= members->live; steps++) {
+            const struct tree_member *parent = tree_member_at(members, member->parent);
+            if (!parent->is_gone)
+                break;
+            member->parent = parent->parent;
+            member->parent_pid = parent->parent_pid;
+            member->is_orphan = true;
+        }
+    }
+}
+
+static void link_children(struct tree_members *members)
+{
+    for (size_t i = 0; i < members->slots.count; i++) {
+        struct tree_member *member = tree_member_at(members, i);
+        if (member->pid != 0 && member->parent == TREE_NOBODY)
+            member->parent = tree_members_find(members, member->parent_pid);
         member->first_child = member->next_sibling = TREE_NOBODY;
+        member->is_sorted = false;
     }
     /* From the last to the first, so that siblings come out in the order of their slots. */
     for (size_t i = members->slots.count; i-- > 0;) {
@@ -130,20 +147,39 @@ static void find_parents(struct tree_members *members)
     }
 }
 
+/* The order is its own queue. */
+static void append_with_children(struct tree_members *members, size_t slot)
+{
+    size_t i = members->order.count;
+    members->order.items[members->order.count++] = slot;
+    tree_member_at(members, slot)->is_sorted = true;
+    for (; i < members->order.count; i++) {
+        size_t child = tree_member_at(members, members->order.items[i])->first_child;
+        for (; child != TREE_NOBODY; child = tree_member_at(members, child)->next_sibling) {
+            if (tree_member_at(members, child)->is_sorted)
+                continue;
+            tree_member_at(members, child)->is_sorted = true;
+            members->order.items[members->order.count++] = child;
+        }
+    }
+}
+
 void tree_members_sort(struct tree_members *members)
 {
     members->order.count = 0;
     members->is_order_stale = false;
-    find_parents(members);
+    link_children(members);
     for (size_t i = 0; i < members->slots.count; i++) {
         const struct tree_member *member = tree_member_at(members, i);
         if (member->pid != 0 && member->parent == TREE_NOBODY)
-            members->order.items[members->order.count++] = i;
+            append_with_children(members, i);
     }
-    /* The order is its own queue. Whoever is missing belongs to a loop, which only broken data has. */
-    for (size_t i = 0; i < members->order.count; i++) {
-        size_t child = tree_member_at(members, members->order.items[i])->first_child;
-        for (; child != TREE_NOBODY; child = tree_member_at(members, child)->next_sibling)
-            members->order.items[members->order.count++] = child;
+    /* Whoever is missing belongs to a loop: a PID that was given out again can seem to be its own ancestor. */
+    for (size_t i = 0; members->order.count < members->live && i < members->slots.count; i++) {
+        struct tree_member *member = tree_member_at(members, i);
+        if (member->pid == 0 || member->is_sorted)
+            continue;
+        member->parent = TREE_NOBODY;
+        append_with_children(members, i);
     }
 }

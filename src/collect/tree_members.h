@@ -38,8 +38,10 @@ struct tree_member {
     pid_t pid; /* 0: a free slot */
     pid_t parent_pid; /* as last read */
     size_t parent; /* its slot; TREE_NOBODY: not a member */
+    bool is_orphan; /* its parent has ended, and who took it in is not known yet: parent is the next one above */
     size_t next; /* in its chain of the index, or of free slots */
     size_t first_child, next_sibling; /* while the order is made */
+    bool is_sorted;
     uint64_t turn; /* when it was last read */
     int64_t first_ns, stat_ns, found_ns; /* first seen, stat read, children looked for */
     int fds[TREE_KEPT_FILES]; /* -1: not kept */
@@ -88,10 +90,13 @@ static inline struct tree_member *tree_member_at(const struct tree_members *memb
  */
 size_t tree_members_add(struct tree_members *members, pid_t pid, size_t parent);
 
-/* Its descriptors must be closed before. Slots that name it as parent are wrong until tree_members_sort. */
+/* Its descriptors must be closed before, and nobody may name it as parent any more. */
 void tree_members_remove(struct tree_members *members, size_t slot);
 
-/* After changes: finds everybody's parent by its PID, and puts parents before children again. */
+/* Members whose parent is gone become children of the nearest one above that is not. */
+void tree_members_relink(struct tree_members *members);
+
+/* After changes: parents before children again. Those whose parent was not a member are looked for one once more. */
 void tree_members_sort(struct tree_members *members);
 
 #endif

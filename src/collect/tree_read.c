@@ -132,28 +132,39 @@ static int read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_
     return r == 0 && ret_stat->threads == 0 ? -ESRCH : r;
 }
 
+/*
+ * 0, -ESRCH where there is no such process, or -EACCES where there is one but it is hidden: then its number is in use,
+ * and still was not shown when we looked again.
+ */
+static int look_at_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_stat *ret_stat)
+{
+    int r = read_stat(reader, pid, fd, ret_stat);
+    if (r == 0 || r == -ESRCH)
+        return r;
+    if (!exists(reader->env, pid))
+        return -ESRCH;
+    r = read_stat(reader, pid, fd, ret_stat);
+    return r == 0 || r == -ESRCH ? r : -EACCES;
+}
+
 int tree_read_candidate(struct tree_reader *reader, pid_t pid, struct pid_stat *ret_stat)
 {
     int fd = -1;
-    int r = read_stat(reader, pid, &fd, ret_stat);
+    int r = look_at_stat(reader, pid, &fd, ret_stat);
     tree_forget_fd(reader, &fd);
-    if (r < 0 && r != -ESRCH)
-        return exists(reader->env, pid) ? -EACCES : -ESRCH;
     return r;
 }
 
-/* 0, -ESRCH, or another negative errno where it is there but cannot be read now. */
+/* As look_at_stat. */
 static int update_stat(struct tree_reader *reader, struct tree_member *member)
 {
     struct pid_stat stat;
-    int r = read_stat(reader, member->pid, &member->fds[TREE_FILE_STAT], &stat);
+    int r = look_at_stat(reader, member->pid, &member->fds[TREE_FILE_STAT], &stat);
     if (r == -ESRCH)
         return r;
-    if (r < 0 && !exists(reader->env, member->pid))
-        return -ESRCH;
     member->is_hidden = r < 0;
     if (r < 0)
-        return -EACCES;
+        return r;
     if (member->has_stat && stat.start_ticks != member->stat.start_ticks)
         return -ESRCH;
     member->stat = stat;
@@ -161,17 +172,38 @@ static int update_stat(struct tree_reader *reader, struct tree_member *member)
     return 0;
 }
 
-static void update_io(struct tree_reader *reader, struct tree_member *member)
+static int read_io(struct tree_reader *reader, struct tree_member *member)
 {
     char text[IO_BYTES];
     ssize_t n =
         read_file(reader, (struct tree_path){member->pid, 0, "io"}, &member->fds[TREE_FILE_IO], text, sizeof(text));
-    int r = n < 0 ? (int)n : pid_io_parse((struct str){text, (size_t)n}, &member->io);
-    member->has_io = r >= 0;
-    if (r == -ENOENT && member->has_stat)
+    return n < 0 ? (int)n : pid_io_parse((struct str){text, (size_t)n}, &member->io);
+}
+
+/* Its memory is gone already: what it used will be its parent's soon. */
+static bool is_ending(const struct tree_member *member)
+{
+    return member->has_stat && (pid_stat_is_dead(&member->stat) || member->stat.rss_pages == 0);
+}
+
+/* Some kernels close the file to ordinary users when the process ends; that is not a process we may not read. */
+static void update_io(struct tree_reader *reader, struct tree_member *member)
+{
+    int r = read_io(reader, member);
+    if (r == 0 || r == -ESRCH) {
+        member->has_io |= r == 0;
+        reader->has_io |= r == 0;
+        return;
+    }
+    int gone = update_stat(reader, member);
+    if (gone == -ESRCH || is_ending(member))
+        return;
+    if (r == -ENOENT && gone == 0 && !reader->has_io) {
         reader->has_no_io = true;
-    else if (r < 0 && r != -ESRCH)
-        (void)err_sys(&reader->io_err, r, "tree: cannot read %s/proc/%d/io", reader->env->root->path, (int)member->pid);
+        return;
+    }
+    member->has_io = false;
+    (void)err_sys(&reader->io_err, r, "tree: cannot read %s/proc/%d/io", reader->env->root->path, (int)member->pid);
 }
 
 /* The process may wait to be taken apart; what a parent will get is known in whole ticks only. */
@@ -213,10 +245,13 @@ int tree_read_member(struct tree_reader *reader, struct tree_member *member, int
     if (!ran && now_ns - member->stat_ns < patience_ns && (member->has_io || reader->has_no_io))
         return 0;
     int r = update_stat(reader, member);
-    if (r == -ESRCH)
+    /* A hidden process whose clock went back is another one. */
+    if (r < 0 && r != -ESRCH && has_clock && member->cpu_ns.has && cpu_ns < member->cpu_ns.v)
+        r = -ESRCH;
+    if (r == -ESRCH) {
+        reader->saw_reuse |= has_clock;
         return r;
-    if (r < 0 && has_clock && member->cpu_ns.has && cpu_ns < member->cpu_ns.v)
-        return -ESRCH; /* a hidden process whose PID is somebody else's now */
+    }
     member->cpu_ns = has_clock ? some_u64(cpu_ns) : (struct opt_u64){0};
     member->stat_ns = now_ns;
     member->has_run |= ran;

@@ -18,8 +18,9 @@ struct tree_reader {
     const struct collect_env *env;
     size_t kept; /* descriptors */
     struct buf list; /* children, as text */
-    bool has_no_io; /* this kernel does not account for I/O */
+    bool has_io, has_no_io; /* this kernel accounts for I/O, or does not */
     bool has_no_children; /* this kernel does not list children */
+    bool saw_reuse; /* in this turn: a PID that is somebody else's now */
     struct err io_err; /* why the I/O of a member is unknown in this turn; code 0: it is not */
 };
 

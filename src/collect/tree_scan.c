@@ -73,6 +73,27 @@ static void adopt_new(struct tree_finder *finder, size_t first, int64_t now_ns)
     }
 }
 
+/*
+ * An orphan whose parent ended meanwhile may be ours next time: it is not to be remembered as a stranger. The list is
+ * sorted; those who were looked at now have a parent.
+ */
+static void forget_orphans(struct tree_finder *finder)
+{
+    struct tree_strangers *seen = &finder->seen;
+    size_t kept = 0;
+    for (size_t i = 0; i < seen->count; i++) {
+        const struct tree_stranger parent = {.pid = seen->items[i].parent};
+        bool orphan = parent.pid != 0 && !bsearch(&parent, seen->items, seen->count, sizeof(parent), compare_strangers);
+        seen->items[i].is_orphan = orphan;
+    }
+    for (size_t i = 0; i < seen->count; i++) {
+        if (!seen->items[i].is_orphan)
+            seen->items[kept++] = seen->items[i];
+    }
+    finder->is_incomplete |= kept < seen->count;
+    seen->count = kept;
+}
+
 void tree_find_scan(struct tree_finder *finder, uint64_t forks, int64_t now_ns)
 {
     if (finder->proc_fd < 0)
@@ -86,9 +107,10 @@ void tree_find_scan(struct tree_finder *finder, uint64_t forks, int64_t now_ns)
         finder->forks = forks;
     }
     adopt_new(finder, sift(finder), now_ns);
+    if (finder->seen.count > 1)
+        qsort(finder->seen.items, finder->seen.count, sizeof(*finder->seen.items), compare_strangers);
+    forget_orphans(finder);
     struct tree_strangers spare = finder->strangers;
     finder->strangers = finder->seen;
     finder->seen = spare;
-    if (finder->strangers.count > 1)
-        qsort(finder->strangers.items, finder->strangers.count, sizeof(*finder->strangers.items), compare_strangers);
 }

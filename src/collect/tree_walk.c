@@ -26,7 +26,15 @@ void tree_walk_close(struct tree_walk *walk)
     tree_members_fini(&walk->members);
 }
 
-/* Can anybody have been born into the tree since the last turn? The newest PID is that of our own PID namespace. */
+static bool is_same(struct opt_u64 a, struct opt_u64 b)
+{
+    return a.has && b.has && a.v == b.v;
+}
+
+/*
+ * Can anybody have been born into the tree since the last turn? The newest PID is that of our own PID namespace; it is
+ * read a little later than the births, so it must have stayed the same for two turns to say anything.
+ */
 static bool is_gate_open(const struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid)
 {
     if (!walk->has_begun || walk->finder.is_incomplete || !forks.has || !walk->forks.has)
@@ -34,7 +42,7 @@ static bool is_gate_open(const struct tree_walk *walk, struct opt_u64 forks, str
     uint64_t births = forks.v - walk->forks.v;
     if (births == 0)
         return false;
-    return births >= FORKS_NO_WRAP || !last_pid.has || !walk->last_pid.has || last_pid.v != walk->last_pid.v;
+    return births >= FORKS_NO_WRAP || !is_same(last_pid, walk->last_pids[0]) || !is_same(last_pid, walk->last_pids[1]);
 }
 
 static void read_own_books(struct tree_walk *walk)
@@ -83,15 +91,22 @@ static void find_from_above(struct tree_walk *walk, int64_t now_ns)
         tree_find_orphans(&walk->finder, now_ns);
     if (!walk->group || tree_group_members(walk->group, &pids, &count) < 0)
         return;
+    size_t before = walk->members.live;
     for (size_t i = 0; i < count; i++)
         tree_find_listed(&walk->finder, pids[i], now_ns);
+    /* The list has no order. */
+    if (walk->members.live != before)
+        tree_members_sort(&walk->members);
 }
 
 /* A member's parent has ended and another has taken its place. True where that one is still to be read: then the
  * order is wrong, and amounts could be seen twice. */
-static bool follow_parent(struct tree_walk *walk, struct tree_member *member)
+static bool follow_parent(struct tree_walk *walk, struct tree_member *member, int64_t now_ns)
 {
-    if (!member->has_stat || member->is_hidden || (pid_t)member->stat.parent == member->parent_pid)
+    if (!member->has_stat || member->is_hidden || member->stat_ns != now_ns)
+        return false;
+    member->is_orphan = false;
+    if ((pid_t)member->stat.parent == member->parent_pid)
         return false;
     member->parent_pid = (pid_t)member->stat.parent;
     member->parent = tree_members_find(&walk->members, member->parent_pid);
@@ -119,9 +134,10 @@ static bool read_from(struct tree_walk *walk, size_t first, bool look_for_new, i
             continue;
         member->is_gone = tree_read_member(&walk->reader, member, now_ns, members->live <= TREE_SMALL) == -ESRCH;
         member->turn = walk->pass;
+        walk->finder.is_incomplete |= walk->reader.saw_reuse;
         if (member->is_gone)
             continue;
-        in_order &= !follow_parent(walk, member);
+        in_order &= !follow_parent(walk, member, now_ns);
         if (look_for_new && wants_children(walk, member, now_ns) &&
             tree_find_children(&walk->finder, slot, now_ns) == -ENOENT)
             walk->reader.has_no_children = true;
@@ -141,40 +157,91 @@ static bool read_members(struct tree_walk *walk, bool look_for_new, struct opt_u
     return read_from(walk, known, false, now_ns) && in_order;
 }
 
-/* Who inherits from a member that is gone: NULL where nobody does whom we can see. */
-static struct ledger_account *payee_of(struct tree_walk *walk, const struct tree_member *member)
+/*
+ * Who inherits from a member that is gone. Its parent waits for it; where that is gone too, it may have done so before,
+ * or somebody further up has adopted the orphan.
+ */
+static void close_account(struct tree_walk *walk, const struct tree_member *member)
 {
     const struct job *job = walk->env->job;
-    for (size_t steps = 0; !member->is_reaped && member->parent != TREE_NOBODY; steps++) {
-        struct tree_member *parent = tree_member_at(&walk->members, member->parent);
-        if (!parent->is_gone)
-            return &parent->account;
-        if (steps > walk->members.live)
-            return NULL;
-        member = parent;
+    const struct tree_member *last = member; /* the highest one that is gone */
+    size_t parent = member->is_reaped ? TREE_NOBODY : member->parent;
+    for (size_t i = 0; parent != TREE_NOBODY && i < walk->members.live; i++) {
+        if (!tree_member_at(&walk->members, parent)->is_gone)
+            break;
+        last = tree_member_at(&walk->members, parent);
+        parent = last->is_reaped ? TREE_NOBODY : last->parent;
     }
-    bool is_ours = member->is_reaped || (!job->attached && member->parent_pid == job->tracker);
-    return is_ours ? &walk->tracker : NULL;
+    struct ledger_account *above = NULL;
+    if (parent != TREE_NOBODY)
+        above = &tree_member_at(&walk->members, parent)->account;
+    else if (last->is_reaped || (!job->attached && last->parent_pid == job->tracker))
+        above = &walk->tracker;
+    if (above && !member->is_reaped && (last != member || member->is_orphan))
+        ledger_close_stray(&member->account, above);
+    else
+        ledger_close(&walk->ledger, &member->account, above);
+}
+
+static bool has_strays(const struct ledger_account *account)
+{
+    uint64_t any = 0;
+    for (int i = 0; i < FLOWS; i++)
+        any |= account->stray[i] | account->stray_new[i];
+    return any != 0;
+}
+
+/* Anybody from the nearest to the top may have got what a stray used. */
+static void settle_strays(struct tree_walk *walk, struct tree_member *member)
+{
+    struct tree_member *payer = member;
+    for (size_t i = 0; i <= walk->members.live; i++) {
+        ledger_pay_strays(&member->account, &payer->account);
+        if (payer->parent == TREE_NOBODY)
+            break;
+        payer = tree_member_at(&walk->members, payer->parent);
+    }
+    ledger_pay_strays(&member->account, &walk->tracker);
+    ledger_settle_strays(&walk->ledger, &member->account);
+}
+
+static void settle_accounts(struct tree_walk *walk)
+{
+    struct tree_members *members = &walk->members;
+    ledger_settle(&walk->ledger, &walk->tracker);
+    for (size_t i = 0; i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        if (!member->is_gone)
+            ledger_settle(&walk->ledger, &member->account);
+    }
+    ledger_pay_strays(&walk->tracker, &walk->tracker);
+    ledger_settle_strays(&walk->ledger, &walk->tracker);
+    for (size_t i = 0; i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        if (!member->is_gone && has_strays(&member->account))
+            settle_strays(walk, member);
+    }
 }
 
 static void close_accounts(struct tree_walk *walk)
 {
     struct tree_members *members = &walk->members;
+    bool any_gone = false;
     for (size_t i = 0; i < members->order.count; i++) {
         const struct tree_member *member = tree_member_at(members, members->order.items[i]);
         if (member->is_gone)
-            ledger_close(&walk->ledger, &member->account, payee_of(walk, member));
+            close_account(walk, member);
+        any_gone |= member->is_gone;
     }
-    ledger_settle(&walk->ledger, &walk->tracker);
-    for (size_t i = 0; i < members->order.count; i++) {
-        size_t slot = members->order.items[i];
-        struct tree_member *member = tree_member_at(members, slot);
-        if (!member->is_gone) {
-            ledger_settle(&walk->ledger, &member->account);
+    settle_accounts(walk);
+    if (any_gone)
+        tree_members_relink(members);
+    for (size_t i = 0; any_gone && i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        if (!member->is_gone)
             continue;
-        }
         tree_forget_files(&walk->reader, member);
-        tree_members_remove(members, slot);
+        tree_members_remove(members, members->order.items[i]);
     }
     if (members->is_order_stale)
         tree_members_sort(members);
@@ -186,6 +253,7 @@ void tree_walk_turn(
     struct tree_members *members = &walk->members;
     bool look_for_new = is_gate_open(walk, forks, last_pid);
     walk->finder.is_incomplete = false;
+    walk->reader.saw_reuse = false;
     err_clear(&walk->reader.io_err);
     read_own_books(walk);
     mark_reaped(walk);
@@ -198,6 +266,7 @@ void tree_walk_turn(
     close_accounts(walk);
     ledger_take(&walk->ledger, ret_growth);
     walk->forks = forks;
-    walk->last_pid = last_pid;
+    walk->last_pids[1] = walk->last_pids[0];
+    walk->last_pids[0] = last_pid;
     walk->has_begun = true;
 }

@@ -18,7 +18,8 @@ struct tree_walk {
     struct ledger ledger;
     struct ledger_account tracker; /* what we have waited for */
     uint64_t pass; /* over the members */
-    struct opt_u64 forks, last_pid; /* at the last turn */
+    struct opt_u64 forks; /* at the last turn */
+    struct opt_u64 last_pids[2]; /* at the last two turns */
     bool has_begun;
 };
 

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See fake_tree.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fake_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+
+enum { KEPT_DEFAULT = 64, OTHER_DESCRIPTORS = 64, TEXT_BYTES = 4096 };
+
+struct fake_process *fake_tree_find(struct fake_tree *tree, pid_t pid)
+{
+    for (size_t i = 0; i < FAKE_TREE_MAX; i++) {
+        if (tree->processes[i].pid == pid)
+            return &tree->processes[i];
+    }
+    return NULL;
+}
+
+static struct fake_process *get(struct fake_tree *tree, pid_t pid)
+{
+    struct fake_process *process = fake_tree_find(tree, pid);
+    assert_non_null(process);
+    return process;
+}
+
+static int fake_tree_cpu_time(void *context, pid_t pid, uint64_t *ret_ns)
+{
+    struct fake_tree *tree = context;
+    if (tree->on_clock)
+        tree->on_clock(tree->on_clock_context, pid);
+    const struct fake_process *process = fake_tree_find(tree, pid);
+    int r = process ? 0 : -ESRCH;
+    if (process)
+        *ret_ns = process->user_ns + process->system_ns;
+    if (tree->on_clock)
+        tree->on_clock(tree->on_clock_context, pid);
+    return r;
+}
+
+/* A real process has to die for it: no other file fails this way. */
+static int open_gone_file(void)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        for (;;)
+            (void)pause();
+    }
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(fd >= 0);
+    char byte;
+    assert_int_equal(pread(fd, &byte, 1, 0), -1);
+    assert_int_equal(errno, ESRCH);
+    return fd;
+}
+
+static void init(struct fake_tree *tree, pid_t parent_of_root)
+{
+    memset(tree, 0, sizeof(*tree));
+    fake_env_init(&tree->fake);
+    tree->gone_fd = open_gone_file();
+    tree->lists_children = true;
+    tree->forks = some_u64(1000);
+    tree->last_pid = some_u64(FAKE_ROOT);
+    tree->job = (struct job){.root = FAKE_ROOT,
+        .tracker = FAKE_TRACKER,
+        .attached = parent_of_root != FAKE_TRACKER,
+        .start_ns = tree->fake.mono_ns,
+        .pss = JOB_PSS_NEVER};
+    tree->fake.root.names_us = true;
+    tree->fake.env.job = &tree->job;
+    tree->fake.env.cpu_time = fake_tree_cpu_time;
+    tree->fake.env.cpu_time_context = tree;
+    tree->fake.env.descriptors = KEPT_DEFAULT;
+    fake_tree_add(tree, FAKE_INIT, 0)->is_stranger = true;
+    fake_tree_add(tree, FAKE_TRACKER, FAKE_INIT)->is_stranger = true;
+    fake_tree_add(tree, FAKE_ROOT, parent_of_root);
+}
+
+void fake_tree_init(struct fake_tree *tree)
+{
+    init(tree, FAKE_TRACKER);
+}
+
+void fake_tree_init_attached(struct fake_tree *tree)
+{
+    init(tree, FAKE_INIT);
+}
+
+void fake_tree_fini(struct fake_tree *tree)
+{
+    fd_close(&tree->gone_fd);
+    job_fini(&tree->job);
+    fake_env_fini(&tree->fake);
+}
+
+/* In place where it is there already: files that are cut first cost some file systems dearly. */
+void fake_tree_write_file(struct fake_tree *tree, pid_t pid, const char *name, const char *text)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "proc/%d/%s", (int)pid, name);
+    int fd = openat(tree->fake.root.root_fd, path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        fake_env_write(&tree->fake, path, text);
+        return;
+    }
+    size_t n = strlen(text);
+    assert_int_equal(pwrite(fd, text, n, 0), (ssize_t)n);
+    assert_int_equal(ftruncate(fd, (off_t)n), 0);
+    assert_int_equal(close(fd), 0);
+}
+
+static unsigned long long ticks(uint64_t ns)
+{
+    return ns / (uint64_t)FAKE_TICK_NS;
+}
+
+static void write_stat(struct fake_tree *tree, const struct fake_process *p)
+{
+    char text[TEXT_BYTES];
+    (void)snprintf(text, sizeof(text),
+        "%d (%s) %c %d %d %d 0 -1 4194304 77 88 %llu %llu %llu %llu %llu %llu 20 0 %zu 0 %llu 1000000 %llu "
+        "18446744073709551615 1 2 3 4 5 0 0 %d 0 1 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+        (int)p->pid, p->name, p->state, (int)p->parent, (int)p->pid, (int)p->pid, (unsigned long long)p->faults,
+        (unsigned long long)p->waited_faults, ticks(p->user_ns), ticks(p->system_ns), ticks(p->waited_user_ns),
+        ticks(p->waited_system_ns), p->threads, (unsigned long long)p->start_ticks, (unsigned long long)p->rss_pages,
+        p->ignores_sigchld ? 1 << (SIGCHLD - 1) : 0);
+    fake_tree_write_file(tree, p->pid, "stat", text);
+}
+
+void fake_tree_write(struct fake_tree *tree, const struct fake_process *process)
+{
+    if (process->is_hidden)
+        return;
+    write_stat(tree, process);
+    if (process->is_foreign || process->has_no_io)
+        return;
+    char text[TEXT_BYTES];
+    (void)snprintf(text, sizeof(text),
+        "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: %llu\nwrite_bytes: %llu\ncancelled_write_bytes: 0\n",
+        (unsigned long long)process->read_bytes, (unsigned long long)process->write_bytes);
+    fake_tree_write_file(tree, process->pid, "io", text);
+}
+
+static void write_children_of_thread(struct fake_tree *tree, const struct fake_process *process, size_t thread)
+{
+    char text[TEXT_BYTES] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < FAKE_TREE_MAX; i++) {
+        const struct fake_process *child = &tree->processes[i];
+        if (child->pid != 0 && child->parent == process->pid && child->by_thread == thread)
+            n += (size_t)snprintf(text + n, sizeof(text) - n, "%d ", (int)child->pid);
+    }
+    char name[64];
+    (void)snprintf(name, sizeof(name), "task/%d/children", (int)process->pid + (int)thread * FAKE_TID_STEP);
+    fake_tree_write_file(tree, process->pid, name, text);
+}
+
+void fake_tree_write_children(struct fake_tree *tree, pid_t pid)
+{
+    const struct fake_process *process = fake_tree_find(tree, pid);
+    if (!process || process->is_hidden || !tree->lists_children)
+        return;
+    for (size_t i = 0; i < process->threads; i++)
+        write_children_of_thread(tree, process, i);
+}
+
+struct fake_process *fake_tree_add(struct fake_tree *tree, pid_t pid, pid_t parent)
+{
+    assert_null(fake_tree_find(tree, pid));
+    struct fake_process *process = fake_tree_find(tree, 0);
+    assert_non_null(process);
+    *process = (struct fake_process){.pid = pid,
+        .parent = parent,
+        .start_ticks = ++tree->start_ticks,
+        .state = 'S',
+        .name = "job",
+        .threads = 1,
+        .rss_pages = 256};
+    fake_tree_write(tree, process);
+    fake_tree_write_children(tree, pid);
+    fake_tree_write_children(tree, parent);
+    return process;
+}
+
+struct fake_process *fake_tree_add_stranger(struct fake_tree *tree, pid_t pid)
+{
+    struct fake_process *process = fake_tree_add(tree, pid, FAKE_INIT);
+    process->is_stranger = true;
+    return process;
+}
+
+struct fake_process *fake_tree_fork(struct fake_tree *tree, pid_t pid, pid_t parent, size_t by_thread)
+{
+    struct fake_process *process = fake_tree_add(tree, pid, parent);
+    process->by_thread = by_thread;
+    process->is_stranger = get(tree, parent)->is_stranger && parent != FAKE_TRACKER;
+    fake_tree_write_children(tree, parent);
+    tree->forks.v++;
+    tree->last_pid.v = (uint64_t)pid;
+    fake_tree_run(tree, parent, 0, 1000);
+    return process;
+}
+
+static void remove_files(struct fake_tree *tree, pid_t pid)
+{
+    char path[64];
+    struct stat info;
+    (void)snprintf(path, sizeof(path), "%d", (int)pid);
+    if (fstatat(tree->fake.root.proc_fd, path, &info, 0) == 0) {
+        (void)snprintf(path, sizeof(path), "proc/%d", (int)pid);
+        fake_env_remove(&tree->fake, path);
+    }
+}
+
+/* Descriptors that somebody keeps of this file now say that the process is gone. */
+static void end_file(struct fake_tree *tree, pid_t pid, const char *name)
+{
+    char path[64];
+    struct stat wanted;
+    (void)snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
+    if (fstatat(tree->fake.root.proc_fd, path, &wanted, 0) != 0)
+        return;
+    int end = tree->gone_fd + (int)tree->fake.env.descriptors + OTHER_DESCRIPTORS;
+    for (int fd = 3; fd < end; fd++) {
+        struct stat info;
+        if (fstat(fd, &info) == 0 && info.st_dev == wanted.st_dev && info.st_ino == wanted.st_ino)
+            assert_int_equal(dup3(tree->gone_fd, fd, O_CLOEXEC), fd);
+    }
+}
+
+void fake_tree_hide(struct fake_tree *tree, pid_t pid)
+{
+    get(tree, pid)->is_hidden = true;
+    end_file(tree, pid, "stat");
+    end_file(tree, pid, "io");
+    remove_files(tree, pid);
+}
+
+void fake_tree_run(struct fake_tree *tree, pid_t pid, uint64_t user_ns, uint64_t system_ns)
+{
+    struct fake_process *process = get(tree, pid);
+    process->user_ns += user_ns;
+    process->system_ns += system_ns;
+    tree->used.user_ns += process->is_stranger ? 0 : user_ns;
+    tree->used.system_ns += process->is_stranger ? 0 : system_ns;
+    fake_tree_write(tree, process);
+}
+
+void fake_tree_io(struct fake_tree *tree, pid_t pid, uint64_t read_bytes, uint64_t write_bytes)
+{
+    struct fake_process *process = get(tree, pid);
+    process->read_bytes += read_bytes;
+    process->write_bytes += write_bytes;
+    tree->used.read_bytes += process->is_stranger ? 0 : read_bytes;
+    tree->used.write_bytes += process->is_stranger ? 0 : write_bytes;
+    fake_tree_write(tree, process);
+}
+
+void fake_tree_fault(struct fake_tree *tree, pid_t pid, uint64_t faults)
+{
+    struct fake_process *process = get(tree, pid);
+    process->faults += faults;
+    tree->used.faults += process->is_stranger ? 0 : faults;
+    fake_tree_write(tree, process);
+}
+
+void fake_tree_vanish(struct fake_tree *tree, pid_t pid)
+{
+    struct fake_process *process = get(tree, pid);
+    const pid_t parent = process->parent;
+    if (!process->is_hidden) {
+        end_file(tree, pid, "stat");
+        end_file(tree, pid, "io");
+        /* A list of children that is kept reads as empty from then on. */
+        for (size_t i = 0; tree->lists_children && i < process->threads; i++) {
+            char name[64];
+            (void)snprintf(name, sizeof(name), "task/%d/children", (int)pid + (int)i * FAKE_TID_STEP);
+            fake_tree_write_file(tree, pid, name, "");
+        }
+        remove_files(tree, pid);
+    }
+    *process = (struct fake_process){0};
+    fake_tree_write_children(tree, parent);
+}
+
+static pid_t next_subreaper(struct fake_tree *tree, pid_t pid)
+{
+    const struct fake_process *process = fake_tree_find(tree, pid);
+    while (process && process->pid != FAKE_INIT) {
+        if (process->pid == FAKE_TRACKER || (process->is_subreaper && process->state != 'Z'))
+            return process->pid;
+        process = fake_tree_find(tree, process->parent);
+    }
+    return FAKE_INIT;
+}
+
+static bool is_dropped(struct fake_tree *tree, const struct fake_process *process)
+{
+    return process->state == 'Z' && (process->parent == FAKE_INIT || get(tree, process->parent)->ignores_sigchld);
+}
+
+static void hand_children_on(struct fake_tree *tree, pid_t from, pid_t to)
+{
+    for (size_t i = 0; i < FAKE_TREE_MAX; i++) {
+        struct fake_process *child = &tree->processes[i];
+        if (child->pid == 0 || child->parent != from)
+            continue;
+        child->parent = to;
+        child->by_thread = 0;
+        fake_tree_write(tree, child);
+        fake_tree_write_children(tree, to);
+        if (is_dropped(tree, child))
+            fake_tree_vanish(tree, child->pid);
+    }
+}
+
+void fake_tree_exit(struct fake_tree *tree, pid_t pid)
+{
+    struct fake_process *process = get(tree, pid);
+    fake_tree_run(tree, pid, 0, 1000);
+    process->state = 'Z';
+    process->rss_pages = 0;
+    hand_children_on(tree, pid, next_subreaper(tree, process->parent));
+    fake_tree_write(tree, process);
+    fake_tree_write_children(tree, pid);
+    if (is_dropped(tree, process))
+        fake_tree_vanish(tree, pid);
+}
+
+void fake_tree_wait(struct fake_tree *tree, pid_t pid)
+{
+    const struct fake_process *child = get(tree, pid);
+    struct fake_process *parent = get(tree, child->parent);
+    assert_int_equal(child->state, 'Z');
+    parent->waited_user_ns += child->user_ns + child->waited_user_ns;
+    parent->waited_system_ns += child->system_ns + child->waited_system_ns;
+    parent->waited_faults += child->faults + child->waited_faults;
+    parent->read_bytes += child->read_bytes;
+    parent->write_bytes += child->write_bytes;
+    fake_tree_vanish(tree, pid);
+    fake_tree_run(tree, parent->pid, 0, 1000);
+}
+
+void fake_tree_reap(struct fake_tree *tree, pid_t pid)
+{
+    const struct fake_process *child = get(tree, pid);
+    struct job_usage *reaped = &tree->job.reaped;
+    assert_int_equal(child->parent, FAKE_TRACKER);
+    assert_int_equal(child->state, 'Z');
+    reaped->user_us += (child->user_ns + child->waited_user_ns) / 1000;
+    reaped->system_us += (child->system_ns + child->waited_system_ns) / 1000;
+    reaped->major_faults += child->faults + child->waited_faults;
+    reaped->read_bytes += child->read_bytes;
+    reaped->write_bytes += child->write_bytes;
+    job_note_reaped(&tree->job, pid);
+    tree->reaps++;
+    fake_tree_vanish(tree, pid);
+}
+
+void fake_tree_reap_all(struct fake_tree *tree)
+{
+    for (size_t i = 0; i < FAKE_TREE_MAX; i++) {
+        const struct fake_process *process = &tree->processes[i];
+        if (process->pid != 0 && process->parent == FAKE_TRACKER && process->state == 'Z')
+            fake_tree_reap(tree, process->pid);
+    }
+}
+
+void fake_tree_open(struct fake_tree *tree)
+{
+    tree->state = calloc(1, collector_tree.state_bytes);
+    assert_non_null(tree->state);
+    assert_int_equal(collector_tree.open(tree->state, &tree->fake.env, &tree->err), 0);
+}
+
+void fake_tree_close(struct fake_tree *tree)
+{
+    collector_tree.close(tree->state);
+    free(tree->state);
+    tree->state = NULL;
+}
+
+static void step(struct fake_tree *tree, bool baseline)
+{
+    struct tick tick = {.baseline = baseline, .mono_ns = tree->fake.mono_ns};
+    tree->sample = (struct sample){.cpu = {.forks = tree->forks, .last_pid = tree->last_pid}};
+    err_clear(&tree->err);
+    assert_int_equal(collector_tree.collect(tree->state, &tick, &tree->sample, &tree->err), 0);
+}
+
+void fake_tree_baseline(struct fake_tree *tree)
+{
+    step(tree, true);
+}
+
+static uint64_t whole_ns(struct opt_f64 secs)
+{
+    return secs.has ? (uint64_t)(secs.v * 1e9 + 0.5) : 0;
+}
+
+void fake_tree_collect(struct fake_tree *tree)
+{
+    step(tree, false);
+    const struct sample_cpu *cpu = &tree->sample.cpu;
+    assert_true(!cpu->process_utime_secs.has || cpu->process_utime_secs.v >= 0);
+    assert_true(!cpu->process_stime_secs.has || cpu->process_stime_secs.v >= 0);
+    tree->told.user_ns += whole_ns(cpu->process_utime_secs);
+    tree->told.system_ns += whole_ns(cpu->process_stime_secs);
+    tree->told.read_bytes += cpu->process_disk_read_bytes.has ? cpu->process_disk_read_bytes.v : 0;
+    tree->told.write_bytes += cpu->process_disk_write_bytes.has ? cpu->process_disk_write_bytes.v : 0;
+    tree->told.faults += cpu->process_major_faults.has ? cpu->process_major_faults.v : 0;
+}
+
+void fake_tree_collect_after(struct fake_tree *tree, int64_t ns)
+{
+    fake_env_advance(&tree->fake, ns);
+    fake_tree_collect(tree);
+}

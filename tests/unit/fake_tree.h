@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A machine of processes for tests of the tree: each one's folder below the fake proc, its CPU clock, and the kernel's
+ * rules for what happens to its amounts when it ends. Amounts are kept in ns and bytes, and printed as the kernel does,
+ * user and system time each cut to whole ticks. The tracker and init are there from the beginning.
+ */
+#ifndef TESTS_UNIT_FAKE_TREE_H
+#define TESTS_UNIT_FAKE_TREE_H
+
+#include "fake_env.h"
+
+enum { FAKE_TREE_MAX = 256, FAKE_INIT = 1, FAKE_TRACKER = 10, FAKE_ROOT = 100, FAKE_TID_STEP = 100000 };
+
+#define FAKE_TICK_NS (10 * NS_PER_MS)
+
+struct fake_process {
+    pid_t pid; /* 0: a free place */
+    pid_t parent;
+    size_t by_thread; /* of its parent, who made it */
+    uint64_t start_ticks;
+    char state;
+    const char *name;
+    size_t threads;
+    bool is_stranger; /* what it uses does not count */
+    bool is_hidden; /* no folder, only the clock */
+    bool is_foreign; /* its io cannot be read */
+    bool has_no_io; /* nor is there one */
+    bool is_subreaper, ignores_sigchld;
+    uint64_t user_ns, system_ns, faults; /* its own */
+    uint64_t waited_user_ns, waited_system_ns, waited_faults; /* of children it has waited for */
+    uint64_t read_bytes, write_bytes; /* both, as the kernel keeps them */
+    uint64_t rss_pages;
+};
+
+struct fake_amounts {
+    uint64_t user_ns, system_ns, read_bytes, write_bytes, faults;
+};
+
+struct fake_tree {
+    struct fake_env fake;
+    struct job job;
+    struct fake_process processes[FAKE_TREE_MAX];
+    uint64_t start_ticks; /* of the newest process */
+    bool lists_children; /* CONFIG_PROC_CHILDREN */
+    struct opt_u64 forks, last_pid; /* inputs of the next turn */
+    struct fake_amounts used; /* by everybody but strangers: the truth */
+    struct fake_amounts told; /* by the collector, all samples together */
+    size_t reaps; /* by the tracker */
+    int gone_fd; /* a file of a process that is gone: reading it fails as the kernel says */
+    /* called around each question for a CPU clock: before the answer is made, and before it is handed out */
+    void (*on_clock)(void *context, pid_t pid);
+    void *on_clock_context;
+    void *state; /* of the collector */
+    struct sample sample; /* of the last turn */
+    struct err err;
+};
+
+/* A tracker with a root, and a collector that is not open yet. The struct must not move afterwards. */
+void fake_tree_init(struct fake_tree *tree);
+/* The same for --pid: the root is a child of init. */
+void fake_tree_init_attached(struct fake_tree *tree);
+void fake_tree_fini(struct fake_tree *tree);
+
+/* NULL where there is none. */
+struct fake_process *fake_tree_find(struct fake_tree *tree, pid_t pid);
+
+/* A process out of nothing: nobody hears of a birth. */
+struct fake_process *fake_tree_add(struct fake_tree *tree, pid_t pid, pid_t parent);
+/* One that a thread of its parent makes: forks and last_pid move. */
+struct fake_process *fake_tree_fork(struct fake_tree *tree, pid_t pid, pid_t parent, size_t by_thread);
+/* A child of init that does not belong to the tree. */
+struct fake_process *fake_tree_add_stranger(struct fake_tree *tree, pid_t pid);
+
+/* Writes its files again after fields were changed by hand. */
+void fake_tree_write(struct fake_tree *tree, const struct fake_process *process);
+/* Any text for one of its files ("stat", "io"). */
+void fake_tree_write_file(struct fake_tree *tree, pid_t pid, const char *name, const char *text);
+/* The lists of its children again. */
+void fake_tree_write_children(struct fake_tree *tree, pid_t pid);
+void fake_tree_hide(struct fake_tree *tree, pid_t pid);
+
+void fake_tree_run(struct fake_tree *tree, pid_t pid, uint64_t user_ns, uint64_t system_ns);
+void fake_tree_io(struct fake_tree *tree, pid_t pid, uint64_t read_bytes, uint64_t write_bytes);
+void fake_tree_fault(struct fake_tree *tree, pid_t pid, uint64_t faults);
+
+/* It ends and waits to be waited for; its children go to the next subreaper. */
+void fake_tree_exit(struct fake_tree *tree, pid_t pid);
+/* Its parent waits for it, which takes that one 1 us of system time. */
+void fake_tree_wait(struct fake_tree *tree, pid_t pid);
+/* The tracker waits for it. */
+void fake_tree_reap(struct fake_tree *tree, pid_t pid);
+/* It is gone and nobody inherits. */
+void fake_tree_vanish(struct fake_tree *tree, pid_t pid);
+/* All that has ended among the tracker's children. */
+void fake_tree_reap_all(struct fake_tree *tree);
+
+void fake_tree_open(struct fake_tree *tree);
+void fake_tree_close(struct fake_tree *tree);
+/* A turn of the collector; it must return 0. */
+void fake_tree_baseline(struct fake_tree *tree);
+void fake_tree_collect(struct fake_tree *tree);
+void fake_tree_collect_after(struct fake_tree *tree, int64_t ns);
+
+#endif

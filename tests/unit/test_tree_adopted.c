@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that get another parent inside the tree, because one of its members is a subreaper (an init for
+ * containers, a service manager): whoever inherits in the end, each amount counts once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fake_tree.h"
+
+#define TURN_NS (100 * NS_PER_MS)
+#define AMOUNT_NS (200 * NS_PER_MS)
+
+static void begin(struct fake_tree *tree)
+{
+    fake_tree_init(tree);
+    fake_tree_open(tree);
+}
+
+static void turn(struct fake_tree *tree)
+{
+    fake_tree_collect_after(tree, TURN_NS);
+    assert_true(tree->told.user_ns + tree->told.system_ns <= tree->used.user_ns + tree->used.system_ns);
+    assert_true(tree->told.read_bytes <= tree->used.read_bytes);
+    assert_true(tree->told.faults <= tree->used.faults);
+}
+
+/* Waited for by whoever is its parent now. */
+static void end_process(struct fake_tree *tree, pid_t pid)
+{
+    fake_tree_exit(tree, pid);
+    if (fake_tree_find(tree, pid)->parent == FAKE_TRACKER)
+        fake_tree_reap(tree, pid);
+    else
+        fake_tree_wait(tree, pid);
+}
+
+static void use(struct fake_tree *tree, pid_t pid)
+{
+    fake_tree_run(tree, pid, AMOUNT_NS, 0);
+    fake_tree_io(tree, pid, 4096, 0);
+    fake_tree_fault(tree, pid, 3);
+}
+
+static void end_all(struct fake_tree *tree, pid_t last)
+{
+    for (pid_t pid = last; pid >= FAKE_ROOT; pid--) {
+        if (fake_tree_find(tree, pid))
+            end_process(tree, pid);
+    }
+    turn(tree);
+    turn(tree);
+    assert_int_equal(tree->told.user_ns + tree->told.system_ns, tree->used.user_ns + tree->used.system_ns);
+    assert_int_equal(tree->told.read_bytes, tree->used.read_bytes);
+    assert_int_equal(tree->told.faults, tree->used.faults);
+    assert_int_equal(tree->job.live, 0);
+    fake_tree_close(tree);
+    fake_tree_fini(tree);
+}
+
+/* Found and read again after it has run: the new parent is known when it ends. */
+static void test_seen_with_its_new_parent(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_find(&tree, FAKE_ROOT)->is_subreaper = true;
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    fake_tree_fork(&tree, 102, 101, 0);
+    fake_tree_fork(&tree, 103, 102, 0);
+    use(&tree, 103);
+    turn(&tree);
+    end_process(&tree, 102);
+    assert_int_equal(fake_tree_find(&tree, 103)->parent, FAKE_ROOT);
+    use(&tree, 103);
+    turn(&tree);
+    end_process(&tree, 103);
+    turn(&tree);
+    turn(&tree);
+    end_all(&tree, 101);
+}
+
+/* Parent and child end in the same interval; the grandparent lives on and inherits only one of them. */
+static void test_both_end_at_once(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_find(&tree, FAKE_ROOT)->is_subreaper = true;
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    fake_tree_fork(&tree, 102, 101, 0);
+    fake_tree_fork(&tree, 103, 102, 0);
+    use(&tree, 103);
+    turn(&tree);
+    end_process(&tree, 102);
+    end_process(&tree, 103);
+    turn(&tree);
+    turn(&tree);
+    turn(&tree);
+    end_all(&tree, 101);
+}
+
+/* An orphan that sleeps is not read again, so nobody knows its new parent when it ends. */
+static void test_ends_after_sleeping(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_find(&tree, FAKE_ROOT)->is_subreaper = true;
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    fake_tree_fork(&tree, 102, 101, 0);
+    use(&tree, 102);
+    turn(&tree);
+    end_process(&tree, 101);
+    turn(&tree);
+    end_process(&tree, 102);
+    turn(&tree);
+    turn(&tree);
+    end_all(&tree, 101);
+}
+
+struct late_end {
+    struct fake_tree *tree;
+    pid_t at, who;
+};
+
+static void end_at_clock(void *context, pid_t pid)
+{
+    struct late_end *late = context;
+    if (pid == late->at && fake_tree_find(late->tree, late->who))
+        end_process(late->tree, late->who);
+}
+
+/* The same in the middle of a turn, when the new parent is about to be read. */
+static void test_ends_before_its_new_parent_is_read(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0)->is_subreaper = true;
+    fake_tree_fork(&tree, 102, 101, 0);
+    fake_tree_fork(&tree, 103, 102, 0);
+    use(&tree, 103);
+    turn(&tree);
+    end_process(&tree, 102);
+    turn(&tree);
+    struct late_end late = {.tree = &tree, .at = 101, .who = 103};
+    tree.on_clock = end_at_clock;
+    tree.on_clock_context = &late;
+    turn(&tree);
+    tree.on_clock = NULL;
+    turn(&tree);
+    end_all(&tree, 101);
+}
+
+/* The members of the command's own group come in any order. */
+static void test_group_lists_children_first(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_init(&tree);
+    tree.job.group_dir = "sys/group";
+    fake_env_write(&tree.fake, "sys/group/cpu.stat", "usage_usec 0\nuser_usec 0\nsystem_usec 0\n");
+    fake_env_write(&tree.fake, "sys/group/cgroup.procs", "102\n101\n100\n");
+    fake_tree_open(&tree);
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    fake_tree_fork(&tree, 102, 101, 0);
+    use(&tree, 102);
+    turn(&tree);
+    end_process(&tree, 102);
+    fake_env_write(&tree.fake, "sys/group/cgroup.procs", "101\n100\n");
+    turn(&tree);
+    turn(&tree);
+    assert_int_equal(tree.told.read_bytes, tree.used.read_bytes);
+    assert_int_equal(tree.told.faults, tree.used.faults);
+    fake_tree_close(&tree);
+    fake_tree_fini(&tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_seen_with_its_new_parent),
+        cmocka_unit_test(test_both_end_at_once),
+        cmocka_unit_test(test_ends_after_sleeping),
+        cmocka_unit_test(test_ends_before_its_new_parent_is_read),
+        cmocka_unit_test(test_group_lists_children_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

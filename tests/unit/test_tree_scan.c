@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding members on a kernel that does not list children: all of proc is looked through, strangers once. A stranger
+ * whose stat says something else later is how a second look would be noticed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fake_tree.h"
+
+#define TURN_NS (100 * NS_PER_MS)
+
+static void begin(struct fake_tree *tree)
+{
+    fake_tree_init(tree);
+    tree->lists_children = false;
+    fake_env_remove(&tree->fake, "proc/1/task");
+    fake_env_remove(&tree->fake, "proc/10/task");
+    fake_env_remove(&tree->fake, "proc/100/task");
+    fake_tree_open(tree);
+}
+
+static void end(struct fake_tree *tree)
+{
+    fake_tree_close(tree);
+    fake_tree_fini(tree);
+}
+
+static void turn_after_births(struct fake_tree *tree, uint64_t births)
+{
+    tree->forks.v += births;
+    tree->last_pid.v += births;
+    fake_tree_collect_after(tree, TURN_NS);
+}
+
+static uint64_t child_count(const struct fake_tree *tree)
+{
+    assert_true(tree->sample.cpu.process_child_count.has);
+    return tree->sample.cpu.process_child_count.v;
+}
+
+/* In the first turn already, whatever the numbers: children may have smaller ones than their parents. */
+static void test_finds_all(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_fork(&tree, 150, FAKE_ROOT, 0);
+    fake_tree_fork(&tree, 140, 150, 0);
+    fake_tree_fork(&tree, 130, 140, 0);
+    fake_tree_fork(&tree, 120, 130, 0);
+    fake_tree_fork(&tree, 160, 120, 0);
+    fake_tree_add_stranger(&tree, 151);
+    fake_tree_fork(&tree, 152, 151, 0);
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_int_equal(child_count(&tree), 5);
+    assert_int_equal(tree.told.system_ns + tree.told.user_ns, tree.used.system_ns + tree.used.user_ns);
+    end(&tree);
+}
+
+static void test_orphans(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    fake_tree_fork(&tree, 102, 101, 0);
+    fake_tree_exit(&tree, 101);
+    fake_tree_wait(&tree, 101);
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_int_equal(child_count(&tree), 1);
+    end(&tree);
+}
+
+static void test_strangers_are_read_once(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    for (pid_t pid = 200; pid < 220; pid++)
+        fake_tree_add_stranger(&tree, pid);
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_int_equal(child_count(&tree), 0);
+    struct fake_process *stranger = fake_tree_find(&tree, 210);
+    stranger->parent = FAKE_TRACKER;
+    fake_tree_write(&tree, stranger);
+    for (int i = 0; i < 5; i++) {
+        fake_tree_fork(&tree, (pid_t)(101 + i), FAKE_ROOT, 0);
+        turn_after_births(&tree, 10);
+        assert_int_equal(child_count(&tree), 1 + i);
+    }
+    /* Numbers may have come round. */
+    turn_after_births(&tree, 5000);
+    assert_int_equal(child_count(&tree), 6);
+    end(&tree);
+}
+
+/* A number that is free for a turn is a new process when it is there again. */
+static void test_strangers_are_forgotten(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_add_stranger(&tree, 200);
+    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_vanish(&tree, 200);
+    turn_after_births(&tree, 1);
+    fake_tree_fork(&tree, 200, FAKE_ROOT, 0);
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_int_equal(child_count(&tree), 1);
+    end(&tree);
+}
+
+static void test_gate(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_add(&tree, 101, FAKE_ROOT);
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_int_equal(child_count(&tree), 0);
+    turn_after_births(&tree, 1);
+    assert_int_equal(child_count(&tree), 1);
+    end(&tree);
+}
+
+/* Listed, but gone before it is read. Its child has the tracker as parent by the next turn. */
+static void test_gone_while_scanning(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_collect_after(&tree, TURN_NS);
+    fake_env_mkdir(&tree.fake, "proc/101");
+    struct fake_process *child = fake_tree_fork(&tree, 102, FAKE_ROOT, 0);
+    child->parent = 101;
+    fake_tree_write(&tree, child);
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_int_equal(child_count(&tree), 0);
+    fake_env_remove(&tree.fake, "proc/101");
+    child->parent = FAKE_TRACKER;
+    fake_tree_write(&tree, child);
+    turn_after_births(&tree, 1);
+    assert_int_equal(child_count(&tree), 1);
+    end(&tree);
+}
+
+static void test_helpers(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    job_add_helper(&tree.job, 101);
+    fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_stranger = true;
+    fake_tree_collect_after(&tree, TURN_NS);
+    turn_after_births(&tree, 1);
+    assert_int_equal(tree.job.live, 1);
+    end(&tree);
+}
+
+static void test_attached(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_init_attached(&tree);
+    tree.lists_children = false;
+    fake_env_remove(&tree.fake, "proc/1/task");
+    fake_env_remove(&tree.fake, "proc/10/task");
+    fake_env_remove(&tree.fake, "proc/100/task");
+    fake_tree_open(&tree);
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    fake_tree_fork(&tree, 103, FAKE_TRACKER, 0);
+    fake_tree_baseline(&tree);
+    fake_tree_fork(&tree, 102, 101, 0);
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_int_equal(child_count(&tree), 2);
+    end(&tree);
+}
+
+static void test_no_descriptor_is_left(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_init(&tree);
+    int before = fake_env_open_count();
+    fake_tree_fini(&tree);
+    begin(&tree);
+    tree.fake.env.descriptors = 0;
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    for (int i = 0; i < 3; i++)
+        turn_after_births(&tree, 1);
+    assert_int_equal(fake_env_open_count(), before + 1); /* the listing */
+    fake_tree_close(&tree);
+    assert_int_equal(fake_env_open_count(), before);
+    fake_tree_fini(&tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_finds_all),
+        cmocka_unit_test(test_orphans),
+        cmocka_unit_test(test_strangers_are_read_once),
+        cmocka_unit_test(test_strangers_are_forgotten),
+        cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_gone_while_scanning),
+        cmocka_unit_test(test_helpers),
+        cmocka_unit_test(test_attached),
+        cmocka_unit_test(test_no_descriptor_is_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
