@@ -42,6 +42,8 @@ bench: ## what the tracker costs, as one table
 	@tools/setup check
 	@$(MAKE) --no-print-directory build-release
 	bench/run build-release/resource-tracker
+	@echo
+	bench/wrapper build-release/resource-tracker
 
 docs: ## regenerate docs/configuration.md, docs/metrics.md and docs/schema/
 	@tools/setup build

@@ -83,12 +83,25 @@ static void reap(struct session *session)
         handle(session, events[news], &cause);
 }
 
-/* Only the signals of job control: a plain SIGSTOP was meant for the command alone, and nobody might continue us. */
+/*
+ * Which signal stops us when this one has stopped the command; 0: none. Only those of job control: a plain SIGSTOP was
+ * meant for the command alone, and nobody might continue us; unless the terminal wants us stopped, and the command did
+ * it that way after tidying up.
+ */
+static int stop_signal(int signal)
+{
+    sigset_t pending;
+    if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
+        return signal;
+    bool asked = sigpending(&pending) == 0 && sigismember(&pending, SIGTSTP) == 1;
+    return signal == SIGSTOP && asked ? SIGTSTP : 0;
+}
+
 static void halt(const struct session *session, int signal)
 {
-    bool by_job_control = signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-    if (by_job_control && reap_root_is_stopped(&session->job))
-        signals_stop_self(signal);
+    int stop = stop_signal(signal);
+    if (stop != 0 && reap_root_is_stopped(&session->job))
+        signals_stop_self(stop);
 }
 
 /* While its first process is dead but not waited for, an attached tree still tells what that has used. */

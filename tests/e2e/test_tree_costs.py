@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What tracking a tree costs, as counts on the shipped binary: system calls, opens, allocations, descriptors.
+
+COUNT_ALLOC_LIB names the library of tests/fake/count_alloc.c.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import struct
+
+import tap
+from tap import Skip, equal, expect, test
+from tracker import SANITIZED, Tracker, folder, need_strace, parse, wait_file_lines, wait_until
+
+CALLS_MAX = 20
+CALLS_PER_PROCESS_MAX = 3
+INSTRUCTIONS_MAX = 40000
+CALL = re.compile(r"(\d+) +([a-z_0-9]+)\((.*)")
+OPENS = {"open", "openat", "openat2", "creat"}
+IDLE_TREE = "i=0; while [ $i -lt 9 ]; do sleep 300 & i=$((i+1)); done; wait"
+BUSY_TREE = "(while :; do :; done) & while :; do :; done"
+
+
+def end_job(tracker, path):
+    """Ends the job through the tracker; the samples."""
+    wait_until(lambda: path.exists() and path.stat().st_size > 0, "a sample")
+    job = parse(path.read_bytes().splitlines()[0])["tracked_pid"]
+    for pid in descendants(job):
+        os.kill(pid, signal.SIGKILL)
+    tracker.wait()
+    return [parse(line) for line in path.read_bytes().splitlines()]
+
+
+def descendants(pid):
+    """A process and everybody below it, children before parents."""
+    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [below for child in text.split() for below in descendants(int(child))] + [pid]
+
+
+def trace_tree(count, interval, script):
+    """The system calls of the tracker per sample over a job, as lists of (name, arguments); also the samples."""
+    strace = need_strace()
+    with folder() as place:
+        before = [strace, "-f", "-q", "-s", "65536", "-o", place / "trace"]
+        with Tracker("-i", str(interval), "-o", "out", "--", "sh", "-c", script, before=before, cwd=place) as tracker:
+            wait_file_lines(place / "out", count, secs=count * interval + 10)
+            samples = end_job(tracker, place / "out")
+        trace = (place / "trace").read_text(encoding="utf-8", errors="replace")
+    own, turns, turn = None, [], []
+    for line in trace.splitlines():
+        match = CALL.match(line)
+        if not match or (own and match[1] != own):
+            continue
+        own = own or match[1]
+        turn.append((match[2], match[3]))
+        if match[2] == "write" and '"{' in match[3]:
+            turns.append(turn)
+            turn = []
+    equal(len(turns), len(samples), "turns that end with the write of a sample")
+    return turns, samples
+
+
+def without_pss(turn):
+    """The budgeted readings of PSS come on top: open, read or two, close, and the CPU clock before and after."""
+    rest, skip = [], 0
+    for name, arguments in turn:
+        if name == "openat" and "smaps_rollup" in arguments:
+            if rest and rest[-1][0] == "clock_gettime":
+                rest.pop()
+            skip = 1
+        elif skip:
+            skip = 0 if name == "clock_gettime" else 1
+        else:
+            rest.append((name, arguments))
+    return rest
+
+
+def births(turn):
+    """Processes and threads made since boot, as this turn read it."""
+    found = [re.search(r"\\nprocesses (\d+)\\n", arguments) for name, arguments in turn if name == "pread64"]
+    return [int(match[1]) for match in found if match][0]
+
+
+def check_calls(interval, script, processes):
+    turns, samples = trace_tree(int(4 / interval), interval, script)
+    checked = 0
+    for i in range(2, len(turns) - 1):
+        calls = without_pss(turns[i])
+        names = [name for name, _ in calls]
+        if names.count("epoll_wait") != 1:
+            continue
+        equal(samples[i]["cpu"]["process_child_count"], processes - 1, "children")
+        mounts = sum(len(disk["mounts"]) for disk in samples[i]["disk"])
+        limit = CALLS_MAX + mounts + CALLS_PER_PROCESS_MAX * processes
+        # After a birth anywhere, everybody who ran is asked for children, and so are we.
+        if births(turns[i]) != births(turns[i - 1]):
+            limit += processes + 1
+        expect(len(calls) <= limit, f"{len(calls)} calls, at most {limit}: {names}")
+        equal([call for call in calls if call[0] in OPENS], [], "opens")
+        equal(names.count("write"), 1, "writes")
+        checked += 1
+    expect(checked >= 0.6 / interval, f"only {checked} turns could be checked")
+    tap.diag(f"{len(calls)} calls with {processes} processes at {interval} s, limit {limit}")
+
+
+@test(limit=40)
+def system_calls_of_an_idle_tree():
+    check_calls(0.1, IDLE_TREE, 10)
+    check_calls(1, IDLE_TREE, 10)
+
+
+@test(limit=40)
+def system_calls_of_a_busy_tree():
+    check_calls(0.1, BUSY_TREE, 2)
+    check_calls(1, BUSY_TREE, 2)
+
+
+@test(limit=30)
+def an_idle_process_costs_one_call():
+    turns, _ = trace_tree(30, 0.05, "sleep 300 & sleep 300 & wait")
+    clocks = [sum(name == "clock_gettime" for name, _ in turn) for turn in turns[5:-1]]
+    reads = [sum(name == "pread64" for name, _ in turn) for turn in turns[5:-1]]
+    least = turns[5:-1][reads.index(min(reads))]
+    expect(min(clocks) >= 3, f"no look at the CPU clocks: {least}")
+    stats = [arguments for name, arguments in least if name == "pread64" and re.search(r'"\d+ \(', arguments)]
+    equal(stats, [], "stat of sleeping processes read at once again")
+
+
+@test(limit=30)
+def no_allocation_in_the_steady_state():
+    if SANITIZED:
+        raise Skip("a sanitizer build has costs of its own")
+    library = os.environ.get("COUNT_ALLOC_LIB", "")
+    if not os.path.exists(library):
+        raise Skip("COUNT_ALLOC_LIB does not name a library")
+    with folder() as place:
+        count = place / "count"
+        env = {"LD_PRELOAD": os.path.abspath(library), "COUNT_ALLOC_FILE": str(count)}
+        # The job's own allocations must not count.
+        words = ["env", "-u", "LD_PRELOAD", "sh", "-c", IDLE_TREE]
+        with Tracker("-i", "0.05", "-o", "out", "--", *words, env=env, cwd=place) as tracker:
+            wait_file_lines(place / "out", 40)
+            before = struct.unpack("=Q", count.read_bytes())[0]
+            wait_file_lines(place / "out", 70)
+            after = struct.unpack("=Q", count.read_bytes())[0]
+            end_job(tracker, place / "out")
+    expect(before > 0, "nothing was counted: the library is not in use")
+    equal(after - before, 0, "calls of the allocator between two samples")
+
+
+@test(limit=30)
+def descriptors_follow_the_tree():
+    with folder() as place:
+        script = "sleep 300 & a=$!; sleep 300 & b=$!; read x; kill $a $b; wait; exec sleep 300"
+        read_end, write_end = os.pipe()
+        words = ("-i", "0.05", "-o", "out", "--", "sh", "-c", script)
+        with Tracker(*words, stdin=read_end, cwd=place, pass_fds=()) as tracker:
+            os.close(read_end)
+            wait_until(lambda: sum(link.endswith("/stat") for link in tracker.links().values()) >= 4, "three processes")
+            with_three = len(tracker.links())
+            os.write(write_end, b"x\n")
+            os.close(write_end)
+            wait_until(lambda: len(tracker.links()) <= with_three - 6, "the descriptors of two processes to be closed")
+            end_job(tracker, place / "out")
+
+
+def count_instructions(valgrind, secs):
+    with folder() as place:
+        before = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        with Tracker("-i", "0.02", "-o", "out", "--", "sleep", str(secs), before=before, cwd=place) as tracker:
+            equal(tracker.wait(20), 0, "exit status")
+            collected = re.search(r"Collected\s*:\s*(\d+)", tracker.stderr())
+        expect(collected, "callgrind told no count")
+        lines = (place / "out").read_bytes().splitlines()
+        return int(collected[1]), len(lines), parse(lines[-1])
+
+
+@test(limit=60)
+def instructions_per_sample_with_a_command():
+    if SANITIZED:
+        raise Skip("a sanitizer build has costs of its own")
+    valgrind = shutil.which("valgrind")
+    if not valgrind:
+        raise Skip("valgrind is not installed")
+    few, few_samples, sample = count_instructions(valgrind, 1)
+    many, many_samples, _ = count_instructions(valgrind, 3)
+    each = (many - few) / (many_samples - few_samples)
+    # The budget is that of a small machine; one with many disks and interfaces has more to tell.
+    sections = len(sample["disk"]) + len(sample["network"]) + len(sample["cpu"]["per_core_pct"])
+    limit = INSTRUCTIONS_MAX + max(0, sections - 4) * 1500
+    tap.diag(f"{each:.0f} user instructions per sample with one tracked process, limit {limit} here")
+    expect(each <= limit, f"{each:.0f} user instructions per sample, at most {limit}")
+
+
+if __name__ == "__main__":
+    tap.main()
