@@ -152,12 +152,8 @@ static int start_job(struct session *session, const struct settings *settings, c
     return spawn_confirm(&spawn, &request, err);
 }
 
-static int start_attached(struct session *session, const struct settings *settings, struct err *err)
+static void start_attached(struct session *session, const struct settings *settings, pid_t pid)
 {
-    pid_t pid;
-    int r = attach_check(&session->root, settings->pid.v, &pid, err);
-    if (r < 0)
-        return r;
     session->job.root = session->job.live_pid = pid;
     session->job.attached = true;
     session->job.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
@@ -166,13 +162,17 @@ static int start_attached(struct session *session, const struct settings *settin
     /* First the descriptor, then the look at the process: it cannot be replaced in between without our notice. */
     (void)loop_watch_process(&session->loop, pid);
     start_sampling(session, settings);
-    return 0;
 }
 
 static int session_start(
     struct session *session, const struct settings *settings, const sigset_t *mask, struct err *err)
 {
     int r = sysroot_open(settings->sysroot, &session->root, err);
+    if (r < 0)
+        return r;
+    pid_t pid = 0;
+    if (settings->pid.has)
+        r = attach_check(&session->root, settings->pid.v, &pid, err);
     if (r < 0)
         return r;
     /* The pools of this machine are not those of a captured one. */
@@ -187,7 +187,7 @@ static int session_start(
     if (settings->command)
         r = start_job(session, settings, mask, err);
     else if (settings->pid.has)
-        r = start_attached(session, settings, err);
+        start_attached(session, settings, pid);
     else
         start_sampling(session, settings);
     return r != 0 ? r : loop_start(&session->loop, &session->grid, err);
