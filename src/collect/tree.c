@@ -86,7 +86,7 @@ static void view_member(struct tree_state *state, struct tree_member *member, in
     view->is_hidden |= !seen;
     if (seen && pid_stat_is_dead(&member->stat))
         return;
-    view->is_io_hidden |= !member->has_io && !(seen && member->stat.rss_pages == 0);
+    view->is_io_hidden |= !member->has_io && !member->is_ending;
     view->live++;
     job->live_pid = job->live_pid == 0 || member->pid == job->root ? member->pid : job->live_pid;
     if (!seen)

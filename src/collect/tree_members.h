@@ -52,6 +52,7 @@ struct tree_member {
     bool has_stat; /* once read */
     bool is_hidden; /* there, but we may not see it (hidepid) */
     bool has_io;
+    bool is_ending; /* its I/O could not be read because it was about to go: its parent will have it */
     bool is_gone; /* found out in this turn */
     bool is_reaped; /* we waited for it */
     bool has_run; /* since its children were looked for */

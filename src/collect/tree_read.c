@@ -180,23 +180,19 @@ static int read_io(struct tree_reader *reader, struct tree_member *member)
     return n < 0 ? (int)n : pid_io_parse((struct str){text, (size_t)n}, &member->io);
 }
 
-/* Its memory is gone already: what it used will be its parent's soon. */
-static bool is_ending(const struct tree_member *member)
-{
-    return member->has_stat && (pid_stat_is_dead(&member->stat) || member->stat.rss_pages == 0);
-}
-
 /* Some kernels close the file to ordinary users when the process ends; that is not a process we may not read. */
 static void update_io(struct tree_reader *reader, struct tree_member *member)
 {
     int r = read_io(reader, member);
-    if (r == 0 || r == -ESRCH) {
-        member->has_io |= r == 0;
-        reader->has_io |= r == 0;
+    member->is_ending = r == -ESRCH;
+    if (r == 0)
+        member->has_io = reader->has_io = true;
+    if (r == 0 || r == -ESRCH)
         return;
-    }
     int gone = update_stat(reader, member);
-    if (gone == -ESRCH || is_ending(member))
+    const struct pid_stat *stat = &member->stat;
+    member->is_ending = gone == -ESRCH || (member->has_stat && (pid_stat_is_dead(stat) || stat->rss_pages == 0));
+    if (member->is_ending)
         return;
     if (r == -ENOENT && gone == 0 && !reader->has_io) {
         reader->has_no_io = true;

@@ -15,6 +15,13 @@ enum { EXIT_BY_SIGNAL = 128 };
 
 static void handle(struct session *session, enum supervisor_event event, const struct loop_event *cause);
 
+/* Something that was found out here, and not by the loop. */
+static void handle_finding(struct session *session, enum supervisor_event event)
+{
+    const struct loop_event cause = {.kind = LOOP_NONE};
+    handle(session, event, &cause);
+}
+
 /* The output is watched for room only while something waits, and told so only when that changes. */
 static void want_room(struct session *session)
 {
@@ -32,9 +39,9 @@ static void take_sample(struct session *session, int64_t now_ns, struct grid_tur
     int r = output_sample(&session->output, &sample);
     want_room(session);
     if (r == -EPIPE)
-        handle(session, SUPERVISOR_READER_GONE, NULL);
+        handle_finding(session, SUPERVISOR_READER_GONE);
     if (session->job.attached && session->job.live == 0)
-        handle(session, SUPERVISOR_TREE_ENDED, NULL);
+        handle_finding(session, SUPERVISOR_TREE_ENDED);
 }
 
 /* A sample that is not on the grid: the final one, or one that something gave rise to. */
@@ -115,8 +122,14 @@ static void watch_next(struct session *session)
 static void drain(struct session *session)
 {
     if (output_room(&session->output) == -EPIPE)
-        handle(session, SUPERVISOR_READER_GONE, NULL);
+        handle_finding(session, SUPERVISOR_READER_GONE);
     want_room(session);
+}
+
+static void tell_collector(const struct pipeline_stage *stage)
+{
+    if (stage)
+        stage->collector->woken(stage->state);
 }
 
 static void finish(struct session *session, int status)
@@ -127,7 +140,6 @@ static void finish(struct session *session, int status)
 
 static void act(struct session *session, enum supervisor_action action, const struct loop_event *cause)
 {
-    const struct pipeline_stage *stage;
     switch (action) {
     case SUPERVISOR_SAMPLE:
         sample_on_grid(session, cause->expirations);
@@ -167,8 +179,7 @@ static void act(struct session *session, enum supervisor_action action, const st
         drain(session);
         break;
     case SUPERVISOR_TELL_COLLECTOR:
-        stage = cause->watcher;
-        stage->collector->woken(stage->state);
+        tell_collector(cause->watcher);
         break;
     case SUPERVISOR_IGNORE:
     case SUPERVISOR_ACTIONS:

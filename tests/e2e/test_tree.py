@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The members of a command's tree: how many they are, what they hold in memory, what they write, whose PID is whose."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import tap
+from tap import Skip, equal, expect, test
+from tracker import BINARY, SANITIZED, clean_env, folder, parse, wait_file_lines
+from truth import (IO_KEYS, MIB, WORKLOAD, Job, as_nobody, check_complaints, check_plausible, check_sum, cpu_sum,
+                   interval_secs, need_counted_writes, need_unshare, read, told)
+
+PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / MIB
+BIG_TREE = 3000
+# What a turn over the big tree may cost, several times what it does on a quiet machine.
+BIG_TREE_CPU_SECS = 0.15
+# PID 1 of a namespace. `member`: once a child of the tracked command has ended, a stranger gets its PID. `target`: the
+# same with a process that is tracked by PID. Ends with the status of the tracker, or with 98 where the PID was missed.
+STRANGER = """
+import os, signal, subprocess, sys, time
+kind, tracker, workload, *options = sys.argv[1:]
+env = {name: value for name, value in os.environ.items() if name != "WORKLOAD_TRUTH"}
+def wait_for(condition):
+    for _ in range(2000):
+        if condition():
+            return
+        time.sleep(0.005)
+    sys.exit(97)
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+if kind == "member":
+    run = subprocess.Popen([tracker, *options, "--", workload, "child", "burn", "300", ",", "sleep", "900"])
+    wait_for(lambda: children(run.pid) and children(children(run.pid)[0]))
+    old = children(children(run.pid)[0])[0]
+    wait_for(lambda: not os.path.exists(f"/proc/{old}"))
+else:
+    target = subprocess.Popen([workload, "burn", "600"], env=env)
+    old = target.pid
+    run = subprocess.Popen([tracker, *options, "--pid", str(old)])
+    target.wait()
+with open("/proc/sys/kernel/ns_last_pid", "w") as file:
+    file.write(str(old - 1))
+stranger = subprocess.Popen([workload, "burn", "500"], env=env)
+if stranger.pid != old:
+    run.kill()
+    sys.exit(98)
+stranger.wait()
+if kind == "target" and "--stop-with-pid" not in options:
+    run.send_signal(signal.SIGTERM)
+sys.exit(run.wait())
+"""
+
+
+def wait_more(job, count):
+    """The samples once that many more have come."""
+    wait_file_lines(job.place / "out", len(job.samples()) + count, secs=15)
+    return job.samples()
+
+
+def need_prlimit(files):
+    prlimit = shutil.which("prlimit")
+    if not prlimit:
+        raise Skip("prlimit is not installed")
+    return [prlimit, f"--nofile={files}:{files}"]
+
+
+def check_idle_tree(count, threads):
+    with Job(["idle", str(count), str(threads)], 0.1, stdin=subprocess.PIPE) as job:
+        equal(job.stdout.next(), b"ready", "the workload's line")
+        for sample in wait_more(job, 4)[-3:]:
+            equal(sample["cpu"]["process_child_count"], count, "descendants")
+            equal(sample["cpu"]["process_thread_count"], 1 + count + threads, "threads")
+        job.release()
+        samples, true_secs = job.finish()
+        equal(job.stderr(), "", "stderr")
+        if job.group:  # else nobody tells of those who were killed
+            check_sum(samples, true_secs)
+    check_plausible(samples)
+
+
+for count_, threads_ in ((0, 0), (10, 0), (10, 5), (300, 2)):
+    tap.add(f"an idle tree of {count_} descendants and {threads_} more threads", check_idle_tree, count_, threads_)
+
+
+@test
+def children_of_every_thread_are_seen():
+    with Job("threads 4 200".split(), 0.05) as job:
+        samples, true_secs = job.finish()
+        equal(job.stderr(), "", "stderr")
+    check_sum(samples, true_secs)
+    check_plausible(samples)
+    equal(max(sample["cpu"]["process_child_count"] for sample in samples), 4, "most descendants")
+    # Five of the first process, and one of each child.
+    equal(max(sample["cpu"]["process_thread_count"] for sample in samples), 9, "most threads")
+
+
+def check_big_tree(*before):
+    with Job(["idle", str(BIG_TREE), "0"], 1, before=before, stdin=subprocess.PIPE) as job:
+        equal(job.stdout.next(20), b"ready", "the workload's line")
+        samples = wait_more(job, 4)
+        costs = [sample["tracker"]["cpu_secs"] for sample in samples[-3:]]
+        tap.diag(f"{costs} s per sample, {samples[-1]['tracker']['rss_mib']} MiB, {len(job.links())} descriptors")
+        for sample in samples[-3:]:
+            equal(sample["cpu"]["process_child_count"], BIG_TREE, "descendants")
+            equal(sample["cpu"]["process_thread_count"], BIG_TREE + 1, "threads")
+            expect(sample["cpu"]["process_rss_mib"] > BIG_TREE * 0.05, sample["cpu"]["process_rss_mib"])
+            equal(sample["tracker"]["missed_samples"], 0, "missed samples")
+        if not SANITIZED:
+            expect(sorted(costs)[1] <= BIG_TREE_CPU_SECS, f"{costs} s of CPU time per sample")
+        job.release()
+        samples, _ = job.finish()
+        check_complaints(job.stderr())
+    check_plausible(samples)
+
+
+@test(limit=40)
+def a_tree_of_3000():
+    check_big_tree()
+
+
+@test(limit=40)
+def a_tree_of_3000_with_256_descriptors():
+    check_big_tree(*need_prlimit(256))
+
+
+@test
+def a_fork_storm_does_not_stop_the_samples():
+    with Job("loop 800 1 4".split(), 0.01) as job:
+        samples, true_secs = job.finish()
+        equal(job.stderr(), "", "stderr")
+    check_sum(samples, true_secs)
+    missed = sum(sample["tracker"]["missed_samples"] for sample in samples)
+    places = int(samples[-1]["elapsed_secs"] / 0.01)
+    tap.diag(f"{len(samples)} samples and {missed} missed in {samples[-1]['elapsed_secs']} s")
+    expect(abs(len(samples) + missed - places) <= 2, f"{len(samples)} samples, {missed} missed, {places} places")
+    expect(missed <= places / 4, f"{missed} of {places} missed")
+
+
+def check_written(words, mib):
+    """What was written is in the sum once, whoever did it, however often it was handed up to a parent."""
+    with folder() as place:
+        need_counted_writes(place)
+        with Job(words.split(), 0.1, place=place) as job:
+            samples, true_secs = job.finish()
+    check_sum(samples, true_secs)
+    writes = [sample["cpu"]["process_disk_write_bytes"] for sample in samples]
+    tap.diag(f"{writes}")
+    expect(None not in writes, "I/O is unknown:", writes)
+    got = sum(writes)
+    expect(mib * MIB <= got <= mib * MIB + MIB // 4, f"{got / MIB:.3f} MiB for {mib} MiB written:", writes)
+
+
+for name_, words_ in (
+        ("by the command", "write data 32 250"),
+        ("by a child that is reaped", "child write data 32 250 , sleep 250"),
+        ("by a child that is reaped at once", "child write data 32 0 , sleep 250"),
+        ("by a child just before the end", "child write data 32 0"),
+        ("by a grandchild", "child child child write data 32 250 , sleep 250"),
+        ("by an orphan", "leave write data 32 250 , sleep 900"),
+        ("by two generations", "child write data 16 150 , write data 16 150")):
+    tap.add(f"32 MiB written {name_} count once", check_written, words_, 32)
+
+
+def check_held(job, mib):
+    """Resident memory is what the kernel says of the one process, in every sample from now on."""
+    equal(job.stdout.next(), b"ready", "the workload's line")
+    samples = wait_more(job, 8)[-7:]
+    pages = int(read(f"/proc/{samples[-1]['tracked_pid']}/statm").split()[1])
+    for sample in samples:
+        rss = sample["cpu"]["process_rss_mib"]
+        expect(abs(rss - pages * PAGE_MIB) <= 0.01 * pages * PAGE_MIB, f"{rss} MiB, the kernel has {pages} pages")
+        expect(mib <= sample["cpu"]["process_peak_rss_mib"] <= mib + 8, sample["cpu"]["process_peak_rss_mib"])
+    job.release()
+    return job.finish()[0]
+
+
+@test
+def resident_memory_is_right_in_every_sample():
+    with Job(["hold", "64", "0"], 0.1, stdin=subprocess.PIPE) as job:
+        check_plausible(check_held(job, 64))
+
+
+def shared_memory(pss, count):
+    """The last of some samples of 200 MiB that a process shares with 4 children."""
+    with folder() as place:
+        (place / "resource-tracker.toml").write_text(f'[collect]\npss = "{pss}"\n', encoding="utf-8")
+        with Job(["hold", "200", "4"], 0.2, place=place, stdin=subprocess.PIPE) as job:
+            equal(job.stdout.next(), b"ready", "the workload's line")
+            samples = wait_more(job, count)
+            job.release()
+            finished, _ = job.finish()
+            equal(job.stderr(), "", "stderr")
+    check_plausible(finished)
+    tap.diag(f"{[sample['cpu']['process_pss_mib'] for sample in samples]}")
+    rss = samples[-1]["cpu"]["process_rss_mib"]
+    expect(980 <= rss <= 1100, f"{rss} MiB resident in 5 processes")
+    return samples
+
+
+@test
+def proportional_memory_counts_shared_pages_once():
+    samples = shared_memory("always", 10)
+    pss = samples[-1]["cpu"]["process_pss_mib"]
+    expect(pss is not None and 195 <= pss <= 225, f"{pss} MiB proportional")
+
+
+@test
+def proportional_memory_within_the_budget():
+    samples = shared_memory("auto", 25)
+    known = [sample["cpu"]["process_pss_mib"] for sample in samples if sample["cpu"]["process_pss_mib"] is not None]
+    expect(known and 190 <= known[-1] <= 240, f"{known} MiB proportional")
+
+
+@test
+def proportional_memory_is_never_read_where_it_is_not_wanted():
+    samples = shared_memory("never", 8)
+    equal({sample["cpu"]["process_pss_mib"] for sample in samples}, {None}, "proportional memory")
+
+
+def check_spike(words):
+    with Job(words.split(), 1) as job:
+        samples, _ = job.finish()
+    peak = samples[-1]["cpu"]["process_peak_rss_mib"]
+    expect(300 <= peak <= 316, f"{peak} MiB, the spike had 300")
+    check_plausible(samples)
+
+
+for name_, words_ in (("of the command", "spike 300 30 , sleep 200"), ("of a child", "child spike 300 30 , sleep 200"),
+                      ("before the first sample", "spike 300 30 , sleep 1100")):
+    tap.add(f"a peak {name_} between two samples is known in the end", check_spike, words_)
+
+
+def wait_namespace(words, *command, env=None):
+    """Runs something in namespaces of its own to its end."""
+    return subprocess.run([*words, *command], env=clean_env(**(env or {})), capture_output=True, text=True, timeout=15,
+                          stdin=subprocess.DEVNULL, check=False)
+
+
+def samples_of(place):
+    return [parse(line) for line in (place / "out").read_bytes().splitlines()]
+
+
+def few_files(is_limited):
+    """The words that leave no descriptors over: files of processes are then opened by PID every time."""
+    return need_prlimit(72) if is_limited else []
+
+
+def check_reused(is_limited):
+    with folder() as place:
+        done = wait_namespace(need_unshare("--mount-proc"), *few_files(is_limited), BINARY, "-i", "0.1", "-o",
+                              place / "out", "--", WORKLOAD, "reuse", "300", "120",
+                              env={"WORKLOAD_TRUTH": str(place / "told")})
+        if done.returncode == 99:
+            raise Skip(f"a PID cannot be used again at will: {done.stderr.strip()}")
+        equal((done.returncode, done.stderr), (0, ""), "exit status and stderr")
+        samples, true_secs = samples_of(place), told(place)[0]
+    tap.diag(f"{cpu_sum(samples):.4f} s, the kernel has {true_secs:.4f}")
+    check_sum(samples, true_secs)
+    check_plausible(samples)
+
+
+def run_stranger(kind, is_limited, place, *options):
+    done = wait_namespace(need_unshare("--mount-proc"), *few_files(is_limited), sys.executable, "-c", STRANGER, kind,
+                          BINARY, WORKLOAD, "-i", "0.1", "-o", place / "out", *options,
+                          env={"WORKLOAD_TRUTH": str(place / "told")})
+    if done.returncode == 98 or "ns_last_pid" in done.stderr:
+        raise Skip(f"a PID cannot be used again at will: {done.stderr.strip()}")
+    equal((done.returncode, done.stderr), (0, ""), "exit status and stderr")
+    samples = samples_of(place)
+    check_plausible(samples)
+    return samples
+
+
+def check_stranger_as_member(is_limited):
+    with folder() as place:
+        samples = run_stranger("member", is_limited, place)
+        check_sum(samples, told(place)[0])
+    equal(samples[-2]["cpu"]["process_child_count"], 0, "descendants, the stranger is none")
+
+
+def check_stranger_as_target(is_limited):
+    with folder() as place:
+        samples = run_stranger("target", is_limited, place)
+    expect(0.1 <= cpu_sum(samples) <= 0.62, f"{cpu_sum(samples)} s, at most 0.6 are of the tracked process")
+    for sample in samples[-3:]:
+        equal((cpu_sum([sample]), sample["cpu"]["process_cores_used"], sample["cpu"]["process_rss_mib"]), (0, 0, 0),
+              "CPU time and memory of a process that has ended")
+
+
+def check_stranger_stops(is_limited):
+    with folder() as place:
+        samples = run_stranger("target", is_limited, place, "--stop-with-pid")
+    expect(0.1 <= cpu_sum(samples) <= 0.62, f"{cpu_sum(samples)} s, at most 0.6 are of the tracked process")
+
+
+for name_, check_ in (("a pid that a member had before is another member", check_reused),
+                      ("a stranger with the pid of a member that ended does not count", check_stranger_as_member),
+                      ("a stranger with the pid of the tracked process does not count", check_stranger_as_target),
+                      ("a stranger with the pid of the tracked process is no reason to go on", check_stranger_stops)):
+    tap.add(name_, check_, False)
+    tap.add(f"{name_}, with few descriptors", check_, True)
+
+
+@test
+def where_processes_are_hidden():
+    with folder() as place:
+        words, binary = as_nobody(place)
+        around = [*need_unshare("--mount-proc"), "sh", "-c", 'mount -o remount,hidepid=2 /proc && exec "$@"', "sh"]
+        if "hidepid" not in wait_namespace(around, *words, "cat", "/proc/mounts").stdout:
+            raise Skip("processes cannot be hidden here")
+        work = "child burn 200 , child private burn 300 , make 4 50 2 , burn 100".split()
+        done = wait_namespace(around, *words, binary, "-i", "0.1", "-o", place / "out", "--", WORKLOAD, *work, ",",
+                              "exit", "5", env={"WORKLOAD_TRUTH": str(place / "told")})
+        equal(done.returncode, 5, f"exit status (stderr {done.stderr!r})")
+        check_complaints(done.stderr)
+        samples, true_secs = samples_of(place), told(place)[0]
+    tap.diag(f"{cpu_sum(samples):.4f} s, the kernel has {true_secs:.4f}; stderr {done.stderr!r}")
+    check_sum(samples, true_secs)
+    check_plausible(samples, hidden=(*IO_KEYS, "process_major_faults", "process_thread_count", "process_rss_mib"))
+    equal(samples[-1]["cpu"]["process_thread_count"], 0, "threads in the final sample")
+    expect(max(sample["cpu"]["process_child_count"] for sample in samples) >= 1, "no descendant was seen")
+
+
+@test
+def where_proc_is_of_another_pid_namespace():
+    with folder() as place:
+        done = wait_namespace(need_unshare(), BINARY, "-i", "0.1", "-o", place / "out", "--", WORKLOAD,
+                              *"child burn 300 , make 6 50 3 , daemons 2 100 ended , burn 200 , exit 6".split(),
+                              env={"WORKLOAD_TRUTH": str(place / "told")})
+        equal(done.returncode, 6, f"exit status (stderr {done.stderr!r})")
+        check_complaints(done.stderr)
+        samples, true_secs = samples_of(place), told(place)[0]
+    # Only the sum of user and system time is known of a process that cannot be seen, so those wait for the end.
+    split = [sample for sample in samples if sample["cpu"]["process_utime_secs"] is not None]
+    by_rates = sum(sample["cpu"]["process_cores_used"] * interval_secs(sample) for sample in samples)
+    tap.diag(f"{cpu_sum(split):.4f} s, {by_rates:.4f} s by rates, the kernel has {true_secs:.4f}; {done.stderr!r}")
+    check_sum(split, true_secs)
+    expect(abs(by_rates - true_secs) <= 0.03, f"{by_rates:.4f} s by rates, the kernel has {true_secs:.4f}")
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The truth about a tracked job, from outside: a private cgroup around it, else what its processes say themselves.
+
+WORKLOAD names the program of tests/fake/workload.c, which plays the jobs. E2E_TRUTH=told does without cgroups.
+"""
+
+import contextlib
+import itertools
+import math
+import os
+import pathlib
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+import tap
+from tap import Skip, equal, expect
+from tracker import BINARY, SANITIZED, WAIT_SECS, Tracker, clean_env, file_lines, folder, parse, wait_until
+
+WORKLOAD = os.environ.get("WORKLOAD", "")
+if not WORKLOAD or not os.access(WORKLOAD, os.X_OK):
+    print("Bail out! WORKLOAD does not name a program")
+    sys.exit(1)
+WORKLOAD = os.path.abspath(WORKLOAD)
+
+MIB = 1 << 20
+TICK_SECS = 1 / os.sysconf("SC_CLK_TCK")
+CPUS = os.cpu_count() or 1
+NOBODY = 65534
+NEIGHBOUR = 65533
+IO_KEYS = ("process_disk_read_bytes", "process_disk_write_bytes")
+TREE_KEYS = ("process_cores_used", "process_child_count", "process_thread_count", "process_utime_secs",
+             "process_stime_secs", "process_rss_mib", "process_peak_rss_mib", "process_major_faults",
+             *(IO_KEYS if os.path.exists("/proc/self/io") else ()))
+_numbers = itertools.count(1)
+
+
+def read(path):
+    return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
+
+
+def cpu_clock(pid):
+    """CPU seconds of a process so far, also of one that has ended and was not waited for: its clock, to the ns."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+class Group:
+    """A cgroup of our own (version 2) that counts the CPU time of whoever enters it; whoever is left is killed."""
+
+    def __init__(self):
+        mount = re.search(r"^\S+ \S+ \S+ (\S+) (\S+) .* - cgroup2 ", read("/proc/self/mountinfo"), re.M)
+        ours = re.search(r"^0::(/.*)$", read("/proc/self/cgroup"), re.M)
+        if os.environ.get("E2E_TRUTH") == "told" or not mount or not ours:
+            raise OSError("no cgroup of version 2")
+        inside = ours[1].removeprefix(mount[1].rstrip("/")).strip("/")
+        self.path = pathlib.Path(mount[2], inside, f"rt-e2e-{os.getpid()}-{next(_numbers)}")
+        self.path.mkdir()
+        try:
+            subprocess.run([WORKLOAD, "enter", self.path / "cgroup.procs", "/dev/null", "true"], env=clean_env(),
+                           capture_output=True, timeout=WAIT_SECS, check=True)
+            self.at_start = self._usage()
+        except (OSError, subprocess.SubprocessError, AttributeError) as reason:
+            self.close()
+            raise OSError("a cgroup cannot be entered") from reason
+
+    def _usage(self):
+        return int(re.search(r"^usage_usec (\d+)$", read(self.path / "cpu.stat"), re.M)[1]) / 1e6
+
+    def usage_secs(self):
+        return self._usage() - self.at_start
+
+    def pids(self):
+        return [int(word) for word in read(self.path / "cgroup.procs").split()]
+
+    def close(self):
+        for pid in self.pids():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not self.pids(), "the end of the job")
+        self.path.rmdir()
+
+
+def make_group():
+    """A Group, or None where that is not permitted."""
+    try:
+        return Group()
+    except OSError:
+        return None
+
+
+def need_group():
+    group = make_group()
+    if not group:
+        raise Skip("a cgroup is not permitted")
+    group.close()
+
+
+class Job(Tracker):
+    """The tracker around a workload, with samples in the file `out`, and the truth beside it.
+
+    Only the command is in the cgroup, unless `whole` is set: then the tracker is too, and its own time is subtracted.
+    """
+
+    def __init__(self, words, interval, *options, whole=False, before=(), place=None, binary=BINARY, **more):
+        self.outer = contextlib.ExitStack()
+        self.place = pathlib.Path(place or self.outer.enter_context(folder()))
+        self.whole = whole
+        self.group = make_group()
+        if self.group:
+            self.outer.callback(self.group.close)
+        enter = [WORKLOAD, "enter", self.group.path / "cgroup.procs", self.place / "entry"] if self.group else []
+        command = [*([] if whole else enter), WORKLOAD, *words]
+        env = {"WORKLOAD_TRUTH": str(self.place / "told"), **more.pop("env", {})}
+        super().__init__("-i", str(interval), "-o", "out", *options, "--", *command, env=env, cwd=self.place,
+                         before=[*(enter if whole else []), *before], program=(binary,), **more)
+
+    def __exit__(self, *words):
+        super().__exit__(*words)
+        if self.process.stdin:
+            self.process.stdin.close()
+        self.outer.close()
+
+    def release(self):
+        """Lets those go who hold on until their standard input ends."""
+        self.process.stdin.close()
+
+    def samples(self):
+        return [parse(line) for line in file_lines(self.place / "out")]
+
+    def finish(self, status=0, secs=40):
+        """Waits for the end; returns the samples and the true CPU seconds, with a note about both."""
+        wait_until(lambda: os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG), "the end", secs)
+        own_secs = cpu_clock(self.pid) if self.whole else 0
+        true_secs = self.group.usage_secs() if self.group else told(self.place)[0]
+        if self.group:
+            true_secs += int(read(self.place / "entry")) / 1e6 - own_secs
+        equal(self.wait(), status, f"exit status (stderr {self.stderr()!r})")
+        samples = self.samples()
+        tap.diag(f"{len(samples)} samples, {cpu_sum(samples):.4f} s of CPU time, the kernel has {true_secs:.4f}")
+        return samples, true_secs
+
+
+def told(place):
+    """What the processes of the workload said: seconds of CPU time, bytes of output."""
+    rows = [line.split() for line in read(pathlib.Path(place, "told")).splitlines()]
+    return sum(int(row[0]) for row in rows) / 1e6, sum(int(row[1]) for row in rows) * 512
+
+
+def cpu_of(sample):
+    return sample["cpu"]["process_utime_secs"] + sample["cpu"]["process_stime_secs"]
+
+
+def cpu_sum(samples):
+    return sum(map(cpu_of, samples))
+
+
+def interval_secs(sample):
+    """The time that a sample is about; the first counts from the start."""
+    return sample.get("actual_interval_ms", sample["elapsed_secs"] * 1e3) / 1e3
+
+
+def allowance(samples):
+    """One tick, and what the rounding to 4 decimals of two values per sample adds up to (five sigma). What a sanitizer
+    build does before it becomes the command, and when it ends, is less clear."""
+    return (2 if SANITIZED else 1) * TICK_SECS + 5 * 1e-4 / math.sqrt(12) * math.sqrt(2 * len(samples))
+
+
+def check_sum(samples, true_secs):
+    got = cpu_sum(samples)
+    expect(abs(got - true_secs) <= allowance(samples),
+           f"{got:.4f} s of CPU time in {len(samples)} samples, the kernel has {true_secs:.4f}",
+           f"({got - true_secs:+.4f})")
+
+
+def numbers_of(value, path=""):
+    """Every number of a sample with its place."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from numbers_of(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from numbers_of(inner, f"{path}[{place}]")
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield path, value
+
+
+def check_plausible(samples, hidden=()):
+    """Nothing is negative, no tree is without numbers but the hidden ones, and the cores in use fit the seconds."""
+    for sample in samples:
+        cpu = sample["cpu"]
+        for path, value in numbers_of(sample):
+            expect(value >= 0 or (path.endswith(".speed_mbps") and value == -1), f"{path} is {value}")
+        for key in TREE_KEYS:
+            expect(cpu[key] is not None or key in hidden, f"{key} is unknown at {sample['elapsed_secs']} s")
+        expect(cpu_of(sample) > 0 or cpu["process_cores_used"] < 0.05, f"{cpu['process_cores_used']} cores in no time")
+    # The readings of a turn are of different moments, far from each other where the tracker is kept waiting meanwhile.
+    working = [sample for sample in samples[:-1] or samples if cpu_of(sample) >= TICK_SECS / 2]
+    shares = [sample["cpu"]["process_cores_used"] * interval_secs(sample) / cpu_of(sample) for sample in working]
+    expect(not shares or 0.9 <= statistics.median(shares) <= 1.1, "the cores in use do not fit the seconds:", shares)
+    peaks = [sample["cpu"]["process_peak_rss_mib"] for sample in samples]
+    equal(peaks, sorted(peaks), "the peak never falls")
+
+
+def check_complaints(text, most=1):
+    """At most that many complaints, each with one line when it begins and one when it is over."""
+    lines = text.splitlines()
+    began = [line for line in lines if "again" not in line]
+    expect(len(began) <= most and len(lines) <= 2 * most, "too many complaints:", text)
+    for line in lines:
+        expect(line.startswith("resource-tracker: warning: "), f"not a warning: {line}")
+
+
+def check_within_cpus(samples):
+    """No more CPU time in an interval of a second than the CPUs have; the last, shorter one also gets what the kernel
+    had not yet shown of the others, since it counts the time of ended children in ticks."""
+    for sample in samples:
+        spare = 0.0 if interval_secs(sample) > 0.9 else 10 * TICK_SECS
+        most = CPUS * 1.02 * interval_secs(sample) + spare
+        expect(cpu_of(sample) <= most, f"{cpu_of(sample)} s of CPU time in {interval_secs(sample)} s on {CPUS} CPUs")
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip("only root may become another user")
+
+
+def need_counted_writes(place):
+    """Skips on a filesystem whose writes the kernel does not count, such as tmpfs."""
+    env = clean_env(WORKLOAD_TRUTH=str(place / "count"))
+    probe = subprocess.run([WORKLOAD, "write", place / "probe", "1", "0"], env=env, capture_output=True,
+                           timeout=WAIT_SECS, check=True)
+    equal(probe.stderr, b"", "stderr of the workload")
+    if int(read(place / "count").split()[1]) * 512 < MIB:
+        raise Skip("the kernel does not count what is written to this filesystem")
+
+
+def need_unshare(*options):
+    """The words that run something in namespaces of its own; skips where that is not possible."""
+    unshare = shutil.which("unshare")
+    if not unshare:
+        raise Skip("unshare is not installed")
+    for rights in ([], ["-r"]):
+        words = [unshare, *rights, "-p", "-f", "--kill-child", *options]
+        probe = subprocess.run([*words, "true"], capture_output=True, timeout=WAIT_SECS, check=False)
+        if probe.returncode == 0:
+            return words
+    raise Skip("namespaces are not permitted")
+
+
+def as_nobody(place):
+    """The words that run something as a user without rights, and a copy of the tracker that it may run in place."""
+    need_root()
+    setpriv = shutil.which("setpriv")
+    if not setpriv:
+        raise Skip("setpriv is not installed")
+    binary = pathlib.Path(shutil.copy(BINARY, place / "tracker"))
+    os.chown(place, NOBODY, NOBODY)
+    words = [setpriv, f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    for program in (binary, WORKLOAD):
+        if subprocess.run([*words, "test", "-x", program], capture_output=True, check=False).returncode != 0:
+            raise Skip(f"another user may not run {program}")
+    return words, binary
+
+
+@contextlib.contextmanager
+def target(*words, place=None):
+    """A workload that runs by itself, to be tracked by PID; it is killed at the end."""
+    env = clean_env(**({"WORKLOAD_TRUTH": str(place / "told")} if place else {}))
+    with subprocess.Popen([WORKLOAD, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          env=env) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
