@@ -5,6 +5,7 @@
 COUNT_ALLOC_LIB names the library of tests/fake/count_alloc.c. E2E_LONG=1 runs longer versions, 4 minutes in all.
 """
 
+import contextlib
 import os
 import pathlib
 import re
@@ -172,9 +173,20 @@ def system_calls_per_sample_at_one_second_include_the_space_of_every_mount():
     tap.diag(f"{len(turns[steady[0]])} calls: {count_by_name(turns[steady[0]])}, {asked_mounts(samples[-1])} mounts")
 
 
+@contextlib.contextmanager
+def births():
+    """Somebody makes a process now and then: without that there is no need to list them."""
+    with subprocess.Popen(["sh", "-c", "while :; do sleep 0.2; done"], env=clean_env(), stdin=subprocess.DEVNULL) as loop:
+        try:
+            yield
+        finally:
+            loop.kill()
+
+
 @test(limit=30)
 def nothing_is_opened_in_a_pid_namespace_either():
-    turns, _ = trace_samples(24, 0.25, around=need_pid_namespace())
+    with births():
+        turns, _ = trace_samples(24, 0.25, around=need_pid_namespace())
     steady = [turns[i] for i in undisturbed(turns, 5)]
     listings = sum("getdents64" in count_by_name(turn) for turn in steady)
     tap.diag(f"{listings} listings of the processes in {len(steady)} turns")
@@ -225,7 +237,8 @@ def allocations_per_sample():
 
 @test
 def allocations_per_sample_in_a_pid_namespace():
-    check_allocations(0.25, 5, 21, before=need_pid_namespace())
+    with births():
+        check_allocations(0.25, 5, 21, before=need_pid_namespace())
 
 
 def count_instructions(valgrind, samples):
