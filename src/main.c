@@ -90,5 +90,6 @@ int main(int argc, char **argv)
     if (status < 0)
         status = EXIT_TRACKER_FAILED;
     config_fini(&config);
+    log_close();
     return status;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/file.h"
 
 /* The only process-wide variables below main: stderr is process-wide too. */
@@ -18,6 +19,11 @@ static void *divert_context;
 void log_open(void)
 {
     log_fd = file_reopen_nonblocking(STDERR_FILENO);
+}
+
+void log_close(void)
+{
+    fd_close(&log_fd);
 }
 
 void log_set_level(enum log_level level)

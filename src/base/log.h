@@ -16,6 +16,9 @@ enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 /* Takes a description of stderr of our own, non-blocking, where it is a pipe or terminal. Call once, early. */
 void log_open(void);
 
+/* Gives that back; lines go to stderr itself from then on. */
+void log_close(void);
+
 /* Lines above this level are not written; LOG_WARNING until set. */
 void log_set_level(enum log_level level);
 

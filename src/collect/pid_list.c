@@ -4,23 +4,11 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/num.h"
 #include "base/vec.h"
-
-enum { LISTING_BYTES = 16 * 1024 };
-
-/* One entry as getdents64 writes it; the name follows. */
-struct raw_entry {
-    uint64_t inode;
-    int64_t offset;
-    unsigned short bytes;
-    unsigned char type;
-    char name[];
-};
 
 void pid_list_fini(struct pid_list *list)
 {
@@ -36,17 +24,15 @@ static int compare_pids(const void *a, const void *b)
 
 static int add_entries(struct pid_list *list, size_t max, const char *entries, size_t n)
 {
-    for (size_t at = 0; at < n;) {
-        struct raw_entry head;
-        memcpy(&head, entries + at, offsetof(struct raw_entry, name));
+    struct dir_entry entry;
+    for (size_t at = 0; dir_next(entries, n, &at, &entry);) {
         uint64_t pid;
-        if (num_parse_u64(str_of(entries + at + offsetof(struct raw_entry, name)), &pid) == 0 && pid <= INT32_MAX) {
-            int r = VEC_GROW(list, list->count + 1, max);
-            if (r < 0)
-                return r;
-            list->items[list->count++] = (pid_t)pid;
-        }
-        at += head.bytes;
+        if (num_parse_u64(str_of(entry.name), &pid) < 0 || pid > INT32_MAX)
+            continue;
+        int r = VEC_GROW(list, list->count + 1, max);
+        if (r < 0)
+            return r;
+        list->items[list->count++] = (pid_t)pid;
     }
     return 0;
 }
@@ -55,11 +41,11 @@ static int read_entries(int dir_fd, size_t max, struct pid_list *list)
 {
     if (lseek(dir_fd, 0, SEEK_SET) < 0)
         return -errno;
-    char entries[LISTING_BYTES];
+    char entries[DIR_BYTES];
     for (;;) {
-        long n = syscall(SYS_getdents64, dir_fd, entries, sizeof(entries));
+        long n = dir_read(dir_fd, entries);
         if (n <= 0)
-            return n < 0 ? -errno : 0;
+            return (int)n;
         int r = add_entries(list, max, entries, (size_t)n);
         if (r < 0)
             return r;

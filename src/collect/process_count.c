@@ -8,19 +8,18 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/dir.h"
 #include "base/file.h"
 
 /* PROC_PID_INIT_INO of the kernel: the name of the initial PID namespace. */
 static const char initial_pid_namespace[] = "pid:[4026531836]";
 
-enum { CALIBRATION_TRIES = 4, LISTING_BYTES = 16 * 1024, ENTRY_BYTES_MAX = 512 };
+enum { CALIBRATION_TRIES = 4, ENTRY_BYTES_MAX = 512 };
 
 /* Listing may take this share of a core: 10 ms for 10,000 processes make it happen every 50 s. */
 #define LISTING_SHARE 5000
@@ -39,33 +38,18 @@ static bool is_number(const char *name)
     return n > 0 && name[n] == '\0';
 }
 
-/* One entry as getdents64 writes it; the name follows. */
-struct raw_entry {
-    uint64_t inode;
-    int64_t offset;
-    unsigned short bytes;
-    unsigned char type;
-    char name[];
-};
-
 static void count_entries(const char *entries, size_t n, struct proc_listing *listing)
 {
-    for (size_t at = 0; at < n;) {
-        struct raw_entry head;
-        memcpy(&head, entries + at, offsetof(struct raw_entry, name));
-        const char *name = entries + at + offsetof(struct raw_entry, name);
-        if (is_number(name))
+    struct dir_entry entry;
+    for (size_t at = 0; dir_next(entries, n, &at, &entry);) {
+        if (is_number(entry.name))
             listing->processes++;
-        else if (head.type == DT_DIR && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+        else if (entry.type == DT_DIR && strcmp(entry.name, ".") != 0 && strcmp(entry.name, "..") != 0)
             listing->other_directories++;
-        at += head.bytes;
     }
 }
 
-/*
- * Straight from the kernel: readdir would ask once more only to hear that there is no more, and it allocates. The
- * kernel's own /proc fills the buffer as far as it goes, so an answer that leaves room for another entry was the last.
- */
+/* The kernel's own /proc fills the room as far as it goes, so an answer that leaves room for one more was the last. */
 static bool list_proc(struct process_count *count, struct proc_listing *ret_listing)
 {
     if (count->list_fd < 0)
@@ -73,9 +57,9 @@ static bool list_proc(struct process_count *count, struct proc_listing *ret_list
     if (count->list_fd < 0 || lseek(count->list_fd, 0, SEEK_SET) < 0)
         return false;
     struct proc_listing listing = {0};
-    char entries[LISTING_BYTES];
+    char entries[DIR_BYTES];
     for (;;) {
-        long n = syscall(SYS_getdents64, count->list_fd, entries, sizeof(entries));
+        long n = dir_read(count->list_fd, entries);
         if (n < 0)
             return false;
         count_entries(entries, (size_t)n, &listing);

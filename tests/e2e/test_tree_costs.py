@@ -196,5 +196,26 @@ def instructions_per_sample_with_a_command():
     expect(each <= limit, f"{each:.0f} user instructions per sample, at most {limit}")
 
 
+@test(limit=60)
+def nothing_is_leaked():
+    if SANITIZED:
+        raise Skip("a sanitizer build cannot run below valgrind")
+    valgrind = shutil.which("valgrind")
+    if not valgrind:
+        raise Skip("valgrind is not installed")
+    before = [valgrind, "--track-fds=yes", "--leak-check=full", "--error-exitcode=99"]
+    jobs = (["--", "sh", "-c", "sleep 0.2 & (sleep 0.1 &); wait; exit 7"], ["-q", "--cgroup", "--", "sh", "-c", "exit 7"],
+            ["--", "sh", "-c", "kill -KILL $$"], ["--", "/nonexistent"])
+    for words, status in zip(jobs, (7, 7, 137, 127)):
+        with Tracker("-i", "0.05", *words, before=before) as tracker:
+            equal(tracker.wait(20), status, f"exit status of {words}")
+            # The child that could not be executed has a report of its own.
+            text = "\n".join(line for line in tracker.stderr().splitlines() if line.startswith(f"=={tracker.pid}=="))
+        expect("FILE DESCRIPTORS" in text, "no report:", text)
+        expect(re.search(r"definitely lost: [1-9]", text) is None, "memory is lost:", text[-2000:])
+        ours = re.findall(r"Open file descriptor (\d+):[^\n]*\n==\d+==    at ", text)
+        equal(ours, [], "descriptors of ours that are still open at the end")
+
+
 if __name__ == "__main__":
     tap.main()
