@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control group files: the pieces of a line lie inside the text, cores are a positive number. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "kernel/cgroup_files.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_lines(struct str text)
 {
@@ -31,12 +21,9 @@ static void check_lines(struct str text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* A block of exactly this size lets the sanitizer see a read behind the end. */
-    char *copy = malloc(size);
+    char *copy = fuzz_copy(data, size);
     if (!copy)
         return 0;
-    if (size > 0)
-        memcpy(copy, data, size);
     struct str text = {copy, size};
     check_lines(text);
     (void)cgroup_keyed_u64(text, STR("usage_usec"));

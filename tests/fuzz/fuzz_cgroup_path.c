@@ -3,21 +3,11 @@
  * From a group's name to its directory. The input is three strings with a NUL between them: the group, the root of the
  * mount and the mount point. A place never leads out of the mount, and the way up from it ends at the mount.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "collect/cgroup_path.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { STRINGS = 3 };
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_no_way_out(const char *dir)
 {
@@ -43,13 +33,9 @@ static void check_place(const struct cgroup_place *place)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* A block of exactly this size lets the sanitizer see a read behind the end. */
-    char *copy = malloc(size + 1);
+    char *copy = fuzz_copy_string(data, size);
     if (!copy)
         return 0;
-    if (size > 0)
-        memcpy(copy, data, size);
-    copy[size] = '\0';
     const char *strings[STRINGS];
     const char *at = copy;
     for (size_t i = 0; i < STRINGS; i++) {

@@ -4,13 +4,9 @@
  * that sign, every other an argument. Either all is accepted and can be printed, or there is one line that says why
  * not.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "config/config.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { STRINGS_MAX = 64, FIRST_ARGUMENTS = 2, PRINTED_BYTES_MAX = 16 * 1024 * 1024 };
 
@@ -19,12 +15,6 @@ struct given {
     char *argv[FIRST_ARGUMENTS + STRINGS_MAX + 1];
     char *environ_[STRINGS_MAX + 1];
 };
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* text ends with a NUL behind its size bytes. */
 static void split(char *text, size_t size, struct given *given)
@@ -44,8 +34,7 @@ static void split(char *text, size_t size, struct given *given)
 static void check_line(const char *text)
 {
     check(text[0]);
-    for (; *text; text++)
-        check((unsigned char)*text >= 0x20 && *text != 0x7f);
+    check_printable(text);
 }
 
 static void check_accepted(const struct config *config)
@@ -68,12 +57,9 @@ static void check_accepted(const struct config *config)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *copy = malloc(size + 1);
+    char *copy = fuzz_copy_string(data, size);
     if (!copy)
         return 0;
-    if (size > 0)
-        memcpy(copy, data, size);
-    copy[size] = '\0';
     char name[] = "resource-tracker";
     char no_file[] = "--config=/nonexistent/resource-tracker.toml";
     struct given given = {.argc = FIRST_ARGUMENTS, .argv = {name, no_file}};

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans of time: a failure writes nothing, and what was read and written as seconds reads the same again. */
+#include "fuzz.h"
+
 #include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "config/duration.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { UNTOUCHED = -77 };
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_round_trip(int64_t ns)
 {
@@ -30,12 +20,9 @@ static void check_round_trip(int64_t ns)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* A block of exactly this size lets the sanitizer see a read behind the end. */
-    char *copy = malloc(size);
+    char *copy = fuzz_copy(data, size);
     if (!copy)
         return 0;
-    if (size > 0)
-        memcpy(copy, data, size);
     int64_t ns = UNTOUCHED;
     int r = duration_parse((struct str){copy, size}, &ns);
     check(r == 0 || r == -EINVAL || r == -EDOM || r == -ERANGE);

@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /proc/meminfo: success means that there is a total; failure leaves the output alone. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "kernel/meminfo.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* A block of exactly this size lets the sanitizer see a read behind the end. */
-    char *copy = malloc(size);
+    char *copy = fuzz_copy(data, size);
     if (!copy)
         return 0;
-    if (size > 0)
-        memcpy(copy, data, size);
     struct str text = {copy, size};
     struct meminfo mem = {.dirty_kib = {.has = true, .v = 42}};
     int r = meminfo_parse(text, &mem);

@@ -3,25 +3,16 @@
  * Lists of KEY=VALUE for both rows that take them: keys are there and differ, nothing holds what its row forbids, and
  * each pair given again as one KEY=VALUE is the same pair.
  */
+#include "fuzz.h"
+
 #include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 #include "config/value.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_message(const struct err *err, int r)
 {
     check(err->code == r && (r == 0) == (err->msg[0] == '\0'));
-    for (const char *p = err->msg; *p; p++)
-        check((unsigned char)*p >= 0x20 && *p != 0x7f);
+    check_printable(err->msg);
 }
 
 static void check_pairs(const struct settings_pairs *pairs, bool secret)
@@ -77,12 +68,9 @@ static void play(const struct option_row *row, struct str text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* A block of exactly this size lets the sanitizer see a read behind the end. */
-    char *copy = malloc(size);
+    char *copy = fuzz_copy(data, size);
     if (!copy)
         return 0;
-    if (size > 0)
-        memcpy(copy, data, size);
     for (size_t i = 0; i < options_count; i++) {
         if (options[i].type == OPTION_PAIRS)
             play(&options[i], (struct str){copy, size});

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /proc/PID/stat: neither the name nor columns to come change what is read, and a cut line is refused. */
+#include "fuzz.h"
+
 #include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernel/pid_stat.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_same(const struct pid_stat *a, struct str text)
 {
@@ -50,12 +41,9 @@ static void check_variant(const struct pid_stat *stat, struct str text, struct s
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* A block of exactly this size lets the sanitizer see a read behind the end. */
-    char *copy = malloc(size);
+    char *copy = fuzz_copy(data, size);
     if (!copy)
         return 0;
-    if (size > 0)
-        memcpy(copy, data, size);
     struct str text = {copy, size};
     struct pid_stat stat;
     int r = pid_stat_parse(text, &stat);

@@ -258,32 +258,37 @@ void fake_tree_hide(struct fake_tree *tree, pid_t pid)
     remove_files(tree, pid);
 }
 
-void fake_tree_run(struct fake_tree *tree, pid_t pid, uint64_t user_ns, uint64_t system_ns)
+void fake_tree_use(struct fake_tree *tree, pid_t pid, struct fake_amounts more)
 {
     struct fake_process *process = get(tree, pid);
-    process->user_ns += user_ns;
-    process->system_ns += system_ns;
-    tree->used.user_ns += process->is_stranger ? 0 : user_ns;
-    tree->used.system_ns += process->is_stranger ? 0 : system_ns;
+    process->user_ns += more.user_ns;
+    process->system_ns += more.system_ns;
+    process->read_bytes += more.read_bytes;
+    process->write_bytes += more.write_bytes;
+    process->faults += more.faults;
+    if (!process->is_stranger) {
+        tree->used.user_ns += more.user_ns;
+        tree->used.system_ns += more.system_ns;
+        tree->used.read_bytes += more.read_bytes;
+        tree->used.write_bytes += more.write_bytes;
+        tree->used.faults += more.faults;
+    }
     fake_tree_write(tree, process);
+}
+
+void fake_tree_run(struct fake_tree *tree, pid_t pid, uint64_t user_ns, uint64_t system_ns)
+{
+    fake_tree_use(tree, pid, (struct fake_amounts){.user_ns = user_ns, .system_ns = system_ns});
 }
 
 void fake_tree_io(struct fake_tree *tree, pid_t pid, uint64_t read_bytes, uint64_t write_bytes)
 {
-    struct fake_process *process = get(tree, pid);
-    process->read_bytes += read_bytes;
-    process->write_bytes += write_bytes;
-    tree->used.read_bytes += process->is_stranger ? 0 : read_bytes;
-    tree->used.write_bytes += process->is_stranger ? 0 : write_bytes;
-    fake_tree_write(tree, process);
+    fake_tree_use(tree, pid, (struct fake_amounts){.read_bytes = read_bytes, .write_bytes = write_bytes});
 }
 
 void fake_tree_fault(struct fake_tree *tree, pid_t pid, uint64_t faults)
 {
-    struct fake_process *process = get(tree, pid);
-    process->faults += faults;
-    tree->used.faults += process->is_stranger ? 0 : faults;
-    fake_tree_write(tree, process);
+    fake_tree_use(tree, pid, (struct fake_amounts){.faults = faults});
 }
 
 void fake_tree_vanish(struct fake_tree *tree, pid_t pid)
@@ -379,6 +384,15 @@ void fake_tree_reap(struct fake_tree *tree, pid_t pid)
     fake_tree_vanish(tree, pid);
 }
 
+void fake_tree_finish(struct fake_tree *tree, pid_t pid)
+{
+    fake_tree_exit(tree, pid);
+    if (get(tree, pid)->parent == FAKE_TRACKER)
+        fake_tree_reap(tree, pid);
+    else
+        fake_tree_wait(tree, pid);
+}
+
 void fake_tree_reap_all(struct fake_tree *tree)
 {
     for (size_t i = 0; i < FAKE_TREE_MAX; i++) {
@@ -400,6 +414,27 @@ void fake_tree_close(struct fake_tree *tree)
     collector_tree.close(tree->state);
     free(tree->state);
     tree->state = NULL;
+}
+
+void fake_tree_begin(struct fake_tree *tree)
+{
+    fake_tree_init(tree);
+    fake_tree_open(tree);
+}
+
+int fake_tree_begin_with(struct fake_tree *tree, size_t descriptors)
+{
+    fake_tree_init(tree);
+    tree->fake.env.descriptors = descriptors;
+    int before = fake_env_open_count();
+    fake_tree_open(tree);
+    return before;
+}
+
+void fake_tree_end(struct fake_tree *tree)
+{
+    fake_tree_close(tree);
+    fake_tree_fini(tree);
 }
 
 static void step(struct fake_tree *tree, bool baseline)
@@ -437,4 +472,17 @@ void fake_tree_collect_after(struct fake_tree *tree, int64_t ns)
 {
     fake_env_advance(&tree->fake, ns);
     fake_tree_collect(tree);
+}
+
+void fake_tree_assert_near(struct opt_f64 got, double expected)
+{
+    assert_true(got.has);
+    if (got.v < expected - 1e-9 || got.v > expected + 1e-9)
+        fail_msg("%.12f instead of %.12f", got.v, expected);
+}
+
+void fake_tree_assert_count(struct opt_u64 got, uint64_t expected)
+{
+    assert_true(got.has);
+    assert_int_equal(got.v, expected);
 }

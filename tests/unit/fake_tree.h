@@ -60,6 +60,11 @@ void fake_tree_init(struct fake_tree *tree);
 /* The same for --pid: the root is a child of init. */
 void fake_tree_init_attached(struct fake_tree *tree);
 void fake_tree_fini(struct fake_tree *tree);
+/* As the first, with the collector open; and all of it undone. */
+void fake_tree_begin(struct fake_tree *tree);
+void fake_tree_end(struct fake_tree *tree);
+/* As fake_tree_begin with so many descriptors to keep; returns how many were open before the collector was. */
+int fake_tree_begin_with(struct fake_tree *tree, size_t descriptors);
 
 /* NULL where there is none. */
 struct fake_process *fake_tree_find(struct fake_tree *tree, pid_t pid);
@@ -79,6 +84,8 @@ void fake_tree_write_file(struct fake_tree *tree, pid_t pid, const char *name, c
 void fake_tree_write_children(struct fake_tree *tree, pid_t pid);
 void fake_tree_hide(struct fake_tree *tree, pid_t pid);
 
+/* It uses so much more. */
+void fake_tree_use(struct fake_tree *tree, pid_t pid, struct fake_amounts more);
 void fake_tree_run(struct fake_tree *tree, pid_t pid, uint64_t user_ns, uint64_t system_ns);
 void fake_tree_io(struct fake_tree *tree, pid_t pid, uint64_t read_bytes, uint64_t write_bytes);
 void fake_tree_fault(struct fake_tree *tree, pid_t pid, uint64_t faults);
@@ -89,6 +96,8 @@ void fake_tree_exit(struct fake_tree *tree, pid_t pid);
 void fake_tree_wait(struct fake_tree *tree, pid_t pid);
 /* The tracker waits for it. */
 void fake_tree_reap(struct fake_tree *tree, pid_t pid);
+/* It ends and whoever is its parent by then waits for it. */
+void fake_tree_finish(struct fake_tree *tree, pid_t pid);
 /* It is gone and nobody inherits. */
 void fake_tree_vanish(struct fake_tree *tree, pid_t pid);
 /* All that has ended among the tracker's children. */
@@ -100,5 +109,20 @@ void fake_tree_close(struct fake_tree *tree);
 void fake_tree_baseline(struct fake_tree *tree);
 void fake_tree_collect(struct fake_tree *tree);
 void fake_tree_collect_after(struct fake_tree *tree, int64_t ns);
+
+/* CPU time, user and system together. */
+static inline uint64_t fake_tree_told_ns(const struct fake_tree *tree)
+{
+    return tree->told.user_ns + tree->told.system_ns;
+}
+
+static inline uint64_t fake_tree_used_ns(const struct fake_tree *tree)
+{
+    return tree->used.user_ns + tree->used.system_ns;
+}
+
+/* A value of a sample that must be there. */
+void fake_tree_assert_near(struct opt_f64 got, double expected);
+void fake_tree_assert_count(struct opt_u64 got, uint64_t expected);
 
 #endif

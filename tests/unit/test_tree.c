@@ -14,39 +14,11 @@
 #define TURN_NS NS_PER_SEC
 #define NS_PER_US INT64_C(1000)
 
-static void begin(struct fake_tree *tree)
+/* 101 to 110. */
+static void fork_ten(struct fake_tree *tree)
 {
-    fake_tree_init(tree);
-    fake_tree_open(tree);
-}
-
-static void end(struct fake_tree *tree)
-{
-    fake_tree_close(tree);
-    fake_tree_fini(tree);
-}
-
-static void assert_near(struct opt_f64 got, double expected)
-{
-    assert_true(got.has);
-    if (got.v < expected - 1e-9 || got.v > expected + 1e-9)
-        fail_msg("%.12f instead of %.12f", got.v, expected);
-}
-
-static void assert_count(struct opt_u64 got, uint64_t expected)
-{
-    assert_true(got.has);
-    assert_int_equal(got.v, expected);
-}
-
-static uint64_t told_ns(const struct fake_tree *tree)
-{
-    return tree->told.user_ns + tree->told.system_ns;
-}
-
-static uint64_t used_ns(const struct fake_tree *tree)
-{
-    return tree->used.user_ns + tree->used.system_ns;
+    for (pid_t pid = 101; pid < 111; pid++)
+        fake_tree_fork(tree, pid, FAKE_ROOT, 0);
 }
 
 static void test_nothing_is_tracked(void **unused)
@@ -66,7 +38,7 @@ static void test_fields(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_find(&tree, 101)->threads = 3;
     fake_tree_write_children(&tree, 101);
@@ -77,16 +49,16 @@ static void test_fields(void **unused)
     fake_tree_fault(&tree, 101, 7);
     fake_tree_collect_after(&tree, TURN_NS);
     const struct sample_cpu *cpu = &tree.sample.cpu;
-    assert_near(cpu->process_cores_used, 0.5);
-    assert_near(cpu->process_utime_secs, 0.3);
-    assert_near(cpu->process_stime_secs, 0.2);
-    assert_count(cpu->process_child_count, 1);
-    assert_count(cpu->process_thread_count, 4);
-    assert_near(cpu->process_rss_mib, 3);
-    assert_near(cpu->process_peak_rss_mib, 3);
-    assert_count(cpu->process_disk_read_bytes, 4608);
-    assert_count(cpu->process_disk_write_bytes, 8192);
-    assert_count(cpu->process_major_faults, 7);
+    fake_tree_assert_near(cpu->process_cores_used, 0.5);
+    fake_tree_assert_near(cpu->process_utime_secs, 0.3);
+    fake_tree_assert_near(cpu->process_stime_secs, 0.2);
+    fake_tree_assert_count(cpu->process_child_count, 1);
+    fake_tree_assert_count(cpu->process_thread_count, 4);
+    fake_tree_assert_near(cpu->process_rss_mib, 3);
+    fake_tree_assert_near(cpu->process_peak_rss_mib, 3);
+    fake_tree_assert_count(cpu->process_disk_read_bytes, 4608);
+    fake_tree_assert_count(cpu->process_disk_write_bytes, 8192);
+    fake_tree_assert_count(cpu->process_major_faults, 7);
     assert_false(cpu->process_pss_mib.has);
     assert_int_equal(tree.err.code, 0);
     assert_int_equal(tree.job.live, 2);
@@ -94,12 +66,12 @@ static void test_fields(void **unused)
     assert_false(tree.job.is_lower_bound);
     /* Nothing happens: nothing is told twice. */
     fake_tree_collect_after(&tree, TURN_NS / 2);
-    assert_near(cpu->process_cores_used, 0);
-    assert_near(cpu->process_utime_secs, 0);
-    assert_count(cpu->process_disk_read_bytes, 0);
-    assert_count(cpu->process_major_faults, 0);
-    assert_near(cpu->process_rss_mib, 3);
-    end(&tree);
+    fake_tree_assert_near(cpu->process_cores_used, 0);
+    fake_tree_assert_near(cpu->process_utime_secs, 0);
+    fake_tree_assert_count(cpu->process_disk_read_bytes, 0);
+    fake_tree_assert_count(cpu->process_major_faults, 0);
+    fake_tree_assert_near(cpu->process_rss_mib, 3);
+    fake_tree_end(&tree);
 }
 
 /* The first interval begins with the command, not with the first sample; a baseline is none. */
@@ -107,43 +79,43 @@ static void test_counts_from_the_start(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_run(&tree, FAKE_ROOT, 250 * NS_PER_MS, 0);
     fake_tree_baseline(&tree);
     fake_tree_collect_after(&tree, TURN_NS / 2);
-    assert_near(tree.sample.cpu.process_utime_secs, 0.25);
-    assert_near(tree.sample.cpu.process_cores_used, 0.5);
-    end(&tree);
+    fake_tree_assert_near(tree.sample.cpu.process_utime_secs, 0.25);
+    fake_tree_assert_near(tree.sample.cpu.process_cores_used, 0.5);
+    fake_tree_end(&tree);
 }
 
 static void test_idle_memory_is_read_again(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_near(tree.sample.cpu.process_rss_mib, 1);
+    fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 1);
     fake_tree_find(&tree, FAKE_ROOT)->rss_pages = 128;
     fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
     fake_tree_collect_after(&tree, TURN_NS / 2);
-    assert_near(tree.sample.cpu.process_rss_mib, 1);
+    fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 1);
     fake_tree_collect_after(&tree, TURN_NS / 2);
-    assert_near(tree.sample.cpu.process_rss_mib, 0.5);
-    assert_near(tree.sample.cpu.process_peak_rss_mib, 1);
-    end(&tree);
+    fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 0.5);
+    fake_tree_assert_near(tree.sample.cpu.process_peak_rss_mib, 1);
+    fake_tree_end(&tree);
 }
 
 static void test_peak_between_samples(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_collect_after(&tree, TURN_NS);
     tree.job.reaped.max_rss_bytes = 5 * 1048576;
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_near(tree.sample.cpu.process_peak_rss_mib, 5);
-    assert_near(tree.sample.cpu.process_rss_mib, 1);
-    end(&tree);
+    fake_tree_assert_near(tree.sample.cpu.process_peak_rss_mib, 5);
+    fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 1);
+    fake_tree_end(&tree);
 }
 
 /* Through the life of a child: seen, ended, waited for; each amount once. */
@@ -151,37 +123,37 @@ static void test_waited_for(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_run(&tree, 101, 123 * NS_PER_MS, 45 * NS_PER_MS);
     fake_tree_io(&tree, 101, 5120, 512);
     fake_tree_fault(&tree, 101, 3);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(told_ns(&tree), used_ns(&tree));
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_exit(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(told_ns(&tree), used_ns(&tree));
-    assert_count(tree.sample.cpu.process_child_count, 0);
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
     assert_int_equal(tree.job.live, 1);
     fake_tree_wait(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_count(tree.sample.cpu.process_disk_read_bytes, 0);
-    assert_count(tree.sample.cpu.process_major_faults, 0);
-    assert_true(told_ns(&tree) <= used_ns(&tree));
+    fake_tree_assert_count(tree.sample.cpu.process_disk_read_bytes, 0);
+    fake_tree_assert_count(tree.sample.cpu.process_major_faults, 0);
+    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
     fake_tree_exit(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_reap(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(told_ns(&tree), used_ns(&tree));
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
     assert_int_equal(tree.told.read_bytes, 5120);
     assert_int_equal(tree.told.write_bytes, 512);
     assert_int_equal(tree.told.faults, 3);
-    assert_count(tree.sample.cpu.process_child_count, 0);
-    assert_count(tree.sample.cpu.process_thread_count, 0);
-    assert_near(tree.sample.cpu.process_rss_mib, 0);
+    fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
+    fake_tree_assert_count(tree.sample.cpu.process_thread_count, 0);
+    fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 0);
     assert_int_equal(tree.job.live, 0);
     assert_int_equal(tree.job.live_pid, 0);
-    end(&tree);
+    fake_tree_end(&tree);
 }
 
 /* A command that is over before the first sample is known from wait4 alone. */
@@ -189,19 +161,18 @@ static void test_never_seen(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_run(&tree, FAKE_ROOT, 3 * NS_PER_MS, 2 * NS_PER_MS);
     fake_tree_io(&tree, FAKE_ROOT, 512, 1024);
     fake_tree_fault(&tree, FAKE_ROOT, 2);
-    fake_tree_exit(&tree, FAKE_ROOT);
-    fake_tree_reap(&tree, FAKE_ROOT);
+    fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, 10 * NS_PER_MS);
-    assert_near(tree.sample.cpu.process_utime_secs, 0.003);
-    assert_near(tree.sample.cpu.process_stime_secs, 0.002001);
-    assert_count(tree.sample.cpu.process_disk_read_bytes, 512);
-    assert_count(tree.sample.cpu.process_disk_write_bytes, 1024);
-    assert_count(tree.sample.cpu.process_major_faults, 2);
-    end(&tree);
+    fake_tree_assert_near(tree.sample.cpu.process_utime_secs, 0.003);
+    fake_tree_assert_near(tree.sample.cpu.process_stime_secs, 0.002001);
+    fake_tree_assert_count(tree.sample.cpu.process_disk_read_bytes, 512);
+    fake_tree_assert_count(tree.sample.cpu.process_disk_write_bytes, 1024);
+    fake_tree_assert_count(tree.sample.cpu.process_major_faults, 2);
+    fake_tree_end(&tree);
 }
 
 /* The kernel takes a process apart: no threads, zeros, for a moment. What was known of it stays owed. */
@@ -209,11 +180,11 @@ static void test_taken_apart(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     struct fake_process *child = fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_run(&tree, 101, 100 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    uint64_t before = told_ns(&tree);
+    uint64_t before = fake_tree_told_ns(&tree);
     struct fake_process real = *child;
     *child = (struct fake_process){
         .pid = 101, .parent = FAKE_ROOT, .state = 'X', .name = "job", .start_ticks = real.start_ticks};
@@ -221,15 +192,15 @@ static void test_taken_apart(void **unused)
     *child = real;
     child->system_ns += 1000;
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(told_ns(&tree), before);
-    assert_count(tree.sample.cpu.process_child_count, 0);
+    assert_int_equal(fake_tree_told_ns(&tree), before);
+    fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
     /* The parent was waiting for it. */
     child->state = 'Z';
     fake_tree_wait(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_true(told_ns(&tree) >= before);
-    assert_true(told_ns(&tree) <= used_ns(&tree) + 1000);
-    end(&tree);
+    assert_true(fake_tree_told_ns(&tree) >= before);
+    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree) + 1000);
+    fake_tree_end(&tree);
 }
 
 /* Its children leave no trace but what was seen of them. */
@@ -237,7 +208,7 @@ static void test_ignored_sigchld(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_find(&tree, FAKE_ROOT)->ignores_sigchld = true;
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_run(&tree, 101, 100 * NS_PER_MS, 0);
@@ -250,69 +221,57 @@ static void test_ignored_sigchld(void **unused)
         fake_tree_run(&tree, FAKE_ROOT, 20 * NS_PER_MS, 0);
     }
     /* Lost is not forgotten: 100 ms stay in the sum. */
-    assert_in_range(told_ns(&tree), 160 * NS_PER_MS, used_ns(&tree));
-    end(&tree);
+    assert_in_range(fake_tree_told_ns(&tree), 160 * NS_PER_MS, fake_tree_used_ns(&tree));
+    fake_tree_end(&tree);
 }
 
 static void test_daemons_after_the_root(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    fake_tree_exit(&tree, FAKE_ROOT);
-    fake_tree_reap(&tree, FAKE_ROOT);
+    fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_run(&tree, 101, 40 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(told_ns(&tree), used_ns(&tree));
-    assert_count(tree.sample.cpu.process_child_count, 1);
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    fake_tree_assert_count(tree.sample.cpu.process_child_count, 1);
     assert_int_equal(tree.job.live, 1);
     assert_int_equal(tree.job.live_pid, 101);
-    fake_tree_exit(&tree, 101);
-    fake_tree_reap(&tree, 101);
+    fake_tree_finish(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(told_ns(&tree), used_ns(&tree));
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
     assert_int_equal(tree.job.live, 0);
-    end(&tree);
+    fake_tree_end(&tree);
 }
 
 static void test_without_descriptors(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    fake_tree_init(&tree);
-    tree.fake.env.descriptors = 0;
-    int before = fake_env_open_count();
-    fake_tree_open(&tree);
-    for (pid_t pid = 101; pid < 111; pid++)
-        fake_tree_fork(&tree, pid, FAKE_ROOT, 0);
+    int before = fake_tree_begin_with(&tree, 0);
+    fork_ten(&tree);
     for (int i = 0; i < 3; i++) {
         fake_tree_run(&tree, 105, 1000, 0);
         fake_tree_collect_after(&tree, TURN_NS);
         assert_int_equal(fake_env_open_count(), before);
     }
-    assert_count(tree.sample.cpu.process_child_count, 10);
-    assert_int_equal(told_ns(&tree), used_ns(&tree));
-    end(&tree);
+    fake_tree_assert_count(tree.sample.cpu.process_child_count, 10);
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    fake_tree_end(&tree);
 }
 
 static void test_descriptors_are_given_back(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    fake_tree_init(&tree);
-    tree.fake.env.descriptors = 10;
-    int before = fake_env_open_count();
-    fake_tree_open(&tree);
-    for (pid_t pid = 101; pid < 111; pid++)
-        fake_tree_fork(&tree, pid, FAKE_ROOT, 0);
+    int before = fake_tree_begin_with(&tree, 10);
+    fork_ten(&tree);
     fake_tree_collect_after(&tree, TURN_NS);
     assert_int_equal(fake_env_open_count(), before + 10);
-    for (pid_t pid = 101; pid < 111; pid++) {
-        fake_tree_exit(&tree, pid);
-        fake_tree_wait(&tree, pid);
-    }
+    for (pid_t pid = 101; pid < 111; pid++)
+        fake_tree_finish(&tree, pid);
     fake_tree_collect_after(&tree, TURN_NS);
     assert_true(fake_env_open_count() <= before + 4);
     fake_tree_close(&tree);
@@ -340,11 +299,11 @@ static void test_attached(void **unused)
     fake_tree_run(&tree, 102, 50 * NS_PER_MS, 0);
     fake_tree_io(&tree, 102, 512, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_near(tree.sample.cpu.process_utime_secs, 0.15);
-    assert_near(tree.sample.cpu.process_cores_used, 0.150001);
-    assert_count(tree.sample.cpu.process_disk_read_bytes, 512);
-    assert_count(tree.sample.cpu.process_major_faults, 0);
-    assert_count(tree.sample.cpu.process_child_count, 2);
+    fake_tree_assert_near(tree.sample.cpu.process_utime_secs, 0.15);
+    fake_tree_assert_near(tree.sample.cpu.process_cores_used, 0.150001);
+    fake_tree_assert_count(tree.sample.cpu.process_disk_read_bytes, 512);
+    fake_tree_assert_count(tree.sample.cpu.process_major_faults, 0);
+    fake_tree_assert_count(tree.sample.cpu.process_child_count, 2);
     for (pid_t pid = 102; pid >= FAKE_ROOT; pid--) {
         fake_tree_exit(&tree, pid);
         if (pid != FAKE_ROOT)
@@ -357,16 +316,16 @@ static void test_attached(void **unused)
             fake_tree_run(&tree, fake_tree_add_stranger(&tree, FAKE_ROOT)->pid, 50 * NS_PER_MS, 0);
         tree.forks.v += 300;
         fake_tree_collect_after(&tree, TURN_NS);
-        assert_near(tree.sample.cpu.process_utime_secs, 0);
-        assert_near(tree.sample.cpu.process_stime_secs, 0);
-        assert_near(tree.sample.cpu.process_rss_mib, 0);
-        assert_count(tree.sample.cpu.process_child_count, 0);
-        assert_count(tree.sample.cpu.process_thread_count, 0);
-        assert_count(tree.sample.cpu.process_disk_read_bytes, 0);
+        fake_tree_assert_near(tree.sample.cpu.process_utime_secs, 0);
+        fake_tree_assert_near(tree.sample.cpu.process_stime_secs, 0);
+        fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 0);
+        fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
+        fake_tree_assert_count(tree.sample.cpu.process_thread_count, 0);
+        fake_tree_assert_count(tree.sample.cpu.process_disk_read_bytes, 0);
         assert_int_equal(tree.job.live, 0);
         assert_int_equal(tree.job.live_pid, 0);
     }
-    end(&tree);
+    fake_tree_end(&tree);
 }
 
 int main(void)

@@ -15,51 +15,43 @@
 #define TURN_NS (100 * NS_PER_MS)
 #define AMOUNT_NS (200 * NS_PER_MS)
 
-static void begin(struct fake_tree *tree)
-{
-    fake_tree_init(tree);
-    fake_tree_open(tree);
-}
-
 static void turn(struct fake_tree *tree)
 {
     fake_tree_collect_after(tree, TURN_NS);
-    assert_true(tree->told.user_ns + tree->told.system_ns <= tree->used.user_ns + tree->used.system_ns);
+    assert_true(fake_tree_told_ns(tree) <= fake_tree_used_ns(tree));
     assert_true(tree->told.read_bytes <= tree->used.read_bytes);
     assert_true(tree->told.faults <= tree->used.faults);
 }
 
-/* Waited for by whoever is its parent now. */
-static void end_process(struct fake_tree *tree, pid_t pid)
-{
-    fake_tree_exit(tree, pid);
-    if (fake_tree_find(tree, pid)->parent == FAKE_TRACKER)
-        fake_tree_reap(tree, pid);
-    else
-        fake_tree_wait(tree, pid);
-}
-
 static void use(struct fake_tree *tree, pid_t pid)
 {
-    fake_tree_run(tree, pid, AMOUNT_NS, 0);
-    fake_tree_io(tree, pid, 4096, 0);
-    fake_tree_fault(tree, pid, 3);
+    fake_tree_use(tree, pid, (struct fake_amounts){.user_ns = AMOUNT_NS, .read_bytes = 4096, .faults = 3});
+}
+
+/* From the root to the last, each the child of the one before it; the last has used something and all are known. */
+static void begin_chain(struct fake_tree *tree, pid_t subreaper, pid_t last)
+{
+    fake_tree_begin(tree);
+    for (pid_t pid = FAKE_ROOT + 1; pid <= last; pid++)
+        fake_tree_fork(tree, pid, pid - 1, 0);
+    fake_tree_find(tree, subreaper)->is_subreaper = true;
+    use(tree, last);
+    turn(tree);
 }
 
 static void end_all(struct fake_tree *tree, pid_t last)
 {
     for (pid_t pid = last; pid >= FAKE_ROOT; pid--) {
         if (fake_tree_find(tree, pid))
-            end_process(tree, pid);
+            fake_tree_finish(tree, pid);
     }
     turn(tree);
     turn(tree);
-    assert_int_equal(tree->told.user_ns + tree->told.system_ns, tree->used.user_ns + tree->used.system_ns);
+    assert_int_equal(fake_tree_told_ns(tree), fake_tree_used_ns(tree));
     assert_int_equal(tree->told.read_bytes, tree->used.read_bytes);
     assert_int_equal(tree->told.faults, tree->used.faults);
     assert_int_equal(tree->job.live, 0);
-    fake_tree_close(tree);
-    fake_tree_fini(tree);
+    fake_tree_end(tree);
 }
 
 /* Found and read again after it has run: the new parent is known when it ends. */
@@ -67,18 +59,12 @@ static void test_seen_with_its_new_parent(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
-    fake_tree_find(&tree, FAKE_ROOT)->is_subreaper = true;
-    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
-    fake_tree_fork(&tree, 102, 101, 0);
-    fake_tree_fork(&tree, 103, 102, 0);
-    use(&tree, 103);
-    turn(&tree);
-    end_process(&tree, 102);
+    begin_chain(&tree, FAKE_ROOT, 103);
+    fake_tree_finish(&tree, 102);
     assert_int_equal(fake_tree_find(&tree, 103)->parent, FAKE_ROOT);
     use(&tree, 103);
     turn(&tree);
-    end_process(&tree, 103);
+    fake_tree_finish(&tree, 103);
     turn(&tree);
     turn(&tree);
     end_all(&tree, 101);
@@ -89,15 +75,9 @@ static void test_both_end_at_once(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
-    fake_tree_find(&tree, FAKE_ROOT)->is_subreaper = true;
-    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
-    fake_tree_fork(&tree, 102, 101, 0);
-    fake_tree_fork(&tree, 103, 102, 0);
-    use(&tree, 103);
-    turn(&tree);
-    end_process(&tree, 102);
-    end_process(&tree, 103);
+    begin_chain(&tree, FAKE_ROOT, 103);
+    fake_tree_finish(&tree, 102);
+    fake_tree_finish(&tree, 103);
     turn(&tree);
     turn(&tree);
     turn(&tree);
@@ -109,15 +89,10 @@ static void test_ends_after_sleeping(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
-    fake_tree_find(&tree, FAKE_ROOT)->is_subreaper = true;
-    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
-    fake_tree_fork(&tree, 102, 101, 0);
-    use(&tree, 102);
+    begin_chain(&tree, FAKE_ROOT, 102);
+    fake_tree_finish(&tree, 101);
     turn(&tree);
-    end_process(&tree, 101);
-    turn(&tree);
-    end_process(&tree, 102);
+    fake_tree_finish(&tree, 102);
     turn(&tree);
     turn(&tree);
     end_all(&tree, 101);
@@ -132,7 +107,7 @@ static void end_at_clock(void *context, pid_t pid)
 {
     struct late_end *late = context;
     if (pid == late->at && fake_tree_find(late->tree, late->who))
-        end_process(late->tree, late->who);
+        fake_tree_finish(late->tree, late->who);
 }
 
 /* The same in the middle of a turn, when the new parent is about to be read. */
@@ -140,13 +115,8 @@ static void test_ends_before_its_new_parent_is_read(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
-    fake_tree_fork(&tree, 101, FAKE_ROOT, 0)->is_subreaper = true;
-    fake_tree_fork(&tree, 102, 101, 0);
-    fake_tree_fork(&tree, 103, 102, 0);
-    use(&tree, 103);
-    turn(&tree);
-    end_process(&tree, 102);
+    begin_chain(&tree, 101, 103);
+    fake_tree_finish(&tree, 102);
     turn(&tree);
     struct late_end late = {.tree = &tree, .at = 101, .who = 103};
     tree.on_clock = end_at_clock;
@@ -171,14 +141,13 @@ static void test_group_lists_children_first(void **unused)
     fake_tree_fork(&tree, 102, 101, 0);
     use(&tree, 102);
     turn(&tree);
-    end_process(&tree, 102);
+    fake_tree_finish(&tree, 102);
     fake_env_write(&tree.fake, "sys/group/cgroup.procs", "101\n100\n");
     turn(&tree);
     turn(&tree);
     assert_int_equal(tree.told.read_bytes, tree.used.read_bytes);
     assert_int_equal(tree.told.faults, tree.used.faults);
-    fake_tree_close(&tree);
-    fake_tree_fini(&tree);
+    fake_tree_end(&tree);
 }
 
 int main(void)

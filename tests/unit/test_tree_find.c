@@ -15,40 +15,65 @@
 
 #define TURN_NS (100 * NS_PER_MS)
 
-static void begin(struct fake_tree *tree)
+/* How many children a turn finds. */
+static void turn_after(struct fake_tree *tree, int64_t ns, uint64_t children)
 {
-    fake_tree_init(tree);
-    fake_tree_open(tree);
+    fake_tree_collect_after(tree, ns);
+    fake_tree_assert_count(tree->sample.cpu.process_child_count, children);
 }
 
-static void end(struct fake_tree *tree)
+static void turn(struct fake_tree *tree, uint64_t children)
 {
-    fake_tree_close(tree);
-    fake_tree_fini(tree);
+    turn_after(tree, TURN_NS, children);
 }
 
-static uint64_t child_count(const struct fake_tree *tree)
+/* A child of the root, which has run to make it; nothing else tells of the birth. */
+static void add_child(struct fake_tree *tree, pid_t pid)
 {
-    assert_true(tree->sample.cpu.process_child_count.has);
-    return tree->sample.cpu.process_child_count.v;
+    fake_tree_add(tree, pid, FAKE_ROOT);
+    fake_tree_run(tree, FAKE_ROOT, 1000, 0);
+}
+
+/* The first turn is over, and then there is 101. */
+static void begin_with_a_birth(struct fake_tree *tree)
+{
+    fake_tree_begin(tree);
+    turn(tree, 0);
+    add_child(tree, 101);
+}
+
+/* 101 was a member and has been waited for. */
+static void begin_with_a_free_number(struct fake_tree *tree, size_t descriptors)
+{
+    fake_tree_begin(tree);
+    tree->fake.env.descriptors = descriptors;
+    fake_tree_fork(tree, 101, FAKE_ROOT, 0);
+    fake_tree_run(tree, 101, 50 * NS_PER_MS, 0);
+    turn(tree, 1);
+    fake_tree_finish(tree, 101);
+}
+
+static void give_root_threads(struct fake_tree *tree, size_t threads)
+{
+    fake_tree_find(tree, FAKE_ROOT)->threads = threads;
+    fake_tree_write_children(tree, FAKE_ROOT);
 }
 
 static void test_whole_tree_at_once(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_fork(&tree, 102, 101, 0);
     fake_tree_fork(&tree, 103, 102, 0);
     fake_tree_run(&tree, 103, 5000, 6000);
     fake_tree_add_stranger(&tree, 104);
     fake_tree_run(&tree, 104, 1000000, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 3);
+    turn(&tree, 3);
     assert_int_equal(tree.job.live, 4);
-    assert_int_equal(tree.told.user_ns + tree.told.system_ns, 14000); /* three forks of 1 us */
-    end(&tree);
+    assert_int_equal(fake_tree_told_ns(&tree), 14000); /* three forks of 1 us */
+    fake_tree_end(&tree);
 }
 
 /* Nobody was born: no list is read. In a PID namespace others are born whose numbers are not seen. */
@@ -56,56 +81,39 @@ static void test_gate(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 0);
-    fake_tree_add(&tree, 101, FAKE_ROOT);
-    fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 0);
+    begin_with_a_birth(&tree);
+    turn(&tree, 0);
     tree.forks.v++;
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 0);
+    turn(&tree, 0);
     tree.forks.v++;
     tree.last_pid.v = 101;
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
-    end(&tree);
+    turn(&tree, 1);
+    fake_tree_end(&tree);
 }
 
 static void test_gate_with_many_births(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
-    fake_tree_add(&tree, 101, FAKE_ROOT);
-    fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
+    begin_with_a_birth(&tree);
     tree.forks.v += 256; /* the numbers may have come round */
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
-    end(&tree);
+    turn(&tree, 1);
+    fake_tree_end(&tree);
 }
 
 static void test_gate_without_counts(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
-    fake_tree_add(&tree, 101, FAKE_ROOT);
-    fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
+    begin_with_a_birth(&tree);
     tree.forks.has = false;
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
-    fake_tree_add(&tree, 102, FAKE_ROOT);
-    fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
+    turn(&tree, 1);
+    add_child(&tree, 102);
     tree.forks = some_u64(2000);
     tree.last_pid.has = false;
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 2);
-    end(&tree);
+    turn(&tree, 2);
+    fake_tree_end(&tree);
 }
 
 /* Somebody is born after forks was read and before last_pid was. */
@@ -113,16 +121,12 @@ static void test_gate_between_two_readings(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
-    fake_tree_add(&tree, 101, FAKE_ROOT);
-    fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
+    begin_with_a_birth(&tree);
     tree.last_pid.v = 101;
     fake_tree_collect_after(&tree, TURN_NS);
     tree.forks.v++;
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
-    end(&tree);
+    turn(&tree, 1);
+    fake_tree_end(&tree);
 }
 
 /* A number is given before its process is there to be seen, and is counted even later. */
@@ -130,17 +134,15 @@ static void test_gate_with_a_slow_birth(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_collect_after(&tree, TURN_NS);
     tree.last_pid.v = 101;
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    fake_tree_add(&tree, 101, FAKE_ROOT);
-    fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
+    add_child(&tree, 101);
     tree.forks.v++;
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
-    end(&tree);
+    turn(&tree, 1);
+    fake_tree_end(&tree);
 }
 
 /* One that has not run has no new children either, but now and then it is asked all the same. */
@@ -148,63 +150,50 @@ static void test_idle_parents(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_add(&tree, 101, FAKE_ROOT);
     tree.forks.v++;
     tree.last_pid.v = 101;
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 0);
+    turn(&tree, 0);
     tree.forks.v++;
     tree.last_pid.v = 999;
-    fake_tree_collect_after(&tree, COLLECT_SLOW_NS);
-    assert_int_equal(child_count(&tree), 1);
-    end(&tree);
+    turn_after(&tree, COLLECT_SLOW_NS, 1);
+    fake_tree_end(&tree);
 }
 
 static void test_children_of_second_threads(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
-    struct fake_process *root = fake_tree_find(&tree, FAKE_ROOT);
+    fake_tree_begin(&tree);
     fake_tree_collect_after(&tree, TURN_NS);
-    root->threads = 3;
-    fake_tree_write_children(&tree, FAKE_ROOT);
+    give_root_threads(&tree, 3);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 2);
     fake_tree_fork(&tree, 102, FAKE_ROOT, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 2);
+    turn(&tree, 2);
     assert_int_equal(tree.sample.cpu.process_thread_count.v, 5);
     /* The third thread ends, a fourth begins. */
-    root->threads = 2;
     fake_tree_find(&tree, 101)->by_thread = 1;
     fake_env_remove(&tree.fake, "proc/100/task/200100");
-    fake_tree_write_children(&tree, FAKE_ROOT);
+    give_root_threads(&tree, 2);
     fake_tree_fork(&tree, 103, FAKE_ROOT, 1);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 3);
-    end(&tree);
+    turn(&tree, 3);
+    fake_tree_end(&tree);
 }
 
 static void test_threads_without_descriptors(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    fake_tree_init(&tree);
-    tree.fake.env.descriptors = 0;
-    int before = fake_env_open_count();
-    fake_tree_open(&tree);
-    fake_tree_find(&tree, FAKE_ROOT)->threads = 40;
-    fake_tree_write_children(&tree, FAKE_ROOT);
+    int before = fake_tree_begin_with(&tree, 0);
+    give_root_threads(&tree, 40);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 39);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
+    turn(&tree, 1);
     fake_tree_fork(&tree, 102, FAKE_ROOT, 20);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 2);
+    turn(&tree, 2);
     assert_int_equal(fake_env_open_count(), before);
-    end(&tree);
+    fake_tree_end(&tree);
 }
 
 /* 100 threads are asked once a second; who is due meanwhile is not forgotten. */
@@ -212,23 +201,17 @@ static void test_many_threads(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
-    struct fake_process *root = fake_tree_find(&tree, FAKE_ROOT);
-    root->threads = 100;
-    fake_tree_write_children(&tree, FAKE_ROOT);
+    fake_tree_begin(&tree);
+    give_root_threads(&tree, 100);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 99);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
+    turn(&tree, 1);
     fake_tree_fork(&tree, 102, FAKE_ROOT, 50);
-    fake_tree_collect_after(&tree, 500 * NS_PER_MS);
-    assert_int_equal(child_count(&tree), 1);
+    turn_after(&tree, 500 * NS_PER_MS, 1);
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    fake_tree_collect_after(&tree, 400 * NS_PER_MS);
-    assert_int_equal(child_count(&tree), 1);
+    turn_after(&tree, 400 * NS_PER_MS, 1);
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    fake_tree_collect_after(&tree, 100 * NS_PER_MS);
-    assert_int_equal(child_count(&tree), 2);
-    end(&tree);
+    turn_after(&tree, 100 * NS_PER_MS, 2);
+    fake_tree_end(&tree);
 }
 
 /* The same where it does not run any more. */
@@ -236,46 +219,40 @@ static void test_many_threads_then_idle(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
-    fake_tree_find(&tree, FAKE_ROOT)->threads = 100;
-    fake_tree_write_children(&tree, FAKE_ROOT);
+    fake_tree_begin(&tree);
+    give_root_threads(&tree, 100);
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 50);
-    fake_tree_collect_after(&tree, 500 * NS_PER_MS);
-    assert_int_equal(child_count(&tree), 0);
-    fake_tree_collect_after(&tree, 600 * NS_PER_MS);
-    assert_int_equal(child_count(&tree), 1);
-    end(&tree);
+    turn_after(&tree, 500 * NS_PER_MS, 0);
+    turn_after(&tree, 600 * NS_PER_MS, 1);
+    fake_tree_end(&tree);
 }
 
 static void test_orphans(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_fork(&tree, 102, 101, 0);
-    fake_tree_exit(&tree, 101);
-    fake_tree_wait(&tree, 101);
+    fake_tree_finish(&tree, 101);
     assert_int_equal(fake_tree_find(&tree, 102)->parent, FAKE_TRACKER);
     fake_tree_run(&tree, 102, 3000, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
+    turn(&tree, 1);
     assert_int_equal(tree.job.live, 2);
-    end(&tree);
+    fake_tree_end(&tree);
 }
 
 static void test_helpers_are_no_members(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     job_add_helper(&tree.job, 101);
     fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_stranger = true;
     fake_tree_run(&tree, 101, 7000, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 0);
+    turn(&tree, 0);
     assert_int_equal(tree.told.user_ns, 0);
     /* Nor is the tracker itself, if a list says so. */
     fake_tree_write_file(&tree, FAKE_TRACKER, "task/10/children", "10 100 101 ");
@@ -284,7 +261,7 @@ static void test_helpers_are_no_members(void **unused)
     tree.last_pid.v = 7;
     fake_tree_collect_after(&tree, TURN_NS);
     assert_int_equal(tree.job.live, 1);
-    end(&tree);
+    fake_tree_end(&tree);
 }
 
 /* Lists that name somebody who is gone, who is not ours, or nothing that makes sense. */
@@ -292,18 +269,16 @@ static void test_odd_lists(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_add_stranger(&tree, 104);
     fake_tree_add(&tree, 101, FAKE_ROOT);
     fake_tree_write_file(&tree, FAKE_ROOT, "task/100/children", "777 104 0 100 101 99999999999 5");
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
+    turn(&tree, 1);
     fake_tree_write_file(&tree, FAKE_ROOT, "task/100/children", "x 101");
     tree.forks.v += 300;
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
-    end(&tree);
+    turn(&tree, 1);
+    fake_tree_end(&tree);
 }
 
 static void test_odd_names(void **unused)
@@ -311,16 +286,15 @@ static void test_odd_names(void **unused)
     (void)unused;
     static const char *const names[] = {") (", "a\nb", ") Z 1 1 1 (", "", "(((", "))) R 100 (x"};
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct fake_process *process = fake_tree_fork(&tree, (pid_t)(101 + i), FAKE_ROOT, 0);
         process->name = names[i];
         fake_tree_run(&tree, process->pid, 1000, 0);
     }
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), sizeof(names) / sizeof(names[0]));
-    assert_int_equal(tree.told.user_ns + tree.told.system_ns, tree.used.user_ns + tree.used.system_ns);
-    end(&tree);
+    turn(&tree, sizeof(names) / sizeof(names[0]));
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    fake_tree_end(&tree);
 }
 
 /* The number of one who was waited for goes to a new process in the same interval. */
@@ -330,23 +304,15 @@ static void test_number_used_again_at_once(void **unused)
     static const size_t descriptors[] = {64, 0};
     for (size_t i = 0; i < 2; i++) {
         struct fake_tree tree;
-        begin(&tree);
-        tree.fake.env.descriptors = descriptors[i];
-        fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
-        fake_tree_run(&tree, 101, 50 * NS_PER_MS, 0);
-        fake_tree_collect_after(&tree, TURN_NS);
-        assert_int_equal(child_count(&tree), 1);
-        fake_tree_exit(&tree, 101);
-        fake_tree_wait(&tree, 101);
+        begin_with_a_free_number(&tree, descriptors[i]);
         fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
         fake_tree_run(&tree, 101, 10 * NS_PER_MS, 0);
         fake_tree_collect_after(&tree, TURN_NS);
         fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-        fake_tree_collect_after(&tree, TURN_NS);
-        assert_int_equal(child_count(&tree), 1);
-        assert_in_range(tree.told.user_ns + tree.told.system_ns,
-            tree.used.user_ns + tree.used.system_ns - 2 * FAKE_TICK_NS, tree.used.user_ns + tree.used.system_ns);
-        end(&tree);
+        turn(&tree, 1);
+        assert_in_range(
+            fake_tree_told_ns(&tree), fake_tree_used_ns(&tree) - 2 * FAKE_TICK_NS, fake_tree_used_ns(&tree));
+        fake_tree_end(&tree);
     }
 }
 
@@ -356,20 +322,13 @@ static void test_number_used_by_a_stranger(void **unused)
     static const size_t descriptors[] = {64, 0};
     for (size_t i = 0; i < 2; i++) {
         struct fake_tree tree;
-        begin(&tree);
-        tree.fake.env.descriptors = descriptors[i];
-        fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
-        fake_tree_run(&tree, 101, 50 * NS_PER_MS, 0);
-        fake_tree_collect_after(&tree, TURN_NS);
-        fake_tree_exit(&tree, 101);
-        fake_tree_wait(&tree, 101);
+        begin_with_a_free_number(&tree, descriptors[i]);
         fake_tree_add_stranger(&tree, 101);
         fake_tree_run(&tree, 101, 7 * NS_PER_SEC, 0);
-        fake_tree_collect_after(&tree, TURN_NS);
-        assert_int_equal(child_count(&tree), 0);
-        assert_true(tree.told.user_ns + tree.told.system_ns <= tree.used.user_ns + tree.used.system_ns);
-        assert_true(tree.told.user_ns + tree.told.system_ns >= 50 * NS_PER_MS);
-        end(&tree);
+        turn(&tree, 0);
+        assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
+        assert_true(fake_tree_told_ns(&tree) >= 50 * NS_PER_MS);
+        fake_tree_end(&tree);
     }
 }
 

@@ -14,9 +14,8 @@
 
 #define TURN_NS (100 * NS_PER_MS)
 
-static void begin(struct fake_tree *tree)
+static void open_without_lists(struct fake_tree *tree)
 {
-    fake_tree_init(tree);
     tree->lists_children = false;
     fake_env_remove(&tree->fake, "proc/1/task");
     fake_env_remove(&tree->fake, "proc/10/task");
@@ -24,23 +23,19 @@ static void begin(struct fake_tree *tree)
     fake_tree_open(tree);
 }
 
-static void end(struct fake_tree *tree)
+static void begin(struct fake_tree *tree)
 {
-    fake_tree_close(tree);
-    fake_tree_fini(tree);
+    fake_tree_init(tree);
+    open_without_lists(tree);
 }
 
-static void turn_after_births(struct fake_tree *tree, uint64_t births)
+/* A turn after so many births elsewhere, and how many children it finds. */
+static void turn(struct fake_tree *tree, uint64_t births, uint64_t children)
 {
     tree->forks.v += births;
     tree->last_pid.v += births;
     fake_tree_collect_after(tree, TURN_NS);
-}
-
-static uint64_t child_count(const struct fake_tree *tree)
-{
-    assert_true(tree->sample.cpu.process_child_count.has);
-    return tree->sample.cpu.process_child_count.v;
+    fake_tree_assert_count(tree->sample.cpu.process_child_count, children);
 }
 
 /* In the first turn already, whatever the numbers: children may have smaller ones than their parents. */
@@ -56,10 +51,9 @@ static void test_finds_all(void **unused)
     fake_tree_fork(&tree, 160, 120, 0);
     fake_tree_add_stranger(&tree, 151);
     fake_tree_fork(&tree, 152, 151, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 5);
-    assert_int_equal(tree.told.system_ns + tree.told.user_ns, tree.used.system_ns + tree.used.user_ns);
-    end(&tree);
+    turn(&tree, 0, 5);
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    fake_tree_end(&tree);
 }
 
 static void test_orphans(void **unused)
@@ -70,11 +64,9 @@ static void test_orphans(void **unused)
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_fork(&tree, 102, 101, 0);
-    fake_tree_exit(&tree, 101);
-    fake_tree_wait(&tree, 101);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
-    end(&tree);
+    fake_tree_finish(&tree, 101);
+    turn(&tree, 0, 1);
+    fake_tree_end(&tree);
 }
 
 static void test_strangers_are_read_once(void **unused)
@@ -84,20 +76,17 @@ static void test_strangers_are_read_once(void **unused)
     begin(&tree);
     for (pid_t pid = 200; pid < 220; pid++)
         fake_tree_add_stranger(&tree, pid);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 0);
+    turn(&tree, 0, 0);
     struct fake_process *stranger = fake_tree_find(&tree, 210);
     stranger->parent = FAKE_TRACKER;
     fake_tree_write(&tree, stranger);
     for (int i = 0; i < 5; i++) {
         fake_tree_fork(&tree, (pid_t)(101 + i), FAKE_ROOT, 0);
-        turn_after_births(&tree, 10);
-        assert_int_equal(child_count(&tree), 1 + i);
+        turn(&tree, 10, (uint64_t)i + 1);
     }
     /* Numbers may have come round. */
-    turn_after_births(&tree, 5000);
-    assert_int_equal(child_count(&tree), 6);
-    end(&tree);
+    turn(&tree, 5000, 6);
+    fake_tree_end(&tree);
 }
 
 /* A number that is free for a turn is a new process when it is there again. */
@@ -109,11 +98,10 @@ static void test_strangers_are_forgotten(void **unused)
     fake_tree_add_stranger(&tree, 200);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_vanish(&tree, 200);
-    turn_after_births(&tree, 1);
+    turn(&tree, 1, 0);
     fake_tree_fork(&tree, 200, FAKE_ROOT, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 1);
-    end(&tree);
+    turn(&tree, 0, 1);
+    fake_tree_end(&tree);
 }
 
 static void test_gate(void **unused)
@@ -123,11 +111,9 @@ static void test_gate(void **unused)
     begin(&tree);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_add(&tree, 101, FAKE_ROOT);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 0);
-    turn_after_births(&tree, 1);
-    assert_int_equal(child_count(&tree), 1);
-    end(&tree);
+    turn(&tree, 0, 0);
+    turn(&tree, 1, 1);
+    fake_tree_end(&tree);
 }
 
 /* Listed, but gone before it is read. Its child has the tracker as parent by the next turn. */
@@ -141,14 +127,12 @@ static void test_gone_while_scanning(void **unused)
     struct fake_process *child = fake_tree_fork(&tree, 102, FAKE_ROOT, 0);
     child->parent = 101;
     fake_tree_write(&tree, child);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 0);
+    turn(&tree, 0, 0);
     fake_env_remove(&tree.fake, "proc/101");
     child->parent = FAKE_TRACKER;
     fake_tree_write(&tree, child);
-    turn_after_births(&tree, 1);
-    assert_int_equal(child_count(&tree), 1);
-    end(&tree);
+    turn(&tree, 1, 1);
+    fake_tree_end(&tree);
 }
 
 static void test_helpers(void **unused)
@@ -159,9 +143,9 @@ static void test_helpers(void **unused)
     job_add_helper(&tree.job, 101);
     fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_stranger = true;
     fake_tree_collect_after(&tree, TURN_NS);
-    turn_after_births(&tree, 1);
+    turn(&tree, 1, 0);
     assert_int_equal(tree.job.live, 1);
-    end(&tree);
+    fake_tree_end(&tree);
 }
 
 static void test_attached(void **unused)
@@ -169,18 +153,13 @@ static void test_attached(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_init_attached(&tree);
-    tree.lists_children = false;
-    fake_env_remove(&tree.fake, "proc/1/task");
-    fake_env_remove(&tree.fake, "proc/10/task");
-    fake_env_remove(&tree.fake, "proc/100/task");
-    fake_tree_open(&tree);
+    open_without_lists(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_fork(&tree, 103, FAKE_TRACKER, 0);
     fake_tree_baseline(&tree);
     fake_tree_fork(&tree, 102, 101, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(child_count(&tree), 2);
-    end(&tree);
+    turn(&tree, 0, 2);
+    fake_tree_end(&tree);
 }
 
 static void test_no_descriptor_is_left(void **unused)
@@ -194,7 +173,7 @@ static void test_no_descriptor_is_left(void **unused)
     tree.fake.env.descriptors = 0;
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     for (int i = 0; i < 3; i++)
-        turn_after_births(&tree, 1);
+        turn(&tree, 1, 1);
     assert_int_equal(fake_env_open_count(), before + 1); /* the listing */
     fake_tree_close(&tree);
     assert_int_equal(fake_env_open_count(), before);

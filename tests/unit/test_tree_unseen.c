@@ -14,47 +14,12 @@
 
 #define TURN_NS NS_PER_SEC
 
-static void begin(struct fake_tree *tree)
-{
-    fake_tree_init(tree);
-    fake_tree_open(tree);
-}
-
-static void end(struct fake_tree *tree)
-{
-    fake_tree_close(tree);
-    fake_tree_fini(tree);
-}
-
-static void assert_near(struct opt_f64 got, double expected)
-{
-    assert_true(got.has);
-    if (got.v < expected - 1e-9 || got.v > expected + 1e-9)
-        fail_msg("%.12f instead of %.12f", got.v, expected);
-}
-
-static void assert_count(struct opt_u64 got, uint64_t expected)
-{
-    assert_true(got.has);
-    assert_int_equal(got.v, expected);
-}
-
-static uint64_t told_ns(const struct fake_tree *tree)
-{
-    return tree->told.user_ns + tree->told.system_ns;
-}
-
-static uint64_t used_ns(const struct fake_tree *tree)
-{
-    return tree->used.user_ns + tree->used.system_ns;
-}
-
 /* hidepid: no folder, but the clock can be read. */
 static void test_hidden(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_hide(&tree, 101);
     fake_tree_run(&tree, 101, 333 * NS_PER_MS, 0);
@@ -62,27 +27,25 @@ static void test_hidden(void **unused)
     fake_tree_io(&tree, FAKE_ROOT, 512, 0);
     fake_tree_collect_after(&tree, TURN_NS);
     const struct sample_cpu *cpu = &tree.sample.cpu;
-    assert_int_equal(told_ns(&tree), used_ns(&tree));
-    assert_count(cpu->process_child_count, 1);
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    fake_tree_assert_count(cpu->process_child_count, 1);
     assert_false(cpu->process_thread_count.has);
     assert_false(cpu->process_rss_mib.has);
     assert_false(cpu->process_major_faults.has);
     assert_false(cpu->process_disk_read_bytes.has);
     fake_tree_fault(&tree, 101, 2);
     fake_tree_io(&tree, 101, 1024, 0);
-    fake_tree_exit(&tree, 101);
-    fake_tree_wait(&tree, 101);
+    fake_tree_finish(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_true(told_ns(&tree) <= used_ns(&tree));
-    assert_true(told_ns(&tree) + 2 * FAKE_TICK_NS > used_ns(&tree));
+    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
+    assert_true(fake_tree_told_ns(&tree) + 2 * FAKE_TICK_NS > fake_tree_used_ns(&tree));
     assert_int_equal(tree.told.read_bytes, 1536);
     /* What could not be told while somebody was hidden is told now. */
     assert_int_equal(tree.told.faults, 7);
-    fake_tree_exit(&tree, FAKE_ROOT);
-    fake_tree_reap(&tree, FAKE_ROOT);
+    fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(told_ns(&tree), used_ns(&tree));
-    end(&tree);
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    fake_tree_end(&tree);
 }
 
 /* A hidden process whose number goes to another one, also hidden, which has used less. */
@@ -90,20 +53,19 @@ static void test_hidden_number_is_used_again(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_hide(&tree, 101);
     fake_tree_run(&tree, 101, 300 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    fake_tree_exit(&tree, 101);
-    fake_tree_wait(&tree, 101);
+    fake_tree_finish(&tree, 101);
     fake_tree_add_stranger(&tree, 101);
     fake_tree_hide(&tree, 101);
     fake_tree_run(&tree, 101, 10 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_count(tree.sample.cpu.process_child_count, 0);
-    assert_true(told_ns(&tree) <= used_ns(&tree));
-    end(&tree);
+    fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
+    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
+    fake_tree_end(&tree);
 }
 
 struct replacement {
@@ -124,27 +86,22 @@ static void test_number_is_used_again_meanwhile(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    fake_tree_init(&tree);
-    tree.fake.env.descriptors = 0;
-    fake_tree_open(&tree);
+    (void)fake_tree_begin_with(&tree, 0);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
-    fake_tree_run(&tree, 101, 100 * NS_PER_MS, 0);
-    fake_tree_io(&tree, 101, 512, 0);
-    fake_tree_fault(&tree, 101, 3);
+    fake_tree_use(&tree, 101, (struct fake_amounts){.user_ns = 100 * NS_PER_MS, .read_bytes = 512, .faults = 3});
     fake_tree_collect_after(&tree, TURN_NS);
-    fake_tree_exit(&tree, 101);
-    fake_tree_wait(&tree, 101);
+    fake_tree_finish(&tree, 101);
     struct replacement replacement = {.tree = &tree};
     tree.on_clock = replace_at_clock;
     tree.on_clock_context = &replacement;
     for (int i = 0; i < 3; i++)
         fake_tree_collect_after(&tree, TURN_NS);
     assert_true(replacement.calls >= 3);
-    assert_true(told_ns(&tree) <= used_ns(&tree));
+    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
     assert_int_equal(tree.told.read_bytes, 512);
     assert_int_equal(tree.told.faults, 3);
     assert_int_equal(tree.job.live, 1);
-    end(&tree);
+    fake_tree_end(&tree);
 }
 
 static void make_foreign(struct fake_tree *tree, pid_t pid, const char *io)
@@ -159,7 +116,7 @@ static void test_foreign_io(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     make_foreign(&tree, 101, "proc/101/io");
     fake_tree_io(&tree, 101, 2048, 512);
@@ -173,20 +130,18 @@ static void test_foreign_io(void **unused)
         assert_int_equal(tree.err.code, -EISDIR);
         assert_non_null(strstr(tree.err.msg, "/proc/101/io"));
     }
-    fake_tree_exit(&tree, 101);
-    fake_tree_wait(&tree, 101);
+    fake_tree_finish(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
     assert_int_equal(tree.err.code, 0);
     assert_int_equal(tree.told.read_bytes, 2560);
     assert_int_equal(tree.told.write_bytes, 1536);
     make_foreign(&tree, FAKE_ROOT, "proc/100/io");
     fake_tree_io(&tree, FAKE_ROOT, 4096, 0);
-    fake_tree_exit(&tree, FAKE_ROOT);
-    fake_tree_reap(&tree, FAKE_ROOT);
+    fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
     assert_int_equal(tree.told.read_bytes, tree.used.read_bytes);
     assert_int_equal(tree.told.write_bytes, tree.used.write_bytes);
-    end(&tree);
+    fake_tree_end(&tree);
 }
 
 /* A kernel that does not account for I/O: no number and no complaint. */
@@ -194,14 +149,14 @@ static void test_no_io_at_all(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_find(&tree, FAKE_ROOT)->has_no_io = true;
     fake_env_remove(&tree.fake, "proc/100/io");
     fake_tree_collect_after(&tree, TURN_NS);
     assert_false(tree.sample.cpu.process_disk_read_bytes.has);
     assert_int_equal(tree.err.code, 0);
-    assert_near(tree.sample.cpu.process_rss_mib, 1);
-    end(&tree);
+    fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 1);
+    fake_tree_end(&tree);
 }
 
 /* One is gone between the reading of its stat and of its io: the kernel accounts for I/O all the same. */
@@ -209,24 +164,23 @@ static void test_gone_before_its_io(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0)->has_no_io = true;
     fake_env_remove(&tree.fake, "proc/101/io");
     fake_tree_collect_after(&tree, TURN_NS);
-    fake_tree_exit(&tree, 101);
-    fake_tree_wait(&tree, 101);
+    fake_tree_finish(&tree, 101);
     fake_tree_io(&tree, FAKE_ROOT, 512, 512);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_count(tree.sample.cpu.process_disk_read_bytes, 512);
-    end(&tree);
+    fake_tree_assert_count(tree.sample.cpu.process_disk_read_bytes, 512);
+    fake_tree_end(&tree);
 }
 
 static void test_broken_files(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    begin(&tree);
+    fake_tree_begin(&tree);
     fake_tree_run(&tree, FAKE_ROOT, 20 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_run(&tree, FAKE_ROOT, 20 * NS_PER_MS, 0);
@@ -239,9 +193,9 @@ static void test_broken_files(void **unused)
     assert_int_equal(tree.err.code, -EINVAL);
     fake_tree_run(&tree, FAKE_ROOT, 20 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(told_ns(&tree), used_ns(&tree));
-    assert_near(tree.sample.cpu.process_rss_mib, 1);
-    end(&tree);
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 1);
+    fake_tree_end(&tree);
 }
 
 /* A proc that calls processes by other numbers: the clock of the root, and at the end wait4. */
@@ -258,7 +212,7 @@ static void test_another_namespace(void **unused)
     fake_tree_io(&tree, 101, 512, 1024);
     fake_tree_collect_after(&tree, TURN_NS);
     const struct sample_cpu *cpu = &tree.sample.cpu;
-    assert_near(cpu->process_cores_used, 0.300001);
+    fake_tree_assert_near(cpu->process_cores_used, 0.300001);
     assert_false(cpu->process_utime_secs.has);
     assert_false(cpu->process_rss_mib.has);
     assert_false(cpu->process_child_count.has);
@@ -266,18 +220,16 @@ static void test_another_namespace(void **unused)
     assert_int_equal(tree.err.code, -ENOTSUP);
     assert_int_equal(tree.job.live, 1);
     assert_int_equal(tree.job.live_pid, FAKE_ROOT);
-    fake_tree_exit(&tree, 101);
-    fake_tree_wait(&tree, 101);
-    fake_tree_exit(&tree, FAKE_ROOT);
-    fake_tree_reap(&tree, FAKE_ROOT);
+    fake_tree_finish(&tree, 101);
+    fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(told_ns(&tree), used_ns(&tree));
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
     assert_int_equal(tree.told.user_ns, 700 * NS_PER_MS);
-    assert_count(cpu->process_disk_read_bytes, 512);
-    assert_count(cpu->process_disk_write_bytes, 1024);
+    fake_tree_assert_count(cpu->process_disk_read_bytes, 512);
+    fake_tree_assert_count(cpu->process_disk_write_bytes, 1024);
     assert_int_equal(tree.job.live, 0);
     assert_int_equal(tree.job.live_pid, 0);
-    end(&tree);
+    fake_tree_end(&tree);
 }
 
 int main(void)
