@@ -38,7 +38,7 @@ fuzz: ## every libFuzzer target for a short while (SECS=10 each)
 	CC=clang tools/variant build-fuzz -Dfuzz=true -Dtests=true -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false
 	tools/fuzz build-fuzz $(SECS)
 
-bench: ## what the tracker costs, as one table
+bench: ## what the tracker costs, as tables
 	@tools/setup check
 	@$(MAKE) --no-print-directory build-release
 	bench/run build-release/resource-tracker

@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     else
         status = session_run(&config.settings, &caller_mask, &err);
     if (err.code < 0)
-        log_error("%s", err.msg);
+        log_error("%s%s", err.msg, err.code == -EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
     if (status < 0)
         status = EXIT_TRACKER_FAILED;
     config_fini(&config);

@@ -19,31 +19,54 @@ void job_note_reaped(struct job *job, pid_t pid)
     job->reaped_pids.items[job->reaped_pids.count++] = pid;
 }
 
-static void replace_helper(struct job *job, pid_t old, pid_t new)
+static struct job_helper *find_helper(struct job *job, pid_t pid)
 {
     for (size_t i = 0; job && i < JOB_HELPERS_MAX; i++) {
-        if (job->helpers[i] != old)
-            continue;
-        job->helpers[i] = new;
-        return;
+        if (job->helpers[i].pid == pid)
+            return &job->helpers[i];
     }
+    return NULL;
 }
 
 void job_add_helper(struct job *job, pid_t pid)
 {
-    replace_helper(job, 0, pid);
+    struct job_helper *place = find_helper(job, 0);
+    if (place)
+        *place = (struct job_helper){.pid = pid};
 }
 
 void job_remove_helper(struct job *job, pid_t pid)
 {
-    replace_helper(job, pid, 0);
+    struct job_helper *helper = find_helper(job, pid);
+    if (helper)
+        *helper = (struct job_helper){0};
 }
 
 bool job_is_helper(const struct job *job, pid_t pid)
 {
     for (size_t i = 0; job && i < JOB_HELPERS_MAX; i++) {
-        if (job->helpers[i] == pid)
+        if (job->helpers[i].pid == pid && !job->helpers[i].has_ended)
             return true;
+    }
+    return false;
+}
+
+void job_end_helper(struct job *job, pid_t pid, int status)
+{
+    struct job_helper *helper = find_helper(job, pid);
+    if (!helper)
+        return;
+    helper->has_ended = true;
+    helper->status = status;
+}
+
+bool job_helper_has_ended(const struct job *job, pid_t pid, int *ret_status)
+{
+    for (size_t i = 0; job && i < JOB_HELPERS_MAX; i++) {
+        if (job->helpers[i].pid != pid || !job->helpers[i].has_ended)
+            continue;
+        *ret_status = job->helpers[i].status;
+        return true;
     }
     return false;
 }

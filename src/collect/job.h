@@ -31,6 +31,8 @@ struct job {
     bool attached; /* --pid: what was used before does not count, and nobody is ours to wait for */
     int64_t start_ns; /* monotonic */
     enum job_pss pss;
+    int64_t quantum_ns; /* CPU times are told in multiples of it, so that rounding on the way out adds up to nothing */
+    pid_t ended; /* the newest process of which we were told that it has ended; 0: none */
     const char *group_dir; /* --cgroup: the v2 group of the command, relative to the sysroot; NULL: none */
     struct job_usage reaped;
     struct {
@@ -38,7 +40,11 @@ struct job {
         size_t count, cap;
     } reaped_pids;
     /* by collectors that run helpers: children of ours that do not belong to the tree */
-    pid_t helpers[JOB_HELPERS_MAX]; /* 0: free place */
+    struct job_helper {
+        pid_t pid; /* 0: free place */
+        bool has_ended; /* somebody has waited for it */
+        int status; /* as wait tells it, then */
+    } helpers[JOB_HELPERS_MAX];
     /* by the tree collector, after each sample */
     size_t live; /* processes of the tree that have not ended, the root included */
     pid_t live_pid; /* one of them; 0: none */
@@ -55,5 +61,9 @@ void job_note_reaped(struct job *job, pid_t pid);
 void job_add_helper(struct job *job, pid_t pid);
 void job_remove_helper(struct job *job, pid_t pid);
 bool job_is_helper(const struct job *job, pid_t pid);
+
+/* Whoever waits for all children notes the status of a helper, and its owner asks for it. */
+void job_end_helper(struct job *job, pid_t pid, int status);
+bool job_helper_has_ended(const struct job *job, pid_t pid, int *ret_status);
 
 #endif

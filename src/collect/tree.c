@@ -4,13 +4,18 @@
  * kernel counted. Where a part of the tree cannot be seen, an amount waits until it can be told in full.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "base/vec.h"
 #include "collect/collect.h"
 #include "collect/tree_walk.h"
 
 #define BYTES_PER_MIB 1048576.0
+#define SHORT_NS (100 * NS_PER_MS)
+
+enum { SPARES = 4 };
 
 struct tree_state {
     const struct collect_env *env;
@@ -23,10 +28,17 @@ struct tree_state {
         size_t count, cap;
     } processes; /* the live ones of this turn */
     int64_t previous_ns; /* when the tree was last read */
+    struct tree_turn {
+        int64_t elapsed_ns;
+        uint64_t growth_ns;
+    } turn; /* what was told of CPU time then */
+    int spares[SPARES]; /* descriptors; -1: none */
+    struct err pss_err; /* why a process may not be read */
     uint64_t cpu_mark_ns; /* CPU time told so far, where it does not come from the ledger */
     uint64_t user_told_ns; /* of it, user time */
+    uint64_t untold_user_ns, untold_system_ns;
     uint64_t untold_cpu_ns, untold_read, untold_write, untold_faults; /* amounts that could not be told in full yet */
-    bool is_root_reaped;
+    bool is_root_reaped, is_root_lost;
     double peak_bytes;
 };
 
@@ -40,6 +52,23 @@ struct tree_view {
     bool is_io_hidden;
 };
 
+/*
+ * Where descriptors are few, other collectors would keep all there are, and a process can only be read with one: so
+ * some are held back between two turns.
+ */
+static void hold_spares(struct tree_state *state)
+{
+    int proc_fd = state->env->root->proc_fd;
+    for (size_t i = 0; state->env->descriptors == 0 && proc_fd >= 0 && i < SPARES; i++)
+        state->spares[i] = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static void release_spares(struct tree_state *state)
+{
+    for (size_t i = 0; i < SPARES; i++)
+        fd_close(&state->spares[i]);
+}
+
 static int tree_open(void *opaque, const struct collect_env *env, struct err *err)
 {
     struct tree_state *state = opaque;
@@ -50,12 +79,16 @@ static int tree_open(void *opaque, const struct collect_env *env, struct err *er
     tree_walk_open(&state->walk, env, state->has_group ? &state->group : NULL);
     pss_open(&state->pss, env, env->job->pss);
     state->previous_ns = env->job->start_ns;
+    for (size_t i = 0; i < SPARES; i++)
+        state->spares[i] = -1;
+    hold_spares(state);
     return 0;
 }
 
 static void tree_close(void *opaque)
 {
     struct tree_state *state = opaque;
+    release_spares(state);
     tree_walk_close(&state->walk);
     if (state->has_group)
         tree_group_close(&state->group);
@@ -63,20 +96,21 @@ static void tree_close(void *opaque)
     free(state->processes.items);
 }
 
-/* The group knows everybody's CPU time, also of those whom nobody waited for. */
+/*
+ * The group knows everybody's CPU time, also of those whom nobody waited for, but not of those who have left it.
+ * Neither book is ever above the truth, so the one that knows more is right.
+ */
 static void use_group_time(struct tree_state *state, struct tree_view *view)
 {
-    uint64_t total_us, user_us;
+    uint64_t total_ns = state->walk.ledger.mark[FLOW_CPU], group_us, group_user_us;
     if (!state->has_group)
         return;
-    /* One reading that fails tells of nothing; the next one makes up for it. */
-    if (tree_group_cpu(&state->group, &total_us, &user_us) < 0) {
-        view->growth[FLOW_CPU] = 0;
-        return;
+    if (tree_group_cpu(&state->group, &group_us, &group_user_us) == 0 && group_us * 1000 > total_ns) {
+        total_ns = group_us * 1000;
+        view->user_ns = group_user_us * 1000;
     }
-    view->growth[FLOW_CPU] = counter_delta(state->cpu_mark_ns, total_us * 1000);
+    view->growth[FLOW_CPU] = counter_delta(state->cpu_mark_ns, total_ns);
     state->cpu_mark_ns += view->growth[FLOW_CPU];
-    view->user_ns = user_us * 1000;
 }
 
 static void view_member(struct tree_state *state, struct tree_member *member, int64_t now_ns, struct tree_view *view)
@@ -84,7 +118,8 @@ static void view_member(struct tree_state *state, struct tree_member *member, in
     struct job *job = state->env->job;
     bool seen = member->has_stat && !member->is_hidden;
     view->is_hidden |= !seen;
-    if (seen && pid_stat_is_dead(&member->stat))
+    member->has_ended |= member->pid == job->ended;
+    if (member->has_ended || (seen && pid_stat_is_dead(&member->stat)))
         return;
     view->is_io_hidden |= !member->has_io && !member->is_ending;
     view->live++;
@@ -114,6 +149,15 @@ static void view_members(struct tree_state *state, int64_t now_ns, struct tree_v
     job->is_root_gone = job->live_pid != job->root;
 }
 
+/* In seconds; what is less than a quantum waits. */
+static struct opt_f64 whole_quanta(uint64_t *untold_ns, int64_t quantum_ns)
+{
+    uint64_t rest = quantum_ns > 0 ? *untold_ns % (uint64_t)quantum_ns : 0;
+    uint64_t told = *untold_ns - rest;
+    *untold_ns = rest;
+    return some_f64((double)told / 1e9);
+}
+
 /* CPU time is split into user and system as the kernel does, but never so that one of them would have to shrink. */
 static void tell_cpu(struct tree_state *state, uint64_t growth_ns, uint64_t user_ns, struct sample_cpu *cpu)
 {
@@ -121,12 +165,27 @@ static void tell_cpu(struct tree_state *state, uint64_t growth_ns, uint64_t user
     if (user_growth_ns > growth_ns)
         user_growth_ns = growth_ns;
     state->user_told_ns += user_growth_ns;
-    cpu->process_utime_secs = some_f64((double)user_growth_ns / 1e9);
-    cpu->process_stime_secs = some_f64((double)(growth_ns - user_growth_ns) / 1e9);
+    state->untold_user_ns += user_growth_ns;
+    state->untold_system_ns += growth_ns - user_growth_ns;
+    cpu->process_utime_secs = whole_quanta(&state->untold_user_ns, state->env->job->quantum_ns);
+    cpu->process_stime_secs = whole_quanta(&state->untold_system_ns, state->env->job->quantum_ns);
 }
 
-static struct opt_f64 cores_used(uint64_t growth_ns, int64_t elapsed_ns)
+/*
+ * What a parent inherits is known in ticks of 10 ms, and in full only at the end: a share over the short time between
+ * the last sample on the grid and the final one would be above what the machine has, so it is taken over both.
+ */
+static struct opt_f64 cores_used(struct tree_state *state, uint64_t growth_ns, int64_t now_ns)
 {
+    struct tree_turn turn = {.elapsed_ns = now_ns - state->previous_ns, .growth_ns = growth_ns};
+    const struct tree_turn *before = &state->turn;
+    int64_t elapsed_ns = turn.elapsed_ns;
+    if (growth_ns > 0 && elapsed_ns < SHORT_NS && elapsed_ns < before->elapsed_ns / 2) {
+        elapsed_ns += before->elapsed_ns;
+        growth_ns += before->growth_ns;
+    }
+    state->previous_ns = now_ns;
+    state->turn = turn;
     if (elapsed_ns <= 0)
         return (struct opt_f64){0};
     return some_f64((double)growth_ns / (double)elapsed_ns);
@@ -146,7 +205,6 @@ static void tell_memory(struct tree_state *state, const struct tree_view *view, 
 {
     const struct job *job = state->env->job;
     double rss_bytes = (double)view->rss_pages * (double)state->env->page_bytes;
-    struct err unheard = {0};
     if (rss_bytes > state->peak_bytes)
         state->peak_bytes = rss_bytes;
     if ((double)job->reaped.max_rss_bytes > state->peak_bytes)
@@ -155,7 +213,7 @@ static void tell_memory(struct tree_state *state, const struct tree_view *view, 
     if (view->is_hidden)
         return;
     cpu->process_rss_mib = some_f64(rss_bytes / BYTES_PER_MIB);
-    struct opt_f64 pss = pss_turn(&state->pss, state->processes.items, state->processes.count, now_ns, &unheard);
+    struct opt_f64 pss = pss_turn(&state->pss, state->processes.items, state->processes.count, now_ns, &state->pss_err);
     if (pss.has)
         cpu->process_pss_mib = some_f64(pss.v / BYTES_PER_MIB);
 }
@@ -163,7 +221,7 @@ static void tell_memory(struct tree_state *state, const struct tree_view *view, 
 static void tell_tree(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)
 {
     tell_cpu(state, view->growth[FLOW_CPU], view->user_ns, cpu);
-    cpu->process_cores_used = cores_used(view->growth[FLOW_CPU], now_ns - state->previous_ns);
+    cpu->process_cores_used = cores_used(state, view->growth[FLOW_CPU], now_ns);
     cpu->process_child_count = some_u64(view->live - (state->env->job->is_root_gone ? 0 : 1));
     state->untold_read += view->growth[FLOW_READ];
     state->untold_write += view->growth[FLOW_WRITE];
@@ -197,7 +255,11 @@ static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sa
     state->is_root_reaped |= was_reaped(job, job->root);
     job->reaped_pids.count = 0;
     uint64_t root_ns = 0;
-    bool lives = !state->is_root_reaped && env->cpu_time(env->cpu_time_context, job->root, &root_ns) == 0;
+    bool is_there = !state->is_root_reaped && !state->is_root_lost &&
+                    env->cpu_time(env->cpu_time_context, job->root, &root_ns) == 0;
+    bool lives = is_there && job->ended != job->root;
+    /* Once it has ended, its number may be somebody else's. */
+    state->is_root_lost |= !lives && job->attached;
     job->live = lives;
     job->live_pid = lives ? job->root : 0;
     job->is_root_gone = !lives;
@@ -205,7 +267,7 @@ static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sa
     uint64_t growth_ns = counter_delta(state->cpu_mark_ns, total_ns);
     state->cpu_mark_ns += growth_ns;
     state->untold_cpu_ns += growth_ns;
-    cpu->process_cores_used = cores_used(growth_ns, now_ns - state->previous_ns);
+    cpu->process_cores_used = cores_used(state, growth_ns, now_ns);
     if (state->is_root_reaped) {
         tell_cpu(state, state->untold_cpu_ns, job->reaped.user_us * 1000, cpu);
         state->untold_cpu_ns = 0;
@@ -214,8 +276,8 @@ static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sa
         tell_io(state, true, cpu);
     }
     return err_set(err, -ENOTSUP,
-        "tree: %s/proc does not show our processes (another PID namespace?): "
-        "only the CPU time of the tracked process itself is known while it runs",
+        "tree: %s/proc does not show our processes (mount one of this PID namespace): of the tree only the CPU time of "
+        "its first process is known before the end",
         env->root->path);
 }
 
@@ -227,24 +289,31 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
     /* What a command used counts from its start on, so there is nothing to read before the first sample. */
     if (tick->baseline && !job->attached)
         return 0;
+    cpu->present = !tick->baseline;
     int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
     if (!state->env->root->names_us) {
         (void)tell_from_outside(state, now_ns, cpu, err);
-        state->previous_ns = now_ns;
         return 0;
     }
     struct tree_view view = {0};
+    release_spares(state);
     tree_walk_turn(&state->walk, cpu->forks, cpu->last_pid, now_ns, view.growth);
     view.user_ns = state->walk.ledger.mark[FLOW_USER];
     use_group_time(state, &view);
     view_members(state, now_ns, &view);
-    if (tick->baseline)
+    if (tick->baseline) {
         state->user_told_ns = view.user_ns;
-    else
+        state->previous_ns = now_ns;
+    } else
         tell_tree(state, &view, now_ns, cpu);
-    state->previous_ns = now_ns;
+    hold_spares(state);
     if (view.is_io_hidden && state->walk.reader.io_err.code < 0)
         *err = state->walk.reader.io_err;
+    else if (state->walk.finder.is_full)
+        (void)err_set(
+            err, -E2BIG, "tree: more than %d processes: others count when they are waited for", TREE_MEMBERS_MAX);
+    else if (!tick->baseline && !cpu->process_pss_mib.has && !view.is_hidden && state->pss_err.code < 0)
+        *err = state->pss_err;
     return 0;
 }
 

@@ -44,6 +44,7 @@ static void take_in(struct tree_finder *finder, pid_t pid, size_t parent, const 
 {
     struct tree_members *members = finder->members;
     size_t slot = tree_members_add(members, pid, parent);
+    finder->is_full = slot == TREE_NOBODY;
     if (slot == TREE_NOBODY) {
         finder->is_incomplete = true;
         return;
@@ -226,12 +227,21 @@ int tree_find_children(struct tree_finder *finder, size_t slot, int64_t now_ns)
         if (r == 0)
             adopt_list(finder, slot, now_ns);
     }
-    return r == -ENOENT && is_unlisted(finder, pid) ? -ENOENT : 0;
+    if (r == -ENOENT && is_unlisted(finder, pid))
+        return -ENOENT;
+    if (r < 0 && r != -ENOENT && r != -ESRCH) {
+        tree_member_at(finder->members, slot)->has_run = true;
+        finder->is_incomplete = true;
+    }
+    return 0;
 }
 
 void tree_find_orphans(struct tree_finder *finder, int64_t now_ns)
 {
     pid_t tracker = finder->reader->env->job->tracker;
-    if (tree_read_children(finder->reader, tracker, tracker, &finder->own_fd) == 0)
+    int r = tree_read_children(finder->reader, tracker, tracker, &finder->own_fd);
+    if (r == 0)
         adopt_list(finder, TREE_NOBODY, now_ns);
+    else if (r != -ENOENT)
+        finder->is_incomplete = true;
 }

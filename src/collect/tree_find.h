@@ -16,6 +16,7 @@ struct tree_finder {
     struct tree_reader *reader;
     struct tree_members *members;
     int own_fd; /* the list of our own children; -1: not open */
+    bool is_full; /* there are more than fit */
     bool is_incomplete; /* somebody could not be taken in: look again next time */
     struct pid_list list;
     int proc_fd; /* the listing of /proc; -1: not open */

@@ -54,6 +54,8 @@ struct tree_member {
     bool has_io;
     bool is_ending; /* its I/O could not be read because it was about to go: its parent will have it */
     bool is_gone; /* found out in this turn */
+    bool has_ended; /* we were told so, although it is hidden from us */
+    int64_t io_retry_ns; /* a file that we may not read is tried again then */
     bool is_reaped; /* we waited for it */
     bool has_run; /* since its children were looked for */
     struct ledger_account account;

@@ -130,6 +130,7 @@ static int read_process(struct pss *pss, const struct pss_process *process, int6
     memory->has_failed = false;
     memory->pss_kib = rollup.pss_kib;
     memory->at_rss_pages = process->rss_pages;
+    memory->others_pages = pss->tree_pages - process->rss_pages;
     return 0;
 }
 
@@ -290,6 +291,25 @@ static void earn(struct pss *pss, const struct pss_process *processes, size_t co
         pss->bank_ns = PSS_BANK_NS;
 }
 
+static uint64_t count_pages(const struct pss_process *processes, size_t count)
+{
+    uint64_t pages = 0;
+    for (size_t i = 0; i < count; i++)
+        pages += processes[i].rss_pages;
+    return pages;
+}
+
+/* Where so much memory came or went elsewhere in the tree, what was shared then says nothing of what is shared now. */
+static void forget_outdated(const struct pss *pss, const struct pss_process *process)
+{
+    struct pss_memory *memory = process->memory;
+    uint64_t others = pss->tree_pages - process->rss_pages, then = memory->others_pages;
+    uint64_t change = others > then ? others - then : then - others;
+    uint64_t scale = then > process->rss_pages ? then : process->rss_pages;
+    if (change > scale / 4 + SLACK_PAGES)
+        memory->is_known = false;
+}
+
 /* Moves those whose turn it is to the front and returns how many they are. */
 static size_t gather_due(
     struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct tally *ret_tally)
@@ -297,6 +317,7 @@ static size_t gather_due(
     size_t due = 0;
     *ret_tally = (struct tally){0};
     for (size_t i = 0; i < count; i++) {
+        forget_outdated(pss, &processes[i]);
         tally_add(ret_tally, &processes[i], pss->env->page_bytes);
         if (is_due(pss, &processes[i], now_ns) && is_short_read(pss, &processes[i], now_ns))
             swap(&processes[i], &processes[due++]);
@@ -340,6 +361,7 @@ struct opt_f64 pss_turn(struct pss *pss, struct pss_process *processes, size_t c
         return (struct opt_f64){0};
     int64_t page_bytes = pss->env->page_bytes;
     struct tally tally;
+    pss->tree_pages = count_pages(processes, count);
     if (pss->mode == JOB_PSS_ALWAYS) {
         for (size_t i = 0; i < count && !pss->is_absent; i++)
             (void)read_process(pss, &processes[i], now_ns, err);

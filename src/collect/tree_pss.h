@@ -31,6 +31,7 @@ struct pss_memory {
     bool is_refused; /* not permitted: its RSS is taken instead */
     bool has_failed; /* the last read did, for another reason */
     uint64_t pss_kib, at_rss_pages; /* at_rss_pages: its RSS in the turn of the reading */
+    uint64_t others_pages; /* RSS of the rest of the tree in that turn */
     int64_t read_ns; /* monotonic, when it was last read or tried */
     double ns_per_page; /* moving average; 0: not measured yet */
 };
@@ -53,6 +54,7 @@ struct pss {
     uint32_t measured; /* reads in that mean */
     size_t count; /* processes in the last turn */
     int64_t count_changed_ns; /* monotonic, when that was last another number */
+    uint64_t tree_pages; /* RSS of all processes in this turn */
     bool is_absent; /* this kernel has no smaps_rollup */
     bool has_read; /* it has one */
 };

@@ -181,8 +181,10 @@ static int read_io(struct tree_reader *reader, struct tree_member *member)
 }
 
 /* Some kernels close the file to ordinary users when the process ends; that is not a process we may not read. */
-static void update_io(struct tree_reader *reader, struct tree_member *member)
+static void update_io(struct tree_reader *reader, struct tree_member *member, int64_t now_ns)
 {
+    if (now_ns < member->io_retry_ns)
+        return;
     int r = read_io(reader, member);
     member->is_ending = r == -ESRCH;
     if (r == 0)
@@ -199,6 +201,7 @@ static void update_io(struct tree_reader *reader, struct tree_member *member)
         return;
     }
     member->has_io = false;
+    member->io_retry_ns = now_ns + COLLECT_SLOW_NS;
     (void)err_sys(&reader->io_err, r, "tree: cannot read %s/proc/%d/io", reader->env->root->path, (int)member->pid);
 }
 
@@ -220,13 +223,15 @@ static void fill_account(const struct tree_reader *reader, struct tree_member *m
         .settled = {own_ns + children_ns, user_ns, member->io.read_bytes, member->io.write_bytes, faults},
         .known = {visible, visible, member->has_io, member->has_io, visible},
     };
-    ledger_update(&member->account, &reading);
-    if (visible || member->has_stat || !member->cpu_ns.has)
+    struct ledger_account *account = &member->account;
+    ledger_update(account, &reading);
+    if (visible || !member->cpu_ns.has)
         return;
-    /* A hidden one: only its clock is known, and user and system time may both be cut by a tick on their way up. */
-    uint64_t cut = 2 * tick_ns;
-    member->account.value[FLOW_CPU] = member->cpu_ns.v;
-    member->account.settled[FLOW_CPU] = member->cpu_ns.v > cut ? member->cpu_ns.v - cut : 0;
+    /* A hidden one: its clock is known, and user and system time may both be cut by a tick on their way up. */
+    uint64_t total_ns = member->cpu_ns.v + children_ns, cut_ns = 2 * tick_ns;
+    account->value[FLOW_CPU] = total_ns;
+    if (total_ns > cut_ns && total_ns - cut_ns > account->settled[FLOW_CPU])
+        account->settled[FLOW_CPU] = total_ns - cut_ns;
 }
 
 int tree_read_member(struct tree_reader *reader, struct tree_member *member, int64_t now_ns, bool look_closely)
@@ -238,7 +243,8 @@ int tree_read_member(struct tree_reader *reader, struct tree_member *member, int
         return -ESRCH;
     bool ran = !has_clock || !member->cpu_ns.has || cpu_ns != member->cpu_ns.v;
     int64_t patience_ns = look_closely ? TREE_IDLE_NS : COLLECT_SLOW_NS;
-    if (!ran && now_ns - member->stat_ns < patience_ns && (member->has_io || reader->has_no_io))
+    bool io_can_wait = member->has_io || reader->has_no_io || now_ns < member->io_retry_ns;
+    if (!ran && now_ns - member->stat_ns < patience_ns && io_can_wait)
         return 0;
     int r = update_stat(reader, member);
     /* A hidden process whose clock went back is another one. */
@@ -252,7 +258,7 @@ int tree_read_member(struct tree_reader *reader, struct tree_member *member, int
     member->stat_ns = now_ns;
     member->has_run |= ran;
     if (!reader->has_no_io && (ran || !member->has_io))
-        update_io(reader, member);
+        update_io(reader, member, now_ns);
     fill_account(reader, member);
     return 0;
 }

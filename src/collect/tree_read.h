@@ -21,7 +21,7 @@ struct tree_reader {
     bool has_io, has_no_io; /* this kernel accounts for I/O, or does not */
     bool has_no_children; /* this kernel does not list children */
     bool saw_reuse; /* in this turn: a PID that is somebody else's now */
-    struct err io_err; /* why the I/O of a member is unknown in this turn; code 0: it is not */
+    struct err io_err; /* why the I/O of a member is unknown, the last time it was */
 };
 
 void tree_reader_init(struct tree_reader *reader, const struct collect_env *env);

@@ -173,11 +173,16 @@ static void close_account(struct tree_walk *walk, const struct tree_member *memb
         parent = last->is_reaped ? TREE_NOBODY : last->parent;
     }
     struct ledger_account *above = NULL;
-    if (parent != TREE_NOBODY)
+    bool is_certain = last == member && !member->is_orphan;
+    if (parent != TREE_NOBODY) {
+        const struct tree_member *heir = tree_member_at(&walk->members, parent);
         above = &tree_member_at(&walk->members, parent)->account;
-    else if (last->is_reaped || (!job->attached && last->parent_pid == job->tracker))
+        /* A zombie waits for nobody: its child was adopted by somebody further up. */
+        is_certain &= !pid_stat_is_dead(&heir->stat);
+    }
+    if (!above && (last->is_reaped || (!job->attached && last->parent_pid == job->tracker)))
         above = &walk->tracker;
-    if (above && !member->is_reaped && (last != member || member->is_orphan))
+    if (above && !member->is_reaped && !is_certain)
         ledger_close_stray(&member->account, above);
     else
         ledger_close(&walk->ledger, &member->account, above);
@@ -254,7 +259,6 @@ void tree_walk_turn(
     bool look_for_new = is_gate_open(walk, forks, last_pid);
     walk->finder.is_incomplete = false;
     walk->reader.saw_reuse = false;
-    err_clear(&walk->reader.io_err);
     read_own_books(walk);
     mark_reaped(walk);
     for (size_t i = 0; i < members->order.count; i++)

@@ -210,7 +210,13 @@ static void start_helper(struct zfs *zfs, int64_t now_ns)
 static bool reap_helper(const struct zfs *zfs, struct opt_i64 *ret_status)
 {
     siginfo_t info = {0};
-    int r = -1;
+    int r = -1, status;
+    /* Whoever waits for all children of ours was faster; from then on the number may be somebody else's. */
+    if (job_helper_has_ended(zfs->env->job, zfs->pid, &status)) {
+        job_remove_helper(zfs->env->job, zfs->pid);
+        *ret_status = some_i64(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+        return true;
+    }
     errno = EINVAL;
     if (zfs->pid_fd >= 0)
         r = waitid((idtype_t)WAIT_PID_FD, (id_t)zfs->pid_fd, &info, WEXITED | WNOHANG);

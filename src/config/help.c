@@ -131,11 +131,12 @@ static void put_tail(struct buf *buf)
                   "  resource-tracker | jq .cpu.utilization_pct\n"
                   "\n"
                   "Exit status:\n"
-                  "  0      tracking ended as asked, by SIGINT or SIGTERM\n"
+                  "  0      tracking ended as asked: by SIGINT or SIGTERM, with the tracked process\n"
+                  "         (--stop-with-pid), or because nobody reads the samples any more\n"
                   "  125    resource-tracker failed before tracking or the command began\n"
                   "  126    the command was found but could not be run\n"
                   "  127    the command was not found\n"
-                  "  129    ended by SIGHUP, after a final sample\n"
+                  "  129    ended by SIGHUP, after a final sample (without a command)\n"
                   "  else   with a command: its own status; 128+N when signal N killed it\n");
 }
 

@@ -11,9 +11,15 @@
 #include "run/session_state.h"
 #include "run/signals.h"
 
-enum { EXIT_BY_SIGNAL = 128 };
+/* How long after Ctrl-Z a command that stops is taken to have obeyed it. */
+#define SUSPEND_NS (2 * NS_PER_SEC)
 
 static void handle(struct session *session, enum supervisor_event event, const struct loop_event *cause);
+
+static int64_t now(void)
+{
+    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+}
 
 /* Something that was found out here, and not by the loop. */
 static void handle_finding(struct session *session, enum supervisor_event event)
@@ -42,18 +48,20 @@ static void take_sample(struct session *session, int64_t now_ns, struct grid_tur
         handle_finding(session, SUPERVISOR_READER_GONE);
     if (session->job.attached && session->job.live == 0)
         handle_finding(session, SUPERVISOR_TREE_ENDED);
+    else if (session->job.attached && session->watched == 0)
+        session_watch(session);
 }
 
 /* A sample that is not on the grid: the final one, or one that something gave rise to. */
 static void sample_between(struct session *session)
 {
-    int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    int64_t now_ns = now();
     take_sample(session, now_ns, grid_between(&session->grid, now_ns));
 }
 
 static void sample_on_grid(struct session *session, uint64_t expirations)
 {
-    int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    int64_t now_ns = now();
     take_sample(session, now_ns, grid_advance(&session->grid, expirations, now_ns));
 }
 
@@ -90,33 +98,38 @@ static void reap(struct session *session)
         handle(session, events[news], &cause);
 }
 
-/*
- * Which signal stops us when this one has stopped the command; 0: none. Only those of job control: a plain SIGSTOP was
- * meant for the command alone, and nobody might continue us; unless the terminal wants us stopped, and the command did
- * it that way after tidying up.
- */
-static int stop_signal(int signal)
-{
-    sigset_t pending;
-    if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
-        return signal;
-    bool asked = sigpending(&pending) == 0 && sigismember(&pending, SIGTSTP) == 1;
-    return signal == SIGSTOP && asked ? SIGTSTP : 0;
-}
-
 static void halt(const struct session *session, int signal)
 {
-    int stop = stop_signal(signal);
+    bool is_asked = session->suspend_ns.has && now() - session->suspend_ns.v < SUSPEND_NS;
+    int stop = signals_stop_with(signal, is_asked);
     if (stop != 0 && reap_root_is_stopped(&session->job))
         signals_stop_self(stop);
 }
 
-/* While its first process is dead but not waited for, an attached tree still tells what that has used. */
+static void pass_on(struct session *session, int signal)
+{
+    if (kill(session->job.root, signal) < 0 && errno == EPERM)
+        complaint_say(&session->refused, "the command belongs to another user: signal %d cannot be passed on", signal);
+}
+
+/* The terminal has told the command as well; anybody else meant it, and not us. It may have stopped before. */
+static void note_suspend(struct session *session, const struct loop_event *cause)
+{
+    session->suspend_ns = some_i64(now());
+    if (cause->signal_code != SI_KERNEL)
+        pass_on(session, SIGTSTP);
+    halt(session, SIGTSTP);
+}
+
+/*
+ * While its first process is dead but not waited for, an attached tree still tells what that has used. This sample is
+ * not one of the grid, and takes none of its places.
+ */
 static void watch_next(struct session *session)
 {
-    sample_between(session);
-    if (session->job.live_pid > 0)
-        (void)loop_watch_process(&session->loop, session->job.live_pid);
+    session->job.ended = session->watched;
+    session->watched = 0;
+    take_sample(session, now(), (struct grid_turn){0});
 }
 
 static void drain(struct session *session)
@@ -148,7 +161,7 @@ static void act(struct session *session, enum supervisor_action action, const st
         finish(session, 0);
         break;
     case SUPERVISOR_FINISH_HANGUP:
-        finish(session, EXIT_BY_SIGNAL + SIGHUP);
+        finish(session, REAP_BY_SIGNAL + SIGHUP);
         break;
     case SUPERVISOR_FINISH_JOB:
         finish_job(session);
@@ -157,11 +170,14 @@ static void act(struct session *session, enum supervisor_action action, const st
         session->status = 0;
         break;
     case SUPERVISOR_PASS_ON:
-        (void)kill(session->job.root, cause->signal);
+        pass_on(session, cause->signal);
         break;
     case SUPERVISOR_WAKE_JOB:
         if (reap_root_is_stopped(&session->job))
-            (void)kill(session->job.root, SIGCONT);
+            pass_on(session, SIGCONT);
+        break;
+    case SUPERVISOR_NOTE_SUSPEND:
+        note_suspend(session, cause);
         break;
     case SUPERVISOR_REAP:
         reap(session);
@@ -209,7 +225,7 @@ int actions_run(struct session *session, struct err *err)
         if (r < 0)
             return r;
         if (event.kind == LOOP_SIGNAL)
-            handle(session, signals_classify(&event, &session->job, &session->root), &event);
+            handle(session, signals_classify(&event, &session->job, &session->root, &session->early), &event);
         else if (event.kind != LOOP_NONE)
             handle(session, events[event.kind], &event);
     }

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
@@ -37,6 +38,8 @@ int attach_check(const struct sysroot *root, int64_t number, pid_t *ret_pid, str
 {
     if (number <= 0 || number > INT_MAX || (kill((pid_t)number, 0) < 0 && errno == ESRCH))
         return err_set(err, -ESRCH, "cannot track process %lld: there is no such process", (long long)number);
+    if (number == getpid())
+        return err_set(err, -EINVAL, "cannot track process %lld: that is the tracker itself", (long long)number);
     uint64_t owner = owner_of(root, (pid_t)number);
     if (owner != (uint64_t)number)
         return err_set(err, -ESRCH, "cannot track process %lld: it is a thread of process %llu; use --pid %llu",

@@ -22,7 +22,7 @@
 #include "base/str.h"
 #include "collect/cgroup_path.h"
 
-enum { NAMES_MAX = 64, MOVE_ROUNDS = 3, GROUPS_BYTES_MAX = 256 * 1024, PROCS_BYTES_MAX = 64 * 1024 };
+enum { NAMES_MAX = 64, DEPTH_MAX = 8, MOVE_ROUNDS = 3, GROUPS_BYTES_MAX = 256 * 1024, PROCS_BYTES_MAX = 64 * 1024 };
 
 #define NAME_PREFIX "resource-tracker-"
 
@@ -65,18 +65,42 @@ static bool is_leftover(int parent_fd, const char *name, int64_t now_secs)
     return now_secs - (int64_t)info.st_mtime > OWN_CGROUP_LEFTOVER_SECS && !tracker_lives(pid);
 }
 
+static DIR *list_folder(int fd, const char *name)
+{
+    AUTO_FD int folder_fd = file_open_at(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    DIR *listing = folder_fd >= 0 ? fdopendir(folder_fd) : NULL;
+    if (listing)
+        (void)fd_take(&folder_fd);
+    return listing;
+}
+
+/* Groups that the command made below its own, or a tracker inside it; those in use stay. */
+static void remove_empty_below(int fd, const char *name, unsigned depth)
+{
+    DIR *listing = depth > 0 ? list_folder(fd, name) : NULL;
+    const struct dirent *entry;
+    while (listing && (entry = readdir(listing))) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+            continue;
+        remove_empty_below(dirfd(listing), entry->d_name, depth - 1);
+        (void)unlinkat(dirfd(listing), entry->d_name, AT_REMOVEDIR);
+    }
+    if (listing)
+        (void)closedir(listing);
+}
+
 size_t own_cgroup_sweep(int parent_fd, int64_t now_secs)
 {
-    AUTO_FD int fd = file_open_at(parent_fd, ".", O_RDONLY | O_DIRECTORY);
-    DIR *listing = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *listing = list_folder(parent_fd, ".");
     if (!listing)
         return 0;
-    (void)fd_take(&fd);
     size_t removed = 0;
     const struct dirent *entry;
     while (removed < OWN_CGROUP_SWEEP_MAX && (entry = readdir(listing))) {
-        if (is_leftover(parent_fd, entry->d_name, now_secs))
-            removed += unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR) == 0;
+        if (!is_leftover(parent_fd, entry->d_name, now_secs))
+            continue;
+        remove_empty_below(parent_fd, entry->d_name, DEPTH_MAX);
+        removed += unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR) == 0;
     }
     (void)closedir(listing);
     return removed;
@@ -193,18 +217,21 @@ size_t own_cgroup_move(int from_fd, int to_fd, size_t max)
     return tried;
 }
 
-void own_cgroup_remove(struct own_cgroup *group)
+bool own_cgroup_remove(struct own_cgroup *group)
 {
     if (group->name[0] == '\0' || group->dir_fd < 0)
-        return;
+        return true;
     size_t moves_left = OWN_CGROUP_MOVES_MAX;
+    bool is_busy;
     for (unsigned round = 0;; round++) {
-        bool is_busy = unlinkat(group->parent_fd, group->name, AT_REMOVEDIR) < 0 && errno == EBUSY;
+        is_busy = unlinkat(group->parent_fd, group->name, AT_REMOVEDIR) < 0 && errno == EBUSY;
         if (!is_busy || round == MOVE_ROUNDS)
             break;
         moves_left -= own_cgroup_move(group->dir_fd, group->parent_fd, moves_left);
+        remove_empty_below(group->parent_fd, group->name, DEPTH_MAX);
     }
     fd_close(&group->dir_fd);
     fd_close(&group->parent_fd);
-    group->name[0] = group->dir[0] = '\0';
+    group->name[0] = '\0';
+    return !is_busy;
 }

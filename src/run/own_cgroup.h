@@ -36,10 +36,11 @@ struct own_cgroup {
 int own_cgroup_create(struct own_cgroup *ret_group, const struct sysroot *root, struct err *err);
 
 /*
- * Daemons that outlive the command are moved to the parent first; nobody is killed. Where the group cannot go it stays,
- * silently. Harmless where there is none: dir_fd -1, all zeros, or removed before.
+ * Daemons that outlive the command are moved to the parent first; nobody is killed. Empty groups below it go too.
+ * Returns false where it stays: a group below it is in use. Harmless where there is none: dir_fd -1, all zeros, or
+ * removed before.
  */
-void own_cgroup_remove(struct own_cgroup *group);
+bool own_cgroup_remove(struct own_cgroup *group);
 
 /* The parts of the above, which work on any folder. */
 

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { EXIT_BY_SIGNAL = 128, BYTES_PER_BLOCK = 512, BYTES_PER_KIB = 1024 };
+enum { BYTES_PER_BLOCK = 512, BYTES_PER_KIB = 1024 };
 
 static uint64_t microseconds(struct timeval time)
 {
@@ -36,7 +36,7 @@ static bool take_child(struct job *job, pid_t pid, int *ret_status)
     if (taken != pid)
         return false;
     if (job_is_helper(job, pid)) {
-        job_remove_helper(job, pid);
+        job_end_helper(job, pid, *ret_status);
         return true;
     }
     add_usage(&job->reaped, &usage);
@@ -86,7 +86,17 @@ int reap_root(struct job *job)
     int other;
     while (peek(P_ALL, 0, WEXITED, &info) && take_child(job, info.si_pid, &other))
         ;
-    return WIFSIGNALED(status) ? EXIT_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? REAP_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int reap_wait_root(struct job *job)
+{
+    siginfo_t info;
+    int r;
+    do {
+        r = waitid(P_PID, (id_t)job->root, &info, WEXITED | WNOWAIT);
+    } while (r < 0 && errno == EINTR);
+    return reap_root(job);
 }
 
 bool reap_root_is_stopped(const struct job *job)

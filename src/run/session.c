@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "collect/mounts.h"
 #include "run/attach.h"
+#include "run/reap.h"
 #include "run/session_state.h"
 #include "run/signals.h"
 #include "run/spawn.h"
@@ -105,13 +106,18 @@ static void start_sampling(struct session *session, const struct settings *setti
 
 static int start_child(struct session *session, struct spawn_request *request, struct spawn *ret_spawn, struct err *err)
 {
+    (void)sigpending(&session->early);
     int r = spawn_start(request, ret_spawn);
-    if (r < 0 && request->group_fd >= 0) {
+    bool is_shortage = r == -EAGAIN || r == -ENOMEM || r == -EMFILE || r == -ENFILE;
+    if (r < 0 && request->group_fd >= 0 && !is_shortage) {
         log_warning("the command cannot be started in a cgroup of its own (%s); it runs in ours", strerror(-r));
-        own_cgroup_remove(&session->group);
+        (void)own_cgroup_remove(&session->group);
         request->group_fd = -1;
         r = spawn_start(request, ret_spawn);
     }
+    if (r == -EAGAIN)
+        return err_set(
+            err, r, "cannot start a process for %s: too many processes (ulimit -u, pids.max)", request->argv[0]);
     return r < 0 ? err_sys(err, r, "cannot start a process for %s", request->argv[0]) : 0;
 }
 
@@ -152,15 +158,22 @@ static int start_job(struct session *session, const struct settings *settings, c
     return spawn_confirm(&spawn, &request, err);
 }
 
+void session_watch(struct session *session)
+{
+    pid_t pid = session->job.live_pid;
+    if (pid > 0 && pid != session->job.ended && loop_watch_process(&session->loop, pid) == 0)
+        session->watched = pid;
+}
+
 static void start_attached(struct session *session, const struct settings *settings, pid_t pid)
 {
     session->job.root = session->job.live_pid = pid;
+    session->job.live = 1;
     session->job.attached = true;
     session->job.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
-    session->info.tracked_pid = some_u64((uint64_t)pid);
     session->state = settings->stop_with_pid ? SUPERVISOR_TREE_ONLY : SUPERVISOR_TREE;
     /* First the descriptor, then the look at the process: it cannot be replaced in between without our notice. */
-    (void)loop_watch_process(&session->loop, pid);
+    session_watch(session);
     start_sampling(session, settings);
 }
 
@@ -175,6 +188,8 @@ static int session_start(
         r = attach_check(&session->root, settings->pid.v, &pid, err);
     if (r < 0)
         return r;
+    if (pid > 0)
+        session->info.tracked_pid = some_u64((uint64_t)pid);
     /* The pools of this machine are not those of a captured one. */
     session->env.zpool_path = session->root.is_host ? "zpool" : NULL;
     sigset_t signals = signals_to_read(settings->command != NULL);
@@ -184,6 +199,9 @@ static int session_start(
     r = output_open(&session->output, settings, &session->info, err);
     if (r < 0)
         return r;
+    if (!output_is_wanted(&session->output))
+        session->job.pss = JOB_PSS_NEVER;
+    session->job.quantum_ns = settings->format == FORMAT_CSV ? NS_PER_MS : NS_PER_MS / 10;
     if (settings->command)
         r = start_job(session, settings, mask, err);
     else if (settings->pid.has)
@@ -198,9 +216,18 @@ static void session_stop(struct session *session)
     loop_close(&session->loop);
     pipeline_close(&session->pipeline);
     output_close(&session->output);
-    own_cgroup_remove(&session->group);
+    if (!own_cgroup_remove(&session->group))
+        log_warning("cgroup: /%s stays: groups in it are in use", session->group.dir);
     job_fini(&session->job);
     sysroot_close(&session->root);
+}
+
+/* Something went wrong after the start: the command goes on, and its status is still ours. */
+static int wait_without_tracking(struct session *session, struct err *err)
+{
+    log_warning("%s; the command goes on, but is not tracked any more", err->msg);
+    err_clear(err);
+    return reap_wait_root(&session->job);
 }
 
 int session_run(const struct settings *settings, const sigset_t *caller_mask, struct err *err)
@@ -227,6 +254,8 @@ int session_run(const struct settings *settings, const sigset_t *caller_mask, st
     int r = session_start(&session, settings, caller_mask, err);
     if (r == 0)
         r = actions_run(&session, err);
+    if (r < 0 && session.state == SUPERVISOR_JOB)
+        r = wait_without_tracking(&session, err);
     session_stop(&session);
     return r;
 }

@@ -23,8 +23,14 @@ struct session {
     bool wants_room;
     enum supervisor_state state;
     int status; /* to end with */
-    struct complaint reader_gone;
+    sigset_t early; /* signals that were pending when the command was started */
+    struct opt_i64 suspend_ns; /* monotonic, when SIGTSTP last came */
+    pid_t watched; /* whose end the loop reports; 0: nobody's */
+    struct complaint reader_gone, refused;
 };
+
+/* Somebody of an attached tree, if this kernel can tell of its end. */
+void session_watch(struct session *session);
 
 /* Until it is over. Returns the exit status or a negative errno with a message. */
 int actions_run(struct session *session, struct err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/signals.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@ enum { ANCESTORS_MAX = 64, PID_STAT_BYTES_MAX = 4096 };
 
 sigset_t signals_to_read(bool with_command)
 {
-    static const int passed_on[] = {SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGHUP, SIGCHLD};
+    static const int passed_on[] = {SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGHUP, SIGALRM, SIGTSTP, SIGCHLD};
     sigset_t signals;
     struct sigaction hup;
     (void)sigemptyset(&signals);
@@ -60,18 +61,32 @@ static bool is_shared(const struct loop_event *event, const struct job *job, con
 {
     if (getpgid(job->root) != getpgrp())
         return false;
+    /* A terminal that goes away tells only the leader of its session. An alarm is ours: our caller set it before. */
+    bool to_us_alone =
+        event->signal == SIGALRM || ((event->signal == SIGHUP || event->signal == SIGCONT) && getsid(0) == getpid());
     if (event->signal_code == SI_KERNEL)
-        return true;
+        return !to_us_alone;
     return job->tracker != 1 && event->sender > 0 && descends_from(root, event->sender, job->tracker);
 }
 
+/* What came before there was a command was for it as well. */
+static bool is_early(const struct loop_event *event, sigset_t *early)
+{
+    if (sigismember(early, event->signal) != 1)
+        return false;
+    (void)sigdelset(early, event->signal);
+    return true;
+}
+
 enum supervisor_event signals_classify(
-    const struct loop_event *event, const struct job *job, const struct sysroot *root)
+    const struct loop_event *event, const struct job *job, const struct sysroot *root, sigset_t *early)
 {
     if (event->signal == SIGCHLD)
         return SUPERVISOR_CHILD;
+    if (event->signal == SIGTSTP)
+        return SUPERVISOR_SUSPEND_SIGNAL;
     bool has_command = job->root > 0 && !job->attached;
-    if (has_command && is_shared(event, job, root))
+    if (has_command && !is_early(event, early) && is_shared(event, job, root))
         return SUPERVISOR_SHARED_SIGNAL;
     switch (event->signal) {
     case SIGINT:
@@ -90,9 +105,31 @@ void signals_hold_stops(void)
 {
     sigset_t stops;
     (void)sigemptyset(&stops);
-    (void)sigaddset(&stops, SIGTSTP);
     (void)sigaddset(&stops, SIGTTIN);
     (void)sigprocmask(SIG_BLOCK, &stops, NULL);
+}
+
+static bool is_pending(int signal)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
+}
+
+/* Are we what a shell with job control waits for? Then it must hear of the stop, or its terminal is lost. */
+static bool is_foreground_job(void)
+{
+    AUTO_FD int terminal = file_open_at(AT_FDCWD, "/dev/tty", O_RDONLY);
+    return getpgrp() == getpid() && terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+}
+
+int signals_stop_with(int signal, bool is_asked)
+{
+    is_asked |= is_pending(SIGTSTP);
+    if (signal == SIGSTOP)
+        return is_asked ? SIGTSTP : 0;
+    if (signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
+        return 0;
+    return is_asked || is_pending(signal) || is_foreground_job() ? signal : 0;
 }
 
 void signals_stop_self(int signal)

@@ -13,12 +13,21 @@
 /* with_command: those that are passed on, and SIGCHLD; else those that end us. */
 sigset_t signals_to_read(bool with_command);
 
-/* What a signal is to the supervisor. Those that the command got from the same sender are SUPERVISOR_SHARED_SIGNAL. */
+/*
+ * What a signal is to the supervisor. Those that the command got from the same sender are SUPERVISOR_SHARED_SIGNAL,
+ * unless they were early: pending when the command was started.
+ */
 enum supervisor_event signals_classify(
-    const struct loop_event *event, const struct job *job, const struct sysroot *root);
+    const struct loop_event *event, const struct job *job, const struct sysroot *root, sigset_t *early);
 
-/* With a command: the terminal's signals do not stop us before it stops, and not at all where it does not. */
+/* With a command: a terminal that we do not read from does not stop us before the command stops. */
 void signals_hold_stops(void);
+
+/*
+ * Which signal is to stop us when this one has stopped the command; 0: none. Those of job control do if they were meant
+ * for both, or if a shell waits for us; a SIGSTOP only where somebody asked us to stop and the command did it its way.
+ */
+int signals_stop_with(int signal, bool is_asked);
 
 /* Stops us by this signal until somebody continues us; nothing happens where job control has no say. */
 void signals_stop_self(int signal);

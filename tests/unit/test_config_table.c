@@ -407,7 +407,7 @@ static void test_help(void **state)
     assert_line(help, "  -q, --quiet                write no samples [TRACKER_QUIET]");
     assert_line(help, "  -p, --pid PID              track this running process and its descendants");
     assert_line(help, "      --team TEXT          * team that owns the job [TRACKER_TEAM]");
-    assert_line(help, "  129    ended by SIGHUP, after a final sample");
+    assert_line(help, "  129    ended by SIGHUP, after a final sample (without a command)");
     buf_clear(&buf);
     config_version(&buf);
     assert_string_equal(buf_cstr(&buf), "resource-tracker " RT_VERSION "\n");

@@ -110,14 +110,20 @@ static void test_sweep(void **unused)
     put_group(&fake, "resource-tracker-" NO_PID "x", 100000);
     put_group(&fake, "user.slice", 100000);
     put_group(&fake, "resource-tracker-" NO_PID "-5", 0);
-    fake_env_mkdir(&fake, "g/resource-tracker-" NO_PID "-5/below");
+    /* A folder with a file in it cannot be removed, like a group below that is in use. */
+    fake_env_write(&fake, "g/resource-tracker-" NO_PID "-5/below/member", "");
     age(&fake, "g/resource-tracker-" NO_PID "-5", 100000);
     fake_env_write(&fake, "g/resource-tracker-" NO_PID "-6", "");
     age(&fake, "g/resource-tracker-" NO_PID "-6", 100000);
     fake_env_link(&fake, "g/resource-tracker-" NO_PID "-7", "user.slice");
 
+    put_group(&fake, "resource-tracker-" NO_PID "-8", 0);
+    fake_env_mkdir(&fake, "g/resource-tracker-" NO_PID "-8/below/deeper");
+    age(&fake, "g/resource-tracker-" NO_PID "-8", 100000);
+
     int fd = open_groups(&fake), before = fake_env_open_count();
-    assert_int_equal(own_cgroup_sweep(fd, NOW_SECS), 3);
+    assert_int_equal(own_cgroup_sweep(fd, NOW_SECS), 4);
+    assert_false(exists(&fake, "resource-tracker-" NO_PID "-8"));
     assert_int_equal(fake_env_open_count(), before);
     assert_false(exists(&fake, "resource-tracker-" NO_PID));
     assert_false(exists(&fake, "resource-tracker-" NO_PID "-2"));

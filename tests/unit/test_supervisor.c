@@ -37,6 +37,7 @@ static void test_signals_are_for_the_job(void **unused)
             assert_step(state, SUPERVISOR_OTHER_SIGNAL, SUPERVISOR_PASS_ON, state);
         }
         assert_step(state, SUPERVISOR_SHARED_SIGNAL, SUPERVISOR_IGNORE, state);
+        assert_step(state, SUPERVISOR_SUSPEND_SIGNAL, SUPERVISOR_NOTE_SUSPEND, state);
     }
 }
 

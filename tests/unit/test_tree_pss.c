@@ -254,7 +254,7 @@ static void test_read_again_when_stale(void **state)
     assert_int_equal(pss_world_reads(world), 2);
     /* A second process: too early to look at the first again, but it is remembered. */
     (void)pss_world_turn_after(world, 3 * NS_PER_SEC);
-    size_t b = pss_world_add(world, 1000, 500, 0);
+    size_t b = pss_world_add(world, 500, 250, 0);
     (void)pss_world_turn(world);
     (void)pss_world_turn_after(world, 2 * NS_PER_SEC - 1);
     assert_int_equal(pss_world_reads(world), 3);
@@ -288,6 +288,9 @@ static void test_order(void **state)
     size_t small = pss_world_add(world, 20000, 1000, 100 * NS_PER_SEC);
     size_t large = pss_world_add(world, 900000, 1000, 100 * NS_PER_SEC);
     size_t middle = pss_world_add(world, 300000, 1000, 100 * NS_PER_SEC);
+    /* So large that what changes among the others is little. */
+    size_t ballast = pss_world_add(world, 40000000, 1000, 100 * NS_PER_SEC);
+    world->memories[ballast].is_refused = true;
     turn_for_one(world);
     assert_true(pss_world_was_read(world, large) && pss_world_known(world) == 1);
     turn_for_one(world);
@@ -308,6 +311,37 @@ static void test_order(void **state)
     assert_true(pss_world_was_read(world, small));
     turn_for_one(world);
     assert_true(pss_world_was_read(world, middle));
+    pss_world_close(world);
+}
+
+/* A large process forks: its pages are shared from now on, and what was read before says nothing of that. */
+static void test_reading_is_forgotten_when_much_changes(void **state)
+{
+    struct pss_world *world = *state;
+    pss_world_open(world, JOB_PSS_AUTO);
+    world->cost_ns = 30 * NS_PER_US;
+    size_t large = pss_world_add(world, 100000, 400000, NS_PER_SEC);
+    assert_true(pss_world_turn(world).has);
+    (void)pss_world_add(world, 10000, 40000, 0);
+    assert_true(pss_world_turn_after(world, 1).has);
+    assert_int_equal(pss_world_reads(world), 1);
+    (void)pss_world_add(world, 100000, 200000, 0);
+    pss_world_set_pss(world, large, 200000);
+    (void)pss_world_turn_after(world, 1);
+    assert_true(pss_world_was_read(world, large));
+    pss_world_close(world);
+}
+
+/* Many short reads wait for the next turn before they make a sample late; one long read must be. */
+static void test_one_turn_takes_little(void **state)
+{
+    struct pss_world *world = *state;
+    pss_world_open(world, JOB_PSS_AUTO);
+    world->cost_ns = NS_PER_MS;
+    for (int i = 0; i < 40; i++)
+        (void)pss_world_add(world, 50000, 1000, 20 * NS_PER_SEC);
+    (void)pss_world_turn(world);
+    assert_in_range(pss_world_reads(world), 2, PSS_TURN_NS / NS_PER_MS);
     pss_world_close(world);
 }
 
@@ -419,6 +453,8 @@ int main(void)
         cmocka_unit_test_prestate(test_read_again_when_changed, &world),
         cmocka_unit_test_prestate(test_read_again_when_stale, &world),
         cmocka_unit_test_prestate(test_order, &world),
+        cmocka_unit_test_prestate(test_reading_is_forgotten_when_much_changes, &world),
+        cmocka_unit_test_prestate(test_one_turn_takes_little, &world),
         cmocka_unit_test_prestate(test_largest_is_saved_for, &world),
         cmocka_unit_test_prestate(test_an_hour_of_four_gib, &world),
         cmocka_unit_test_prestate(test_two_thousand_small, &world),

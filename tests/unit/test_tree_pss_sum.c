@@ -191,6 +191,11 @@ static void check_sum(struct pss_world *world, const struct sum_case *given, int
             .pss_kib = one->pss_kib,
             .at_rss_pages = one->at_rss_pages};
     }
+    uint64_t all = 0;
+    for (size_t i = 0; i < world->count; i++)
+        all += world->rss_pages[i];
+    for (size_t i = 0; i < world->count; i++)
+        world->memories[i].others_pages = all - world->rss_pages[i];
     struct opt_f64 sum = pss_world_turn(world);
     assert_int_equal(pss_world_reads(world), 0);
     if (given->kib.has)
