@@ -15,8 +15,6 @@
 #define BYTES_PER_MIB 1048576.0
 #define SHORT_NS (100 * NS_PER_MS)
 
-enum { SPARES = 4 };
-
 struct tree_state {
     const struct collect_env *env;
     struct tree_walk walk;
@@ -32,7 +30,7 @@ struct tree_state {
         int64_t elapsed_ns;
         uint64_t growth_ns;
     } turn; /* what was told of CPU time then */
-    int spares[SPARES]; /* descriptors; -1: none */
+    int spares[TREE_SPARES]; /* descriptors; -1: none */
     struct err pss_err; /* why a process may not be read */
     uint64_t cpu_mark_ns; /* CPU time told so far, where it does not come from the ledger */
     uint64_t user_told_ns; /* of it, user time */
@@ -59,13 +57,13 @@ struct tree_view {
 static void hold_spares(struct tree_state *state)
 {
     int proc_fd = state->env->root->proc_fd;
-    for (size_t i = 0; state->env->descriptors == 0 && proc_fd >= 0 && i < SPARES; i++)
+    for (size_t i = 0; state->env->descriptors == 0 && proc_fd >= 0 && i < TREE_SPARES; i++)
         state->spares[i] = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
 }
 
 static void release_spares(struct tree_state *state)
 {
-    for (size_t i = 0; i < SPARES; i++)
+    for (size_t i = 0; i < TREE_SPARES; i++)
         fd_close(&state->spares[i]);
 }
 
@@ -79,7 +77,7 @@ static int tree_open(void *opaque, const struct collect_env *env, struct err *er
     tree_walk_open(&state->walk, env, state->has_group ? &state->group : NULL);
     pss_open(&state->pss, env, env->job->pss);
     state->previous_ns = env->job->start_ns;
-    for (size_t i = 0; i < SPARES; i++)
+    for (size_t i = 0; i < TREE_SPARES; i++)
         state->spares[i] = -1;
     hold_spares(state);
     return 0;

@@ -12,6 +12,7 @@
 
 /* Resident memory of a process that does not run can shrink, when others need it. */
 #define TREE_IDLE_NS (900 * NS_PER_MS)
+enum { TREE_SPARES = 4 }; /* descriptors held back where none may be kept */
 enum { TREE_SMALL = 256 }; /* members; above, idle ones are looked at every COLLECT_SLOW_NS */
 
 struct tree_reader {
