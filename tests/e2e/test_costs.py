@@ -176,7 +176,8 @@ def system_calls_per_sample_at_one_second_include_the_space_of_every_mount():
 @contextlib.contextmanager
 def births():
     """Somebody makes a process now and then: without that there is no need to list them."""
-    with subprocess.Popen(["sh", "-c", "while :; do sleep 0.2; done"], env=clean_env(), stdin=subprocess.DEVNULL) as loop:
+    words = ["sh", "-c", "while :; do sleep 0.2; done"]
+    with subprocess.Popen(words, env=clean_env(), stdin=subprocess.DEVNULL) as loop:
         try:
             yield
         finally:

@@ -204,8 +204,8 @@ def nothing_is_leaked():
     if not valgrind:
         raise Skip("valgrind is not installed")
     before = [valgrind, "--track-fds=yes", "--leak-check=full", "--error-exitcode=99"]
-    jobs = (["--", "sh", "-c", "sleep 0.2 & (sleep 0.1 &); wait; exit 7"], ["-q", "--cgroup", "--", "sh", "-c", "exit 7"],
-            ["--", "sh", "-c", "kill -KILL $$"], ["--", "/nonexistent"])
+    jobs = (["--", "sh", "-c", "sleep 0.2 & (sleep 0.1 &); wait; exit 7"],
+            ["-q", "--cgroup", "--", "sh", "-c", "exit 7"], ["--", "sh", "-c", "kill -KILL $$"], ["--", "/nonexistent"])
     for words, status in zip(jobs, (7, 7, 137, 127)):
         with Tracker("-i", "0.05", *words, before=before) as tracker:
             equal(tracker.wait(20), status, f"exit status of {words}")

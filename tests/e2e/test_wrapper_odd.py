@@ -191,8 +191,8 @@ def without_proc_the_time_of_the_command_is_still_known():
     if subprocess.run([*words, "true"], capture_output=True, timeout=WAIT_SECS, check=False).returncode != 0:
         raise Skip("a mount namespace is not permitted")
     with folder() as place:
-        burn = "import time\nwhile time.process_time() < 0.3: pass"
-        with Tracker("-i", "0.1", "-o", "out", "--", "/usr/bin/python3", "-c", burn, before=words, cwd=place) as tracker:
+        burn = ["/usr/bin/python3", "-c", "import time\nwhile time.process_time() < 0.3: pass"]
+        with Tracker("-i", "0.1", "-o", "out", "--", *burn, before=words, cwd=place) as tracker:
             equal(tracker.wait(), 0, "exit status")
         last = parse((place / "out").read_bytes().splitlines()[-1])
     expect(last["cpu"] is not None, "cpu is null")
