@@ -199,6 +199,41 @@ def without_proc_the_time_of_the_command_is_still_known():
     expect(last["cpu"]["process_utime_secs"] + last["cpu"]["process_stime_secs"] >= 0.3 - TICK_SECS, last["cpu"])
 
 
+@contextlib.contextmanager
+def few_processes(limit):
+    """Words that run something where only so many processes may be."""
+    if SANITIZED:
+        raise Skip("a sanitizer needs a process of its own at the end")
+    group = pathlib.Path("/sys/fs/cgroup/pids", f"rt-e2e-{os.getpid()}")
+    try:
+        group.mkdir()
+    except OSError as reason:
+        raise Skip(f"no group with a limit of processes: {reason.strerror}") from reason
+    try:
+        (group / "pids.max").write_text(str(limit), encoding="ascii")
+        yield ["sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$@"', "sh"]
+    finally:
+        wait_until(lambda: not (group / "cgroup.procs").read_text(encoding="ascii"), "the group to be empty")
+        group.rmdir()
+
+
+@test
+def where_no_process_can_be_made_it_is_one_clear_line():
+    with few_processes(1) as before, Tracker("-q", "--", "true", before=before) as tracker:
+        equal(tracker.wait(), 125, "exit status")
+        line = tracker.stderr()
+    expect(re.fullmatch("resource-tracker: error: [^\n]*too many processes[^\n]*\n", line), line)
+
+
+@test
+def the_tracker_needs_no_process_but_the_command():
+    with few_processes(2) as before, folder() as place:
+        words = ("-i", "0.1", "-o", "out", "--", "sleep", "0.35")
+        with Tracker(*words, before=before, cwd=place) as tracker:
+            equal(tracker.wait(), 0, "exit status")
+        expect(len((place / "out").read_bytes().splitlines()) >= 3, "too few samples")
+
+
 @test
 def with_few_descriptors_the_tree_is_still_seen():
     def few():
