@@ -38,12 +38,6 @@ static bool skip_signed(const char **at, unsigned n)
     return true;
 }
 
-/* The kernel prints -1 as the group and session of a process that it is just removing. */
-static bool parse_family(const char **at, struct pid_stat *stat)
-{
-    return num_next_in_line(at, &stat->parent) && next_signed(at, &stat->group) && next_signed(at, &stat->session);
-}
-
 static bool parse_ticks(const char **at, struct pid_stat *stat)
 {
     return num_next_in_line(at, &stat->user_ticks) && num_next_in_line(at, &stat->system_ticks) &&
@@ -53,9 +47,10 @@ static bool parse_ticks(const char **at, struct pid_stat *stat)
 /* `p` is behind the state. */
 static bool parse_columns(const char *p, struct pid_stat *stat)
 {
-    if (!parse_family(&p, stat))
+    if (!num_next_in_line(&p, &stat->parent))
         return false;
-    if (!skip_signed(&p, 2) || !num_skip_in_line(&p, 3)) /* 7 tty_nr, tpgid, flags, minflt, cminflt */
+    /* 5 pgrp, session (both -1 of a process that is just being removed), tty_nr, tpgid, flags, minflt, cminflt */
+    if (!skip_signed(&p, 4) || !num_skip_in_line(&p, 3))
         return false;
     if (!num_next_in_line(&p, &stat->major_faults) || !num_next_in_line(&p, &stat->children_major_faults))
         return false;

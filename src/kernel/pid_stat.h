@@ -13,7 +13,7 @@
 #include "base/str.h"
 
 struct pid_stat {
-    uint64_t pid, parent, group, session;
+    uint64_t pid, parent;
     char state; /* R S D T t Z X … */
     uint64_t major_faults, children_major_faults;
     uint64_t user_ticks, system_ticks; /* of all its threads */

@@ -19,6 +19,7 @@ from tracker import SANITIZED, Tracker, folder, need_strace, parse, wait_file_li
 CALLS_MAX = 20
 CALLS_PER_PROCESS_MAX = 3
 INSTRUCTIONS_MAX = 40000
+TREE_INSTRUCTIONS_MAX = 4500  # for one process, births elsewhere included
 CALL = re.compile(r"(\d+) +([a-z_0-9]+)\((.*)")
 OPENS = {"open", "openat", "openat2", "creat"}
 IDLE_TREE = "i=0; while [ $i -lt 9 ]; do sleep 300 & i=$((i+1)); done; wait"
@@ -168,10 +169,14 @@ def descriptors_follow_the_tree():
             end_job(tracker, place / "out")
 
 
-def count_instructions(valgrind, secs):
+def count_instructions(valgrind, secs, *command):
+    """User instructions of a run of that many seconds, its samples and the last of them."""
     with folder() as place:
         before = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-        with Tracker("-i", "0.02", "-o", "out", "--", "sleep", str(secs), before=before, cwd=place) as tracker:
+        with Tracker("-i", "0.02", "-o", "out", *command, before=before, cwd=place) as tracker:
+            if not command:
+                wait_file_lines(place / "out", int(secs / 0.025), secs=20)
+                tracker.send(signal.SIGTERM)
             equal(tracker.wait(20), 0, "exit status")
             collected = re.search(r"Collected\s*:\s*(\d+)", tracker.stderr())
         expect(collected, "callgrind told no count")
@@ -186,9 +191,14 @@ def instructions_per_sample_with_a_command():
     valgrind = shutil.which("valgrind")
     if not valgrind:
         raise Skip("valgrind is not installed")
-    few, few_samples, sample = count_instructions(valgrind, 1)
-    many, many_samples, _ = count_instructions(valgrind, 3)
+    few, few_samples, sample = count_instructions(valgrind, 1, "--", "sleep", "1")
+    many, many_samples, _ = count_instructions(valgrind, 3, "--", "sleep", "3")
     each = (many - few) / (many_samples - few_samples)
+    few, few_samples, _ = count_instructions(valgrind, 1)
+    many, many_samples, _ = count_instructions(valgrind, 3)
+    more = each - (many - few) / (many_samples - few_samples)
+    tap.diag(f"{more:.0f} of them for the tree")
+    expect(more <= TREE_INSTRUCTIONS_MAX, f"the tree takes {more:.0f}, at most {TREE_INSTRUCTIONS_MAX}")
     # The budget is that of a small machine; one with many disks and interfaces has more to tell.
     sections = len(sample["disk"]) + len(sample["network"]) + len(sample["cpu"]["per_core_pct"])
     limit = INSTRUCTIONS_MAX + max(0, sections - 4) * 1500
