@@ -3,29 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/num.h"
 #include "base/vec.h"
 
-/* Old headers lack these; the numbers are the same on every architecture. */
-#ifndef SYS_pidfd_send_signal
-#define SYS_pidfd_send_signal 424
-#endif
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
-
-/* What waitid calls P_PIDFD; older headers do not name it. */
-enum { WAIT_PID_FD = 3, FIRST_TEXT_BYTES = 4096, STRAY_FD_FIRST = 3 };
+enum { FIRST_TEXT_BYTES = 4096 };
 
 static bool cut_column(struct str *line, struct str *ret_column)
 {
@@ -104,7 +91,7 @@ int zfs_parse_list(struct str text, struct zfs_pools *pools)
 
 void zfs_open(struct zfs *zfs, const struct collect_env *env)
 {
-    *zfs = (struct zfs){.env = env, .given_up = !env->zpool_path, .pid_fd = -1, .pipe_fd = -1};
+    *zfs = (struct zfs){.env = env, .given_up = !env->zpool_path, .process = HELPER_NONE, .pipe_fd = -1};
     buf_init(&zfs->text, ZFS_TEXT_BYTES_MAX);
 }
 
@@ -114,70 +101,26 @@ bool zfs_is_loaded(const struct zfs *zfs)
     return !zfs->given_up && proc_fd >= 0 && faccessat(proc_fd, "spl/kstat/zfs", F_OK, 0) == 0;
 }
 
-static int set_attributes(posix_spawnattr_t *attributes)
-{
-    sigset_t none, all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    int r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    if (r == 0)
-        r = posix_spawnattr_setsigmask(attributes, &none);
-    return r != 0 ? r : posix_spawnattr_setsigdefault(attributes, &all);
-}
-
-static int add_actions(posix_spawn_file_actions_t *actions, int output_fd)
-{
-    int r = posix_spawn_file_actions_adddup2(actions, output_fd, STDOUT_FILENO);
-    if (r == 0)
-        r = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (r == 0)
-        r = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
-    /* Descriptors that our caller left open for the command are none of the helper's business. */
-    if (r == 0)
-        r = posix_spawn_file_actions_addclosefrom_np(actions, STRAY_FD_FIRST);
-#endif
-    return r;
-}
-
 /* The caller's PATH has no say: ordinary users' lacks the sbin folders, and nobody's may choose what we run. */
-static int spawn_found(const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
-    char *const argv[], pid_t *ret_pid)
+static int start_zpool(struct zfs *zfs, int output_fd)
 {
     static const char *const folders[] = {"/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"};
     char search[] = "PATH=/usr/sbin:/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/bin", locale[] = "LC_ALL=C";
+    char command[] = "zpool", list[] = "list", flags[] = "-Hp", option[] = "-o", columns[] = "name,size,alloc,free";
     char *const environment[] = {search, locale, NULL};
+    char *const argv[] = {command, list, flags, option, columns, NULL};
+    const char *path = zfs->env->zpool_path;
+    struct helper_request request = {
+        .path = path, .argv = argv, .environment = environment, .stdout_fd = output_fd, .channel_fd = -1};
     if (strchr(path, '/'))
-        return posix_spawn(ret_pid, path, actions, attributes, argv, environment);
-    int r = ENOENT;
-    for (size_t i = 0; r == ENOENT && i < sizeof(folders) / sizeof(folders[0]); i++) {
+        return helper_start(&zfs->process, zfs->env->job, &request);
+    int r = -ENOENT;
+    for (size_t i = 0; r == -ENOENT && i < sizeof(folders) / sizeof(folders[0]); i++) {
         char full[PATH_MAX];
         (void)snprintf(full, sizeof(full), "%s/%s", folders[i], path);
-        r = posix_spawn(ret_pid, full, actions, attributes, argv, environment);
+        request.path = full;
+        r = helper_start(&zfs->process, zfs->env->job, &request);
     }
-    return r;
-}
-
-/* Returns 0 or a positive errno, as the posix_spawn family does. */
-static int spawn_zpool(const char *path, int output_fd, pid_t *ret_pid)
-{
-    char command[] = "zpool", list[] = "list", flags[] = "-Hp", option[] = "-o", columns[] = "name,size,alloc,free";
-    char *const argv[] = {command, list, flags, option, columns, NULL};
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    int r = posix_spawnattr_init(&attributes);
-    if (r != 0)
-        return r;
-    r = posix_spawn_file_actions_init(&actions);
-    if (r == 0) {
-        r = set_attributes(&attributes);
-        if (r == 0)
-            r = add_actions(&actions, output_fd);
-        if (r == 0)
-            r = spawn_found(path, &actions, &attributes, argv, ret_pid);
-        (void)posix_spawn_file_actions_destroy(&actions);
-    }
-    (void)posix_spawnattr_destroy(&attributes);
     return r;
 }
 
@@ -193,50 +136,15 @@ static void start_helper(struct zfs *zfs, int64_t now_ns)
     /* The helper writes as everybody does; only we must not block. */
     if (fcntl(write_end, F_SETFL, 0) < 0)
         return;
-    int r = spawn_zpool(zfs->env->zpool_path, write_end, &zfs->pid);
-    if (r != 0) {
-        zfs->given_up = r == ENOENT;
+    int r = start_zpool(zfs, write_end);
+    if (r < 0) {
+        zfs->given_up = r == -ENOENT;
         return;
     }
-    job_add_helper(zfs->env->job, zfs->pid);
-    zfs->pid_fd = (int)syscall(SYS_pidfd_open, zfs->pid, 0);
     zfs->pipe_fd = fd_take(&read_end);
     zfs->helper = ZFS_HELPER_READING;
     zfs->answered = false;
     buf_clear(&zfs->text);
-}
-
-/* True when it is gone, with its exit status, or absent where somebody else reaped it. Never waits. */
-static bool reap_helper(const struct zfs *zfs, struct opt_i64 *ret_status)
-{
-    siginfo_t info = {0};
-    int r = -1, status;
-    /* Whoever waits for all children of ours was faster; from then on the number may be somebody else's. */
-    if (job_helper_has_ended(zfs->env->job, zfs->pid, &status)) {
-        job_remove_helper(zfs->env->job, zfs->pid);
-        *ret_status = some_i64(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
-        return true;
-    }
-    errno = EINVAL;
-    if (zfs->pid_fd >= 0)
-        r = waitid((idtype_t)WAIT_PID_FD, (id_t)zfs->pid_fd, &info, WEXITED | WNOHANG);
-    if (r < 0 && errno == EINVAL)
-        r = waitid(P_PID, (id_t)zfs->pid, &info, WEXITED | WNOHANG);
-    if (r == 0 && info.si_pid == 0)
-        return false;
-    job_remove_helper(zfs->env->job, zfs->pid);
-    *ret_status = (struct opt_i64){0};
-    if (r == 0)
-        *ret_status = some_i64(info.si_code == CLD_EXITED ? info.si_status : -info.si_status);
-    return true;
-}
-
-static void kill_helper(const struct zfs *zfs)
-{
-    if (zfs->pid_fd >= 0)
-        (void)syscall(SYS_pidfd_send_signal, zfs->pid_fd, SIGKILL, NULL, 0);
-    else
-        (void)kill(zfs->pid, SIGKILL);
 }
 
 /* Takes what the pipe holds: 1 at its end, 0 when more may come, negative errno. */
@@ -284,13 +192,12 @@ static void read_helper(struct zfs *zfs, int64_t now_ns)
 static void end_helper(struct zfs *zfs, int64_t now_ns)
 {
     struct opt_i64 status;
-    if (!reap_helper(zfs, &status)) {
+    if (!helper_reap(&zfs->process, zfs->env->job, &status)) {
         /* One that answered may take its time to leave, within limits. Killing twice does no harm. */
         if (!zfs->answered || now_ns - zfs->asked_ns >= ZFS_DEADLINE_NS)
-            kill_helper(zfs);
+            helper_kill(&zfs->process);
         return;
     }
-    fd_close(&zfs->pid_fd);
     zfs->helper = ZFS_HELPER_NONE;
     if (zfs->answered && (!status.has || status.v == 0))
         take_answer(zfs);
@@ -345,12 +252,12 @@ struct zfs_pools zfs_current(const struct zfs *zfs, int64_t now_ns)
 void zfs_close(struct zfs *zfs)
 {
     struct opt_i64 status;
-    if (zfs->helper != ZFS_HELPER_NONE && !reap_helper(zfs, &status))
-        kill_helper(zfs);
+    if (zfs->helper != ZFS_HELPER_NONE && !helper_reap(&zfs->process, zfs->env->job, &status))
+        helper_kill(&zfs->process);
+    helper_forget(&zfs->process);
     fd_close(&zfs->pipe_fd);
-    fd_close(&zfs->pid_fd);
     buf_fini(&zfs->text);
     free(zfs->fresh.items);
     free(zfs->pools.items);
-    *zfs = (struct zfs){.pid_fd = -1, .pipe_fd = -1};
+    *zfs = (struct zfs){.process = HELPER_NONE, .pipe_fd = -1};
 }

@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/opt.h"
 #include "base/str.h"
 #include "collect/collect.h"
+#include "collect/helper.h"
 #include "collect/mounts.h"
 
 enum { ZFS_POOLS_MAX = 256, ZFS_NAME_BYTES = 256, ZFS_TEXT_BYTES_MAX = 64 * 1024 };
@@ -54,8 +54,7 @@ struct zfs {
     int64_t asked_ns;
     enum zfs_helper helper;
     bool answered; /* the pipe was read to its end */
-    pid_t pid;
-    int pid_fd; /* -1 on kernels that have none */
+    struct helper process;
     int pipe_fd;
     struct buf text;
     struct zfs_pools fresh, pools;

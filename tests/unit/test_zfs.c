@@ -56,7 +56,7 @@ static void end_world(struct world *world)
 static void await_exit(const struct world *world)
 {
     siginfo_t info;
-    assert_int_equal(waitid(P_PID, (id_t)world->zfs.pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(waitid(P_PID, (id_t)world->zfs.process.pid, &info, WEXITED | WNOWAIT), 0);
 }
 
 static void test_parse_good(void **state)
@@ -152,7 +152,7 @@ static void test_hang_is_killed(void **state)
     struct world world;
     start_world(&world, "#!/bin/sh\nprintf 'tank\\t1000\\t400\\t600\\n'\nexec sleep 1000\n");
     zfs_poll(&world.zfs, 0, true);
-    pid_t first = world.zfs.pid;
+    pid_t first = world.zfs.process.pid;
     struct pollfd wait = {.fd = world.zfs.pipe_fd, .events = POLLIN};
     assert_int_equal(poll(&wait, 1, 10000), 1);
     zfs_poll(&world.zfs, 4 * NS_PER_SEC, true);
@@ -181,7 +181,7 @@ static void test_never_two(void **state)
     struct world world;
     start_world(&world, "#!/bin/sh\nexec >&-\nexec sleep 1000\n");
     zfs_poll(&world.zfs, 0, true);
-    pid_t first = world.zfs.pid;
+    pid_t first = world.zfs.process.pid;
     struct pollfd wait = {.fd = world.zfs.pipe_fd, .events = POLLIN};
     assert_int_equal(poll(&wait, 1, 10000), 1);
     zfs_poll(&world.zfs, NS_PER_SEC, true);
@@ -189,13 +189,13 @@ static void test_never_two(void **state)
     /* As if a minute had been asked for long ago. */
     world.zfs.asked_ns = -60 * NS_PER_SEC;
     zfs_poll(&world.zfs, 0, true);
-    assert_int_equal(world.zfs.pid, first);
+    assert_int_equal(world.zfs.process.pid, first);
     siginfo_t info = {0};
     if (world.zfs.helper == ZFS_HELPER_ENDING)
         assert_int_equal(waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT), 0);
     zfs_poll(&world.zfs, NS_PER_SEC, true);
     assert_int_equal(world.zfs.helper, ZFS_HELPER_READING);
-    assert_int_not_equal(world.zfs.pid, first);
+    assert_int_not_equal(world.zfs.process.pid, first);
     end_world(&world);
 }
 
@@ -247,7 +247,7 @@ static void test_reaped_elsewhere(void **state)
     struct world world;
     start_world(&world, "#!/bin/sh\nprintf 'tank\\t1000\\t400\\t600\\n'\n");
     zfs_poll(&world.zfs, 0, true);
-    assert_int_equal(waitpid(world.zfs.pid, NULL, 0), world.zfs.pid);
+    assert_int_equal(waitpid(world.zfs.process.pid, NULL, 0), world.zfs.process.pid);
     zfs_poll(&world.zfs, NS_PER_SEC, true);
     assert_int_equal(world.zfs.helper, ZFS_HELPER_NONE);
     assert_int_equal(zfs_current(&world.zfs, NS_PER_SEC).count, 1);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+
+/* Old headers lack these; the numbers are the same on every architecture. */
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+/* What waitid calls P_PIDFD; older headers do not name it. */
+enum { WAIT_PID_FD = 3 };
+
+static int set_attributes(posix_spawnattr_t *attributes, bool is_deaf)
+{
+    sigset_t none, all;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    int r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    if (r == 0)
+        r = posix_spawnattr_setsigmask(attributes, is_deaf ? &all : &none);
+    return r != 0 ? r : posix_spawnattr_setsigdefault(attributes, &all);
+}
+
+static int add_null(posix_spawn_file_actions_t *actions, int fd)
+{
+    return posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
+}
+
+static int add_actions(posix_spawn_file_actions_t *actions, const struct helper_request *request)
+{
+    /* First what we give: the standard descriptors are not among those, for they are always taken. */
+    int r = 0;
+    if (request->channel_fd >= 0)
+        r = posix_spawn_file_actions_adddup2(actions, request->channel_fd, HELPER_CHANNEL_FD);
+    if (r == 0)
+        r = request->stdout_fd >= 0 ? posix_spawn_file_actions_adddup2(actions, request->stdout_fd, STDOUT_FILENO)
+                                    : add_null(actions, STDOUT_FILENO);
+    if (r == 0)
+        r = add_null(actions, STDIN_FILENO);
+    if (r == 0)
+        r = add_null(actions, STDERR_FILENO);
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
+    /* Descriptors that our caller left open for the command are none of the helper's business. */
+    if (r == 0)
+        r = posix_spawn_file_actions_addclosefrom_np(
+            actions, request->channel_fd >= 0 ? HELPER_CHANNEL_FD + 1 : HELPER_CHANNEL_FD);
+#endif
+    return r;
+}
+
+/* Returns 0 or a positive errno, as the posix_spawn family does. */
+static int spawn(const struct helper_request *request, pid_t *ret_pid)
+{
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    int r = posix_spawnattr_init(&attributes);
+    if (r != 0)
+        return r;
+    r = posix_spawn_file_actions_init(&actions);
+    if (r == 0) {
+        r = set_attributes(&attributes, request->is_deaf);
+        if (r == 0)
+            r = add_actions(&actions, request);
+        if (r == 0)
+            r = posix_spawn(ret_pid, request->path, &actions, &attributes, request->argv, request->environment);
+        (void)posix_spawn_file_actions_destroy(&actions);
+    }
+    (void)posix_spawnattr_destroy(&attributes);
+    return r;
+}
+
+int helper_start(struct helper *helper, struct job *job, const struct helper_request *request)
+{
+    pid_t pid;
+    int r = spawn(request, &pid);
+    if (r != 0)
+        return -r;
+    job_add_helper(job, pid);
+    *helper = (struct helper){.pid = pid, .pid_fd = (int)syscall(SYS_pidfd_open, pid, 0)};
+    return 0;
+}
+
+/* 1: gone, 0: not yet, negative: nobody knows, for somebody else has waited for it. */
+static int ask(const struct helper *helper, siginfo_t *info)
+{
+    int r = -1;
+    errno = EINVAL;
+    info->si_pid = 0;
+    if (helper->pid_fd >= 0)
+        r = waitid((idtype_t)WAIT_PID_FD, (id_t)helper->pid_fd, info, WEXITED | WNOHANG);
+    if (r < 0 && errno == EINVAL)
+        r = waitid(P_PID, (id_t)helper->pid, info, WEXITED | WNOHANG);
+    return r < 0 ? -errno : info->si_pid != 0;
+}
+
+bool helper_reap(struct helper *helper, struct job *job, struct opt_i64 *ret_status)
+{
+    siginfo_t info = {0};
+    int status;
+    /* Whoever waits for all children of ours was faster; from then on the number may be somebody else's. */
+    if (job_helper_has_ended(job, helper->pid, &status)) {
+        *ret_status = some_i64(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+    } else {
+        int r = ask(helper, &info);
+        if (r == 0)
+            return false;
+        *ret_status = (struct opt_i64){0};
+        if (r > 0)
+            *ret_status = some_i64(info.si_code == CLD_EXITED ? info.si_status : -info.si_status);
+    }
+    job_remove_helper(job, helper->pid);
+    helper_forget(helper);
+    return true;
+}
+
+void helper_kill(const struct helper *helper)
+{
+    if (helper->pid_fd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, helper->pid_fd, SIGKILL, NULL, 0);
+    else if (helper->pid > 0)
+        (void)kill(helper->pid, SIGKILL);
+}
+
+void helper_forget(struct helper *helper)
+{
+    fd_close(&helper->pid_fd);
+    helper->pid = 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A child process that works for a collector: it is registered with the job, so that it is not taken for one of the
+ * tree, and it is never waited for. One that is stuck in the kernel can only be left alone.
+ */
+#ifndef COLLECT_HELPER_H
+#define COLLECT_HELPER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/opt.h"
+#include "collect/job.h"
+
+enum { HELPER_CHANNEL_FD = 3 };
+
+struct helper {
+    pid_t pid; /* 0: none */
+    int pid_fd; /* -1 on kernels that have none */
+};
+
+#define HELPER_NONE                                                                                                    \
+    {                                                                                                                  \
+        .pid_fd = -1                                                                                                   \
+    }
+
+struct helper_request {
+    const char *path;
+    char *const *argv;
+    char *const *environment;
+    int stdout_fd; /* -1: /dev/null, as stdin and stderr always are */
+    int channel_fd; /* becomes HELPER_CHANNEL_FD; -1: none */
+    bool is_deaf; /* all signals stay blocked: those to the whole process group are not meant for it */
+};
+
+/* Returns 0 or a negative errno: there is no process then. job may be NULL. */
+int helper_start(struct helper *helper, struct job *job, const struct helper_request *request);
+
+/* True when it is gone, with its exit status (-n: by signal n), absent where that is not known. Never waits. The helper
+ * is then none again. */
+bool helper_reap(struct helper *helper, struct job *job, struct opt_i64 *ret_status);
+
+/* SIGKILL; does no harm twice. */
+void helper_kill(const struct helper *helper);
+
+/* Closes what we have of it, gone or not. */
+void helper_forget(struct helper *helper);
+
+#endif
