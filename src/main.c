@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/log.h"
+#include "collect/gpu/nvml_helper.h"
 #include "config/config.h"
 #include "run/guard.h"
 #include "run/session.h"
@@ -68,6 +69,8 @@ static bool tell_notices(const struct config *config)
 
 int main(int argc, char **argv)
 {
+    if (nvml_helper_is_meant(argc, argv))
+        return nvml_helper_main(argv);
     sigset_t caller_mask;
     guard_streams(&caller_mask);
     struct config config;

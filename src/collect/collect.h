@@ -20,9 +20,19 @@ struct fs_space {
     uint64_t total_bytes, free_bytes, available_bytes; /* free: for root; available: for everybody (f_bavail) */
 };
 
+/* How the NVIDIA library is reached: a process of ours loads it. */
+struct collect_gpu {
+    const char *nvml_library; /* a name for dlopen; NULL: never ask */
+    bool is_library_given; /* somebody named it: it is used even where no device file is seen */
+    const char *program; /* what is executed as the helper: ourselves */
+    char *const *environment; /* of the helper */
+    bool wants_energy; /* the energy of the whole run is wanted at its end */
+};
+
 struct collect_env {
     const struct sysroot *root;
     const struct clock *clock;
+    int64_t interval_ns; /* between two places of the grid of samples */
     int64_t ticks_per_sec;
     int64_t page_bytes;
     /* statvfs of a mount point; 0 or a negative errno. Tests play their own filesystems here. */
@@ -36,11 +46,13 @@ struct collect_env {
     int (*cpu_time)(void *context, pid_t pid, uint64_t *ret_ns);
     void *cpu_time_context;
     size_t descriptors; /* how many the tree may keep open */
+    struct collect_gpu gpu;
 };
 
 /* One turn of the loop. */
 struct tick {
     bool baseline; /* counters are read, nothing is reported: the reading before the first sample */
+    bool is_final; /* no other comes after it */
     int64_t mono_ns; /* when this sample was begun; less late_ns it is exactly its place on the grid */
     int64_t late_ns; /* behind that place */
     uint64_t missed; /* grid places skipped since the previous sample */
@@ -58,7 +70,7 @@ struct tick {
  *   In all but the first case the section stays absent. Called again next time whatever it returned.
  * close: only after a successful open.
  * watch_fd (optional): a descriptor that reports EPOLLPRI or EPOLLERR when something changed, or -1; woken is then
- *   called before the next collect.
+ *   called before the next collect. With watches_input it reports by becoming readable, and woken makes it stop that.
  */
 struct collector {
     const char *name;
@@ -68,6 +80,7 @@ struct collector {
     void (*close)(void *state);
     int (*watch_fd)(const void *state);
     void (*woken)(void *state);
+    bool watches_input;
 };
 
 /*
@@ -81,6 +94,7 @@ extern const struct collector collector_tree;
 extern const struct collector collector_memory;
 extern const struct collector collector_network;
 extern const struct collector collector_disk;
+extern const struct collector collector_gpu;
 extern const struct collector collector_pressure;
 extern const struct collector collector_cgroup;
 extern const struct collector collector_tracker;

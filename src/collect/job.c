@@ -10,6 +10,9 @@ void job_fini(struct job *job)
     free(job->reaped_pids.items);
     job->reaped_pids.items = NULL;
     job->reaped_pids.count = job->reaped_pids.cap = 0;
+    free(job->members.items);
+    job->members.items = NULL;
+    job->members.count = job->members.cap = 0;
 }
 
 void job_note_reaped(struct job *job, pid_t pid)

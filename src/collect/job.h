@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/opt.h"
+
 enum { JOB_HELPERS_MAX = 8, JOB_REAPED_MAX = 65536 };
 
 enum job_pss { JOB_PSS_AUTO, JOB_PSS_ALWAYS, JOB_PSS_NEVER };
@@ -22,6 +24,12 @@ struct job_usage {
     uint64_t major_faults;
     uint64_t max_rss_bytes; /* of the largest single process */
     uint64_t voluntary_switches, involuntary_switches;
+};
+
+/* A live process of the tree; the pair names one process for ever. */
+struct job_member {
+    pid_t pid;
+    uint64_t start_ticks; /* since boot */
 };
 
 struct job {
@@ -45,10 +53,17 @@ struct job {
         bool has_ended; /* somebody has waited for it */
         int status; /* as wait tells it, then */
     } helpers[JOB_HELPERS_MAX];
+    uint64_t helpers_cpu_ns, helpers_rss_bytes; /* what long-lived helpers used so far, and hold now */
+    bool wants_members; /* somebody needs to know the processes of the tree */
+    struct opt_f64 gpu_joules; /* energy of all GPUs over the run; known after the final sample */
     /* by the tree collector, after each sample */
     size_t live; /* processes of the tree that have not ended, the root included */
     pid_t live_pid; /* one of them; 0: none */
     bool is_root_gone;
+    struct {
+        struct job_member *items; /* filled where wants_members */
+        size_t count, cap;
+    } members;
     bool is_lower_bound; /* a member ignores SIGCHLD: the CPU time of its children may be lost */
 };
 

@@ -16,9 +16,6 @@
 #include "base/dir.h"
 #include "base/file.h"
 
-/* PROC_PID_INIT_INO of the kernel: the name of the initial PID namespace. */
-static const char initial_pid_namespace[] = "pid:[4026531836]";
-
 enum { CALIBRATION_TRIES = 4, ENTRY_BYTES_MAX = 512 };
 
 /* Listing may take this share of a core: 10 ms for 10,000 processes make it happen every 50 s. */
@@ -78,16 +75,6 @@ static struct opt_u64 proc_links(int proc_fd)
     return some_u64((uint64_t)st.st_nlink);
 }
 
-static bool in_initial_pid_namespace(int proc_fd)
-{
-    char name[64];
-    ssize_t n = proc_fd >= 0 ? readlinkat(proc_fd, "self/ns/pid", name, sizeof(name) - 1) : -1;
-    if (n < 0)
-        return false;
-    name[n] = '\0';
-    return strcmp(name, initial_pid_namespace) == 0;
-}
-
 static void calibrate(struct process_count *count)
 {
     int proc_fd = count->env->root->proc_fd;
@@ -111,7 +98,7 @@ static void calibrate(struct process_count *count)
 void process_count_init(struct process_count *count, const struct collect_env *env)
 {
     *count = (struct process_count){.env = env, .list_fd = -1};
-    if (!in_initial_pid_namespace(env->root->proc_fd))
+    if (!sysroot_in_first_pid_namespace(env->root))
         return;
     calibrate(count);
     count->calibrated_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);

@@ -9,6 +9,7 @@ const struct collector *const collector_registry[] = {
     &collector_memory,
     &collector_network,
     &collector_disk,
+    &collector_gpu,
     &collector_pressure,
     &collector_cgroup,
     &collector_tracker,

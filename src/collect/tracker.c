@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What we cost ourselves: own CPU clock, own resident memory (/proc/self/statm: "size resident shared …" in pages), and
- * how punctual the loop was.
+ * What we cost ourselves: own CPU clock, own resident memory (/proc/self/statm: "size resident shared …" in pages),
+ * both with helpers that live as long as we do, and how punctual the loop was.
  */
 #include "base/file.h"
 #include "base/num.h"
 #include "collect/collect.h"
+
+#define BYTES_PER_MIB 1048576.0
 
 enum { STATM_BYTES_MAX = 4096 };
 
@@ -37,7 +39,7 @@ static struct opt_f64 tracker_rss_mib(struct tracker_state *state)
     /* The byte behind the number shows that it is not cut. */
     if (!num_next_u64(&text, &size_pages) || !num_next_u64(&text, &resident_pages) || text.n == 0)
         return unknown;
-    return some_f64((double)resident_pages * (double)state->env->page_bytes / 1048576.0);
+    return some_f64((double)resident_pages * (double)state->env->page_bytes / BYTES_PER_MIB);
 }
 
 static int tracker_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
@@ -45,8 +47,13 @@ static int tracker_collect(void *opaque, const struct tick *tick, struct sample 
     struct tracker_state *state = opaque;
     struct sample_tracker *tracker = &sample->tracker;
     (void)err;
+    const struct job *job = state->env->job;
     int64_t cpu_ns = clock_read(state->env->clock, CLOCK_KIND_OWN_CPU);
     struct opt_f64 rss_mib = tracker_rss_mib(state);
+    if (job) {
+        cpu_ns += (int64_t)job->helpers_cpu_ns;
+        rss_mib.v += (double)job->helpers_rss_bytes / BYTES_PER_MIB;
+    }
     if (!tick->baseline) {
         tracker->present = true;
         tracker->cpu_secs = some_f64((double)(cpu_ns - state->cpu_ns) / 1e9);

@@ -111,6 +111,13 @@ static void use_group_time(struct tree_state *state, struct tree_view *view)
     state->cpu_mark_ns += view->growth[FLOW_CPU];
 }
 
+static void list_member(struct job *job, const struct tree_member *member)
+{
+    if (VEC_GROW(&job->members, job->members.count + 1, TREE_MEMBERS_MAX) == 0)
+        job->members.items[job->members.count++] =
+            (struct job_member){.pid = member->pid, .start_ticks = member->stat.start_ticks};
+}
+
 static void view_member(struct tree_state *state, struct tree_member *member, int64_t now_ns, struct tree_view *view)
 {
     struct job *job = state->env->job;
@@ -121,6 +128,8 @@ static void view_member(struct tree_state *state, struct tree_member *member, in
         return;
     view->is_io_hidden |= !member->has_io && !member->is_ending;
     view->live++;
+    if (job->wants_members)
+        list_member(job, member);
     job->live_pid = job->live_pid == 0 || member->pid == job->root ? member->pid : job->live_pid;
     if (!seen)
         return;
@@ -140,6 +149,7 @@ static void view_members(struct tree_state *state, int64_t now_ns, struct tree_v
     const struct tree_members *members = &state->walk.members;
     struct job *job = state->env->job;
     state->processes.count = 0;
+    job->members.count = 0;
     job->live_pid = 0;
     for (size_t i = 0; i < members->order.count; i++)
         view_member(state, tree_member_at(members, members->order.items[i]), now_ns, view);
@@ -260,6 +270,7 @@ static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sa
     state->is_root_lost |= !lives && job->attached;
     job->live = lives;
     job->live_pid = lives ? job->root : 0;
+    job->members.count = 0;
     job->is_root_gone = !lives;
     uint64_t total_ns = (job->reaped.user_us + job->reaped.system_us) * 1000 + root_ns;
     uint64_t growth_ns = counter_delta(state->cpu_mark_ns, total_ns);

@@ -171,7 +171,7 @@ static bool is_secret(const char *variable)
     return false;
 }
 
-/* What the command gets to see of our environment. */
+/* What the command and helpers of ours get to see of our environment. */
 static int child_environment(char *const *environ_, char ***ret_environment, struct err *err)
 {
     size_t count = 0;
@@ -179,7 +179,7 @@ static int child_environment(char *const *environ_, char ***ret_environment, str
         count++;
     char **environment = calloc(count + 1, sizeof(*environment));
     if (!environment)
-        return err_set(err, -ENOMEM, "no memory for the command's environment");
+        return err_set(err, -ENOMEM, "no memory for a copy of the environment");
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (!is_secret(environ_[i]))
@@ -206,7 +206,7 @@ static int load_all(struct config *config, const struct cli *cli, char *const *e
         r = apply_flags(config, cli, options_count, err);
     if (r == 0)
         r = check_modes(config, err);
-    if (r == 0 && config->settings.command)
+    if (r == 0)
         r = child_environment(environ_, &config->settings.environment, err);
     return r;
 }

@@ -269,8 +269,14 @@ const struct option_row options[] = {
         .later = "automatic metadata is",
         AT(auto_metadata)},
 
-    COLLECT_SWITCH("TRACKER_COLLECT_GPU", "collect.gpu", collect_gpu, "sample GPUs", .props = OPTION_LATER,
-        .later = "GPU sampling is"),
+    COLLECT_SWITCH("TRACKER_COLLECT_GPU", "collect.gpu", collect_gpu, "sample GPUs and NPUs", .props = 0),
+    {.envs = {"TRACKER_NVML_PATH"},
+        .key = "collect.nvml_path",
+        .type = OPTION_STRING,
+        .metavar = "FILE",
+        .group = GROUP_COLLECT,
+        .help = "the NVIDIA management library, where the system does not find libnvidia-ml.so.1 by itself",
+        AT(nvml_path)},
     COLLECT_SWITCH(
         "TRACKER_COLLECT_DISK", "collect.disk", collect_disk, "sample disks and mounted filesystems", .props = 0),
     COLLECT_SWITCH(

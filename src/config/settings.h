@@ -59,6 +59,7 @@ struct settings {
 
     /* collectors */
     bool collect_gpu, collect_disk, collect_network, collect_cloud;
+    char *nvml_path; /* NULL: where the system has it */
     int collect_pss; /* enum settings_when */
 
     /* streaming */
@@ -75,7 +76,7 @@ struct settings {
 
     /* the command and its arguments as they stand in argv, NULL-terminated; NULL: no command. Not owned. */
     char *const *command;
-    char **environment; /* the caller's without our secrets; the list is owned, the texts are not. NULL: no command */
+    char **environment; /* the caller's without our secrets; the list is owned, the texts are not */
 };
 
 #endif

@@ -45,6 +45,16 @@ int sysroot_open(const char *path, struct sysroot *ret_root, struct err *err)
     return 0;
 }
 
+/* PROC_PID_INIT_INO of the kernel: the name of the initial PID namespace. */
+static const char first_pid_namespace[] = "pid:[4026531836]";
+
+bool sysroot_in_first_pid_namespace(const struct sysroot *root)
+{
+    char name[64];
+    ssize_t n = root->proc_fd >= 0 ? readlinkat(root->proc_fd, "self/ns/pid", name, sizeof(name)) : -1;
+    return n > 0 && str_eq((struct str){name, (size_t)n}, STR(first_pid_namespace));
+}
+
 void sysroot_close(struct sysroot *root)
 {
     fd_close(&root->root_fd);

@@ -22,6 +22,9 @@ struct sysroot {
 
 /* Returns 0 or a negative errno with a message: only a root that cannot be opened is an error. */
 int sysroot_open(const char *path, struct sysroot *ret_root, struct err *err);
+/* Are we in the PID namespace of the whole machine? Elsewhere drivers may know our processes by other numbers. */
+bool sysroot_in_first_pid_namespace(const struct sysroot *root);
+
 void sysroot_close(struct sysroot *root);
 
 #endif

@@ -41,9 +41,9 @@ static const struct field cpu_rows[] = {
     ROW(U64, NULLABLE, "process_disk_read_bytes", process_disk_read_bytes, "bytes", "Bytes the tracked tree read from storage in this interval; null while a process of it may not be read, and told in full later.")
     ROW(U64, NULLABLE, "process_disk_write_bytes", process_disk_write_bytes, "bytes", "Bytes the tracked tree wrote to storage in this interval; null while a process of it may not be read, and told in full later.")
     ROW(U64, NULLABLE, "process_major_faults", process_major_faults, "", "Page faults of the tracked tree that needed I/O, in this interval.")
-    ROW(F64, NULLABLE, "process_gpu_usage", process_gpu_usage, "GPUs", "GPU use of the tracked tree, in whole GPUs.")
+    ROW(F64, NULLABLE, "process_gpu_usage", process_gpu_usage, "GPUs", "GPU use of the tracked tree over this interval, in whole GPUs.")
     ROW(F64, NULLABLE, "process_gpu_vram_mib", process_gpu_vram_mib, "MiB", "GPU memory of the tracked tree.")
-    ROW(U64, NULLABLE, "process_gpu_utilized", process_gpu_utilized, "", "GPUs the tracked tree uses.")
+    ROW(U64, NULLABLE, "process_gpu_utilized", process_gpu_utilized, "", "GPUs of which the tracked tree used anything in this interval.")
 };
 TABLE_OF(cpu);
 #undef TABLE
@@ -127,12 +127,12 @@ TABLE_OF(disk);
 static const struct field gpu_rows[] = {
     ROW(STRING, NULLABLE, "uuid", uuid, "", "Identity of the device.")
     ROW(STRING, NULLABLE, "name", name, "", "Product name.")
-    ROW(STRING, NULLABLE, "device_type", device_type, "", "GPU, NPU and so on.")
+    ROW(STRING, NULLABLE, "device_type", device_type, "", "GPU, MIG (an instance of a GPU) or NPU.")
     ROW(STRING, NULLABLE, "host_id", host_id, "", "Number or address of the device on this host.")
     ROW(STRING_MAP, NULLABLE, "detail", detail, "", "More facts: driver version, PCI address and so on.")
     ROW(F64, NULLABLE, "utilization_pct", utilization_pct, "%", "Share of this interval in which the device was busy.")
     ROW(U64, NULLABLE, "vram_total_bytes", vram_total_bytes, "bytes", "Device memory.")
-    ROW(U64, NULLABLE, "vram_used_bytes", vram_used_bytes, "bytes", "Device memory in use.")
+    ROW(U64, NULLABLE, "vram_used_bytes", vram_used_bytes, "bytes", "Device memory in use, without what the driver keeps for itself.")
     ROW(F64, NULLABLE, "vram_used_pct", vram_used_pct, "%", "vram_used_bytes as a share of vram_total_bytes.")
     ROW(F64, NULLABLE, "temperature_celsius", temperature_celsius, "C", "Temperature.")
     ROW(F64, NULLABLE, "power_watts", power_watts, "W", "Power draw.")
@@ -170,8 +170,8 @@ TABLE_OF(cgroup);
 
 #define TABLE sample_tracker
 static const struct field tracker_rows[] = {
-    ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time the tracker used in this interval.")
-    ROW(F64, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory of the tracker.")
+    ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time the tracker and its helper used in this interval.")
+    ROW(F64, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory of the tracker and its helper.")
     ROW(F64, NULLABLE, "late_ms", late_ms, "ms", "How far behind its time this sample was taken.")
     ROW(U64, NULLABLE, "missed_samples", missed_samples, "", "Samples skipped since the previous one because their time had passed.")
 };

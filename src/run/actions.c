@@ -39,7 +39,8 @@ static void want_room(struct session *session)
 
 static void take_sample(struct session *session, int64_t now_ns, struct grid_turn turn)
 {
-    struct tick tick = {.mono_ns = now_ns, .late_ns = turn.late_ns, .missed = turn.missed};
+    bool is_final = session->state == SUPERVISOR_OVER;
+    struct tick tick = {.is_final = is_final, .mono_ns = now_ns, .late_ns = turn.late_ns, .missed = turn.missed};
     struct sample sample;
     pipeline_sample(&session->pipeline, &tick, &sample);
     int r = output_sample(&session->output, &sample);
@@ -74,6 +75,8 @@ static void tell_end(const struct session *session)
         session->job.is_lower_bound ? " (at least: a process ignored SIGCHLD)" : "",
         (double)used->max_rss_bytes / 1048576.0, (unsigned long long)used->voluntary_switches,
         (unsigned long long)used->involuntary_switches);
+    if (session->job.gpu_joules.has)
+        log_info("the GPUs used %.1f J of energy, other work on them included", session->job.gpu_joules.v);
     if (session->job.live > 0)
         log_info("%zu processes of the command are still running; what they used so far is counted", session->job.live);
 }

@@ -88,6 +88,12 @@ void loop_watch_change(struct loop *loop, int fd, void *watcher)
         (void)watch(loop, fd, EPOLLPRI, watcher);
 }
 
+void loop_watch_input(struct loop *loop, int fd, void *watcher)
+{
+    if (fd >= 0)
+        (void)watch(loop, fd, EPOLLIN, watcher);
+}
+
 void loop_watch_output(struct loop *loop, int fd)
 {
     if (fd >= 0 && watch(loop, fd, 0, &loop->output_fd) == 0)

@@ -52,6 +52,9 @@ void loop_close(struct loop *loop);
 /* EPOLLPRI on fd becomes LOOP_CHANGE with `watcher`. Descriptors that cannot be polled are silently not watched. */
 void loop_watch_change(struct loop *loop, int fd, void *watcher);
 
+/* The same when there is something to read. The watcher must take it, or it is told again at once. */
+void loop_watch_input(struct loop *loop, int fd, void *watcher);
+
 /* EPOLLERR or EPOLLHUP on fd becomes LOOP_GONE, once. */
 void loop_watch_output(struct loop *loop, int fd);
 

@@ -38,6 +38,7 @@ static bool is_wanted(const struct session *session, const struct settings *sett
     if (!output_is_wanted(&session->output))
         return false;
     return (collector != &collector_disk || settings->collect_disk) &&
+           (collector != &collector_gpu || settings->collect_gpu) &&
            (collector != &collector_network || settings->collect_network);
 }
 
@@ -86,8 +87,13 @@ static void watch_collectors(struct session *session)
 {
     for (size_t i = 0; i < session->pipeline.count; i++) {
         struct pipeline_stage *stage = &session->pipeline.stages[i];
-        if (stage->state && stage->collector->watch_fd)
-            loop_watch_change(&session->loop, stage->collector->watch_fd(stage->state), stage);
+        if (!stage->state || !stage->collector->watch_fd)
+            continue;
+        int fd = stage->collector->watch_fd(stage->state);
+        if (stage->collector->watches_input)
+            loop_watch_input(&session->loop, fd, stage);
+        else
+            loop_watch_change(&session->loop, fd, stage);
     }
 }
 
@@ -177,6 +183,17 @@ static void start_attached(struct session *session, const struct settings *setti
     start_sampling(session, settings);
 }
 
+static struct collect_gpu gpu_environment(const struct settings *settings)
+{
+    return (struct collect_gpu){
+        .nvml_library = settings->nvml_path ? settings->nvml_path : "libnvidia-ml.so.1",
+        .is_library_given = settings->nvml_path != NULL,
+        .program = "/proc/self/exe",
+        .environment = settings->environment,
+        .wants_energy = settings->verbosity > 0,
+    };
+}
+
 static int session_start(
     struct session *session, const struct settings *settings, const sigset_t *mask, struct err *err)
 {
@@ -190,8 +207,10 @@ static int session_start(
         return r;
     if (pid > 0)
         session->info.tracked_pid = some_u64((uint64_t)pid);
-    /* The pools of this machine are not those of a captured one. */
+    /* The pools and the GPUs of this machine are not those of a captured one. */
     session->env.zpool_path = session->root.is_host ? "zpool" : NULL;
+    if (session->root.is_host)
+        session->env.gpu = gpu_environment(settings);
     sigset_t signals = signals_to_read(settings->command != NULL);
     r = loop_open(&session->loop, &signals, err);
     if (r < 0)
@@ -244,6 +263,7 @@ int session_run(const struct settings *settings, const sigset_t *caller_mask, st
     session.env = (struct collect_env){
         .root = &session.root,
         .clock = &clock_system,
+        .interval_ns = settings->interval_ns,
         .ticks_per_sec = sysconf(_SC_CLK_TCK),
         .page_bytes = sysconf(_SC_PAGESIZE),
         .space = mounts_statvfs,

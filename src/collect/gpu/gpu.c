@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GPUs and other accelerators of all vendors as one list, and what the tracked tree uses of them. On a machine without
+ * any, nothing is done but a look every half minute: a driver may be loaded while the job runs.
+ */
+#include "collect/gpu/gpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "collect/gpu/fdinfo.h"
+
+#define BYTES_PER_MIB 1048576.0
+#define LOOK_NS (30 * NS_PER_SEC)
+
+enum { VENDORS_MAX = 8 };
+
+struct gpu_stage {
+    void *state; /* NULL: this vendor has nothing here */
+    bool is_known; /* its list of devices is */
+    bool can_tell_usage, can_tell_vram; /* of the tree: once it did, absence is trouble and not inability */
+};
+
+/* What one device becomes in the sample. */
+struct gpu_row {
+    struct str_pair details[GPU_DETAILS_MAX];
+};
+
+struct gpu_state {
+    const struct collect_env *env;
+    struct gpu_stage stages[VENDORS_MAX];
+    size_t open_count;
+    struct opt_i64 looked_ns;
+    struct fdinfo *clients; /* NULL: nobody wants them */
+    struct sample_gpu *items;
+    size_t item_cap;
+    struct gpu_row *rows;
+    size_t row_cap;
+    size_t count; /* of this turn */
+};
+
+/* The tree's sums over all devices. */
+struct gpu_sums {
+    double usage, joules;
+    uint64_t vram_bytes, utilized;
+    bool has_usage, has_vram, has_joules; /* somebody told */
+    bool lacks_usage, lacks_vram; /* somebody should have told */
+};
+
+void gpu_add_detail(struct gpu_facts *facts, const char *key, const char *value)
+{
+    if (value[0] == '\0' || facts->detail_count == GPU_DETAILS_MAX)
+        return;
+    struct gpu_detail *detail = &facts->details[facts->detail_count++];
+    detail->key = key;
+    (void)str_copy(str_of(value), detail->value, sizeof(detail->value));
+}
+
+static bool is_tracking(const struct gpu_state *state)
+{
+    const struct job *job = state->env->job;
+    return job && job->root > 0 && state->env->root->names_us;
+}
+
+static void close_stage(struct gpu_state *state, size_t i)
+{
+    struct gpu_stage *stage = &state->stages[i];
+    if (!stage->state)
+        return;
+    gpu_vendors[i]->close(stage->state);
+    free(stage->state);
+    *stage = (struct gpu_stage){0};
+    state->open_count--;
+}
+
+static void open_stage(struct gpu_state *state, size_t i, struct err *err)
+{
+    void *vendor = calloc(1, gpu_vendors[i]->state_bytes);
+    struct err why = {0};
+    int r = vendor ? gpu_vendors[i]->open(vendor, state->env, &why) : err_set(&why, -ENOMEM, "gpu: no memory");
+    if (r == 0) {
+        state->stages[i] = (struct gpu_stage){.state = vendor};
+        state->open_count++;
+        return;
+    }
+    free(vendor);
+    if (r != -ENODATA)
+        *err = why;
+}
+
+static void look(struct gpu_state *state, int64_t now_ns, struct err *err)
+{
+    state->looked_ns = some_i64(now_ns);
+    for (size_t i = 0; i < gpu_vendor_count; i++) {
+        if (!state->stages[i].state)
+            open_stage(state, i, err);
+    }
+    if (state->env->job)
+        state->env->job->wants_members = state->open_count > 0;
+}
+
+static int gpu_open(void *opaque, const struct collect_env *env, struct err *err)
+{
+    struct gpu_state *state = opaque;
+    (void)err;
+    *state = (struct gpu_state){.env = env};
+    return 0;
+}
+
+static void gpu_close(void *opaque)
+{
+    struct gpu_state *state = opaque;
+    for (size_t i = 0; i < gpu_vendor_count; i++)
+        close_stage(state, i);
+    fdinfo_free(state->clients);
+    free(state->items);
+    free(state->rows);
+}
+
+static enum gpu_clients clients_wanted(const struct gpu_state *state)
+{
+    enum gpu_clients wanted = GPU_CLIENTS_NONE;
+    for (size_t i = 0; i < gpu_vendor_count; i++) {
+        const struct gpu_stage *stage = &state->stages[i];
+        enum gpu_clients clients =
+            stage->state && gpu_vendors[i]->clients ? gpu_vendors[i]->clients(stage->state) : GPU_CLIENTS_NONE;
+        wanted = clients > wanted ? clients : wanted;
+    }
+    return wanted == GPU_CLIENTS_TREE && !is_tracking(state) ? GPU_CLIENTS_NONE : wanted;
+}
+
+static void read_clients(struct gpu_state *state, struct gpu_turn *turn, struct err *err)
+{
+    enum gpu_clients wanted = clients_wanted(state);
+    if (wanted == GPU_CLIENTS_NONE)
+        return;
+    int r = state->clients ? 0 : fdinfo_new(state->env, &state->clients);
+    if (r < 0) {
+        (void)err_sys(err, r, "gpu: no memory for the clients of GPUs");
+        return;
+    }
+    fdinfo_turn(state->clients, turn->members, turn->member_count, wanted == GPU_CLIENTS_ALL, turn->now_ns);
+    turn->clients = state->clients;
+}
+
+static struct opt_f64 percentage(struct opt_u64 part, struct opt_u64 whole)
+{
+    if (!part.has || !whole.has || whole.v == 0)
+        return (struct opt_f64){0};
+    return some_f64((double)part.v * 100 / (double)whole.v);
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+static void fill_item(const struct gpu_card *card, struct gpu_row *row, struct sample_gpu *ret_item)
+{
+    const struct gpu_facts *facts = &card->facts;
+    const struct gpu_reading *reading = &card->reading;
+    for (size_t i = 0; i < facts->detail_count; i++)
+        row->details[i] = (struct str_pair){facts->details[i].key, facts->details[i].value};
+    *ret_item = (struct sample_gpu){
+        .uuid = text_or_null(facts->uuid),
+        .name = text_or_null(facts->name),
+        .device_type = facts->device_type,
+        .host_id = text_or_null(facts->host_id),
+        .detail = {.present = true, .count = facts->detail_count, .items = row->details},
+        .utilization_pct = reading->utilization_pct,
+        .vram_total_bytes = reading->vram_total_bytes,
+        .vram_used_bytes = reading->vram_used_bytes,
+        .vram_used_pct = percentage(reading->vram_used_bytes, reading->vram_total_bytes),
+        .temperature_celsius = reading->temperature_celsius,
+        .power_watts = reading->power_watts,
+        .frequency_mhz = reading->frequency_mhz,
+        .core_count = facts->core_count,
+        .memory_utilization_pct = reading->memory_utilization_pct,
+        .throttle_reasons = {.present = reading->has_reasons,
+            .count = reading->reason_count,
+            .items = reading->reasons},
+    };
+}
+
+static int fill_items(struct gpu_state *state, const struct gpu_list *list)
+{
+    size_t need = state->count + list->count;
+    int r = vec_grow(&state->items, &state->item_cap, need, sizeof(*state->items), GPU_CARDS_MAX * VENDORS_MAX);
+    struct gpu_row *before = state->rows;
+    if (r == 0)
+        r = vec_grow(&state->rows, &state->row_cap, need, sizeof(*state->rows), GPU_CARDS_MAX * VENDORS_MAX);
+    if (r < 0)
+        return r;
+    /* The items of this turn point at rows, which may have moved. */
+    for (size_t i = 0; before != state->rows && i < state->count; i++)
+        state->items[i].detail.items = state->rows[i].details;
+    for (size_t i = 0; i < list->count; i++)
+        fill_item(&list->cards[i], &state->rows[state->count + i], &state->items[state->count + i]);
+    state->count = need;
+    return 0;
+}
+
+static void add_use(struct gpu_stage *stage, const struct gpu_card *card, struct gpu_sums *sums)
+{
+    const struct gpu_use *use = &card->use;
+    stage->can_tell_usage |= use->usage.has;
+    stage->can_tell_vram |= use->vram_bytes.has;
+    sums->has_usage |= use->usage.has;
+    sums->has_vram |= use->vram_bytes.has;
+    sums->lacks_usage |= !use->usage.has && stage->can_tell_usage;
+    sums->lacks_vram |= !use->vram_bytes.has && stage->can_tell_vram;
+    sums->usage += use->usage.has ? use->usage.v : 0;
+    sums->utilized += use->usage.has && use->usage.v > 0;
+    sums->vram_bytes += use->vram_bytes.has ? use->vram_bytes.v : 0;
+}
+
+static void add_list(
+    struct gpu_state *state, size_t vendor, struct gpu_list *list, const struct gpu_turn *turn, struct gpu_sums *sums)
+{
+    struct gpu_stage *stage = &state->stages[vendor];
+    bool is_attributed = turn->is_tracking && gpu_vendors[vendor]->attribute;
+    if (is_attributed)
+        gpu_vendors[vendor]->attribute(stage->state, turn);
+    for (size_t i = 0; i < list->count; i++) {
+        if (is_attributed)
+            add_use(stage, &list->cards[i], sums);
+        if (list->cards[i].energy_joules.has) {
+            sums->has_joules = true;
+            sums->joules += list->cards[i].energy_joules.v;
+        }
+    }
+    stage->is_known = list->is_known;
+    sums->lacks_usage |= !list->is_known;
+    sums->lacks_vram |= !list->is_known;
+}
+
+static void read_stage(
+    struct gpu_state *state, size_t i, const struct gpu_turn *turn, struct gpu_sums *sums, struct err *err)
+{
+    struct gpu_list list = {0};
+    struct err why = {0};
+    int r = gpu_vendors[i]->read(state->stages[i].state, turn, &list, &why);
+    if (why.code < 0 && err->code == 0)
+        *err = why;
+    if (r == -ENODEV) {
+        close_stage(state, i);
+        return;
+    }
+    add_list(state, i, &list, turn, sums);
+    if (fill_items(state, &list) < 0)
+        (void)err_set(err, -ENOMEM, "gpu: no memory for the list of devices");
+}
+
+static void tell_tree(const struct gpu_state *state, const struct gpu_sums *sums, struct sample_cpu *cpu)
+{
+    struct job *job = state->env->job;
+    if (sums->has_joules && job)
+        job->gpu_joules = some_f64(sums->joules);
+    if (!is_tracking(state))
+        return;
+    if (sums->has_usage && !sums->lacks_usage) {
+        cpu->process_gpu_usage = some_f64(sums->usage);
+        cpu->process_gpu_utilized = some_u64(sums->utilized);
+    }
+    if (sums->has_vram && !sums->lacks_vram)
+        cpu->process_gpu_vram_mib = some_f64((double)sums->vram_bytes / BYTES_PER_MIB);
+}
+
+static int gpu_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
+{
+    struct gpu_state *state = opaque;
+    if (!state->looked_ns.has || tick->mono_ns - state->looked_ns.v >= LOOK_NS)
+        look(state, tick->mono_ns, err);
+    sample->gpu = (struct sample_list){.present = !tick->baseline};
+    if (state->open_count == 0)
+        return 0;
+    const struct job *job = state->env->job;
+    struct gpu_turn turn = {.baseline = tick->baseline,
+        .is_final = tick->is_final,
+        .now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC),
+        .place_ns = tick->mono_ns - tick->late_ns,
+        .is_tracking = is_tracking(state)};
+    if (turn.is_tracking) {
+        turn.members = job->members.items;
+        turn.member_count = job->members.count;
+    }
+    struct gpu_sums sums = {0};
+    bool is_known = true;
+    state->count = 0;
+    read_clients(state, &turn, err);
+    for (size_t i = 0; i < gpu_vendor_count; i++) {
+        if (!state->stages[i].state)
+            continue;
+        read_stage(state, i, &turn, &sums, err);
+        is_known &= !state->stages[i].state || state->stages[i].is_known;
+    }
+    if (tick->baseline)
+        return 0;
+    sample->gpu =
+        (struct sample_list){.present = is_known || state->count > 0, .count = state->count, .items = state->items};
+    tell_tree(state, &sums, &sample->cpu);
+    return 0;
+}
+
+static int gpu_watch_fd(const void *opaque)
+{
+    const struct gpu_state *state = opaque;
+    int fd = -1;
+    for (size_t i = 0; i < gpu_vendor_count && fd < 0; i++) {
+        if (state->stages[i].state && gpu_vendors[i]->watch_fd)
+            fd = gpu_vendors[i]->watch_fd(state->stages[i].state);
+    }
+    return fd;
+}
+
+static void gpu_woken(void *opaque)
+{
+    struct gpu_state *state = opaque;
+    for (size_t i = 0; i < gpu_vendor_count; i++) {
+        if (state->stages[i].state && gpu_vendors[i]->woken)
+            gpu_vendors[i]->woken(state->stages[i].state);
+    }
+}
+
+const struct collector collector_gpu = {
+    .name = "gpu",
+    .state_bytes = sizeof(struct gpu_state),
+    .open = gpu_open,
+    .collect = gpu_collect,
+    .close = gpu_close,
+    .watch_fd = gpu_watch_fd,
+    .woken = gpu_woken,
+    .watches_input = true,
+};

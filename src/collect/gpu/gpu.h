@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a GPU vendor is. A vendor is one file and one row in vendors.c: it finds its devices once, reads them for every
+ * sample, and says what the processes of the tracked tree use of them. Whatever a driver does not give stays absent.
+ */
+#ifndef COLLECT_GPU_GPU_H
+#define COLLECT_GPU_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "collect/collect.h"
+
+enum { GPU_CARDS_MAX = 64, GPU_TEXT_BYTES = 96, GPU_DETAILS_MAX = 6, GPU_REASONS_MAX = 12 };
+
+struct fdinfo;
+
+/* What does not change; asked once. An empty text is unknown. */
+struct gpu_facts {
+    char uuid[GPU_TEXT_BYTES], name[GPU_TEXT_BYTES], host_id[GPU_TEXT_BYTES];
+    const char *device_type; /* "GPU", "MIG", "NPU" */
+    struct opt_u64 core_count;
+    struct gpu_detail {
+        const char *key;
+        char value[GPU_TEXT_BYTES];
+    } details[GPU_DETAILS_MAX];
+    size_t detail_count;
+};
+
+struct gpu_reading {
+    struct opt_f64 utilization_pct;
+    struct opt_u64 vram_total_bytes, vram_used_bytes;
+    struct opt_f64 temperature_celsius, power_watts, frequency_mhz, memory_utilization_pct;
+    bool has_reasons; /* why it runs slower than it could is known */
+    const char *reasons[GPU_REASONS_MAX];
+    size_t reason_count;
+};
+
+/* What the tracked tree has of one device. */
+struct gpu_use {
+    struct opt_f64 usage; /* share of the device over the interval, 0 to 1 */
+    struct opt_u64 vram_bytes;
+};
+
+struct gpu_card {
+    struct gpu_facts facts;
+    struct gpu_reading reading;
+    struct gpu_use use;
+    struct opt_f64 energy_joules; /* since the start of the run; only after a final turn */
+};
+
+struct gpu_turn {
+    bool baseline; /* nothing is reported: counters may be read for the first time */
+    bool is_final; /* the last one: energy is wanted */
+    int64_t now_ns; /* monotonic */
+    int64_t place_ns; /* of this sample on the grid */
+    const struct job_member *members; /* the live processes of the tree */
+    size_t member_count;
+    bool is_tracking; /* there is a tree at all */
+    const struct fdinfo *clients; /* DRM clients, read just before; NULL where no vendor wants them */
+};
+
+/* Whose DRM clients a vendor needs: the tree's, for what it uses, or everybody's, where no counter tells how busy the
+ * device is. */
+enum gpu_clients { GPU_CLIENTS_NONE, GPU_CLIENTS_TREE, GPU_CLIENTS_ALL };
+
+/* What a vendor shows: its own array, valid until its next call. */
+struct gpu_list {
+    struct gpu_card *cards;
+    size_t count;
+    bool is_known; /* false: there may be devices, but nothing is known of them yet */
+};
+
+/*
+ * open: finds the devices. 0, -ENODATA ("none here": asked again after a while), or another negative errno. state is
+ *   zeroed memory of state_bytes. Nothing slow: the command has only just been started.
+ * clients: what it needs of fdinfo; NULL: nothing.
+ * read: device readings of this turn, and the list of devices. err may tell of a part that is missing. -ENODEV: all
+ *   devices are gone, the vendor is closed and looked for again later.
+ * attribute: fills card.use of every card from turn->members and turn->clients; only where a tree is tracked, right
+ *   after read. NULL: cannot.
+ * watch_fd, woken: a descriptor that becomes readable when something is due, as in struct collector; NULL: none.
+ */
+struct gpu_vendor {
+    const char *name;
+    size_t state_bytes;
+    int (*open)(void *state, const struct collect_env *env, struct err *err);
+    enum gpu_clients (*clients)(const void *state);
+    int (*read)(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err);
+    void (*attribute)(void *state, const struct gpu_turn *turn);
+    void (*close)(void *state);
+    int (*watch_fd)(const void *state);
+    void (*woken)(void *state);
+};
+
+/* In the order of the output; see vendors.c. */
+extern const struct gpu_vendor *const gpu_vendors[];
+extern const size_t gpu_vendor_count;
+
+extern const struct gpu_vendor gpu_vendor_nvidia;
+extern const struct gpu_vendor gpu_vendor_amd;
+extern const struct gpu_vendor gpu_vendor_intel;
+extern const struct gpu_vendor gpu_vendor_other;
+extern const struct gpu_vendor gpu_vendor_accel;
+
+/* Adds a fact; one that is empty or for which there is no room is left out. key must live for ever. */
+void gpu_add_detail(struct gpu_facts *facts, const char *key, const char *value);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NVIDIA GPUs, as the helper that runs the NVIDIA library tells of them. The newest answer is taken, never waited for;
+ * where there is none that is fresh, the values are absent. Processes are those that the driver lists, by PID: in a PID
+ * namespace it may list the host's numbers, so a match must be proven there by an open device file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/vec.h"
+#include "collect/gpu/fd_links.h"
+#include "collect/gpu/gpu.h"
+#include "collect/gpu/nvidia_link.h"
+#include "collect/gpu/nvml_pace.h"
+
+/* A command that is over by then never sees the helper start. */
+#define NVIDIA_DELAY_NS (30 * NS_PER_MS)
+
+/* Looking for open device files may take this share of a core. */
+#define HOLDERS_SHARE 500
+
+enum { MEMBERS_MAX = 32768 };
+
+struct nvidia_state {
+    const struct collect_env *env;
+    struct nvidia_link link;
+    int timer_fd; /* -1: no delay any more */
+    int64_t previous_ns; /* the turn before */
+    struct gpu_card *cards;
+    size_t card_cap;
+    struct {
+        pid_t *items; /* the members of the turn before */
+        size_t count, cap;
+    } before;
+    bool is_namespaced; /* our PIDs need not be the driver's */
+    bool is_proven; /* they are */
+    bool has_holders; /* somebody of the tree holds a device file */
+    int64_t holders_due_ns;
+};
+
+static bool is_there(const struct collect_env *env)
+{
+    const int root_fd = env->root->root_fd;
+    return faccessat(root_fd, "dev/nvidiactl", F_OK, 0) == 0 || faccessat(root_fd, "dev/dxg", F_OK, 0) == 0;
+}
+
+/* A short wait before the helper is started; where there is no timer, the first sample starts it. */
+static void delay_start(struct nvidia_state *state)
+{
+    const struct itimerspec delay = {.it_value = {.tv_nsec = NVIDIA_DELAY_NS}};
+    state->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (state->timer_fd >= 0 && timerfd_settime(state->timer_fd, 0, &delay, NULL) < 0)
+        fd_close(&state->timer_fd);
+}
+
+static int nvidia_open(void *opaque, const struct collect_env *env, struct err *err)
+{
+    struct nvidia_state *state = opaque;
+    if (!env->gpu.nvml_library || (!env->gpu.is_library_given && !is_there(env)))
+        return err_set(err, -ENODATA, "nvidia: no device file");
+    *state =
+        (struct nvidia_state){.env = env, .timer_fd = -1, .is_namespaced = !sysroot_in_first_pid_namespace(env->root)};
+    int64_t now_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
+    nvidia_link_open(&state->link, env, now_ns + NVIDIA_DELAY_NS);
+    delay_start(state);
+    return 0;
+}
+
+static void nvidia_close(void *opaque)
+{
+    struct nvidia_state *state = opaque;
+    nvidia_link_close(&state->link);
+    fd_close(&state->timer_fd);
+    free(state->cards);
+    free(state->before.items);
+}
+
+static int nvidia_watch_fd(const void *opaque)
+{
+    const struct nvidia_state *state = opaque;
+    return state->timer_fd;
+}
+
+static void nvidia_woken(void *opaque)
+{
+    struct nvidia_state *state = opaque;
+    fd_close(&state->timer_fd);
+    nvidia_link_turn(&state->link, clock_read(state->env->clock, CLOCK_KIND_MONOTONIC));
+}
+
+static bool is_fresh(const struct nvidia_state *state, int64_t now_ns)
+{
+    const struct opt_i64 read_ns = state->link.read_ns;
+    return read_ns.has && now_ns - read_ns.v <= nvml_pace_patience(state->env->interval_ns);
+}
+
+static struct opt_f64 energy_of(const struct nvidia_card *card)
+{
+    if (!card->first_joules.has || !card->last_joules.has || card->last_joules.v < card->first_joules.v)
+        return (struct opt_f64){0};
+    return some_f64(card->last_joules.v - card->first_joules.v);
+}
+
+static void account_for_helper(const struct nvidia_state *state)
+{
+    struct job *job = state->env->job;
+    if (!job)
+        return;
+    job->helpers_cpu_ns = state->link.past_cpu_ns + state->link.cpu_ns;
+    job->helpers_rss_bytes = state->link.rss_bytes;
+}
+
+static int nvidia_read(void *opaque, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
+{
+    struct nvidia_state *state = opaque;
+    struct nvidia_link *link = &state->link;
+    link->place_ns = turn->place_ns;
+    nvidia_link_turn(link, turn->now_ns);
+    bool wants_energy = turn->is_final && state->env->gpu.wants_energy;
+    if (wants_energy)
+        nvidia_link_ask_energy(link);
+    account_for_helper(state);
+    size_t count = link->has_facts ? link->cards.count : 0;
+    int r = vec_grow(&state->cards, &state->card_cap, count, sizeof(*state->cards), NVML_CARDS_MAX);
+    if (r < 0)
+        return err_sys(err, r, "nvidia: no memory for %zu cards", count);
+    bool fresh = is_fresh(state, turn->now_ns);
+    for (size_t i = 0; i < count; i++) {
+        state->cards[i] = (struct gpu_card){.facts = link->cards.items[i].facts};
+        if (fresh)
+            nvml_wire_get_reading(&link->cards.items[i].current, &state->cards[i].reading);
+        if (wants_energy && link->is_energy_told)
+            state->cards[i].energy_joules = energy_of(&link->cards.items[i]);
+    }
+    if (!fresh && link->why.code < 0)
+        *err = link->why;
+    *ret_list = (struct gpu_list){.cards = state->cards, .count = count, .is_known = link->has_facts};
+    return 0;
+}
+
+static bool is_device_file(const char *target)
+{
+    return strncmp(target, "/dev/nvidia", 11) == 0 || strcmp(target, "/dev/dxg") == 0;
+}
+
+static bool stop_at_device(void *context, int fd, const char *target)
+{
+    (void)fd;
+    *(bool *)context = is_device_file(target);
+    return !*(bool *)context;
+}
+
+/* One that may not be read counts as a holder: what it does is not known. */
+static bool holds_device(const struct nvidia_state *state, pid_t pid)
+{
+    bool holds = false;
+    int r = fd_links_each(state->env->root->proc_fd, pid, stop_at_device, &holds);
+    return holds || (r < 0 && r != -ENOENT && r != -ESRCH);
+}
+
+static void look_for_holders(struct nvidia_state *state, const struct gpu_turn *turn)
+{
+    if (turn->now_ns < state->holders_due_ns)
+        return;
+    const struct clock *clock = state->env->clock;
+    int64_t begin_ns = clock_read(clock, CLOCK_KIND_OWN_CPU);
+    state->has_holders = false;
+    for (size_t i = 0; i < turn->member_count && !state->has_holders; i++)
+        state->has_holders = holds_device(state, turn->members[i].pid);
+    int64_t pause_ns = (clock_read(clock, CLOCK_KIND_OWN_CPU) - begin_ns) * HOLDERS_SHARE;
+    state->holders_due_ns = turn->now_ns + (pause_ns > NS_PER_SEC ? pause_ns : NS_PER_SEC);
+}
+
+static bool is_member(const struct nvidia_state *state, const struct gpu_turn *turn, pid_t pid, bool with_ended)
+{
+    for (size_t i = 0; i < turn->member_count; i++) {
+        if (turn->members[i].pid == pid)
+            return true;
+    }
+    for (size_t i = 0; with_ended && i < state->before.count; i++) {
+        if (state->before.items[i] == pid)
+            return true;
+    }
+    return false;
+}
+
+/* The sums of one card. A process that has ended since the sample before counts in the reading that still saw it. */
+static struct gpu_use sum_processes(struct nvidia_state *state, const struct gpu_turn *turn,
+    const struct nvml_wire_reading *reading, size_t *ret_matches)
+{
+    struct gpu_use use = {.usage = some_f64(0), .vram_bytes = some_u64(0)};
+    bool is_new = state->link.read_ns.v > state->previous_ns;
+    for (size_t i = 0; i < reading->process_count; i++) {
+        const struct nvml_wire_process *process = &reading->processes[i];
+        if (process->pid > INT32_MAX || !is_member(state, turn, (pid_t)process->pid, is_new))
+            continue;
+        if (state->is_namespaced && !state->is_proven && !holds_device(state, (pid_t)process->pid))
+            continue;
+        (*ret_matches)++;
+        use.usage.has &= (process->known & NVML_WIRE_HAS_USAGE) != 0;
+        use.usage.v += process->usage;
+        use.vram_bytes.has &= (process->known & NVML_WIRE_HAS_VRAM) != 0;
+        use.vram_bytes.v += (uint64_t)process->vram_bytes;
+    }
+    if (use.usage.v > 1)
+        use.usage.v = 1;
+    /* What the tree did since the last reading is not known once it is gone. */
+    use.usage.has &= is_new || turn->member_count > 0;
+    return use;
+}
+
+/* Where nobody of the tree is listed: is that because nobody uses a GPU, or because the numbers are other ones? */
+static bool is_believed(struct nvidia_state *state, const struct gpu_turn *turn, size_t matches)
+{
+    if (!state->is_namespaced || state->is_proven)
+        return true;
+    state->is_proven = matches > 0;
+    if (!state->is_proven)
+        look_for_holders(state, turn);
+    return state->is_proven || !state->has_holders;
+}
+
+static void remember_members(struct nvidia_state *state, const struct gpu_turn *turn)
+{
+    state->before.count = 0;
+    state->previous_ns = turn->now_ns;
+    if (VEC_GROW(&state->before, turn->member_count, MEMBERS_MAX) < 0)
+        return;
+    for (size_t i = 0; i < turn->member_count; i++)
+        state->before.items[state->before.count++] = turn->members[i].pid;
+}
+
+static void nvidia_attribute(void *opaque, const struct gpu_turn *turn)
+{
+    struct nvidia_state *state = opaque;
+    const struct nvidia_cards *known = &state->link.cards;
+    size_t count = state->link.has_facts && is_fresh(state, turn->now_ns) ? known->count : 0, matches = 0;
+    uint64_t used_cards = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct nvml_wire_reading *reading = &known->items[i].current;
+        size_t before = matches;
+        if (reading->has_processes == 1)
+            state->cards[i].use = sum_processes(state, turn, reading, &matches);
+        used_cards |= (uint64_t)(matches > before) << i;
+    }
+    if (count > 0)
+        nvidia_link_want_usage(&state->link, used_cards);
+    if (count > 0 && !is_believed(state, turn, matches)) {
+        for (size_t i = 0; i < count; i++)
+            state->cards[i].use = (struct gpu_use){0};
+    }
+    remember_members(state, turn);
+}
+
+const struct gpu_vendor gpu_vendor_nvidia = {
+    .name = "nvidia",
+    .state_bytes = sizeof(struct nvidia_state),
+    .open = nvidia_open,
+    .read = nvidia_read,
+    .attribute = nvidia_attribute,
+    .close = nvidia_close,
+    .watch_fd = nvidia_watch_fd,
+    .woken = nvidia_woken,
+};

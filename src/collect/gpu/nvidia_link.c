@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/gpu/nvidia_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/auto.h"
+#include "base/num.h"
+#include "base/vec.h"
+#include "collect/gpu/nvml_helper.h"
+
+enum { ENERGY_WAIT_MS = 20, ENERGY_WAIT_CARD_MS = 10, CHANNEL_FD_LEAST = HELPER_CHANNEL_FD + 1 };
+
+void nvidia_link_open(struct nvidia_link *link, const struct collect_env *env, int64_t due_ns)
+{
+    *link = (struct nvidia_link){.env = env,
+        .phase = NVIDIA_WAITING,
+        .due_ns = due_ns,
+        .pause_ns = NVIDIA_PAUSE_NS,
+        .place_ns = due_ns,
+        .process = HELPER_NONE,
+        .channel_fd = -1};
+    for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++)
+        link->abandoned[i] = (struct helper)HELPER_NONE;
+}
+
+void nvidia_link_close(struct nvidia_link *link)
+{
+    struct opt_i64 status;
+    if (link->process.pid > 0 && !helper_reap(&link->process, link->env->job, &status))
+        helper_kill(&link->process);
+    helper_forget(&link->process);
+    for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++)
+        helper_forget(&link->abandoned[i]);
+    fd_close(&link->channel_fd);
+    free(link->cards.items);
+    link->cards.items = NULL;
+    link->cards.count = link->cards.cap = 0;
+}
+
+/* The end that the helper gets must not have the number that it will have there: an old libc would close it. */
+static int make_channel(int ret_ends[static 2])
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -errno;
+    if (ends[1] < CHANNEL_FD_LEAST) {
+        int moved = fcntl(ends[1], F_DUPFD_CLOEXEC, CHANNEL_FD_LEAST);
+        (void)close(ends[1]);
+        ends[1] = moved;
+    }
+    if (ends[1] < 0) {
+        (void)close(ends[0]);
+        return -EMFILE;
+    }
+    ret_ends[0] = ends[0];
+    ret_ends[1] = ends[1];
+    return 0;
+}
+
+static int start_process(struct nvidia_link *link)
+{
+    const struct collect_gpu *gpu = &link->env->gpu;
+    int ends[2] = {-1, -1};
+    int r = make_channel(ends);
+    if (r < 0)
+        return r;
+    AUTO_FD int ours = ends[0];
+    AUTO_FD int theirs = ends[1];
+    char name[] = "resource-tracker", flag[] = NVML_HELPER_FLAG, library[PATH_MAX], start[NUM_TEXT_BYTES],
+         interval[NUM_TEXT_BYTES], lists[] = "0";
+    if (!str_copy(str_of(gpu->nvml_library), library, sizeof(library)))
+        return -ENAMETOOLONG;
+    *num_write_i64(start, link->place_ns) = '\0';
+    *num_write_i64(interval, link->env->interval_ns) = '\0';
+    lists[0] = link->env->job && link->env->job->root > 0 ? '1' : '0';
+    char *argv[NVML_HELPER_ARGUMENTS + 1] = {name, flag, library, start, interval, lists, NULL};
+    struct helper_request request = {.path = gpu->program,
+        .argv = argv,
+        .environment = gpu->environment,
+        .stdout_fd = -1,
+        .channel_fd = theirs,
+        .is_deaf = true};
+    r = helper_start(&link->process, link->env->job, &request);
+    if (r == 0)
+        link->channel_fd = fd_take(&ours);
+    return r;
+}
+
+/* The next one comes after a pause; one that worked for long makes up for earlier failures. */
+static void plan_start(struct nvidia_link *link, int64_t now_ns)
+{
+    if (link->has_facts && now_ns - link->started_ns > NVIDIA_PAUSE_MOST_NS)
+        link->pause_ns = NVIDIA_PAUSE_NS;
+    link->phase = NVIDIA_WAITING;
+    link->due_ns = now_ns + link->pause_ns;
+    link->pause_ns = link->pause_ns < NVIDIA_PAUSE_MOST_NS / 2 ? link->pause_ns * 2 : NVIDIA_PAUSE_MOST_NS;
+}
+
+static void start(struct nvidia_link *link, int64_t now_ns)
+{
+    link->started_ns = link->heard_ns = now_ns;
+    link->is_broken = link->is_energy_told = false;
+    link->usage_cards = 0;
+    int r = start_process(link);
+    if (r == 0) {
+        link->phase = NVIDIA_RUNNING;
+        return;
+    }
+    (void)err_sys(&link->why, r, "nvidia: cannot start a process for the NVIDIA library");
+    plan_start(link, now_ns);
+}
+
+static void take_failure(struct nvidia_link *link)
+{
+    const struct nvml_wire_message *message = &link->message;
+    int code = message->failed.code < 0 ? message->failed.code : -EIO;
+    (void)err_set(&link->why, code, "nvidia: %s", message->failed.text);
+    if (code == -ENOENT || code == -ELIBBAD)
+        link->phase = NVIDIA_GIVEN_UP;
+}
+
+static void take_facts(struct nvidia_link *link)
+{
+    const struct nvml_wire_message *message = &link->message;
+    struct nvidia_cards *cards = &link->cards;
+    if (message->card == 0) {
+        link->has_facts = false;
+        link->read_ns = (struct opt_i64){0};
+        cards->count = 0;
+    }
+    if (message->card != cards->count || VEC_GROW(cards, message->card_count, NVML_CARDS_MAX) < 0)
+        return;
+    struct nvidia_card *card = &cards->items[cards->count++];
+    struct gpu_facts facts;
+    nvml_wire_get_facts(message, &facts);
+    /* The energy of a card that is back counts from the first start on. */
+    bool is_same = card->facts.device_type && strcmp(card->facts.uuid, facts.uuid) == 0;
+    card->first_joules = is_same ? card->first_joules : (struct opt_f64){0};
+    card->facts = facts;
+    card->coming_turn = 0;
+    link->has_facts = cards->count == message->card_count;
+}
+
+static void take_reading(struct nvidia_link *link)
+{
+    const struct nvml_wire_message *message = &link->message;
+    if (!link->has_facts || message->card >= link->cards.count)
+        return;
+    struct nvidia_card *card = &link->cards.items[message->card];
+    size_t processes_bytes = message->reading.process_count * sizeof(struct nvml_wire_process);
+    memcpy(&card->coming, &message->reading, offsetof(struct nvml_wire_reading, processes) + processes_bytes);
+    card->coming_turn = message->turn;
+}
+
+/* A reading counts only where nothing of it was lost. */
+static void take_done(struct nvidia_link *link)
+{
+    const struct nvml_wire_message *message = &link->message;
+    bool is_whole = link->has_facts;
+    for (size_t i = 0; i < link->cards.count; i++)
+        is_whole &= link->cards.items[i].coming_turn == message->turn;
+    link->cpu_ns = message->done.cpu_ns;
+    link->rss_bytes = message->done.rss_bytes;
+    if (!is_whole)
+        return;
+    for (size_t i = 0; i < link->cards.count; i++)
+        link->cards.items[i].current = link->cards.items[i].coming;
+    link->read_ns = some_i64(message->done.read_ns);
+    err_clear(&link->why);
+}
+
+static void take_energy(struct nvidia_link *link)
+{
+    const struct nvml_wire_message *message = &link->message;
+    if (message->turn == UINT32_MAX) {
+        link->is_energy_told = true;
+        return;
+    }
+    if (!link->has_facts || message->card >= link->cards.count)
+        return;
+    struct nvidia_card *card = &link->cards.items[message->card];
+    card->last_joules = some_f64(message->energy_joules);
+    if (!card->first_joules.has)
+        card->first_joules = card->last_joules;
+}
+
+static void take_message(struct nvidia_link *link)
+{
+    switch ((enum nvml_wire_kind)link->message.kind) {
+    case NVML_WIRE_FAILED:
+        take_failure(link);
+        break;
+    case NVML_WIRE_FACTS:
+        take_facts(link);
+        break;
+    case NVML_WIRE_READING:
+        take_reading(link);
+        break;
+    case NVML_WIRE_DONE:
+        take_done(link);
+        break;
+    case NVML_WIRE_ENERGY:
+        take_energy(link);
+        break;
+    }
+}
+
+static void drain(struct nvidia_link *link, int64_t now_ns)
+{
+    while (!link->is_broken) {
+        ssize_t n = recv(link->channel_fd, &link->message, sizeof(link->message), MSG_DONTWAIT | MSG_TRUNC);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        link->is_broken = n <= 0 || (size_t)n > sizeof(link->message) || nvml_wire_check(&link->message, (size_t)n) < 0;
+        if (!link->is_broken) {
+            link->heard_ns = now_ns;
+            take_message(link);
+        } else if (n > 0)
+            (void)err_set(&link->why, -EBADMSG, "nvidia: the process of the NVIDIA library sent nonsense");
+    }
+}
+
+static void tell_end(struct nvidia_link *link, struct opt_i64 status)
+{
+    if (link->why.code < 0 || !status.has)
+        return;
+    if (status.v < 0)
+        (void)err_set(&link->why, -EIO, "nvidia: the NVIDIA library crashed its process (signal %d)", (int)-status.v);
+    else
+        (void)err_set(&link->why, -EIO, "nvidia: the NVIDIA library ended its process (status %d)", (int)status.v);
+}
+
+static void set_aside(struct nvidia_link *link)
+{
+    for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++) {
+        if (link->abandoned[i].pid == 0) {
+            link->abandoned[i] = link->process;
+            link->process = (struct helper)HELPER_NONE;
+            return;
+        }
+    }
+    helper_forget(&link->process);
+    link->phase = NVIDIA_GIVEN_UP;
+    (void)err_set(&link->why, -ETIMEDOUT, "nvidia: the driver is stuck and is not asked any more");
+}
+
+/* It is killed where it has not ended by itself. That may take effect later, or never: nobody waits for it. */
+static void end_process(struct nvidia_link *link, int64_t now_ns)
+{
+    struct opt_i64 status = {0};
+    fd_close(&link->channel_fd);
+    link->past_cpu_ns += link->cpu_ns;
+    link->cpu_ns = link->rss_bytes = 0;
+    if (helper_reap(&link->process, link->env->job, &status))
+        tell_end(link, status);
+    else {
+        helper_kill(&link->process);
+        set_aside(link);
+    }
+    if (link->phase == NVIDIA_RUNNING)
+        plan_start(link, now_ns);
+    if (link->why.code == 0)
+        (void)err_set(&link->why, -EIO, "nvidia: the process of the NVIDIA library has gone");
+}
+
+static void check_process(struct nvidia_link *link, int64_t now_ns)
+{
+    int64_t silence_ns = now_ns - link->heard_ns;
+    bool has_spoken = link->heard_ns > link->started_ns;
+    if (link->is_broken) {
+        end_process(link, now_ns);
+        return;
+    }
+    if (silence_ns > NVIDIA_SILENCE_NS)
+        (void)err_set(&link->why, -ETIMEDOUT, "nvidia: the driver has not answered for %d s",
+            (int)(NVIDIA_SILENCE_NS / NS_PER_SEC));
+    if (silence_ns > (has_spoken ? NVIDIA_SILENCE_NS : NVIDIA_INIT_NS))
+        end_process(link, now_ns);
+}
+
+static void reap_abandoned(struct nvidia_link *link)
+{
+    struct opt_i64 status;
+    for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++) {
+        if (link->abandoned[i].pid > 0)
+            (void)helper_reap(&link->abandoned[i], link->env->job, &status);
+    }
+}
+
+void nvidia_link_turn(struct nvidia_link *link, int64_t now_ns)
+{
+    reap_abandoned(link);
+    if (link->channel_fd >= 0) {
+        drain(link, now_ns);
+        check_process(link, now_ns);
+    }
+    if (link->phase == NVIDIA_WAITING && now_ns >= link->due_ns)
+        start(link, now_ns);
+}
+
+static bool ask(struct nvidia_link *link, enum nvml_helper_wish wish, uint64_t cards)
+{
+    const struct nvml_helper_request request = {.wish = (uint64_t)wish, .cards = cards};
+    return link->phase == NVIDIA_RUNNING &&
+           send(link->channel_fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(request);
+}
+
+void nvidia_link_want_usage(struct nvidia_link *link, uint64_t cards)
+{
+    if (cards != link->usage_cards && ask(link, NVML_HELPER_USAGE, cards))
+        link->usage_cards = cards;
+}
+
+void nvidia_link_ask_energy(struct nvidia_link *link)
+{
+    const struct clock *clock = link->env->clock;
+    if (!link->read_ns.has || !link->is_energy_told)
+        return;
+    link->is_energy_told = false;
+    if (!ask(link, NVML_HELPER_ENERGY, 0))
+        return;
+    int64_t wait_ms = ENERGY_WAIT_MS + ENERGY_WAIT_CARD_MS * (int64_t)link->cards.count;
+    int64_t until_ns = clock_read(clock, CLOCK_KIND_MONOTONIC) + wait_ms * NS_PER_MS;
+    while (!link->is_energy_told && !link->is_broken) {
+        int64_t left_ns = until_ns - clock_read(clock, CLOCK_KIND_MONOTONIC);
+        struct pollfd channel = {.fd = link->channel_fd, .events = POLLIN};
+        if (left_ns <= 0 || poll(&channel, 1, (int)(left_ns / NS_PER_MS) + 1) <= 0)
+            break;
+        drain(link, until_ns);
+    }
+}

@@ -1,0 +1,455 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""GPUs with the shipped binary: a library that behaves, one that does not, and a machine that has none.
+
+FAKE_NVML_LIB names the library of tests/fake/fake_nvml.c, which plays what FAKE_NVML says.
+"""
+
+import contextlib
+import csv
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import tap
+from job import WAITER, Job, children, python
+from tap import Skip, equal, expect, test
+from tracker import (BINARY, SANITIZED, WAIT_SECS, Tracker, clean_env, file_lines, folder, need_strace, parse, run,
+                     wait_file_lines, wait_until)
+
+LIBRARY = os.environ.get("FAKE_NVML_LIB", "")
+if not os.access(LIBRARY, os.R_OK):
+    print("Bail out! FAKE_NVML_LIB does not name a library")
+    sys.exit(1)
+
+MIB = 1024 * 1024
+TWO = """
+gpus 2
+gpu 0 name NVIDIA Test
+gpu 0 uuid GPU-0
+gpu 0 util 40
+gpu 0 memutil 10
+gpu 0 total 1073741824
+gpu 0 used 536870912
+gpu 0 temp 61
+gpu 0 power 250500
+gpu 0 clock 1410
+gpu 0 throttle 4
+gpu 0 cores 6912
+gpu 1 uuid GPU-1
+gpu 1 util 0
+gpu 1 total 1073741824
+gpu 1 used 1048576
+"""
+READINGS = ("utilization_pct", "vram_total_bytes", "vram_used_bytes", "vram_used_pct", "temperature_celsius",
+            "power_watts", "frequency_mhz", "memory_utilization_pct", "throttle_reasons")
+TREE = ("process_gpu_usage", "process_gpu_vram_mib", "process_gpu_utilized")
+DEVICES = ("/dev/nvidiactl", "/dev/dxg", "/dev/dri", "/dev/accel", "/sys/class/drm", "/sys/class/accel")
+
+
+def fake(script, **more):
+    """The environment in which the library plays this: a file, or the lines themselves."""
+    lines = "; ".join(str(script).strip().splitlines())
+    return {"TRACKER_NVML_PATH": LIBRARY, "FAKE_NVML": lines, **more}
+
+
+def samples_of(path):
+    return [parse(line) for line in file_lines(path)]
+
+
+def helpers_of(pid):
+    """The children of a tracker that run the library."""
+    found = []
+    for child in children(pid):
+        with contextlib.suppress(OSError):
+            if b"--nvml-helper" in pathlib.Path(f"/proc/{child}/cmdline").read_bytes():
+                found.append(child)
+    return found
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def is_gone(pid):
+    return not os.path.exists(f"/proc/{pid}")
+
+
+def first_namespace():
+    return os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"
+
+
+def need_first_namespace():
+    if not first_namespace():
+        raise Skip("a driver's PIDs are not believed in this PID namespace")
+
+
+@contextlib.contextmanager
+def playing(*options, script=TWO, command=None, **env):
+    """A tracker with a command that waits, writing to a file; yields both with the path of the script."""
+    with folder() as place:
+        (place / "script").write_text(script, encoding="ascii")
+        output = place / "samples"
+        with Job("-i", "0.1", "-o", output, *options, command=command or python(WAITER, 7), stdin=subprocess.PIPE,
+                 env=fake(place / "script", **env)) as job:
+            yield job, output, place / "script"
+
+
+def end(job):
+    """Lets the waiting command end with its status 7."""
+    job.process.stdin.close()
+    return job.wait()
+
+
+def is_read(sample):
+    return bool(sample["gpu"]) and sample["gpu"][0]["utilization_pct"] is not None
+
+
+def wait_sample(output, condition, what, secs=WAIT_SECS):
+    """The first sample from now on for which the condition holds."""
+    seen = len(file_lines(output)) if output.exists() else 0
+
+    def look():
+        lines = output.read_bytes().split(b"\n")[:-1] if output.exists() else []
+        return next((sample for sample in map(parse, lines[seen:]) if condition(sample)), None)
+    return wait_until(look, what, secs)
+
+
+@test
+def every_field_of_two_cards():
+    with playing() as (job, output, _):
+        sample = wait_sample(output, is_read, "a reading")
+        equal(end(job), 7, "status")
+    equal(len(sample["gpu"]), 2, "cards")
+    first, second = sample["gpu"]
+    detail = first.pop("detail")
+    equal(first, {"uuid": "GPU-0", "name": "NVIDIA Test", "device_type": "GPU", "host_id": "0",
+                  "utilization_pct": 40, "vram_total_bytes": 1024 * MIB, "vram_used_bytes": 512 * MIB,
+                  "vram_used_pct": 50, "temperature_celsius": 61, "power_watts": 250.5, "frequency_mhz": 1410,
+                  "core_count": 6912, "memory_utilization_pct": 10, "throttle_reasons": ["sw_power_cap"]}, "card 0")
+    equal(sorted(detail), ["cuda_version", "driver", "driver_version", "pci_bus"], "detail")
+    equal([second["uuid"], second["host_id"], second["vram_used_bytes"]], ["GPU-1", "1", MIB], "card 1")
+
+
+@test
+def csv_columns():
+    with playing("-f", "csv") as (job, output, _):
+        wait_file_lines(output, 8)
+        equal(end(job), 7, "status")
+        rows = list(csv.DictReader(output.open(encoding="ascii")))
+    row = rows[-2]
+    equal([row["system_gpu_usage"], row["system_gpu_vram_mib"], row["system_gpu_utilized"]],
+          ["0.4000", "513.0000", "1"], "sums")
+    with folder() as place, Tracker("-i", "0.1", "-f", "csv", "-o", place / "samples", env=fake(TWO)) as tracker:
+        wait_file_lines(place / "samples", 8)
+        equal(tracker.stop(), 0, "status of host mode")
+        row = list(csv.DictReader((place / "samples").open(encoding="ascii")))[-2]
+    equal([row["gpu_usage"], row["gpu_vram"], row["gpu_utilized"]], ["0.4000", "513.0000", "1"], "sums of the host")
+
+
+@test
+def only_processes_of_the_tree_are_charged():
+    need_first_namespace()
+    outsider = os.getpid()
+    code = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); os.read(0, 1)"
+    with folder() as place:
+        pidfile = place / "pid"
+        script = TWO + f"""
+process 0 pidfile:{pidfile} {300 * MIB} compute
+process 0 {outsider} {100 * MIB} compute
+process 1 {outsider} {100 * MIB} compute
+sample 0 pidfile:{pidfile} 30
+sample 0 {outsider} 60
+sample 1 {outsider} 90
+"""
+        # A grandchild does the work.
+        command = ["sh", "-c", '"$@"; exit 7', "sh", *python(code, pidfile)]
+        with playing(script=script, command=command) as (job, output, _):
+            sample = wait_sample(output, lambda sample: (sample["cpu"]["process_gpu_usage"] or 0) > 0, "usage")
+            status = end(job)
+            last = samples_of(output)[-1]
+    equal(status, 7, "status")
+    equal(sample["cpu"]["process_gpu_vram_mib"], 300, "VRAM")
+    equal(sample["cpu"]["process_gpu_utilized"], 1, "GPUs in use")
+    expect(0.25 <= sample["cpu"]["process_gpu_usage"] <= 0.35, "usage", sample["cpu"]["process_gpu_usage"])
+    expect(last["cpu"]["process_gpu_vram_mib"] in (0, 300, None), "at the end", last["cpu"]["process_gpu_vram_mib"])
+
+
+@test
+def a_tree_that_uses_no_gpu():
+    need_first_namespace()
+    with playing() as (job, output, _):
+        sample = wait_sample(output, is_read, "a reading")
+        end(job)
+    equal([sample["cpu"][key] for key in TREE], [0, 0, 0], "the tree")
+
+
+@test
+def the_host_alone_has_no_tree():
+    with folder() as place, Tracker("-i", "0.1", "-o", place / "samples", env=fake(TWO)) as tracker:
+        sample = wait_sample(place / "samples", is_read, "a reading")
+        equal(len(helpers_of(tracker.pid)), 1, "helpers")
+        equal(tracker.stop(), 0, "status")
+    equal([sample["cpu"][key] for key in TREE], [None, None, None], "the tree")
+
+
+@test
+def the_helper_is_not_of_the_tree():
+    with playing() as (job, output, _):
+        wait_sample(output, is_read, "a reading")
+        helpers = helpers_of(job.pid)
+        sample = wait_sample(output, is_read, "a reading")
+        end(job)
+        wait_until(lambda: is_gone(helpers[0]), "the end of the helper")
+    equal(sample["cpu"]["process_child_count"], 0, "children of the command")
+    expect(sample["tracker"]["cpu_secs"] is not None and sample["tracker"]["rss_mib"] > 2, "what it costs us",
+           sample["tracker"])
+
+
+@test
+def no_helper_where_none_is_wanted():
+    for options, env in ((["-q"], {}), ([], {"TRACKER_COLLECT_GPU": "no"}), (["--sysroot", "/nonexistent"], {})):
+        with folder() as place:
+            (place / "proc").mkdir()
+            options = [str(place) if word == "/nonexistent" else word for word in options]
+            target = [] if "-q" in options else ["-o", place / "samples"]
+            with Job("-i", "0.1", *options, *target, command=python(WAITER, 7), stdin=subprocess.PIPE,
+                     env=fake(TWO, **env)) as job:
+                job.wait_command()
+                time.sleep(0.3)
+                equal(helpers_of(job.pid), [], f"helpers with {options} {env}")
+                equal(end(job), 7, "status")
+            if env:
+                expect(all(sample["gpu"] is None for sample in samples_of(place / "samples")), "gpu is null")
+
+
+@test
+def a_short_command_is_not_made_to_wait():
+    with folder() as place:
+        begin = time.monotonic()
+        result = run(["-o", place / "samples", "--", "true"], env=fake("hang nvmlInit*"))
+        took = time.monotonic() - begin
+        sample, = samples_of(place / "samples")
+    equal([result.returncode, result.stderr], [0, ""], "status and words")
+    equal(sample["gpu"], None, "gpu of a run without a reading")
+    equal([sample["cpu"][key] for key in TREE], [None, None, None], "the tree")
+    expect(took < 1 + SANITIZED, f"it took {took:.3f} s")
+
+
+def intervals(samples):
+    return [sample["actual_interval_ms"] for sample in samples[1:-1]]
+
+
+def check_cadence(samples):
+    late = [ms for ms in intervals(samples) if ms > 190 + 400 * SANITIZED]
+    expect(len(late) <= 1, "late samples:", late)
+
+
+def misbehaving(fault, words, secs=0.0):
+    """Samples keep their time, the card stays known with null values, one warning is said, the status is the job's."""
+    with playing() as (job, output, script):
+        wait_sample(output, is_read, "a reading")
+        script.write_text(TWO + fault, encoding="ascii")
+        sample = wait_sample(output, lambda sample: sample["gpu"] and not is_read(sample), "null values")
+        wait_until(lambda: "warning" in job.stderr(), "a warning")
+        time.sleep(secs)
+        helpers = helpers_of(job.pid)
+        equal(end(job), 7, "status")
+        stderr = job.stderr()
+        samples = samples_of(output)
+        for helper in helpers:
+            wait_until(lambda pid=helper: is_gone(pid), "the end of the helper")
+    equal(len(sample["gpu"]), 2, "cards")
+    equal([sample["gpu"][0][key] for key in READINGS], [None] * len(READINGS), "readings")
+    equal(sample["gpu"][0]["uuid"], "GPU-0", "uuid")
+    equal([sample["cpu"][key] for key in TREE], [None, None, None], "the tree")
+    check_cadence(samples)
+    warnings = [line for line in stderr.splitlines() if "warning" in line]
+    equal(len(warnings), 1, f"warnings {warnings}")
+    expect(re.search(words, warnings[0]), "the warning", warnings[0])
+
+
+tap.add("a library that hangs", misbehaving, "hang nvmlDeviceGetTemperature\n", "driver has not answered", 2, limit=30)
+tap.add("a library that aborts", misbehaving, "abort nvmlDeviceGetTemperature\n", r"crashed its process \(signal 6\)")
+tap.add("a library that calls exit", misbehaving, "exit nvmlDeviceGetTemperature 0\n", "ended its process")
+tap.add("a library that crashes", misbehaving, "segv nvmlDeviceGetTemperature\n", r"signal 11")
+
+
+@test
+def garbage_is_null():
+    with playing(script=TWO + "garbage 1\n") as (job, output, _):
+        sample = wait_sample(output, lambda sample: sample["gpu"], "a list")
+        equal(end(job), 7, "status")
+    for card in sample["gpu"]:
+        expect(card["utilization_pct"] is None or 0 <= card["utilization_pct"] <= 100, "utilization", card)
+        used, total = card["vram_used_bytes"], card["vram_total_bytes"]
+        expect(used is None or used <= total, "memory", card)
+
+
+@test
+def a_helper_that_dies_is_replaced():
+    with playing() as (job, output, _):
+        wait_sample(output, is_read, "a reading")
+        helper, = helpers_of(job.pid)
+        os.kill(helper, signal.SIGKILL)
+        wait_until(lambda: is_gone(helper), "the end of the helper")
+        wait_until(lambda: helpers_of(job.pid), "another helper")
+        wait_sample(output, is_read, "a reading")
+        equal(end(job), 7, "status")
+
+
+@test
+def signals_to_the_group_do_not_reach_the_helper():
+    with playing(command=["sh", "-c", "trap '' INT TERM HUP QUIT USR1; read x; exit 7"]) as (job, output, _):
+        wait_sample(output, is_read, "a reading")
+        helper, = helpers_of(job.pid)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
+            os.kill(helper, number)
+        wait_sample(output, is_read, "a reading")
+        time.sleep(0.3)
+        equal(helpers_of(job.pid), [helper], "helpers")
+        equal(end(job), 7, "status")
+
+
+@test
+def the_helper_goes_with_the_tracker():
+    with playing() as (job, output, _):
+        job.wait_command()
+        wait_sample(output, is_read, "a reading")
+        helper, = helpers_of(job.pid)
+        job.process.kill()
+        wait_until(lambda: not is_alive(helper), "the end of the helper")
+
+
+@test
+def no_library():
+    with folder() as place:
+        result = run(["-i", "0.1", "-o", place / "samples", "--", "sleep", "0.5"],
+                     env={"TRACKER_NVML_PATH": "/nonexistent/libnvidia-ml.so.1"})
+        samples = samples_of(place / "samples")
+    equal(result.returncode, 0, "status")
+    lines = result.stderr.splitlines()
+    equal(len(lines), 1, f"words {lines}")
+    expect("/nonexistent/libnvidia-ml.so.1" in lines[0] and "null" in lines[0], "words", lines[0])
+    equal(samples[-1]["gpu"], None, "gpu")
+
+
+@test
+def driver_trouble_is_told_in_words():
+    for code, words in ((9, "driver is not loaded"), (18, "versions differ"), (4, "permission")):
+        with folder() as place:
+            result = run(["-i", "0.1", "-o", place / "samples", "--", "sleep", "0.4"], env=fake(f"init_error {code}"))
+        equal(result.returncode, 0, "status")
+        expect(words in result.stderr and len(result.stderr.splitlines()) == 1, "words", result.stderr)
+
+
+@test
+def energy_of_the_run():
+    with folder() as place:
+        result = run(["-v", "-i", "0.1", "-o", place / "samples", "--", "sleep", "0.5"],
+                     env=fake("gpus 1; gpu 0 energy 1000000; gpu 0 energy_step 2500"))
+    equal(result.returncode, 0, "status")
+    found = re.search(r"the GPUs used ([0-9.]+) J of energy", result.stderr)
+    expect(found and float(found[1]) == 2.5, "words", result.stderr)
+
+
+@test
+def the_hidden_mode_is_of_no_use_by_hand():
+    result = run(["--nvml-helper"])
+    expect(result.returncode == 125 and "--nvml-helper" in result.stderr, "alone", result.returncode, result.stderr)
+    result = run(["--nvml-helper", LIBRARY, "0", "1000000000", "1"])
+    expect(result.returncode != 0, "with everything", result.returncode)
+
+
+@test
+def the_job_sees_nothing_of_it():
+    code = """
+import os, sys, time
+time.sleep(0.4)
+print(sorted(os.environ), sorted(os.listdir("/proc/self/fd")), os.getpgrp(), os.getsid(0), flush=True)
+"""
+    with folder() as place:
+        env = clean_env(**fake(TWO))
+        bare = subprocess.run(python(code), env=env, capture_output=True, text=True, timeout=WAIT_SECS, check=True)
+        tracked = subprocess.run([BINARY, "-i", "0.1", "-o", place / "samples", "--", *python(code)], env=env,
+                                 cwd=place, capture_output=True, text=True, timeout=WAIT_SECS, check=True)
+        expect(is_read(samples_of(place / "samples")[-1]), "a reading came")
+    equal(tracked.stdout, bare.stdout, "environment, descriptors, group")
+
+
+@test
+def relative_path_of_the_library():
+    with folder() as place:
+        (place / "lib").mkdir()
+        shutil.copy(LIBRARY, place / "lib" / "nvml.so")
+        result = run(["-i", "0.1", "-o", "samples", "--", "sleep", "0.5"], cwd=place,
+                     env={"TRACKER_NVML_PATH": "lib/nvml.so", "FAKE_NVML": TWO})
+        equal([result.returncode, result.stderr], [0, ""], "status and words")
+        expect(is_read(samples_of(place / "samples")[-1]), "a reading came")
+
+
+def need_no_gpu():
+    there = [path for path in DEVICES if os.path.exists(path)]
+    if there:
+        raise Skip(f"this machine has {there[0]}")
+
+
+@test
+def a_machine_without_gpus():
+    need_no_gpu()
+    with folder() as place:
+        run(["-i", "0.1", "-o", place / "samples", "--", "sleep", "0.25"])
+        samples = samples_of(place / "samples")
+    expect(all(sample["gpu"] == [] for sample in samples), "gpu", [sample["gpu"] for sample in samples])
+    expect(all(sample["cpu"][key] is None for sample in samples for key in TREE), "the tree")
+
+
+def calls_per_sample(place, **env):
+    """System calls of the tracker between two samples of the steady state, without those of its start and end."""
+    trace = place / "trace"
+    subprocess.run([need_strace(), "-qq", "-o", trace, BINARY, "-i", "0.05", "-o", place / "samples", "--", "sleep",
+                    "2"], env=clean_env(**env), cwd=place, timeout=WAIT_SECS * 2, check=True)
+    names = [line.split("(", 1)[0] for line in trace.read_text(encoding="utf-8", errors="replace").splitlines()]
+    turns, turn = [], []
+    for name in names:
+        turn.append(name)
+        if name.startswith("epoll_"):
+            turns.append(tuple(turn))
+            turn = []
+    steady = turns[10:-5]
+    return max(set(steady), key=steady.count)
+
+
+@test
+def a_machine_without_gpus_makes_no_call_for_them():
+    need_no_gpu()
+    with folder() as place:
+        equal(calls_per_sample(place), calls_per_sample(place, TRACKER_COLLECT_GPU="0"), "calls of the usual turn")
+
+
+@test
+def in_a_pid_namespace_nothing_is_charged_without_proof():
+    unshare = shutil.which("unshare")
+    words = [unshare or "unshare", "-p", "-f", "--kill-child", "--mount-proc"]
+    if not unshare or subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
+        raise Skip("no PID namespace can be made here")
+    with folder() as place:
+        # PID 2 is the command there; the library lists a process of that number, which is another one of the host.
+        script = TWO + f"process 0 2 {300 * MIB} compute\n"
+        subprocess.run([*words, BINARY, "-i", "0.1", "-o", place / "samples", "--", "sleep", "0.6"],
+                       env=clean_env(**fake(script)), cwd=place, timeout=WAIT_SECS, check=True)
+        samples = [sample for sample in samples_of(place / "samples") if is_read(sample)]
+    expect(samples, "readings came")
+    expect(all(sample["cpu"]["process_gpu_vram_mib"] in (0, None) for sample in samples), "VRAM",
+           [sample["cpu"]["process_gpu_vram_mib"] for sample in samples])
+
+
+tap.main()

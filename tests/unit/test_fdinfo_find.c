@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When processes are looked at for DRM descriptors, who may not be, and what that costs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "drm_world.h"
+
+/* Reading goes on through kept files alone: their names are gone, and nothing is opened or closed. */
+static void test_steady_state_opens_nothing(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_open(&world, 100, 5, drm_world_client(42, 0));
+    drm_world_open(&world, 100, 6, drm_world_client(42, 0));
+    drm_world_turn(&world);
+    int before = fake_env_open_count();
+    for (unsigned turn = 1; turn < 4; turn++) {
+        drm_world_show(&world, 100, 5, drm_world_client(42, turn * 50));
+        drm_world_show(&world, 100, 6, drm_world_client(42, turn * 50));
+        if (turn == 2)
+            fake_env_remove(&world.fake, "proc/100/fd");
+        drm_world_step(&world, NS_PER_SEC / 4);
+        assert_near(drm_world_usage(&world), 0.2);
+        assert_int_equal(fake_env_open_count(), before);
+    }
+    fake_env_remove(&world.fake, "proc/100/fdinfo");
+    drm_world_step(&world, NS_PER_SEC / 8);
+    assert_int_equal(drm_world_vram(&world), 1000 * 1024);
+    drm_world_leave(&world, 100);
+    drm_world_step(&world, NS_PER_SEC / 8);
+    assert_int_equal(fake_env_open_count(), before - 1);
+    drm_world_fini(&world);
+}
+
+/* Those that are not kept open are read all the same. */
+static void test_more_clients_than_files(void **state)
+{
+    (void)state;
+    enum { MANY = FDINFO_FILES_MAX + 44 };
+    struct drm_world world;
+    drm_world_init(&world);
+    int before = fake_env_open_count();
+    drm_world_join(&world, 100, 1);
+    for (int i = 0; i < MANY; i++)
+        drm_world_open(&world, 100, 3 + i, drm_world_client((unsigned)i, 1));
+    drm_world_turn(&world);
+    assert_int_equal(fake_env_open_count(), before + FDINFO_FILES_MAX);
+    assert_true(drm_world_vram(&world) == UINT64_C(1024000) * MANY);
+    for (int i = 0; i < MANY; i++)
+        drm_world_show(&world, 100, 3 + i, drm_world_client((unsigned)i, 2));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_near(drm_world_usage(&world), MANY / 1000.0);
+    fdinfo_free(world.fdinfo);
+    world.fdinfo = NULL;
+    assert_int_equal(fake_env_open_count(), before);
+    drm_world_fini(&world);
+}
+
+/* Above the maximum nothing is said rather than too little. */
+static void test_too_many_clients(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_turn(&world);
+    for (int i = 0; i <= FDINFO_CLIENTS_MAX; i++)
+        drm_world_open(&world, 100, 3 + i, drm_world_client((unsigned)i, 1));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_false(drm_world_is_known(&world));
+    drm_world_close(&world, 100, 3);
+    drm_world_close(&world, 100, 4);
+    drm_world_step(&world, NS_PER_SEC);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_true(drm_world_is_known(&world));
+    assert_true(drm_world_vram(&world) == UINT64_C(1024000) * (FDINFO_CLIENTS_MAX - 1));
+    drm_world_fini(&world);
+}
+
+/* One that may not be looked at, seen as root: its folder is none. */
+static void test_hidden_member(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_join(&world, 101, 2);
+    drm_world_open(&world, 100, 5, drm_world_client(42, 0));
+    fake_env_write(&world.fake, "proc/101/fd", "");
+    drm_world_turn(&world);
+    assert_false(drm_world_is_known(&world));
+    drm_world_step(&world, NS_PER_SEC / 2);
+    assert_false(drm_world_is_known(&world));
+    assert_false(fdinfo_tree_use(world.fdinfo, (struct fdinfo_device){"", "ivpu"}).vram_bytes.has);
+    /* It can be looked at now, but what it did before is not known to be new. */
+    fake_env_remove(&world.fake, "proc/101/fd");
+    drm_world_open(&world, 101, 5, drm_world_client(43, 700));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_true(drm_world_is_known(&world));
+    assert_near(drm_world_usage(&world), 0);
+    drm_world_show(&world, 101, 5, drm_world_client(43, 800));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_near(drm_world_usage(&world), 0.1);
+    drm_world_fini(&world);
+}
+
+/* A process that has ended, or that is gone altogether, hides nothing. */
+static void test_ended_member(void **state)
+{
+    (void)state;
+    static const char zombie[] = "101 (a) Z 1 101 101 0 -1 4228108 0 0 0 0 0 0 0 0 20 0 1 0 2 0 0 "
+                                 "18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_turn(&world);
+    drm_world_join(&world, 101, 2);
+    drm_world_join(&world, 102, 3);
+    fake_env_write(&world.fake, "proc/101/fd", "");
+    fake_env_write(&world.fake, "proc/101/stat", zombie);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_true(drm_world_is_known(&world));
+    fake_env_write(&world.fake, "proc/101/stat", "101 (a) S");
+    drm_world_step(&world, NS_PER_SEC);
+    assert_false(drm_world_is_known(&world));
+    drm_world_leave(&world, 101);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_true(drm_world_is_known(&world));
+    drm_world_fini(&world);
+}
+
+static void test_pid_reuse(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_open(&world, 100, 5, drm_world_client(42, 1000));
+    drm_world_turn(&world);
+    drm_world_remove(&world, 100);
+    world.members[0].start_ticks = 50;
+    drm_world_open(&world, 100, 5, drm_world_client(43, 100));
+    drm_world_step(&world, NS_PER_SEC / 2);
+    assert_near(drm_world_usage(&world), 0.2);
+    assert_int_equal(drm_world_vram(&world), 1000 * 1024);
+    /* The next one has none, and nothing is left of the one before. */
+    world.members[0].start_ticks = 60;
+    drm_world_remove(&world, 100);
+    fake_env_link(&world.fake, "proc/100/fd/5", "/dev/null");
+    drm_world_step(&world, NS_PER_SEC / 2);
+    assert_near(drm_world_usage(&world), 0);
+    assert_int_equal(drm_world_vram(&world), 0);
+    drm_world_fini(&world);
+}
+
+/* Looked at when new, then after half of its age: 1 s at first, 10 s in the end. */
+static void test_when_members_are_looked_at(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    fake_env_link(&world.fake, "proc/100/fd/0", "/dev/null");
+    drm_world_turn(&world);
+    drm_world_open(&world, 100, 5, drm_world_client(1, 0));
+    drm_world_step(&world, NS_PER_SEC - 1);
+    assert_int_equal(drm_world_vram(&world), 0);
+    drm_world_step(&world, 1);
+    assert_int_equal(drm_world_vram(&world), 1024000);
+    for (int i = 0; i < 99; i++)
+        drm_world_step(&world, NS_PER_SEC);
+    /* Ten seconds at the most; what it did is a mean over the time since it could have begun. */
+    drm_world_step(&world, 10 * NS_PER_SEC);
+    drm_world_open(&world, 100, 6, drm_world_client(2, 2000));
+    for (int i = 0; i < 9; i++) {
+        drm_world_step(&world, NS_PER_SEC);
+        assert_int_equal(drm_world_vram(&world), 1024000);
+    }
+    drm_world_step(&world, NS_PER_SEC);
+    assert_int_equal(drm_world_vram(&world), 2048000);
+    assert_near(drm_world_usage(&world), 0.2);
+    drm_world_fini(&world);
+}
+
+static void test_what_is_no_client(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    static const char *const targets[] = {"/dev/dr", "/dev/drill/x", "/dev/accelerate", "dev/dri/card0",
+        "/tmp/dev/dri/", "socket:[1]", "anon_inode:[eventpoll]"};
+    for (int i = 0; i < 7; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof(path), "proc/100/fd/%d", i);
+        fake_env_link(&world.fake, path, targets[i]);
+        drm_world_show(&world, 100, i, drm_world_client((unsigned)i, 0));
+    }
+    /* The NVIDIA driver, which tells nothing here, and one closed after the link was read. */
+    drm_world_open(&world, 100, 20, "pos:\t0\nflags:\t02\n");
+    fake_env_link(&world.fake, "sys/class/drm/renderD128/device/driver", "../../../bus/pci/drivers/nvidia");
+    fake_env_link(&world.fake, "proc/100/fd/21", "/dev/dri/card0");
+    drm_world_turn(&world);
+    assert_int_equal(drm_world_vram(&world), 0);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_near(drm_world_usage(&world), 0);
+    drm_world_fini(&world);
+}
+
+/* Before Linux 5.19 drivers did not tell of clients: then nothing is known, and not 0. */
+static void test_mute_driver(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    world.everybody = true;
+    drm_world_join(&world, 100, 1);
+    drm_world_open(&world, 100, 20, "pos:\t0\nflags:\t02\n");
+    fake_env_link(&world.fake, "sys/class/drm/renderD128/device/driver", "../../../bus/pci/drivers/i915");
+    drm_world_turn(&world);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_false(drm_world_is_known(&world));
+    drm_world_fini(&world);
+    /* The same in a process that is not of the tree. */
+    drm_world_init(&world);
+    world.everybody = true;
+    drm_world_open(&world, 101, 20, "pos:\t0\nflags:\t02\n");
+    drm_world_turn(&world);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_true(drm_world_is_known(&world));
+    assert_false(fdinfo_host_use(world.fdinfo, drm_card).usage.has);
+    drm_world_fini(&world);
+}
+
+/* A driver that names no engine tells nothing of how busy they are. */
+static void test_client_without_engines(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_open(&world, 100, 5, "drm-driver:\tintel_vpu\ndrm-client-id:\t9\ndrm-pdev:\t" PDEV "\n");
+    drm_world_turn(&world);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_false(fdinfo_tree_use(world.fdinfo, drm_card).usage.has);
+    drm_world_fini(&world);
+}
+
+static void test_broken_text(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_open(&world, 100, 5, drm_world_client(42, 0));
+    drm_world_turn(&world);
+    drm_world_show(&world, 100, 5, "drm-driver:\tamdgpu\ndrm-client-id:\t42");
+    drm_world_step(&world, NS_PER_SEC);
+    assert_false(drm_world_is_known(&world));
+    drm_world_show(&world, 100, 5, drm_world_client(42, 600));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_true(drm_world_is_known(&world));
+    assert_near(drm_world_usage(&world), 0.3);
+    drm_world_fini(&world);
+}
+
+/* A file that fails while its name still works is opened again in the same turn, once. */
+static void test_file_fails(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_open(&world, 100, 5, drm_world_client(42, 0));
+    drm_world_turn(&world);
+    int before = fake_env_open_count();
+    fake_env_break(&world.fake, "proc/100/fdinfo/5");
+    drm_world_show(&world, 100, 5, drm_world_client(42, 100));
+    drm_world_step(&world, NS_PER_SEC / 4);
+    assert_near(drm_world_usage(&world), 0.4);
+    assert_int_equal(fake_env_open_count(), before);
+    fake_env_remove(&world.fake, "proc/100/fdinfo");
+    drm_world_step(&world, NS_PER_SEC / 4);
+    assert_int_equal(drm_world_vram(&world), 1024000);
+    drm_world_fini(&world);
+}
+
+static double host_usage(const struct drm_world *world)
+{
+    struct fdinfo_use use = fdinfo_host_use(world->fdinfo, drm_card);
+    assert_true(use.usage.has);
+    return use.usage.v;
+}
+
+static void test_everybody(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    world.everybody = true;
+    drm_world_join(&world, 100, 1);
+    drm_world_open(&world, 100, 5, drm_world_client(1, 0));
+    drm_world_open(&world, 200, 5, drm_world_client(2, 7000));
+    fake_env_write(&world.fake, "proc/300/fd", ""); /* hidden */
+    drm_world_turn(&world);
+    assert_false(fdinfo_host_use(world.fdinfo, drm_card).usage.has);
+    assert_int_equal(fdinfo_host_use(world.fdinfo, drm_card).vram_bytes.v, 2048000);
+    drm_world_show(&world, 100, 5, drm_world_client(1, 100));
+    drm_world_show(&world, 200, 5, drm_world_client(2, 7200));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_near(host_usage(&world), 0.3);
+    assert_near(drm_world_usage(&world), 0.1);
+    assert_int_equal(drm_world_vram(&world), 1024000);
+    /* The same PID, another process: its file fails, and it is looked at in the same turn. */
+    drm_world_close(&world, 200, 5);
+    drm_world_open(&world, 200, 6, drm_world_client(3, 400));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_near(host_usage(&world), 0.2);
+    /* It becomes a member. */
+    drm_world_join(&world, 200, 5);
+    drm_world_show(&world, 200, 6, drm_world_client(3, 900));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_near(host_usage(&world), 0.5);
+    assert_near(drm_world_usage(&world), 0.5);
+    /* Its links go with it, those from before included. */
+    drm_world_leave(&world, 200);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_int_equal(fdinfo_host_use(world.fdinfo, drm_card).vram_bytes.v, 1024000);
+    world.everybody = false;
+    drm_world_step(&world, NS_PER_SEC);
+    assert_false(fdinfo_host_use(world.fdinfo, drm_card).vram_bytes.has);
+    assert_true(drm_world_is_known(&world));
+    drm_world_fini(&world);
+}
+
+static void test_rounds(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    world.everybody = true;
+    drm_world_turn(&world);
+    drm_world_open(&world, 200, 5, drm_world_client(2, 5000));
+    for (int i = 0; i < 9; i++) {
+        drm_world_step(&world, NS_PER_SEC);
+        assert_near(host_usage(&world), 0);
+    }
+    drm_world_step(&world, NS_PER_SEC);
+    assert_near(host_usage(&world), 0.5);
+    drm_world_remove(&world, 200);
+    int before = fake_env_open_count();
+    for (int i = 0; i < 10; i++)
+        drm_world_step(&world, NS_PER_SEC);
+    /* Not listed any more: its file is let go. */
+    assert_int_equal(fake_env_open_count(), before - 1);
+    assert_int_equal(fdinfo_host_use(world.fdinfo, drm_card).vram_bytes.v, 0);
+    drm_world_fini(&world);
+}
+
+/* Whenever CPU time is asked for, a millisecond of it has been spent. */
+static int64_t read_costly_ns(void *context, enum clock_kind kind)
+{
+    struct fake_env *fake = context;
+    static int64_t cpu_ns;
+    if (kind == CLOCK_KIND_OWN_CPU)
+        return cpu_ns += NS_PER_MS;
+    return fake->mono_ns;
+}
+
+/* A round over 50 processes takes 52 ms: three turns, and then a pause of a thousand times as long. */
+static void test_costly_rounds(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    world.fake.clock.read_ns = read_costly_ns;
+    world.everybody = true;
+    for (int pid = 200; pid < 250; pid++)
+        drm_world_open(&world, pid, 5, drm_world_client((unsigned)pid, 0));
+    int turns = 1;
+    drm_world_turn(&world);
+    for (; !fdinfo_host_use(world.fdinfo, drm_card).vram_bytes.has && turns < 10; turns++)
+        drm_world_step(&world, NS_PER_SEC);
+    assert_int_equal(turns, 3);
+    assert_int_equal(fdinfo_host_use(world.fdinfo, drm_card).vram_bytes.v, 50 * 1024000);
+    drm_world_open(&world, 199, 5, drm_world_client(199, 0));
+    int seconds = 0;
+    for (; fdinfo_host_use(world.fdinfo, drm_card).vram_bytes.v == 50 * 1024000 && seconds < 200; seconds++)
+        drm_world_step(&world, NS_PER_SEC);
+    assert_true(seconds >= 45 && seconds <= 60);
+    drm_world_fini(&world);
+}
+
+/* A millisecond for one member: no more often than five times a second each, and with eight of them every 1.6 s. */
+static void test_costly_members(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    world.fake.clock.read_ns = read_costly_ns;
+    for (int i = 0; i < 8; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof(path), "proc/%d/fd/0", 100 + i);
+        fake_env_link(&world.fake, path, "/dev/null");
+        drm_world_join(&world, 100 + i, 1);
+    }
+    drm_world_turn(&world);
+    drm_world_open(&world, 100, 5, drm_world_client(1, 0));
+    drm_world_step(&world, 1599 * NS_PER_MS);
+    assert_int_equal(drm_world_vram(&world), 0);
+    drm_world_step(&world, NS_PER_MS);
+    assert_int_equal(drm_world_vram(&world), 1024000);
+    drm_world_fini(&world);
+}
+
+static void test_without_proc(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    fdinfo_free(world.fdinfo);
+    struct sysroot bare = world.fake.root;
+    bare.proc_fd = -1;
+    world.fake.env.root = &bare;
+    assert_int_equal(fdinfo_new(&world.fake.env, &world.fdinfo), 0);
+    world.everybody = true;
+    drm_world_join(&world, 100, 1);
+    drm_world_turn(&world);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_false(fdinfo_host_use(world.fdinfo, drm_card).vram_bytes.has);
+    drm_world_fini(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steady_state_opens_nothing),
+        cmocka_unit_test(test_more_clients_than_files),
+        cmocka_unit_test(test_too_many_clients),
+        cmocka_unit_test(test_hidden_member),
+        cmocka_unit_test(test_ended_member),
+        cmocka_unit_test(test_pid_reuse),
+        cmocka_unit_test(test_when_members_are_looked_at),
+        cmocka_unit_test(test_what_is_no_client),
+        cmocka_unit_test(test_mute_driver),
+        cmocka_unit_test(test_client_without_engines),
+        cmocka_unit_test(test_broken_text),
+        cmocka_unit_test(test_file_fails),
+        cmocka_unit_test(test_everybody),
+        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_costly_rounds),
+        cmocka_unit_test(test_costly_members),
+        cmocka_unit_test(test_without_proc),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

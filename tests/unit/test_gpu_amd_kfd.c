@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What KFD tells of ROCm jobs on AMD cards: compute units, device memory and occupancy per process. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "gpu_world.h"
+
+#define PDEV "0000:03:00.0"
+#define KFD "sys/class/kfd/kfd/"
+
+/* A GPU node at the address, with 192 SIMDs of which 2 make a compute unit, behind a CPU node. */
+static void add_card(struct gpu_world *world)
+{
+    gpu_world_add_card(world, "card0", "amdgpu", PDEV);
+    gpu_world_write(world, PDEV, "gpu_busy_percent", "37\n");
+    gpu_world_write(world, PDEV, "power/runtime_status", "active\n");
+    fake_env_write(&world->fake, KFD "topology/nodes/0/gpu_id", "0\n");
+    fake_env_write(&world->fake, KFD "topology/nodes/0/properties", "cpu_cores_count 16\nlocation_id 0\n");
+    fake_env_write(&world->fake, KFD "topology/nodes/1/gpu_id", "45982\n");
+    fake_env_write(&world->fake, KFD "topology/nodes/1/properties",
+        "simd_count 192\nsimd_per_cu 2\nlocation_id 768\ndomain 0\nunique_id 11\n");
+    fake_env_mkdir(&world->fake, KFD "proc");
+}
+
+static void add_process(struct gpu_world *world, int pid, const char *vram, const char *occupancy)
+{
+    char path[128];
+    (void)snprintf(path, sizeof(path), KFD "proc/%d/vram_45982", pid);
+    fake_env_write(&world->fake, path, vram);
+    (void)snprintf(path, sizeof(path), KFD "proc/%d/stats_45982/cu_occupancy", pid);
+    fake_env_write(&world->fake, path, occupancy);
+}
+
+static struct gpu_use turn_use(struct gpu_world *world)
+{
+    assert_int_equal(gpu_world_turn(world, NS_PER_SEC), 0);
+    return gpu_world_card(world, 0)->use;
+}
+
+static void set_members(struct gpu_world *world, size_t count)
+{
+    static const struct job_member members[] = {{100, 5}, {101, 6}, {102, 7}};
+    for (size_t i = 0; i < count; i++)
+        world->members[i] = members[i];
+    world->member_count = count;
+}
+
+static void test_core_count(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_card(&world);
+    gpu_world_add_card(&world, "card1", "amdgpu", "0000:83:00.0");
+    assert_int_equal(gpu_world_open(&world), 0);
+    assert_int_equal(gpu_world_turn(&world, NS_PER_SEC), 0);
+    assert_u64(gpu_world_card(&world, 0)->facts.core_count, 96);
+    assert_false(gpu_world_card(&world, 1)->facts.core_count.has);
+    gpu_world_fini(&world);
+}
+
+/* A split GPU is several nodes at one address. */
+static void test_partitions(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_card(&world);
+    fake_env_write(&world.fake, KFD "topology/nodes/2/gpu_id", "777\n");
+    fake_env_write(&world.fake, KFD "topology/nodes/2/properties", "simd_count 8\nsimd_per_cu 2\nlocation_id 768\n");
+    fake_env_write(&world.fake, KFD "topology/nodes/3/gpu_id", "778\n");
+    fake_env_write(&world.fake, KFD "topology/nodes/3/properties", "simd_count 8\nsimd_per_cu 0\nlocation_id 768\n");
+    fake_env_write(&world.fake, KFD "topology/nodes/4/gpu_id", "779\n");
+    fake_env_write(&world.fake, KFD "topology/nodes/4/properties", "broken");
+    set_members(&world, 1);
+    add_process(&world, 100, "4096\n", "25\n");
+    fake_env_write(&world.fake, KFD "proc/100/vram_777", "1000\n");
+    fake_env_write(&world.fake, KFD "proc/100/vram_779", "1\n");
+    assert_int_equal(gpu_world_open(&world), 0);
+    struct gpu_use use = turn_use(&world);
+    assert_u64(gpu_world_card(&world, 0)->facts.core_count, 100);
+    assert_u64(use.vram_bytes, 5096);
+    assert_f64(use.usage, 0.25);
+    gpu_world_fini(&world);
+}
+
+static void test_members_only(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_card(&world);
+    gpu_world_set_use(&world, PDEV, 0, 0, 0);
+    set_members(&world, 2);
+    add_process(&world, 100, "4096\n", "24\n");
+    add_process(&world, 101, "8192\n", "0\n");
+    add_process(&world, 999, "1000000\n", "96\n");
+    assert_int_equal(gpu_world_open(&world), 0);
+    struct gpu_use use = turn_use(&world);
+    assert_u64(use.vram_bytes, 12288);
+    assert_f64(use.usage, 0.25);
+    int open_count = fake_env_open_count();
+    fake_env_write(&world.fake, KFD "proc/100/stats_45982/cu_occupancy", "48\n");
+    assert_f64(turn_use(&world).usage, 0.5);
+    assert_int_equal(fake_env_open_count(), open_count);
+    gpu_world_fini(&world);
+}
+
+static void test_beside_clients(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_card(&world);
+    set_members(&world, 1);
+    add_process(&world, 100, "4096\n", "96\n");
+    assert_int_equal(gpu_world_open(&world), 0);
+    /* Clients that tell a usage are believed, and the larger memory is taken. */
+    gpu_world_set_use(&world, PDEV, 0.125, 0.5, 100);
+    struct gpu_use use = turn_use(&world);
+    assert_f64(use.usage, 0.125);
+    assert_u64(use.vram_bytes, 4096);
+    gpu_world_set_use(&world, PDEV, -1, -1, 9000);
+    use = turn_use(&world);
+    assert_f64(use.usage, 1);
+    assert_u64(use.vram_bytes, 9000);
+    /* More waves than units is still one GPU. */
+    fake_env_write(&world.fake, KFD "proc/100/stats_45982/cu_occupancy", "500\n");
+    assert_f64(turn_use(&world).usage, 1);
+    /* Idle at this moment is no proof of anything. */
+    fake_env_write(&world.fake, KFD "proc/100/stats_45982/cu_occupancy", "0\n");
+    assert_false(turn_use(&world).usage.has);
+    gpu_world_fini(&world);
+}
+
+static void test_come_and_go(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_card(&world);
+    set_members(&world, 2);
+    gpu_world_set_use(&world, PDEV, 0, 0, 0);
+    assert_int_equal(gpu_world_open(&world), 0);
+    assert_u64(turn_use(&world).vram_bytes, 0);
+    /* The folder is there before its files. */
+    fake_env_mkdir(&world.fake, KFD "proc/100");
+    assert_u64(turn_use(&world).vram_bytes, 0);
+    add_process(&world, 100, "4096\n", "24\n");
+    assert_u64(turn_use(&world).vram_bytes, 4096);
+    int open_count = fake_env_open_count();
+    add_process(&world, 101, "10\n", "0\n");
+    assert_u64(turn_use(&world).vram_bytes, 4106);
+    assert_int_equal(fake_env_open_count(), open_count + 2);
+    fake_env_remove(&world.fake, KFD "proc/101");
+    assert_u64(turn_use(&world).vram_bytes, 4096);
+    assert_int_equal(fake_env_open_count(), open_count);
+    /* Another process of the same number; the old descriptors are not its own. */
+    fake_env_remove(&world.fake, KFD "proc/100");
+    add_process(&world, 100, "5\n", "0\n");
+    world.members[0].start_ticks++;
+    assert_u64(turn_use(&world).vram_bytes, 5);
+    world.member_count = 0;
+    assert_u64(turn_use(&world).vram_bytes, 0);
+    assert_int_equal(fake_env_open_count(), open_count - 2);
+    gpu_world_fini(&world);
+}
+
+static void test_sleeping_card(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_card(&world);
+    set_members(&world, 1);
+    add_process(&world, 100, "4096\n", "24\n");
+    assert_int_equal(gpu_world_open(&world), 0);
+    gpu_world_write(&world, PDEV, "power/runtime_status", "suspended\n");
+    assert_false(turn_use(&world).vram_bytes.has);
+    gpu_world_write(&world, PDEV, "power/runtime_status", "active\n");
+    assert_u64(turn_use(&world).vram_bytes, 4096);
+    gpu_world_fini(&world);
+}
+
+static void test_broken(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_card(&world);
+    set_members(&world, 1);
+    add_process(&world, 100, "x\n", "\n");
+    assert_int_equal(gpu_world_open(&world), 0);
+    struct gpu_use use = turn_use(&world);
+    assert_false(use.vram_bytes.has);
+    assert_false(use.usage.has);
+    gpu_world_fini(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_core_count),
+        cmocka_unit_test(test_partitions),
+        cmocka_unit_test(test_members_only),
+        cmocka_unit_test(test_beside_clients),
+        cmocka_unit_test(test_come_and_go),
+        cmocka_unit_test(test_sleeping_card),
+        cmocka_unit_test(test_broken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The NVIDIA vendor with the real helper process and a library that plays what it is told: RESOURCE_TRACKER is the
+ * program, FAKE_NVML_LIB the library. Times are ours where they matter, so nothing here waits for long.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/gpu/gpu.h"
+#include "collect/gpu/nvidia_link.h"
+#include "fake_env.h"
+
+#define PLAIN                                                                                                          \
+    "gpus 1; gpu 0 name NVIDIA H200; gpu 0 uuid GPU-1; gpu 0 util 40; gpu 0 used 1048576; gpu 0 total 1073741824"
+#define FIRST_NAMESPACE "pid:[4026531836]"
+
+enum { PATIENCE_MS = 10000, STEP_MS = 5 };
+
+struct world {
+    struct fake_env fake;
+    struct job job;
+    char script[1024];
+    char *environment[2];
+    void *state;
+    struct gpu_list list;
+    struct err err;
+};
+
+static int64_t now(void)
+{
+    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+}
+
+static void start_world(struct world *world, const char *script, const char *pid_namespace)
+{
+    *world = (struct world){.job = {.root = 4711, .tracker = getpid()}};
+    fake_env_init(&world->fake);
+    fake_env_write(&world->fake, "dev/nvidiactl", "");
+    fake_env_link(&world->fake, "proc/self/ns/pid", pid_namespace);
+    (void)snprintf(world->script, sizeof(world->script), "FAKE_NVML=%s", script);
+    world->environment[0] = world->script;
+    struct collect_env *env = &world->fake.env;
+    env->clock = &clock_system;
+    env->interval_ns = 100 * NS_PER_MS;
+    env->job = &world->job;
+    env->gpu = (struct collect_gpu){.nvml_library = getenv("FAKE_NVML_LIB"),
+        .program = getenv("RESOURCE_TRACKER"),
+        .environment = world->environment,
+        .wants_energy = true};
+    world->state = calloc(1, gpu_vendor_nvidia.state_bytes);
+    assert_non_null(world->state);
+}
+
+static void open_world(struct world *world, const char *script)
+{
+    start_world(world, script, FIRST_NAMESPACE);
+    assert_int_equal(gpu_vendor_nvidia.open(world->state, &world->fake.env, &world->err), 0);
+}
+
+static void end_world(struct world *world)
+{
+    gpu_vendor_nvidia.close(world->state);
+    free(world->state);
+    fake_env_fini(&world->fake);
+    job_fini(&world->job);
+    /* Killed at the end and waited for by whoever waits for all children. */
+    for (int i = 0; i < PATIENCE_MS / STEP_MS; i++) {
+        if (waitpid(-1, NULL, WNOHANG) < 0)
+            break;
+        (void)poll(NULL, 0, STEP_MS);
+    }
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void step_at(struct world *world, int64_t now_ns, const struct job_member *members, size_t count)
+{
+    struct gpu_turn turn = {
+        .now_ns = now_ns, .place_ns = now_ns, .members = members, .member_count = count, .is_tracking = true};
+    err_clear(&world->err);
+    assert_int_equal(gpu_vendor_nvidia.read(world->state, &turn, &world->list, &world->err), 0);
+    gpu_vendor_nvidia.attribute(world->state, &turn);
+}
+
+static void step(struct world *world)
+{
+    step_at(world, now(), NULL, 0);
+}
+
+static bool has_reading(const struct world *world)
+{
+    return world->list.count > 0 && world->list.cards[0].reading.utilization_pct.has;
+}
+
+static void await_reading(struct world *world)
+{
+    for (int i = 0; i < PATIENCE_MS / STEP_MS; i++) {
+        step(world);
+        if (has_reading(world))
+            return;
+        (void)poll(NULL, 0, STEP_MS);
+    }
+    fail_msg("no reading came: %s", world->err.msg);
+}
+
+static void await_trouble(struct world *world)
+{
+    for (int i = 0; i < PATIENCE_MS / STEP_MS; i++) {
+        step(world);
+        if (world->err.code < 0)
+            return;
+        (void)poll(NULL, 0, STEP_MS);
+    }
+    fail_msg("no trouble came");
+}
+
+static pid_t helper_of(const struct world *world)
+{
+    for (size_t i = 0; i < JOB_HELPERS_MAX; i++) {
+        if (world->job.helpers[i].pid > 0)
+            return world->job.helpers[i].pid;
+    }
+    return 0;
+}
+
+static void test_a_card_is_read(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, PLAIN);
+    step(&world);
+    assert_false(world.list.is_known);
+    assert_int_equal(world.list.count, 0);
+    assert_int_equal(world.err.code, 0);
+    await_reading(&world);
+    assert_true(world.list.is_known);
+    assert_int_equal(world.list.count, 1);
+    const struct gpu_card *card = &world.list.cards[0];
+    assert_string_equal(card->facts.name, "NVIDIA H200");
+    assert_string_equal(card->facts.uuid, "GPU-1");
+    assert_true(card->reading.utilization_pct.v == 40);
+    assert_int_equal(card->reading.vram_used_bytes.v, 1048576);
+    assert_true(job_is_helper(&world.job, helper_of(&world)));
+    assert_true(world.job.helpers_cpu_ns > 0);
+    assert_true(world.job.helpers_rss_bytes > 100 * 1024);
+    end_world(&world);
+}
+
+/* Before the delay is over there is no process, however often it is asked. */
+static void test_a_short_command_never_sees_the_helper(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, PLAIN);
+    assert_true(gpu_vendor_nvidia.watch_fd(world.state) >= 0);
+    int64_t begin_ns = now();
+    step(&world);
+    if (now() - begin_ns < 20 * NS_PER_MS)
+        assert_int_equal(helper_of(&world), 0);
+    struct pollfd timer = {.fd = gpu_vendor_nvidia.watch_fd(world.state), .events = POLLIN};
+    assert_int_equal(poll(&timer, 1, 2000), 1);
+    gpu_vendor_nvidia.woken(world.state);
+    assert_int_equal(gpu_vendor_nvidia.watch_fd(world.state), -1);
+    assert_true(helper_of(&world) > 0);
+    end_world(&world);
+}
+
+static void test_no_device_file(void **state)
+{
+    (void)state;
+    struct world world;
+    start_world(&world, PLAIN, FIRST_NAMESPACE);
+    fake_env_remove(&world.fake, "dev/nvidiactl");
+    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), -ENODATA);
+    /* Somebody who names the library means it. */
+    world.fake.env.gpu.is_library_given = true;
+    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
+    end_world(&world);
+}
+
+static void test_no_library(void **state)
+{
+    (void)state;
+    struct world world;
+    start_world(&world, PLAIN, FIRST_NAMESPACE);
+    world.fake.env.gpu.nvml_library = "libno-such-library.so.1";
+    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
+    await_trouble(&world);
+    assert_int_equal(world.err.code, -ENOENT);
+    assert_non_null(strstr(world.err.msg, "nvidia: libno-such-library.so.1"));
+    assert_false(world.list.is_known);
+    /* It is not looked for again. */
+    for (int i = 0; i < 20; i++)
+        step_at(&world, now() + (100 + i) * NS_PER_SEC, NULL, 0);
+    assert_int_equal(helper_of(&world), 0);
+    end_world(&world);
+}
+
+static void test_the_program_cannot_be_started(void **state)
+{
+    (void)state;
+    struct world world;
+    start_world(&world, PLAIN, FIRST_NAMESPACE);
+    world.fake.env.gpu.program = "/nonexistent/program";
+    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
+    await_trouble(&world);
+    assert_non_null(strstr(world.err.msg, "cannot start a process"));
+    end_world(&world);
+}
+
+static void test_driver_that_comes_later(void **state)
+{
+    (void)state;
+    struct world world;
+    char path[128];
+    start_world(&world, "", FIRST_NAMESPACE);
+    (void)snprintf(path, sizeof(path), "%s/script", world.fake.dir);
+    (void)snprintf(world.script, sizeof(world.script), "FAKE_NVML=%s", path);
+    fake_env_write(&world.fake, "script", "init_error 9\n");
+    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
+    await_trouble(&world);
+    assert_int_equal(world.err.code, -ENODEV);
+    fake_env_write(&world.fake, "script", "gpus 1\ngpu 0 util 5\n");
+    step_at(&world, now() + 2 * NS_PER_SEC, NULL, 0);
+    await_reading(&world);
+    assert_int_equal(world.err.code, 0);
+    end_world(&world);
+}
+
+static void await_signal_trouble(struct world *world, const char *words)
+{
+    for (int i = 0; i < PATIENCE_MS / STEP_MS; i++) {
+        step_at(world, now() + 3 * NS_PER_SEC, NULL, 0); /* whatever was read is not fresh any more */
+        if (world->err.code < 0 && strstr(world->err.msg, words))
+            return;
+        (void)poll(NULL, 0, STEP_MS);
+    }
+    fail_msg("it was not said that '%s' but '%s'", words, world->err.msg);
+}
+
+static void test_abort(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, PLAIN "; abort nvmlDeviceGetPowerUsage 2");
+    await_reading(&world);
+    await_signal_trouble(&world, "crashed its process (signal 6)");
+    assert_int_equal(world.list.count, 1);
+    assert_string_equal(world.list.cards[0].facts.uuid, "GPU-1");
+    assert_false(world.list.cards[0].reading.utilization_pct.has);
+    assert_false(world.list.cards[0].use.usage.has);
+    end_world(&world);
+}
+
+static void test_exit(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, PLAIN "; exit nvmlInit* 3");
+    await_trouble(&world);
+    assert_non_null(strstr(world.err.msg, "ended its process (status 3)"));
+    end_world(&world);
+}
+
+/* A helper that falls silent is killed, and another one takes its place. */
+static void test_hang(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, PLAIN "; hang_after nvmlDeviceGetTemperature 3");
+    await_reading(&world);
+    pid_t first = helper_of(&world);
+    (void)poll(NULL, 0, 500);
+    step(&world);
+    step_at(&world, now() + 6 * NS_PER_SEC, NULL, 0);
+    assert_int_equal(world.err.code, -ETIMEDOUT);
+    assert_false(has_reading(&world));
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(info.si_status, SIGKILL);
+    step_at(&world, now() + 8 * NS_PER_SEC, NULL, 0);
+    assert_int_equal(waitpid(first, NULL, WNOHANG), -1);
+    assert_true(helper_of(&world) > 0 && helper_of(&world) != first);
+    await_reading(&world);
+    assert_int_equal(world.err.code, 0);
+    end_world(&world);
+}
+
+/* One that never says a word gets more time: sleeping GPUs take long to wake. */
+static void test_hang_in_init(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, "hang nvmlInit*");
+    (void)poll(NULL, 0, 50);
+    step(&world);
+    pid_t first = helper_of(&world);
+    assert_true(first > 0);
+    step_at(&world, now() + 30 * NS_PER_SEC, NULL, 0);
+    assert_int_equal(world.err.code, -ETIMEDOUT);
+    assert_int_equal(waitpid(first, NULL, WNOHANG), 0);
+    step_at(&world, now() + 61 * NS_PER_SEC, NULL, 0);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT), 0);
+    end_world(&world);
+}
+
+static void test_energy(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, PLAIN "; gpu 0 energy 1000000; gpu 0 energy_step 2500");
+    await_reading(&world);
+    struct gpu_turn turn = {.now_ns = now(), .place_ns = now(), .is_final = true};
+    for (int i = 0; i < 100 && !(world.list.count > 0 && world.list.cards[0].energy_joules.has); i++) {
+        (void)poll(NULL, 0, STEP_MS);
+        turn.now_ns = now();
+        assert_int_equal(gpu_vendor_nvidia.read(world.state, &turn, &world.list, &world.err), 0);
+    }
+    assert_true(world.list.cards[0].energy_joules.has);
+    assert_true(world.list.cards[0].energy_joules.v >= 2.5);
+    end_world(&world);
+}
+
+static const struct job_member job_members[] = {{.pid = 4711, .start_ticks = 1}, {.pid = 4712, .start_ticks = 2}};
+
+#define SHARED_CARD                                                                                                    \
+    PLAIN "; process 0 4711 104857600 compute; process 0 4712 1048576 both; process 0 99 5000000 compute"
+
+static void test_only_the_tree_counts(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, "gpus 2; gpu 0 util 40; gpu 0 total 1000000000; gpu 1 util 1; gpu 1 total 1000000000;"
+                       "process 0 4711 104857600 compute; process 0 4712 1048576 both; process 0 99 5000000 compute;"
+                       "process 1 99 7 compute; sample 0 4711 30; sample 0 99 50");
+    await_reading(&world);
+    for (int i = 0; i < 100; i++) {
+        step_at(&world, now(), job_members, 2);
+        if (world.list.cards[0].use.usage.has && world.list.cards[0].use.usage.v > 0)
+            break;
+        (void)poll(NULL, 0, 20);
+    }
+    const struct gpu_use *use = &world.list.cards[0].use;
+    assert_int_equal(use->vram_bytes.v, 104857600 + 1048576);
+    assert_true(use->usage.has && use->usage.v > 0.25 && use->usage.v < 0.35);
+    assert_true(world.list.cards[1].use.usage.has && world.list.cards[1].use.usage.v == 0);
+    assert_true(world.list.cards[1].use.vram_bytes.has && world.list.cards[1].use.vram_bytes.v == 0);
+    end_world(&world);
+}
+
+/* One that has ended since the last sample is in the reading that still saw it, and not in one that was told before. */
+static void test_a_process_that_has_ended(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, "gpus 1; gpu 0 util 40; gpu 0 total 1000000000; process 0 4711 104857600 compute");
+    await_reading(&world);
+    step_at(&world, now(), job_members, 2);
+    (void)poll(NULL, 0, 300);
+    int64_t at_ns = now();
+    step_at(&world, at_ns, NULL, 0);
+    assert_int_equal(world.list.cards[0].use.vram_bytes.v, 104857600);
+    step_at(&world, at_ns, NULL, 0);
+    assert_true(world.list.cards[0].use.vram_bytes.has);
+    assert_int_equal(world.list.cards[0].use.vram_bytes.v, 0);
+    assert_false(world.list.cards[0].use.usage.has);
+    end_world(&world);
+}
+
+/* In another PID namespace the numbers of the driver are believed only where a device file proves them. */
+static void test_pid_namespace(void **state)
+{
+    (void)state;
+    struct world world;
+    start_world(&world, SHARED_CARD, "pid:[4026532999]");
+    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
+    fake_env_link(&world.fake, "proc/4711/fd/0", "/dev/null");
+    fake_env_link(&world.fake, "proc/4712/fd/0", "/dev/null");
+    await_reading(&world);
+    /* Nobody of the tree has a GPU open: 0, although two numbers are the same. */
+    step_at(&world, now(), job_members, 2);
+    assert_true(world.list.cards[0].use.vram_bytes.has);
+    assert_int_equal(world.list.cards[0].use.vram_bytes.v, 0);
+    /* Somebody has, but is not listed by that number: nothing is known. */
+    const struct job_member other = {.pid = 50, .start_ticks = 3};
+    fake_env_link(&world.fake, "proc/50/fd/7", "/dev/nvidia0");
+    step_at(&world, now() + NS_PER_SEC + NS_PER_MS, &other, 1);
+    assert_false(world.list.cards[0].use.vram_bytes.has);
+    assert_false(world.list.cards[0].use.usage.has);
+    /* Now one of those listed. */
+    fake_env_link(&world.fake, "proc/4711/fd/8", "/dev/nvidiactl");
+    step_at(&world, now(), job_members, 2);
+    assert_true(world.list.cards[0].use.vram_bytes.has);
+    assert_int_equal(world.list.cards[0].use.vram_bytes.v, 104857600);
+    end_world(&world);
+}
+
+static void test_lists_that_are_missing(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, SHARED_CARD "; fail nvmlDeviceGetCompute* 3; fail nvmlDeviceGetGraphics* 3; fail "
+                                   "nvmlDeviceGetMPS* 3");
+    await_reading(&world);
+    step_at(&world, now(), job_members, 2);
+    assert_false(world.list.cards[0].use.vram_bytes.has);
+    assert_false(world.list.cards[0].use.usage.has);
+    end_world(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_card_is_read),
+        cmocka_unit_test(test_a_short_command_never_sees_the_helper),
+        cmocka_unit_test(test_no_device_file),
+        cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_the_program_cannot_be_started),
+        cmocka_unit_test(test_driver_that_comes_later),
+        cmocka_unit_test(test_abort),
+        cmocka_unit_test(test_exit),
+        cmocka_unit_test(test_hang),
+        cmocka_unit_test(test_hang_in_init),
+        cmocka_unit_test(test_energy),
+        cmocka_unit_test(test_only_the_tree_counts),
+        cmocka_unit_test(test_a_process_that_has_ended),
+        cmocka_unit_test(test_pid_namespace),
+        cmocka_unit_test(test_lists_that_are_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
