@@ -121,7 +121,7 @@ static void test_nonsense_is_not_sent(void **state)
 {
     (void)state;
     struct nvml_reading reading = {.utilization_pct = some_f64(101),
-        .power_watts = some_f64(NAN),
+        .power_watts = some_f64((double)NAN),
         .vram_total_bytes = some_u64(UINT64_MAX),
         .frequency_mhz = some_f64(-1)};
     begin(NVML_WIRE_READING);
@@ -145,7 +145,7 @@ static void test_spoilt_readings(void **state)
     message.reading.processes[1].usage = 1.5;
     assert_int_equal(check(), -EBADMSG);
     begin_reading(1);
-    message.reading.processes[0].vram_bytes = NAN;
+    message.reading.processes[0].vram_bytes = (double)NAN;
     assert_int_equal(check(), -EBADMSG);
     begin_reading(NVML_PROCESSES_MAX);
     assert_int_equal(check(), 0);
@@ -153,7 +153,7 @@ static void test_spoilt_readings(void **state)
     assert_int_equal(nvml_wire_check(&message, sizeof(message)), -EBADMSG);
     begin_reading(0);
     message.reading.known = 1U << NVML_WIRE_POWER_WATTS;
-    message.reading.values[NVML_WIRE_POWER_WATTS] = INFINITY;
+    message.reading.values[NVML_WIRE_POWER_WATTS] = (double)INFINITY;
     assert_int_equal(check(), -EBADMSG);
     message.reading.values[NVML_WIRE_POWER_WATTS] = -1;
     assert_int_equal(check(), -EBADMSG);
@@ -180,7 +180,7 @@ static void test_spoilt_heads(void **state)
     begin(NVML_WIRE_ENERGY);
     message.energy_joules = 12.5;
     assert_int_equal(check(), 0);
-    message.energy_joules = NAN;
+    message.energy_joules = (double)NAN;
     assert_int_equal(check(), -EBADMSG);
 }
 

@@ -30,8 +30,9 @@
 #define LEAD_MOST_NS (50 * NS_PER_MS)
 
 /* Asking how much processes use took 2 to 3 ms of CPU time per card on an H200: it may take this share of a core, but
- * is never put off for longer than the other. */
+ * neither is it asked more often than the first of these, nor put off for longer than the second. */
 #define POLL_SHARE 300
+#define POLL_LEAST_NS (800 * NS_PER_MS)
 #define POLL_MOST_NS (2 * NS_PER_SEC)
 
 struct card {
@@ -116,6 +117,8 @@ static void send_energy(struct nvml_helper *helper)
 static bool is_poll_due(const struct nvml_helper *helper, int64_t now_ns)
 {
     int64_t pause_ns = helper->poll_cost_ns * POLL_SHARE;
+    if (pause_ns < POLL_LEAST_NS)
+        pause_ns = POLL_LEAST_NS;
     return now_ns - helper->polled_ns >= (pause_ns < POLL_MOST_NS ? pause_ns : POLL_MOST_NS);
 }
 
