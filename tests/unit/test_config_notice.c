@@ -52,8 +52,8 @@ static void test_unavailable_settings(void **state)
     assert_notice(GIVEN(.args = {"--report", "run.html"}), false,
         "report = run.html (from --report): reports are not available in version " RT_VERSION
         "; the setting has no effect");
-    assert_notice(GIVEN(.file = "[collect]\ngpu = true"), false,
-        "gpu = true (from resource-tracker.toml:2:7): GPU sampling is not available in version " RT_VERSION
+    assert_notice(GIVEN(.file = "[collect]\ncloud = true"), false,
+        "cloud = true (from resource-tracker.toml:2:9): cloud discovery is not available in version " RT_VERSION
         "; the setting has no effect");
     assert_notice(GIVEN(.env = {"SENTINEL_API_KEY=hush"}), false, "SENTINEL_API_KEY is set: " NO_STREAMING);
     assert_notice(GIVEN(.env = {"TRACKER_HTTP_STOP_URL=https://me:hush@h/x"}), false,

@@ -274,7 +274,9 @@ static int gpu_collect(void *opaque, const struct tick *tick, struct sample *sam
     struct gpu_state *state = opaque;
     if (!state->looked_ns.has || tick->mono_ns - state->looked_ns.v >= LOOK_NS)
         look(state, tick->mono_ns, err);
-    sample->gpu = (struct sample_list){.present = !tick->baseline};
+    /* Without sysfs nobody knows what there is. */
+    bool is_known = state->env->root->sys_fd >= 0;
+    sample->gpu = (struct sample_list){.present = is_known && !tick->baseline};
     if (state->open_count == 0)
         return 0;
     const struct job *job = state->env->job;
@@ -288,7 +290,6 @@ static int gpu_collect(void *opaque, const struct tick *tick, struct sample *sam
         turn.member_count = job->members.count;
     }
     struct gpu_sums sums = {0};
-    bool is_known = true;
     state->count = 0;
     read_clients(state, &turn, err);
     for (size_t i = 0; i < gpu_vendor_count; i++) {
