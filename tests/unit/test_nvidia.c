@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -318,6 +319,24 @@ static void test_hang_in_init(void **state)
     end_world(&world);
 }
 
+/* A library may have spoilt the memory of its process, or found the channel. */
+static void test_nonsense(void **state)
+{
+    (void)state;
+    struct world world;
+    char path[128];
+    start_world(&world, PLAIN, FIRST_NAMESPACE);
+    (void)snprintf(path, sizeof(path), "%s/evil", world.fake.dir);
+    fake_env_write(&world.fake, "evil", "#!/bin/sh\nprintf 'anything at all, and more of it' >&3\nexec sleep 20\n");
+    assert_int_equal(chmod(path, 0755), 0);
+    world.fake.env.gpu.program = path;
+    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
+    await_trouble(&world);
+    assert_int_equal(world.err.code, -EBADMSG);
+    assert_false(world.list.is_known);
+    end_world(&world);
+}
+
 static void test_energy(void **state)
 {
     (void)state;
@@ -401,6 +420,8 @@ static void test_pid_namespace(void **state)
     step_at(&world, now() + NS_PER_SEC + NS_PER_MS, &other, 1);
     assert_false(world.list.cards[0].use.vram_bytes.has);
     assert_false(world.list.cards[0].use.usage.has);
+    step_at(&world, now(), &other, 1);
+    assert_int_equal(world.err.code, -ESRCH);
     /* Now one of those listed. */
     fake_env_link(&world.fake, "proc/4711/fd/8", "/dev/nvidiactl");
     step_at(&world, now(), job_members, 2);
@@ -435,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_exit),
         cmocka_unit_test(test_hang),
         cmocka_unit_test(test_hang_in_init),
+        cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_energy),
         cmocka_unit_test(test_only_the_tree_counts),
         cmocka_unit_test(test_a_process_that_has_ended),

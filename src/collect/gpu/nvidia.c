@@ -40,6 +40,7 @@ struct nvidia_state {
     bool is_namespaced; /* our PIDs need not be the driver's */
     bool is_proven; /* they are */
     bool has_holders; /* somebody of the tree holds a device file */
+    bool is_foreign; /* the driver knows the tree by other numbers */
     int64_t holders_due_ns;
 };
 
@@ -139,6 +140,10 @@ static int nvidia_read(void *opaque, const struct gpu_turn *turn, struct gpu_lis
     }
     if (!fresh && link->why.code < 0)
         *err = link->why;
+    else if (state->is_foreign)
+        (void)err_set(err, -ESRCH,
+            "nvidia: the driver lists none of the command's processes (they have other PIDs outside of this "
+            "container): what the command uses of GPUs is not known");
     *ret_list = (struct gpu_list){.cards = state->cards, .count = count, .is_known = link->has_facts};
     return 0;
 }
@@ -250,7 +255,9 @@ static void nvidia_attribute(void *opaque, const struct gpu_turn *turn)
     }
     if (count > 0)
         nvidia_link_want_usage(&state->link, used_cards);
-    if (count > 0 && !is_believed(state, turn, matches)) {
+    if (count > 0)
+        state->is_foreign = !is_believed(state, turn, matches);
+    if (count > 0 && state->is_foreign) {
         for (size_t i = 0; i < count; i++)
             state->cards[i].use = (struct gpu_use){0};
     }

@@ -13,7 +13,8 @@
 #include "base/vec.h"
 #include "collect/gpu/nvml_helper.h"
 
-enum { ENERGY_WAIT_MS = 20, ENERGY_WAIT_CARD_MS = 10, CHANNEL_FD_LEAST = HELPER_CHANNEL_FD + 1 };
+/* More messages than a socket holds at once are nonsense. */
+enum { ENERGY_WAIT_MS = 20, ENERGY_WAIT_CARD_MS = 10, CHANNEL_FD_LEAST = HELPER_CHANNEL_FD + 1, MESSAGES_MAX = 4096 };
 
 void nvidia_link_open(struct nvidia_link *link, const struct collect_env *env, int64_t due_ns)
 {
@@ -104,7 +105,7 @@ static void plan_start(struct nvidia_link *link, int64_t now_ns)
 static void start(struct nvidia_link *link, int64_t now_ns)
 {
     link->started_ns = link->heard_ns = now_ns;
-    link->is_broken = link->is_energy_told = false;
+    link->is_broken = link->is_nonsense = link->is_energy_told = false;
     link->usage_cards = 0;
     int r = start_process(link);
     if (r == 0) {
@@ -210,21 +211,36 @@ static void take_message(struct nvidia_link *link)
     }
 }
 
+/* Takes one message; false where there is none now. */
+static bool take_next(struct nvidia_link *link, int64_t now_ns)
+{
+    ssize_t n;
+    do {
+        n = recv(link->channel_fd, &link->message, sizeof(link->message), MSG_DONTWAIT | MSG_TRUNC);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN)
+        return false;
+    link->is_broken = n <= 0;
+    if (link->is_broken)
+        return false;
+    link->heard_ns = now_ns;
+    if ((size_t)n > sizeof(link->message) || nvml_wire_check(&link->message, (size_t)n) < 0)
+        link->is_nonsense = true;
+    else
+        take_message(link);
+    return !link->is_nonsense;
+}
+
 static void drain(struct nvidia_link *link, int64_t now_ns)
 {
-    while (!link->is_broken) {
-        ssize_t n = recv(link->channel_fd, &link->message, sizeof(link->message), MSG_DONTWAIT | MSG_TRUNC);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return;
-        link->is_broken = n <= 0 || (size_t)n > sizeof(link->message) || nvml_wire_check(&link->message, (size_t)n) < 0;
-        if (!link->is_broken) {
-            link->heard_ns = now_ns;
-            take_message(link);
-        } else if (n > 0)
-            (void)err_set(&link->why, -EBADMSG, "nvidia: the process of the NVIDIA library sent nonsense");
-    }
+    size_t taken = 0;
+    while (taken < MESSAGES_MAX && take_next(link, now_ns))
+        taken++;
+    link->is_nonsense |= taken == MESSAGES_MAX;
+    if (!link->is_nonsense)
+        return;
+    link->is_broken = true;
+    (void)err_set(&link->why, -EBADMSG, "nvidia: the process of the NVIDIA library sent nonsense");
 }
 
 static void tell_end(struct nvidia_link *link, struct opt_i64 status)
@@ -274,7 +290,9 @@ static void check_process(struct nvidia_link *link, int64_t now_ns)
 {
     int64_t silence_ns = now_ns - link->heard_ns;
     bool has_spoken = link->heard_ns > link->started_ns;
-    if (link->is_broken) {
+    int status;
+    /* A child of the library may hold the channel open after the helper's end. */
+    if (link->is_broken || job_helper_has_ended(link->env->job, link->process.pid, &status)) {
         end_process(link, now_ns);
         return;
     }

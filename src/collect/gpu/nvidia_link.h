@@ -39,6 +39,7 @@ struct nvidia_link {
     struct helper process;
     int channel_fd;
     bool is_broken; /* it has closed its end, or sends nonsense */
+    bool is_nonsense;
     struct helper abandoned[NVIDIA_ABANDONED_MAX];
     struct err why; /* there is nothing new; code 0: no reason to complain yet */
     struct nvidia_cards {

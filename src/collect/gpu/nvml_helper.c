@@ -2,6 +2,7 @@
 #include "collect/gpu/nvml_helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -281,6 +282,7 @@ static void make_modest(void)
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)syscall(SYS_close_range, HELPER_CHANNEL_FD + 1, ~0U, 0);
+    (void)fcntl(HELPER_CHANNEL_FD, F_SETFD, FD_CLOEXEC);
 }
 
 static void tell_failure(struct nvml_helper *helper, const struct err *err)
