@@ -22,14 +22,17 @@
 /* What waitid calls P_PIDFD; older headers do not name it. */
 enum { WAIT_PID_FD = 3 };
 
-static int set_attributes(posix_spawnattr_t *attributes, bool is_deaf)
+static int set_attributes(posix_spawnattr_t *attributes, bool is_apart)
 {
     sigset_t none, all;
     (void)sigemptyset(&none);
     (void)sigfillset(&all);
-    int r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (is_apart ? POSIX_SPAWN_SETPGROUP : 0);
+    int r = posix_spawnattr_setflags(attributes, (short)flags);
     if (r == 0)
-        r = posix_spawnattr_setsigmask(attributes, is_deaf ? &all : &none);
+        r = posix_spawnattr_setpgroup(attributes, 0);
+    if (r == 0)
+        r = posix_spawnattr_setsigmask(attributes, is_apart ? &all : &none);
     return r != 0 ? r : posix_spawnattr_setsigdefault(attributes, &all);
 }
 
@@ -70,7 +73,7 @@ static int spawn(const struct helper_request *request, pid_t *ret_pid)
         return r;
     r = posix_spawn_file_actions_init(&actions);
     if (r == 0) {
-        r = set_attributes(&attributes, request->is_deaf);
+        r = set_attributes(&attributes, request->is_apart);
         if (r == 0)
             r = add_actions(&actions, request);
         if (r == 0)
@@ -88,21 +91,35 @@ int helper_start(struct helper *helper, struct job *job, const struct helper_req
     if (r != 0)
         return -r;
     job_add_helper(job, pid);
-    *helper = (struct helper){.pid = pid, .pid_fd = (int)syscall(SYS_pidfd_open, pid, 0)};
+    if (request->is_apart)
+        job_add_helper_group(job, pid);
+    *helper =
+        (struct helper){.pid = pid, .pid_fd = (int)syscall(SYS_pidfd_open, pid, 0), .has_group = request->is_apart};
     return 0;
 }
 
 /* 1: gone, 0: not yet, negative: nobody knows, for somebody else has waited for it. */
-static int ask(const struct helper *helper, siginfo_t *info)
+static int ask(const struct helper *helper, siginfo_t *info, int options)
 {
     int r = -1;
     errno = EINVAL;
     info->si_pid = 0;
     if (helper->pid_fd >= 0)
-        r = waitid((idtype_t)WAIT_PID_FD, (id_t)helper->pid_fd, info, WEXITED | WNOHANG);
+        r = waitid((idtype_t)WAIT_PID_FD, (id_t)helper->pid_fd, info, options);
     if (r < 0 && errno == EINVAL)
-        r = waitid(P_PID, (id_t)helper->pid, info, WEXITED | WNOHANG);
+        r = waitid(P_PID, (id_t)helper->pid, info, options);
     return r < 0 ? -errno : info->si_pid != 0;
+}
+
+/* The group first: its number is free for others once the helper is waited for. */
+static int wait_now(const struct helper *helper, siginfo_t *info)
+{
+    int r = ask(helper, info, WEXITED | WNOHANG | WNOWAIT);
+    if (r <= 0)
+        return r;
+    if (helper->has_group)
+        (void)kill(-helper->pid, SIGKILL);
+    return ask(helper, info, WEXITED | WNOHANG);
 }
 
 bool helper_reap(struct helper *helper, struct job *job, struct opt_i64 *ret_status)
@@ -113,7 +130,7 @@ bool helper_reap(struct helper *helper, struct job *job, struct opt_i64 *ret_sta
     if (job_helper_has_ended(job, helper->pid, &status)) {
         *ret_status = some_i64(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
     } else {
-        int r = ask(helper, &info);
+        int r = wait_now(helper, &info);
         if (r == 0)
             return false;
         *ret_status = (struct opt_i64){0};
@@ -127,6 +144,8 @@ bool helper_reap(struct helper *helper, struct job *job, struct opt_i64 *ret_sta
 
 void helper_kill(const struct helper *helper)
 {
+    if (helper->has_group && helper->pid > 0)
+        (void)kill(-helper->pid, SIGKILL);
     if (helper->pid_fd >= 0)
         (void)syscall(SYS_pidfd_send_signal, helper->pid_fd, SIGKILL, NULL, 0);
     else if (helper->pid > 0)
@@ -137,4 +156,5 @@ void helper_forget(struct helper *helper)
 {
     fd_close(&helper->pid_fd);
     helper->pid = 0;
+    helper->has_group = false;
 }

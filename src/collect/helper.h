@@ -17,6 +17,7 @@ enum { HELPER_CHANNEL_FD = 3 };
 struct helper {
     pid_t pid; /* 0: none */
     int pid_fd; /* -1 on kernels that have none */
+    bool has_group; /* it leads a process group */
 };
 
 #define HELPER_NONE                                                                                                    \
@@ -30,7 +31,7 @@ struct helper_request {
     char *const *environment;
     int stdout_fd; /* -1: /dev/null, as stdin and stderr always are */
     int channel_fd; /* becomes HELPER_CHANNEL_FD; -1: none */
-    bool is_deaf; /* all signals stay blocked: those to the whole process group are not meant for it */
+    bool is_apart; /* in a process group of its own, which ends with it, and with all signals blocked */
 };
 
 /* Returns 0 or a negative errno: there is no process then. job may be NULL. */

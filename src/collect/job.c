@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/job.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/vec.h"
 
@@ -36,6 +39,30 @@ void job_add_helper(struct job *job, pid_t pid)
     struct job_helper *place = find_helper(job, 0);
     if (place)
         *place = (struct job_helper){.pid = pid};
+}
+
+void job_add_helper_group(struct job *job, pid_t group)
+{
+    for (size_t i = 0; job && i < JOB_HELPERS_MAX; i++) {
+        if (job->helper_groups[i] == 0) {
+            job->helper_groups[i] = group;
+            return;
+        }
+    }
+}
+
+bool job_is_of_helper(struct job *job, pid_t pid)
+{
+    for (size_t i = 0; job && i < JOB_HELPERS_MAX; i++) {
+        pid_t *group = &job->helper_groups[i];
+        if (*group == 0)
+            continue;
+        if (kill(-*group, 0) < 0 && errno == ESRCH)
+            *group = 0;
+        else if (getpgid(pid) == *group)
+            return true;
+    }
+    return false;
 }
 
 void job_remove_helper(struct job *job, pid_t pid)

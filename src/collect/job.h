@@ -53,6 +53,8 @@ struct job {
         bool has_ended; /* somebody has waited for it */
         int status; /* as wait tells it, then */
     } helpers[JOB_HELPERS_MAX];
+    pid_t
+        helper_groups[JOB_HELPERS_MAX]; /* process groups of helpers; what a helper starts is not of the tree either */
     uint64_t helpers_cpu_ns, helpers_rss_bytes; /* what long-lived helpers used so far, and hold now */
     bool wants_members; /* somebody needs to know the processes of the tree */
     struct opt_f64 gpu_joules; /* energy of all GPUs over the run; known after the final sample */
@@ -74,6 +76,12 @@ void job_note_reaped(struct job *job, pid_t pid);
 
 /* job may be NULL: then nothing happens, and nobody is a helper. */
 void job_add_helper(struct job *job, pid_t pid);
+void job_add_helper_group(struct job *job, pid_t group);
+
+/* Was this process, dead or alive but not waited for, started by a helper? A group of which nobody is left is
+ * forgotten.
+ */
+bool job_is_of_helper(struct job *job, pid_t pid);
 void job_remove_helper(struct job *job, pid_t pid);
 bool job_is_helper(const struct job *job, pid_t pid);
 

@@ -62,12 +62,13 @@ static void take_in(struct tree_finder *finder, pid_t pid, size_t parent, const 
 
 static bool is_known(struct tree_finder *finder, pid_t pid)
 {
-    const struct job *job = finder->reader->env->job;
+    struct job *job = finder->reader->env->job;
     size_t slot = tree_members_find(finder->members, pid);
     /* The number of one who is gone is taken by another already; next time its place will be free. */
     if (slot != TREE_NOBODY && tree_member_at(finder->members, slot)->is_gone)
         finder->is_incomplete = true;
-    return pid <= 0 || pid == job->tracker || job_is_helper(job, pid) || slot != TREE_NOBODY;
+    return pid <= 0 || pid == job->tracker || job_is_helper(job, pid) || slot != TREE_NOBODY ||
+           job_is_of_helper(job, pid);
 }
 
 void tree_find_adopt(struct tree_finder *finder, pid_t pid, size_t parent, int64_t now_ns)

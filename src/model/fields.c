@@ -41,7 +41,7 @@ static const struct field cpu_rows[] = {
     ROW(U64, NULLABLE, "process_disk_read_bytes", process_disk_read_bytes, "bytes", "Bytes the tracked tree read from storage in this interval; null while a process of it may not be read, and told in full later.")
     ROW(U64, NULLABLE, "process_disk_write_bytes", process_disk_write_bytes, "bytes", "Bytes the tracked tree wrote to storage in this interval; null while a process of it may not be read, and told in full later.")
     ROW(U64, NULLABLE, "process_major_faults", process_major_faults, "", "Page faults of the tracked tree that needed I/O, in this interval.")
-    ROW(F64, NULLABLE, "process_gpu_usage", process_gpu_usage, "GPUs", "GPU use of the tracked tree over this interval, in whole GPUs.")
+    ROW(F64, NULLABLE, "process_gpu_usage", process_gpu_usage, "GPUs", "GPU use of the tracked tree over this interval (on NVIDIA over the last 0.8 to 2 s), in whole GPUs.")
     ROW(F64, NULLABLE, "process_gpu_vram_mib", process_gpu_vram_mib, "MiB", "GPU memory of the tracked tree.")
     ROW(U64, NULLABLE, "process_gpu_utilized", process_gpu_utilized, "", "GPUs of which the tracked tree used anything in this interval.")
 };

@@ -75,10 +75,14 @@ static void tell_end(const struct session *session)
         session->job.is_lower_bound ? " (at least: a process ignored SIGCHLD)" : "",
         (double)used->max_rss_bytes / 1048576.0, (unsigned long long)used->voluntary_switches,
         (unsigned long long)used->involuntary_switches);
-    if (session->job.gpu_joules.has)
-        log_info("the GPUs used %.1f J of energy, other work on them included", session->job.gpu_joules.v);
     if (session->job.live > 0)
         log_info("%zu processes of the command are still running; what they used so far is counted", session->job.live);
+}
+
+static void tell_energy(const struct session *session)
+{
+    if (session->job.gpu_joules.has)
+        log_info("the GPUs used %.1f J of energy, other work on them included", session->job.gpu_joules.v);
 }
 
 static void finish_job(struct session *session)
@@ -86,6 +90,7 @@ static void finish_job(struct session *session)
     session->status = reap_root(&session->job);
     sample_between(session);
     tell_end(session);
+    tell_energy(session);
 }
 
 static void reap(struct session *session)
@@ -152,6 +157,7 @@ static void finish(struct session *session, int status)
 {
     session->status = status;
     sample_between(session);
+    tell_energy(session);
 }
 
 static void act(struct session *session, enum supervisor_action action, const struct loop_event *cause)

@@ -2,6 +2,7 @@
 #include "run/reap.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -30,6 +31,10 @@ static bool take_child(struct job *job, pid_t pid, int *ret_status)
 {
     struct rusage usage;
     pid_t taken;
+    /* While it is not waited for, its number is its own: what it has started goes with it. */
+    bool is_of_helper = job_is_of_helper(job, pid);
+    if (is_of_helper && job_is_helper(job, pid))
+        (void)kill(-pid, SIGKILL);
     do {
         taken = wait4(pid, ret_status, WNOHANG, &usage);
     } while (taken < 0 && errno == EINTR);
@@ -39,6 +44,8 @@ static bool take_child(struct job *job, pid_t pid, int *ret_status)
         job_end_helper(job, pid, *ret_status);
         return true;
     }
+    if (is_of_helper)
+        return true;
     add_usage(&job->reaped, &usage);
     job_note_reaped(job, pid);
     return true;

@@ -104,6 +104,8 @@ static void start_sampling(struct session *session, const struct settings *setti
     session->env.descriptors = descriptors_for_tree();
     const struct collector *collectors[PIPELINE_STAGES_MAX];
     size_t count = choose_collectors(session, settings, collectors);
+    /* The tree is read before the GPUs; these say afterwards whether they need it. */
+    session->job.wants_members = settings->collect_gpu && output_is_wanted(&session->output);
     pipeline_open(&session->pipeline, &session->env, &session->info, collectors, count);
     session->grid = (struct grid){.start_ns = session->pipeline.start_ns, .interval_ns = settings->interval_ns};
     watch_collectors(session);

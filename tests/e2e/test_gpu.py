@@ -19,7 +19,7 @@ import time
 import tap
 from job import WAITER, Job, children, python
 from tap import Skip, equal, expect, test
-from tracker import (BINARY, SANITIZED, WAIT_SECS, Tracker, clean_env, file_lines, folder, need_strace, parse, run,
+from tracker import (BINARY, PATIENCE_SECS, WAIT_SECS, Tracker, clean_env, file_lines, folder, need_strace, parse, run,
                      wait_file_lines, wait_until)
 
 LIBRARY = os.environ.get("FAKE_NVML_LIB", "")
@@ -142,14 +142,14 @@ def every_field_of_two_cards():
 @test
 def csv_columns():
     with playing("-f", "csv") as (job, output, _):
-        wait_file_lines(output, 8)
+        wait_file_lines(output, 25)
         equal(end(job), 7, "status")
         rows = list(csv.DictReader(output.open(encoding="ascii")))
     row = rows[-2]
     equal([row["system_gpu_usage"], row["system_gpu_vram_mib"], row["system_gpu_utilized"]],
           ["0.4000", "513.0000", "1"], "sums")
     with folder() as place, Tracker("-i", "0.1", "-f", "csv", "-o", place / "samples", env=fake(TWO)) as tracker:
-        wait_file_lines(place / "samples", 8)
+        wait_file_lines(place / "samples", 25)
         equal(tracker.stop(), 0, "status of host mode")
         row = list(csv.DictReader((place / "samples").open(encoding="ascii")))[-2]
     equal([row["gpu_usage"], row["gpu_vram"], row["gpu_utilized"]], ["0.4000", "513.0000", "1"], "sums of the host")
@@ -180,7 +180,8 @@ sample 1 {outsider} 90
     equal(sample["cpu"]["process_gpu_vram_mib"], 300, "VRAM")
     equal(sample["cpu"]["process_gpu_utilized"], 1, "GPUs in use")
     expect(0.25 <= sample["cpu"]["process_gpu_usage"] <= 0.35, "usage", sample["cpu"]["process_gpu_usage"])
-    expect(last["cpu"]["process_gpu_vram_mib"] in (0, 300, None), "at the end", last["cpu"]["process_gpu_vram_mib"])
+    told = last["cpu"]["process_gpu_vram_mib"]
+    expect(told == 300 or (told == 0 and last["cpu"]["process_gpu_usage"] is None), "at the end", last["cpu"])
 
 
 @test
@@ -241,7 +242,7 @@ def a_short_command_is_not_made_to_wait():
     equal([result.returncode, result.stderr], [0, ""], "status and words")
     equal(sample["gpu"], None, "gpu of a run without a reading")
     equal([sample["cpu"][key] for key in TREE], [None, None, None], "the tree")
-    expect(took < 1 + SANITIZED, f"it took {took:.3f} s")
+    expect(took < 3, f"it took {took:.3f} s")
 
 
 def intervals(samples):
@@ -249,8 +250,8 @@ def intervals(samples):
 
 
 def check_cadence(samples):
-    late = [ms for ms in intervals(samples) if ms > 190 + 400 * SANITIZED]
-    expect(len(late) <= 1, "late samples:", late)
+    late = [ms for ms in intervals(samples) if ms > 1000 * PATIENCE_SECS]
+    expect(not late, "late samples:", late)
 
 
 def misbehaving(fault, words, secs=0.0):
@@ -261,6 +262,7 @@ def misbehaving(fault, words, secs=0.0):
         sample = wait_sample(output, lambda sample: sample["gpu"] and not is_read(sample), "null values")
         wait_until(lambda: "warning" in job.stderr(), "a warning")
         time.sleep(secs)
+        wait_until(lambda: all(is_alive(pid) for pid in children(job.pid)), "the end of zombies")
         helpers = helpers_of(job.pid)
         equal(end(job), 7, "status")
         stderr = job.stderr()
@@ -289,9 +291,8 @@ def garbage_is_null():
         sample = wait_sample(output, lambda sample: sample["gpu"], "a list")
         equal(end(job), 7, "status")
     for card in sample["gpu"]:
-        expect(card["utilization_pct"] is None or 0 <= card["utilization_pct"] <= 100, "utilization", card)
-        used, total = card["vram_used_bytes"], card["vram_total_bytes"]
-        expect(used is None or used <= total, "memory", card)
+        equal([card[key] for key in ("utilization_pct", "memory_utilization_pct", "vram_used_bytes", "power_watts")],
+              [None] * 4, "nonsense")
 
 
 @test
@@ -332,7 +333,7 @@ def the_helper_goes_with_the_tracker():
 @test
 def no_library():
     with folder() as place:
-        result = run(["-i", "0.1", "-o", place / "samples", "--", "sleep", "0.5"],
+        result = run(["-i", "0.1", "-o", place / "samples", "--", "sleep", "2"],
                      env={"TRACKER_NVML_PATH": "/nonexistent/libnvidia-ml.so.1"})
         samples = samples_of(place / "samples")
     equal(result.returncode, 0, "status")
@@ -346,7 +347,7 @@ def no_library():
 def driver_trouble_is_told_in_words():
     for code, words in ((9, "driver is not loaded"), (18, "versions differ"), (4, "permission")):
         with folder() as place:
-            result = run(["-i", "0.1", "-o", place / "samples", "--", "sleep", "0.4"], env=fake(f"init_error {code}"))
+            result = run(["-i", "0.1", "-o", place / "samples", "--", "sleep", "1.5"], env=fake(f"init_error {code}"))
         equal(result.returncode, 0, "status")
         expect(words in result.stderr and len(result.stderr.splitlines()) == 1, "words", result.stderr)
 
@@ -354,11 +355,41 @@ def driver_trouble_is_told_in_words():
 @test
 def energy_of_the_run():
     with folder() as place:
-        result = run(["-v", "-i", "0.1", "-o", place / "samples", "--", "sleep", "0.5"],
+        result = run(["-v", "-i", "0.1", "-o", place / "samples", "--", "sleep", "2"],
                      env=fake("gpus 1; gpu 0 energy 1000000; gpu 0 energy_step 2500"))
     equal(result.returncode, 0, "status")
     found = re.search(r"the GPUs used ([0-9.]+) J of energy", result.stderr)
     expect(found and float(found[1]) == 2.5, "words", result.stderr)
+
+
+@test
+def energy_of_the_host():
+    with folder() as place:
+        env = fake("gpus 1; gpu 0 energy 1000000; gpu 0 energy_step 2500")
+        with Tracker("-v", "-i", "0.1", "-o", place / "samples", env=env) as tracker:
+            wait_sample(place / "samples", is_read, "a reading")
+            equal(tracker.stop(), 0, "status")
+            expect("the GPUs used 2.5 J" in tracker.stderr(), "words", tracker.stderr())
+
+
+@test(limit=40)
+def wide_intervals_have_fresh_readings():
+    """64 cards send far more than a socket holds before the first sample is due."""
+    with folder() as place:
+        (place / "script").write_text("gpus 64\n" + "".join(f"gpu {i} util 10\n" for i in range(64)), encoding="ascii")
+        with Job("-i", "12", "-o", place / "samples", command=python(WAITER, 7), stdin=subprocess.PIPE,
+                 env=fake(place / "script")) as job:
+            job.wait_command()
+            time.sleep(8)
+            (place / "script").write_text("gpus 64\n" + "".join(f"gpu {i} util 20\n" for i in range(64)), encoding="ascii")
+            wait_file_lines(place / "samples", 1, 10)
+            time.sleep(3)
+            equal(end(job), 7, "status")
+        samples = samples_of(place / "samples")
+    equal(len(samples), 2, "samples")
+    equal({card["utilization_pct"] for card in samples[1]["gpu"]}, {20}, "utilization at the end")
+    first = {card["utilization_pct"] for card in samples[0]["gpu"]}
+    expect(len(first) == 1 and 10 < first.pop() < 20, "mean of the first 12 s", samples[0]["gpu"][0])
 
 
 @test
@@ -373,7 +404,7 @@ def the_hidden_mode_is_of_no_use_by_hand():
 def the_job_sees_nothing_of_it():
     code = """
 import os, sys, time
-time.sleep(0.4)
+time.sleep(2)
 print(sorted(os.environ), sorted(os.listdir("/proc/self/fd")), os.getpgrp(), os.getsid(0), flush=True)
 """
     with folder() as place:
@@ -390,7 +421,7 @@ def relative_path_of_the_library():
     with folder() as place:
         (place / "lib").mkdir()
         shutil.copy(LIBRARY, place / "lib" / "nvml.so")
-        result = run(["-i", "0.1", "-o", "samples", "--", "sleep", "0.5"], cwd=place,
+        result = run(["-i", "0.1", "-o", "samples", "--", "sleep", "2"], cwd=place,
                      env={"TRACKER_NVML_PATH": "lib/nvml.so", "FAKE_NVML": TWO})
         equal([result.returncode, result.stderr], [0, ""], "status and words")
         expect(is_read(samples_of(place / "samples")[-1]), "a reading came")

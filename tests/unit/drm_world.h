@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes with DRM descriptors in a fake machine, and the turns of fdinfo over them. */
+/* Cards and processes with DRM descriptors in a fake machine, and the turns of fdinfo over them. */
 #ifndef TESTS_UNIT_DRM_WORLD_H
 #define TESTS_UNIT_DRM_WORLD_H
 
@@ -21,6 +21,33 @@ struct drm_world {
 };
 
 static const struct fdinfo_device drm_card = {.pdev = PDEV, .driver = "unlike"};
+
+/* A file below a device ("gpu_busy_percent", "hwmon/hwmon2/temp1_input"). */
+static inline void drm_world_write_device(struct fake_env *fake, const char *pdev, const char *name, const char *text)
+{
+    char path[128];
+    (void)snprintf(path, sizeof(path), "sys/devices/pci0000:00/%s/%s", pdev, name);
+    fake_env_write(fake, path, text);
+}
+
+/* sys/class/drm/card0 (or accel0) with a device on PCI and its driver; ids "0x1002 0x744c 0xc8". */
+static inline void drm_world_add_card(struct fake_env *fake, const char *card, const char *driver, const char *pdev)
+{
+    const char *class = strncmp(card, "accel", 5) == 0 ? "accel" : "drm";
+    char path[128], target[128];
+    (void)snprintf(path, sizeof(path), "sys/devices/pci0000:00/%s/%s/%s/device", pdev, class, card);
+    (void)snprintf(target, sizeof(target), "../../../%s", pdev);
+    fake_env_link(fake, path, target);
+    (void)snprintf(path, sizeof(path), "sys/class/%s/%s", class, card);
+    (void)snprintf(target, sizeof(target), "../../devices/pci0000:00/%s/%s/%s", pdev, class, card);
+    fake_env_link(fake, path, target);
+    (void)snprintf(path, sizeof(path), "sys/devices/pci0000:00/%s/driver", pdev);
+    (void)snprintf(target, sizeof(target), "../../../bus/pci/drivers/%s", driver);
+    fake_env_link(fake, path, target);
+    drm_world_write_device(fake, pdev, "vendor", "0x1002\n");
+    drm_world_write_device(fake, pdev, "device", "0x744c\n");
+    drm_world_write_device(fake, pdev, "revision", "0xc8\n");
+}
 
 static inline void drm_world_init(struct drm_world *world)
 {
@@ -97,15 +124,20 @@ static inline void drm_world_step(struct drm_world *world, int64_t ns)
     drm_world_turn(world);
 }
 
-/* One client of the card that has kept "gfx" busy for so many ms. The text is valid until the next call. */
-static inline const char *drm_world_client(unsigned id, unsigned busy_ms)
+/* One client of a device that has kept "gfx" busy for so many ms. The text is valid until the next call. */
+static inline const char *drm_world_client_of(const char *pdev, unsigned id, unsigned busy_ms)
 {
     static char text[256];
     (void)snprintf(text, sizeof(text),
-        "pos:\t0\nflags:\t02\ndrm-driver:\tamdgpu\ndrm-client-id:\t%u\ndrm-pdev:\t" PDEV "\n"
+        "pos:\t0\nflags:\t02\ndrm-driver:\tamdgpu\ndrm-client-id:\t%u\ndrm-pdev:\t%s\n"
         "drm-memory-vram:\t1000 KiB\ndrm-engine-gfx:\t%u000000 ns\n",
-        id, busy_ms);
+        id, pdev, busy_ms);
     return text;
+}
+
+static inline const char *drm_world_client(unsigned id, unsigned busy_ms)
+{
+    return drm_world_client_of(PDEV, id, busy_ms);
 }
 
 static inline double drm_world_usage(const struct drm_world *world)
@@ -113,6 +145,14 @@ static inline double drm_world_usage(const struct drm_world *world)
     struct fdinfo_use use = fdinfo_tree_use(world->fdinfo, drm_card);
     assert_true(use.usage.has);
     return use.usage.v;
+}
+
+/* A client was lost in this turn: of the memory that is left everything is known. */
+static inline bool drm_world_is_usage_lost(const struct drm_world *world)
+{
+    struct fdinfo_use use = fdinfo_tree_use(world->fdinfo, drm_card);
+    assert_true(use.vram_bytes.has);
+    return !use.usage.has;
 }
 
 static inline uint64_t drm_world_vram(const struct drm_world *world)

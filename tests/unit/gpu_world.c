@@ -8,12 +8,12 @@
 
 #include "gpu_world.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "drm_world.h"
 
 static struct fdinfo_use find_use(const struct fdinfo *clients, struct fdinfo_device device, bool host)
 {
@@ -35,6 +35,17 @@ struct fdinfo_use fdinfo_host_use(const struct fdinfo *fdinfo, struct fdinfo_dev
     return find_use(fdinfo, device, true);
 }
 
+bool fdinfo_is_tree_known(const struct fdinfo *fdinfo)
+{
+    (void)fdinfo;
+    return true;
+}
+
+bool fdinfo_tree_has_kfd(const struct fdinfo *fdinfo)
+{
+    return fdinfo->has_kfd;
+}
+
 void gpu_add_detail(struct gpu_facts *facts, const char *key, const char *value)
 {
     if (!value[0])
@@ -43,15 +54,6 @@ void gpu_add_detail(struct gpu_facts *facts, const char *key, const char *value)
     struct gpu_detail *detail = &facts->details[facts->detail_count++];
     detail->key = key;
     (void)str_copy(str_of(value), detail->value, sizeof(detail->value));
-}
-
-__attribute__((format(printf, 2, 3))) static void format_path(char out[static PATH_MAX], const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    int n = vsnprintf(out, PATH_MAX, fmt, args);
-    va_end(args);
-    assert_true(n > 0 && n < PATH_MAX);
 }
 
 void gpu_world_init(struct gpu_world *world, const struct gpu_vendor *vendor)
@@ -72,34 +74,19 @@ void gpu_world_fini(struct gpu_world *world)
 
 void gpu_world_write(struct gpu_world *world, const char *pdev, const char *name, const char *text)
 {
-    char path[PATH_MAX];
-    format_path(path, "sys/devices/pci0000:00/%s/%s", pdev, name);
-    fake_env_write(&world->fake, path, text);
+    drm_world_write_device(&world->fake, pdev, name, text);
 }
 
 void gpu_world_remove(struct gpu_world *world, const char *pdev, const char *name)
 {
-    char path[PATH_MAX];
-    format_path(path, "sys/devices/pci0000:00/%s/%s", pdev, name);
+    char path[128];
+    (void)snprintf(path, sizeof(path), "sys/devices/pci0000:00/%s/%s", pdev, name);
     fake_env_remove(&world->fake, path);
 }
 
 void gpu_world_add_card(struct gpu_world *world, const char *card, const char *driver, const char *pdev)
 {
-    const char *class = strncmp(card, "accel", 5) == 0 ? "accel" : "drm";
-    char path[PATH_MAX], target[PATH_MAX];
-    format_path(path, "sys/devices/pci0000:00/%s/%s/%s/device", pdev, class, card);
-    format_path(target, "../../../%s", pdev);
-    fake_env_link(&world->fake, path, target);
-    format_path(path, "sys/class/%s/%s", class, card);
-    format_path(target, "../../devices/pci0000:00/%s/%s/%s", pdev, class, card);
-    fake_env_link(&world->fake, path, target);
-    format_path(path, "sys/devices/pci0000:00/%s/driver", pdev);
-    format_path(target, "../../../bus/pci/drivers/%s", driver);
-    fake_env_link(&world->fake, path, target);
-    gpu_world_write(world, pdev, "vendor", "0x1002\n");
-    gpu_world_write(world, pdev, "device", "0x744c\n");
-    gpu_world_write(world, pdev, "revision", "0xc8\n");
+    drm_world_add_card(&world->fake, card, driver, pdev);
 }
 
 static struct opt_f64 known_f64(double value)
@@ -135,15 +122,14 @@ int gpu_world_open(struct gpu_world *world)
     return r;
 }
 
-static int step(struct gpu_world *world, int64_t ns, bool is_final)
+static int step(struct gpu_world *world, int64_t ns, struct gpu_turn turn)
 {
     fake_env_advance(&world->fake, ns);
-    struct gpu_turn turn = {.is_final = is_final,
-        .now_ns = world->fake.mono_ns,
-        .members = world->members,
-        .member_count = world->member_count,
-        .is_tracking = true,
-        .clients = &world->clients};
+    turn.now_ns = world->fake.mono_ns;
+    turn.members = world->members;
+    turn.member_count = world->member_count;
+    turn.is_tracking = true;
+    turn.clients = &world->clients;
     struct err err = {0};
     int r = world->vendor->read(world->state, &turn, &world->list, &err);
     if (r == 0)
@@ -153,12 +139,17 @@ static int step(struct gpu_world *world, int64_t ns, bool is_final)
 
 int gpu_world_turn(struct gpu_world *world, int64_t ns)
 {
-    return step(world, ns, false);
+    return step(world, ns, (struct gpu_turn){0});
+}
+
+int gpu_world_baseline(struct gpu_world *world)
+{
+    return step(world, 0, (struct gpu_turn){.baseline = true});
 }
 
 int gpu_world_final_turn(struct gpu_world *world, int64_t ns)
 {
-    return step(world, ns, true);
+    return step(world, ns, (struct gpu_turn){.is_final = true});
 }
 
 const struct gpu_card *gpu_world_card(const struct gpu_world *world, size_t index)

@@ -21,6 +21,7 @@ struct gpu_world_use {
 };
 
 struct fdinfo {
+    bool has_kfd;
     struct gpu_world_use uses[GPU_WORLD_USES_MAX];
     size_t count;
 };
@@ -55,6 +56,7 @@ int gpu_world_open(struct gpu_world *world);
 
 /* One turn ns after the one before it; attribute follows a successful read. */
 int gpu_world_turn(struct gpu_world *world, int64_t ns);
+int gpu_world_baseline(struct gpu_world *world);
 int gpu_world_final_turn(struct gpu_world *world, int64_t ns);
 
 const struct gpu_card *gpu_world_card(const struct gpu_world *world, size_t index);

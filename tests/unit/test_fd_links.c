@@ -91,6 +91,26 @@ static void test_many(void **state)
     fake_env_fini(&fake);
 }
 
+/* A process may have a million of them. */
+static void test_too_many(void **state)
+{
+    (void)state;
+    enum { MOST = 8192 };
+    struct fake_env fake;
+    fake_env_init(&fake);
+    for (int i = 0; i <= MOST; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof(path), "proc/100/fd/%d", i);
+        fake_env_link(&fake, path, "/dev/null");
+        if (i + 1 < MOST)
+            continue;
+        struct seen seen = {0};
+        assert_int_equal(fd_links_each(fake.root.proc_fd, 100, note, &seen), 0);
+        assert_int_equal(seen.count, MOST);
+    }
+    fake_env_fini(&fake);
+}
+
 static void test_no_process(void **state)
 {
     (void)state;
@@ -115,6 +135,7 @@ int main(void)
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_long_target_is_cut),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_no_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

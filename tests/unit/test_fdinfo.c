@@ -104,8 +104,12 @@ static void test_inherited_client(void **state)
     drm_world_step(&world, NS_PER_SEC);
     assert_near(drm_world_usage(&world), 0.6);
     assert_int_equal(drm_world_vram(&world), CLIENT_BYTES);
+    /* What the last holder did before it went away is not known. */
     drm_world_leave(&world, 101);
     drm_world_remove(&world, 101);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_true(drm_world_is_usage_lost(&world));
+    assert_int_equal(drm_world_vram(&world), 0);
     drm_world_step(&world, NS_PER_SEC);
     assert_near(drm_world_usage(&world), 0);
     assert_int_equal(drm_world_vram(&world), 0);
@@ -127,10 +131,76 @@ static void test_client_changes_hands(void **state)
     drm_world_remove(&world, 100);
     drm_world_open(&world, 101, 9, drm_world_client(42, 9100));
     drm_world_step(&world, NS_PER_SEC / 2);
-    assert_near(drm_world_usage(&world), 0);
+    assert_true(drm_world_is_usage_lost(&world));
+    assert_int_equal(drm_world_vram(&world), 0);
     drm_world_show(&world, 101, 9, drm_world_client(42, 9300));
     drm_world_step(&world, NS_PER_SEC / 2);
     assert_near(drm_world_usage(&world), 0.3);
+    assert_int_equal(drm_world_vram(&world), CLIENT_BYTES);
+    drm_world_fini(&world);
+}
+
+/* A member may be looked at a minute after the one before it has gone. */
+static void test_client_is_remembered(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_open(&world, 100, 5, drm_world_client(42, 9000));
+    drm_world_turn(&world);
+    drm_world_leave(&world, 100);
+    drm_world_remove(&world, 100);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_true(drm_world_is_usage_lost(&world));
+    drm_world_step(&world, 68 * NS_PER_SEC);
+    assert_near(drm_world_usage(&world), 0);
+    drm_world_join(&world, 101, 2);
+    drm_world_open(&world, 101, 9, drm_world_client(42, 16000));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_near(drm_world_usage(&world), 0.1);
+    drm_world_fini(&world);
+}
+
+/* One of several clients is lost: that device's usage is not known for one turn, all else is. */
+static void test_lost_client(void **state)
+{
+    (void)state;
+    static const char other[] = "0000:43:00.0";
+    struct fdinfo_device device = {other, "amdgpu"};
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_join(&world, 101, 2);
+    drm_world_open(&world, 100, 5, drm_world_client(42, 1000));
+    drm_world_open(&world, 101, 5, drm_world_client(43, 1000));
+    drm_world_open(&world, 101, 6, drm_world_client_of(other, 44, 1000));
+    drm_world_turn(&world);
+    drm_world_leave(&world, 100);
+    drm_world_remove(&world, 100);
+    drm_world_show(&world, 101, 5, drm_world_client(43, 1200));
+    drm_world_show(&world, 101, 6, drm_world_client_of(other, 44, 1300));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_true(drm_world_is_usage_lost(&world));
+    assert_int_equal(drm_world_vram(&world), CLIENT_BYTES);
+    struct fdinfo_use use = fdinfo_tree_use(world.fdinfo, device);
+    assert_true(use.usage.has);
+    assert_near(use.usage.v, 0.3);
+    drm_world_show(&world, 101, 5, drm_world_client(43, 1300));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_near(drm_world_usage(&world), 0.1);
+    /* The last descriptor of the other card is closed, in a process that goes on. */
+    drm_world_close(&world, 101, 6);
+    drm_world_step(&world, NS_PER_SEC);
+    use = fdinfo_tree_use(world.fdinfo, device);
+    assert_false(use.usage.has);
+    assert_true(use.vram_bytes.has);
+    assert_int_equal(use.vram_bytes.v, 0);
+    assert_near(drm_world_usage(&world), 0);
+    drm_world_step(&world, NS_PER_SEC);
+    use = fdinfo_tree_use(world.fdinfo, device);
+    assert_true(use.usage.has);
+    assert_near(use.usage.v, 0);
     drm_world_fini(&world);
 }
 
@@ -180,18 +250,21 @@ static void test_closed_and_opened_again(void **state)
     /* The same number, another client, in the turn in which its process is looked at anyway and in one where not. */
     drm_world_show(&world, 100, 5, drm_world_client(43, 300));
     drm_world_step(&world, NS_PER_SEC);
-    assert_near(drm_world_usage(&world), 0.3);
+    assert_true(drm_world_is_usage_lost(&world));
     assert_int_equal(drm_world_vram(&world), CLIENT_BYTES);
     drm_world_show(&world, 100, 5, drm_world_client(44, 100));
     drm_world_step(&world, NS_PER_SEC / 2);
-    assert_near(drm_world_usage(&world), 0.2);
+    assert_true(drm_world_is_usage_lost(&world));
+    assert_int_equal(drm_world_vram(&world), CLIENT_BYTES);
     drm_world_show(&world, 100, 5, drm_world_client(44, 150));
     drm_world_step(&world, NS_PER_SEC / 2);
     assert_near(drm_world_usage(&world), 0.1);
     drm_world_close(&world, 100, 5);
     drm_world_step(&world, NS_PER_SEC / 2);
-    assert_near(drm_world_usage(&world), 0);
+    assert_true(drm_world_is_usage_lost(&world));
     assert_int_equal(drm_world_vram(&world), 0);
+    drm_world_step(&world, NS_PER_SEC / 2);
+    assert_near(drm_world_usage(&world), 0);
     drm_world_fini(&world);
 }
 
@@ -319,6 +392,86 @@ static void test_without_client_id(void **state)
     drm_world_fini(&world);
 }
 
+static void test_pid_reuse(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_open(&world, 100, 5, drm_world_client(42, 1000));
+    drm_world_turn(&world);
+    drm_world_remove(&world, 100);
+    world.members[0].start_ticks = 50;
+    drm_world_open(&world, 100, 5, drm_world_client(43, 100));
+    drm_world_step(&world, NS_PER_SEC / 2);
+    assert_true(drm_world_is_usage_lost(&world));
+    assert_int_equal(drm_world_vram(&world), 1000 * 1024);
+    drm_world_show(&world, 100, 5, drm_world_client(43, 200));
+    drm_world_step(&world, NS_PER_SEC / 2);
+    assert_near(drm_world_usage(&world), 0.2);
+    /* The next one has none, and nothing is left of the one before. */
+    world.members[0].start_ticks = 60;
+    drm_world_remove(&world, 100);
+    fake_env_link(&world.fake, "proc/100/fd/5", "/dev/null");
+    drm_world_step(&world, NS_PER_SEC / 2);
+    assert_true(drm_world_is_usage_lost(&world));
+    assert_int_equal(drm_world_vram(&world), 0);
+    drm_world_step(&world, NS_PER_SEC / 2);
+    assert_near(drm_world_usage(&world), 0);
+    assert_int_equal(drm_world_vram(&world), 0);
+    drm_world_fini(&world);
+}
+
+/* A driver that names no engine tells nothing of how busy they are. */
+static void test_client_without_engines(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_open(&world, 100, 5, "drm-driver:\tintel_vpu\ndrm-client-id:\t9\ndrm-pdev:\t" PDEV "\n");
+    drm_world_turn(&world);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_false(fdinfo_tree_use(world.fdinfo, drm_card).usage.has);
+    drm_world_fini(&world);
+}
+
+static void test_broken_text(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    drm_world_join(&world, 100, 1);
+    drm_world_open(&world, 100, 5, drm_world_client(42, 0));
+    drm_world_turn(&world);
+    drm_world_show(&world, 100, 5, "drm-driver:\tamdgpu\ndrm-client-id:\t42");
+    drm_world_step(&world, NS_PER_SEC);
+    assert_false(drm_world_is_known(&world));
+    drm_world_show(&world, 100, 5, drm_world_client(42, 600));
+    drm_world_step(&world, NS_PER_SEC);
+    assert_true(drm_world_is_known(&world));
+    assert_near(drm_world_usage(&world), 0.3);
+    drm_world_fini(&world);
+}
+
+static void test_without_proc(void **state)
+{
+    (void)state;
+    struct drm_world world;
+    drm_world_init(&world);
+    fdinfo_free(world.fdinfo);
+    struct sysroot bare = world.fake.root;
+    bare.proc_fd = -1;
+    world.fake.env.root = &bare;
+    assert_int_equal(fdinfo_new(&world.fake.env, &world.fdinfo), 0);
+    world.everybody = true;
+    drm_world_join(&world, 100, 1);
+    drm_world_turn(&world);
+    drm_world_step(&world, NS_PER_SEC);
+    assert_false(fdinfo_host_use(world.fdinfo, drm_card).vram_bytes.has);
+    drm_world_fini(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +480,8 @@ int main(void)
         cmocka_unit_test(test_duplicated_descriptors),
         cmocka_unit_test(test_inherited_client),
         cmocka_unit_test(test_client_changes_hands),
+        cmocka_unit_test(test_client_is_remembered),
+        cmocka_unit_test(test_lost_client),
         cmocka_unit_test(test_devices_are_apart),
         cmocka_unit_test(test_closed_and_opened_again),
         cmocka_unit_test(test_new_client_counts_from_its_birth),
@@ -334,6 +489,10 @@ int main(void)
         cmocka_unit_test(test_cycles),
         cmocka_unit_test(test_busiest_class),
         cmocka_unit_test(test_without_client_id),
+        cmocka_unit_test(test_pid_reuse),
+        cmocka_unit_test(test_client_without_engines),
+        cmocka_unit_test(test_broken_text),
+        cmocka_unit_test(test_without_proc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,6 +251,34 @@ static void test_energy(void **state)
     gpu_world_fini(&world);
 }
 
+/* While the command starts, nothing is asked for but where the energy begins. */
+static void test_baseline(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_discrete(&world);
+    gpu_world_write(&world, PDEV, "hwmon/hwmon2/energy1_input", "5000000\n");
+    assert_int_equal(gpu_world_open(&world), 0);
+    assert_int_equal(gpu_world_baseline(&world), 0);
+    const struct gpu_reading *reading = &gpu_world_card(&world, 0)->reading;
+    assert_false(reading->utilization_pct.has);
+    assert_false(reading->memory_utilization_pct.has);
+    assert_false(reading->vram_total_bytes.has);
+    assert_false(reading->vram_used_bytes.has);
+    assert_false(reading->temperature_celsius.has);
+    assert_false(reading->power_watts.has);
+    assert_false(reading->frequency_mhz.has);
+    gpu_world_write(&world, PDEV, "hwmon/hwmon2/energy1_input", "6000000\n");
+    assert_int_equal(gpu_world_turn(&world, NS_PER_SEC), 0);
+    assert_f64(gpu_world_card(&world, 0)->reading.utilization_pct, 37);
+    assert_f64(gpu_world_card(&world, 0)->reading.temperature_celsius, 46);
+    gpu_world_write(&world, PDEV, "hwmon/hwmon2/energy1_input", "7250000\n");
+    assert_int_equal(gpu_world_final_turn(&world, NS_PER_SEC), 0);
+    assert_f64(gpu_world_card(&world, 0)->energy_joules, 2.25);
+    gpu_world_fini(&world);
+}
+
 static void test_energy_unknown_at_the_end(void **state)
 {
     (void)state;
@@ -320,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_busy_from_clients),
         cmocka_unit_test(test_sleep),
         cmocka_unit_test(test_energy),
+        cmocka_unit_test(test_baseline),
         cmocka_unit_test(test_energy_unknown_at_the_end),
         cmocka_unit_test(test_gone),
         cmocka_unit_test(test_stale_descriptor),

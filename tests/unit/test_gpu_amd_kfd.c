@@ -82,12 +82,13 @@ static void test_partitions(void **state)
     set_members(&world, 1);
     add_process(&world, 100, "4096\n", "25\n");
     fake_env_write(&world.fake, KFD "proc/100/vram_777", "1000\n");
+    fake_env_write(&world.fake, KFD "proc/100/stats_777/cu_occupancy", "3\n");
     fake_env_write(&world.fake, KFD "proc/100/vram_779", "1\n");
     assert_int_equal(gpu_world_open(&world), 0);
     struct gpu_use use = turn_use(&world);
     assert_u64(gpu_world_card(&world, 0)->facts.core_count, 100);
     assert_u64(use.vram_bytes, 5096);
-    assert_f64(use.usage, 0.25);
+    assert_f64(use.usage, 0.28);
     gpu_world_fini(&world);
 }
 
@@ -122,11 +123,17 @@ static void test_beside_clients(void **state)
     set_members(&world, 1);
     add_process(&world, 100, "4096\n", "96\n");
     assert_int_equal(gpu_world_open(&world), 0);
-    /* Clients that tell a usage are believed, and the larger memory is taken. */
+    /* Neither sees what the other does: the larger usage is taken, and the larger memory. */
     gpu_world_set_use(&world, PDEV, 0.125, 0.5, 100);
     struct gpu_use use = turn_use(&world);
-    assert_f64(use.usage, 0.125);
+    assert_f64(use.usage, 1);
     assert_u64(use.vram_bytes, 4096);
+    fake_env_write(&world.fake, KFD "proc/100/stats_45982/cu_occupancy", "6\n");
+    assert_f64(turn_use(&world).usage, 0.125);
+    fake_env_write(&world.fake, KFD "proc/100/stats_45982/cu_occupancy", "0\n");
+    assert_f64(turn_use(&world).usage, 0.125);
+    /* A driver that tells nothing of clients. */
+    fake_env_write(&world.fake, KFD "proc/100/stats_45982/cu_occupancy", "96\n");
     gpu_world_set_use(&world, PDEV, -1, -1, 9000);
     use = turn_use(&world);
     assert_f64(use.usage, 1);
@@ -134,9 +141,110 @@ static void test_beside_clients(void **state)
     /* More waves than units is still one GPU. */
     fake_env_write(&world.fake, KFD "proc/100/stats_45982/cu_occupancy", "500\n");
     assert_f64(turn_use(&world).usage, 1);
-    /* Idle at this moment is no proof of anything. */
-    fake_env_write(&world.fake, KFD "proc/100/stats_45982/cu_occupancy", "0\n");
+    gpu_world_fini(&world);
+}
+
+/* Not every model tells the units in use: what a process with memory there does is not known. */
+static void test_without_occupancy(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_card(&world);
+    set_members(&world, 2);
+    gpu_world_set_use(&world, PDEV, 0.125, 0.5, 100);
+    add_process(&world, 100, "8192\n", "24\n");
+    fake_env_write(&world.fake, KFD "proc/101/vram_45982", "4096\n");
+    assert_int_equal(gpu_world_open(&world), 0);
+    struct gpu_use use = turn_use(&world);
+    assert_false(use.usage.has);
+    assert_u64(use.vram_bytes, 12288);
+    /* One that holds nothing there does nothing there. */
+    fake_env_write(&world.fake, KFD "proc/101/vram_45982", "0\n");
+    use = turn_use(&world);
+    assert_f64(use.usage, 0.25);
+    assert_u64(use.vram_bytes, 8192);
+    /* A stranger is nobody's business. */
+    fake_env_write(&world.fake, KFD "proc/101/vram_45982", "4096\n");
     assert_false(turn_use(&world).usage.has);
+    set_members(&world, 1);
+    assert_f64(turn_use(&world).usage, 0.25);
+    gpu_world_fini(&world);
+}
+
+/* Two files for each node and process: of 90 nodes, three processes are too many. */
+static void test_too_many_files(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_card(&world);
+    for (int node = 2; node < 91; node++) {
+        char path[128], id[32];
+        (void)snprintf(path, sizeof(path), KFD "topology/nodes/%d/gpu_id", node);
+        (void)snprintf(id, sizeof(id), "%d\n", node);
+        fake_env_write(&world.fake, path, id);
+        (void)snprintf(path, sizeof(path), KFD "topology/nodes/%d/properties", node);
+        fake_env_write(&world.fake, path, "simd_count 8\nsimd_per_cu 2\nlocation_id 1024\n");
+    }
+    for (int pid = 100; pid < 103; pid++)
+        add_process(&world, pid, "4096\n", "24\n");
+    gpu_world_set_use(&world, PDEV, 0.125, 0.5, 100);
+    set_members(&world, 2);
+    assert_int_equal(gpu_world_open(&world), 0);
+    assert_u64(turn_use(&world).vram_bytes, 8192);
+    set_members(&world, 3);
+    struct gpu_use use = turn_use(&world);
+    assert_false(use.usage.has);
+    assert_false(use.vram_bytes.has);
+    /* There is room again as soon as one has ended. */
+    fake_env_remove(&world.fake, KFD "proc/100");
+    use = turn_use(&world);
+    assert_f64(use.usage, 0.5);
+    assert_u64(use.vram_bytes, 8192);
+    gpu_world_fini(&world);
+}
+
+/* In a PID namespace KFD's numbers are not ours. */
+static void test_other_pids(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_card(&world);
+    set_members(&world, 1);
+    add_process(&world, 100, "4096\n", "24\n");
+    gpu_world_set_use(&world, PDEV, 0.125, 0.5, 100);
+    world.fake.root.is_host = true;
+    fake_env_link(&world.fake, "proc/self/ns/pid", "pid:[4026532000]");
+    assert_int_equal(gpu_world_open(&world), 0);
+    struct gpu_use use = turn_use(&world);
+    assert_f64(use.usage, 0.125);
+    assert_u64(use.vram_bytes, 100);
+    world.clients.has_kfd = true;
+    use = turn_use(&world);
+    assert_false(use.usage.has);
+    assert_false(use.vram_bytes.has);
+    gpu_world_fini(&world);
+}
+
+/* Where KFD tells of the members, nothing is lost by their holding it. */
+static void test_own_pids(void **state)
+{
+    (void)state;
+    struct gpu_world world;
+    gpu_world_init(&world, &gpu_vendor_amd);
+    add_card(&world);
+    set_members(&world, 1);
+    add_process(&world, 100, "4096\n", "24\n");
+    gpu_world_set_use(&world, PDEV, 0.125, 0.5, 100);
+    world.clients.has_kfd = true;
+    world.fake.root.is_host = true;
+    fake_env_link(&world.fake, "proc/self/ns/pid", "pid:[4026531836]");
+    assert_int_equal(gpu_world_open(&world), 0);
+    struct gpu_use use = turn_use(&world);
+    assert_f64(use.usage, 0.25);
+    assert_u64(use.vram_bytes, 4096);
     gpu_world_fini(&world);
 }
 
@@ -196,11 +304,22 @@ static void test_broken(void **state)
     gpu_world_init(&world, &gpu_vendor_amd);
     add_card(&world);
     set_members(&world, 1);
+    gpu_world_set_use(&world, PDEV, 0.125, 0.5, 100);
     add_process(&world, 100, "x\n", "\n");
     assert_int_equal(gpu_world_open(&world), 0);
     struct gpu_use use = turn_use(&world);
     assert_false(use.vram_bytes.has);
     assert_false(use.usage.has);
+    add_process(&world, 100, "18446744073709551615\n", "1\n");
+    use = turn_use(&world);
+    assert_false(use.vram_bytes.has);
+    assert_false(use.usage.has);
+    add_process(&world, 100, "4096\n", "18446744073709551615\n");
+    assert_false(turn_use(&world).usage.has);
+    add_process(&world, 100, "4096\n", "24\n");
+    use = turn_use(&world);
+    assert_u64(use.vram_bytes, 4096);
+    assert_f64(use.usage, 0.25);
     gpu_world_fini(&world);
 }
 
@@ -211,6 +330,10 @@ int main(void)
         cmocka_unit_test(test_partitions),
         cmocka_unit_test(test_members_only),
         cmocka_unit_test(test_beside_clients),
+        cmocka_unit_test(test_without_occupancy),
+        cmocka_unit_test(test_too_many_files),
+        cmocka_unit_test(test_other_pids),
+        cmocka_unit_test(test_own_pids),
         cmocka_unit_test(test_come_and_go),
         cmocka_unit_test(test_sleeping_card),
         cmocka_unit_test(test_broken),

@@ -231,7 +231,7 @@ static void test_init_errors(void **state)
     assert_refused("FAKE_NVML_LIB", "init_error 12", -ENOENT, "missing");
     assert_refused("FAKE_NVML_LIB", "init_error 999", -EIO, "nvmlInit answered 999");
     assert_refused("FAKE_NVML_LIB", "init_error 15", -EIO, "nvmlInit answered 15: GPU is lost");
-    assert_refused("FAKE_NVML_LIB", "gpus 0", -ENODEV, "the NVIDIA driver knows no device");
+    assert_refused("FAKE_NVML_LIB", "gpus 0", -ENXIO, "the NVIDIA driver knows no device");
     assert_refused("FAKE_NVML_LIB", "fail nvmlDeviceGetCount_v2 9", -ENODEV, "not loaded");
     assert_refused("FAKE_NVML_LIB", "fail nvmlDeviceGetCount* 17", -EIO, "nvmlDeviceGetCount answered 17");
 }

@@ -160,6 +160,10 @@ static void amd_read_card(void *state, size_t index, const struct gpu_turn *turn
     struct amd_card *own = &amd->own[index];
     struct buf *text = &amd->fleet.text;
     struct gpu_reading *reading = &amd->fleet.cards[index].reading;
+    if (turn->baseline) {
+        hwmon_begin(&own->hwmon, &amd->fleet, index, turn);
+        return;
+    }
     reading->utilization_pct = read_busy(amd, index, turn);
     (void)read_percent(&own->memory_busy, text, &reading->memory_utilization_pct);
     reading->vram_total_bytes = gpu_attribute_read_u64(&own->vram_total, text);
@@ -178,13 +182,18 @@ static int amd_read(void *state, const struct gpu_turn *turn, struct gpu_list *r
     return fleet_read(&amd->fleet, turn, amd_read_card, amd, ret_list);
 }
 
-/* A job that computes without DRM clients is seen by KFD alone. */
+/* What computes through KFD does so past all DRM clients, and KFD does not tell of every model how busy it is. */
 static void add_kfd_use(const struct amd_kfd_use *kfd, struct gpu_use *use)
 {
+    if (kfd->is_cut) {
+        *use = (struct gpu_use){0};
+        return;
+    }
     if (kfd->vram_bytes.has && (!use->vram_bytes.has || kfd->vram_bytes.v > use->vram_bytes.v))
         use->vram_bytes = kfd->vram_bytes;
-    bool is_unseen = !use->usage.has || use->usage.v <= 0;
-    if (is_unseen && kfd->usage.has && kfd->usage.v > 0)
+    if (kfd->is_silent)
+        use->usage = (struct opt_f64){0};
+    else if (kfd->usage.has && (!use->usage.has || kfd->usage.v > use->usage.v))
         use->usage = kfd->usage;
 }
 
@@ -192,7 +201,14 @@ static void amd_attribute(void *state, const struct gpu_turn *turn)
 {
     struct amd *amd = state;
     fleet_attribute(&amd->fleet, turn);
-    if (!amd->kfd)
+    if (!amd->kfd) {
+        /* In a PID namespace KFD's numbers are not ours, and nobody tells what the members do. */
+        bool is_unknown = turn->clients && fdinfo_tree_has_kfd(turn->clients);
+        for (size_t i = 0; is_unknown && i < amd->fleet.count; i++)
+            amd->fleet.cards[i].use = (struct gpu_use){0};
+        return;
+    }
+    if (turn->clients && !fdinfo_is_tree_known(turn->clients))
         return;
     amd_kfd_turn(amd->kfd, turn->members, turn->member_count);
     for (size_t i = 0; i < amd->fleet.count; i++) {

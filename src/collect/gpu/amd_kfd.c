@@ -25,6 +25,10 @@
 
 enum { NODES_MAX = 128, PROCESSES_MAX = 128, FILES_MAX = 512, LISTED_MAX = 65536, PDEV_BYTES = 32 };
 
+/* More is nonsense; sums of less do not overflow. */
+#define VRAM_MOST (UINT64_C(1) << 50)
+#define UNITS_MOST UINT64_C(1000000)
+
 #define NODES_FOLDER "class/kfd/kfd/topology/nodes"
 #define PROC_FOLDER "class/kfd/kfd/proc"
 
@@ -247,6 +251,8 @@ void amd_kfd_turn(struct amd_kfd *kfd, const struct job_member *members, size_t 
 struct amd_kfd_use amd_kfd_read_use(struct amd_kfd *kfd, const char *pdev)
 {
     struct opt_u64 vram = {0}, occupied = {0};
+    struct amd_kfd_use use = {.is_cut = kfd->is_cut};
+    bool is_broken = false;
     for (size_t i = 0; !kfd->is_cut && i < kfd->node_count; i++) {
         if (strcmp(kfd->nodes[i].pdev, pdev) != 0)
             continue;
@@ -254,11 +260,15 @@ struct amd_kfd_use amd_kfd_read_use(struct amd_kfd *kfd, const char *pdev)
             struct kfd_files *files = &kfd->processes.items[k].files[i];
             struct opt_u64 bytes = gpu_attribute_read_u64(&files->vram, &kfd->text);
             struct opt_u64 units = gpu_attribute_read_u64(&files->occupancy, &kfd->text);
+            is_broken |= (files->vram.exists && !bytes.has) || bytes.v > VRAM_MOST || units.v > UNITS_MOST;
+            use.is_silent |= bytes.v > 0 && !units.has;
             vram = bytes.has ? some_u64(vram.v + bytes.v) : vram;
             occupied = units.has ? some_u64(occupied.v + units.v) : occupied;
         }
     }
-    struct amd_kfd_use use = {.vram_bytes = vram};
+    if (is_broken)
+        return (struct amd_kfd_use){.is_cut = true};
+    use.vram_bytes = vram;
     struct opt_u64 all = amd_kfd_cu_count(kfd, pdev);
     if (occupied.has && all.v > 0)
         use.usage = some_f64(occupied.v < all.v ? (double)occupied.v / (double)all.v : 1);

@@ -17,6 +17,8 @@ struct amd_kfd;
 struct amd_kfd_use {
     struct opt_u64 vram_bytes;
     struct opt_f64 usage; /* share of its compute units in use right now, 0 to 1 */
+    bool is_cut; /* there were more processes than fit, or one told nonsense: nothing is known */
+    bool is_silent; /* a process has memory there, and the driver does not tell how busy it is */
 };
 
 /*

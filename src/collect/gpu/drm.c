@@ -71,11 +71,10 @@ __attribute__((format(printf, 3, 4))) static bool join_path(char *out, size_t si
     return n > 0 && (size_t)n < size;
 }
 
-/* The last component of what a link points to. */
-static void read_link_name(int sys_fd, const char *path, char *out, size_t size)
+void drm_read_link_name(int sys_fd, const char *path, char *out, size_t size)
 {
     char target[PATH_MAX];
-    ssize_t n = readlinkat(sys_fd, path, target, sizeof(target));
+    ssize_t n = sys_fd >= 0 ? readlinkat(sys_fd, path, target, sizeof(target)) : -1;
     out[0] = '\0';
     if (n <= 0)
         return;
@@ -155,9 +154,9 @@ void drm_card_init(struct drm_card *card, int sys_fd, const char *folder)
     char path[2 * DRM_CARD_PATH_BYTES];
     (void)str_copy(str_of(folder), card->folder, sizeof(card->folder));
     (void)join_path(path, sizeof(path), "%s/device/driver", folder);
-    read_link_name(sys_fd, path, card->driver, sizeof(card->driver));
+    drm_read_link_name(sys_fd, path, card->driver, sizeof(card->driver));
     (void)join_path(path, sizeof(path), "%s/device", folder);
-    read_link_name(sys_fd, path, card->device, sizeof(card->device));
+    drm_read_link_name(sys_fd, path, card->device, sizeof(card->device));
     card->is_pci = is_pci_address(card->device);
     card->vendor_id = read_hex(card, "vendor");
     card->device_id = read_hex(card, "device");

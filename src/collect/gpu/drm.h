@@ -35,6 +35,9 @@ struct drm_card {
  */
 int drm_list_numbers(int sys_fd, const char *folder, const char *prefix, size_t max, unsigned *ret_numbers);
 
+/* The last component of what a link points to, "" where there is none. */
+void drm_read_link_name(int sys_fd, const char *path, char *out, size_t size);
+
 /* Looks at one device; what it does not tell is left empty. */
 void drm_card_init(struct drm_card *card, int sys_fd, const char *folder);
 void drm_card_fini(struct drm_card *card);

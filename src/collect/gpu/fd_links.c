@@ -14,7 +14,7 @@
 #include "base/num.h"
 
 /* A process may have a million sockets, and each link is a system call. */
-enum { DESCRIPTORS_MAX = 65536, TARGET_BYTES = 64 };
+enum { DESCRIPTORS_MAX = 8192, TARGET_BYTES = 64 };
 
 struct fd_walk {
     int dir_fd;

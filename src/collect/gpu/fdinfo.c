@@ -124,6 +124,8 @@ static struct fdinfo_use sum_use(const struct fdinfo *fdinfo, struct fdinfo_devi
     struct fdinfo_use use = {.usage = some_f64(0), .vram_bytes = some_u64(0)};
     for (size_t i = 0; i < fdinfo->table.clients.count; i++) {
         const struct fdinfo_client *client = &fdinfo->table.clients.items[i];
+        if (only_tree && client->is_used && client->is_lost && is_on_device(&client->info, device))
+            use.usage.has = false;
         if (!client->is_used || !client->is_read || (only_tree && !client->is_tree) ||
             !is_on_device(&client->info, device))
             continue;
@@ -139,7 +141,8 @@ static struct fdinfo_use sum_use(const struct fdinfo *fdinfo, struct fdinfo_devi
 
 struct fdinfo_use fdinfo_tree_use(const struct fdinfo *fdinfo, struct fdinfo_device device)
 {
-    if (!fdinfo->turn_ns.has || !fdinfo_find_is_tree_known(&fdinfo->find))
+    if (!fdinfo->turn_ns.has || !fdinfo_find_is_tree_known(&fdinfo->find) ||
+        fdinfo_find_is_mute_for_tree(&fdinfo->find, device))
         return (struct fdinfo_use){0};
     struct fdinfo_use use = sum_use(fdinfo, device, true);
     if (!fdinfo->has_elapsed)
@@ -149,10 +152,20 @@ struct fdinfo_use fdinfo_tree_use(const struct fdinfo *fdinfo, struct fdinfo_dev
 
 struct fdinfo_use fdinfo_host_use(const struct fdinfo *fdinfo, struct fdinfo_device device)
 {
-    if (!fdinfo->is_host_known || fdinfo->find.round.is_mute)
+    if (!fdinfo->is_host_known || fdinfo_find_is_mute_for_host(&fdinfo->find, device))
         return (struct fdinfo_use){0};
     struct fdinfo_use use = sum_use(fdinfo, device, false);
     if (!fdinfo->has_host_elapsed)
         use.usage = (struct opt_f64){0};
     return use;
+}
+
+bool fdinfo_is_tree_known(const struct fdinfo *fdinfo)
+{
+    return fdinfo_find_is_tree_known(&fdinfo->find);
+}
+
+bool fdinfo_tree_has_kfd(const struct fdinfo *fdinfo)
+{
+    return fdinfo_find_has_kfd(&fdinfo->find);
 }

@@ -17,7 +17,7 @@
 #include "collect/pid_list.h"
 #include "kernel/drm_fdinfo.h"
 
-enum { FDINFO_CLIENTS_MAX = 1024, FDINFO_FILES_MAX = 256, FDINFO_DESCRIPTORS_MAX = 65536 };
+enum { FDINFO_CLIENTS_MAX = 1024, FDINFO_FILES_MAX = 128, FDINFO_DESCRIPTORS_MAX = 65536 };
 
 /* A device as fdinfo names it: by PCI address, or by driver where it has none. */
 struct fdinfo_device {
@@ -48,5 +48,11 @@ void fdinfo_turn(struct fdinfo *fdinfo, const struct job_member *members, size_t
  * or there was no time yet. Nobody there is a known 0. */
 struct fdinfo_use fdinfo_tree_use(const struct fdinfo *fdinfo, struct fdinfo_device device);
 struct fdinfo_use fdinfo_host_use(const struct fdinfo *fdinfo, struct fdinfo_device device);
+
+/* Could every member be looked at? */
+bool fdinfo_is_tree_known(const struct fdinfo *fdinfo);
+
+/* Does a member hold /dev/kfd, and so compute past all DRM clients? */
+bool fdinfo_tree_has_kfd(const struct fdinfo *fdinfo);
 
 #endif

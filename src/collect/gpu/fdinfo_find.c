@@ -24,8 +24,9 @@ enum { MEMBERS_MAX = 65536, STRANGERS_MAX = 1 << 20, STAT_BYTES_MAX = 4096 };
 #define MEMBERS_SHARE 200
 #define STRANGERS_SHARE 1000
 
-/* CPU time of a round in one turn: a sample does not wait for a host of ten thousand processes. */
-#define ROUND_TURN_NS (20 * NS_PER_MS)
+/* CPU time of looking in one turn: a sample does not wait for a host or a tree of ten thousand processes. */
+#define ROUND_TURN_NS (5 * NS_PER_MS)
+#define MEMBERS_TURN_NS (5 * NS_PER_MS)
 
 void fdinfo_find_init(struct fdinfo_find *find, const struct collect_env *env, struct fdinfo_table *table)
 {
@@ -52,26 +53,24 @@ struct look {
     int sys_fd;
     struct fdinfo_holder holder;
     struct opt_i64 since_ns;
+    struct look_found {
+        bool has_kfd;
+        struct fdinfo_mute mutes[FDINFO_PROCESS_MUTES];
+    } found;
     int failure;
 };
-
-/* The NVIDIA driver tells nothing here, but elsewhere: "/dev/dri/card1" is class/drm/card1. */
-static bool is_nvidia(int sys_fd, const char *target)
-{
-    char path[96], driver[64];
-    (void)snprintf(path, sizeof(path), "class/drm/%s/device/driver", strrchr(target, '/') + 1);
-    ssize_t n = sys_fd >= 0 ? readlinkat(sys_fd, path, driver, sizeof(driver)) : -1;
-    return n > 7 && memcmp(driver + n - 7, "/nvidia", 7) == 0;
-}
 
 static bool note_link(void *context, int fd, const char *target)
 {
     struct look *look = context;
     struct str path = str_of(target);
+    look->found.has_kfd |= str_eq(path, STR("/dev/kfd"));
     if (!str_starts(path, STR("/dev/dri/")) && !str_starts(path, STR("/dev/accel/")))
         return true;
     int r = fdinfo_table_note(look->table, look->holder, fd, look->since_ns);
-    if (r < 0 && !(r == -ENODATA && is_nvidia(look->sys_fd, target)))
+    if (r == -ENODATA)
+        r = fdinfo_mute_note(look->sys_fd, target, look->found.mutes);
+    if (r < 0)
         look->failure = r;
     return true;
 }
@@ -83,7 +82,8 @@ static bool is_whole_link(const void *context, const struct fdinfo_link *link)
 }
 
 /* Returns 0, or a negative errno: -ENOENT or -ESRCH where it has gone. No broken link of the holder is left behind. */
-static int look_at(struct fdinfo_find *find, struct fdinfo_holder holder, struct opt_i64 since_ns)
+static int look_at(
+    struct fdinfo_find *find, struct fdinfo_holder holder, struct opt_i64 since_ns, struct look_found *ret_found)
 {
     struct look look = {
         .table = find->table, .sys_fd = find->env->root->sys_fd, .holder = holder, .since_ns = since_ns};
@@ -93,6 +93,7 @@ static int look_at(struct fdinfo_find *find, struct fdinfo_holder holder, struct
         fdinfo_table_end_look(find->table, holder);
     else
         fdinfo_table_keep_links(find->table, is_whole_link, &holder);
+    *ret_found = look.found;
     return r == 0 ? look.failure : r;
 }
 
@@ -125,7 +126,11 @@ static int64_t pause_ns(int64_t age_ns, int64_t cost_ns)
 static void look_at_member(struct fdinfo_find *find, struct fdinfo_process *process, int64_t now_ns)
 {
     int64_t before_ns = read_cpu_ns(find);
-    int r = look_at(find, process->holder, process->looked_ns);
+    struct look_found found;
+    int r = look_at(find, process->holder, process->looked_ns, &found);
+    process->has_kfd = found.has_kfd;
+    memcpy(process->mutes, found.mutes, sizeof(process->mutes));
+    process->is_unseen = false;
     bool is_gone = r == -ENOENT || r == -ESRCH;
     process->is_hidden = r < 0 && !is_gone && !has_ended(find, process->holder.pid);
     process->looked_ns = process->is_hidden ? (struct opt_i64){0} : some_i64(now_ns);
@@ -193,6 +198,7 @@ void fdinfo_find_set_members(struct fdinfo_find *find, const struct job_member *
         struct fdinfo_process fresh = {
             .holder = {.pid = members[i].pid, .is_member = true, .start_ticks = members[i].start_ticks},
             .is_present = true,
+            .is_unseen = true,
             .first_ns = now_ns,
             .next_ns = now_ns,
             .looked_ns = previous_ns,
@@ -215,22 +221,58 @@ void fdinfo_find_look_at_members(struct fdinfo_find *find, int64_t now_ns)
         const struct fdinfo_link *link = &find->table->links.items[i];
         struct fdinfo_process *process =
             link->is_broken ? find_process(find, find->processes.count, link->holder.pid) : NULL;
-        if (process)
+        if (process) {
             process->next_ns = now_ns;
+            process->is_unseen = true;
+        }
     }
-    for (size_t i = 0; i < find->processes.count; i++) {
-        if (find->processes.items[i].next_ns <= now_ns)
-            look_at_member(find, &find->processes.items[i], now_ns);
+    /* What is left over is still due, and comes first the next time. */
+    int64_t begin_ns = read_cpu_ns(find);
+    size_t count = find->processes.count;
+    for (size_t i = 0; i < count && read_cpu_ns(find) - begin_ns <= MEMBERS_TURN_NS; i++) {
+        struct fdinfo_process *process = &find->processes.items[find->at++ % count];
+        if (process->next_ns <= now_ns)
+            look_at_member(find, process, now_ns);
     }
+    find->at = count > 0 ? find->at % count : 0;
 }
 
 bool fdinfo_find_is_tree_known(const struct fdinfo_find *find)
 {
     for (size_t i = 0; i < find->processes.count; i++) {
-        if (find->processes.items[i].is_hidden)
+        if (find->processes.items[i].is_hidden || find->processes.items[i].is_unseen)
             return false;
     }
     return !find->is_cut;
+}
+
+bool fdinfo_find_is_mute_for_tree(const struct fdinfo_find *find, struct fdinfo_device device)
+{
+    for (size_t i = 0; i < find->processes.count; i++) {
+        for (size_t k = 0; k < FDINFO_PROCESS_MUTES; k++) {
+            if (fdinfo_mute_is(&find->processes.items[i].mutes[k], device))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool fdinfo_find_is_mute_for_host(const struct fdinfo_find *find, struct fdinfo_device device)
+{
+    for (size_t i = 0; i < find->round.mutes.count; i++) {
+        if (fdinfo_mute_is(&find->round.mutes.items[i], device))
+            return true;
+    }
+    return find->round.mutes.is_full || fdinfo_find_is_mute_for_tree(find, device);
+}
+
+bool fdinfo_find_has_kfd(const struct fdinfo_find *find)
+{
+    for (size_t i = 0; i < find->processes.count; i++) {
+        if (find->processes.items[i].has_kfd)
+            return true;
+    }
+    return false;
 }
 
 static bool is_broken_stranger(const struct fdinfo_link *link)
@@ -246,7 +288,8 @@ static void look_at_broken(struct fdinfo_find *find)
             i++;
             continue;
         }
-        (void)look_at(find, table->links.items[i].holder, find->round.began_ns);
+        struct look_found found;
+        (void)look_at(find, table->links.items[i].holder, find->round.began_ns, &found);
         i = 0; /* the links have moved; none of this one is broken any more */
     }
 }
@@ -269,7 +312,7 @@ static bool begin_round(struct fdinfo_find *find, int64_t now_ns)
     if (round->list_fd < 0 || pid_list_read(round->list_fd, STRANGERS_MAX, &round->list) < 0)
         return false;
     fdinfo_table_keep_links(find->table, is_listed_or_member, find);
-    round->is_mute = false;
+    round->mutes_so_far = (struct fdinfo_mutes){0};
     round->previous_ns = round->began_ns;
     round->began_ns = some_i64(now_ns);
     round->cost_ns = read_cpu_ns(find) - before_ns;
@@ -283,14 +326,17 @@ static void go_on_with_round(struct fdinfo_find *find, int64_t now_ns)
     int64_t spent_ns = 0;
     while (round->at < round->list.count && spent_ns < ROUND_TURN_NS) {
         struct fdinfo_holder holder = {.pid = round->list.items[round->at++]};
-        if (!find_process(find, find->processes.count, holder.pid))
-            round->is_mute |= look_at(find, holder, round->previous_ns) == -ENODATA;
+        struct look_found found;
+        if (!find_process(find, find->processes.count, holder.pid) &&
+            look_at(find, holder, round->previous_ns, &found) == 0)
+            fdinfo_mute_add(&round->mutes_so_far, found.mutes);
         spent_ns = read_cpu_ns(find) - before_ns;
     }
     round->cost_ns += spent_ns;
     if (round->at < round->list.count)
         return;
     round->is_known = true;
+    round->mutes = round->mutes_so_far;
     round->next_ns = round->began_ns.v + LATEST_NS;
     if (round->next_ns < now_ns + round->cost_ns * STRANGERS_SHARE)
         round->next_ns = now_ns + round->cost_ns * STRANGERS_SHARE;

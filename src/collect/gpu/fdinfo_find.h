@@ -7,6 +7,8 @@
 #define COLLECT_GPU_FDINFO_FIND_H
 
 #include "collect/collect.h"
+#include "collect/gpu/fdinfo.h"
+#include "collect/gpu/fdinfo_mute.h"
 #include "collect/gpu/fdinfo_table.h"
 #include "collect/pid_list.h"
 
@@ -14,6 +16,9 @@ struct fdinfo_process {
     struct fdinfo_holder holder;
     bool is_present; /* among the members of this turn */
     bool is_hidden; /* may not be looked at */
+    bool is_unseen; /* was not looked at yet, or something of it has changed since */
+    bool has_kfd; /* holds /dev/kfd */
+    struct fdinfo_mute mutes[FDINFO_PROCESS_MUTES]; /* holds those */
     int64_t first_ns; /* when it was first seen */
     int64_t next_ns; /* when to look at it again */
     struct opt_i64 looked_ns; /* clients not found until then did not exist; absent: unknown */
@@ -28,7 +33,7 @@ struct fdinfo_round {
     int64_t next_ns; /* when the next one begins */
     struct opt_i64 began_ns, previous_ns; /* this round and the one before */
     bool is_known; /* one has come to its end, so every client that can be seen was */
-    bool is_mute; /* somebody holds a device whose driver does not tell of clients (Linux before 5.19) */
+    struct fdinfo_mutes mutes, mutes_so_far; /* of the last whole round, and of the one that goes on */
 };
 
 struct fdinfo_find {
@@ -40,6 +45,7 @@ struct fdinfo_find {
         size_t count, cap;
     } processes;
     struct fdinfo_round round;
+    size_t at; /* the member that is looked at next */
     bool is_cut; /* some members found no room */
 };
 
@@ -59,5 +65,12 @@ void fdinfo_find_forget_strangers(struct fdinfo_find *find);
 
 /* Could every member be looked at? */
 bool fdinfo_find_is_tree_known(const struct fdinfo_find *find);
+
+/* Is it held by a member, or by anybody, while its driver tells nothing? */
+bool fdinfo_find_is_mute_for_tree(const struct fdinfo_find *find, struct fdinfo_device device);
+bool fdinfo_find_is_mute_for_host(const struct fdinfo_find *find, struct fdinfo_device device);
+
+/* Does one hold /dev/kfd? */
+bool fdinfo_find_has_kfd(const struct fdinfo_find *find);
 
 #endif

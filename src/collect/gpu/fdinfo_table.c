@@ -18,7 +18,7 @@
 enum { TEXT_BYTES = 8 * 1024, TEXT_BYTES_MAX = 64 * 1024 };
 
 /* Longer than the longest pause between two looks at a member. */
-#define REMEMBER_NS (12 * NS_PER_SEC)
+#define REMEMBER_NS (70 * NS_PER_SEC)
 
 int fdinfo_table_init(struct fdinfo_table *table, int proc_fd)
 {
@@ -75,9 +75,6 @@ static void drop_link(struct fdinfo_table *table, size_t at)
     close_file(table, link);
     struct fdinfo_client *client = &table->clients.items[link->client];
     client->links--;
-    /* Without an id nothing tells whether a later one is the same. */
-    if (client->links == 0 && !client->info.client_id.has)
-        client->is_used = false;
     *link = table->links.items[--table->links.count];
 }
 
@@ -253,8 +250,11 @@ static void update_client(struct fdinfo_client *client, const struct drm_fdinfo 
 
 void fdinfo_table_begin(struct fdinfo_table *table)
 {
-    for (size_t i = 0; i < table->clients.count; i++)
-        table->clients.items[i].is_read = table->clients.items[i].is_tree = false;
+    for (size_t i = 0; i < table->clients.count; i++) {
+        struct fdinfo_client *client = &table->clients.items[i];
+        client->is_lost = client->is_tree; /* until a holder is found */
+        client->is_read = client->is_tree = false;
+    }
 }
 
 static void read_link(struct fdinfo_table *table, struct fdinfo_link *link, int64_t now_ns)
@@ -295,10 +295,13 @@ void fdinfo_table_end(struct fdinfo_table *table, int64_t now_ns)
     }
     for (size_t i = 0; i < table->clients.count; i++) {
         struct fdinfo_client *client = &table->clients.items[i];
+        client->is_lost &= client->links == 0;
         if (client->links > 0)
             continue;
         client->is_read = false;
-        if (!client->since_ns.has || now_ns - client->since_ns.v > REMEMBER_NS)
+        /* Without an id nothing tells whether a later one is the same. */
+        bool is_worth = client->info.client_id.has && client->since_ns.has;
+        if (!client->is_lost && (!is_worth || now_ns - client->since_ns.v > REMEMBER_NS))
             client->is_used = false;
     }
 }

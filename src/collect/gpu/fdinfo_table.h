@@ -36,6 +36,7 @@ struct fdinfo_client {
     bool is_used; /* false: a free place, all else is void */
     bool is_read; /* in this turn */
     bool is_tree; /* held by a member */
+    bool is_lost; /* it was, and since this turn nobody is known to hold it: what it did last is not known */
     size_t links;
     struct opt_i64 since_ns; /* when info was read, or when the client cannot have existed yet; absent: unknown */
     struct drm_fdinfo info; /* of the last reading */

@@ -82,7 +82,7 @@ int fleet_read(struct fleet *fleet, const struct gpu_turn *turn, fleet_read_card
         struct gpu_card *card = &fleet->cards[i];
         card->reading = (struct gpu_reading){0};
         card->use = (struct gpu_use){0};
-        card->energy_joules = (struct opt_f64){0};
+        card->energy_joules = (struct opt_f64){0}; /* has_energy stays: one that sleeps at the end is missing */
         fleet->states[i] = drm_card_read_state(&fleet->drm[i], &fleet->text);
         switch (fleet->states[i]) {
         case DRM_AWAKE:

@@ -34,6 +34,7 @@ struct gpu_state {
     struct gpu_stage stages[VENDORS_MAX];
     size_t open_count;
     struct opt_i64 looked_ns;
+    bool is_energy_lost; /* a vendor has gone, with what it counted */
     struct fdinfo *clients; /* NULL: nobody wants them */
     struct sample_gpu *items;
     size_t item_cap;
@@ -47,7 +48,7 @@ struct gpu_sums {
     double usage, joules;
     uint64_t vram_bytes, utilized;
     bool has_usage, has_vram, has_joules; /* somebody told */
-    bool lacks_usage, lacks_vram; /* somebody should have told */
+    bool lacks_usage, lacks_vram, lacks_joules; /* somebody should have told */
 };
 
 void gpu_add_detail(struct gpu_facts *facts, const char *key, const char *value)
@@ -144,6 +145,8 @@ static void read_clients(struct gpu_state *state, struct gpu_turn *turn, struct 
     }
     fdinfo_turn(state->clients, turn->members, turn->member_count, wanted == GPU_CLIENTS_ALL, turn->now_ns);
     turn->clients = state->clients;
+    if (turn->is_tracking && !fdinfo_is_tree_known(state->clients))
+        (void)err_set(err, -EACCES, "gpu: a process of the command may not be read: what it uses of GPUs is not known");
 }
 
 static struct opt_f64 percentage(struct opt_u64 part, struct opt_u64 whole)
@@ -189,13 +192,12 @@ static int fill_items(struct gpu_state *state, const struct gpu_list *list)
 {
     size_t need = state->count + list->count;
     int r = vec_grow(&state->items, &state->item_cap, need, sizeof(*state->items), GPU_CARDS_MAX * VENDORS_MAX);
-    struct gpu_row *before = state->rows;
     if (r == 0)
         r = vec_grow(&state->rows, &state->row_cap, need, sizeof(*state->rows), GPU_CARDS_MAX * VENDORS_MAX);
     if (r < 0)
         return r;
     /* The items of this turn point at rows, which may have moved. */
-    for (size_t i = 0; before != state->rows && i < state->count; i++)
+    for (size_t i = 0; i < state->count; i++)
         state->items[i].detail.items = state->rows[i].details;
     for (size_t i = 0; i < list->count; i++)
         fill_item(&list->cards[i], &state->rows[state->count + i], &state->items[state->count + i]);
@@ -203,11 +205,9 @@ static int fill_items(struct gpu_state *state, const struct gpu_list *list)
     return 0;
 }
 
-static void add_use(struct gpu_stage *stage, const struct gpu_card *card, struct gpu_sums *sums)
+static void add_use(const struct gpu_stage *stage, const struct gpu_card *card, struct gpu_sums *sums)
 {
     const struct gpu_use *use = &card->use;
-    stage->can_tell_usage |= use->usage.has;
-    stage->can_tell_vram |= use->vram_bytes.has;
     sums->has_usage |= use->usage.has;
     sums->has_vram |= use->vram_bytes.has;
     sums->lacks_usage |= !use->usage.has && stage->can_tell_usage;
@@ -224,13 +224,16 @@ static void add_list(
     bool is_attributed = turn->is_tracking && gpu_vendors[vendor]->attribute;
     if (is_attributed)
         gpu_vendors[vendor]->attribute(stage->state, turn);
+    for (size_t i = 0; is_attributed && i < list->count; i++) {
+        stage->can_tell_usage |= list->cards[i].use.usage.has;
+        stage->can_tell_vram |= list->cards[i].use.vram_bytes.has;
+    }
     for (size_t i = 0; i < list->count; i++) {
         if (is_attributed)
             add_use(stage, &list->cards[i], sums);
-        if (list->cards[i].energy_joules.has) {
-            sums->has_joules = true;
-            sums->joules += list->cards[i].energy_joules.v;
-        }
+        sums->has_joules |= list->cards[i].energy_joules.has;
+        sums->lacks_joules |= list->cards[i].has_energy && !list->cards[i].energy_joules.has;
+        sums->joules += list->cards[i].energy_joules.has ? list->cards[i].energy_joules.v : 0;
     }
     stage->is_known = list->is_known;
     sums->lacks_usage |= !list->is_known;
@@ -246,6 +249,7 @@ static void read_stage(
     if (why.code < 0 && err->code == 0)
         *err = why;
     if (r == -ENODEV) {
+        state->is_energy_lost = true;
         close_stage(state, i);
         return;
     }
@@ -257,7 +261,7 @@ static void read_stage(
 static void tell_tree(const struct gpu_state *state, const struct gpu_sums *sums, struct sample_cpu *cpu)
 {
     struct job *job = state->env->job;
-    if (sums->has_joules && job)
+    if (sums->has_joules && !sums->lacks_joules && !state->is_energy_lost && job)
         job->gpu_joules = some_f64(sums->joules);
     if (!is_tracking(state))
         return;

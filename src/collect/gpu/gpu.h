@@ -49,7 +49,8 @@ struct gpu_card {
     struct gpu_facts facts;
     struct gpu_reading reading;
     struct gpu_use use;
-    struct opt_f64 energy_joules; /* since the start of the run; only after a final turn */
+    bool has_energy; /* it counts energy, and did so from the start of the run on */
+    struct opt_f64 energy_joules; /* since then; only after a final turn */
 };
 
 struct gpu_turn {

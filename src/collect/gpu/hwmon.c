@@ -96,9 +96,15 @@ static struct opt_f64 read_energy(
         return (struct opt_f64){0};
     struct opt_u64 now = gpu_attribute_read_u64(&hwmon->energy, &fleet->text);
     struct opt_f64 rate = gpu_counter_rate(&hwmon->energy_uj, now, fleet->previous_ns, turn->now_ns);
+    card->has_energy = hwmon->energy_uj.last.has;
     if (turn->is_final && now.has && !is_first)
         card->energy_joules = some_f64((double)hwmon->energy_uj.total / 1e6);
     return tells_power && rate.has ? check_watts(some_f64(rate.v / 1e6)) : (struct opt_f64){0};
+}
+
+void hwmon_begin(struct hwmon *hwmon, struct fleet *fleet, size_t index, const struct gpu_turn *turn)
+{
+    (void)read_energy(hwmon, fleet, turn, &fleet->cards[index]);
 }
 
 void hwmon_read(struct hwmon *hwmon, struct fleet *fleet, size_t index, const struct gpu_turn *turn)

@@ -24,6 +24,8 @@ void hwmon_fini(struct hwmon *hwmon);
  * read every turn only where nothing else tells the power, else once at the beginning and once at the end. What makes
  * no sense is absent.
  */
+/* Before the first sample: the energy so far, and nothing that takes time. */
+void hwmon_begin(struct hwmon *hwmon, struct fleet *fleet, size_t index, const struct gpu_turn *turn);
 void hwmon_read(struct hwmon *hwmon, struct fleet *fleet, size_t index, const struct gpu_turn *turn);
 
 /* A clock in MHz, absent where no device runs like that. */

@@ -21,15 +21,18 @@
 /* A command that is over by then never sees the helper start. */
 #define NVIDIA_DELAY_NS (30 * NS_PER_MS)
 
-/* Looking for open device files may take this share of a core. */
+/* Looking for open device files may take this share of a core, and so long in one turn. */
 #define HOLDERS_SHARE 500
+#define HOLDERS_TURN_NS (2 * NS_PER_MS)
+#define HOLDERS_MOST_NS (3 * NS_PER_SEC)
 
 enum { MEMBERS_MAX = 32768 };
 
 struct nvidia_state {
     const struct collect_env *env;
     struct nvidia_link link;
-    int timer_fd; /* -1: no delay any more */
+    int timer_fd; /* -1: none could be had */
+    bool has_place; /* the grid is known */
     int64_t previous_ns; /* the turn before */
     struct gpu_card *cards;
     size_t card_cap;
@@ -39,7 +42,8 @@ struct nvidia_state {
     } before;
     bool is_namespaced; /* our PIDs need not be the driver's */
     bool is_proven; /* they are */
-    bool has_holders; /* somebody of the tree holds a device file */
+    bool has_holders; /* somebody of the tree holds a device file, as far as that is known */
+    size_t holders_at; /* how many members were looked at */
     bool is_foreign; /* the driver knows the tree by other numbers */
     int64_t holders_due_ns;
 };
@@ -47,13 +51,22 @@ struct nvidia_state {
 static bool is_there(const struct collect_env *env)
 {
     const int root_fd = env->root->root_fd;
-    return faccessat(root_fd, "dev/nvidiactl", F_OK, 0) == 0 || faccessat(root_fd, "dev/dxg", F_OK, 0) == 0;
+    if (faccessat(root_fd, "dev/nvidiactl", F_OK, 0) == 0)
+        return true;
+    /* In WSL the device file is the same for GPUs of all vendors, and the library tells. */
+    return faccessat(root_fd, "dev/dxg", F_OK, 0) == 0 &&
+           faccessat(root_fd, "usr/lib/wsl/lib/libnvidia-ml.so.1", F_OK, 0) == 0;
 }
 
-/* A short wait before the helper is started; where there is no timer, the first sample starts it. */
-static void delay_start(struct nvidia_state *state)
+/*
+ * A short wait before the helper is started; where there is no timer, the first sample starts it. Between the places of
+ * a wide grid somebody must listen to the helper, and replace it where need be.
+ */
+static void set_timer(struct nvidia_state *state)
 {
-    const struct itimerspec delay = {.it_value = {.tv_nsec = NVIDIA_DELAY_NS}};
+    struct itimerspec delay = {.it_value = {.tv_nsec = NVIDIA_DELAY_NS}};
+    if (state->env->interval_ns > NVML_PACE_MOST_NS)
+        delay.it_interval.tv_sec = 1;
     state->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (state->timer_fd >= 0 && timerfd_settime(state->timer_fd, 0, &delay, NULL) < 0)
         fd_close(&state->timer_fd);
@@ -68,7 +81,7 @@ static int nvidia_open(void *opaque, const struct collect_env *env, struct err *
         (struct nvidia_state){.env = env, .timer_fd = -1, .is_namespaced = !sysroot_in_first_pid_namespace(env->root)};
     int64_t now_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
     nvidia_link_open(&state->link, env, now_ns + NVIDIA_DELAY_NS);
-    delay_start(state);
+    set_timer(state);
     return 0;
 }
 
@@ -90,7 +103,9 @@ static int nvidia_watch_fd(const void *opaque)
 static void nvidia_woken(void *opaque)
 {
     struct nvidia_state *state = opaque;
-    fd_close(&state->timer_fd);
+    uint64_t expirations;
+    if (read(state->timer_fd, &expirations, sizeof(expirations)) < 0)
+        return;
     nvidia_link_turn(&state->link, clock_read(state->env->clock, CLOCK_KIND_MONOTONIC));
 }
 
@@ -116,11 +131,33 @@ static void account_for_helper(const struct nvidia_state *state)
     job->helpers_rss_bytes = state->link.rss_bytes;
 }
 
+static void tell_trouble(const struct nvidia_state *state, bool is_fresh, struct err *err)
+{
+    const struct nvidia_link *link = &state->link;
+    if (!is_fresh && link->why.code < 0)
+        *err = link->why;
+    else if (!is_fresh && link->read_ns.has)
+        (void)err_set(err, -ETIMEDOUT, "nvidia: the driver has not answered in time");
+    else if (link->has_crashed && link->now_ns - link->started_ns < NVIDIA_STEADY_NS)
+        *err = link->why_before; /* so that a library that crashes over and over is one trouble */
+    else if (state->is_foreign)
+        (void)err_set(err, -ESRCH,
+            "nvidia: the driver lists none of the command's processes (they have other PIDs outside of this "
+            "container): what the command uses of GPUs is not known");
+    for (size_t i = 0; is_fresh && i < link->cards.count; i++) {
+        if (link->cards.items[i].current.is_lost == 1)
+            (void)err_set(err, -ENODEV, "nvidia: GPU %s (%s) does not answer any more",
+                link->cards.items[i].facts.host_id, link->cards.items[i].facts.uuid);
+    }
+}
+
 static int nvidia_read(void *opaque, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
 {
     struct nvidia_state *state = opaque;
     struct nvidia_link *link = &state->link;
-    link->place_ns = turn->place_ns;
+    if (!state->has_place)
+        link->place_ns = turn->place_ns;
+    state->has_place = true;
     nvidia_link_turn(link, turn->now_ns);
     bool wants_energy = turn->is_final && state->env->gpu.wants_energy;
     if (wants_energy)
@@ -135,15 +172,11 @@ static int nvidia_read(void *opaque, const struct gpu_turn *turn, struct gpu_lis
         state->cards[i] = (struct gpu_card){.facts = link->cards.items[i].facts};
         if (fresh)
             nvml_wire_get_reading(&link->cards.items[i].current, &state->cards[i].reading);
+        state->cards[i].has_energy = link->cards.items[i].first_joules.has;
         if (wants_energy && link->is_energy_told)
             state->cards[i].energy_joules = energy_of(&link->cards.items[i]);
     }
-    if (!fresh && link->why.code < 0)
-        *err = link->why;
-    else if (state->is_foreign)
-        (void)err_set(err, -ESRCH,
-            "nvidia: the driver lists none of the command's processes (they have other PIDs outside of this "
-            "container): what the command uses of GPUs is not known");
+    tell_trouble(state, fresh, err);
     *ret_list = (struct gpu_list){.cards = state->cards, .count = count, .is_known = link->has_facts};
     return 0;
 }
@@ -160,25 +193,35 @@ static bool stop_at_device(void *context, int fd, const char *target)
     return !*(bool *)context;
 }
 
-/* One that may not be read counts as a holder: what it does is not known. */
-static bool holds_device(const struct nvidia_state *state, pid_t pid)
+/* Absent where it may not be read. */
+static struct opt_bool holds_device(const struct nvidia_state *state, pid_t pid)
 {
     bool holds = false;
     int r = fd_links_each(state->env->root->proc_fd, pid, stop_at_device, &holds);
-    return holds || (r < 0 && r != -ENOENT && r != -ESRCH);
+    bool is_hidden = r < 0 && r != -ENOENT && r != -ESRCH;
+    return holds || !is_hidden ? some_bool(holds) : (struct opt_bool){0};
 }
 
+/* Where the members are too many for one turn, somebody is taken to be a holder until all were looked at. */
 static void look_for_holders(struct nvidia_state *state, const struct gpu_turn *turn)
 {
     if (turn->now_ns < state->holders_due_ns)
         return;
     const struct clock *clock = state->env->clock;
-    int64_t begin_ns = clock_read(clock, CLOCK_KIND_OWN_CPU);
-    state->has_holders = false;
-    for (size_t i = 0; i < turn->member_count && !state->has_holders; i++)
-        state->has_holders = holds_device(state, turn->members[i].pid);
-    int64_t pause_ns = (clock_read(clock, CLOCK_KIND_OWN_CPU) - begin_ns) * HOLDERS_SHARE;
-    state->holders_due_ns = turn->now_ns + (pause_ns > NS_PER_SEC ? pause_ns : NS_PER_SEC);
+    int64_t begin_ns = clock_read(clock, CLOCK_KIND_OWN_CPU), cost_ns = 0;
+    bool holds = false;
+    size_t i = state->holders_at;
+    while (i < turn->member_count && !holds && cost_ns < HOLDERS_TURN_NS) {
+        struct opt_bool member = holds_device(state, turn->members[i++].pid);
+        holds = !member.has || member.v; /* what one does who may not be read is not known */
+        cost_ns = clock_read(clock, CLOCK_KIND_OWN_CPU) - begin_ns;
+    }
+    state->has_holders = holds || i < turn->member_count;
+    state->holders_at = holds || i >= turn->member_count ? 0 : i;
+    int64_t pause_ns = cost_ns * HOLDERS_SHARE;
+    pause_ns = pause_ns > NS_PER_SEC ? pause_ns : NS_PER_SEC;
+    if (state->holders_at == 0)
+        state->holders_due_ns = turn->now_ns + (pause_ns < HOLDERS_MOST_NS ? pause_ns : HOLDERS_MOST_NS);
 }
 
 static bool is_member(const struct nvidia_state *state, const struct gpu_turn *turn, pid_t pid, bool with_ended)
@@ -204,7 +247,7 @@ static struct gpu_use sum_processes(struct nvidia_state *state, const struct gpu
         const struct nvml_wire_process *process = &reading->processes[i];
         if (process->pid > INT32_MAX || !is_member(state, turn, (pid_t)process->pid, is_new))
             continue;
-        if (state->is_namespaced && !state->is_proven && !holds_device(state, (pid_t)process->pid))
+        if (state->is_namespaced && !state->is_proven && !holds_device(state, (pid_t)process->pid).v)
             continue;
         (*ret_matches)++;
         use.usage.has &= (process->known & NVML_WIRE_HAS_USAGE) != 0;
@@ -214,8 +257,9 @@ static struct gpu_use sum_processes(struct nvidia_state *state, const struct gpu
     }
     if (use.usage.v > 1)
         use.usage.v = 1;
-    /* What the tree did since the last reading is not known once it is gone. */
-    use.usage.has &= is_new || turn->member_count > 0;
+    /* What the tree did between the last reading and its end is not known. */
+    if (!is_new && turn->member_count == 0 && state->before.count > 0)
+        use.usage = (struct opt_f64){0};
     return use;
 }
 

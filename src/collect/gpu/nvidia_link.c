@@ -14,7 +14,7 @@
 #include "collect/gpu/nvml_helper.h"
 
 /* More messages than a socket holds at once are nonsense. */
-enum { ENERGY_WAIT_MS = 20, ENERGY_WAIT_CARD_MS = 10, CHANNEL_FD_LEAST = HELPER_CHANNEL_FD + 1, MESSAGES_MAX = 4096 };
+enum { ENERGY_WAIT_MS = 20, ENERGY_WAIT_CARD_MS = 10, CHANNEL_FD_LEAST = HELPER_CHANNEL_FD + 1, MESSAGES_MAX = 1024 };
 
 void nvidia_link_open(struct nvidia_link *link, const struct collect_env *env, int64_t due_ns)
 {
@@ -85,7 +85,7 @@ static int start_process(struct nvidia_link *link)
         .environment = gpu->environment,
         .stdout_fd = -1,
         .channel_fd = theirs,
-        .is_deaf = true};
+        .is_apart = true};
     r = helper_start(&link->process, link->env->job, &request);
     if (r == 0)
         link->channel_fd = fd_take(&ours);
@@ -95,7 +95,7 @@ static int start_process(struct nvidia_link *link)
 /* The next one comes after a pause; one that worked for long makes up for earlier failures. */
 static void plan_start(struct nvidia_link *link, int64_t now_ns)
 {
-    if (link->has_facts && now_ns - link->started_ns > NVIDIA_PAUSE_MOST_NS)
+    if (link->has_worked && now_ns - link->started_ns > NVIDIA_PAUSE_MOST_NS)
         link->pause_ns = NVIDIA_PAUSE_NS;
     link->phase = NVIDIA_WAITING;
     link->due_ns = now_ns + link->pause_ns;
@@ -105,7 +105,7 @@ static void plan_start(struct nvidia_link *link, int64_t now_ns)
 static void start(struct nvidia_link *link, int64_t now_ns)
 {
     link->started_ns = link->heard_ns = now_ns;
-    link->is_broken = link->is_nonsense = link->is_energy_told = false;
+    link->is_broken = link->is_nonsense = link->is_energy_told = link->has_worked = false;
     link->usage_cards = 0;
     int r = start_process(link);
     if (r == 0) {
@@ -120,6 +120,13 @@ static void take_failure(struct nvidia_link *link)
 {
     const struct nvml_wire_message *message = &link->message;
     int code = message->failed.code < 0 ? message->failed.code : -EIO;
+    if (code == -ENXIO) {
+        /* A driver without a device is an answer. */
+        link->cards.count = 0;
+        link->has_facts = true;
+        link->phase = NVIDIA_GIVEN_UP;
+        return;
+    }
     (void)err_set(&link->why, code, "nvidia: %s", message->failed.text);
     if (code == -ENOENT || code == -ELIBBAD)
         link->phase = NVIDIA_GIVEN_UP;
@@ -163,15 +170,24 @@ static void take_done(struct nvidia_link *link)
 {
     const struct nvml_wire_message *message = &link->message;
     bool is_whole = link->has_facts;
+    if (message->done.read_ns > link->now_ns + NS_PER_SEC) {
+        link->is_nonsense = true;
+        return;
+    }
+    /* What has waited for us says nothing of the time since. */
+    link->heard_ns = message->done.read_ns;
     for (size_t i = 0; i < link->cards.count; i++)
         is_whole &= link->cards.items[i].coming_turn == message->turn;
-    link->cpu_ns = message->done.cpu_ns;
+    link->done_cpu_ns = message->done.cpu_ns;
+    if (message->done.cpu_ns > link->cpu_ns)
+        link->cpu_ns = message->done.cpu_ns;
     link->rss_bytes = message->done.rss_bytes;
     if (!is_whole)
         return;
     for (size_t i = 0; i < link->cards.count; i++)
         link->cards.items[i].current = link->cards.items[i].coming;
     link->read_ns = some_i64(message->done.read_ns);
+    link->has_worked = true;
     err_clear(&link->why);
 }
 
@@ -212,7 +228,7 @@ static void take_message(struct nvidia_link *link)
 }
 
 /* Takes one message; false where there is none now. */
-static bool take_next(struct nvidia_link *link, int64_t now_ns)
+static bool take_next(struct nvidia_link *link)
 {
     ssize_t n;
     do {
@@ -223,7 +239,7 @@ static bool take_next(struct nvidia_link *link, int64_t now_ns)
     link->is_broken = n <= 0;
     if (link->is_broken)
         return false;
-    link->heard_ns = now_ns;
+    link->heard_ns = link->now_ns;
     if ((size_t)n > sizeof(link->message) || nvml_wire_check(&link->message, (size_t)n) < 0)
         link->is_nonsense = true;
     else
@@ -231,10 +247,10 @@ static bool take_next(struct nvidia_link *link, int64_t now_ns)
     return !link->is_nonsense;
 }
 
-static void drain(struct nvidia_link *link, int64_t now_ns)
+static void drain(struct nvidia_link *link)
 {
     size_t taken = 0;
-    while (taken < MESSAGES_MAX && take_next(link, now_ns))
+    while (taken < MESSAGES_MAX && take_next(link))
         taken++;
     link->is_nonsense |= taken == MESSAGES_MAX;
     if (!link->is_nonsense)
@@ -247,24 +263,29 @@ static void tell_end(struct nvidia_link *link, struct opt_i64 status)
 {
     if (link->why.code < 0 || !status.has)
         return;
+    const char *when = link->heard_ns > link->started_ns ? "" : " before its first answer";
     if (status.v < 0)
-        (void)err_set(&link->why, -EIO, "nvidia: the NVIDIA library crashed its process (signal %d)", (int)-status.v);
+        (void)err_set(
+            &link->why, -EIO, "nvidia: the NVIDIA library crashed its process (signal %d)%s", (int)-status.v, when);
     else
-        (void)err_set(&link->why, -EIO, "nvidia: the NVIDIA library ended its process (status %d)", (int)status.v);
+        (void)err_set(
+            &link->why, -EIO, "nvidia: the NVIDIA library ended its process (status %d)%s", (int)status.v, when);
 }
 
 static void set_aside(struct nvidia_link *link)
 {
+    size_t stuck = 0;
     for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++) {
-        if (link->abandoned[i].pid == 0) {
+        if (link->abandoned[i].pid == 0 && link->process.pid > 0) {
             link->abandoned[i] = link->process;
             link->process = (struct helper)HELPER_NONE;
-            return;
         }
+        stuck += link->abandoned[i].pid > 0;
     }
-    helper_forget(&link->process);
+    if (stuck < NVIDIA_ABANDONED_MAX)
+        return;
     link->phase = NVIDIA_GIVEN_UP;
-    (void)err_set(&link->why, -ETIMEDOUT, "nvidia: the driver is stuck and is not asked any more");
+    (void)err_set(&link->why, -ETIMEDOUT, "nvidia: processes hang in the driver, and it is left alone");
 }
 
 /* It is killed where it has not ended by itself. That may take effect later, or never: nobody waits for it. */
@@ -273,7 +294,7 @@ static void end_process(struct nvidia_link *link, int64_t now_ns)
     struct opt_i64 status = {0};
     fd_close(&link->channel_fd);
     link->past_cpu_ns += link->cpu_ns;
-    link->cpu_ns = link->rss_bytes = 0;
+    link->cpu_ns = link->done_cpu_ns = link->rss_bytes = 0;
     if (helper_reap(&link->process, link->env->job, &status))
         tell_end(link, status);
     else {
@@ -282,8 +303,12 @@ static void end_process(struct nvidia_link *link, int64_t now_ns)
     }
     if (link->phase == NVIDIA_RUNNING)
         plan_start(link, now_ns);
-    if (link->why.code == 0)
+    if (link->why.code == 0 && !(link->phase == NVIDIA_GIVEN_UP && link->has_facts))
         (void)err_set(&link->why, -EIO, "nvidia: the process of the NVIDIA library has gone");
+    if (link->has_worked) {
+        link->has_crashed = true;
+        link->why_before = link->why;
+    }
 }
 
 static void check_process(struct nvidia_link *link, int64_t now_ns)
@@ -296,10 +321,14 @@ static void check_process(struct nvidia_link *link, int64_t now_ns)
         end_process(link, now_ns);
         return;
     }
-    if (silence_ns > NVIDIA_SILENCE_NS)
-        (void)err_set(&link->why, -ETIMEDOUT, "nvidia: the driver has not answered for %d s",
-            (int)(NVIDIA_SILENCE_NS / NS_PER_SEC));
-    if (silence_ns > (has_spoken ? NVIDIA_SILENCE_NS : NVIDIA_INIT_NS))
+    int64_t patience_ns = has_spoken ? NVIDIA_SILENCE_NS : NVIDIA_INIT_NS;
+    bool is_spinning = link->cpu_ns > link->done_cpu_ns + NVIDIA_SPIN_NS;
+    if (silence_ns > (has_spoken ? NVIDIA_SILENCE_NS : NVIDIA_INIT_NS / 3))
+        (void)err_set(
+            &link->why, -ETIMEDOUT, "nvidia: the driver has not answered for %d s", (int)(silence_ns / NS_PER_SEC));
+    if (is_spinning)
+        (void)err_set(&link->why, -ETIMEDOUT, "nvidia: the NVIDIA library takes all CPU time and does not answer");
+    if (silence_ns > patience_ns || is_spinning)
         end_process(link, now_ns);
 }
 
@@ -312,11 +341,21 @@ static void reap_abandoned(struct nvidia_link *link)
     }
 }
 
+static void read_cpu(struct nvidia_link *link)
+{
+    const struct collect_env *env = link->env;
+    uint64_t cpu_ns;
+    if (link->process.pid > 0 && env->cpu_time && env->cpu_time(env->cpu_time_context, link->process.pid, &cpu_ns) == 0)
+        link->cpu_ns = cpu_ns;
+}
+
 void nvidia_link_turn(struct nvidia_link *link, int64_t now_ns)
 {
+    link->now_ns = now_ns;
+    read_cpu(link);
     reap_abandoned(link);
     if (link->channel_fd >= 0) {
-        drain(link, now_ns);
+        drain(link);
         check_process(link, now_ns);
     }
     if (link->phase == NVIDIA_WAITING && now_ns >= link->due_ns)
@@ -351,6 +390,7 @@ void nvidia_link_ask_energy(struct nvidia_link *link)
         struct pollfd channel = {.fd = link->channel_fd, .events = POLLIN};
         if (left_ns <= 0 || poll(&channel, 1, (int)(left_ns / NS_PER_MS) + 1) <= 0)
             break;
-        drain(link, until_ns);
+        link->now_ns = until_ns;
+        drain(link);
     }
 }

@@ -209,7 +209,7 @@ int nvml_open(const char *library, struct nvml **ret_nvml, struct err *err)
     if (code != NVML_OK)
         return nvml_load_explain(&calls, "nvmlDeviceGetCount", code, err);
     if (count == 0)
-        return err_set(err, -ENODEV, "the NVIDIA driver knows no device");
+        return err_set(err, -ENXIO, "the NVIDIA driver knows no device");
     struct nvml *nvml = nvml_new(&calls);
     if (!nvml)
         return err_set(err, -EIO, "no memory for the NVIDIA devices");

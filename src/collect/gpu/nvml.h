@@ -31,6 +31,7 @@ struct nvml_reading {
     struct opt_u64 vram_total_bytes, vram_used_bytes; /* used as nvidia-smi shows it: without the driver's reserve */
     struct opt_f64 temperature_celsius, power_watts, frequency_mhz;
     struct opt_u64 throttle_mask; /* nvmlClocksThrottleReason bits */
+    bool is_lost; /* it answers that it is not there any more (fell off the bus, was reset, driver unloaded) */
 };
 
 /* Compute and graphics processes of a device, each once. */
@@ -63,8 +64,8 @@ struct nvml;
 
 /*
  * dlopen, initialise, find the devices. library: a name for dlopen. Returns 0 or a negative errno with a message for
- * people: -ENOENT no such library, -ELIBBAD a library without what we need, -ENODEV no driver or no device, -EACCES no
- * permission, -ELIBACC library and driver do not fit together, -EIO anything else.
+ * people: -ENOENT no such library, -ELIBBAD a library without what we need, -ENODEV no driver, -ENXIO no device,
+ * -EACCES no permission, -ELIBACC library and driver do not fit together, -EIO anything else.
  */
 int nvml_open(const char *library, struct nvml **ret_nvml, struct err *err);
 

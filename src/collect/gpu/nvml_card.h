@@ -32,6 +32,7 @@ struct nvml_card {
     struct nvml_device *device;
     struct nvml_device *board; /* whose sensors are read: the parent of a MIG instance, else device */
     uint32_t refused; /* bits of nvml_question that are not asked any more */
+    bool is_lost; /* in this reading it said that it is not there any more */
     struct opt_u64 vram_total_bytes; /* as last read */
     struct nvml_facts facts;
 };
@@ -81,6 +82,9 @@ static inline bool nvml_card_took(struct nvml_card *card, unsigned question, int
 {
     if (code == NVML_NOT_SUPPORTED || code == NVML_FUNCTION_NOT_FOUND)
         nvml_card_refuse(card, question);
+    if (code == NVML_UNINITIALIZED || code == NVML_DRIVER_NOT_LOADED || code == NVML_GPU_IS_LOST ||
+        code == NVML_RESET_REQUIRED)
+        card->is_lost = true;
     return code == NVML_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -36,6 +37,9 @@
 #define POLL_LEAST_NS (800 * NS_PER_MS)
 #define POLL_MOST_NS (2 * NS_PER_SEC)
 
+/* A command line that nobody but us writes is checked all the same. */
+#define INTERVAL_MOST_NS (48 * 3600 * NS_PER_SEC)
+
 struct card {
     struct nvml_usage usage;
     double utilization_sum, memory_utilization_sum; /* since the last place of the grid */
@@ -60,7 +64,10 @@ struct nvml_helper {
 
 bool nvml_helper_is_meant(int argc, char **argv)
 {
-    return argc == NVML_HELPER_ARGUMENTS && strcmp(argv[NVML_HELPER_FLAG_AT], NVML_HELPER_FLAG) == 0;
+    int kind;
+    socklen_t kind_bytes = sizeof(kind);
+    return argc == NVML_HELPER_ARGUMENTS && strcmp(argv[NVML_HELPER_FLAG_AT], NVML_HELPER_FLAG) == 0 &&
+           getsockopt(HELPER_CHANNEL_FD, SOL_SOCKET, SO_TYPE, &kind, &kind_bytes) == 0;
 }
 
 static int64_t now(enum clock_kind kind)
@@ -86,6 +93,14 @@ static void begin_message(struct nvml_helper *helper, enum nvml_wire_kind kind, 
     helper->message.card = (uint32_t)card;
     helper->message.card_count = (uint32_t)helper->count;
     helper->message.turn = helper->turn;
+}
+
+static void tell_failure(struct nvml_helper *helper, const struct err *err)
+{
+    begin_message(helper, NVML_WIRE_FAILED, 0);
+    helper->message.failed.code = err->code;
+    (void)str_copy(str_of(err->msg), helper->message.failed.text, sizeof(helper->message.failed.text));
+    send_message(helper);
 }
 
 static void send_facts(struct nvml_helper *helper)
@@ -133,7 +148,6 @@ static void poll_samples(struct nvml_helper *helper)
     uint64_t now_us = (uint64_t)now(CLOCK_KIND_REALTIME) / 1000;
     for (size_t i = 0; i < helper->count; i++) {
         struct card *card = &helper->cards[i];
-        card->has_samples = false;
         if (!(helper->usage_cards >> i & 1))
             continue;
         nvml_list_samples(helper->nvml, i, card->usage.seen_us, &helper->samples);
@@ -154,6 +168,36 @@ static struct opt_f64 mean(struct opt_f64 value, double *sum, unsigned *count)
     return *count > 0 ? some_f64(*sum / *count) : (struct opt_f64){0};
 }
 
+static void put_process(struct nvml_wire_reading *wire, uint32_t pid, struct opt_u64 vram_bytes, struct opt_f64 usage)
+{
+    wire->processes[wire->process_count++] = (struct nvml_wire_process){
+        .pid = pid,
+        .known = (vram_bytes.has ? NVML_WIRE_HAS_VRAM : 0) | (usage.has ? NVML_WIRE_HAS_USAGE : 0),
+        .vram_bytes = vram_bytes.has ? (double)vram_bytes.v : 0,
+        .usage = usage.has ? usage.v : 0,
+    };
+}
+
+static bool is_listed(const struct nvml_processes *list, uint32_t pid)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].pid == pid)
+            return true;
+    }
+    return false;
+}
+
+/* Those that have ended in this period are not listed any more, but the driver still tells what they used. */
+static void put_ended(struct nvml_helper *helper, const struct card *card)
+{
+    struct nvml_wire_reading *wire = &helper->message.reading;
+    for (size_t i = 0; card->has_samples && i < card->usage.count; i++) {
+        uint32_t pid = card->usage.shares[i].pid;
+        if (wire->process_count < NVML_PROCESSES_MAX && !is_listed(&helper->processes, pid))
+            put_process(wire, pid, some_u64(0), nvml_usage_of(&card->usage, pid));
+    }
+}
+
 static void put_processes(struct nvml_helper *helper, size_t i)
 {
     struct nvml_wire_reading *wire = &helper->message.reading;
@@ -163,22 +207,17 @@ static void put_processes(struct nvml_helper *helper, size_t i)
     if (!list->is_known || list->is_cut)
         return;
     wire->has_processes = 1;
-    wire->process_count = (uint32_t)list->count;
     for (size_t p = 0; p < list->count; p++) {
-        const struct nvml_process *process = &list->items[p];
         struct opt_f64 usage = {0};
         if (card->has_samples)
-            usage = nvml_usage_of(&card->usage, process->pid);
-        wire->processes[p] = (struct nvml_wire_process){
-            .pid = process->pid,
-            .known = (process->vram_bytes.has ? NVML_WIRE_HAS_VRAM : 0) | (usage.has ? NVML_WIRE_HAS_USAGE : 0),
-            .vram_bytes = process->vram_bytes.has ? (double)process->vram_bytes.v : 0,
-            .usage = usage.has ? usage.v : 0,
-        };
+            usage = nvml_usage_of(&card->usage, list->items[p].pid);
+        put_process(wire, list->items[p].pid, list->items[p].vram_bytes, usage);
     }
+    put_ended(helper, card);
 }
 
-static void send_reading(struct nvml_helper *helper, size_t i, bool is_place)
+/* Reads one card and sends what it found, where that is wanted. Returns false where the device is lost. */
+static bool send_reading(struct nvml_helper *helper, size_t i, bool is_place, bool is_sent)
 {
     struct card *card = &helper->cards[i];
     struct nvml_reading reading;
@@ -190,27 +229,56 @@ static void send_reading(struct nvml_helper *helper, size_t i, bool is_place)
     nvml_wire_put_reading(&reading, &helper->message.reading);
     if (helper->wants_lists)
         put_processes(helper, i);
-    send_message(helper);
-    if (!is_place)
-        return;
-    card->utilization_sum = card->memory_utilization_sum = 0;
-    card->utilization_count = card->memory_utilization_count = 0;
-    nvml_usage_close(&card->usage);
+    if (is_sent)
+        send_message(helper);
+    if (is_place) {
+        card->utilization_sum = card->memory_utilization_sum = 0;
+        card->utilization_count = card->memory_utilization_count = 0;
+        nvml_usage_close(&card->usage);
+    }
+    return !reading.is_lost;
 }
 
+/* Is what was sent before still to be read? Then nobody is in a hurry for more. */
+static bool is_channel_full(void)
+{
+    int bytes = 0;
+    return ioctl(HELPER_CHANNEL_FD, TIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
+/* Only a new start of the library finds devices that were lost. */
+static void tell_loss(struct nvml_helper *helper)
+{
+    struct err err = {0};
+    (void)err_set(&err, -ENODEV, "no GPU answers any more");
+    tell_failure(helper, &err);
+    helper->is_over = true;
+}
+
+/*
+ * Readings between the places of a wide grid are for a sample that may come at any time; but where they pile up they
+ * would take the room of the newer ones.
+ */
 static void read_all(struct nvml_helper *helper, bool is_place)
 {
     int64_t begin_ns = now(CLOCK_KIND_MONOTONIC);
+    bool is_sent = is_place || !is_channel_full();
+    size_t answering = 0;
     helper->turn = helper->turn + 1 == UINT32_MAX ? 1 : helper->turn + 1;
     for (size_t i = 0; i < helper->count && !helper->is_over; i++)
-        send_reading(helper, i, is_place);
+        answering += send_reading(helper, i, is_place, is_sent);
+    if (answering == 0) {
+        tell_loss(helper);
+        return;
+    }
     struct rusage usage = {0};
     (void)getrusage(RUSAGE_SELF, &usage);
     begin_message(helper, NVML_WIRE_DONE, 0);
     helper->message.done.read_ns = now(CLOCK_KIND_MONOTONIC);
     helper->message.done.cpu_ns = (uint64_t)now(CLOCK_KIND_OWN_CPU);
     helper->message.done.rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
-    send_message(helper);
+    if (is_sent)
+        send_message(helper);
     int64_t lead_ns = (helper->message.done.read_ns - begin_ns) * 3 / 2 + LEAD_LEAST_NS;
     helper->lead_ns = lead_ns < LEAD_MOST_NS ? lead_ns : LEAD_MOST_NS;
 }
@@ -218,8 +286,10 @@ static void read_all(struct nvml_helper *helper, bool is_place)
 static void set_usage_cards(struct nvml_helper *helper, uint64_t cards)
 {
     for (size_t i = 0; i < helper->count; i++) {
-        if (!(helper->usage_cards >> i & 1))
-            nvml_usage_init(&helper->cards[i].usage);
+        if (helper->usage_cards >> i & cards >> i & 1)
+            continue;
+        nvml_usage_init(&helper->cards[i].usage);
+        helper->cards[i].has_samples = false;
     }
     helper->usage_cards = cards;
     helper->polled_ns = now(CLOCK_KIND_MONOTONIC) - POLL_MOST_NS;
@@ -280,17 +350,18 @@ static void make_modest(void)
     struct rlimit none = {0};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)prctl(PR_SET_NAME, "tracker-nvml", 0, 0, 0);
+    /* The tracker may have put itself ahead of others, for its samples' sake; the library has no such need. */
+    errno = 0;
+    if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0)
+        (void)setpriority(PRIO_PROCESS, 0, 0);
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)syscall(SYS_close_range, HELPER_CHANNEL_FD + 1, ~0U, 0);
     (void)fcntl(HELPER_CHANNEL_FD, F_SETFD, FD_CLOEXEC);
-}
-
-static void tell_failure(struct nvml_helper *helper, const struct err *err)
-{
-    begin_message(helper, NVML_WIRE_FAILED, 0);
-    helper->message.failed.code = err->code;
-    (void)str_copy(str_of(err->msg), helper->message.failed.text, sizeof(helper->message.failed.text));
-    send_message(helper);
+    /* The tracker may have gone before we asked to go with it. */
+    struct pollfd channel = {.fd = HELPER_CHANNEL_FD};
+    if (poll(&channel, 1, 0) > 0)
+        _exit(EXIT_SUCCESS);
 }
 
 static int open_cards(struct nvml_helper *helper, const char *library)
@@ -315,11 +386,9 @@ static int open_cards(struct nvml_helper *helper, const char *library)
 int nvml_helper_main(char **argv)
 {
     int64_t start_ns, interval_ns;
-    int kind;
-    socklen_t kind_bytes = sizeof(kind);
     if (num_parse_i64(str_of(argv[NVML_HELPER_START_AT]), &start_ns) < 0 ||
         num_parse_i64(str_of(argv[NVML_HELPER_INTERVAL_AT]), &interval_ns) < 0 || interval_ns <= 0 ||
-        getsockopt(HELPER_CHANNEL_FD, SOL_SOCKET, SO_TYPE, &kind, &kind_bytes) < 0)
+        interval_ns > INTERVAL_MOST_NS || start_ns < 0 || start_ns > now(CLOCK_KIND_MONOTONIC) + INTERVAL_MOST_NS)
         return EXIT_FAILURE;
     struct nvml_helper *helper = calloc(1, sizeof(*helper));
     if (!helper)

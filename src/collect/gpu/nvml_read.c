@@ -114,12 +114,14 @@ void nvml_read(const struct nvml *nvml, size_t card, struct nvml_reading *ret_re
     struct nvml_reading reading = {0};
     struct nvml_card *asked = nvml_card_at(nvml, card);
     if (asked) {
+        asked->is_lost = false;
         nvml_read_utilization(&nvml->calls, asked, &reading);
         nvml_card_read_memory(nvml, asked, &reading.vram_total_bytes, &reading.vram_used_bytes);
         reading.temperature_celsius = nvml_read_temperature(&nvml->calls, asked);
         reading.power_watts = nvml_read_power(&nvml->calls, asked);
         reading.frequency_mhz = nvml_read_clock(&nvml->calls, asked);
         reading.throttle_mask = nvml_read_reasons(&nvml->calls, asked);
+        reading.is_lost = asked->is_lost;
     }
     *ret_reading = reading;
 }

@@ -88,6 +88,7 @@ void nvml_usage_add(struct nvml_usage *usage, const struct nvml_samples *samples
     if (newest_us > now_us)
         newest_us = usage->seen_us = now_us;
     double covered_us = (double)cover(usage, newest_us, poll_us);
+    add_idle(usage, now_us, 0);
     for (size_t i = 0; i < samples->count; i++) {
         const struct nvml_sample *sample = &samples->items[i];
         struct nvml_share *share = find(usage, sample->pid);

@@ -49,6 +49,11 @@ static bool is_within(double value, double least, double top)
     return value >= least && value <= top;
 }
 
+static bool is_good_done(const struct nvml_wire_message *message)
+{
+    return message->done.read_ns >= 0 && message->done.cpu_ns <= INT64_MAX / 2 && message->done.rss_bytes <= INT64_MAX;
+}
+
 static bool is_good_reading(const struct nvml_wire_reading *reading)
 {
     for (size_t i = 0; i < NVML_WIRE_VALUES; i++) {
@@ -84,6 +89,8 @@ int nvml_wire_check(struct nvml_wire_message *message, size_t n)
     if (n != nvml_wire_bytes(message) || (is_reading && !is_good_reading(&message->reading)))
         return -EBADMSG;
     if (message->kind == NVML_WIRE_ENERGY && !is_within(message->energy_joules, 0, 9e15))
+        return -EBADMSG;
+    if (message->kind == NVML_WIRE_DONE && !is_good_done(message))
         return -EBADMSG;
     if (message->kind == NVML_WIRE_FACTS)
         end_facts(message);
@@ -142,6 +149,7 @@ static void put_u64(struct nvml_wire_reading *wire, enum nvml_wire_value place, 
 void nvml_wire_put_reading(const struct nvml_reading *reading, struct nvml_wire_reading *wire)
 {
     wire->known = 0;
+    wire->is_lost = reading->is_lost;
     memset(wire->values, 0, sizeof(wire->values));
     put_f64(wire, NVML_WIRE_UTILIZATION_PCT, reading->utilization_pct);
     put_f64(wire, NVML_WIRE_MEMORY_UTILIZATION_PCT, reading->memory_utilization_pct);

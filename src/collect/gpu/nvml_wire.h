@@ -68,7 +68,7 @@ struct nvml_wire_message {
             uint32_t known;
             uint32_t has_processes; /* 1: what follows are all there are */
             uint32_t process_count;
-            uint32_t reserved;
+            uint32_t is_lost; /* 1: the device says that it is not there any more */
             struct nvml_wire_process processes[NVML_PROCESSES_MAX];
         } reading;
     };
