@@ -393,6 +393,20 @@ def wide_intervals_have_fresh_readings():
 
 
 @test
+def a_command_that_ends_before_the_first_sample():
+    need_first_namespace()
+    with folder() as place:
+        pidfile = place / "pid"
+        (place / "script").write_text(f"gpus 1\nprocess 0 pidfile:{pidfile} {300 * MIB} compute\n"
+                                      f"sample 0 pidfile:{pidfile} 50\n", encoding="ascii")
+        run(["-i", "60", "-o", place / "samples", "--", "sh", "-c", f"echo $$ > {pidfile}; sleep 5"],
+            env=fake(place / "script"))
+        sample, = samples_of(place / "samples")
+    equal(sample["cpu"]["process_gpu_vram_mib"], 300, "VRAM")
+    expect(0.4 <= sample["cpu"]["process_gpu_usage"] <= 0.6, "usage", sample["cpu"]["process_gpu_usage"])
+
+
+@test
 def the_hidden_mode_is_of_no_use_by_hand():
     result = run(["--nvml-helper"])
     expect(result.returncode == 125 and "--nvml-helper" in result.stderr, "alone", result.returncode, result.stderr)

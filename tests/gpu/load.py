@@ -12,15 +12,14 @@ import time
 
 SIDE = 8192
 PRODUCTS = 8
-SLOT_SECS = 0.1
 
 
 def tell(name, value):
     print(f"{name} {value}", flush=True)
 
 
-def multiply(torch, secs, duty):
-    """Keeps the device busy for that share of every slot."""
+def multiply(torch, secs, duty, period):
+    """Keeps the device busy for that share of every period."""
     left, right = (torch.randn(SIDE, SIDE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
     product = torch.mm(left, right)
     torch.cuda.synchronize()
@@ -28,13 +27,13 @@ def multiply(torch, secs, duty):
     slot = time.monotonic()
     end = slot + secs
     while slot < end:
-        while time.monotonic() < slot + duty * SLOT_SECS:
+        while time.monotonic() < slot + duty * period:
             for _ in range(PRODUCTS if duty >= 1 else 1):
                 torch.mm(left, right, out=product)
             torch.cuda.synchronize()
         if duty < 1:
-            time.sleep(max(0.0, slot + SLOT_SECS - time.monotonic()))
-        slot = max(slot + SLOT_SECS, time.monotonic())
+            time.sleep(max(0.0, slot + period - time.monotonic()))
+        slot = max(slot + period, time.monotonic())
     tell("end", time.time())
     return left, right, product
 
@@ -45,12 +44,13 @@ def main():
     parser.add_argument("--secs", type=float, default=10, help="how long to multiply")
     parser.add_argument("--then-sleep", type=float, default=0, help="how long to hold the memory afterwards")
     parser.add_argument("--duty", type=float, default=1, help="share of the time to be busy, 0 to 1")
+    parser.add_argument("--period", type=float, default=0.1, help="over which that share is taken (seconds)")
     args = parser.parse_args()
     tell("pid", os.getpid())
     # Only now, since it takes seconds and whoever waits for the PID should not.
     import torch  # pylint: disable=import-outside-toplevel
     held = [torch.zeros(int(args.gib * 2**30), dtype=torch.uint8, device="cuda")]
-    held.extend(multiply(torch, args.secs, args.duty))
+    held.extend(multiply(torch, args.secs, args.duty, args.period))
     time.sleep(args.then_sleep)
     tell("done", time.time())
 

@@ -82,6 +82,9 @@ static int nvidia_open(void *opaque, const struct collect_env *env, struct err *
     int64_t now_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
     nvidia_link_open(&state->link, env, now_ns + NVIDIA_DELAY_NS);
     set_timer(state);
+    /* Before the first sample only the root is known to be a member. */
+    if (env->job && env->job->root > 0 && VEC_GROW(&state->before, 1, MEMBERS_MAX) == 0)
+        state->before.items[state->before.count++] = env->job->root;
     return 0;
 }
 
@@ -107,6 +110,9 @@ static void nvidia_woken(void *opaque)
     if (read(state->timer_fd, &expirations, sizeof(expirations)) < 0)
         return;
     nvidia_link_turn(&state->link, clock_read(state->env->clock, CLOCK_KIND_MONOTONIC));
+    const struct job *job = state->env->job;
+    if (state->link.has_facts && job && job->root > 0 && state->env->interval_ns > NVML_PACE_MOST_NS)
+        nvidia_link_want_usage(&state->link, UINT64_MAX);
 }
 
 static bool is_fresh(const struct nvidia_state *state, int64_t now_ns)
@@ -276,6 +282,9 @@ static bool is_believed(struct nvidia_state *state, const struct gpu_turn *turn,
 
 static void remember_members(struct nvidia_state *state, const struct gpu_turn *turn)
 {
+    /* A command that has only just been started is not read yet. */
+    if (turn->baseline && turn->member_count == 0)
+        return;
     state->before.count = 0;
     state->previous_ns = turn->now_ns;
     if (VEC_GROW(&state->before, turn->member_count, MEMBERS_MAX) < 0)
@@ -297,6 +306,9 @@ static void nvidia_attribute(void *opaque, const struct gpu_turn *turn)
             state->cards[i].use = sum_processes(state, turn, reading, &matches);
         used_cards |= (uint64_t)(matches > before) << i;
     }
+    /* On a wide grid a process may come and end between two samples; then every card must be watched. */
+    if (state->env->interval_ns > NVML_PACE_MOST_NS)
+        used_cards = UINT64_MAX;
     if (count > 0)
         nvidia_link_want_usage(&state->link, used_cards);
     if (count > 0)

@@ -45,6 +45,7 @@ struct card {
     double utilization_sum, memory_utilization_sum; /* since the last place of the grid */
     unsigned utilization_count, memory_utilization_count;
     bool has_samples; /* the driver can tell how much processes use, and was asked */
+    bool has_processes; /* somebody was listed the last time, or the list could not be had */
 };
 
 struct nvml_helper {
@@ -150,7 +151,11 @@ static void poll_samples(struct nvml_helper *helper)
         struct card *card = &helper->cards[i];
         if (!(helper->usage_cards >> i & 1))
             continue;
-        nvml_list_samples(helper->nvml, i, card->usage.seen_us, &helper->samples);
+        /* Where nobody is, nobody uses anything: the time passes all the same. */
+        helper->samples.is_known = true;
+        helper->samples.count = 0;
+        if (card->has_processes)
+            nvml_list_samples(helper->nvml, i, card->usage.seen_us, &helper->samples);
         card->has_samples = helper->samples.is_known;
         if (card->has_samples)
             nvml_usage_add(&card->usage, &helper->samples, now_us, poll_us);
@@ -204,6 +209,7 @@ static void put_processes(struct nvml_helper *helper, size_t i)
     const struct card *card = &helper->cards[i];
     const struct nvml_processes *list = &helper->processes;
     nvml_list_processes(helper->nvml, i, &helper->processes);
+    helper->cards[i].has_processes = !list->is_known || list->count > 0;
     if (!list->is_known || list->is_cut)
         return;
     wire->has_processes = 1;
