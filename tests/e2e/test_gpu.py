@@ -408,6 +408,16 @@ def a_command_that_ends_before_the_first_sample():
 
 
 @test
+def a_short_command_has_readings():
+    with folder() as place:
+        result = run(["-v", "-o", place / "samples", "--", "sleep", "0.8"],
+                     env=fake("gpus 2; gpu 0 util 30; gpu 0 energy_step 1000"))
+        sample, = samples_of(place / "samples")
+    equal(sample["gpu"][0]["utilization_pct"], 30, "utilization")
+    expect("0.0 J" not in result.stderr, "words", result.stderr)
+
+
+@test
 def the_hidden_mode_is_of_no_use_by_hand():
     result = run(["--nvml-helper"])
     expect(result.returncode == 125 and "--nvml-helper" in result.stderr, "alone", result.returncode, result.stderr)

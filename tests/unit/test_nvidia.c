@@ -150,6 +150,14 @@ static void await_replacement(struct world *world, pid_t first)
     fail_msg("no other helper came");
 }
 
+/* So many seconds pass, as the helper sees nothing of. */
+static void pass(struct world *world, int secs)
+{
+    int64_t begin_ns = now();
+    for (int i = 1; i <= secs; i++)
+        step_at(world, begin_ns + i * NS_PER_SEC, NULL, 0);
+}
+
 static void test_a_card_is_read(void **state)
 {
     (void)state;
@@ -202,6 +210,29 @@ static void test_no_device_file(void **state)
     /* Somebody who names the library means it. */
     world.fake.env.gpu.is_library_given = true;
     assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
+    end_world(&world);
+}
+
+/* A driver that knows no device is no trouble, and is asked again after a while. */
+static void test_no_device(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, "gpus 0");
+    for (int i = 0; i < PATIENCE_MS / STEP_MS && !world.list.is_known; i++) {
+        step(&world);
+        assert_int_equal(world.err.code, 0);
+        (void)poll(NULL, 0, STEP_MS);
+    }
+    assert_true(world.list.is_known);
+    assert_int_equal(world.list.count, 0);
+    (void)poll(NULL, 0, 100);
+    step(&world);
+    assert_int_equal(world.err.code, 0);
+    assert_int_equal(helper_of(&world), 0);
+    pass(&world, 62);
+    assert_int_equal(world.err.code, 0);
+    assert_true(helper_of(&world) > 0);
     end_world(&world);
 }
 
@@ -299,7 +330,7 @@ static void test_hang(void **state)
     pid_t first = helper_of(&world);
     (void)poll(NULL, 0, 500);
     step(&world);
-    step_at(&world, now() + 6 * NS_PER_SEC, NULL, 0);
+    pass(&world, 6);
     assert_int_equal(world.err.code, -ETIMEDOUT);
     assert_false(has_reading(&world));
     siginfo_t info;
@@ -324,10 +355,10 @@ static void test_hang_in_init(void **state)
     step(&world);
     pid_t first = helper_of(&world);
     assert_true(first > 0);
-    step_at(&world, now() + 30 * NS_PER_SEC, NULL, 0);
+    pass(&world, 30);
     assert_int_equal(world.err.code, -ETIMEDOUT);
     assert_int_equal(waitpid(first, NULL, WNOHANG), 0);
-    step_at(&world, now() + 61 * NS_PER_SEC, NULL, 0);
+    pass(&world, 61);
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT), 0);
     end_world(&world);
@@ -494,6 +525,7 @@ int main(void)
         cmocka_unit_test(test_a_card_is_read),
         cmocka_unit_test(test_a_short_command_never_sees_the_helper),
         cmocka_unit_test(test_no_device_file),
+        cmocka_unit_test(test_no_device),
         cmocka_unit_test(test_no_library),
         cmocka_unit_test(test_the_program_cannot_be_started),
         cmocka_unit_test(test_driver_that_comes_later),

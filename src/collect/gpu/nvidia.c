@@ -26,6 +26,8 @@
 #define HOLDERS_TURN_NS (2 * NS_PER_MS)
 #define HOLDERS_MOST_NS (3 * NS_PER_SEC)
 
+#define TROUBLE_NS (30 * NS_PER_SEC)
+
 enum { MEMBERS_MAX = 32768 };
 
 struct nvidia_state {
@@ -45,6 +47,8 @@ struct nvidia_state {
     bool has_holders; /* somebody of the tree holds a device file, as far as that is known */
     size_t holders_at; /* how many members were looked at */
     bool is_foreign; /* the driver knows the tree by other numbers */
+    struct err trouble; /* the last one of a helper that had worked */
+    int64_t trouble_ns;
     int64_t holders_due_ns;
 };
 
@@ -144,8 +148,6 @@ static void tell_trouble(const struct nvidia_state *state, bool is_fresh, struct
         *err = link->why;
     else if (!is_fresh && link->read_ns.has)
         (void)err_set(err, -ETIMEDOUT, "nvidia: the driver has not answered in time");
-    else if (link->has_crashed && link->now_ns - link->started_ns < NVIDIA_STEADY_NS)
-        *err = link->why_before; /* so that a library that crashes over and over is one trouble */
     else if (state->is_foreign)
         (void)err_set(err, -ESRCH,
             "nvidia: the driver lists none of the command's processes (they have other PIDs outside of this "
@@ -183,6 +185,12 @@ static int nvidia_read(void *opaque, const struct gpu_turn *turn, struct gpu_lis
             state->cards[i].energy_joules = energy_of(&link->cards.items[i]);
     }
     tell_trouble(state, fresh, err);
+    /* Trouble that comes and goes is one trouble, and is over when it has stayed away for a while. */
+    if (!fresh && err->code < 0 && link->read_ns.has) {
+        state->trouble = *err;
+        state->trouble_ns = turn->now_ns;
+    } else if (err->code == 0 && state->trouble.code < 0 && turn->now_ns - state->trouble_ns < TROUBLE_NS)
+        *err = state->trouble;
     *ret_list = (struct gpu_list){.cards = state->cards, .count = count, .is_known = link->has_facts};
     return 0;
 }

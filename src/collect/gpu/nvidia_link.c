@@ -14,7 +14,7 @@
 #include "collect/gpu/nvml_helper.h"
 
 /* More messages than a socket holds at once are nonsense. */
-enum { ENERGY_WAIT_MS = 20, ENERGY_WAIT_CARD_MS = 10, CHANNEL_FD_LEAST = HELPER_CHANNEL_FD + 1, MESSAGES_MAX = 1024 };
+enum { ENERGY_WAIT_MS = 20, ENERGY_WAIT_CARD_MS = 10, CHANNEL_FD_LEAST = HELPER_CHANNEL_FD + 1, MESSAGES_MAX = 8192 };
 
 void nvidia_link_open(struct nvidia_link *link, const struct collect_env *env, int64_t due_ns)
 {
@@ -106,6 +106,7 @@ static void start(struct nvidia_link *link, int64_t now_ns)
 {
     link->started_ns = link->heard_ns = now_ns;
     link->is_broken = link->is_nonsense = link->is_energy_told = link->has_worked = false;
+    link->is_empty = false;
     link->usage_cards = 0;
     int r = start_process(link);
     if (r == 0) {
@@ -121,10 +122,11 @@ static void take_failure(struct nvidia_link *link)
     const struct nvml_wire_message *message = &link->message;
     int code = message->failed.code < 0 ? message->failed.code : -EIO;
     if (code == -ENXIO) {
-        /* A driver without a device is an answer. */
+        /* A driver without a device is an answer; one may come. */
         link->cards.count = 0;
-        link->has_facts = true;
-        link->phase = NVIDIA_GIVEN_UP;
+        link->has_facts = link->is_empty = true;
+        link->pause_ns = NVIDIA_PAUSE_MOST_NS;
+        err_clear(&link->why);
         return;
     }
     (void)err_set(&link->why, code, "nvidia: %s", message->failed.text);
@@ -295,20 +297,17 @@ static void end_process(struct nvidia_link *link, int64_t now_ns)
     fd_close(&link->channel_fd);
     link->past_cpu_ns += link->cpu_ns;
     link->cpu_ns = link->done_cpu_ns = link->rss_bytes = 0;
-    if (helper_reap(&link->process, link->env->job, &status))
-        tell_end(link, status);
-    else {
+    if (helper_reap(&link->process, link->env->job, &status)) {
+        if (!link->is_empty)
+            tell_end(link, status);
+    } else {
         helper_kill(&link->process);
         set_aside(link);
     }
     if (link->phase == NVIDIA_RUNNING)
         plan_start(link, now_ns);
-    if (link->why.code == 0 && !(link->phase == NVIDIA_GIVEN_UP && link->has_facts))
+    if (link->why.code == 0 && !link->is_empty)
         (void)err_set(&link->why, -EIO, "nvidia: the process of the NVIDIA library has gone");
-    if (link->has_worked) {
-        link->has_crashed = true;
-        link->why_before = link->why;
-    }
 }
 
 static void check_process(struct nvidia_link *link, int64_t now_ns)
@@ -351,11 +350,15 @@ static void read_cpu(struct nvidia_link *link)
 
 void nvidia_link_turn(struct nvidia_link *link, int64_t now_ns)
 {
+    /* We were stopped, or suspended: that nobody was heard says nothing. */
+    bool has_slept = now_ns - link->now_ns > NVIDIA_ASLEEP_NS;
     link->now_ns = now_ns;
     read_cpu(link);
     reap_abandoned(link);
     if (link->channel_fd >= 0) {
         drain(link);
+        if (has_slept && link->heard_ns > link->started_ns)
+            link->heard_ns = now_ns;
         check_process(link, now_ns);
     }
     if (link->phase == NVIDIA_WAITING && now_ns >= link->due_ns)
@@ -378,10 +381,9 @@ void nvidia_link_want_usage(struct nvidia_link *link, uint64_t cards)
 void nvidia_link_ask_energy(struct nvidia_link *link)
 {
     const struct clock *clock = link->env->clock;
-    if (!link->read_ns.has || !link->is_energy_told)
-        return;
+    bool was_told = link->is_energy_told;
     link->is_energy_told = false;
-    if (!ask(link, NVML_HELPER_ENERGY, 0))
+    if (!link->read_ns.has || !was_told || !ask(link, NVML_HELPER_ENERGY, 0))
         return;
     int64_t wait_ms = ENERGY_WAIT_MS + ENERGY_WAIT_CARD_MS * (int64_t)link->cards.count;
     int64_t until_ns = clock_read(clock, CLOCK_KIND_MONOTONIC) + wait_ms * NS_PER_MS;

@@ -22,7 +22,7 @@ enum { NVIDIA_ABANDONED_MAX = 3 };
 #define NVIDIA_INIT_NS (60 * NS_PER_SEC) /* a machine with many sleeping GPUs takes its time */
 #define NVIDIA_SILENCE_NS (5 * NS_PER_SEC)
 #define NVIDIA_SPIN_NS (10 * NS_PER_SEC) /* of CPU time without an answer */
-#define NVIDIA_STEADY_NS (30 * NS_PER_SEC) /* one that was replaced has to work so long to be trusted */
+#define NVIDIA_ASLEEP_NS (4 * NS_PER_SEC) /* turns are a second apart at most */
 #define NVIDIA_PAUSE_NS NS_PER_SEC /* before the second start; doubles */
 #define NVIDIA_PAUSE_MOST_NS (60 * NS_PER_SEC)
 
@@ -45,7 +45,6 @@ struct nvidia_link {
     bool is_nonsense;
     struct helper abandoned[NVIDIA_ABANDONED_MAX];
     struct err why; /* there is nothing new; code 0: no reason to complain yet */
-    struct err why_before; /* that one was */
     struct nvidia_cards {
         struct nvidia_card {
             struct gpu_facts facts;
@@ -56,13 +55,13 @@ struct nvidia_link {
         size_t count, cap;
     } cards;
     bool has_facts; /* of all cards */
+    bool is_empty; /* the driver has no device */
     bool has_worked; /* the present helper has sent a reading */
     struct opt_i64 read_ns; /* when `current` of all cards was read */
     bool is_energy_told; /* the counters were sent to the end */
     uint64_t usage_cards; /* of which it was asked how much processes use, a bit each */
     uint64_t cpu_ns, rss_bytes; /* of the present helper */
     uint64_t done_cpu_ns; /* of it, up to its last answer */
-    bool has_crashed; /* one that had worked had to be replaced */
     uint64_t past_cpu_ns;
     struct nvml_wire_message message;
 };

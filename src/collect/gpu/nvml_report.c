@@ -13,8 +13,10 @@
 #include "collect/helper.h"
 
 /* How early a reading is begun: its own time and half of that again, within limits. */
-#define LEAD_LEAST_NS (2 * NS_PER_MS)
+#define LEAD_LEAST_NS (6 * NS_PER_MS) /* the kernel may wake us 5 ms late after a second, where we are niced */
 #define LEAD_MOST_NS (50 * NS_PER_MS)
+
+enum { WAITING_BYTES_MOST = 60000 };
 
 /* Asking how much processes use took 2 to 3 ms of CPU time per card on an H200: it may take this share of a core, but
  * neither is it asked more often than the first of these, nor put off for longer than the second. */
@@ -196,11 +198,11 @@ static bool send_reading(struct nvml_report *report, size_t i, bool is_place, bo
     return !reading.is_lost;
 }
 
-/* Is what was sent before still to be read? Then nobody is in a hurry for more. */
+/* Does much of what was sent before still wait to be read? The channel holds 200 KB as a rule. */
 static bool is_channel_full(void)
 {
     int bytes = 0;
-    return ioctl(HELPER_CHANNEL_FD, TIOCOUTQ, &bytes) == 0 && bytes > 0;
+    return ioctl(HELPER_CHANNEL_FD, TIOCOUTQ, &bytes) == 0 && bytes > WAITING_BYTES_MOST;
 }
 
 /* Only a new start of the library finds devices that were lost. */
