@@ -11,6 +11,9 @@
 
 #include "base/err.h"
 
+/* The program that runs now, whatever has become of its file since. */
+#define SYSROOT_OWN_PROGRAM "/proc/self/exe"
+
 struct sysroot {
     int root_fd;
     int proc_fd; /* -1: this root has no proc */

@@ -190,7 +190,7 @@ static struct collect_gpu gpu_environment(const struct settings *settings)
     return (struct collect_gpu){
         .nvml_library = settings->nvml_path ? settings->nvml_path : "libnvidia-ml.so.1",
         .is_library_given = settings->nvml_path != NULL,
-        .program = "/proc/self/exe",
+        .program = SYSROOT_OWN_PROGRAM,
         .environment = settings->environment,
         .wants_energy = settings->verbosity > 0,
     };

@@ -20,7 +20,6 @@ enum { VENDORS_MAX = 8 };
 
 struct gpu_stage {
     void *state; /* NULL: this vendor has nothing here */
-    bool is_known; /* its list of devices is */
     bool can_tell_usage, can_tell_vram; /* of the tree: once it did, absence is trouble and not inability */
 };
 
@@ -43,8 +42,9 @@ struct gpu_state {
     size_t count; /* of this turn */
 };
 
-/* The tree's sums over all devices. */
+/* Sums over all devices; those of use are the tree's. */
 struct gpu_sums {
+    bool is_incomplete; /* of a vendor it is not known which devices it has */
     double usage, joules;
     uint64_t vram_bytes, utilized;
     bool has_usage, has_vram, has_joules; /* somebody told */
@@ -235,9 +235,7 @@ static void add_list(
         sums->lacks_joules |= list->cards[i].has_energy && !list->cards[i].energy_joules.has;
         sums->joules += list->cards[i].energy_joules.has ? list->cards[i].energy_joules.v : 0;
     }
-    stage->is_known = list->is_known;
-    sums->lacks_usage |= !list->is_known;
-    sums->lacks_vram |= !list->is_known;
+    sums->is_incomplete |= !list->is_known;
 }
 
 static void read_stage(
@@ -263,7 +261,7 @@ static void tell_tree(const struct gpu_state *state, const struct gpu_sums *sums
     struct job *job = state->env->job;
     if (sums->has_joules && !sums->lacks_joules && !state->is_energy_lost && job)
         job->gpu_joules = some_f64(sums->joules);
-    if (!is_tracking(state))
+    if (!is_tracking(state) || sums->is_incomplete)
         return;
     if (sums->has_usage && !sums->lacks_usage) {
         cpu->process_gpu_usage = some_f64(sums->usage);
@@ -297,13 +295,12 @@ static int gpu_collect(void *opaque, const struct tick *tick, struct sample *sam
     state->count = 0;
     read_clients(state, &turn, err);
     for (size_t i = 0; i < gpu_vendor_count; i++) {
-        if (!state->stages[i].state)
-            continue;
-        read_stage(state, i, &turn, &sums, err);
-        is_known &= !state->stages[i].state || state->stages[i].is_known;
+        if (state->stages[i].state)
+            read_stage(state, i, &turn, &sums, err);
     }
     if (tick->baseline)
         return 0;
+    is_known &= !sums.is_incomplete;
     sample->gpu =
         (struct sample_list){.present = is_known || state->count > 0, .count = state->count, .items = state->items};
     tell_tree(state, &sums, &sample->cpu);

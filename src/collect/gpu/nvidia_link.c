@@ -129,8 +129,10 @@ static void take_failure(struct nvidia_link *link)
         err_clear(&link->why);
         return;
     }
-    (void)err_set(&link->why, code, "nvidia: %s", message->failed.text);
-    if (code == -ENOENT || code == -ELIBBAD)
+    bool is_useless = code == -ENOENT || code == -ELIBBAD;
+    (void)err_set(&link->why, code, "nvidia: %s%s", message->failed.text,
+        is_useless ? " (TRACKER_NVML_PATH can name the NVIDIA library)" : "");
+    if (is_useless)
         link->phase = NVIDIA_GIVEN_UP;
 }
 
