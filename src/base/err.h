@@ -8,7 +8,7 @@
 
 struct err {
     int code; /* negative errno, 0 = no error */
-    char msg[240];
+    char msg[400];
 };
 
 /* Fills *err (NULL allowed) and returns code, so that `return err_set(...)` reads well. code is a negative errno. */
