@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gzip (RFC 1952) with zlib, as a stream: what goes in is compressed at once, what comes out grows in a bounded buffer.
+ * The header carries neither a name nor a time: the same bytes always give the same file.
+ */
+#ifndef NET_GZIP_H
+#define NET_GZIP_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+struct gzip; /* a compression under way */
+
+/* Returns 0 or -ENOMEM. */
+int gzip_new(struct gzip **ret_gzip);
+void gzip_free(struct gzip *gzip); /* NULL allowed */
+
+/*
+ * Compresses bytes; what is finished is appended to out (which may hold back some). Returns 0, or -ENOBUFS / -ENOMEM
+ * where out could not grow: the stream is then of no more use.
+ */
+int gzip_add(struct gzip *gzip, struct str bytes, struct buf *out);
+
+/* The end of the file; the gzip is ready for a new one afterwards. */
+int gzip_finish(struct gzip *gzip, struct buf *out);
+
+/*
+ * Unpacks a whole file of one or more members and hands it out in pieces. take returns 0 or a negative errno, which
+ * ends it and is returned. Otherwise 0, -EBADMSG (broken or cut), or -ENOMEM.
+ */
+int gzip_unpack(struct str file, int (*take)(void *context, struct str piece), void *context);
+
+/* "1.2.13" */
+const char *gzip_library(void);
+
+#endif

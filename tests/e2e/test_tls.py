@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""TLS against real servers: which certificates are taken, which are refused and in which words, and rude peers.
+
+TLS_CLIENT names the program of tests/fake/tls_client.c. An mbedTLS before 3.6 skips what it cannot do.
+"""
+
+import contextlib
+import os
+import pathlib
+import re
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fake"))
+
+import tap  # pylint: disable=wrong-import-position
+from tap import Skip, equal, expect, test  # pylint: disable=wrong-import-position
+from tls_world import HOST, SYSTEM_BUNDLE, World, missing_tools  # pylint: disable=wrong-import-position
+
+CLIENT = os.environ.get("TLS_CLIENT", "")
+if not os.access(CLIENT, os.X_OK):
+    print("Bail out! TLS_CLIENT does not name a program")
+    sys.exit(1)
+
+LIBRARY = subprocess.run([CLIENT, "--library"], capture_output=True, text=True, check=True).stdout.strip()
+IS_OLD = LIBRARY.startswith("mbedTLS 2.")
+
+
+def client(port, host=HOST, file="", folder=None, secs=None):
+    """The one line that the client prints."""
+    words = [CLIENT, str(port), host, str(file)] + ([str(folder)] if folder else [])
+    env = {**os.environ, **({"TLS_CLIENT_SECS": str(secs)} if secs else {})}
+    result = subprocess.run(words, capture_output=True, text=True, env=env, timeout=15, check=False)
+    equal(result.stderr, "", "stderr")
+    line = result.stdout.strip()
+    equal([result.returncode, "\n" in line], [0 if line.startswith("ok ") else 1, False], f"the end of {line!r}")
+    expect(len(line) < 400, "one short line", line)
+    return line
+
+
+def refuses(line, code, words):
+    expect(line.startswith(f"failed {code}: ") and re.search(words, line), "got", line, "; want", code, words)
+
+
+def accepted(world, server, host, needs_new):
+    if needs_new and IS_OLD:
+        raise Skip(f"{LIBRARY} cannot")
+    equal(client(world.ports[server], host, world.trusted), "ok HTTP/1.1 200 OK", "answer")
+
+
+def refused(world, server, host, words):
+    refuses(client(world.ports[server], host, world.trusted), "EKEYREJECTED", words)
+
+
+ACCEPTED = (
+    # what, server, host, needs mbedTLS 3.6
+    ("an RSA key", "rsa", HOST, False),
+    ("an ECDSA key", "ecdsa", HOST, False),
+    ("an ECDSA key on P-384", "p384", HOST, False),
+    ("TLS 1.2 only, RSA", "rsa-12", HOST, False),
+    ("TLS 1.2 only, ECDSA", "ecdsa-12", HOST, False),
+    ("TLS 1.3 only", "rsa-13", HOST, True),
+    ("a wildcard", "wildcard", "some.wild.example", False),
+    ("an IPv4 address in the certificate", "address", "127.0.0.1", True),
+    ("an IPv6 address in the certificate", "address", "::1", True),
+    ("a host name in capitals", "rsa", HOST.upper(), False),
+)
+REFUSED = (
+    # what, server, host, words
+    ("another host name", "rsa", "bad.example", "another host name"),
+    ("a name below the certificate's", "rsa", f"sub.{HOST}", "another host name"),
+    ("a wildcard one level too high", "wildcard", "deep.some.wild.example", "another host name"),
+    ("a wildcard and the bare name", "wildcard", "wild.example", "another host name"),
+    ("an expired certificate", "expired", HOST, "expired"),
+    ("a certificate of the future", "future", HOST, "not yet valid"),
+    ("an unknown CA", "foreign", HOST, "issuer is unknown"),
+    ("a server's certificate abused as CA", "abused", HOST, "issuer is unknown"),
+    ("a certificate for clients only", "client", HOST, "not for servers"),
+    ("a host name only and asked for an address", "rsa", "127.0.0.1", "numeric address" if IS_OLD else "another host"),
+    ("a SHA-1 signature", "sha1", HOST, "weak hash"),
+    ("a key of 1024 bits", "short", HOST, "weak key"),
+)
+
+
+@contextlib.contextmanager
+def serving(talk):
+    """A listener on loopback that has a thread talk to each connection; yields its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def loop():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    with connection, contextlib.suppress(OSError):
+                        talk(connection)
+        thread = threading.Thread(target=loop, daemon=True)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join(5)
+
+
+def tests_of(world):
+    for what, server, host, needs_new in ACCEPTED:
+        tap.add(f"accepted: {what}", accepted, world, server, host, needs_new)
+    for what, server, host, words in REFUSED:
+        tap.add(f"refused: {what}", refused, world, server, host, words)
+
+    @test
+    def an_empty_CA_file():
+        path = world.place / "empty.pem"
+        path.write_bytes(b"")
+        refuses(client(world.ports["rsa"], file=path), "ENOENT", r"empty\.pem.*SSL_CERT_FILE")
+
+    @test
+    def a_CA_file_of_something_else():
+        path = world.place / "rubbish.pem"
+        path.write_bytes(b"-----BEGIN CERTIFICATE-----\nrubbish\n-----END CERTIFICATE-----\n\0\xff")
+        refuses(client(world.ports["rsa"], file=path), "ENOENT", r"rubbish\.pem.*SSL_CERT_FILE")
+
+    @test
+    def a_CA_file_that_is_missing():
+        refuses(client(world.ports["rsa"], file="/nonexistent/ca.pem"), "ENOENT",
+                r"/nonexistent/ca\.pem \(No such file or directory\).*SSL_CERT_FILE")
+
+    @test
+    def a_CA_file_with_a_bad_certificate_in_it():
+        root = (world.place / "root.crt").read_text(encoding="ascii")
+        lines = root.splitlines()
+        lines[3] = "A" * len(lines[3])
+        path = world.place / "mixed.pem"
+        path.write_text("\n".join(lines) + "\n# a comment\n" + root, encoding="ascii")
+        equal(client(world.ports["rsa"], file=path), "ok HTTP/1.1 200 OK", "answer")
+        counted = subprocess.run([CLIENT, "--count", path], capture_output=True, text=True, check=True)
+        equal(counted.stdout, "loaded 1 refused 1\n", "count")
+
+    @test
+    def a_folder_of_CA_certificates():
+        place = world.place / "folder"
+        place.mkdir()
+        (place / "root.pem").write_bytes((world.place / "root.crt").read_bytes())
+        (place / "0a1b2c3d.0").symlink_to("root.pem")
+        (place / "README").write_text("not a certificate\n", encoding="ascii")
+        os.mkfifo(place / "pipe")
+        equal(client(world.ports["rsa"], folder=place), "ok HTTP/1.1 200 OK", "a folder alone")
+        equal(client(world.ports["rsa"], file="/nonexistent", folder=place), "ok HTTP/1.1 200 OK", "and no file")
+        refuses(client(world.ports["rsa"], folder="/nonexistent"), "ENOENT", "/nonexistent")
+
+    @test
+    def the_usual_CA_certificates_do_not_know_our_root():
+        if not SYSTEM_BUNDLE.exists():
+            raise Skip("no CA certificates are installed")
+        refuses(client(world.ports["rsa"]), "EKEYREJECTED", "issuer is unknown")
+
+    @test
+    def every_CA_certificate_of_this_system_can_be_read():
+        if not SYSTEM_BUNDLE.exists():
+            raise Skip("no CA certificates are installed")
+        count = SYSTEM_BUNDLE.read_text(encoding="utf-8").count("BEGIN CERTIFICATE")
+        counted = subprocess.run([CLIENT, "--count", SYSTEM_BUNDLE], capture_output=True, text=True, check=True)
+        equal(counted.stdout, f"loaded {count} refused 0\n", "count")
+
+    @test
+    def a_server_that_is_too_old():
+        refuses(client(world.ports["old"], file=world.trusted), "EPROTO", "alert|version")
+
+    @test
+    def a_server_without_TLS():
+        refuses(client(world.ports["plain"], file=world.trusted), "EPROTO", "no TLS")
+
+    @test
+    def a_server_that_says_nothing():
+        with serving(lambda connection: connection.recv(1 << 20) and time.sleep(1.5)) as port:
+            begin = time.monotonic()
+            refuses(client(port, file=world.trusted, secs=1), "ETIMEDOUT", "handshake")
+            took = time.monotonic() - begin
+        expect(0.9 < took < 4, f"it took {took:.2f} s")
+
+    @test
+    def a_server_that_hangs_up():
+        with serving(lambda connection: connection.recv(10)) as port:
+            refuses(client(port, file=world.trusted), "ECONNRESET", "hung up|reset")
+
+    def context():
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        made.load_cert_chain(world.place / "rsa.chain", world.place / "rsa.key")
+        return made
+
+    @test
+    def an_answer_that_is_cut():
+        def talk(connection):
+            with context().wrap_socket(connection, server_side=True, suppress_ragged_eofs=False) as server:
+                server.recv(1000)
+                server.sendall(b"HTTP/1.1 200 OK\r\n\r\nabc")
+                server.shutdown(socket.SHUT_WR)  # the connection's end, not TLS's
+                server.recv(1000)
+        with serving(talk) as port:
+            refuses(client(port, file=world.trusted), "ECONNRESET", "hung up|reset")
+
+    @test
+    def an_answer_byte_by_byte():
+        def talk(connection):
+            inbox, outbox = ssl.MemoryBIO(), ssl.MemoryBIO()
+            server = context().wrap_bio(inbox, outbox, server_side=True)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+            def step(work):
+                while True:
+                    try:
+                        return work()
+                    except ssl.SSLWantReadError:
+                        trickle()
+                        inbox.write(connection.recv(7))
+            def trickle():
+                for byte in outbox.read():
+                    connection.send(bytes([byte]))
+            step(server.do_handshake)
+            step(lambda: server.read(1000))
+            server.write(b"HTTP/1.1 204 Slow\r\n\r\n")
+            with contextlib.suppress(ssl.SSLError):
+                server.unwrap()
+            trickle()
+        with serving(talk) as port:
+            equal(client(port, file=world.trusted), "ok HTTP/1.1 204 Slow", "answer")
+
+
+def main():
+    missing = missing_tools()
+    if missing:
+        print(f"1..0 # SKIP missing: {', '.join(missing)}")
+        return
+    with tempfile.TemporaryDirectory(prefix="rt-tls-") as place, World(place) as world:
+        print(f"# {LIBRARY}")
+        tests_of(world)
+        tap.main()
+
+
+main()
