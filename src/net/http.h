@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An HTTP/1.1 client (RFC 9112) for small exchanges: request and answer fit into memory, one connection is kept open
+ * for the next request to the same place. Answers with Content-Length, chunked, or up to the end. No redirects, no
+ * cookies, no content codings. Proxies by CONNECT for https, absolute-form for http.
+ */
+#ifndef NET_HTTP_H
+#define NET_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "net/tls.h"
+#include "net/wait.h"
+
+enum { HTTP_HEADERS_MAX = 32, HTTP_HEAD_BYTES_MAX = 64 * 1024 };
+
+struct http_header {
+    const char *name;
+    struct str value; /* may be secret: never part of a message */
+};
+
+/* What a client takes from its surroundings; texts are the caller's and stay. */
+struct http_world {
+    const struct net_wait *wait;
+    struct tls_trust trust;
+    const char *https_proxy, *http_proxy; /* "http://user:password@host:port" or "host:port"; NULL: none */
+    const char *no_proxy; /* "localhost,.example.com,10.0.0.0/8,*"; NULL: none; this host never needs a proxy */
+    const char *user_agent;
+    bool allow_http; /* plain http to other hosts than this one */
+    int64_t connect_ns; /* at most for name lookup and connecting together; 0: 10 s */
+};
+
+struct http_client; /* of one thread */
+
+int http_client_new(const struct http_world *world, struct http_client **ret_client); /* 0 or -ENOMEM */
+void http_client_free(struct http_client *client); /* NULL allowed */
+
+/* Closes the kept connection and frees what it holds. */
+void http_client_rest(struct http_client *client);
+
+struct http_request {
+    const char *method; /* "GET", "HEAD", "PUT", "POST" */
+    struct str url; /* user info becomes basic authentication, unless there is an Authorization header */
+    /* Without Host, Content-Length, Transfer-Encoding and Connection; a User-Agent replaces the world's. */
+    const struct http_header *headers;
+    size_t header_count;
+    struct str body;
+    bool has_body; /* then Content-Length is sent, also for 0 bytes */
+    bool is_direct; /* never through a proxy, and plain http is allowed: metadata services */
+    bool is_repeatable; /* may be sent again when a kept connection turns out to be dead before any answer */
+    int64_t deadline_ns; /* monotonic, for everything together */
+    size_t answer_max; /* largest body taken */
+};
+
+struct http_answer {
+    int status;
+    struct buf head; /* header lines, "Name: value\n" each, without the status line */
+    struct buf body;
+};
+
+/*
+ * One exchange. Returns 0 when a whole answer is there, whatever its status (1xx are skipped), or a negative errno with
+ * a message that names host and cause and no secret: -EINVAL (URL, header, proxy's URL), -EPERM (plain http to a
+ * foreign host), -ENXIO (no such host), -ECONNREFUSED and its like, -EKEYREJECTED, -ENOENT (no CA certificates),
+ * -ETIMEDOUT, -ECANCELED, -ECONNRESET, -EPROTO (malformed answer, or the proxy refused), -EMSGSIZE (answer too large),
+ * -ENOMEM. A server that answers before it has read the whole request is heard. ret_answer is valid on success only;
+ * free it with http_answer_fini.
+ */
+int http_send(
+    struct http_client *client, const struct http_request *request, struct http_answer *ret_answer, struct err *err);
+void http_answer_fini(struct http_answer *answer);
+
+/* The value of the first header with this name in any case, trimmed; n = 0 and p = NULL where there is none. */
+struct str http_answer_header(const struct http_answer *answer, const char *name);
+
+/* Retry-After in seconds (a number or a date against now), between 0 and max; -1 where there is none. */
+int64_t http_answer_retry_after(const struct http_answer *answer, int64_t now_unix_secs, int64_t max_secs);
+
+#endif
