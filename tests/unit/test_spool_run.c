@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run in the spool: its folder and lock, its state, journals, sealed batches, and what memory holds without a disk.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "spool_world.h"
+
+static void make_run(struct spool_world *world, struct spool_run *run, const char *name)
+{
+    struct err err = {0};
+    if (spool_run_create(run, &world->spool, name, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+static void assert_batch(struct spool_run *run, uint32_t number, const char *expected)
+{
+    AUTO_BUF struct buf buf;
+    buf_init(&buf, SPOOL_BATCH_BYTES_MAX);
+    buf_puts(&buf, "what was there before");
+    assert_int_equal(spool_run_read(run, number, &buf, NULL), 0);
+    assert_string_equal(buf_cstr(&buf), expected);
+}
+
+static void test_create_and_remove(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    spool_world_make(&world);
+    make_run(&world, &run, "run-1");
+    assert_int_equal(spool_world_entries(&world, ""), 1);
+    assert_int_equal(spool_world_size(&world, "run-1/lock"), 0);
+    struct stat st;
+    assert_int_equal(fstatat(world.spool.dir_fd, "run-1", &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    assert_int_equal(fcntl(run.dir_fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(run.lock_fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(spool_run_save_state(&run, STR("{}"), NULL), 0);
+    assert_int_equal(spool_run_journal(&run, STR("a\nb\n"), NULL), 0);
+    assert_int_equal(spool_run_seal(&run, STR("first"), NULL), 0);
+    assert_int_equal(spool_run_journal(&run, STR("c\n"), NULL), 0);
+    assert_int_equal(fcntl(run.journal_fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fstatat(run.dir_fd, "000001.csv", &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(fstatat(run.dir_fd, "000000.csv.gz", &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    tree_write(&world.tree, "spool/run-1/000007.csv.gz.new", "cut off");
+    assert_int_equal(spool_run_remove(&run, NULL), 0);
+    assert_int_equal(run.dir_fd, -1);
+    assert_int_equal(spool_world_entries(&world, ""), 0);
+    spool_close(&world.spool);
+    assert_int_equal(spool_world_size(&world, ""), -1);
+    spool_world_free(&world);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    struct err err = {0};
+    spool_world_make(&world);
+    static const char *const bad[] = {"", ".", "..", ".hidden", "a/b", "../x", "a b", "a\n", "\xc3\xa4",
+        "a234567890123456789012345678901234567890123456789012345678901234"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(spool_run_create(&run, &world.spool, bad[i], &err), -EINVAL);
+        spool_run_close(&run);
+        assert_int_equal(spool_run_open(&run, &world.spool, bad[i], &err), -EINVAL);
+        spool_run_close(&run);
+    }
+    assert_int_equal(spool_world_entries(&world, ""), 0);
+    make_run(&world, &run, "twice");
+    struct spool_run again;
+    assert_true(spool_run_create(&again, &world.spool, "twice", &err) < 0);
+    assert_non_null(strstr(err.msg, "twice"));
+    assert_int_equal(again.dir_fd, -1);
+    assert_int_equal(spool_world_entries(&world, ""), 1);
+    /* Which still works, in memory. */
+    assert_int_equal(spool_run_seal(&again, STR("kept"), &err), 1);
+    assert_batch(&again, 0, "kept");
+    spool_run_close(&again);
+    assert_int_equal(spool_run_open(&again, &world.spool, "none", &err), -ENOENT);
+    spool_run_close(&run);
+    spool_world_free(&world);
+}
+
+static void test_lock(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    struct spool_run other;
+    struct err err = {0};
+    spool_world_make(&world);
+    make_run(&world, &run, "run");
+    assert_int_equal(spool_run_open(&other, &world.spool, "run", &err), -EBUSY);
+    assert_non_null(strstr(err.msg, "in use"));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(spool_run_open(&other, &world.spool, "run", NULL) == -EBUSY ? 0 : 1);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    spool_run_close(&run);
+    assert_int_equal(spool_run_open(&other, &world.spool, "run", NULL), 0);
+    assert_int_equal(spool_run_open(&run, &world.spool, "run", NULL), -EBUSY);
+    spool_run_close(&other);
+    /* A folder whose removal was cut off has no lock any more. */
+    tree_remove(&world.tree, "spool/run/lock");
+    assert_int_equal(spool_run_open(&run, &world.spool, "run", NULL), 0);
+    assert_int_equal(spool_run_remove(&run, NULL), 0);
+    spool_world_free(&world);
+}
+
+/* The spool may vanish between opening it and making a run: another tracker found it empty. */
+static void test_spool_vanishes(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    spool_world_make(&world);
+    tree_remove(&world.tree, "spool");
+    make_run(&world, &run, "run");
+    assert_int_equal(spool_world_size(&world, "run/lock"), 0);
+    assert_int_equal(spool_run_remove(&run, NULL), 0);
+    spool_close(&world.spool);
+    assert_int_equal(spool_world_size(&world, ""), -1);
+    spool_world_free(&world);
+}
+
+static void test_foreign_file(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    struct err err = {0};
+    spool_world_make(&world);
+    make_run(&world, &run, "run");
+    assert_int_equal(spool_run_seal(&run, STR("x"), NULL), 0);
+    tree_write(&world.tree, "spool/run/notes.txt", "mine");
+    assert_int_equal(spool_run_remove(&run, &err), -ENOTEMPTY);
+    assert_non_null(strstr(err.msg, "notes.txt"));
+    assert_non_null(strstr(err.msg, world.path));
+    assert_int_equal(spool_world_size(&world, "run/notes.txt"), 4);
+    assert_int_equal(spool_world_entries(&world, "run"), 1);
+    static const char *const odd[] = {"00001.csv", "0000001.csv", "+00001.csv", "000001.csv.new", "state.json.new.new",
+        "lock.new", "000001.CSV", "-00001.csv.gz"};
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        char path[64];
+        (void)snprintf(path, sizeof(path), "spool/run/%s", odd[i]);
+        tree_write(&world.tree, path, "x");
+    }
+    assert_int_equal(spool_run_open(&run, &world.spool, "run", NULL), 0);
+    assert_int_equal(run.batches.count, 0);
+    assert_int_equal(run.open_number, 0);
+    assert_int_equal(spool_run_remove(&run, &err), -ENOTEMPTY);
+    assert_int_equal(spool_world_entries(&world, "run"), 9);
+    spool_world_free(&world);
+}
+
+static void test_state(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    AUTO_BUF struct buf buf;
+    struct err err = {0};
+    buf_init(&buf, SPOOL_STATE_BYTES_MAX);
+    spool_world_make(&world);
+    make_run(&world, &run, "run");
+    assert_int_equal(spool_run_load_state(&run, &buf, &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "state.json"));
+    assert_int_equal(spool_run_save_state(&run, STR("{\"long\":1}"), NULL), 0);
+    assert_int_equal(spool_run_save_state(&run, STR("{}"), NULL), 0);
+    spool_run_close(&run);
+    assert_int_equal(spool_run_open(&run, &world.spool, "run", NULL), 0);
+    assert_int_equal(spool_run_load_state(&run, &buf, NULL), 0);
+    assert_string_equal(buf_cstr(&buf), "{}");
+    assert_int_equal(spool_world_entries(&world, "run"), 2);
+
+    static char large[SPOOL_STATE_BYTES_MAX + 1];
+    assert_int_equal(spool_run_save_state(&run, (struct str){large, sizeof(large)}, &err), -EFBIG);
+    /* A link in the folder is not followed, neither to read nor to write. */
+    tree_remove(&world.tree, "spool/run/state.json");
+    tree_write(&world.tree, "secret", "secret");
+    tree_link(&world.tree, "spool/run/state.json", "../../secret");
+    tree_link(&world.tree, "spool/run/state.json.new", "../../secret");
+    assert_int_equal(spool_run_load_state(&run, &buf, NULL), -ELOOP);
+    assert_int_equal(spool_run_save_state(&run, STR("{}"), NULL), -ELOOP);
+    assert_int_equal(spool_run_save_state(&run, STR("{}"), NULL), 0);
+    assert_int_equal(spool_run_load_state(&run, &buf, NULL), 0);
+    assert_string_equal(buf_cstr(&buf), "{}");
+    assert_int_equal(spool_world_size(&world, "../secret"), 6);
+    spool_run_close(&run);
+    spool_world_free(&world);
+}
+
+static void test_journal_and_seal(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    spool_world_make(&world);
+    make_run(&world, &run, "run");
+    AUTO_BUF struct buf rows;
+    buf_init(&rows, 1024);
+    assert_int_equal(spool_run_read_journal(&run, spool_world_take, &rows, NULL), -ENODATA);
+    assert_int_equal(spool_run_journal(&run, STR("h\n1\n"), NULL), 0);
+    assert_int_equal(spool_run_journal(&run, STR(""), NULL), 0);
+    assert_int_equal(spool_run_journal(&run, STR("2\n"), NULL), 0);
+    assert_int_equal(run.journal_bytes, 6);
+    assert_int_equal(spool_run_read_journal(&run, spool_world_take, &rows, NULL), 0);
+    assert_string_equal(buf_cstr(&rows), "h\n1\n2\n");
+    assert_int_equal(spool_run_seal(&run, STR("batch 0"), NULL), 0);
+    assert_int_equal(run.open_number, 1);
+    assert_int_equal(run.journal_bytes, 0);
+    assert_int_equal(run.sealed_bytes, 7);
+    assert_int_equal(spool_world_size(&world, "run/000000.csv"), -1);
+    assert_int_equal(spool_world_size(&world, "run/000000.csv.gz"), 7);
+    assert_int_equal(spool_run_seal(&run, STR("batch no 1"), NULL), 0);
+    assert_batch(&run, 0, "batch 0");
+    assert_batch(&run, 1, "batch no 1");
+    spool_run_drop(&run, 0);
+    spool_run_drop(&run, 0);
+    spool_run_drop(&run, 5);
+    assert_int_equal(run.batches.count, 1);
+    assert_int_equal(run.sealed_bytes, 10);
+    assert_int_equal(spool_world_size(&world, "run/000000.csv.gz"), -1);
+    struct err err = {0};
+    assert_int_equal(spool_run_read(&run, 0, &rows, &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "000000.csv.gz"));
+    assert_int_equal(spool_run_journal(&run, STR("h\n"), NULL), 0);
+    spool_run_drop_journal(&run);
+    assert_int_equal(run.open_number, 2);
+    assert_int_equal(spool_world_entries(&world, "run"), 2);
+    spool_run_close(&run);
+    spool_world_free(&world);
+}
+
+static void test_open_finds(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    spool_world_make(&world);
+    tree_write(&world.tree, "spool/run/000012.csv.gz", "twelve");
+    tree_write(&world.tree, "spool/run/000003.csv.gz", "three");
+    tree_write(&world.tree, "spool/run/000003.csv", "h\nsealed already\n");
+    tree_write(&world.tree, "spool/run/000014.csv", "h\nopen\ntorn");
+    tree_write(&world.tree, "spool/run/000013.csv.gz.new", "cut off");
+    tree_write(&world.tree, "spool/run/state.json.new", "{");
+    tree_link(&world.tree, "spool/run/000020.csv.gz", "/etc/passwd");
+    assert_int_equal(spool_run_open(&run, &world.spool, "run", NULL), 0);
+    assert_int_equal(run.batches.count, 2);
+    assert_int_equal(run.batches.items[0].number, 3);
+    assert_int_equal(run.batches.items[1].number, 12);
+    assert_int_equal(run.sealed_bytes, 11);
+    assert_int_equal(run.open_number, 14);
+    assert_int_equal(spool_world_size(&world, "run/000003.csv"), -1);
+    assert_int_equal(spool_world_size(&world, "run/000013.csv.gz.new"), -1);
+    assert_int_equal(spool_world_size(&world, "run/state.json.new"), -1);
+    AUTO_BUF struct buf rows;
+    buf_init(&rows, 1024);
+    assert_int_equal(spool_run_read_journal(&run, spool_world_take, &rows, NULL), 0);
+    assert_string_equal(buf_cstr(&rows), "h\nopen\n");
+    spool_run_drop_journal(&run);
+    assert_int_equal(spool_run_find_journal(&run), 0);
+    assert_int_equal(run.open_number, 13);
+    spool_run_close(&run);
+    spool_world_free(&world);
+}
+
+/* The last LF may lie anywhere before, at or behind the edges of what is read at once. */
+static void test_long_journals(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    spool_world_make(&world);
+    static const size_t sizes[] = {1, 16383, 16384, 16385, 32768, 50000};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        for (size_t torn = 0; torn < 40000; torn = torn ? torn * 200 : 1) {
+            AUTO_BUF struct buf text;
+            AUTO_BUF struct buf rows;
+            buf_init(&text, 1 << 20);
+            buf_init(&rows, 1 << 20);
+            while (text.len + 1 < sizes[i])
+                buf_putc(&text, (char)('a' + text.len % 26));
+            buf_putc(&text, '\n');
+            for (size_t n = 0; n < torn; n++)
+                buf_putc(&text, 't');
+            tree_write_bytes(&world.tree, "spool/run/000000.csv", text.data, text.len);
+            struct spool_run run;
+            assert_int_equal(spool_run_open(&run, &world.spool, "run", NULL), 0);
+            assert_int_equal(spool_run_read_journal(&run, spool_world_take, &rows, NULL), 0);
+            assert_int_equal(rows.len, sizes[i]);
+            assert_memory_equal(rows.data, text.data, rows.len);
+            spool_run_close(&run);
+        }
+    }
+    spool_world_free(&world);
+}
+
+static int refuse(void *context, struct str piece)
+{
+    (void)context;
+    (void)piece;
+    return -ECANCELED;
+}
+
+static void test_take_refuses(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    struct err err = {0};
+    spool_world_make(&world);
+    make_run(&world, &run, "run");
+    assert_int_equal(spool_run_journal(&run, STR("h\n1\n"), NULL), 0);
+    assert_int_equal(spool_run_read_journal(&run, refuse, NULL, &err), -ECANCELED);
+    assert_int_equal(err.code, 0);
+    spool_run_close(&run);
+    spool_world_free(&world);
+}
+
+static void test_max_bytes(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    struct err err = {0};
+    spool_world_make(&world);
+    world.spool.max_bytes = 100;
+    tree_write(&world.tree, "spool/other/000000.csv.gz", "0123456789012345678901234567890123456789");
+    tree_write(&world.tree, "spool/other/000001.csv", "0123456789");
+    make_run(&world, &run, "run");
+    assert_true(spool_run_has_room(&run, 50));
+    assert_false(spool_run_has_room(&run, 51));
+    assert_false(spool_run_has_room(&run, UINT64_MAX));
+    assert_int_equal(spool_run_seal(&run, STR("0123456789012345678901234567890123456789"), NULL), 0);
+    assert_true(spool_run_has_room(&run, 10));
+    assert_int_equal(spool_run_journal(&run, STR("h\n1\n"), NULL), 0);
+    /* What does not fit waits in memory, and goes to the disk when there is room. */
+    assert_int_equal(spool_run_seal(&run, STR("12345678901"), &err), 1);
+    assert_non_null(strstr(err.msg, "full"));
+    assert_int_equal(run.open_number, 2);
+    assert_int_equal(spool_world_size(&world, "run/000001.csv"), -1);
+    assert_int_equal(spool_world_size(&world, "run/000001.csv.gz"), -1);
+    assert_batch(&run, 1, "12345678901");
+    assert_int_equal(spool_run_flush(&run), -EDQUOT);
+    assert_false(spool_run_has_room(&run, 0));
+    spool_run_drop(&run, 0);
+    assert_int_equal(spool_run_flush(&run), 0);
+    assert_int_equal(spool_world_size(&world, "run/000001.csv.gz"), 11);
+    assert_true(spool_run_has_room(&run, 39));
+    assert_false(spool_run_has_room(&run, 40));
+    assert_int_equal(run.batches.count, 1);
+    spool_run_close(&run);
+    spool_world_free(&world);
+}
+
+static void test_memory_only(void **state)
+{
+    (void)state;
+    struct spool spool = {.dir_fd = -1};
+    struct spool_run run;
+    struct err err = {0};
+    AUTO_BUF struct buf buf;
+    buf_init(&buf, SPOOL_BATCH_BYTES_MAX);
+    assert_int_equal(spool_run_create(&run, &spool, "run", &err), 0);
+    assert_int_equal(spool_run_save_state(&run, STR("{}"), NULL), 0);
+    assert_int_equal(spool_run_load_state(&run, &buf, NULL), -ENOENT);
+    assert_int_equal(spool_run_journal(&run, STR("h\n"), NULL), 0);
+    assert_int_equal(spool_run_read_journal(&run, spool_world_take, &buf, NULL), -ENODATA);
+    assert_int_equal(spool_run_seal(&run, STR("zero"), &err), 1);
+    assert_non_null(strstr(err.msg, "memory"));
+    assert_int_equal(run.memory_bytes, 4);
+    static char large[SPOOL_MEMORY_BYTES_MAX + 1];
+    assert_int_equal(spool_run_seal(&run, (struct str){large, SPOOL_MEMORY_BYTES_MAX - 3}, &err), -ENOSPC);
+    assert_int_equal(spool_run_seal(&run, (struct str){large, SPOOL_BATCH_BYTES_MAX + 1}, &err), -EFBIG);
+    assert_int_equal(run.open_number, 1);
+    assert_false(spool_run_has_room(&run, SPOOL_MEMORY_BYTES_MAX - 3));
+    assert_true(spool_run_has_room(&run, SPOOL_MEMORY_BYTES_MAX - 4));
+    assert_int_equal(spool_run_seal(&run, (struct str){large, SPOOL_MEMORY_BYTES_MAX - 4}, &err), 1);
+    assert_batch(&run, 0, "zero");
+    spool_run_drop(&run, 1);
+    assert_int_equal(run.memory_bytes, 4);
+    assert_int_equal(spool_run_remove(&run, NULL), 0);
+    assert_int_equal(spool_run_open(&run, &spool, "run", &err), -ENOENT);
+    spool_close(&spool);
+}
+
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* A disk that takes no more than 30 bytes of a file. */
+static void test_disk_refuses(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    struct err err = {0};
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    spool_world_make(&world);
+    make_run(&world, &run, "run");
+    limit_files(30);
+    assert_int_equal(spool_run_journal(&run, STR("header,of,a,run\n"), NULL), 0);
+    assert_int_equal(spool_run_journal(&run, STR("first,row,is,cut,off\n"), &err), -EFBIG);
+    assert_non_null(strstr(err.msg, "run"));
+    assert_int_equal(spool_world_size(&world, "run/000000.csv"), 16);
+    assert_int_equal(spool_run_journal(&run, STR("short,row\n"), NULL), 0);
+    assert_int_equal(spool_world_size(&world, "run/000000.csv"), 26);
+    static const char batch[] = "a batch that is longer than 30 bytes";
+    assert_int_equal(spool_run_seal(&run, str_of(batch), &err), 1);
+    assert_non_null(strstr(err.msg, "memory"));
+    assert_int_equal(spool_run_seal(&run, STR("short batch"), &err), 1);
+    assert_int_equal(run.open_number, 2);
+    assert_int_equal(spool_world_size(&world, "run/000000.csv"), 26); /* the rows stay for the time after a kill */
+    assert_int_equal(spool_world_entries(&world, "run"), 2);
+    assert_batch(&run, 0, batch);
+    assert_int_equal(run.memory_bytes, sizeof(batch) - 1 + 11);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(spool_run_seal(&run, STR("third"), &err), 0);
+    assert_int_equal(run.memory_bytes, 0);
+    assert_int_equal(run.sealed_bytes, sizeof(batch) - 1 + 11 + 5);
+    assert_int_equal(spool_world_size(&world, "run/000000.csv"), -1);
+    assert_int_equal(spool_world_entries(&world, "run"), 4);
+    spool_run_close(&run);
+    assert_int_equal(spool_run_open(&run, &world.spool, "run", NULL), 0);
+    assert_batch(&run, 0, batch);
+    assert_batch(&run, 1, "short batch");
+    assert_batch(&run, 2, "third");
+    assert_int_equal(run.open_number, 3);
+    spool_run_close(&run);
+    spool_world_free(&world);
+    (void)signal(SIGXFSZ, before);
+}
+
+/* What is still in memory at the end is offered to the disk once more. */
+static void test_close_flushes(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    spool_world_make(&world);
+    make_run(&world, &run, "run");
+    limit_files(1);
+    assert_int_equal(spool_run_seal(&run, STR("batch"), NULL), 1);
+    limit_files(RLIM_INFINITY);
+    spool_run_close(&run);
+    assert_int_equal(spool_world_size(&world, "run/000000.csv.gz"), 5);
+    spool_world_free(&world);
+    (void)signal(SIGXFSZ, before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_create_and_remove),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_spool_vanishes),
+        cmocka_unit_test(test_foreign_file),
+        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_journal_and_seal),
+        cmocka_unit_test(test_open_finds),
+        cmocka_unit_test(test_long_journals),
+        cmocka_unit_test(test_take_refuses),
+        cmocka_unit_test(test_max_bytes),
+        cmocka_unit_test(test_memory_only),
+        cmocka_unit_test(test_disk_refuses),
+        cmocka_unit_test(test_close_flushes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
