@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Alibaba Cloud ECS (docs: "Instance metadata", security hardening mode): a session token by PUT, then plain values:
+ *   ecs.g7.large, cn-hangzhou, cn-hangzhou-i
+ * Nothing in the answers names the cloud, so that type and region must have exactly the shape of theirs.
+ */
+#include <string.h>
+
+#include "collect/cloud/vendor.h"
+
+enum step { STEP_TOKEN, STEP_TYPE, STEP_REGION, STEP_ZONE, STEPS };
+
+static bool is_named(const struct cloud_evidence *evidence)
+{
+    return cloud_has_words(evidence->sys_vendor, "Alibaba Cloud");
+}
+
+static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
+{
+    static const char *const paths[STEPS] = {
+        [STEP_TOKEN] = "/latest/api/token",
+        [STEP_TYPE] = "/latest/meta-data/instance/instance-type",
+        [STEP_REGION] = "/latest/meta-data/region-id",
+        [STEP_ZONE] = "/latest/meta-data/zone-id",
+    };
+    bool is_token = probe->step == STEP_TOKEN;
+    *ret_request = (struct cloud_request){
+        .method = is_token ? "PUT" : "GET",
+        .path = paths[probe->step],
+        .header_name = is_token ? "X-aliyun-ecs-metadata-token-ttl-seconds" : "X-aliyun-ecs-metadata-token",
+    };
+    (void)str_copy(
+        is_token ? STR("21600") : str_of(probe->token), ret_request->header_value, sizeof(ret_request->header_value));
+}
+
+/* Small letters, digits and dashes around at least one separator, which stands at neither end: "cn-hangzhou". */
+static bool is_joined(const char *text, char separator)
+{
+    size_t n = strlen(text);
+    const char *found = strchr(text, separator);
+    return found && found != text && text[n - 1] != separator && text[0] >= 'a' && text[0] <= 'z' &&
+           text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
+}
+
+static bool take_joined(const struct http_answer *answer, char separator, char ret_value[static CLOUD_VALUE_BYTES])
+{
+    if (!cloud_take_body(answer, ret_value))
+        return false;
+    if (!is_joined(ret_value, separator))
+        ret_value[0] = '\0';
+    return ret_value[0] != '\0';
+}
+
+static bool is_region(const char *text)
+{
+    return !strchr(text, '.');
+}
+
+static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_answer *answer)
+{
+    struct cloud_facts *facts = &probe->facts;
+    if (!answer)
+        return probe->step > STEP_REGION ? CLOUD_ACCEPT : CLOUD_REJECT;
+    switch ((enum step)probe->step++) {
+    case STEP_TOKEN:
+        return cloud_take_token(answer, probe) ? CLOUD_ASK_MORE : CLOUD_REJECT;
+    case STEP_TYPE:
+        return take_joined(answer, '.', facts->instance_type) ? CLOUD_ASK_MORE : CLOUD_REJECT;
+    case STEP_REGION:
+        return take_joined(answer, '-', facts->region_id) && is_region(facts->region_id) ? CLOUD_ASK_MORE
+                                                                                         : CLOUD_REJECT;
+    case STEP_ZONE:
+        (void)take_joined(answer, '-', facts->zone_id);
+        return CLOUD_ACCEPT;
+    case STEPS:
+    default:
+        return CLOUD_REJECT;
+    }
+}
+
+const struct cloud_vendor cloud_alibaba = {
+    .id = "alicloud", .is_alibaba = true, .is_named = is_named, .ask = ask, .judge = judge};

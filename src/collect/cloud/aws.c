@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Amazon EC2 (User Guide, "Instance metadata", version 2): a session token by PUT, then plain values and one document:
+ *   {"Code":"Success","LastUpdated":"2026-01-01T00:00:00Z","AccountId":"123456789012"}
+ * The domain of its services, "amazonaws.com" or "amazonaws.com.cn", tells EC2 from those who copy its paths.
+ */
+#include <string.h>
+
+#include "collect/cloud/vendor.h"
+
+enum step { STEP_TOKEN, STEP_DOMAIN, STEP_REGION, STEP_ZONE, STEP_TYPE, STEP_ACCOUNT, STEPS };
+
+static bool is_named(const struct cloud_evidence *evidence)
+{
+    return cloud_has_words(evidence->sys_vendor, "Amazon EC2") || cloud_has_words(evidence->bios_vendor, "Amazon EC2");
+}
+
+static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
+{
+    static const char *const paths[STEPS] = {
+        [STEP_TOKEN] = "/latest/api/token",
+        [STEP_DOMAIN] = "/latest/meta-data/services/domain",
+        [STEP_REGION] = "/latest/meta-data/placement/region",
+        [STEP_ZONE] = "/latest/meta-data/placement/availability-zone",
+        [STEP_TYPE] = "/latest/meta-data/instance-type",
+        [STEP_ACCOUNT] = "/latest/meta-data/identity-credentials/ec2/info",
+    };
+    bool is_token = probe->step == STEP_TOKEN;
+    *ret_request = (struct cloud_request){
+        .method = is_token ? "PUT" : "GET",
+        .path = paths[probe->step],
+        .header_name = is_token ? "X-aws-ec2-metadata-token-ttl-seconds" : "X-aws-ec2-metadata-token",
+    };
+    (void)str_copy(
+        is_token ? STR("21600") : str_of(probe->token), ret_request->header_value, sizeof(ret_request->header_value));
+}
+
+static void take_account(const struct http_answer *answer, struct cloud_facts *facts)
+{
+    struct json_doc doc;
+    if (cloud_parse_json(answer, &doc))
+        (void)cloud_take_string(json_get(doc.items, "AccountId"), facts->account_id);
+    json_doc_fini(&doc);
+}
+
+static bool is_domain(const struct http_answer *answer)
+{
+    char domain[CLOUD_VALUE_BYTES];
+    return cloud_take_body(answer, domain) && str_starts(str_of(domain), STR("amazonaws.com"));
+}
+
+static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_answer *answer)
+{
+    /* Without an answer there is hardly time for another; what is known by then is enough. */
+    if (!answer)
+        return probe->step > STEP_DOMAIN ? CLOUD_ACCEPT : CLOUD_REJECT;
+    switch ((enum step)probe->step++) {
+    case STEP_TOKEN:
+        return cloud_take_token(answer, probe) ? CLOUD_ASK_MORE : CLOUD_REJECT;
+    case STEP_DOMAIN:
+        return is_domain(answer) ? CLOUD_ASK_MORE : CLOUD_REJECT;
+    case STEP_REGION:
+        (void)cloud_take_body(answer, probe->facts.region_id);
+        return CLOUD_ASK_MORE;
+    case STEP_ZONE:
+        (void)cloud_take_body(answer, probe->facts.zone_id);
+        return CLOUD_ASK_MORE;
+    case STEP_TYPE:
+        (void)cloud_take_body(answer, probe->facts.instance_type);
+        return CLOUD_ASK_MORE;
+    case STEP_ACCOUNT:
+        take_account(answer, &probe->facts);
+        return CLOUD_ACCEPT;
+    case STEPS:
+    default:
+        return CLOUD_REJECT;
+    }
+}
+
+const struct cloud_vendor cloud_aws = {.id = "aws", .is_named = is_named, .ask = ask, .judge = judge};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which cloud is this, and which machine in it? Every vendor is a short sequence of requests to a link-local metadata
+ * service and a pure judgement of the answers; cloud.c asks all of them side by side, never through a proxy, for
+ * at most 1 s a request and 2 s in all. A web server that happens to answer is no cloud.
+ */
+#ifndef COLLECT_CLOUD_CLOUD_H
+#define COLLECT_CLOUD_CLOUD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "kernel/sysroot.h"
+#include "model/run_facts.h"
+#include "net/http.h"
+#include "net/wait.h"
+
+enum { CLOUD_STEPS_MAX = 8, CLOUD_ANSWER_BYTES_MAX = 64 * 1024 };
+
+/* Where the services are; tests play them on loopback. */
+struct cloud_places {
+    const char *link_local; /* "169.254.169.254:80" */
+    const char *alibaba; /* "100.100.100.200:80" */
+};
+
+extern const struct cloud_places cloud_places_real;
+
+/* What vendors are asked about this machine without any network: evidence in firmware tables. */
+struct cloud_evidence {
+    char sys_vendor[64], product_name[64], bios_vendor[64], board_vendor[64], chassis_asset_tag[64];
+    bool has_dmi;
+    bool is_virtual; /* the processor says so (x86), or nothing says that it is not */
+};
+
+struct cloud_request {
+    const char *method, *path;
+    const char *host_header; /* NULL: the address */
+    const char *header_name; /* one header; NULL: none */
+    char header_value[1024];
+};
+
+/* One probe of one vendor. */
+struct cloud_probe {
+    int step; /* counted by the vendor */
+    char token[1024]; /* for its own use */
+    struct cloud_facts facts;
+};
+
+enum cloud_verdict { CLOUD_ASK_MORE, CLOUD_ACCEPT, CLOUD_REJECT };
+
+struct cloud_vendor {
+    const char *id;
+    bool is_alibaba; /* asks at the other address */
+    /* Does the firmware name this vendor? */
+    bool (*is_named)(const struct cloud_evidence *evidence);
+    /* The request of probe->step. */
+    void (*ask)(struct cloud_probe *probe, struct cloud_request *ret_request);
+    /* Looks at the answer (NULL: none came), advances probe->step, fills probe->facts. */
+    enum cloud_verdict (*judge)(struct cloud_probe *probe, const struct http_answer *answer);
+};
+
+/* In the order in which the first match wins; see vendors.c. */
+extern const struct cloud_vendor *const cloud_vendors[];
+extern const size_t cloud_vendor_count;
+
+void cloud_read_evidence(const struct sysroot *root, struct cloud_evidence *ret_evidence);
+
+/* Which vendors are worth asking: those that are named; else all on a virtual machine; else none. */
+bool cloud_is_worth_asking(const struct cloud_evidence *evidence, const struct cloud_vendor *vendor);
+
+/* Returns 0 with the cloud found, -ENODATA where this is none, -ECANCELED, or -ENOMEM. */
+int cloud_discover(const struct sysroot *root, const struct cloud_places *places, const struct net_wait *wait,
+    struct cloud_facts *ret_facts);
+
+/* [A-Za-z0-9._:/-]{1,128} and not "unknown", "none", "null", "undefined" or "n/a": copied, else "". Returns whether it
+ * was. */
+bool cloud_take_value(struct str text, char ret_value[static CLOUD_VALUE_BYTES]);
+
+#endif
