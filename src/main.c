@@ -8,10 +8,13 @@
 #include "base/log.h"
 #include "collect/gpu/nvml_helper.h"
 #include "config/config.h"
+#include "net/gzip.h"
+#include "net/tls.h"
 #include "run/guard.h"
 #include "run/session.h"
+#include "run/streaming.h"
 
-enum { EXIT_TRACKER_FAILED = 125 };
+enum { EXIT_TRACKER_FAILED = 125, TEXT_BYTES_MAX = 1024 * 1024 };
 
 static int print_text(struct buf *text)
 {
@@ -31,40 +34,24 @@ static int print_text(struct buf *text)
 
 static int print_action(const struct config *config)
 {
-    enum { TEXT_BYTES_MAX = 1024 * 1024 };
     AUTO_BUF struct buf text;
     buf_init(&text, TEXT_BYTES_MAX);
     if (config->action == CONFIG_HELP)
         config_help(&text);
     else if (config->action == CONFIG_VERSION)
-        config_version(&text);
+        buf_printf(&text, "resource-tracker %s\n%s, zlib %s\n", RT_VERSION, tls_library(), gzip_library());
     else
         config_print(config, &text);
     return print_text(&text);
 }
 
-static void tell_warnings(const struct config *config)
+static int upload(const struct config *config, struct err *err)
 {
-    if (config->file_found)
-        log_info("settings were read from %s", config->settings.config_path);
-    for (size_t i = 0; i < config->warning_count; i++)
-        log_warning("%s", config->warnings[i]);
-    if (config->warnings_dropped > 0)
-        log_warning("%zu more warnings about settings are not shown", config->warnings_dropped);
-}
-
-/* Says what this version cannot do; false where that leaves nothing to run. */
-static bool tell_notices(const struct config *config)
-{
-    struct config_notice notice;
-    for (size_t i = 0; config_unavailable(config, i, &notice); i++) {
-        if (notice.fatal) {
-            log_error("%s", notice.text);
-            return false;
-        }
-        log_warning("%s", notice.text);
-    }
-    return true;
+    AUTO_BUF struct buf report;
+    buf_init(&report, TEXT_BYTES_MAX);
+    int status = streaming_upload(&config->settings, &report, err);
+    int printed = print_text(&report);
+    return status != 0 ? status : printed;
 }
 
 int main(int argc, char **argv)
@@ -80,19 +67,23 @@ int main(int argc, char **argv)
         return EXIT_TRACKER_FAILED;
     }
     log_set_level(config.settings.verbosity > 1 ? LOG_DEBUG : config.settings.verbosity > 0 ? LOG_INFO : LOG_WARNING);
-    tell_warnings(&config);
-    int status;
+    config_tell_warnings(&config);
+    struct session_result result = {0};
     if (config.action == CONFIG_HELP || config.action == CONFIG_VERSION || config.action == CONFIG_PRINT)
-        status = print_action(&config);
-    else if (!tell_notices(&config))
-        status = EXIT_TRACKER_FAILED;
+        result.status = print_action(&config);
+    else if (!config_tell_notices(&config))
+        result.status = EXIT_TRACKER_FAILED;
+    else if (config.action == CONFIG_UPLOAD_SPOOL)
+        result.status = upload(&config, &err);
     else
-        status = session_run(&config.settings, &caller_mask, &err);
+        result = session_run(&config.settings, &caller_mask, &err);
     if (err.code < 0)
         log_error("%s%s", err.msg, err.code == -EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
-    if (status < 0)
-        status = EXIT_TRACKER_FAILED;
+    if (result.status < 0)
+        result.status = EXIT_TRACKER_FAILED;
+    if (result.is_stuck)
+        _exit(result.status);
     config_fini(&config);
     log_close();
-    return status;
+    return result.status;
 }

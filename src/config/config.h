@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configuration from the outside: load it once at the start, ask what is not available, print it. Nothing here writes
- * to a stream; texts go into a struct buf and main tells them.
+ * Configuration from the outside: load it once at the start, ask what is not available, print it. Texts go
+ * into a struct buf, which main prints.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -29,7 +29,8 @@ struct config {
 };
 
 /*
- * Flags over environment over TOML file over defaults; every value is checked, also one that is overridden.
+ * Flags over environment over TOML file over metadata of the surroundings over defaults; every value is checked, also
+ * one that is overridden.
  * environ_ is NULL-terminated; nothing but the configuration file is read. With CONFIG_HELP and CONFIG_VERSION neither
  * environment nor file is looked at. Returns 0 or a negative errno with a message of one line; *ret_config is written
  * on success only, keeps pointers into argv and environ_, and is freed with config_fini.
@@ -49,8 +50,11 @@ struct config_notice {
  */
 bool config_unavailable(const struct config *config, size_t i, struct config_notice *ret_notice);
 
+/* Logs the warnings; logs the notices, false where one of them leaves nothing to run. */
+void config_tell_warnings(const struct config *config);
+bool config_tell_notices(const struct config *config);
+
 void config_help(struct buf *buf);
-void config_version(struct buf *buf);
 void config_print(const struct config *config, struct buf *buf);
 void config_docs(struct buf *buf); /* docs/configuration.md */
 

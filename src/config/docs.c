@@ -5,6 +5,7 @@
 #include "config/config.h"
 
 #include "config/duration.h"
+#include "config/metadata.h"
 
 static const char intro[] =
     "# Configuration\n"
@@ -12,10 +13,10 @@ static const char intro[] =
     "This page is generated from the option table of the program; `make docs` writes it.\n"
     "\n"
     "Every setting can come from several places. A flag wins over an environment variable, a variable over the TOML\n"
-    "file, the file over the default. An empty environment variable counts as unset. Where two variables are named, "
-    "the\n"
-    "first that is set counts. Tags and headers are merged by key in the same order. Every value is checked, also one\n"
-    "that is overridden. `resource-tracker --print-config` shows the outcome and the origin of each value.\n"
+    "file, the file over what the surroundings tell (see *Automatic metadata*), and that over the default. An empty\n"
+    "environment variable counts as unset. Where two variables are named, the first that is set counts. Tags and\n"
+    "headers are merged by key in the same order. Every value is checked, also one that is overridden.\n"
+    "`resource-tracker --print-config` shows the outcome and the origin of each value.\n"
     "\n"
     "The file is `resource-tracker.toml` in the working directory, or the one that `--config` or `TRACKER_CONFIG` "
     "names.\n"
@@ -24,7 +25,7 @@ static const char intro[] =
     "status\n"
     "125 before anything runs. An unknown key is a warning. A file may be 1 MiB, a text 64 KiB, and there may be 256 "
     "tags\n"
-    "and 256 headers.\n"
+    "and 24 headers.\n"
     "\n"
     "- **Durations** are seconds or have a unit: `0.25`, `250ms`, `2s`, `1.5m`, `1h`. In TOML they are numbers or\n"
     "  strings of this form.\n"
@@ -34,14 +35,26 @@ static const char intro[] =
     "- **Lists of pairs** in a variable are separated by commas: `TRACKER_TAGS=team=infra,owner=ops`; `\\,` is a "
     "comma\n"
     "  within a value. In TOML they are a table.\n"
+    "- **Lists of names** in a variable are separated by commas: `TRACKER_OMIT=host_ip,host_id`; in TOML they are an\n"
+    "  array of strings. One list replaces another.\n"
     "- An empty text unsets a setting, except where a file or directory is wanted: there it is an error.\n"
     "- Secrets never come from flags, and are never shown.\n"
     "\n"
     "Settings marked with \\* belong to features of a later version. They are read and checked, and have no effect "
     "yet:\n"
-    "a warning says so, and a mode such as `--pid` stops the program. `AWS_*` variables and switching a feature off "
-    "are\n"
-    "accepted silently.\n";
+    "a warning says so, and a mode such as `--from` stops the program. Switching such a feature off is accepted\n"
+    "silently.\n";
+
+static const char automatic[] =
+    "\n## Automatic metadata\n"
+    "\n"
+    "What was not given about the job is taken from the variables below, and from no others, as long as\n"
+    "`job.auto_metadata` is on. A system counts as present when the variable in parentheses is set. Workflow engines\n"
+    "come first, then CI systems, then what runs the job; the first that offers a value wins, setting by setting. A\n"
+    "value that is empty, longer than 1024 bytes, not UTF-8 or holds control characters is passed over. To keep a "
+    "single\n"
+    "setting empty, set it to an empty text: `--job-name=`. `--print-config` shows what was taken from where.\n"
+    "\n";
 
 /* A bar would end the cell, even within backquotes. */
 static void put_metavar(struct buf *buf, const char *metavar)
@@ -107,6 +120,11 @@ static void put_values(struct buf *buf, const struct option_row *row)
     case OPTION_PAIRS:
         buf_puts(buf, "pairs");
         break;
+    case OPTION_LIST:
+        buf_puts(buf, "list of");
+        for (size_t i = 0; row->names[i]; i++)
+            buf_printf(buf, "%s `%s`", i > 0 ? "," : "", row->names[i]);
+        break;
     case OPTION_COUNT:
         buf_puts(buf, "repeatable");
         break;
@@ -162,4 +180,6 @@ void config_docs(struct buf *buf)
     for (size_t i = 0; option_tables[i]; i++)
         put_table(buf, str_of(option_tables[i]));
     put_table(buf, STR(""));
+    buf_puts(buf, automatic);
+    metadata_docs(buf);
 }

@@ -144,8 +144,9 @@ void config_help(struct buf *buf)
 {
     put_usage(buf);
     buf_puts(buf, "\nRun COMMAND at once, sample the host and the command's whole process tree (CPU,\n"
-                  "memory, disk, network, pressure) at a steady interval, write one JSON object or\n"
-                  "CSV row per sample, and end when the command ends, with its exit status.\n"
+                  "memory, disk, network, GPU, pressure) at a steady interval, write one JSON\n"
+                  "object or CSV row per sample, stream them if a target is set, and end when the\n"
+                  "command ends, with its exit status.\n"
                   "Without a command, sample until SIGINT or SIGTERM.\n");
     if (any_later())
         buf_printf(buf, "\n* comes in a later version than " RT_VERSION "\n");
@@ -159,9 +160,4 @@ void config_help(struct buf *buf)
         }
     }
     put_tail(buf);
-}
-
-void config_version(struct buf *buf)
-{
-    buf_puts(buf, "resource-tracker " RT_VERSION "\n");
 }

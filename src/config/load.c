@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Precedence and origins: defaults first, then the file, the environment and the flags, each over the one before.
+ * Precedence and origins: defaults first, then the file, the environment and the flags, each over the one before; what
+ * nobody gave is then looked for in the surroundings.
  */
 #include "config/load.h"
 
@@ -10,6 +11,7 @@
 
 #include "base/auto.h"
 #include "config/cli.h"
+#include "config/metadata.h"
 #include "config/show.h"
 
 struct value_place load_place(struct config *config, size_t i, const struct option_origin *origin)
@@ -70,8 +72,7 @@ static int apply_defaults(struct config *config, struct err *err)
     return 0;
 }
 
-/* The value of a variable; NULL where it is not set or empty. */
-static const char *env_value(char *const *environ_, const char *name)
+const char *load_env_value(char *const *environ_, const char *name)
 {
     size_t n = strlen(name);
     for (; *environ_; environ_++) {
@@ -84,7 +85,7 @@ static const char *env_value(char *const *environ_, const char *name)
 static int apply_env_row(struct config *config, size_t i, char *const *environ_, struct err *err)
 {
     for (size_t k = 0; k < OPTION_ENVS && options[i].envs[k]; k++) {
-        const char *value = env_value(environ_, options[i].envs[k]);
+        const char *value = load_env_value(environ_, options[i].envs[k]);
         if (!value)
             continue;
         struct option_origin origin = {.source = SOURCE_ENV, .env = options[i].envs[k]};
@@ -140,9 +141,11 @@ static int apply_config_path(struct config *config, const struct cli *cli, char 
 }
 
 /* A command, --pid and --from each say what to track: two of them contradict each other. */
-static int check_modes(struct config *config, struct err *err)
+static int check_modes(const struct config *config, struct err *err)
 {
     const struct settings *settings = &config->settings;
+    if (settings->command && config->action == CONFIG_UPLOAD_SPOOL)
+        return err_set(err, -EINVAL, "--upload-spool cannot be combined with a command");
     size_t pid = options_by_flag(STR("pid"));
     size_t from = options_by_flag(STR("from"));
     size_t given = settings->from ? from : settings->pid.has ? pid : options_count;
@@ -204,6 +207,8 @@ static int load_all(struct config *config, const struct cli *cli, char *const *e
         r = apply_env(config, environ_, err);
     if (r == 0)
         r = apply_flags(config, cli, options_count, err);
+    if (r == 0)
+        r = metadata_fill(config, environ_, err);
     if (r == 0)
         r = check_modes(config, err);
     if (r == 0)

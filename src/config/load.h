@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What load.c and load_file.c share: applying one value, and the message when it is refused.
+ * What load.c, load_file.c and metadata.c share: applying one value, and the message when it is refused.
  */
 #ifndef CONFIG_LOAD_H
 #define CONFIG_LOAD_H
@@ -11,6 +11,9 @@
 
 /* Reads settings.config_path, if it exists, into the settings. Unknown keys become warnings. */
 int load_file(struct config *config, struct err *err);
+
+/* The value of a variable; NULL where it is not set or empty. */
+const char *load_env_value(char *const *environ_, const char *name);
 
 /* Where values of row i from this origin go. */
 struct value_place load_place(struct config *config, size_t i, const struct option_origin *origin);

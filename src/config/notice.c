@@ -5,18 +5,17 @@
 #include "config/config.h"
 
 #include "base/auto.h"
+#include "base/log.h"
 #include "config/show.h"
 #include "config/value.h"
 
-/* Does the setting ask for its feature? Switching off what does not exist is no request, and neither is AWS_REGION. */
+/* Does the setting ask for its feature? Switching off what does not exist is no request. */
 static bool is_asked_for(const struct config *config, size_t i)
 {
     const struct option_row *row = &options[i];
     if (row->type == OPTION_ACTION)
         return config->action == row->action;
     if (config->origins[i].source == SOURCE_DEFAULT || value_is_unset(row, &config->settings))
-        return false;
-    if (config->origins[i].source == SOURCE_ENV && (row->props & OPTION_SHARED_ENV))
         return false;
     const void *member = option_member_const(row, &config->settings);
     if (row->type == OPTION_BOOL)
@@ -74,4 +73,27 @@ bool config_unavailable(const struct config *config, size_t i, struct config_not
         }
     }
     return false;
+}
+
+void config_tell_warnings(const struct config *config)
+{
+    if (config->file_found)
+        log_info("settings were read from %s", config->settings.config_path);
+    for (size_t i = 0; i < config->warning_count; i++)
+        log_warning("%s", config->warnings[i]);
+    if (config->warnings_dropped > 0)
+        log_warning("%zu more warnings about settings are not shown", config->warnings_dropped);
+}
+
+bool config_tell_notices(const struct config *config)
+{
+    struct config_notice notice;
+    for (size_t i = 0; config_unavailable(config, i, &notice); i++) {
+        if (notice.fatal) {
+            log_error("%s", notice.text);
+            return false;
+        }
+        log_warning("%s", notice.text);
+    }
+    return true;
 }

@@ -32,6 +32,7 @@ enum option_type {
     OPTION_CHOICE, /* int, the index into choices */
     OPTION_STRING, /* char *, NULL = unset */
     OPTION_PAIRS, /* struct settings_pairs */
+    OPTION_LIST, /* char *, known names joined with commas, NULL = none */
     OPTION_COUNT, /* int64_t, one more for every time the flag is given, up to max */
     OPTION_ACTION, /* no member: the program does this instead of tracking */
 };
@@ -42,7 +43,7 @@ enum option_props {
     OPTION_NONEMPTY = 4, /* an empty text is an error, not "unset" */
     OPTION_LATER = 8, /* the feature behind it is not in this version */
     OPTION_MODE = 16, /* with OPTION_LATER: asking for it stops the program */
-    OPTION_SHARED_ENV = 32, /* with OPTION_LATER: its variables are set for other programs too and ask for nothing */
+    OPTION_HEADERS = 32, /* of pairs: HTTP headers */
 };
 
 enum option_group {
@@ -57,7 +58,10 @@ enum option_group {
     GROUP_COUNT,
 };
 
-enum { OPTION_ENVS = 2, OPTION_CHOICES_MAX = 4, OPTIONS_MAX = 80, SETTINGS_PAIRS_MAX = 256, SETTINGS_TEXT_MAX = 65536 };
+enum { OPTION_ENVS = 2, OPTION_CHOICES_MAX = 4, OPTIONS_MAX = 80 };
+
+/* Fewer headers than pairs: a request has room for 32, and some are ours. */
+enum { SETTINGS_PAIRS_MAX = 256, SETTINGS_HEADERS_MAX = 24, SETTINGS_TEXT_MAX = 65536 };
 
 struct option_row {
     const char *flag; /* without dashes; NULL: none */
@@ -66,6 +70,7 @@ struct option_row {
     const char *fallback; /* the default as text; NULL: unset */
     const char *unset; /* what happens then, for --help and docs; NULL: nothing to say */
     const char *choices[OPTION_CHOICES_MAX];
+    const char *const *names; /* of OPTION_LIST: what may stand in it; NULL-terminated */
     const char *bare; /* the value of the flag without one; NULL: it needs one */
     const char *metavar; /* in --help */
     const char *help; /* begins with a small letter, no full stop */
@@ -91,13 +96,13 @@ struct option_heading {
 };
 extern const struct option_heading option_headings[GROUP_COUNT];
 
-/* Where a value came from. */
-enum option_source { SOURCE_DEFAULT, SOURCE_FILE, SOURCE_ENV, SOURCE_FLAG };
+/* Where a value came from, the weakest first. */
+enum option_source { SOURCE_DEFAULT, SOURCE_AUTO, SOURCE_FILE, SOURCE_ENV, SOURCE_FLAG };
 
 struct option_origin {
     enum option_source source;
     bool negated; /* flag: --no-NAME */
-    const char *env; /* environment: the variable */
+    const char *env; /* environment, automatic: the variable */
     unsigned line, column; /* file */
 };
 
@@ -112,6 +117,10 @@ bool options_is_table(struct str name);
 /* The known flag (without dashes, with "no-" where asked for) or TOML key or table nearest to what was typed. */
 bool options_nearest_flag(struct str typed, struct buf *ret_flag);
 bool options_nearest_key(struct str typed, bool table, struct buf *ret_key);
+
+/* The name nearest to what was typed, of a NULL-terminated list: whatever the distance, it shows what names look like.
+ * False for a text that is too long to compare. */
+bool options_nearest_name(struct str typed, const char *const *names, struct buf *ret_name);
 
 /* What messages call a setting: the last part of its TOML key, else its flag, else its variable. */
 const char *option_name(const struct option_row *row);

@@ -110,6 +110,31 @@ bool options_nearest_key(struct str typed, bool table, struct buf *ret_key)
     return best.n > 0;
 }
 
+/* "hostname" is meant as "host_hostname". */
+static bool ends_with_part(struct str known, struct str part)
+{
+    return part.n > 0 && known.n > part.n && known.p[known.n - part.n - 1] == '_' &&
+           memcmp(known.p + known.n - part.n, part.p, part.n) == 0;
+}
+
+bool options_nearest_name(struct str typed, const char *const *names, struct buf *ret_name)
+{
+    enum { COMPARED_BYTES_MAX = 63 }; /* of str_distance */
+    const char *best = NULL;
+    size_t least = COMPARED_BYTES_MAX + 1;
+    for (; *names; names++) {
+        struct str known = str_of(*names);
+        size_t distance = ends_with_part(known, typed) ? 1 : str_distance(typed, known);
+        if (distance < least) {
+            least = distance;
+            best = *names;
+        }
+    }
+    if (best)
+        buf_puts(ret_name, best);
+    return best != NULL;
+}
+
 const char *option_name(const struct option_row *row)
 {
     if (row->key)

@@ -48,6 +48,8 @@ static void put_setting(struct buf *buf, const struct config *config, size_t i)
     buf_printf(buf, "%s%s = ", unset ? "# " : "", option_name(row));
     if (unset && row->type == OPTION_OPT_INTEGER)
         buf_puts(buf, row->metavar);
+    else if (unset && row->type == OPTION_LIST)
+        buf_puts(buf, "[]");
     else
         put_value(buf, config, row);
     put_origin(buf, config, i, &config->origins[i]);

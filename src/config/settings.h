@@ -15,6 +15,7 @@
 enum settings_format { FORMAT_JSON, FORMAT_CSV };
 enum settings_csv_columns { CSV_COLUMNS_AUTO, CSV_COLUMNS_SYSTEM, CSV_COLUMNS_FULL };
 enum settings_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
+enum settings_inline { INLINE_AUTO, INLINE_BASE64, INLINE_PLAIN };
 
 /* An ordered list of KEY=VALUE pairs; a later pair with the same key replaces the earlier one. */
 struct settings_pairs {
@@ -64,6 +65,9 @@ struct settings {
 
     /* streaming */
     char *sentinel_token, *sentinel_url;
+    int sentinel_inline; /* enum settings_inline */
+    bool sentinel_send_command;
+    char *sentinel_omit; /* names of fields joined with commas, each once: "host_ip,host_id"; NULL: none */
     int64_t upload_interval_ns;
     char *s3_uri, *s3_endpoint, *s3_region;
     bool s3_path_style;

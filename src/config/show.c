@@ -15,6 +15,18 @@ static bool is_control(struct str text)
     return c < 0x20 || c == 0x7f || (c == 0xc2 && text.n > 1 && (unsigned char)text.p[1] < 0xa0);
 }
 
+bool show_is_plain(struct str text)
+{
+    while (text.n > 0) {
+        size_t n = utf8_length(text);
+        if (n == 0 || is_control(text))
+            return false;
+        text.p += n;
+        text.n -= n;
+    }
+    return true;
+}
+
 /* One character in the form of a message; returns how many bytes of text it took. */
 static size_t show_char(struct buf *buf, struct str text)
 {
@@ -77,6 +89,9 @@ void show_origin(
         buf_printf(buf, ":%u", origin->line);
         if (origin->column > 0)
             buf_printf(buf, ":%u", origin->column);
+        break;
+    case SOURCE_AUTO:
+        buf_printf(buf, "%s (automatic)", origin->env);
         break;
     case SOURCE_DEFAULT:
         buf_puts(buf, "default");

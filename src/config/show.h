@@ -11,13 +11,17 @@
 
 enum { SHOW_VALUE_MAX = 48, SHOW_PATH_MAX = 48 };
 
+/* Is it UTF-8 without control characters? */
+bool show_is_plain(struct str text);
+
 /* At most max bytes of output; control bytes and what is not UTF-8 as \xNN; cut at the end with "...". */
 void show_text(struct buf *buf, struct str text, size_t max);
 
 /* The same, cut at the front: the end of a path says more. */
 void show_path(struct buf *buf, struct str path, size_t max);
 
-/* "--interval", "TRACKER_INTERVAL", "resource-tracker.toml:2:17" (without the column where it is 0), "default". */
+/* "--interval", "TRACKER_INTERVAL", "resource-tracker.toml:2:17" (without the column where it is 0), "SLURM_JOB_NAME
+ * (automatic)", "default". */
 void show_origin(
     struct buf *buf, const struct option_row *row, const struct option_origin *origin, const char *config_path);
 

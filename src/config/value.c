@@ -170,6 +170,8 @@ int value_set_text(const struct option_row *row, struct str text, const struct v
     case OPTION_PAIRS:
         return place->origin.source == SOURCE_FLAG ? value_set_pair_text(row, text, place, err)
                                                    : value_set_pair_list(row, text, place, err);
+    case OPTION_LIST:
+        return value_set_list_text(row, text, place, err);
     case OPTION_ACTION:
         break;
     }
@@ -181,7 +183,7 @@ bool value_is_unset(const struct option_row *row, const struct settings *setting
     const void *member = option_member_const(row, settings);
     if (row->type == OPTION_OPT_INTEGER)
         return !((const struct opt_i64 *)member)->has;
-    if (row->type == OPTION_STRING)
+    if (row->type == OPTION_STRING || row->type == OPTION_LIST)
         return !*(char *const *)member;
     if (row->type == OPTION_PAIRS)
         return ((const struct settings_pairs *)member)->count == 0;
@@ -214,6 +216,9 @@ void value_put(struct buf *buf, const struct option_row *row, const struct setti
         else
             buf_puts(buf, *(char *const *)member);
         break;
+    case OPTION_LIST:
+        value_put_list(buf, *(char *const *)member);
+        break;
     case OPTION_PAIRS:
     case OPTION_ACTION:
         break;
@@ -230,7 +235,7 @@ static void free_text(char *text, bool secret)
 void value_free(const struct option_row *row, struct settings *settings)
 {
     bool secret = (row->props & (OPTION_SECRET | OPTION_URL)) != 0;
-    if (row->type == OPTION_STRING) {
+    if (row->type == OPTION_STRING || row->type == OPTION_LIST) {
         char **text = option_member(row, settings);
         free_text(*text, secret);
         *text = NULL;

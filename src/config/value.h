@@ -18,9 +18,9 @@ struct value_place {
 
 /*
  * Set the row's member. On failure the member is as it was and err->msg holds only the reason ("must be at least 1"):
- * it never repeats the value. An empty text unsets a string. Pairs are added; one with the same key is replaced. A flag
- * holds one KEY=VALUE, every other text a list separated by commas ("\," is a comma in a value), a node one entry of
- * the TOML table.
+ * it never repeats the value, except for the item of a list that is unknown. An empty text unsets a string or a list.
+ * Pairs are added; one with the same key is replaced. A flag holds one KEY=VALUE, every other text a list separated by
+ * commas ("\," is a comma in a value), a node one entry of the TOML table.
  */
 int value_set_text(const struct option_row *row, struct str text, const struct value_place *place, struct err *err);
 int value_set_toml(
@@ -36,6 +36,10 @@ int value_set_pair_text(
     const struct option_row *row, struct str text, const struct value_place *place, struct err *err);
 int value_set_pair_list(
     const struct option_row *row, struct str text, const struct value_place *place, struct err *err);
+int value_set_list_text(
+    const struct option_row *row, struct str text, const struct value_place *place, struct err *err);
+int value_set_list_toml(
+    const struct option_row *row, const struct toml_node *node, const struct value_place *place, struct err *err);
 int value_check_text(struct str text, struct err *err);
 char *value_copy(struct str text); /* NULL where there is no memory */
 int value_refuse_type(const struct toml_node *node, const char *wanted, struct err *err);
@@ -45,7 +49,10 @@ int value_refuse_high(const struct option_row *row, struct err *err);
 /* The member's value as TOML would have it; strings bare; nothing for what is unset, secret or pairs. */
 void value_put(struct buf *buf, const struct option_row *row, const struct settings *settings);
 
-/* Is an optional member unset (no string, no number, no pairs)? */
+/* "host_ip,host_id" as ["host_ip", "host_id"]. */
+void value_put_list(struct buf *buf, const char *list);
+
+/* Is an optional member unset (no string, no list, no number, no pairs)? */
 bool value_is_unset(const struct option_row *row, const struct settings *settings);
 
 /* A TOML scalar as text: 5, 0.5, true, 1979-05-27; strings with quotes where wanted; "[...]" and "{...}". */

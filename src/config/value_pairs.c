@@ -1,19 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * KEY=VALUE pairs: tags and headers. As text one pair ("team=infra") or a list ("team=infra,note=a\,b").
+ * KEY=VALUE pairs: tags and headers. As text one pair ("team=infra") or a list ("team=infra,note=a\,b"). Headers follow
+ * RFC 9110 (5.1, 5.5): names in any case, made of tchar, values without control characters but the tab.
  */
 #include "config/value.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/auto.h"
 #include "base/vec.h"
 
-/* A line break in a header would let one header become two. */
-static bool has_line_break(struct str text)
+static bool is_token(struct str text)
 {
-    return text.n > 0 && (memchr(text.p, '\n', text.n) || memchr(text.p, '\r', text.n));
+    static const char others[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        bool is_alnum = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!is_alnum && !memchr(others, c, sizeof(others) - 1))
+            return false;
+    }
+    return text.n > 0;
+}
+
+/* A line break in a header would let one header become two. */
+static bool has_control(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7f)
+            return true;
+    }
+    return false;
+}
+
+static bool is_same_header(struct str a, const char *b)
+{
+    return a.n == strlen(b) && strncasecmp(a.p, b, a.n) == 0;
+}
+
+static int check_header(struct str name, struct str value, struct err *err)
+{
+    static const char *const ours[] = {"Host", "Connection", "Content-Length", "Transfer-Encoding", "User-Agent"};
+    if (!is_token(name))
+        return err_set(err, -EINVAL, "the name of a header may hold letters, digits and !#$%%&'*+-.^_`|~ only");
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+        if (is_same_header(name, ours[i]))
+            return err_set(err, -EINVAL, "the header %s is set by the program itself", ours[i]);
+    }
+    if (has_control(value))
+        return err_set(err, -EINVAL, "the value of a header must not hold control characters");
+    return 0;
 }
 
 static int check_pair(const struct option_row *row, struct str key, struct str value, struct err *err)
@@ -25,15 +63,14 @@ static int check_pair(const struct option_row *row, struct str key, struct str v
         return r;
     if (key.n == 0)
         return err_set(err, -EINVAL, "a key is empty");
-    if ((row->props & OPTION_SECRET) && (has_line_break(key) || has_line_break(value)))
-        return err_set(err, -EINVAL, "a header must not hold a line break");
-    return 0;
+    return row->props & OPTION_HEADERS ? check_header(key, value, err) : 0;
 }
 
-static size_t find_pair(const struct settings_pairs *pairs, struct str key)
+static size_t find_pair(const struct option_row *row, const struct settings_pairs *pairs, struct str key)
 {
     size_t i = 0;
-    while (i < pairs->count && !str_eq(str_of(pairs->items[i].key), key))
+    while (i < pairs->count && !(row->props & OPTION_HEADERS ? is_same_header(key, pairs->items[i].key)
+                                                             : str_eq(str_of(pairs->items[i].key), key)))
         i++;
     return i;
 }
@@ -45,10 +82,11 @@ int value_set_pair(
     if (r < 0)
         return r;
     struct settings_pairs *pairs = option_member(row, place->settings);
-    size_t i = find_pair(pairs, key);
-    r = VEC_GROW(pairs, i + 1, SETTINGS_PAIRS_MAX);
+    size_t i = find_pair(row, pairs, key);
+    size_t most = row->props & OPTION_HEADERS ? SETTINGS_HEADERS_MAX : SETTINGS_PAIRS_MAX;
+    r = VEC_GROW(pairs, i + 1, most);
     if (r == -E2BIG)
-        return err_set(err, r, "at most %d are allowed", SETTINGS_PAIRS_MAX);
+        return err_set(err, r, "at most %zu are allowed", most);
     struct settings_pair new = {.value = r == 0 ? value_copy(value) : NULL};
     new.key = new.value &&i == pairs->count ? value_copy(key) : NULL;
     if (!new.value || (i == pairs->count && !new.key)) {

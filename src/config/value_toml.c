@@ -124,6 +124,8 @@ int value_set_toml(
         return value_set_text(row, node->value.string, place, err);
     case OPTION_PAIRS:
         return set_pair(row, node, place, err);
+    case OPTION_LIST:
+        return value_set_list_toml(row, node, place, err);
     case OPTION_ACTION:
         break;
     }

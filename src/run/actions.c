@@ -44,6 +44,8 @@ static void take_sample(struct session *session, int64_t now_ns, struct grid_tur
     struct sample sample;
     pipeline_sample(&session->pipeline, &tick, &sample);
     int r = output_sample(&session->output, &sample);
+    if (streaming_takes_samples(&session->streaming))
+        stream_sample(session->streaming.stream, &session->info, &sample);
     want_room(session);
     if (r == -EPIPE)
         handle_finding(session, SUPERVISOR_READER_GONE);
@@ -88,6 +90,7 @@ static void tell_energy(const struct session *session)
 static void finish_job(struct session *session)
 {
     session->status = reap_root(&session->job);
+    session->is_asked = session->stop_signal > 0 && session->status == REAP_BY_SIGNAL + session->stop_signal;
     sample_between(session);
     tell_end(session);
     tell_energy(session);
@@ -147,15 +150,19 @@ static void drain(struct session *session)
     want_room(session);
 }
 
-static void tell_collector(const struct pipeline_stage *stage)
+static void take_news(struct session *session, void *watcher)
 {
-    if (stage)
+    const struct pipeline_stage *stage = watcher;
+    if (watcher && watcher == session->streaming.stream)
+        stream_tell(session->streaming.stream);
+    else if (stage)
         stage->collector->woken(stage->state);
 }
 
 static void finish(struct session *session, int status)
 {
     session->status = status;
+    session->is_asked = true;
     sample_between(session);
     tell_energy(session);
 }
@@ -204,7 +211,7 @@ static void act(struct session *session, enum supervisor_action action, const st
         drain(session);
         break;
     case SUPERVISOR_TELL_COLLECTOR:
-        tell_collector(cause->watcher);
+        take_news(session, cause->watcher);
         break;
     case SUPERVISOR_IGNORE:
     case SUPERVISOR_ACTIONS:
@@ -233,6 +240,8 @@ int actions_run(struct session *session, struct err *err)
         int r = loop_wait(&session->loop, &event, err);
         if (r < 0)
             return r;
+        if (event.kind == LOOP_SIGNAL && (event.signal == SIGINT || event.signal == SIGTERM || event.signal == SIGHUP))
+            session->stop_signal = event.signal;
         if (event.kind == LOOP_SIGNAL)
             handle(session, signals_classify(&event, &session->job, &session->root, &session->early), &event);
         else if (event.kind != LOOP_NONE)

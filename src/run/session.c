@@ -35,7 +35,7 @@ static bool is_wanted(const struct session *session, const struct settings *sett
 {
     if (collector == &collector_tree)
         return session->job.root > 0;
-    if (!output_is_wanted(&session->output))
+    if (!session_wants_samples(session))
         return false;
     return (collector != &collector_disk || settings->collect_disk) &&
            (collector != &collector_gpu || settings->collect_gpu) &&
@@ -105,10 +105,12 @@ static void start_sampling(struct session *session, const struct settings *setti
     const struct collector *collectors[PIPELINE_STAGES_MAX];
     size_t count = choose_collectors(session, settings, collectors);
     /* The tree is read before the GPUs; these say afterwards whether they need it. */
-    session->job.wants_members = settings->collect_gpu && output_is_wanted(&session->output);
+    session->job.wants_members = settings->collect_gpu && session_wants_samples(session);
     pipeline_open(&session->pipeline, &session->env, &session->info, collectors, count);
     session->grid = (struct grid){.start_ns = session->pipeline.start_ns, .interval_ns = settings->interval_ns};
     watch_collectors(session);
+    if (session->streaming.stream)
+        loop_watch_input(&session->loop, stream_watch_fd(session->streaming.stream), session->streaming.stream);
     loop_watch_output(&session->loop, output_watch_fd(&session->output));
 }
 
@@ -220,9 +222,14 @@ static int session_start(
     r = output_open(&session->output, settings, &session->info, err);
     if (r < 0)
         return r;
-    if (!output_is_wanted(&session->output))
+    r = streaming_init(&session->streaming, settings, &session->root, &session->info, err);
+    if (r < 0)
+        return r;
+    streaming_start(&session->streaming);
+    if (!session_wants_samples(session))
         session->job.pss = JOB_PSS_NEVER;
-    session->job.quantum_ns = settings->format == FORMAT_CSV ? NS_PER_MS : NS_PER_MS / 10;
+    bool has_csv = settings->format == FORMAT_CSV || streaming_takes_samples(&session->streaming);
+    session->job.quantum_ns = has_csv ? NS_PER_MS : NS_PER_MS / 10;
     if (settings->command)
         r = start_job(session, settings, mask, err);
     else if (settings->pid.has)
@@ -232,15 +239,20 @@ static int session_start(
     return r != 0 ? r : loop_start(&session->loop, &session->grid, err);
 }
 
-static void session_stop(struct session *session)
+/* False where something of ours is stuck and must not be touched any more. */
+static bool session_stop(struct session *session, int64_t grace_ns, int status)
 {
-    loop_close(&session->loop);
     pipeline_close(&session->pipeline);
+    streaming_end(&session->streaming, status, session->is_asked, grace_ns, session->loop.signal_fd);
+    loop_close(&session->loop);
     output_close(&session->output);
     if (!own_cgroup_remove(&session->group))
         log_warning("cgroup: /%s stays: groups in it are in use", session->group.dir);
     job_fini(&session->job);
+    if (!streaming_fini(&session->streaming))
+        return false;
     sysroot_close(&session->root);
+    return true;
 }
 
 /* Something went wrong after the start: the command goes on, and its status is still ours. */
@@ -251,7 +263,7 @@ static int wait_without_tracking(struct session *session, struct err *err)
     return reap_wait_root(&session->job);
 }
 
-int session_run(const struct settings *settings, const sigset_t *caller_mask, struct err *err)
+struct session_result session_run(const struct settings *settings, const sigset_t *caller_mask, struct err *err)
 {
     static const enum job_pss pss[] = {
         [WHEN_AUTO] = JOB_PSS_AUTO, [WHEN_ALWAYS] = JOB_PSS_ALWAYS, [WHEN_NEVER] = JOB_PSS_NEVER};
@@ -278,6 +290,11 @@ int session_run(const struct settings *settings, const sigset_t *caller_mask, st
         r = actions_run(&session, err);
     if (r < 0 && session.state == SUPERVISOR_JOB)
         r = wait_without_tracking(&session, err);
-    session_stop(&session);
-    return r;
+    /* What became of the command is told at once, whatever streaming has still to do. */
+    if (r > 0 && err->code < 0 && session.streaming.stream) {
+        log_error("%s", err->msg);
+        err_clear(err);
+    }
+    bool is_tidy = session_stop(&session, settings->grace_ns, r);
+    return (struct session_result){.status = r, .is_stuck = !is_tidy};
 }

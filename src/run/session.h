@@ -4,15 +4,21 @@
 #define RUN_SESSION_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 #include "base/err.h"
 #include "config/settings.h"
 
-/*
- * Returns the exit status: the command's own, 126 or 127 with a message where it could not be executed; without a
- * command 0 after SIGINT or SIGTERM, 129 after SIGHUP. A negative errno with a message where tracking could not start.
- * caller_mask: the signal mask the command is to have.
- */
-int session_run(const struct settings *settings, const sigset_t *caller_mask, struct err *err);
+struct session_result {
+    /*
+     * The exit status: the command's own, 126 or 127 with a message where it could not be executed; without a command 0
+     * after SIGINT or SIGTERM, 129 after SIGHUP. A negative errno with a message where tracking could not start.
+     */
+    int status;
+    bool is_stuck; /* a disk that does not answer holds up a thread of ours: leave without tidying up */
+};
+
+/* caller_mask: the signal mask the command is to have. */
+struct session_result session_run(const struct settings *settings, const sigset_t *caller_mask, struct err *err);
 
 #endif

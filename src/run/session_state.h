@@ -8,6 +8,7 @@
 #include "run/output.h"
 #include "run/own_cgroup.h"
 #include "run/pipeline.h"
+#include "run/streaming.h"
 #include "run/supervisor.h"
 
 struct session {
@@ -17,17 +18,26 @@ struct session {
     struct job job;
     struct own_cgroup group;
     struct output output;
+    struct streaming streaming;
     struct pipeline pipeline;
     struct grid grid;
     struct loop loop;
     bool wants_room;
     enum supervisor_state state;
     int status; /* to end with */
+    bool is_asked; /* somebody asked for the end */
+    int stop_signal; /* the newest that asks for it; 0: none came */
     sigset_t early; /* signals that were pending when the command was started */
     struct opt_i64 suspend_ns; /* monotonic, when SIGTSTP last came */
     pid_t watched; /* whose end the loop reports; 0: nobody's */
     struct complaint reader_gone, refused;
 };
+
+/* Does anybody get to see samples? */
+static inline bool session_wants_samples(const struct session *session)
+{
+    return output_is_wanted(&session->output) || streaming_takes_samples(&session->streaming);
+}
 
 /* Somebody of an attached tree, if this kernel can tell of its end. */
 void session_watch(struct session *session);

@@ -7,6 +7,7 @@
 #include "fuzz.h"
 
 #include "config/config.h"
+#include "config/metadata.h"
 
 enum { STRINGS_MAX = 64, FIRST_ARGUMENTS = 2, PRINTED_BYTES_MAX = 16 * 1024 * 1024 };
 
@@ -37,11 +38,27 @@ static void check_line(const char *text)
     check_printable(text);
 }
 
+/* What came from the surroundings is a short plain text of the job. */
+static void check_automatic(const struct config *config)
+{
+    for (size_t i = 0; i < options_count; i++) {
+        if (config->origins[i].source != SOURCE_AUTO)
+            continue;
+        check(options[i].type == OPTION_STRING && options[i].group == GROUP_JOB && config->origins[i].env);
+        const char *text = *(char *const *)option_member_const(&options[i], &config->settings);
+        check(text && strlen(text) <= METADATA_VALUE_MAX);
+        check_line(text);
+        check(config->settings.auto_metadata);
+    }
+}
+
 static void check_accepted(const struct config *config)
 {
     const struct settings *settings = &config->settings;
     check(settings->interval_ns > 0 && settings->config_path && settings->config_path[0]);
-    check(settings->tags.count <= SETTINGS_PAIRS_MAX && settings->http_headers.count <= SETTINGS_PAIRS_MAX);
+    check(settings->tags.count <= SETTINGS_PAIRS_MAX && settings->http_headers.count <= SETTINGS_HEADERS_MAX);
+    check(!settings->sentinel_omit || (settings->sentinel_omit[0] && !strstr(settings->sentinel_omit, ",,")));
+    check_automatic(config);
     check(config->warning_count <= CONFIG_WARNINGS_MAX);
     struct config_notice notice;
     for (size_t i = 0; config_unavailable(config, i, &notice); i++) {

@@ -214,6 +214,7 @@ static void test_modes_exclude_each_other(void **state)
     given_refused(GIVEN(.env = {"TRACKER_PID=5"}, .args = {"true"}),
         "pid = 5 (from TRACKER_PID): cannot be combined with a command");
     given_refused(GIVEN(.args = {"--from=x", "true"}), "from = x (from --from): cannot be combined with a command");
+    given_refused(GIVEN(.args = {"--upload-spool", "true"}), "--upload-spool cannot be combined with a command");
     given_refused(GIVEN(.args = {"--from=x", "-p1"}), "from = x (from --from): cannot be combined with --pid");
 }
 
@@ -234,7 +235,8 @@ static void test_unknown_keys(void **state)
             "unknown key \"\"tracker.interval_secs\"\" (resource-tracker.toml:1:1), did you mean "
             "\"tracker.interval_secs\"?"},
         {"\"a\\nb\" = 4", "unknown key \"a\\x0ab\" (resource-tracker.toml:1:1)"},
-        {"[sentinel]\ntoken = \"hush\"", "unknown table \"sentinel\" (resource-tracker.toml:1:2)"},
+        {"[sentinel]\ntoken = \"hush\"", "unknown key \"sentinel.token\" (resource-tracker.toml:2:1)"},
+        {"[sentinel]\nurl = \"https://x\"", "unknown key \"sentinel.url\" (resource-tracker.toml:2:1)"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct config config;

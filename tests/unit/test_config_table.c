@@ -59,12 +59,14 @@ static void test_rows_are_complete(void **state)
         bool bare = row->type == OPTION_BOOL || row->type == OPTION_COUNT || row->type == OPTION_ACTION;
         assert_true(bare || row->metavar);
         assert_true(row->type == OPTION_STRING || row->type == OPTION_PAIRS || row->type == OPTION_OPT_INTEGER ||
-                    row->type == OPTION_ACTION || row->fallback);
+                    row->type == OPTION_LIST || row->type == OPTION_ACTION || row->fallback);
         bool number = row->type == OPTION_INTEGER || row->type == OPTION_OPT_INTEGER || row->type == OPTION_DURATION;
         assert_true(!number || row->min < row->max);
         assert_true(row->type != OPTION_CHOICE || row->choices[1]);
         assert_int_equal((row->props & OPTION_LATER) != 0, row->later != NULL);
-        assert_true(!(row->props & (OPTION_MODE | OPTION_SHARED_ENV)) || row->later);
+        assert_true(!(row->props & OPTION_MODE) || row->later);
+        assert_true(!(row->props & OPTION_HEADERS) || row->type == OPTION_PAIRS);
+        assert_int_equal(row->type == OPTION_LIST, row->names != NULL);
         assert_true(!(row->props & OPTION_SECRET) || !row->flag);
         bool known = !row->key;
         for (size_t k = 0; option_tables[k]; k++)
@@ -97,6 +99,8 @@ static const char *sample_text(const struct option_row *row, bool second, char *
         return second ? "second" : "first one";
     case OPTION_PAIRS:
         return second ? "key=second" : "key=first one";
+    case OPTION_LIST:
+        return row->names[second ? 1 : 0];
     case OPTION_COUNT:
     case OPTION_ACTION:
         break;
@@ -112,7 +116,7 @@ struct source_text {
 static void give(struct given *given, const struct option_row *row, enum option_source source, const char *text,
     struct source_text *room)
 {
-    bool quoted = row->type == OPTION_STRING || row->type == OPTION_CHOICE;
+    bool quoted = row->type == OPTION_STRING || row->type == OPTION_CHOICE || row->type == OPTION_LIST;
     if (source == SOURCE_FLAG) {
         (void)snprintf(room->flag, sizeof(room->flag), "--%s=%s", row->flag, text);
         given->args[0] = room->flag;
@@ -147,7 +151,7 @@ static void assert_value(const struct config *config, size_t i, const char *text
         assert_string_equal(pairs->items[0].value, text + 4);
         return;
     }
-    if (row->type == OPTION_STRING) {
+    if (row->type == OPTION_STRING || row->type == OPTION_LIST) {
         assert_string_equal(*(char *const *)member, text);
         return;
     }
@@ -246,7 +250,9 @@ static void test_defaults(void **state)
     assert_string_equal(s->config_path, "resource-tracker.toml");
     assert_string_equal(s->sysroot, "/");
     assert_string_equal(s->sentinel_url, "https://api.sentinel.sparecores.net");
-    assert_true(s->subreaper && s->auto_metadata);
+    assert_int_equal(s->sentinel_inline, INLINE_AUTO);
+    assert_true(s->subreaper && s->auto_metadata && s->sentinel_send_command);
+    assert_null(s->sentinel_omit);
     assert_true(s->collect_gpu && s->collect_disk && s->collect_network && s->collect_cloud);
     assert_false(
         s->append || s->quiet || s->cgroup || s->stop_with_pid || s->live || s->allow_http || s->s3_path_style);
@@ -338,7 +344,8 @@ static void test_print_origins(void **state)
     given_ok(GIVEN(.file = "[tracker]\nformat = \"csv\"\n[job.tags]\na = 1\nb = 2\n[http]\nstart_url = "
                            "\"https://u:hush@h/\"\n[http.headers]\nAuthorization = \"hush\"\n",
                  .env = {"TRACKER_INTERVAL=250ms", "SENTINEL_API_KEY=hush", "TRACKER_TAGS=b=3",
-                     "TRACKER_HTTP_HEADERS=X-Key=hush"},
+                     "TRACKER_HTTP_HEADERS=X-Key=hush", "TRACKER_OMIT=host_ip,host_id", "SLURM_JOB_ID=7",
+                     "TRACKER_EXECUTOR=mine"},
                  .args = {"--grace", "1m", "--no-subreaper", "--tag", "c=4", "-v"}),
         &config);
     config_print(&config, &buf);
@@ -346,8 +353,10 @@ static void test_print_origins(void **state)
     static const char *const lines[] = {"interval_secs = 0.25  # TRACKER_INTERVAL",
         "format = \"csv\"  # resource-tracker.toml:2", "grace_secs = 60  # --grace",
         "subreaper = false  # --no-subreaper", "quiet = false  # default", "# output = \"\"  # default",
-        "# pid = PID  # default", "a = \"1\"  # resource-tracker.toml:4", "b = \"3\"  # TRACKER_TAGS",
-        "c = \"4\"  # --tag", "# start_url is set (hidden)  # resource-tracker.toml:7",
+        "# pid = PID  # default", "omit = [\"host_ip\", \"host_id\"]  # TRACKER_OMIT", "send_command = true  # default",
+        "external_run_id = \"7\"  # SLURM_JOB_ID (automatic)", "executor = \"mine\"  # TRACKER_EXECUTOR",
+        "a = \"1\"  # resource-tracker.toml:4", "b = \"3\"  # TRACKER_TAGS", "c = \"4\"  # --tag",
+        "# start_url is set (hidden)  # resource-tracker.toml:7",
         "# Authorization is set (hidden)  # resource-tracker.toml:9", "# X-Key is set (hidden)  # TRACKER_HTTP_HEADERS",
         "# SENTINEL_API_KEY is set (hidden)", "# verbose = 1  # --verbose",
         "# configuration file: resource-tracker.toml"};
@@ -366,6 +375,10 @@ static void test_secrets_stay_secret(void **state)
         {.env = {"TRACKER_HTTP_HEADERS=hush"}},
         {.env = {"TRACKER_HTTP_HEADERS=X=hush\nY: z"}},
         {.env = {"TRACKER_HTTP_HEADERS==hush"}},
+        {.env = {"TRACKER_HTTP_HEADERS=a b=hush"}},
+        {.env = {"TRACKER_HTTP_HEADERS=X=\x1bhush"}},
+        {.env = {"TRACKER_HTTP_HEADERS=Host=hush"}},
+        {.file = "[http.headers]\nX = \"\\u007fhush\""},
         {.file = "http.headers = \"hush\""},
         {.file = "[http.headers]\nX = [\"hush\"]"},
         {.file = "[http.headers]\nX = \"hush\\r\\n\""},
@@ -406,11 +419,10 @@ static void test_help(void **state)
     }
     assert_line(help, "  -q, --quiet                write no samples [TRACKER_QUIET]");
     assert_line(help, "  -p, --pid PID              track this running process and its descendants");
-    assert_line(help, "      --team TEXT          * team that owns the job [TRACKER_TEAM]");
+    assert_line(help, "      --team TEXT            team that owns the job [TRACKER_TEAM]");
+    assert_line(help, "      --live               * show the samples as a live view in the terminal");
+    assert_line(help, "      --upload-spool         deliver what earlier runs left in the spool, and");
     assert_line(help, "  129    ended by SIGHUP, after a final sample (without a command)");
-    buf_clear(&buf);
-    config_version(&buf);
-    assert_string_equal(buf_cstr(&buf), "resource-tracker " RT_VERSION "\n");
     buf_fini(&buf);
 }
 
@@ -429,7 +441,11 @@ static void test_docs(void **state)
     assert_line(docs,
         "| `format` | `--format json\\|csv`, `-f` | `TRACKER_FORMAT` | `json` | `json`, `csv` | Write one "
         "JSON object or one CSV row per sample. |");
-    assert_line(docs, "| `team` | `--team TEXT` | `TRACKER_TEAM` | none | text | Team that owns the job. \\* |");
+    assert_line(docs, "| `team` | `--team TEXT` | `TRACKER_TEAM` | none | text | Team that owns the job. |");
+    assert_line(docs,
+        "| `report` | `--report FILE.html` | `TRACKER_REPORT` | none | text | Write a self-contained HTML page with "
+        "charts. \\* |");
+    assert_line(docs, "## [sentinel]");
     struct str rest = {buf.data, buf.len}, line;
     size_t rows = 0;
     while (str_line(&rest, &line)) {

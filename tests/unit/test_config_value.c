@@ -231,6 +231,119 @@ static void test_tags(void **state)
     given_refused(GIVEN(.env = {"TRACKER_TAGS=a=1,b"}), "tags = a=1,b (from TRACKER_TAGS): must be KEY=VALUE");
 }
 
+static void assert_omit(const struct given *given, const char *want)
+{
+    struct config config;
+    given_ok(given, &config);
+    if (want)
+        assert_string_equal(config.settings.sentinel_omit, want);
+    else
+        assert_null(config.settings.sentinel_omit);
+    config_fini(&config);
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    assert_omit(GIVEN(.env = {"TRACKER_OMIT=host_ip"}), "host_ip");
+    assert_omit(
+        GIVEN(.env = {"TRACKER_OMIT= host_ip ,,cloud_zone_id,host_ip,\thost_id,"}), "host_ip,cloud_zone_id,host_id");
+    assert_omit(GIVEN(.env = {"TRACKER_OMIT=, ,"}), NULL);
+    assert_omit(GIVEN(.file = "sentinel.omit = []"), NULL);
+    assert_omit(GIVEN(.file = "sentinel.omit = \"\""), NULL);
+    assert_omit(GIVEN(.file = "sentinel.omit = \"host_id, host_vcpus\""), "host_id,host_vcpus");
+    assert_omit(GIVEN(.file = "[sentinel]\nomit = [\"host_gpu_model\", \"host_id\",\n \"host_id\",]"),
+        "host_gpu_model,host_id");
+    /* One list replaces another, also with nothing. */
+    assert_omit(GIVEN(.file = "sentinel.omit = [\"host_id\"]", .env = {"TRACKER_OMIT=host_ip"}), "host_ip");
+    assert_omit(GIVEN(.file = "sentinel.omit = [\"host_id\"]", .env = {"TRACKER_OMIT="}), "host_id");
+    assert_omit(GIVEN(.file = "sentinel.omit = [\"host_id\"]", .env = {"TRACKER_OMIT=,"}), NULL);
+    assert_omit(GIVEN(.env = {"TRACKER_OMIT=host_id,host_hostname,host_ip,host_server_allocation,host_vcpus,"
+                              "host_cpu_model,host_memory_mib,host_gpu_model,host_gpu_count,host_gpu_memory_mib,"
+                              "host_storage_gb,cloud_vendor_id,cloud_account_id,cloud_region_id,cloud_zone_id,"
+                              "cloud_instance_type"}),
+        "host_id,host_hostname,host_ip,host_server_allocation,host_vcpus,host_cpu_model,host_memory_mib,"
+        "host_gpu_model,host_gpu_count,host_gpu_memory_mib,host_storage_gb,cloud_vendor_id,cloud_account_id,"
+        "cloud_region_id,cloud_zone_id,cloud_instance_type");
+}
+
+static void test_not_lists(void **state)
+{
+    (void)state;
+    given_refused(GIVEN(.env = {"TRACKER_OMIT=host_id,host_ipp"}),
+        "omit = host_id,host_ipp (from TRACKER_OMIT): unknown name \"host_ipp\", did you mean \"host_ip\"?");
+    given_refused(GIVEN(.env = {"TRACKER_OMIT=hostname"}),
+        "omit = hostname (from TRACKER_OMIT): unknown name \"hostname\", did you mean \"host_hostname\"?");
+    given_refused(GIVEN(.env = {"TRACKER_OMIT=HOST_IP"}),
+        "omit = HOST_IP (from TRACKER_OMIT): unknown name \"HOST_IP\", did you mean \"host_id\"?");
+    given_refused(GIVEN(.file = "[sentinel]\nomit = [\"cloud_acount_id\"]"),
+        "omit = [...] (from resource-tracker.toml:2:8): unknown name \"cloud_acount_id\", did you mean "
+        "\"cloud_account_id\"?");
+    given_refused(GIVEN(.file = "[sentinel]\nomit = [\"host_ip\",\n  1]"),
+        "omit = [...] (from resource-tracker.toml:2:8): its item at 3:3 must be a string");
+    given_refused(GIVEN(.file = "[sentinel]\nomit = true"),
+        "omit = true (from resource-tracker.toml:2:8): is a boolean, must be an array of strings");
+    given_refused(GIVEN(.file = "[sentinel]\nomit = [\"host_ip\\u0000\"]"),
+        "omit = [...] (from resource-tracker.toml:2:8): unknown name \"host_ip\\x00\", did you mean \"host_ip\"?");
+    char variable[200] = "TRACKER_OMIT=";
+    memset(variable + strlen(variable), 'x', 100);
+    given_refused(GIVEN(.env = {variable}),
+        "omit = xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... (from TRACKER_OMIT): unknown name "
+        "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\"");
+}
+
+static void test_sentinel(void **state)
+{
+    (void)state;
+    struct config config;
+    given_ok(GIVEN(.file = "[sentinel]\ninline = \"plain\"\nsend_command = false"), &config);
+    assert_int_equal(config.settings.sentinel_inline, INLINE_PLAIN);
+    assert_false(config.settings.sentinel_send_command);
+    config_fini(&config);
+    given_ok(GIVEN(.file = "[sentinel]\ninline = \"plain\"\nsend_command = false",
+                 .env = {"TRACKER_SENTINEL_INLINE=base64", "TRACKER_SEND_COMMAND=yes"}),
+        &config);
+    assert_int_equal(config.settings.sentinel_inline, INLINE_BASE64);
+    assert_true(config.settings.sentinel_send_command);
+    config_fini(&config);
+    given_refused(GIVEN(.env = {"TRACKER_SENTINEL_INLINE=gzip"}),
+        "inline = gzip (from TRACKER_SENTINEL_INLINE): must be auto, base64 or plain");
+}
+
+static void test_headers(void **state)
+{
+    (void)state;
+    struct config config;
+    given_ok(GIVEN(.file = "[http.headers]\nAuthorization = \"file\"\n\"x!#$%&'*+-.^_`|~9\" = \"\"\n",
+                 .env = {"TRACKER_HTTP_HEADERS=authorization=Bearer a\tb \xe9,Y=1"}),
+        &config);
+    const struct settings_pairs *headers = &config.settings.http_headers;
+    assert_int_equal(headers->count, 3);
+    assert_string_equal(headers->items[0].key, "Authorization");
+    assert_string_equal(headers->items[0].value, "Bearer a\tb \xe9");
+    assert_string_equal(headers->items[1].key, "x!#$%&'*+-.^_`|~9");
+    assert_string_equal(headers->items[2].key, "Y");
+    config_fini(&config);
+#define BAD_NAME "the name of a header may hold letters, digits and !#$%&'*+-.^_`|~ only"
+#define BAD_VALUE "the value of a header must not hold control characters"
+    given_refused(GIVEN(.env = {"TRACKER_HTTP_HEADERS=A=1,B C=2"}), "headers (from TRACKER_HTTP_HEADERS): " BAD_NAME);
+    given_refused(GIVEN(.env = {"TRACKER_HTTP_HEADERS=X:=2"}), "headers (from TRACKER_HTTP_HEADERS): " BAD_NAME);
+    given_refused(GIVEN(.env = {"TRACKER_HTTP_HEADERS=\xc3\xa9=2"}), "headers (from TRACKER_HTTP_HEADERS): " BAD_NAME);
+    given_refused(GIVEN(.file = "[http.headers]\n\"X\\nY\" = \"1\""),
+        "headers.X\\x0aY (from resource-tracker.toml:2:10): " BAD_NAME);
+    given_refused(
+        GIVEN(.env = {"TRACKER_HTTP_HEADERS=X=a\r\nY: 1"}), "headers (from TRACKER_HTTP_HEADERS): " BAD_VALUE);
+    given_refused(GIVEN(.env = {"TRACKER_HTTP_HEADERS=X=a\x7f"}), "headers (from TRACKER_HTTP_HEADERS): " BAD_VALUE);
+    given_refused(
+        GIVEN(.file = "[http.headers]\nX = \"\\u0001\""), "headers.X (from resource-tracker.toml:2:5): " BAD_VALUE);
+    given_refused(GIVEN(.env = {"TRACKER_HTTP_HEADERS=content-length=5"}),
+        "headers (from TRACKER_HTTP_HEADERS): the header Content-Length is set by the program itself");
+    /* Tags are free of these rules. */
+    given_ok(GIVEN(.args = {"--tag", "b c=\n", "--tag", "B c=2"}), &config);
+    assert_int_equal(config.settings.tags.count, 2);
+    config_fini(&config);
+}
+
 static void test_bounds(void **state)
 {
     (void)state;
@@ -245,6 +358,16 @@ static void test_bounds(void **state)
     config_fini(&config);
     given_refused(GIVEN(.env = {buf_cstr(&list)}, .args = {"--tag", "new=1"}),
         "tags = new=1 (from --tag): at most 256 are allowed");
+
+    buf_clear(&list);
+    buf_puts(&list, "TRACKER_HTTP_HEADERS=");
+    for (int i = 0; i < SETTINGS_HEADERS_MAX; i++)
+        buf_printf(&list, "k%d=v,", i);
+    given_ok(GIVEN(.env = {buf_cstr(&list)}), &config);
+    assert_int_equal(config.settings.http_headers.count, 24);
+    config_fini(&config);
+    buf_puts(&list, "new=v");
+    given_refused(GIVEN(.env = {buf_cstr(&list)}), "headers (from TRACKER_HTTP_HEADERS): at most 24 are allowed");
 
     buf_clear(&list);
     buf_puts(&list, "TRACKER_JOB_NAME=");
@@ -304,6 +427,10 @@ int main(void)
         cmocka_unit_test(test_numbers_and_choices),
         cmocka_unit_test(test_wrong_toml_types),
         cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_not_lists),
+        cmocka_unit_test(test_sentinel),
+        cmocka_unit_test(test_headers),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_showing),
     };

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream/clients.h"
+
+#include "stream/aws_chain.h"
+
+#define USER_AGENT "resource-tracker/" RT_VERSION
+
+static const char *either(char *const *environment, const char *name, const char *other)
+{
+    const char *value = aws_env(environment, name);
+    return value ? value : aws_env(environment, other);
+}
+
+int clients_make(const struct stream_options *options, const struct net_wait *wait, struct http_client **ret_http,
+    struct http_client **ret_http_s3)
+{
+    char *const *environment = options->environment;
+    struct http_world world = {
+        .wait = wait,
+        .trust = {.file = aws_env(environment, "SSL_CERT_FILE"), .dir = aws_env(environment, "SSL_CERT_DIR")},
+        .https_proxy = either(environment, "https_proxy", "HTTPS_PROXY"),
+        /* Not HTTP_PROXY: in a CGI program that is a header somebody sent. */
+        .http_proxy = aws_env(environment, "http_proxy"),
+        .no_proxy = either(environment, "no_proxy", "NO_PROXY"),
+        .user_agent = USER_AGENT,
+        .allow_http = options->allow_http,
+    };
+    int r = http_client_new(&world, ret_http);
+    const char *bundle = aws_env(environment, "AWS_CA_BUNDLE");
+    if (bundle)
+        world.trust = (struct tls_trust){.file = bundle};
+    return r < 0 ? r : http_client_new(&world, ret_http_s3);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP clients of a run, made from the environment as every tool reads it: proxies and trusted roots. */
+#ifndef STREAM_CLIENTS_H
+#define STREAM_CLIENTS_H
+
+#include "stream/options.h"
+
+/* http: for APIs and hooks. http_s3: for S3, where AWS_CA_BUNDLE names the roots if it is set. Returns 0 or -ENOMEM;
+ * what was made is to be freed in any case. */
+int clients_make(const struct stream_options *options, const struct net_wait *wait, struct http_client **ret_http,
+    struct http_client **ret_http_s3);
+
+#endif

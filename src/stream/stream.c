@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream/stream.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "encode/encode.h"
+#include "net/url.h"
+#include "stream/exchange.h"
+#include "stream/means.h"
+#include "stream/worker.h"
+#include "stream/worker_parts.h"
+
+enum { WORKER_STACK_BYTES = 512 * 1024, ROW_BYTES_MAX = 64 * 1024 };
+
+/* Of the time to wait, what is left to the worker for writing down what it could not deliver. */
+#define TIDY_NS (250 * NS_PER_MS)
+
+struct stream {
+    struct stream_options options; /* a copy: a worker that is stuck outlives the caller's */
+    struct exchange exchange;
+    struct worker worker;
+    struct means means;
+    struct buf row;
+    pthread_t thread;
+    bool has_thread;
+    bool is_gpu_given;
+};
+
+bool stream_takes_samples(const struct stream_options *options)
+{
+    return options->sentinel_token || options->s3_uri;
+}
+
+bool stream_is_wanted(const struct stream_options *options)
+{
+    return stream_takes_samples(options) || options->hook_start || options->hook_heartbeat || options->hook_stop;
+}
+
+static int check_url(const struct stream_options *options, const char *name, const char *text, struct err *err)
+{
+    struct url url;
+    if (!text || !text[0])
+        return 0;
+    int r = url_parse(str_of(text), &url, err);
+    if (r < 0)
+        return err_wrap(err, "%s is no URL that can be used", name);
+    if (!url.is_https && !options->allow_http && !url_is_loopback(&url))
+        return err_set(err, -EPERM,
+            "%s is plain http to another host, which everybody on the way can read: use https, or set "
+            "TRACKER_ALLOW_HTTP=1 if that is meant",
+            name);
+    return 0;
+}
+
+int stream_check(const struct stream_options *options, struct err *err)
+{
+    const struct {
+        const char *name, *text;
+    } urls[] = {
+        {"the address of the Sentinel API (SENTINEL_API_URL)", options->sentinel_token ? options->sentinel_url : NULL},
+        {"the S3 endpoint (AWS_ENDPOINT_URL or s3.endpoint)",
+            stream_takes_samples(options) ? options->s3_endpoint : NULL},
+        {"http.start_url", options->hook_start}, {"http.heartbeat_url", options->hook_heartbeat},
+        {"http.stop_url", options->hook_stop}};
+    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+        int r = check_url(options, urls[i].name, urls[i].text, err);
+        if (r < 0)
+            return r;
+    }
+    struct s3_bucket bucket;
+    if (options->s3_uri &&
+        s3_bucket_parse(str_of(options->s3_uri), options->s3_endpoint, options->is_path_style, &bucket, err) < 0)
+        return err_wrap(err, "s3.uri (TRACKER_S3_URI)");
+    if (options->s3_uri && options->s3_region && !s3_is_region(str_of(options->s3_region)))
+        return err_set(
+            err, -EINVAL, "s3.region (AWS_REGION) must be small letters, digits and '-', such as eu-central-1");
+    return 0;
+}
+
+static void *run_worker(void *context)
+{
+    worker_run(context);
+    return NULL;
+}
+
+/* No signal is for the worker: all are blocked in it, as they are inherited. */
+static int start_thread(struct stream *stream)
+{
+    pthread_attr_t attributes;
+    int r = pthread_attr_init(&attributes);
+    if (r != 0)
+        return -r;
+    (void)pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&stream->thread, &attributes, run_worker, &stream->worker);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return -r;
+}
+
+int stream_new(struct stream **ret_stream, const struct stream_options *options, struct err *err)
+{
+    struct stream *stream = calloc(1, sizeof(*stream));
+    if (!stream)
+        return err_set(err, -ENOMEM, "streaming: no memory");
+    int r = exchange_init(&stream->exchange, err);
+    if (r < 0) {
+        free(stream);
+        return r;
+    }
+    stream->options = *options;
+    buf_init(&stream->row, ROW_BYTES_MAX);
+    r = worker_init(&stream->worker, &stream->options, &stream->exchange);
+    if (r < 0) {
+        exchange_fini(&stream->exchange);
+        free(stream);
+        return err_set(err, r, "streaming: no memory");
+    }
+    r = start_thread(stream);
+    stream->has_thread = r == 0;
+    if (r < 0) {
+        log_warning("streaming: no thread can be had (%s); everything is delivered at the end", strerror(-r));
+        worker_open_spool(&stream->worker);
+    }
+    *ret_stream = stream;
+    return 0;
+}
+
+static void give_gpus(struct stream *stream, const struct sample_list *list)
+{
+    const struct sample_gpu *gpus = list->items;
+    if (!list->present || stream->is_gpu_given)
+        return;
+    struct host_facts host = {.gpu_count = some_u64(list->count)};
+    for (size_t i = 0; i < list->count; i++) {
+        if (i == 0 && gpus[i].name)
+            (void)str_copy(str_of(gpus[i].name), host.gpu_model, sizeof(host.gpu_model));
+        if (gpus[i].vram_total_bytes.has)
+            host.gpu_memory_mib = some_u64(host.gpu_memory_mib.v + gpus[i].vram_total_bytes.v / 1048576);
+    }
+    stream->is_gpu_given = list->count > 0;
+    exchange_give_gpus(&stream->exchange, &host);
+}
+
+void stream_sample(struct stream *stream, const struct run_info *info, const struct sample *sample)
+{
+    buf_clear(&stream->row);
+    encoder_csv_full.sample(info, sample, &stream->row);
+    means_add(&stream->means, sample);
+    give_gpus(stream, &sample->gpu);
+    if (buf_ok(&stream->row))
+        exchange_give_row(&stream->exchange, (struct str){stream->row.data, stream->row.len});
+    if (!stream->has_thread) {
+        worker_take_rows(&stream->worker);
+        stream_tell(stream);
+    }
+}
+
+int stream_watch_fd(const struct stream *stream)
+{
+    return stream->exchange.tell_fd;
+}
+
+void stream_tell(struct stream *stream)
+{
+    struct exchange_notice notice;
+    while (exchange_next_notice(&stream->exchange, &notice)) {
+        switch (notice.level) {
+        case LOG_ERROR:
+            log_error("%s", notice.text);
+            break;
+        case LOG_WARNING:
+            log_warning("%s", notice.text);
+            break;
+        case LOG_INFO:
+            log_info("%s", notice.text);
+            break;
+        case LOG_DEBUG:
+            log_debug("%s", notice.text);
+            break;
+        }
+    }
+}
+
+/* False at the deadline; whoever calls it off ends the patience, not the tidying up. */
+static bool wait_for_worker(struct stream *stream, int64_t deadline_ns, const struct stream_hurry *hurry)
+{
+    const struct clock *clock = stream->worker.options->clock;
+    for (;;) {
+        stream_tell(stream);
+        if (exchange_is_done(&stream->exchange))
+            return true;
+        int64_t left_ns = deadline_ns - clock_read(clock, CLOCK_KIND_MONOTONIC);
+        if (left_ns <= 0)
+            return false;
+        struct pollfd fds[] = {{.fd = stream->exchange.tell_fd, .events = POLLIN}, {.fd = hurry->fd, .events = POLLIN}};
+        int64_t left_ms = left_ns / NS_PER_MS + 1;
+        (void)poll(fds, 2, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
+        if (fds[1].revents != 0 && hurry->is_called_off(hurry->fd))
+            exchange_give_up(&stream->exchange, 0);
+    }
+}
+
+void stream_finish(
+    struct stream *stream, const struct end_facts *end, int64_t grace_ns, const struct stream_hurry *hurry)
+{
+    int64_t now_ns = clock_read(stream->worker.options->clock, CLOCK_KIND_MONOTONIC);
+    int64_t tidy_ns = grace_ns / 4 < TIDY_NS ? grace_ns / 4 : TIDY_NS;
+    exchange_end(&stream->exchange, end, means_allocation(&stream->means), now_ns + grace_ns - tidy_ns);
+    if (!stream->has_thread) {
+        worker_run(&stream->worker);
+        stream_tell(stream);
+        return;
+    }
+    /* A disk may take its time: what is on the way to the spool is worth a moment more than no grace at all. */
+    int64_t wait_ns = grace_ns > TIDY_NS ? grace_ns : TIDY_NS;
+    bool is_done = wait_for_worker(stream, now_ns + wait_ns, hurry);
+    stream_tell(stream);
+    if (is_done) {
+        (void)pthread_join(stream->thread, NULL);
+        stream->has_thread = false;
+    } else {
+        log_warning("streaming: the spool does not answer; samples that are not in it are lost");
+    }
+}
+
+bool stream_free(struct stream *stream)
+{
+    if (!stream)
+        return true;
+    if (stream->has_thread)
+        return false;
+    worker_fini(&stream->worker);
+    exchange_fini(&stream->exchange);
+    buf_fini(&stream->row);
+    free(stream);
+    return true;
+}

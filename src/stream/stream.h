@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streaming as the sampling thread sees it: samples go in, notices come out, nothing waits. Only stream_finish does,
+ * and not for longer than it is told.
+ */
+#ifndef STREAM_STREAM_H
+#define STREAM_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/run_facts.h"
+#include "model/run_info.h"
+#include "model/sample.h"
+#include "stream/options.h"
+
+struct stream;
+
+/* Are there targets? With hooks alone no samples are needed. */
+bool stream_is_wanted(const struct stream_options *options);
+bool stream_takes_samples(const struct stream_options *options);
+
+/* Would these targets be understood? Returns 0 or -EINVAL / -EPERM with a message that names the setting. */
+int stream_check(const struct stream_options *options, struct err *err);
+
+/*
+ * Starts the worker thread. What the options point to must stay until the stream is freed. Where no thread can be had
+ * this is told, and everything is delivered at the end. Returns 0 or a negative errno with a message.
+ */
+int stream_new(struct stream **ret_stream, const struct stream_options *options, struct err *err);
+
+/* One sample, to be delivered. */
+void stream_sample(struct stream *stream, const struct run_info *info, const struct sample *sample);
+
+/* Readable when there is something to tell; stream_tell then logs it. */
+int stream_watch_fd(const struct stream *stream);
+void stream_tell(struct stream *stream);
+
+/* Somebody who may lose patience. */
+struct stream_hurry {
+    int fd; /* -1: nobody */
+    bool (*is_called_off)(int fd); /* asked when it has something to read, which it takes */
+};
+
+/*
+ * The run is over: waits until everything is delivered, but at most grace_ns, and not any longer once it is called off.
+ * Tells what there is to tell.
+ */
+void stream_finish(
+    struct stream *stream, const struct end_facts *end, int64_t grace_ns, const struct stream_hurry *hurry);
+
+/* Returns false where the worker is stuck (a disk that does not answer): it and its memory are left alone, and the
+ * process should end without tidying up. NULL allowed. */
+bool stream_free(struct stream *stream);
+
+#endif

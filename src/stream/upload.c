@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream/upload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "stream/batch.h"
+#include "stream/clients.h"
+#include "stream/to_bucket.h"
+#include "stream/to_sentinel.h"
+
+/* A target that fails so often in a row is left for another time. */
+enum { UPLOAD_FAILURES_MAX = 5 };
+
+struct upload {
+    const struct stream_options *options;
+    struct http_client *http, *http_s3;
+    struct exchange exchange; /* nobody else is there, but the targets tell their notices to one */
+    struct buf *report;
+};
+
+/* One run. */
+struct upload_run {
+    struct upload *upload;
+    struct spool_run run;
+    struct run_state state;
+    struct delivery delivery;
+    struct to_sentinel to_sentinel;
+    struct to_bucket to_bucket;
+    const char *sentinel_lack; /* why Sentinel cannot be asked; NULL: it can */
+};
+
+/* A killed tracker left no word about the end: when something was last written is what is known of it. */
+static void guess_end(struct upload_run *run)
+{
+    struct stat status;
+    char journal[32];
+    int64_t newest = run->state.started_secs;
+    (void)snprintf(journal, sizeof(journal), "%06u.csv", (unsigned)run->run.open_number);
+    if (fstat(run->run.dir_fd, &status) == 0 && status.st_mtime > newest)
+        newest = status.st_mtime;
+    if (fstatat(run->run.dir_fd, journal, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mtime > newest)
+        newest = status.st_mtime;
+    run->state.end = (struct end_facts){.is_failed = true, .finished_secs = newest};
+    run->state.has_end = true;
+}
+
+static int load(struct upload_run *run, struct err *err)
+{
+    AUTO_BUF struct buf text;
+    buf_init(&text, SPOOL_STATE_BYTES_MAX);
+    int r = spool_run_load_state(&run->run, &text, err);
+    if (r == 0)
+        r = run_state_parse((struct str){text.data, text.len}, &run->state, err);
+    if (r < 0)
+        return r;
+    if (run->state.made_folders > run->run.spool->made)
+        run->run.spool->made = run->state.made_folders;
+    (void)spool_run_find_journal(&run->run);
+    if (!run->state.has_end)
+        guess_end(run);
+    r = batch_recover(&run->run, err);
+    return r < 0 ? r : 0;
+}
+
+static struct str without_slashes(const char *url)
+{
+    struct str text = str_of(url);
+    while (text.n > 0 && text.p[text.n - 1] == '/')
+        text.n--;
+    return text;
+}
+
+/* The token goes only to the place that the environment names with it. */
+static const char *find_lack(const struct upload_run *run)
+{
+    const struct stream_options *options = run->upload->options;
+    if (!options->sentinel_token)
+        return "SENTINEL_API_TOKEN is not set";
+    if (!str_eq(without_slashes(run->state.sentinel.url), without_slashes(options->sentinel_url)))
+        return "SENTINEL_API_URL names another API than the one it was recorded for";
+    return NULL;
+}
+
+static void make_targets(struct upload_run *run)
+{
+    struct upload *upload = run->upload;
+    run->delivery = (struct delivery){
+        .run = &run->run,
+        .state = &run->state,
+        .http = upload->http,
+        .clock = upload->options->clock,
+        .exchange = &upload->exchange,
+        .round_ns = upload->options->upload_interval_ns,
+        .is_over = true,
+    };
+    struct to_sentinel_options sentinel = {
+        .token = upload->options->sentinel_token,
+        .http_s3 = upload->http_s3,
+        .s3_endpoint = upload->options->s3_endpoint,
+        .is_path_style = upload->options->is_path_style,
+        .csv_header = upload->options->csv_header,
+        .inline_form = upload->options->sentinel_inline,
+    };
+    to_sentinel_init(&run->to_sentinel, &run->delivery, &sentinel);
+    to_bucket_init(&run->to_bucket, &run->delivery, upload->http_s3, upload->options->environment);
+    run->sentinel_lack = run->state.sentinel.is_wanted && !run->state.sentinel.is_done ? find_lack(run) : NULL;
+}
+
+static void deliver_sentinel(struct upload_run *run)
+{
+    for (;;) {
+        int64_t due_ns = to_sentinel_due(&run->to_sentinel);
+        if (run->sentinel_lack || due_ns == DELIVERY_NEVER || run->to_sentinel.retry.failures >= UPLOAD_FAILURES_MAX)
+            return;
+        (void)net_wait_until(&net_wait_plain, -1, 0, due_ns);
+        to_sentinel_step(&run->to_sentinel, delivery_now(&run->delivery) + DELIVERY_REQUEST_NS);
+    }
+}
+
+static void deliver_bucket(struct upload_run *run)
+{
+    for (;;) {
+        int64_t due_ns = to_bucket_due(&run->to_bucket);
+        if (due_ns == DELIVERY_NEVER || run->to_bucket.retry.failures >= UPLOAD_FAILURES_MAX)
+            return;
+        (void)net_wait_until(&net_wait_plain, -1, 0, due_ns);
+        to_bucket_step(&run->to_bucket, delivery_now(&run->delivery) + DELIVERY_REQUEST_NS);
+    }
+}
+
+static void report_trouble(struct upload_run *run)
+{
+    bool is_sentinel_open = run->state.sentinel.is_wanted && !run->state.sentinel.is_done;
+    bool is_bucket_open = run->state.bucket.is_wanted && !run->state.bucket.is_done;
+    const char *sentinel = run->sentinel_lack ? run->sentinel_lack : run->to_sentinel.trouble.text;
+    const char *bucket = run->to_bucket.trouble.text;
+    buf_printf(run->upload->report, "%s: not delivered:%s%s%s%s\n", run->run.name, is_sentinel_open ? " " : "",
+        is_sentinel_open ? sentinel : "", is_bucket_open ? " " : "", is_bucket_open ? bucket : "");
+}
+
+/* Returns whether everything is delivered and gone. */
+static bool deliver(struct upload_run *run)
+{
+    deliver_bucket(run);
+    deliver_sentinel(run);
+    bool is_done = (!run->state.sentinel.is_wanted || run->state.sentinel.is_done) &&
+                   (!run->state.bucket.is_wanted || run->state.bucket.is_done);
+    struct err err = {0};
+    if (!is_done) {
+        report_trouble(run);
+        delivery_save(&run->delivery);
+    } else if (spool_run_remove(&run->run, &err) < 0) {
+        buf_printf(run->upload->report, "%s: delivered, but %s\n", run->run.name, err.msg);
+        is_done = false;
+    } else {
+        buf_printf(run->upload->report, "%s: delivered\n", run->run.name);
+    }
+    return is_done;
+}
+
+/* A tracker that was killed before it had written anything down. */
+static bool is_stillborn(struct upload_run *run, int loaded)
+{
+    return loaded == -ENOENT && run->run.batches.count == 0 && spool_run_find_journal(&run->run) == 0;
+}
+
+/* 0 delivered or not ours to deliver, 1 not delivered. */
+static int upload_one(struct upload *upload, struct spool *spool, const char *name)
+{
+    struct err err = {0};
+    struct upload_run run = {.upload = upload};
+    int r = spool_run_open(&run.run, spool, name, &err);
+    if (r == -EBUSY) {
+        buf_printf(upload->report, "%s: is still running, left alone\n", name);
+        return 0;
+    }
+    if (r == -ENOENT)
+        return 0; /* somebody else was faster */
+    if (r < 0) {
+        buf_printf(upload->report, "%s: not delivered: %s\n", name, err.msg);
+        return 1;
+    }
+    run_state_init(&run.state);
+    bool is_done = false;
+    r = load(&run, &err);
+    if (is_stillborn(&run, r)) {
+        is_done = spool_run_remove(&run.run, &err) == 0;
+    } else if (r < 0) {
+        buf_printf(upload->report, "%s: not delivered: %s\n", name, err.msg);
+    } else {
+        make_targets(&run);
+        is_done = deliver(&run);
+        to_sentinel_fini(&run.to_sentinel);
+        to_bucket_fini(&run.to_bucket);
+    }
+    run_state_fini(&run.state);
+    spool_run_close(&run.run);
+    return is_done ? 0 : 1;
+}
+
+/* As worker_start.c names them; anything else in the spool is somebody else's. */
+static bool is_run_id(const char *name)
+{
+    static const char shape[] = "ddddddddTddddddZ-xxxxxxxx";
+    size_t i = 0;
+    for (; shape[i] != '\0' && name[i] != '\0'; i++) {
+        bool is_digit = name[i] >= '0' && name[i] <= '9';
+        bool is_hex = is_digit || (name[i] >= 'a' && name[i] <= 'f');
+        if (shape[i] == 'd' ? !is_digit : shape[i] == 'x' ? !is_hex : name[i] != shape[i])
+            return false;
+    }
+    return shape[i] == name[i];
+}
+
+static int upload_all(struct upload *upload, struct spool *spool, struct err *err)
+{
+    AUTO_FREE struct spool_entry *entries = NULL;
+    int count = spool_list(spool, &entries, err);
+    if (count <= 0) {
+        if (count == 0)
+            buf_printf(upload->report, "nothing waits in %s\n", spool->path);
+        return count;
+    }
+    int failed = 0;
+    for (int i = 0; i < count; i++)
+        failed += is_run_id(entries[i].name) ? upload_one(upload, spool, entries[i].name) : 0;
+    return failed;
+}
+
+int upload_spool(const struct stream_options *options, struct buf *report, struct err *err)
+{
+    struct upload upload = {.options = options, .report = report};
+    struct spool spool;
+    int r = spool_open(&spool, &options->spool_places, options->spool_max_bytes, false, err);
+    if (r == -ENOENT) {
+        err_clear(err);
+        buf_puts(report, "nothing waits: there is no spool\n");
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    r = exchange_init(&upload.exchange, err);
+    if (r < 0) {
+        spool_close(&spool);
+        return r;
+    }
+    r = clients_make(options, &net_wait_plain, &upload.http, &upload.http_s3);
+    if (r < 0)
+        (void)err_set(err, r, "streaming: no memory");
+    else
+        r = upload_all(&upload, &spool, err);
+    http_client_free(upload.http);
+    http_client_free(upload.http_s3);
+    exchange_fini(&upload.exchange);
+    spool_close(&spool);
+    return r;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows first: every wait, also one for a server, ends as soon as there are rows to take. What is due is done in small
+ * attempts, one after the other; worker_end.c has the end of the run.
+ */
+#include "stream/worker.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#include "base/auto.h"
+#include "stream/clients.h"
+#include "stream/worker_parts.h"
+
+/* How long the introduction waits for the first sample, which knows the GPUs. */
+#define INTRODUCTION_NS (15 * NS_PER_SEC)
+#define HOOK_NS (10 * NS_PER_SEC)
+
+int64_t worker_now(const struct worker *worker)
+{
+    return clock_read(worker->options->clock, CLOCK_KIND_MONOTONIC);
+}
+
+static void tell_lost(struct worker *worker, uint64_t rows, const char *why)
+{
+    worker->lost_rows += rows;
+    if (!worker->is_full)
+        exchange_tell(
+            worker->exchange, LOG_WARNING, "streaming: %s; samples are lost to the targets until that changes", why);
+    worker->is_full = true;
+}
+
+void worker_seal(struct worker *worker)
+{
+    struct err err = {0};
+    uint64_t lost_before = worker->batch.lost_rows;
+    bool had_rows = worker->batch.rows > 0;
+    int r = batch_seal(&worker->batch, &err);
+    worker->seal_ns = DELIVERY_NEVER;
+    if (r < 0) {
+        tell_lost(worker, worker->batch.lost_rows - lost_before, err.msg);
+        return;
+    }
+    if (worker->is_full)
+        exchange_tell(worker->exchange, LOG_WARNING, "streaming: the spool takes samples again; %llu are lost",
+            (unsigned long long)worker->lost_rows);
+    worker->is_full = false;
+    if (r > 0)
+        delivery_spool_fails(&worker->delivery, err.msg);
+    else if (had_rows)
+        delivery_spool_works(&worker->delivery);
+}
+
+static void add_rows(struct worker *worker, int64_t now_ns)
+{
+    struct err err = {0};
+    bool was_empty = worker->batch.rows == 0;
+    uint64_t lost_before = worker->batch.lost_rows;
+    int r =
+        batch_add(&worker->batch, (struct str){worker->rows.data, worker->rows.len}, worker->news.rows, now_ns, &err);
+    buf_clear(&worker->rows);
+    worker->given_rows += worker->news.rows;
+    if (was_empty && worker->batch.rows > 0)
+        worker->seal_ns = now_ns + worker->options->upload_interval_ns;
+    if (r < 0) {
+        tell_lost(worker, worker->batch.lost_rows - lost_before, err.msg);
+        return;
+    }
+    if (r > 0 && worker->run.dir_fd >= 0)
+        delivery_spool_fails(&worker->delivery, err.msg);
+}
+
+void worker_take_rows(struct worker *worker)
+{
+    uint64_t lost;
+    exchange_take(worker->exchange, &worker->rows, &worker->news, &lost);
+    worker->given_rows += lost;
+    if (lost > 0)
+        tell_lost(worker, lost, "the disk of the spool is too slow");
+    int64_t now_ns = worker_now(worker);
+    if (worker->rows.len > 0)
+        add_rows(worker, now_ns);
+    if (batch_is_full(&worker->batch) || now_ns >= worker->seal_ns)
+        worker_seal(worker);
+}
+
+/* A request that hangs as the run ends must leave time for the others. */
+static bool must_leave(struct worker *worker, int64_t now_ns)
+{
+    if (!worker->news.is_over || worker->is_ending)
+        return false;
+    if (worker->leave_ns == 0)
+        worker->leave_ns = now_ns + (worker->news.give_up_ns - now_ns) / 3;
+    return now_ns >= worker->leave_ns;
+}
+
+/* Waits for the descriptor, for news or for the time, whatever comes first; takes rows. 1: the descriptor is ready. */
+static int rest(struct worker *worker, int fd, short events, int64_t until_ns)
+{
+    if (until_ns > worker->seal_ns)
+        until_ns = worker->seal_ns;
+    if (worker->news.is_over && until_ns > worker->news.give_up_ns)
+        until_ns = worker->news.give_up_ns;
+    int64_t left_ns = until_ns - worker_now(worker);
+    struct pollfd fds[] = {{.fd = worker->exchange->wake_fd, .events = POLLIN}, {.fd = fd, .events = events}};
+    int64_t left_ms = left_ns <= 0 ? 0 : left_ns / NS_PER_MS + 1;
+    int r = poll(fds, 2, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
+    if (r < 0 && errno != EINTR)
+        return -errno;
+    worker_take_rows(worker);
+    return r > 0 && fds[1].revents != 0;
+}
+
+static int wait_until(void *context, int fd, short events, int64_t deadline_ns)
+{
+    struct worker *worker = context;
+    for (;;) {
+        int64_t now_ns = worker_now(worker);
+        if (worker->news.is_over && now_ns >= worker->news.give_up_ns)
+            return -ECANCELED;
+        if (now_ns >= deadline_ns || must_leave(worker, now_ns))
+            return -ETIMEDOUT;
+        bool is_leaving = worker->leave_ns > 0 && !worker->is_ending && worker->leave_ns < deadline_ns;
+        int r = rest(worker, fd, events, is_leaving ? worker->leave_ns : deadline_ns);
+        if (r != 0)
+            return r < 0 ? r : 0;
+    }
+}
+
+int worker_init(struct worker *worker, const struct stream_options *options, struct exchange *exchange)
+{
+    *worker = (struct worker){
+        .options = options,
+        .exchange = exchange,
+        .spool = {.dir_fd = -1},
+        .run = {.dir_fd = -1, .lock_fd = -1, .journal_fd = -1},
+        .seal_ns = DELIVERY_NEVER,
+        .started_ns = clock_read(options->clock, CLOCK_KIND_MONOTONIC),
+    };
+    worker->wait = (struct net_wait){.until = wait_until, .context = worker};
+    worker->heartbeat_ns = options->hook_heartbeat ? worker->started_ns + options->heartbeat_ns : DELIVERY_NEVER;
+    buf_init(&worker->rows, EXCHANGE_ROWS_BYTES_MAX);
+    run_state_init(&worker->state);
+    int r = clients_make(options, &worker->wait, &worker->http, &worker->http_s3);
+    if (r == 0)
+        worker_make_facts(worker);
+    if (r < 0)
+        worker_fini(worker);
+    return r;
+}
+
+void worker_fini(struct worker *worker)
+{
+    to_sentinel_fini(&worker->to_sentinel);
+    to_bucket_fini(&worker->to_bucket);
+    batch_fini(&worker->batch);
+    spool_run_close(&worker->run);
+    spool_close(&worker->spool);
+    http_client_free(worker->http);
+    http_client_free(worker->http_s3);
+    run_state_fini(&worker->state);
+    buf_fini(&worker->rows);
+}
+
+void worker_tell_hook(struct worker *worker, enum hooks_event event, int64_t deadline_ns)
+{
+    if (!hooks_has(&worker->hooks, event))
+        return;
+    AUTO_BUF struct buf body;
+    buf_init(&body, RUN_STATE_BODY_MAX);
+    int64_t now_ns = worker_now(worker);
+    struct payload_event told = {.event = hooks_name(event),
+        .now_secs = clock_read(worker->options->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC,
+        .elapsed_secs = (double)(now_ns - worker->started_ns) / 1e9,
+        .end = event == HOOKS_STOP ? &worker->state.end : NULL};
+    payload_hook(&body, &worker->facts, &told, worker->options->omit);
+    struct err err = {0};
+    int64_t limit_ns = now_ns + HOOK_NS < deadline_ns ? now_ns + HOOK_NS : deadline_ns;
+    if (hooks_send(&worker->hooks, event, (struct str){body.data, body.len}, limit_ns, &err) < 0)
+        exchange_tell(worker->exchange, LOG_WARNING, "%s", err.msg);
+}
+
+/* The machine is known, and so are the GPUs as far as they ever will be: the targets may be told. */
+static void introduce_in_time(struct worker *worker, int64_t now_ns)
+{
+    if (!worker->is_introduced && (worker->news.has_sampled || now_ns - worker->started_ns >= INTRODUCTION_NS))
+        worker_introduce(worker);
+}
+
+static void beat(struct worker *worker, int64_t now_ns)
+{
+    if (now_ns < worker->heartbeat_ns)
+        return;
+    while (worker->heartbeat_ns <= now_ns)
+        worker->heartbeat_ns += worker->options->heartbeat_ns;
+    worker_tell_hook(worker, HOOKS_HEARTBEAT, DELIVERY_NEVER);
+}
+
+int64_t worker_next_delivery(const struct worker *worker)
+{
+    if (!worker->is_introduced)
+        return DELIVERY_NEVER;
+    int64_t a = to_sentinel_due(&worker->to_sentinel), b = to_bucket_due(&worker->to_bucket);
+    return a < b ? a : b;
+}
+
+void worker_deliver(struct worker *worker, int64_t deadline_ns)
+{
+    int64_t now_ns = worker_now(worker);
+    if (to_bucket_due(&worker->to_bucket) <= now_ns)
+        to_bucket_step(&worker->to_bucket, deadline_ns);
+    else if (to_sentinel_due(&worker->to_sentinel) <= now_ns)
+        to_sentinel_step(&worker->to_sentinel, deadline_ns);
+}
+
+void worker_run(struct worker *worker)
+{
+    const struct stream_options *options = worker->options;
+    worker_open_spool(worker);
+    options->discover_host(options->discover_context, &worker->facts.host);
+    worker_tell_hook(worker, HOOKS_START, DELIVERY_NEVER);
+    /* Hooks do not tell of the cloud. */
+    if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
+        options->discover_cloud(options->discover_context, &worker->wait, &worker->facts.cloud);
+    while (!worker->news.is_over) {
+        int64_t now_ns = worker_now(worker);
+        introduce_in_time(worker, now_ns);
+        beat(worker, now_ns);
+        int64_t due_ns = worker_next_delivery(worker);
+        if (due_ns <= now_ns) {
+            worker_deliver(worker, now_ns + DELIVERY_REQUEST_NS);
+            continue;
+        }
+        http_client_rest(worker->http);
+        http_client_rest(worker->http_s3);
+        if (!worker->is_introduced && due_ns > worker->started_ns + INTRODUCTION_NS)
+            due_ns = worker->started_ns + INTRODUCTION_NS;
+        if (due_ns > worker->heartbeat_ns)
+            due_ns = worker->heartbeat_ns;
+        (void)rest(worker, -1, 0, due_ns);
+    }
+    worker_end(worker);
+    exchange_finish(worker->exchange);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The remote run, in the one thread that talks to the network. It takes rows as they come, even while a server keeps it
+ * waiting; compresses, spools and delivers them; and ends the run at every target or leaves it in the spool.
+ */
+#ifndef STREAM_WORKER_H
+#define STREAM_WORKER_H
+
+#include "stream/batch.h"
+#include "stream/exchange.h"
+#include "stream/hooks.h"
+#include "stream/options.h"
+#include "stream/payload.h"
+#include "stream/to_bucket.h"
+#include "stream/to_sentinel.h"
+
+struct worker {
+    const struct stream_options *options;
+    struct exchange *exchange;
+    struct net_wait wait;
+    struct http_client *http, *http_s3;
+    struct spool spool;
+    struct spool_run run;
+    struct batch batch;
+    struct run_state state;
+    struct delivery delivery;
+    struct to_sentinel to_sentinel;
+    struct to_bucket to_bucket;
+    struct hooks hooks;
+    struct run_facts facts;
+    struct exchange_news news;
+    struct buf rows; /* taken and not yet in the batch */
+    int64_t started_ns; /* monotonic */
+    int64_t seal_ns; /* when the open batch is sealed; DELIVERY_NEVER: it is empty */
+    int64_t heartbeat_ns; /* when the next one is due */
+    int64_t leave_ns; /* when a request that was under way as the run ended has had its time; 0: the run goes on */
+    bool is_ending; /* what is under way now was begun after the end */
+    bool is_introduced; /* the machine is known, and the targets may be told */
+    bool is_spool_open;
+    uint64_t lost_rows, given_rows;
+    bool is_full; /* and it has been told */
+};
+
+/* Quick; opens nothing. Returns 0 or -ENOMEM. */
+int worker_init(struct worker *worker, const struct stream_options *options, struct exchange *exchange);
+void worker_fini(struct worker *worker);
+
+/* The whole of it, until the end of the run and at most to give_up_ns of the news. */
+void worker_run(struct worker *worker);
+
+/* Where there is no thread: takes the rows without touching the network. */
+void worker_take_rows(struct worker *worker);
+
+#endif

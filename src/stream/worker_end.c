@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a run: the last batch, the last words to every target, and what is left for later. */
+#include <errno.h>
+
+#include "stream/worker_parts.h"
+
+static bool is_sentinel_open(const struct worker *worker)
+{
+    return worker->state.sentinel.is_wanted && !worker->state.sentinel.is_done;
+}
+
+static bool is_bucket_open(const struct worker *worker)
+{
+    return worker->state.bucket.is_wanted && !worker->state.bucket.is_done;
+}
+
+/* A target that hangs must leave time for the other one. */
+static int64_t fair_deadline(const struct worker *worker, int64_t now_ns)
+{
+    int64_t left_ns = worker->news.give_up_ns - now_ns;
+    int64_t limit_ns = now_ns + (is_sentinel_open(worker) && is_bucket_open(worker) ? left_ns / 2 : left_ns);
+    return limit_ns < now_ns + DELIVERY_REQUEST_NS ? limit_ns : now_ns + DELIVERY_REQUEST_NS;
+}
+
+static void deliver_rest(struct worker *worker)
+{
+    for (;;) {
+        int64_t now_ns = worker_now(worker);
+        int64_t due_ns = worker_next_delivery(worker);
+        if (due_ns >= worker->news.give_up_ns || now_ns >= worker->news.give_up_ns)
+            return;
+        if (due_ns > now_ns && net_wait_until(&worker->wait, -1, 0, due_ns) == -ECANCELED)
+            return;
+        worker_deliver(worker, fair_deadline(worker, worker_now(worker)));
+    }
+}
+
+static void announce(struct worker *worker)
+{
+    struct spool_run *run = &worker->run;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < run->batches.count; i++)
+        bytes += run->batches.items[i].bytes;
+    const char *sentinel = is_sentinel_open(worker) ? worker->to_sentinel.trouble.text : "";
+    const char *bucket = is_bucket_open(worker) ? worker->to_bucket.trouble.text : "";
+    if (!sentinel[0] && !bucket[0])
+        sentinel = "there was no time left";
+    exchange_tell(worker->exchange, LOG_WARNING, "not everything was delivered: %s%s%s", sentinel,
+        sentinel[0] && bucket[0] ? "; " : "", bucket);
+    if (run->dir_fd < 0 || run->memory_bytes > 0)
+        exchange_tell(worker->exchange, LOG_WARNING, "%llu bytes of samples are lost: there is no disk to keep them on",
+            (unsigned long long)(run->dir_fd < 0 ? bytes : run->memory_bytes));
+    if (run->dir_fd >= 0)
+        exchange_tell(worker->exchange, LOG_WARNING, "%llu bytes of samples wait in %s/%s; deliver them with: %s",
+            (unsigned long long)bytes, worker->spool.path, run->name, worker->options->spool_command);
+}
+
+static void close_run(struct worker *worker)
+{
+    struct err err = {0};
+    if (is_sentinel_open(worker) || is_bucket_open(worker)) {
+        (void)spool_run_flush(&worker->run);
+        delivery_save(&worker->delivery);
+        announce(worker);
+        spool_run_close(&worker->run);
+        return;
+    }
+    if (spool_run_remove(&worker->run, &err) < 0)
+        exchange_tell(worker->exchange, LOG_WARNING, "everything is delivered, but %s", err.msg);
+    else if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
+        exchange_tell(worker->exchange, LOG_INFO, "streaming: everything is delivered");
+}
+
+void worker_end(struct worker *worker)
+{
+    worker_take_rows(worker);
+    worker_seal(worker);
+    worker->state.has_end = true;
+    worker->state.end = worker->news.end;
+    worker->facts.host.server_allocation = worker->news.server_allocation;
+    worker->delivery.is_over = worker->is_ending = true;
+    retry_hurry(&worker->to_sentinel.retry);
+    retry_hurry(&worker->to_bucket.retry);
+    worker_introduce(worker);
+    int64_t now_ns = worker_now(worker);
+    worker_tell_hook(worker, HOOKS_STOP, now_ns + (worker->news.give_up_ns - now_ns) / 3);
+    deliver_rest(worker);
+    if (worker->lost_rows > 0)
+        exchange_tell(worker->exchange, LOG_WARNING, "streaming: %llu of %llu samples are lost to the targets",
+            (unsigned long long)worker->lost_rows, (unsigned long long)(worker->given_rows));
+    close_run(worker);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run has before its first row is delivered: clients, a name, a place in the spool, and a description. */
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/utc.h"
+#include "stream/worker_parts.h"
+
+/* Unique among all runs of all machines that share a spool or a bucket. */
+static void make_run_id(char *ret_id, size_t size, int64_t unix_secs)
+{
+    char when[UTC_BASIC_BYTES];
+    utc_format_basic(unix_secs, when);
+    uint32_t random = 0;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
+        random = (uint32_t)getpid();
+    (void)snprintf(ret_id, size, "%s-%08x", when, (unsigned)random);
+}
+
+static void copy_safe(char *out, size_t size, const char *text)
+{
+    size_t n = 0;
+    for (; text[n] != '\0' && n + 1 < size; n++) {
+        char c = text[n];
+        bool is_safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                       ((c == '.' || c == '-') && n > 0);
+        out[n] = is_safe ? c : '_';
+    }
+    out[n] = '\0';
+}
+
+static void name_folder(struct worker *worker)
+{
+    char host[256] = "";
+    const char *who = worker->options->job.job_name;
+    if (!who || !who[0]) {
+        (void)gethostname(host, sizeof(host) - 1);
+        who = host[0] ? host : "host";
+    }
+    char safe[129];
+    copy_safe(safe, sizeof(safe), who);
+    (void)snprintf(
+        worker->state.bucket.folder, sizeof(worker->state.bucket.folder), "%s/%s", safe, worker->state.run_id);
+}
+
+static void copy_option(char *out, size_t size, const char *text)
+{
+    (void)str_copy(str_of(text ? text : ""), out, size);
+}
+
+void worker_make_facts(struct worker *worker)
+{
+    const struct stream_options *options = worker->options;
+    struct run_state *state = &worker->state;
+    state->started_secs = clock_read(options->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC;
+    make_run_id(state->run_id, sizeof(state->run_id), state->started_secs);
+    state->sentinel.is_wanted = options->sentinel_token != NULL;
+    copy_option(state->sentinel.url, sizeof(state->sentinel.url), options->sentinel_url);
+    state->bucket.is_wanted = options->s3_uri != NULL;
+    copy_option(state->bucket.uri, sizeof(state->bucket.uri), options->s3_uri);
+    copy_option(state->bucket.endpoint, sizeof(state->bucket.endpoint), options->s3_endpoint);
+    copy_option(state->bucket.region, sizeof(state->bucket.region), options->s3_region);
+    state->bucket.is_path_style = options->is_path_style;
+    name_folder(worker);
+    worker->facts = (struct run_facts){.job = options->job,
+        .version = options->version,
+        .started_secs = state->started_secs,
+        .pid = options->pid,
+        .interval_secs = (double)options->interval_ns / 1e9};
+    (void)str_copy(str_of(state->run_id), worker->facts.run_id, sizeof(worker->facts.run_id));
+    worker->hooks = (struct hooks){.urls = {options->hook_start, options->hook_heartbeat, options->hook_stop},
+        .headers = options->hook_headers,
+        .header_count = options->hook_header_count,
+        .http = worker->http};
+}
+
+void worker_make_bodies(struct worker *worker)
+{
+    buf_clear(&worker->state.register_body);
+    buf_clear(&worker->state.run_body);
+    payload_register(&worker->state.register_body, &worker->facts, worker->options->omit);
+    payload_run(&worker->state.run_body, &worker->facts, worker->options->omit);
+}
+
+static void make_targets(struct worker *worker)
+{
+    const struct stream_options *options = worker->options;
+    worker->delivery = (struct delivery){
+        .run = &worker->run,
+        .state = &worker->state,
+        .http = worker->http,
+        .clock = options->clock,
+        .exchange = worker->exchange,
+        .round_ns = options->upload_interval_ns,
+    };
+    struct to_sentinel_options sentinel = {
+        .token = options->sentinel_token,
+        .http_s3 = worker->http_s3,
+        .s3_endpoint = options->s3_endpoint,
+        .is_path_style = options->is_path_style,
+        .csv_header = options->csv_header,
+        .inline_form = options->sentinel_inline,
+    };
+    to_sentinel_init(&worker->to_sentinel, &worker->delivery, &sentinel);
+    to_bucket_init(&worker->to_bucket, &worker->delivery, worker->http_s3, options->environment);
+}
+
+/* Where there is no spool, or none that can be used: once, and nothing more about it. */
+static void tell_no_spool(struct worker *worker, const char *why)
+{
+    worker->delivery.is_spool_trouble = true;
+    exchange_tell(worker->exchange, LOG_WARNING,
+        "streaming: %s; what cannot be delivered at once waits in memory and is lost with the tracker", why);
+}
+
+void worker_open_spool(struct worker *worker)
+{
+    if (worker->is_spool_open)
+        return;
+    worker->is_spool_open = true;
+    make_targets(worker);
+    struct err err = {0};
+    bool wants_spool = worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted;
+    if (wants_spool &&
+        spool_open(&worker->spool, &worker->options->spool_places, worker->options->spool_max_bytes, true, &err) < 0)
+        tell_no_spool(worker, err.msg);
+    if (spool_run_create(&worker->run, &worker->spool, worker->state.run_id, &err) < 0)
+        tell_no_spool(worker, err.msg);
+    worker->state.made_folders = worker->spool.made;
+    if (batch_init(&worker->batch, &worker->run, str_of(worker->options->csv_header)) < 0)
+        exchange_tell(
+            worker->exchange, LOG_WARNING, "streaming: no memory for a batch; samples are lost to the targets");
+    worker_make_bodies(worker);
+    if (wants_spool)
+        delivery_save(&worker->delivery);
+}
+
+void worker_introduce(struct worker *worker)
+{
+    worker->is_introduced = true;
+    (void)str_copy(str_of(worker->news.gpu_model), worker->facts.host.gpu_model, sizeof(worker->facts.host.gpu_model));
+    worker->facts.host.gpu_count = worker->news.gpu_count;
+    worker->facts.host.gpu_memory_mib = worker->news.gpu_memory_mib;
+    worker_make_bodies(worker);
+    if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
+        delivery_save(&worker->delivery);
+}
