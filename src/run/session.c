@@ -125,6 +125,12 @@ static int start_child(struct session *session, struct spawn_request *request, s
         request->group_fd = -1;
         r = spawn_start(request, ret_spawn);
     }
+    if (r == -EAGAIN && session->streaming.stream) {
+        stream_do_without_thread(session->streaming.stream);
+        r = spawn_start(request, ret_spawn);
+    }
+    if ((r == -EMFILE || r == -ENFILE || r == -ENOMEM) && streaming_drop(&session->streaming, strerror(-r)))
+        r = spawn_start(request, ret_spawn);
     if (r == -EAGAIN)
         return err_set(
             err, r, "cannot start a process for %s: too many processes (ulimit -u, pids.max)", request->argv[0]);

@@ -70,6 +70,13 @@ static const char *variable(char *const *environment, const char *name)
     return NULL;
 }
 
+/* The credentials that come with the token go where the environment says, as the token does. */
+static const char *endpoint_of_environment(const struct settings *settings)
+{
+    const char *own = variable(settings->environment, "AWS_ENDPOINT_URL_S3");
+    return own ? own : variable(settings->environment, "AWS_ENDPOINT_URL");
+}
+
 static struct stream_options options_of(const struct settings *settings)
 {
     static const enum sentinel_inline forms[] = {SENTINEL_INLINE_AUTO, SENTINEL_INLINE_BASE64, SENTINEL_INLINE_PLAIN};
@@ -78,6 +85,7 @@ static struct stream_options options_of(const struct settings *settings)
         .sentinel_url = settings->sentinel_url,
         .sentinel_inline = forms[settings->sentinel_inline],
         .omit = settings->sentinel_omit,
+        .sentinel_s3_endpoint = endpoint_of_environment(settings),
         .s3_uri = settings->s3_uri,
         .s3_endpoint = settings->s3_endpoint,
         .s3_region = settings->s3_region,
@@ -160,6 +168,17 @@ void streaming_start(struct streaming *streaming)
     struct err err = {0};
     if (stream_new(&streaming->stream, &streaming->options, &err) < 0)
         log_warning("%s; nothing is streamed", err.msg);
+}
+
+bool streaming_drop(struct streaming *streaming, const char *why)
+{
+    if (!streaming->stream)
+        return false;
+    stream_do_without_thread(streaming->stream);
+    if (stream_free(streaming->stream))
+        streaming->stream = NULL;
+    log_warning("streaming is off: the command cannot be started beside it (%s)", why);
+    return true;
 }
 
 /* Of the signals that come in while we wait, those that mean us. */

@@ -34,6 +34,9 @@ int streaming_init(struct streaming *streaming, const struct settings *settings,
 /* Starts the worker where there is a target; before the command is started. Trouble is told, and tracking goes on. */
 void streaming_start(struct streaming *streaming);
 
+/* There is no room for streaming beside the command: it ends here, with a word. False where there was none. */
+bool streaming_drop(struct streaming *streaming, const char *why);
+
 /* status: the exit status, negative for an error of ours; is_asked: somebody asked for the end. */
 void streaming_end(struct streaming *streaming, int status, bool is_asked, int64_t grace_ns, int signal_fd);
 

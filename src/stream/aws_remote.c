@@ -40,7 +40,7 @@ int aws_remote_fetch(const struct aws_world *world, struct aws_remote_ask *ask, 
     ask->request.answer_max = ANSWER_BYTES_MAX;
     ask->request.is_repeatable = true;
     struct err own = {0};
-    struct http_answer answer;
+    struct http_answer answer = {0};
     int r = http_send(world->http, &ask->request, &answer, &own);
     if (r < 0) {
         int code = r == -ECANCELED ? r : r == -EINVAL || r == -EPERM ? -EINVAL : -EAGAIN;
@@ -53,7 +53,7 @@ int aws_remote_fetch(const struct aws_world *world, struct aws_remote_ask *ask, 
 int aws_remote_fetch_ok(const struct aws_world *world, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct http_answer *ret_answer, struct err *err)
 {
-    struct http_answer answer;
+    struct http_answer answer = {0};
     int r = aws_remote_fetch(world, ask, deadline_ns, &answer, err);
     if (r < 0)
         return r;
@@ -107,7 +107,7 @@ int aws_remote_read_json(struct str body, struct s3_credentials *ret_credentials
 int aws_remote_fetch_json(const struct aws_world *world, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err)
 {
-    struct http_answer answer;
+    struct http_answer answer = {0};
     int r = aws_remote_fetch_ok(world, ask, deadline_ns, &answer, err);
     if (r < 0)
         return r;

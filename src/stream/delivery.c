@@ -100,6 +100,15 @@ bool delivery_next_batch(const struct delivery *delivery, const struct number_se
     return false;
 }
 
+void delivery_refuse_batch(
+    const struct delivery *delivery, struct number_set *refused, uint32_t number, const char *why)
+{
+    if (number_set_count(refused) == 0)
+        exchange_tell(delivery->exchange, LOG_WARNING,
+            "%s; batch %06u stays in the spool, as others will that are refused", why, (unsigned)number);
+    (void)number_set_add(refused, number);
+}
+
 void delivery_save(struct delivery *delivery)
 {
     AUTO_BUF struct buf text;

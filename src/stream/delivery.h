@@ -69,6 +69,10 @@ void trouble_end(struct trouble *trouble, const struct delivery *delivery, const
 bool delivery_next_batch(const struct delivery *delivery, const struct number_set *delivered,
     const struct number_set *refused, uint32_t *ret_number);
 
+/* Refused for good: it stays in the spool, and the first one is told. */
+void delivery_refuse_batch(
+    const struct delivery *delivery, struct number_set *refused, uint32_t number, const char *why);
+
 /* Notes a delivered batch in the state on disk; batches that every target has are dropped. */
 void delivery_note_batch(struct delivery *delivery, struct number_set *delivered, uint32_t number);
 void delivery_save(struct delivery *delivery);

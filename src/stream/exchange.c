@@ -89,6 +89,14 @@ void exchange_give_up(struct exchange *exchange, int64_t give_up_ns)
     ring(exchange->wake_fd);
 }
 
+void exchange_retire(struct exchange *exchange, bool is_retired)
+{
+    (void)pthread_mutex_lock(&exchange->lock);
+    exchange->news.is_retired = is_retired;
+    (void)pthread_mutex_unlock(&exchange->lock);
+    ring(exchange->wake_fd);
+}
+
 bool exchange_is_done(struct exchange *exchange)
 {
     (void)pthread_mutex_lock(&exchange->lock);
@@ -110,6 +118,19 @@ bool exchange_next_notice(struct exchange *exchange, struct exchange_notice *ret
     }
     (void)pthread_mutex_unlock(&exchange->lock);
     return has;
+}
+
+void exchange_log(struct exchange *exchange)
+{
+    struct exchange_notice notice;
+    while (exchange_next_notice(exchange, &notice)) {
+        if (notice.level == LOG_ERROR)
+            log_error("%s", notice.text);
+        else if (notice.level == LOG_WARNING)
+            log_warning("%s", notice.text);
+        else
+            log_info("%s", notice.text);
+    }
 }
 
 void exchange_take(struct exchange *exchange, struct buf *rows, struct exchange_news *ret_news, uint64_t *ret_lost)

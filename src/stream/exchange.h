@@ -29,6 +29,7 @@ struct exchange_news {
     bool has_sampled; /* at least one sample was taken: GPUs are known as far as they ever are */
     char gpu_model[160];
     struct opt_u64 gpu_count, gpu_memory_mib;
+    bool is_retired; /* the thread is wanted back; the worker goes on later, in another */
     bool is_over;
     struct end_facts end;
     const char *server_allocation; /* with is_over; NULL: unknown */
@@ -57,7 +58,11 @@ void exchange_give_gpus(struct exchange *exchange, const struct host_facts *host
 void exchange_end(
     struct exchange *exchange, const struct end_facts *end, const char *server_allocation, int64_t give_up_ns);
 void exchange_give_up(struct exchange *exchange, int64_t give_up_ns); /* earlier than was said */
+void exchange_retire(struct exchange *exchange, bool is_retired);
 bool exchange_is_done(struct exchange *exchange);
+
+/* Logs the notices that wait, oldest first. */
+void exchange_log(struct exchange *exchange);
 
 /* The oldest notice; false where there is none. */
 bool exchange_next_notice(struct exchange *exchange, struct exchange_notice *ret_notice);

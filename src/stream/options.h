@@ -19,6 +19,7 @@ struct stream_options {
     enum sentinel_inline sentinel_inline;
     const char *omit; /* names of fields, comma separated; NULL: none */
     bool sends_command; /* in the registration */
+    const char *sentinel_s3_endpoint; /* for uploads with its credentials; only from the environment; NULL: Amazon's */
     const char *s3_uri; /* NULL: no bucket */
     const char *s3_endpoint, *s3_region; /* NULL: Amazon's, to be found out */
     bool is_path_style;

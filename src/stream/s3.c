@@ -111,9 +111,9 @@ static int sign(
 
 /* Address, hash, date and signature. 0 or a negative errno with a message. */
 static int prepare(struct put *put, const struct s3_bucket *bucket, const struct s3_credentials *credentials,
-    struct str key, struct str body, struct err *err)
+    const struct s3_object *object, struct err *err)
 {
-    s3_bucket_put_url(bucket, str_of(bucket->region), key, &put->url);
+    s3_bucket_put_url(bucket, str_of(bucket->region), object->key, &put->url);
     if (!buf_ok(&put->url))
         return err_set(err, -ENOMEM, "S3: the bucket %s: no memory", bucket->bucket);
     struct url url;
@@ -124,7 +124,7 @@ static int prepare(struct put *put, const struct s3_bucket *bucket, const struct
     }
     url_put_host(&put->host, &url);
     uint8_t hash[HASH_BYTES];
-    r = hash_sha256(body, hash);
+    r = hash_sha256(object->body, hash);
     if (r == 0) {
         hash_hex(hash, put->sha256);
         add_header(put, "x-amz-content-sha256", str_of(put->sha256));
@@ -190,11 +190,11 @@ static struct s3_result send_put(struct s3_client *client, struct s3_bucket *buc
 }
 
 struct s3_result s3_put(struct s3_client *client, struct s3_bucket *bucket, const struct s3_credentials *credentials,
-    struct str key, struct str body, const char *content_type, int64_t deadline_ns, struct err *err)
+    const struct s3_object *object, int64_t deadline_ns, struct err *err)
 {
-    if (key.n == 0 || key.n > S3_KEY_BYTES_MAX)
+    if (object->key.n == 0 || object->key.n > S3_KEY_BYTES_MAX)
         return no_answer(err_set(err, -EINVAL, "S3: the bucket %s: a key has 1 to %d bytes, this one %zu",
-            bucket->bucket, S3_KEY_BYTES_MAX, key.n));
+            bucket->bucket, S3_KEY_BYTES_MAX, object->key.n));
     if (!s3_is_region(str_of(bucket->region)))
         return no_answer(err_set(err, -EINVAL, "S3: the bucket %s: no region", bucket->bucket));
     struct put put = {.header_count = 0};
@@ -203,9 +203,9 @@ struct s3_result s3_put(struct s3_client *client, struct s3_bucket *bucket, cons
     buf_init(&put.authorization, AUTHORIZATION_BYTES_MAX);
     int64_t now_secs = clock_read(client->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC;
     utc_format_basic(now_secs + bucket->skew_secs, put.amz_date);
-    add_header(&put, "Content-Type", str_of(content_type));
+    add_header(&put, "Content-Type", str_of(object->content_type));
     struct s3_result result;
-    int r = prepare(&put, bucket, credentials, key, body, err);
+    int r = prepare(&put, bucket, credentials, object, err);
     if (r < 0) {
         result = no_answer(r);
     } else {
@@ -214,7 +214,7 @@ struct s3_result s3_put(struct s3_client *client, struct s3_bucket *bucket, cons
             .url = {put.url.data, put.url.len},
             .headers = put.headers,
             .header_count = put.header_count,
-            .body = body,
+            .body = object->body,
             .has_body = true,
             .is_repeatable = true,
             .deadline_ns = deadline_ns,

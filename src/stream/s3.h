@@ -68,12 +68,18 @@ struct s3_result {
     int64_t retry_after_secs; /* -1: the server did not say */
 };
 
+struct s3_object {
+    struct str key; /* unencoded, with the prefix */
+    struct str body;
+    const char *content_type;
+};
+
 /*
- * One attempt. key: unencoded, with the prefix. err says, for everything but S3_DONE, what happened: the status, S3's
- * error code and message (cut, no secrets), or the trouble of the network.
+ * One attempt. err says, for everything but S3_DONE, what happened: the status, S3's error code and message (cut, no
+ * secrets), or the trouble of the network.
  */
 struct s3_result s3_put(struct s3_client *client, struct s3_bucket *bucket, const struct s3_credentials *credentials,
-    struct str key, struct str body, const char *content_type, int64_t deadline_ns, struct err *err);
+    const struct s3_object *object, int64_t deadline_ns, struct err *err);
 
 /* "s3://bucket/key" */
 void s3_put_uri(struct buf *buf, const struct s3_bucket *bucket, struct str key);

@@ -8,7 +8,9 @@
 
 #include "base/auto.h"
 #include "base/utf8.h"
+#include "net/hash.h"
 #include "net/json_read.h"
+#include "net/url.h"
 
 /* Of the words before they are cut; a longer text is as good as none. */
 enum { TEXT_BYTES_MAX = 256 * 1024, LIST_MAX = 8, LOC_MAX = 8 };
@@ -205,6 +207,30 @@ static void put_without_secrets(struct str text, struct str token, struct buf *o
     }
 }
 
+static void mask(struct buf *text, struct str secret)
+{
+    char *at = text->data;
+    while (secret.n > 0 && at && (at = memmem(at, text->len - (size_t)(at - text->data), secret.p, secret.n)) != NULL) {
+        memset(at, '*', secret.n);
+        at += secret.n;
+    }
+}
+
+/* A server may repeat the token as it stands in a URL, or in base64. */
+static void mask_codings(struct buf *text, struct str token)
+{
+    AUTO_BUF struct buf coded;
+    buf_init(&coded, TEXT_BYTES_MAX);
+    url_encode(&coded, token);
+    mask(text, (struct str){coded.data, coded.len});
+    buf_clear(&coded);
+    hash_base64(&coded, token);
+    while (coded.len > 0 && coded.data[coded.len - 1] == '=')
+        coded.len--;
+    mask(text, (struct str){coded.data, coded.len});
+    str_wipe(coded.data, coded.len);
+}
+
 /* Control characters, line separators, and what turns the direction of writing. */
 static bool is_blank_character(struct str c)
 {
@@ -267,6 +293,7 @@ void sentinel_words_read(struct str body, struct str token, char ret_words[stati
     json_doc_fini(&doc);
     if (buf_ok(&text))
         put_without_secrets((struct str){text.data, text.len}, token, &shown);
+    mask_codings(&shown, token);
     if (buf_ok(&text) && buf_ok(&shown))
         put_clean((struct str){shown.data, shown.len}, ret_words);
     str_wipe(text.data, text.len);

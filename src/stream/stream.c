@@ -10,7 +10,6 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "encode/encode.h"
-#include "net/url.h"
 #include "stream/exchange.h"
 #include "stream/means.h"
 #include "stream/worker.h"
@@ -19,7 +18,7 @@
 enum { WORKER_STACK_BYTES = 512 * 1024, ROW_BYTES_MAX = 64 * 1024 };
 
 /* Of the time to wait, what is left to the worker for writing down what it could not deliver. */
-#define TIDY_NS (250 * NS_PER_MS)
+#define TIDY_NS (500 * NS_PER_MS)
 
 struct stream {
     struct stream_options options; /* a copy: a worker that is stuck outlives the caller's */
@@ -31,57 +30,6 @@ struct stream {
     bool has_thread;
     bool is_gpu_given;
 };
-
-bool stream_takes_samples(const struct stream_options *options)
-{
-    return options->sentinel_token || options->s3_uri;
-}
-
-bool stream_is_wanted(const struct stream_options *options)
-{
-    return stream_takes_samples(options) || options->hook_start || options->hook_heartbeat || options->hook_stop;
-}
-
-static int check_url(const struct stream_options *options, const char *name, const char *text, struct err *err)
-{
-    struct url url;
-    if (!text || !text[0])
-        return 0;
-    int r = url_parse(str_of(text), &url, err);
-    if (r < 0)
-        return err_wrap(err, "%s is no URL that can be used", name);
-    if (!url.is_https && !options->allow_http && !url_is_loopback(&url))
-        return err_set(err, -EPERM,
-            "%s is plain http to another host, which everybody on the way can read: use https, or set "
-            "TRACKER_ALLOW_HTTP=1 if that is meant",
-            name);
-    return 0;
-}
-
-int stream_check(const struct stream_options *options, struct err *err)
-{
-    const struct {
-        const char *name, *text;
-    } urls[] = {
-        {"the address of the Sentinel API (SENTINEL_API_URL)", options->sentinel_token ? options->sentinel_url : NULL},
-        {"the S3 endpoint (AWS_ENDPOINT_URL or s3.endpoint)",
-            stream_takes_samples(options) ? options->s3_endpoint : NULL},
-        {"http.start_url", options->hook_start}, {"http.heartbeat_url", options->hook_heartbeat},
-        {"http.stop_url", options->hook_stop}};
-    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-        int r = check_url(options, urls[i].name, urls[i].text, err);
-        if (r < 0)
-            return r;
-    }
-    struct s3_bucket bucket;
-    if (options->s3_uri &&
-        s3_bucket_parse(str_of(options->s3_uri), options->s3_endpoint, options->is_path_style, &bucket, err) < 0)
-        return err_wrap(err, "s3.uri (TRACKER_S3_URI)");
-    if (options->s3_uri && options->s3_region && !s3_is_region(str_of(options->s3_region)))
-        return err_set(
-            err, -EINVAL, "s3.region (AWS_REGION) must be small letters, digits and '-', such as eu-central-1");
-    return 0;
-}
 
 static void *run_worker(void *context)
 {
@@ -171,23 +119,20 @@ int stream_watch_fd(const struct stream *stream)
 
 void stream_tell(struct stream *stream)
 {
-    struct exchange_notice notice;
-    while (exchange_next_notice(&stream->exchange, &notice)) {
-        switch (notice.level) {
-        case LOG_ERROR:
-            log_error("%s", notice.text);
-            break;
-        case LOG_WARNING:
-            log_warning("%s", notice.text);
-            break;
-        case LOG_INFO:
-            log_info("%s", notice.text);
-            break;
-        case LOG_DEBUG:
-            log_debug("%s", notice.text);
-            break;
-        }
-    }
+    exchange_log(&stream->exchange);
+}
+
+/* The worker gives its thread back, and everything is delivered at the end. */
+void stream_do_without_thread(struct stream *stream)
+{
+    if (!stream->has_thread)
+        return;
+    exchange_retire(&stream->exchange, true);
+    (void)pthread_join(stream->thread, NULL);
+    exchange_retire(&stream->exchange, false);
+    stream->has_thread = false;
+    stream_tell(stream);
+    log_warning("streaming: there is no room for a thread beside the command; everything is delivered at the end");
 }
 
 /* False at the deadline; whoever calls it off ends the patience, not the tidying up. */
@@ -213,7 +158,7 @@ void stream_finish(
     struct stream *stream, const struct end_facts *end, int64_t grace_ns, const struct stream_hurry *hurry)
 {
     int64_t now_ns = clock_read(stream->worker.options->clock, CLOCK_KIND_MONOTONIC);
-    int64_t tidy_ns = grace_ns / 4 < TIDY_NS ? grace_ns / 4 : TIDY_NS;
+    int64_t tidy_ns = grace_ns / 2 < TIDY_NS ? grace_ns / 2 : TIDY_NS;
     exchange_end(&stream->exchange, end, means_allocation(&stream->means), now_ns + grace_ns - tidy_ns);
     if (!stream->has_thread) {
         worker_run(&stream->worker);
@@ -228,7 +173,10 @@ void stream_finish(
         (void)pthread_join(stream->thread, NULL);
         stream->has_thread = false;
     } else {
-        log_warning("streaming: the spool does not answer; samples that are not in it are lost");
+        log_warning(
+            "streaming: the disk of the spool does not answer; samples that are not in it are lost, the others are "
+            "delivered with: %s",
+            stream->options.spool_command);
     }
 }
 

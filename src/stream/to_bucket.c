@@ -139,13 +139,12 @@ static bool settle(struct to_bucket *to, struct s3_result result, struct err *er
     return false;
 }
 
-static struct s3_result put_object(struct to_bucket *to, const struct buf *key, struct str body, const char *type,
-    int64_t deadline_ns, struct err *err)
+static struct s3_result put_object(
+    struct to_bucket *to, const struct s3_object *object, int64_t deadline_ns, struct err *err)
 {
-    struct s3_result result =
-        s3_put(&to->s3, &to->bucket, &to->credentials, (struct str){key->data, key->len}, body, type, deadline_ns, err);
+    struct s3_result result = s3_put(&to->s3, &to->bucket, &to->credentials, object, deadline_ns, err);
     if (result.outcome != S3_DONE)
-        (void)err_wrap(err, "S3: cannot upload to bucket %s", to->bucket.bucket);
+        (void)err_wrap(err, "cannot upload");
     return result;
 }
 
@@ -158,8 +157,8 @@ static void upload_run(struct to_bucket *to, int64_t deadline_ns)
     buf_init(&body, RUN_STATE_BODY_MAX + 1024);
     run_state_put_run(&body, to->delivery->state, delivery_batches(to->delivery));
     struct err err = {0};
-    struct s3_result result =
-        put_object(to, &key, (struct str){body.data, body.len}, "application/json", deadline_ns, &err);
+    struct s3_object object = {{key.data, key.len}, {body.data, body.len}, "application/json"};
+    struct s3_result result = put_object(to, &object, deadline_ns, &err);
     if (settle(to, result, &err)) {
         state_of(to)->is_introduced = true;
         state_of(to)->is_done = to->delivery->is_over;
@@ -180,15 +179,13 @@ static void upload_batch(struct to_bucket *to, uint32_t number, int64_t deadline
         AUTO_BUF struct buf key;
         buf_init(&key, KEY_BYTES_MAX);
         delivery_put_key(&key, to->bucket.prefix, state_of(to)->folder, number);
-        result =
-            put_object(to, &key, (struct str){to->batch.data, to->batch.len}, "application/gzip", deadline_ns, &err);
+        struct s3_object object = {{key.data, key.len}, {to->batch.data, to->batch.len}, "application/gzip"};
+        result = put_object(to, &object, deadline_ns, &err);
     }
     if (settle(to, result, &err)) {
         delivery_note_batch(to->delivery, &state_of(to)->delivered, number);
     } else if (result.outcome == S3_REFUSED) {
-        (void)number_set_add(&to->refused, number);
-        exchange_tell(
-            to->delivery->exchange, LOG_WARNING, "%s; batch %06u stays in the spool", err.msg, (unsigned)number);
+        delivery_refuse_batch(to->delivery, &to->refused, number, err.msg);
     }
 }
 
@@ -197,11 +194,10 @@ void to_bucket_step(struct to_bucket *to, int64_t deadline_ns)
     uint32_t number;
     if (!prepare(to, deadline_ns))
         return;
-    if (wants_introduction(to) && !to->delivery->is_over)
-        upload_run(to, deadline_ns);
-    else if (delivery_next_batch(to->delivery, &state_of(to)->delivered, &to->refused, &number))
+    bool is_first = wants_introduction(to) && !to->delivery->is_over;
+    if (!is_first && delivery_next_batch(to->delivery, &state_of(to)->delivered, &to->refused, &number))
         upload_batch(to, number, deadline_ns);
-    else if (number_set_count(&to->refused) == 0)
+    else if (is_first || number_set_count(&to->refused) == 0)
         upload_run(to, deadline_ns);
     else
         to->is_stuck = true;

@@ -142,12 +142,11 @@ static bool prepare_upload(struct to_sentinel *to, int64_t deadline_ns)
     return s3_find_region(&to->s3, &to->bucket, deadline_ns) == 0;
 }
 
-static void refuse_batch(struct to_sentinel *to, uint32_t number, const struct err *err)
+static void refuse_batch(struct to_sentinel *to, uint32_t number, struct err *err)
 {
+    (void)err_wrap(err, "Sentinel");
     trouble_note(&to->trouble, err);
-    (void)number_set_add(&to->refused, number);
-    exchange_tell(
-        to->delivery->exchange, LOG_WARNING, "Sentinel: %s; batch %06u stays in the spool", err->msg, (unsigned)number);
+    delivery_refuse_batch(to->delivery, &to->refused, number, err->msg);
 }
 
 static void settle_upload(struct to_sentinel *to, uint32_t number, struct s3_result result, struct err *err)
@@ -193,8 +192,8 @@ static void upload(struct to_sentinel *to, uint32_t number, int64_t deadline_ns)
     AUTO_BUF struct buf key;
     buf_init(&key, S3_KEY_BYTES_MAX + 160);
     delivery_put_key(&key, to->bucket.prefix, to->api.run_id, number);
-    struct s3_result result = s3_put(&to->s3, &to->bucket, &to->api.credentials, (struct str){key.data, key.len},
-        (struct str){to->batch.data, to->batch.len}, "application/gzip", deadline_ns, &err);
+    struct s3_object object = {{key.data, key.len}, {to->batch.data, to->batch.len}, "application/gzip"};
+    struct s3_result result = s3_put(&to->s3, &to->bucket, &to->api.credentials, &object, deadline_ns, &err);
     settle_upload(to, number, result, &err);
 }
 

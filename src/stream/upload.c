@@ -16,6 +16,9 @@
 /* A target that fails so often in a row is left for another time. */
 enum { UPLOAD_FAILURES_MAX = 5 };
 
+/* Longer than this nobody sits and waits, whatever a server asks for. */
+#define UPLOAD_PAUSE_NS (60 * NS_PER_SEC)
+
 struct upload {
     const struct stream_options *options;
     struct http_client *http, *http_s3;
@@ -101,7 +104,7 @@ static void make_targets(struct upload_run *run)
     struct to_sentinel_options sentinel = {
         .token = upload->options->sentinel_token,
         .http_s3 = upload->http_s3,
-        .s3_endpoint = upload->options->s3_endpoint,
+        .s3_endpoint = upload->options->sentinel_s3_endpoint,
         .is_path_style = upload->options->is_path_style,
         .csv_header = upload->options->csv_header,
         .inline_form = upload->options->sentinel_inline,
@@ -111,11 +114,17 @@ static void make_targets(struct upload_run *run)
     run->sentinel_lack = run->state.sentinel.is_wanted && !run->state.sentinel.is_done ? find_lack(run) : NULL;
 }
 
+static bool is_enough(const struct upload_run *run, int64_t due_ns, const struct retry *retry)
+{
+    return due_ns == DELIVERY_NEVER || retry->failures >= UPLOAD_FAILURES_MAX ||
+           due_ns - delivery_now(&run->delivery) > UPLOAD_PAUSE_NS;
+}
+
 static void deliver_sentinel(struct upload_run *run)
 {
     for (;;) {
         int64_t due_ns = to_sentinel_due(&run->to_sentinel);
-        if (run->sentinel_lack || due_ns == DELIVERY_NEVER || run->to_sentinel.retry.failures >= UPLOAD_FAILURES_MAX)
+        if (run->sentinel_lack || is_enough(run, due_ns, &run->to_sentinel.retry))
             return;
         (void)net_wait_until(&net_wait_plain, -1, 0, due_ns);
         to_sentinel_step(&run->to_sentinel, delivery_now(&run->delivery) + DELIVERY_REQUEST_NS);
@@ -126,7 +135,7 @@ static void deliver_bucket(struct upload_run *run)
 {
     for (;;) {
         int64_t due_ns = to_bucket_due(&run->to_bucket);
-        if (due_ns == DELIVERY_NEVER || run->to_bucket.retry.failures >= UPLOAD_FAILURES_MAX)
+        if (is_enough(run, due_ns, &run->to_bucket.retry))
             return;
         (void)net_wait_until(&net_wait_plain, -1, 0, due_ns);
         to_bucket_step(&run->to_bucket, delivery_now(&run->delivery) + DELIVERY_REQUEST_NS);
@@ -227,8 +236,10 @@ static int upload_all(struct upload *upload, struct spool *spool, struct err *er
         return count;
     }
     int failed = 0;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         failed += is_run_id(entries[i].name) ? upload_one(upload, spool, entries[i].name) : 0;
+        exchange_log(&upload->exchange);
+    }
     return failed;
 }
 
@@ -236,7 +247,8 @@ int upload_spool(const struct stream_options *options, struct buf *report, struc
 {
     struct upload upload = {.options = options, .report = report};
     struct spool spool;
-    int r = spool_open(&spool, &options->spool_places, options->spool_max_bytes, false, err);
+    /* Without its limit: rows that were left behind take less room as a batch. */
+    int r = spool_open(&spool, &options->spool_places, UINT64_MAX, false, err);
     if (r == -ENOENT) {
         err_clear(err);
         buf_puts(report, "nothing waits: there is no spool\n");

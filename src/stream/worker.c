@@ -116,7 +116,7 @@ static int wait_until(void *context, int fd, short events, int64_t deadline_ns)
     struct worker *worker = context;
     for (;;) {
         int64_t now_ns = worker_now(worker);
-        if (worker->news.is_over && now_ns >= worker->news.give_up_ns)
+        if (worker->news.is_retired || (worker->news.is_over && now_ns >= worker->news.give_up_ns))
             return -ECANCELED;
         if (now_ns >= deadline_ns || must_leave(worker, now_ns))
             return -ETIMEDOUT;
@@ -213,32 +213,51 @@ void worker_deliver(struct worker *worker, int64_t deadline_ns)
         to_sentinel_step(&worker->to_sentinel, deadline_ns);
 }
 
-void worker_run(struct worker *worker)
+/* Who and where we are; once. */
+static void start(struct worker *worker)
 {
     const struct stream_options *options = worker->options;
+    if (worker->is_started)
+        return;
+    worker->is_started = true;
     worker_open_spool(worker);
     options->discover_host(options->discover_context, &worker->facts.host);
     worker_tell_hook(worker, HOOKS_START, DELIVERY_NEVER);
     /* Hooks do not tell of the cloud. */
     if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
         options->discover_cloud(options->discover_context, &worker->wait, &worker->facts.cloud);
-    while (!worker->news.is_over) {
-        int64_t now_ns = worker_now(worker);
-        introduce_in_time(worker, now_ns);
-        beat(worker, now_ns);
-        int64_t due_ns = worker_next_delivery(worker);
-        if (due_ns <= now_ns) {
-            worker_deliver(worker, now_ns + DELIVERY_REQUEST_NS);
+}
+
+/* What is due; false where there is nothing, and *ret_due_ns says until when. */
+static bool act(struct worker *worker, int64_t *ret_due_ns)
+{
+    int64_t now_ns = worker_now(worker);
+    introduce_in_time(worker, now_ns);
+    beat(worker, now_ns);
+    int64_t due_ns = worker_next_delivery(worker);
+    if (due_ns <= now_ns) {
+        worker_deliver(worker, now_ns + DELIVERY_REQUEST_NS);
+        return true;
+    }
+    if (!worker->is_introduced && due_ns > worker->started_ns + INTRODUCTION_NS)
+        due_ns = worker->started_ns + INTRODUCTION_NS;
+    *ret_due_ns = due_ns < worker->heartbeat_ns ? due_ns : worker->heartbeat_ns;
+    return false;
+}
+
+void worker_run(struct worker *worker)
+{
+    start(worker);
+    while (!worker->news.is_over && !worker->news.is_retired) {
+        int64_t due_ns;
+        if (act(worker, &due_ns))
             continue;
-        }
         http_client_rest(worker->http);
         http_client_rest(worker->http_s3);
-        if (!worker->is_introduced && due_ns > worker->started_ns + INTRODUCTION_NS)
-            due_ns = worker->started_ns + INTRODUCTION_NS;
-        if (due_ns > worker->heartbeat_ns)
-            due_ns = worker->heartbeat_ns;
         (void)rest(worker, -1, 0, due_ns);
     }
+    if (worker->news.is_retired)
+        return;
     worker_end(worker);
     exchange_finish(worker->exchange);
 }

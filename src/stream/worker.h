@@ -36,7 +36,7 @@ struct worker {
     int64_t leave_ns; /* when a request that was under way as the run ended has had its time; 0: the run goes on */
     bool is_ending; /* what is under way now was begun after the end */
     bool is_introduced; /* the machine is known, and the targets may be told */
-    bool is_spool_open;
+    bool is_spool_open, is_started;
     uint64_t lost_rows, given_rows;
     bool is_full; /* and it has been told */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a run: the last batch, the last words to every target, and what is left for later. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "stream/worker_parts.h"
 
@@ -35,24 +36,38 @@ static void deliver_rest(struct worker *worker)
     }
 }
 
+/* What is on the disk, and what was only in memory and goes with us. */
+static void tell_rest(struct worker *worker)
+{
+    const struct spool_run *run = &worker->run;
+    uint64_t kept = 0;
+    for (size_t i = 0; i < run->batches.count; i++)
+        kept += run->batches.items[i].memory ? 0 : run->batches.items[i].bytes;
+    if (run->memory_bytes > 0)
+        exchange_tell(worker->exchange, LOG_WARNING, "%llu bytes of samples are lost: %s",
+            (unsigned long long)run->memory_bytes,
+            run->dir_fd < 0 ? "there is no spool to keep them in" : "the spool did not take them");
+    if (run->dir_fd < 0)
+        return;
+    char what[64] = "the end of the run waits";
+    if (kept > 0)
+        (void)snprintf(what, sizeof(what), "%llu bytes of samples wait", (unsigned long long)kept);
+    /* A place that was only the next best is to be named. */
+    bool is_named = worker->spool.is_shared;
+    exchange_tell(worker->exchange, LOG_WARNING, "%s in %s/%s; deliver %s with: %s%s%s%s", what, worker->spool.path,
+        run->name, kept > 0 ? "them" : "it", is_named ? "TRACKER_SPOOL=" : "", is_named ? worker->spool.path : "",
+        is_named ? " " : "", worker->options->spool_command);
+}
+
 static void announce(struct worker *worker)
 {
-    struct spool_run *run = &worker->run;
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < run->batches.count; i++)
-        bytes += run->batches.items[i].bytes;
     const char *sentinel = is_sentinel_open(worker) ? worker->to_sentinel.trouble.text : "";
     const char *bucket = is_bucket_open(worker) ? worker->to_bucket.trouble.text : "";
     if (!sentinel[0] && !bucket[0])
         sentinel = "there was no time left";
     exchange_tell(worker->exchange, LOG_WARNING, "not everything was delivered: %s%s%s", sentinel,
         sentinel[0] && bucket[0] ? "; " : "", bucket);
-    if (run->dir_fd < 0 || run->memory_bytes > 0)
-        exchange_tell(worker->exchange, LOG_WARNING, "%llu bytes of samples are lost: there is no disk to keep them on",
-            (unsigned long long)(run->dir_fd < 0 ? bytes : run->memory_bytes));
-    if (run->dir_fd >= 0)
-        exchange_tell(worker->exchange, LOG_WARNING, "%llu bytes of samples wait in %s/%s; deliver them with: %s",
-            (unsigned long long)bytes, worker->spool.path, run->name, worker->options->spool_command);
+    tell_rest(worker);
 }
 
 static void close_run(struct worker *worker)

@@ -97,7 +97,7 @@ static void make_targets(struct worker *worker)
     struct to_sentinel_options sentinel = {
         .token = options->sentinel_token,
         .http_s3 = worker->http_s3,
-        .s3_endpoint = options->s3_endpoint,
+        .s3_endpoint = options->sentinel_s3_endpoint,
         .is_path_style = options->is_path_style,
         .csv_header = options->csv_header,
         .inline_form = options->sentinel_inline,

@@ -22,6 +22,8 @@
 #define NOW_SECS INT64_C(1794735000) /* 2026-11-15T09:30:00Z */
 #define SKEWED "<Error><Code>RequestTimeTooSkewed</Code><Message>x</Message></Error>"
 
+#define OBJECT(key_, body_, type_) ((struct s3_object){.key = key_, .body = body_, .content_type = type_})
+
 static struct s3_bucket bucket_of(const char *uri, const char *endpoint)
 {
     struct s3_bucket bucket;
@@ -109,10 +111,10 @@ static void put_and_corrected_clock(void **state)
     struct s3_client client = client_new();
     struct s3_bucket bucket = bucket_at(&server, "/base");
     struct err err = {0};
-    struct s3_result first = s3_put(
-        &client, &bucket, &keys_with_token, STR("runs/a b/0.gz"), STR("hello"), "application/gzip", soon(), &err);
-    struct s3_result second = s3_put(
-        &client, &bucket, &keys_with_token, STR("runs/a b/0.gz"), STR("hello"), "application/gzip", soon(), &err);
+    struct s3_result first = s3_put(&client, &bucket, &keys_with_token,
+        &OBJECT(STR("runs/a b/0.gz"), STR("hello"), "application/gzip"), soon(), &err);
+    struct s3_result second = s3_put(&client, &bucket, &keys_with_token,
+        &OBJECT(STR("runs/a b/0.gz"), STR("hello"), "application/gzip"), soon(), &err);
     http_client_free(client.http);
     loopback_stop(&server);
     assert_int_equal(first.outcome, S3_AGAIN);
@@ -150,15 +152,16 @@ static void put_tells_no_secret(void **state)
     struct s3_credentials without = keys_with_token;
     without.session_token[0] = '\0';
     struct err err = {0};
-    struct s3_result denied = s3_put(&client, &bucket, &keys_with_token, STR("k"), STR(""), "text/csv", soon(), &err);
+    struct s3_result denied =
+        s3_put(&client, &bucket, &keys_with_token, &OBJECT(STR("k"), STR(""), "text/csv"), soon(), &err);
     assert_int_equal(denied.outcome, S3_DENIED);
     assert_string_equal(err.msg,
         "S3: the bucket metrics answers 403 AccessDenied: **************************************** and "
         "***********************, twice ***********************");
-    struct s3_result again = s3_put(&client, &bucket, &without, STR("k"), STR(""), "text/csv", soon(), &err);
+    struct s3_result again = s3_put(&client, &bucket, &without, &OBJECT(STR("k"), STR(""), "text/csv"), soon(), &err);
     assert_int_equal(again.outcome, S3_AGAIN);
     assert_int_equal(again.retry_after_secs, 7);
-    struct s3_result lost = s3_put(&client, &bucket, &without, STR("k"), STR(""), "text/csv", soon(), &err);
+    struct s3_result lost = s3_put(&client, &bucket, &without, &OBJECT(STR("k"), STR(""), "text/csv"), soon(), &err);
     assert_int_equal(lost.outcome, S3_AGAIN);
     assert_int_equal(lost.retry_after_secs, -1);
     assert_int_equal(strncmp(err.msg, "S3: the bucket metrics: ", 24), 0);
@@ -186,28 +189,34 @@ static void put_without_answer(void **state)
     struct err err = {0};
     struct s3_bucket bucket = bucket_of("s3://metrics", "http://127.0.0.1:1");
     assert_int_equal(
-        s3_put(&client, &bucket, &keys_with_token, STR("k"), STR(""), "text/csv", soon(), &err).outcome, S3_REFUSED);
+        s3_put(&client, &bucket, &keys_with_token, &OBJECT(STR("k"), STR(""), "text/csv"), soon(), &err).outcome,
+        S3_REFUSED);
     assert_non_null(strstr(err.msg, "no region"));
     (void)str_copy(STR("us-east-1"), bucket.region, sizeof(bucket.region));
     assert_int_equal(
-        s3_put(&client, &bucket, &keys_with_token, STR("k"), STR(""), "text/csv", soon(), &err).outcome, S3_AGAIN);
+        s3_put(&client, &bucket, &keys_with_token, &OBJECT(STR("k"), STR(""), "text/csv"), soon(), &err).outcome,
+        S3_AGAIN);
     assert_int_equal(
-        s3_put(&client, &bucket, &keys_with_token, STR(""), STR(""), "text/csv", soon(), &err).outcome, S3_REFUSED);
+        s3_put(&client, &bucket, &keys_with_token, &OBJECT(STR(""), STR(""), "text/csv"), soon(), &err).outcome,
+        S3_REFUSED);
     static char key[S3_KEY_BYTES_MAX + 2];
     memset(key, 'k', sizeof(key) - 1);
     assert_int_equal(
-        s3_put(&client, &bucket, &keys_with_token, str_of(key), STR(""), "text/csv", soon(), &err).outcome, S3_REFUSED);
+        s3_put(&client, &bucket, &keys_with_token, &OBJECT(str_of(key), STR(""), "text/csv"), soon(), &err).outcome,
+        S3_REFUSED);
     struct s3_bucket foreign = bucket_of("s3://metrics", "http://192.0.2.1");
     (void)str_copy(STR("us-east-1"), foreign.region, sizeof(foreign.region));
     assert_int_equal(
-        s3_put(&client, &foreign, &keys_with_token, STR("k"), STR(""), "text/csv", soon(), &err).outcome, S3_REFUSED);
+        s3_put(&client, &foreign, &keys_with_token, &OBJECT(STR("k"), STR(""), "text/csv"), soon(), &err).outcome,
+        S3_REFUSED);
     http_client_free(client.http);
 
     static const struct net_wait off = {.until = cancel};
     const struct http_world world = {.wait = &off, .user_agent = "t", .allow_http = true};
     assert_int_equal(http_client_new(&world, &client.http), 0);
     assert_int_equal(
-        s3_put(&client, &foreign, &keys_with_token, STR("k"), STR(""), "text/csv", soon(), &err).outcome, S3_CANCELED);
+        s3_put(&client, &foreign, &keys_with_token, &OBJECT(STR("k"), STR(""), "text/csv"), soon(), &err).outcome,
+        S3_CANCELED);
     struct s3_bucket secure = bucket_of("s3://metrics", "https://192.0.2.1");
     assert_int_equal(s3_find_region(&client, &secure, soon()), -ECANCELED);
     http_client_free(client.http);
