@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing is lost and nothing comes twice: trackers that are killed at every stage, flaky servers, long outages.
+
+With E2E_LONG=1 the runs are as long as they would be in earnest.
+"""
+
+import contextlib
+import os
+import pathlib
+import signal
+import statistics
+import time
+
+import tap
+from stream_world import PATIENCE, Plan, wait_for  # knows where the fakes are
+from net_faults import AFTER, BlackHole, Down, Flaky, LostAnswer, Reset, Retry429, Status
+from spooled import BUCKET_ENV, STATUS, Job, deliver_all, journal_rows, make_world, replan, run_folders, state_of
+from tap import diag, equal, expect, test
+from tracker import SANITIZED
+
+IS_LONG = os.environ.get("E2E_LONG") == "1"
+RSS_KIB_MAX = 8 * 1024
+RSS_DRIFT_KIB_MAX = 512
+CROWD_SIZE, CROWD_CRASHES = 16, 3
+CROWD_ROWS = 3000 if SANITIZED else 8000
+LONG_ROWS = 10_000
+OUTAGES_SECS = 120 if IS_LONG else 10
+
+
+def is_registered(world):
+    return any(state_of(path).get("sentinel", {}).get("run_id") for path in run_folders(world))
+
+
+def has_object_and_open_batch(world):
+    return len(world.objects()) > 0 and journal_rows(world) > 0
+
+
+def sees(step):
+    return lambda world: world.plan.count(step) > 0
+
+
+# name, faults until the kill, when to kill, is the command over, upload interval, runs that the API then knows
+STAGES = (
+    ("before the registration is answered", {"register": BlackHole()}, sees("register"), False, 1, 1),
+    ("after a registration that it never heard of", {"register": BlackHole(when=AFTER)},
+     lambda world: world.api.runs, False, 1, 2),
+    ("once it is registered", {}, is_registered, False, 60, 1),
+    ("while a batch is open and another one delivered", {}, has_object_and_open_batch, False, 1, 1),
+    ("during an upload", {"upload": BlackHole()}, sees("upload"), False, 1, 1),
+    ("after an upload that it never heard of", {"upload": BlackHole(when=AFTER)},
+     lambda world: world.objects(), False, 1, 1),
+    ("during the finish", {"finish": BlackHole()}, sees("finish"), True, 60, 1),
+    ("after a finish that it never heard of", {"finish": BlackHole(when=AFTER)},
+     lambda world: world.the_run()["finish"], True, 60, 1),
+    ("during the finish of a run with uploads", {"finish": BlackHole()}, sees("finish"), True, 1, 1),
+)
+
+
+def crash_at(world, moment, is_over, upload_secs):
+    """A tracker that is killed at that moment; returns its job."""
+    env = {"TRACKER_UPLOAD_INTERVAL": upload_secs, "TRACKER_GRACE": 60}
+    with Job(world, "-i", "0.05", env=env) as job:
+        job.wait_rows(3)
+        if is_over:
+            wait_for(lambda: upload_secs > 1 or world.objects(), "an upload")
+            job.end_command()
+        wait_for(lambda: moment(world), "the moment to kill")
+        job.crash()
+    return job
+
+
+def killed(faults, moment, is_over, upload_secs, run_count):
+    with make_world(Plan(**faults)) as world:
+        start = time.time()
+        job = crash_at(world, moment, is_over, upload_secs)
+        world.plan.heal()
+        done = world.upload_spool().ended(0)
+        expect(": delivered\n" in done.stdout, "the report:", done.stdout)
+        finish = job.check_arrived()
+        world.check_strict()
+        equal(len(world.api.runs), run_count, "registered runs")
+        equal(finish["run_status"], "failed", "run_status")
+        equal(finish.get("exit_code"), STATUS if is_over else None, "exit_code")
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(start))
+        expect(when <= finish["finished_at"] <= time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), finish)
+        equal(world.spool_files(), [], "files in the spool")
+        count = len(world.plan.seen)
+        world.upload_spool().ended(0)
+        equal(len(world.plan.seen), count, "requests of a second --upload-spool")
+
+
+@test(limit=20 * PATIENCE)
+def killed_at_any_moment_of_its_beginning():
+    delays_ms = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 20, 30, 45, 70, 110)
+    with make_world() as world:
+        for number, delay_ms in enumerate(delays_ms):
+            with Job(world, "-i", "0.01", name=f"job-{number}") as job:
+                time.sleep(delay_ms / 1000 * PATIENCE)
+                job.kill()
+        left = [path for path in run_folders(world) if state_of(path)]
+        diag(f"{len(left)} of {len(delays_ms)} left something in the spool")
+        deliver_all(world)
+        world.check_strict()
+        finishes = [run["finish"] for run in world.api.runs.values() if run["finish"] is not None]
+        equal(len(finishes), len(left), "finished runs")
+        expect(len(left) > 0, "nothing was left")
+        for finish in finishes:
+            equal([finish["run_status"], "exit_code" in finish], ["failed", False], "status, exit_code")
+
+
+def lost_finish(*faults):
+    """The finish has taken effect, but its answer is lost, and the next attempts fail in other ways."""
+    with make_world(Plan(finish=[LostAnswer(), *faults])) as world, Job(world, env={"TRACKER_GRACE": 30}) as job:
+        job.done().ended(STATUS)
+        job.check_arrived()
+        world.check_strict()
+        equal([len(world.api.runs), run_folders(world)], [1, []], "registrations, and what is in the spool")
+
+
+@test(limit=20 * PATIENCE)
+def an_upload_of_the_spool_that_is_killed_can_be_repeated():
+    with make_world(Plan(register=BlackHole())) as world:
+        job = crash_at(world, sees("register"), False, 1)
+        for step in ("register", "finish"):
+            replan(world, **{step: BlackHole()})
+            with world.start("--upload-spool") as upload:
+                wait_for(lambda: world.plan.count(step), step)
+                upload.send(signal.SIGKILL)
+                equal(upload.wait(), 128 + signal.SIGKILL, "exit status")
+        world.plan.heal()
+        world.upload_spool().ended(0)
+        finish = job.check_arrived()
+        equal([finish["run_status"], "exit_code" in finish], ["failed", False], "status, exit_code")
+        world.check_strict()
+        equal(len(world.api.runs), 1, "registered runs")
+
+
+def crowd_rows(jobs):
+    return sum(job.row_count() for job in jobs)
+
+
+def wait_crowd(jobs, count):
+    wait_for(lambda: crowd_rows(jobs) >= count, f"{count} rows", count / 50 + 60 * PATIENCE)
+
+
+def check_crowd(world, jobs, crashed):
+    """Every row of every job has arrived once and in its place."""
+    deliver_all(world, attempts=20, env=BUCKET_ENV)
+    world.check_strict()
+    for job in jobs:
+        ends = [job.check_arrived(), *([job.check_bucket()] if job.has_bucket else [])]
+        for end in ends:
+            equal(end.get("exit_code"), None if job in crashed else STATUS, f"exit_code of {job.name}")
+    keys = [put[1] for put in world.s3.puts]
+    diag(f"{crowd_rows(jobs)} rows, {len(set(keys))} objects in {len(keys)} uploads, {len(world.api.runs)} "
+         f"registrations, {len(world.plan.picked)} faults")
+
+
+@test(limit=120 * PATIENCE)
+def thousands_of_rows_survive_flaky_servers_and_crashes():
+    with make_world(Flaky(0.3, seed=2026)) as world:
+        with contextlib.ExitStack() as stack:
+            jobs = [stack.enter_context(Job(world, "-i", "0.01", name=f"job-{number}", has_bucket=number % 4 == 1,
+                                            env={"TRACKER_GRACE": 1})) for number in range(CROWD_SIZE)]
+            for number in range(CROWD_CRASHES):
+                wait_crowd(jobs, CROWD_ROWS * (number + 1) // (CROWD_CRASHES + 1))
+                jobs[number].crash()
+            wait_crowd(jobs, CROWD_ROWS)
+            for job in jobs[CROWD_CRASHES:]:
+                job.end_command()
+            for job in jobs[CROWD_CRASHES:]:
+                job.done().ended(STATUS)
+        check_crowd(world, jobs, jobs[:CROWD_CRASHES])
+
+
+def rss_kib(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return 0
+
+
+def check_memory(sizes):
+    third = len(sizes) // 3
+    first, last = statistics.median(sizes[:third]), statistics.median(sizes[-third:])
+    diag(f"VmRSS {first} KiB in the first third, {last} in the last, {max(sizes)} at most ({len(sizes)} readings)")
+    if not SANITIZED:
+        expect(max(sizes) <= RSS_KIB_MAX, f"{max(sizes)} KiB of memory")
+        expect(last <= first + RSS_DRIFT_KIB_MAX, f"memory grows from {first} to {last} KiB")
+
+
+@test(limit=OUTAGES_SECS + 60 * PATIENCE)
+def a_server_that_is_down_half_the_time_gets_every_row_once_and_in_order():
+    down = Down(((0.8, 0.8), (0.3, 0.3)))
+    with make_world() as world, Job(world, "-i", "0.01", env={"TRACKER_GRACE": 30}) as job:
+        sizes, end = [], time.monotonic() + OUTAGES_SECS
+        with down.closing(world.api, world.s3):
+            job.wait_rows(50)
+            while time.monotonic() < end or len(world.objects()) < 3:
+                sizes.append(rss_kib(job.tracker.pid))
+                time.sleep(0.05)
+        job.done().ended(STATUS)
+        finish = job.check_arrived()
+        world.check_strict()
+        equal([finish["exit_code"], finish["data_source"]], [STATUS, "s3"], "exit_code, data_source")
+        equal(world.spool_files(), [], "files in the spool")
+        diag(f"{job.row_count()} rows in {len(finish['data_uris'])} objects")
+        check_memory(sizes)
+
+
+@test(limit=600)
+def ten_thousand_rows_of_one_run_survive_flaky_servers_and_crashes():
+    if not IS_LONG:
+        raise tap.Skip("only with E2E_LONG=1")
+    with make_world(Flaky(0.3, seed=1)) as world:
+        jobs = []
+        for number in range(CROWD_CRASHES + 1):
+            with Job(world, "-i", "0.01", name=f"part-{number}", env={"TRACKER_GRACE": 5}) as job:
+                jobs.append(job)
+                wanted = LONG_ROWS if number == CROWD_CRASHES else 500
+                wait_crowd([job], wanted)
+                if number < CROWD_CRASHES:
+                    job.crash()
+                else:
+                    job.done().ended(STATUS)
+        check_crowd(world, jobs, jobs[:CROWD_CRASHES])
+
+
+for name, *trouble in (("and then the connection breaks", Reset()), ("and then the server is busy", Retry429(1)),
+                       ("and then the server is ill", Status(503), Status(500)), ("twice", LostAnswer())):
+    tap.add(f"a finish whose answer is lost {name} is done once", lost_finish, *trouble, limit=20 * PATIENCE)
+for stage in STAGES:
+    tap.add(f"killed {stage[0]}", killed, *stage[1:], limit=20 * PATIENCE)
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,519 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Streaming to a Sentinel that refuses, breaks, hangs or lies, at every step: the data arrives all the same or waits in
+the spool, somebody is told, and the command never notices.
+"""
+
+import itertools
+import json
+import re
+import time
+
+import tap
+from stream_together import together
+from stream_world import PATIENCE, TOKEN, WAIT_SECS, Plan, World, stop, wait_for  # knows where the fakes are
+from fake_http import Answer, Server
+from fake_sentinel import FORMS
+from net_faults import (AFTER, EARLY, BlackHole, Close, Drip, Fault, FullBacklog, LostAnswer, Malformed, Oversized,
+                        Reset, ResetAfter, Retry429, Slow, Status)
+from stream_sentinel import (LATER, LONG_GRACE, NO_FORMS, NOT_ALL, SHORT_GRACE, SHORT_GRACE_SECS, SOON_SECS, STEPS, add,
+                             all_steps, check_objects, for_all, plan_for, test)
+from tap import equal, expect
+
+
+class Told(Fault):
+    """The request takes effect, and the answer is told differently: a function makes another document of it."""
+
+    when = AFTER
+
+    def __init__(self, change, words):
+        super().__init__()
+        self.change, self.words = change, words
+
+    def strike(self, exchange):
+        answer = exchange.answer()
+        body = json.dumps(self.change(json.loads(answer.body))).encode()
+        exchange.send(Answer(answer.status, answer.headers, body))
+        return True
+
+    def __repr__(self):
+        return f"Told({str(self.words)[:80]})"
+
+
+def instead(document):
+    return Told(lambda _: document, document)
+
+
+def but(**values):
+    """A Told that sets members, also of "upload_credentials" as keys__NAME; ... leaves one out."""
+    def change(document):
+        for name, value in values.items():
+            place = document["upload_credentials"] if name.startswith("keys__") else document
+            place[name.removeprefix("keys__")] = value
+            if value is ...:
+                del place[name.removeprefix("keys__")]
+        return document
+
+    return Told(change, values)
+
+
+# What the server says
+
+
+def refusal_is_told(fault, *words):
+    """At the registration of a failing command: its status stays, one line tells all, and the data waits."""
+    with World(Plan(register=fault)) as world:
+        done = world.track("--", "sh", "-c", "exit 7", env=LONG_GRACE)
+        done.ended(7, NOT_ALL, str(world.spool), LATER, *words)
+        equal(world.plan.count("register"), 1, "registrations")
+        equal(world.holds_secret(done.stderr), None, "secret on stderr")
+        expect(all(line.startswith("resource-tracker: warning: ") for line in done.stderr.splitlines()), done.stderr)
+        world.check_spooled()
+        world.plan.heal()
+        world.upload_spool().ended(0)
+        world.check_delivered()
+        equal((world.finished()["exit_code"], world.finished()["run_status"]), (7, "failed"), "end")
+
+
+FASTAPI = b'''{"detail": [{"type": "x", "loc": ["body", "tags", 0], "msg": "must be \\u00fcberall"},
+                       {"msg": "and more"}]}'''
+add("401 is told with the server's words", refusal_is_told, Status(401, body=b'{"detail": "Token revoked"}'), "401",
+    "Token revoked", "SENTINEL_API_TOKEN")
+add("403 is told", refusal_is_told, Status(403, body=b'{"message": "no plan"}'), "403", "no plan")
+add("404 points to the address", refusal_is_told, Status(404, body=b"<html><title>Nothing here</title></html>"),
+    "404", "Nothing here", "SENTINEL_API_URL")
+add("422 is told with what is wrong", refusal_is_told, Status(422, body=FASTAPI), "422", "tags", "must be überall",
+    "and more")
+add("the server's words cannot play tricks", refusal_is_told,
+    Status(400, body=b'{"error": "a\\nresource-tracker: b\\u001b[31m\\r\\u202ec"}'), "400")
+add("a token in the server's words is not told", refusal_is_told,
+    Status(422, body=json.dumps({"detail": f"token {TOKEN} and Bearer {TOKEN}"}).encode()), "422", "token ***")
+
+
+@test
+def the_servers_words_are_cut():
+    with World(Plan(register=Status(422, body=json.dumps({"detail": "x" * 5000}).encode()))) as world:
+        done = world.track("--", "true", env=LONG_GRACE).ended(0, "422", "x" * 200)
+        expect(done.stderr.count("x") < 400, done.stderr)
+
+
+@test
+def tricks_do_not_reach_the_terminal():
+    words = b'{"detail": "a\\nb\\u001b[31mc\\rd\\u202ee\\u0000f"}'
+    with World(Plan(register=Status(422, body=words))) as world:
+        done = world.track("--", "true", env=LONG_GRACE).ended(0, "422")
+        expect(not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", done.stderr), repr(done.stderr))
+        expect(all(line.startswith("resource-tracker: ") for line in done.stderr.splitlines()), done.stderr)
+
+
+def later_is_heard(fault, secs, step):
+    with World(Plan(**{step: [fault]}), forms=NO_FORMS) as world:
+        world.api.lifetime_secs, world.api.region = SOON_SECS, "eu-central-1"
+        world.track("--", "true", env=LONG_GRACE).ended(0)
+        first, second, *_ = world.plan.times(step)
+        expect(second - first >= secs, f"asked again after {second - first:.3f} s, want {secs}")
+        world.check_delivered()
+
+
+@together
+def retry_after_is_heard_at_every_step():
+    rows = [(Retry429(1), 0.95, step) for step in ("register", "refresh", "upload", "finish")]
+    rows.append((Status(503, [("Retry-After", "1")]), 0.95, "register"))
+    for_all(later_is_heard, rows)
+
+
+@test
+def retry_after_beyond_the_grace_time_is_not_waited_for():
+    with World(Plan(register=Retry429(3600))) as world:
+        done = world.track("--", "true", env={"TRACKER_GRACE": 60}).ended(0, NOT_ALL, "429", LATER)
+        expect(done.secs < 30, f"took {done.secs} s")
+        equal(world.plan.count("register"), 1, "registrations")
+        world.check_spooled()
+
+
+@test
+def retry_after_is_heard_beyond_the_end_of_the_command():
+    with World(Plan(register=[Retry429(3600)])) as world:
+        with world.start(*world.local(), "-i", "0.05", "--", "sleep", "60", env=SHORT_GRACE) as tracker:
+            wait_for(lambda: world.plan.count("register"), "the registration")
+            wait_for(lambda: world.csv.read_bytes().count(b"\n") > 5, "more samples")
+            stop(tracker).ended(143, NOT_ALL, "429", LATER)
+        equal(world.plan.count("register"), 1, "registrations")
+        world.check_spooled()
+
+
+@test
+def a_server_error_is_tried_again():
+    with World(Plan(register=[Status(500), Status(502)])) as world:
+        world.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
+        equal(world.plan.count("register"), 3, "registrations")
+        world.check_delivered()
+
+
+# What can go wrong at every step, once and for all
+
+ONCE = (Status(500), Status(503, when=EARLY), Status(408), Reset(), Reset(EARLY), LostAnswer(), Close(), Close(AFTER),
+        ResetAfter(40), BlackHole(0.2), BlackHole(0.2, AFTER), Slow(0.2), Drip(3000), Oversized(4 << 20),
+        *map(Malformed, ("garbage", "status", "chunked", "chunked-cut", "two-lengths", "truncated", "endless-header",
+                         "nul", "nul-body", "json", "json-shape")))
+ALWAYS = (Status(500), Status(504, when=AFTER), Reset(), LostAnswer(), Close(), BlackHole(), BlackHole(when=AFTER),
+          Drip(30))
+ALWAYS_UNREADABLE = (*ALWAYS, Oversized(4 << 20), *map(Malformed, ("garbage", "truncated")))  # only of successes
+
+
+def overcomes(fault, step, forms):
+    """One fault, then a server that works: everything arrives, and nobody hears of it."""
+    with World(plan_for(fault, step, forms, False), forms=forms) as world:
+        all_steps(world, LONG_GRACE).ended(9, is_silent=True)
+        world.check_delivered(world.last_run())
+        equal(world.last_run()["finish"]["exit_code"], 9, "exit_code")
+
+
+def survives(fault, step, forms):
+    """Nothing but this fault: the end is in time, it is told, nothing is lost, and it is delivered later."""
+    with World(plan_for(fault, step, forms, True), forms=forms) as world:
+        done = all_steps(world, SHORT_GRACE).ended(9, NOT_ALL, LATER)
+        expect(done.secs < SHORT_GRACE_SECS + 5 * PATIENCE, f"took {done.secs} s")
+        equal(world.holds_secret(done.stderr), None, "secret on stderr")
+        world.check_spooled()
+        world.plan.heal()
+        world.upload_spool().ended(0)
+        world.check_delivered(world.last_run())
+        equal(world.last_run()["finish"]["exit_code"], 9, "exit_code")
+
+
+def strikes(function, faults, step, forms):
+    for_all(function, [(fault, step, forms) for fault in faults])
+
+
+for each in STEPS:
+    add(f"whatever goes wrong once at {each} is overcome", strikes, overcomes, ONCE, each, NO_FORMS)
+    add(f"whatever goes wrong all the time at {each} is survived", strikes, survives,
+        ALWAYS if each == "finish" else ALWAYS_UNREADABLE, each, NO_FORMS)
+add("whatever goes wrong once at an inline finish is overcome", strikes, overcomes, ONCE, "finish", FORMS)
+add("whatever goes wrong all the time at an inline finish is survived", strikes, survives, ALWAYS, "finish", FORMS)
+
+
+@test
+def a_server_that_does_not_even_connect_holds_up_nothing():
+    with World() as world, FullBacklog() as hole:
+        before = time.time()
+        env = {"SENTINEL_API_URL": hole.url, **SHORT_GRACE}
+        done = world.track("--", "touch", "ran", env=env).ended(0, NOT_ALL, LATER)
+        expect((world.folder / "ran").stat().st_mtime - before < 2 * PATIENCE, "the command began late")
+        expect(done.secs < SHORT_GRACE_SECS + 5 * PATIENCE, f"took {done.secs} s")
+        world.check_spooled()
+
+
+@test
+def without_a_grace_time_everything_waits_in_the_spool():
+    with World() as world:
+        world.track("--", "true", env={"TRACKER_GRACE": 0}).ended(0, NOT_ALL, LATER)
+        world.check_spooled()
+        world.upload_spool().ended(0)
+        world.check_delivered(world.last_run())
+
+
+@test
+def without_a_spool_everything_is_delivered_all_the_same():
+    with World() as world:
+        done = world.track("--", "true", env={"TRACKER_SPOOL": "/dev/null", **LONG_GRACE}).ended(0, "/dev/null")
+        expect(NOT_ALL not in done.stderr, done.stderr)
+        world.check_delivered()
+
+
+@test
+def a_signal_ends_the_grace_time():
+    with World(Plan(register=BlackHole())) as world:
+        with world.start(*world.local(), "--", "sh", "-c", "exit 6", env={"TRACKER_GRACE": 600}) as tracker:
+            wait_for(lambda: world.plan.count("register"), "the registration")
+            stop(tracker).ended(6, NOT_ALL, LATER)
+        world.check_spooled()
+
+
+REGISTER_LIES = (but(run_id=...), but(run_id=None), but(run_id=""), but(run_id=[]), but(run_id={"a": 1}),
+                 but(run_id="../../etc"), but(run_id="a b"), but(run_id="x" * 5000), but(run_id="a\r\nX: y"),
+                 but(run_id=-1), but(run_id=1.5), but(run_id=True),
+                 but(upload_uri_prefix=...), but(upload_uri_prefix=7), but(upload_uri_prefix="https://example.net/"),
+                 but(upload_uri_prefix="s3://"), but(upload_uri_prefix="s3://b/" + "x" * 5000),
+                 but(upload_uri_prefix="s3://Bad_Bucket?/x"), instead([]), instead("text"), instead(17), instead({}))
+KEY_LIES = (but(upload_credentials=...), but(upload_credentials=None), but(upload_credentials="keys"),
+            but(upload_credentials=[1]), but(upload_credentials={}), but(keys__access_key=...), but(keys__access_key=7),
+            but(keys__access_key=""), but(keys__secret_key=None), but(keys__secret_key="a\r\nb"),
+            but(keys__session_token={"a": 1}), but(keys__session_token="x" * 100000), but(keys__secret_key="ü"))
+HARMLESS_LIES = (but(keys__expiration=7), but(keys__expiration=[]), but(keys__expiration="soon"), but(keys__region=7),
+                 but(keys__region="evil.example.net/"), but(keys__region=""), but(more={"a": [1, 2]}),
+                 but(keys__expiration="9999-99-99T99:99:99Z"), but(keys__more=True))
+
+
+@test
+def a_registration_with_wrong_types_is_overcome():
+    for_all(overcomes, [(lie, "register", NO_FORMS) for lie in REGISTER_LIES + KEY_LIES + HARMLESS_LIES])
+
+
+@test
+def a_refresh_with_wrong_types_is_overcome():
+    for_all(overcomes, [(lie, "refresh", NO_FORMS) for lie in KEY_LIES + HARMLESS_LIES])
+
+
+@test
+def a_server_that_always_lies_is_survived():
+    rows = [(but(run_id="../.."), "register", NO_FORMS), (but(upload_uri_prefix=7), "register", NO_FORMS),
+            (instead([]), "register", NO_FORMS), (but(keys__secret_key=7), "refresh", NO_FORMS),
+            (instead({}), "refresh", NO_FORMS)]
+    for_all(survives, rows)
+
+
+@test
+def a_number_may_be_the_name_of_a_run():
+    def rename(document):
+        world.api.runs["42"] = {**world.api.runs[document["run_id"]], "run_id": "42"}
+        return {**document, "run_id": 42}
+
+    with World(Plan(register=[Told(rename, "42")])) as world:
+        world.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
+        world.check_delivered(world.api.runs["42"])
+
+
+# Keys for uploads
+
+
+def expire_on_upload(world, times):
+    """The keys turn out to have expired when an upload comes, so many times."""
+    left = [times]
+    plan = world.plan
+
+    def behave(request):
+        if request.method == "PUT" and left[0] > 0:
+            left[0] -= 1
+            world.s3.expire_keys()
+        return plan(request)
+
+    world.s3.behave = behave
+
+
+def expired_keys_are_renewed(status):
+    with World(forms=NO_FORMS) as world:
+        world.api.region, world.s3.expired_status = "eu-central-1", status
+        expire_on_upload(world, 1)
+        world.track("--", "true", env=LONG_GRACE).ended(0)
+        steps = world.plan.steps("refresh", "upload")
+        equal(steps, ["upload", "refresh", "upload"], "refreshes and uploads")
+        world.check_delivered()
+
+
+add("keys that have expired are renewed once: 400", expired_keys_are_renewed, 400)
+add("keys that have expired are renewed once: 403", expired_keys_are_renewed, 403)
+
+
+@together
+def keys_that_always_have_expired_are_not_renewed_forever():
+    with World(forms=NO_FORMS) as world:
+        world.api.region = "eu-central-1"
+        expire_on_upload(world, 10 ** 9)
+        world.track("--", "true", env={"TRACKER_GRACE": 2}).ended(0, NOT_ALL, "ExpiredToken", LATER)
+        expect(1 <= world.plan.count("refresh") <= 20, "refreshes", world.plan.count("refresh"))
+        world.check_spooled()
+
+
+def expiry_is_heeded(name, form, lifetime_secs, refreshes):
+    with World(forms=NO_FORMS) as world:
+        world.api.region = "eu-central-1"
+        world.api.expiry_name, world.api.expiry_form, world.api.lifetime_secs = name, form, lifetime_secs
+        world.track("--", "true", env=LONG_GRACE).ended(0)
+        steps = world.plan.steps("refresh", "upload")
+        equal(steps, ["refresh"] * refreshes + ["upload"], "refreshes and uploads")
+        world.check_delivered()
+
+
+for row in (("expiration", "Z", 3600, 0), ("expires_at", "Z", 3600, 0), ("expiration", "offset", 3600, 0),
+            ("expires_at", "offset", 290, 1), ("expiration", "Z", 290, 1), (None, "Z", 100, 0),
+            ("expiration", "odd", 3600, 1)):
+    add(f"keys are renewed five minutes before they expire: {row[0]}, {row[1]}, {row[2]} s", expiry_is_heeded, *row)
+
+
+@test
+def a_registration_without_keys_fetches_them_for_an_upload():
+    with World(forms=NO_FORMS) as world:
+        world.api.has_credentials = False
+        world.track("--", "true", env=LONG_GRACE).ended(0)
+        expect(world.plan.count("refresh") >= 1, "no refresh")
+        world.check_delivered()
+
+
+@test
+def a_refresh_that_is_refused_leaves_the_data_in_the_spool():
+    with World(Plan(refresh=Status(401, body=b'{"detail": "gone"}')), forms=NO_FORMS) as world:
+        all_steps(world, LONG_GRACE).ended(9, NOT_ALL, "401", "gone", LATER)
+        equal(world.plan.count("refresh"), 1, "refreshes")
+        world.check_spooled()
+
+
+DENIED = Status(403, body=b"<Error><Code>AccessDenied</Code><Message>Not for you</Message></Error>")
+
+
+@together
+def a_bucket_that_denies_everything_is_left_for_the_finish_call():
+    with World(Plan(upload=DENIED)) as world:
+        with world.start(*world.local(), "-i", "0.1", "--", "sleep", "60", env=LONG_GRACE) as tracker:
+            wait_for(lambda: "AccessDenied" in tracker.stderr(), "a warning while the command runs")
+            done = stop(tracker).ended(143, "403", "Not for you", "spool")
+        equal(world.finished()["data_source"], "inline", "way of the data")
+        expect(world.plan.count("upload") >= 3, "uploads", world.plan.count("upload"))
+        expect(NOT_ALL not in done.stderr, done.stderr)
+        world.check_delivered()
+
+
+@test
+def a_bucket_that_denies_everything_leaves_the_data_in_the_spool():
+    with World(Plan(upload=DENIED), forms=NO_FORMS) as world:
+        all_steps(world, SHORT_GRACE).ended(9, NOT_ALL, "403", "AccessDenied", "Not for you", LATER)
+        world.check_spooled()
+
+
+def permanent_refusal(status):
+    with World(Plan(upload=Status(status, body=b"<Error><Code>Odd</Code><Message>Never</Message></Error>")),
+               forms=NO_FORMS) as world:
+        done = all_steps(world, LONG_GRACE).ended(9, NOT_ALL, str(status), "Odd", "Never", LATER)
+        equal(world.plan.count("upload"), 1, "uploads")
+        expect(done.secs < 5 * PATIENCE, f"took {done.secs} s")
+        world.check_spooled()
+        world.plan.heal()
+        world.upload_spool().ended(0)
+        world.check_delivered()
+
+
+for each in (400, 404, 405, 412, 413):
+    add(f"an upload that is refused for good is not tried again: {each}", permanent_refusal, each)
+
+
+@test
+def an_upload_may_be_answered_with_201():
+    with World(Plan(upload=Status(201, when=AFTER)), forms=NO_FORMS) as world:
+        all_steps(world, LONG_GRACE).ended(9, is_silent=True)
+        equal(world.plan.count("upload"), 1, "uploads")
+        world.check_delivered()
+
+
+@test
+def a_clock_that_is_wrong_does_not_matter():
+    with World(forms=NO_FORMS) as world:
+        world.s3.skew_secs = world.api.skew_secs = 7200
+        world.track("--", "true", env=LONG_GRACE).ended(0)
+        world.check_delivered()
+
+
+@together
+def uploads_that_always_fail_behind_good_refreshes_are_told():
+    with World(Plan(upload=Status(500)), forms=NO_FORMS) as world:
+        world.api.expiry_form = "odd"
+        with world.start(*world.local(), "-i", "0.1", "--", "sleep", "60", env=SHORT_GRACE) as tracker:
+            wait_for(lambda: "500" in tracker.stderr(), "a warning while the command runs")
+            stop(tracker).ended(143, NOT_ALL, LATER)
+        world.check_spooled()
+
+
+def gives_up(expiry_form, is_expired):
+    """Delivering later what cannot be delivered ends, too."""
+    with World(Plan(upload=Status(500)), forms=NO_FORMS) as world:
+        world.api.expiry_form, world.api.region = expiry_form, "eu-central-1"
+        world.track("--", "true", env=SHORT_GRACE).ended(0, NOT_ALL, LATER)
+        if is_expired:
+            world.plan.heal()
+            expire_on_upload(world, 10 ** 9)
+        done = world.upload_spool(secs=1.5 * WAIT_SECS)
+        expect(done.status not in (0, 125), f"exit status {done.status}", done.stdout)
+        expect(("ExpiredToken" if is_expired else "500") in done.stdout, "no reason is told:", done.stdout)
+        world.check_spooled()
+
+
+@together
+def delivering_later_gives_up_in_the_end():
+    for_all(gives_up, [("Z", False), ("odd", False), ("Z", True)])
+
+
+@together
+def a_bucket_that_fails_in_the_middle_leaves_the_rest_for_later():
+    plan = Plan(upload=itertools.chain([None, None], itertools.repeat(Status(503))))
+    with World(plan) as world:
+        world.api.region = "eu-central-1"
+        with world.start(*world.local(), "-i", "0.1", "--", "sleep", "60", env=SHORT_GRACE) as tracker:
+            wait_for(lambda: plan.count("upload") >= 3, "three uploads")
+            stop(tracker).ended(143, NOT_ALL, "503", LATER)
+        equal((len(world.objects()), world.the_run()["finish"]), (2, None), "objects, finish")
+        world.check_spooled()
+        plan.heal()
+        world.upload_spool().ended(0)
+        check_objects(world, 3)
+
+
+# The end is told once
+
+
+def lost_finish_counts(fault, forms):
+    with World(plan_for(fault, "finish", forms, False), forms=forms) as world:
+        all_steps(world, LONG_GRACE).ended(9, is_silent=True)
+        equal(world.the_run()["finish_count"], 2, "finish calls that arrived")
+        equal(world.finished()["data_source"], "inline" if forms else "s3", "way of the data")
+        world.check_delivered()
+
+
+LOST = (LostAnswer(), Close(AFTER), ResetAfter(30), Malformed("garbage"), BlackHole(0.2, AFTER),
+        Status(500, when=AFTER), Status(502, when=AFTER), Status(504, when=AFTER))
+
+
+@test
+def a_finish_whose_answer_was_lost_counts_when_the_next_one_is_too_late():
+    for_all(lost_finish_counts, [(fault, forms) for fault in LOST for forms in (FORMS, NO_FORMS)])
+
+
+@test
+def a_finish_that_took_effect_is_not_sent_in_another_form():
+    with World(Plan(finish=[Status(500, when=AFTER)])) as world:
+        world.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
+        world.check_delivered()
+
+
+@test
+def a_lost_finish_is_known_to_the_next_one_who_delivers():
+    with World(Plan(finish=LostAnswer())) as world:
+        world.track("--", "true", env=SHORT_GRACE).ended(0, NOT_ALL, LATER)
+        finish = dict(world.finished())
+        world.plan.heal()
+        world.upload_spool().ended(0)
+        equal(world.finished(), finish, "finish")
+        world.check_delivered()
+
+
+# Redirects
+
+
+class Elsewhere(Server):
+    """Where nobody should be sent."""
+
+    def __init__(self):
+        self.seen = []
+        super().__init__()
+
+    def handle(self, request):
+        self.seen.append((request.method, request.target, request.headers))
+        return Answer(200, [("Content-Type", "application/json")], b"{}")
+
+
+def redirect_is_not_followed(status, step):
+    with Elsewhere() as elsewhere:
+        fault = Status(status, [("Location", f"{elsewhere.url}/runs")])
+        with World(Plan(**{step: fault}), forms=NO_FORMS) as world:
+            done = all_steps(world, SHORT_GRACE).ended(9, NOT_ALL, str(status), LATER)
+            equal((elsewhere.seen, elsewhere.connections), ([], 0), "requests elsewhere")
+            equal(world.holds_secret(done.stderr), None, "secret on stderr")
+            world.check_spooled()
+
+
+@test
+def redirects_are_not_followed():
+    for_all(redirect_is_not_followed, [(status, step) for step in STEPS for status in (301, 302, 307, 308)])
+
+
+if __name__ == "__main__":
+    tap.main()

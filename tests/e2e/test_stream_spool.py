@@ -1,0 +1,564 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The spool of what could not be delivered: who gets into it, what stays on the disk, and --upload-spool.
+
+Servers that cannot be reached, folders and disks that cannot be used, and a tracker that makes no connection unasked.
+"""
+
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import tap
+from stream_world import PATIENCE, TOKEN, WAIT_SECS, Plan, wait_done, wait_for  # knows where the fakes are
+from fake_sentinel import FakeSentinel
+from net_faults import BlackHole
+from spooled import (STATUS, Job, full_backlog, holds_row, leave_run, make_world, no_answers, run_folders, snapshot,
+                     state_of)
+from tap import Skip, equal, expect, test
+from tracker import BINARY, SANITIZED, clean_env, need_strace
+
+NOBODY = 65534
+MIB = 1024 * 1024
+# Runs its arguments where no thread can be made: clone3 is not there, and clone refuses CLONE_THREAD.
+NO_THREADS = r"""
+import ctypes, os, platform, struct, sys
+CLONE = {"x86_64": 56, "aarch64": 220}[platform.machine()]
+CLONE3, THREAD, ENOSYS, EAGAIN, ERRNO, ALLOW = 435, 0x10000, 38, 11, 0x50000, 0x7fff0000
+code = ((0x20, 0, 0, 0), (0x15, 3, 0, CLONE3), (0x15, 0, 4, CLONE), (0x20, 0, 0, 16), (0x45, 1, 2, THREAD),
+        (0x06, 0, 0, ERRNO | ENOSYS), (0x06, 0, 0, ERRNO | EAGAIN), (0x06, 0, 0, ALLOW))
+program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+filter = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(program)))
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, filter, 0, 0) != 0:
+    sys.exit(os.strerror(ctypes.get_errno()))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def announced(done, spool):
+    """The command that a warning names for later, and the folder that it names."""
+    match = re.search(r"^resource-tracker: warning: .* wait in (\S.*/\S+); deliver them with: (.*)$", done.stderr, re.M)
+    expect(match, "no word on what is left:", done.stderr)
+    expect(match[1].startswith(f"{spool}/") and pathlib.Path(match[1]).is_dir(), f"{match[1]} is not in the spool")
+    return match[2]
+
+
+def run_announced(world, command):
+    """The announced command in a shell, by somebody who has the token and the tracker."""
+    env = clean_env(**{**world.env(), "PATH": f"{os.path.dirname(BINARY)}:{os.environ['PATH']}"})
+    del env["TRACKER_SPOOL"]
+    return subprocess.run(["sh", "-c", command], env=env, cwd="/", capture_output=True, text=True, timeout=WAIT_SECS,
+                          check=False)
+
+
+def black_hole(trouble):
+    """The command starts at once, the grace time is kept, and later everything is delivered, once."""
+    with make_world() as world:
+        world.spool = world.folder / "it's a spool"
+        start = time.time()
+        with trouble(world.api), Job(world, command=("sh", "-c", "echo > began"), env={"TRACKER_GRACE": "1"}) as job:
+            done = job.done().ended(0, "warning")
+        began = (world.folder / "began").stat().st_mtime - start
+        expect(began < PATIENCE, f"the command began after {began:.2f} s")
+        expect(done.secs < 1 + 2 * PATIENCE, f"it took {done.secs:.2f} s with one second of grace")
+        equal([len(run_folders(world)), len(world.api.runs)], [1, 0], "runs in the spool, and at the API")
+        uploaded = run_announced(world, announced(done, world.spool))
+        equal(uploaded.returncode, 0, f"exit status of the upload ({uploaded.stdout!r}, {uploaded.stderr!r})")
+        finish = job.check_arrived()
+        equal([finish["exit_code"], finish["run_status"]], [0, "finished"], "exit_code, run_status")
+        world.check_strict()
+        equal([len(world.api.runs), world.the_run()["finish_count"]], [1, 1], "registrations, finish calls")
+        equal(run_folders(world), [], "left in the spool")
+
+
+@test
+def what_was_delivered_later_leaves_no_spool_behind():
+    with make_world() as world:
+        leave_run(world)
+        world.upload_spool().ended(0)
+        expect(not world.spool.exists(), f"{list(world.spool.parent.iterdir())}")
+
+
+def leaves_nothing(world, env):
+    """A healthy run; afterwards there is nothing that was not there before, but the local CSV."""
+    before = sorted(world.folder.rglob("*"))
+    with Job(world, "-i", "0.05", env=env) as job:
+        job.wait_rows(3)
+        wait_for(lambda: holds_row(world, job.csv.read_bytes().splitlines()[1]) or env.get("HOME", 0) is None, "rows")
+        job.done().ended(STATUS, is_silent=True)
+        job.check_arrived()
+    world.check_strict()
+    equal(sorted(world.folder.rglob("*")), sorted([*before, job.csv]), "files")
+
+
+@test
+def a_healthy_run_leaves_nothing_where_it_was_told_to_spool():
+    with make_world() as world:
+        world.spool = world.folder / "deep" / "below" / "spool"
+        leaves_nothing(world, {})
+
+
+@test
+def a_healthy_run_leaves_nothing_in_the_state_folder():
+    with make_world() as world:
+        world.spool = world.folder / "state/resource-tracker/spool"
+        leaves_nothing(world, {"TRACKER_SPOOL": None})
+
+
+@test
+def a_healthy_run_leaves_nothing_in_the_home_folder():
+    with make_world() as world:
+        world.spool = world.folder / ".local/state/resource-tracker/spool"
+        leaves_nothing(world, {"TRACKER_SPOOL": None, "XDG_STATE_HOME": None})
+
+
+@test
+def an_empty_spool_of_the_user_stays():
+    with make_world() as world:
+        world.spool.mkdir(mode=0o700)
+        leaves_nothing(world, {})
+
+
+def shared_runs():
+    """What the spools of last resort of this user hold."""
+    return {path for place in ("/var/tmp", "/tmp")
+            for path in pathlib.Path(place, f"resource-tracker-{os.geteuid()}").rglob("*")}
+
+
+@test
+def without_a_home_it_works_as_well():
+    before = shared_runs()
+    env = {"TRACKER_SPOOL": None, "XDG_STATE_HOME": None, "HOME": ""}
+    with make_world() as world, Job(world, "-i", "0.05", env=env) as job:
+        job.wait_rows(3)
+        job.done().ended(STATUS, is_silent=True)
+        job.check_arrived()
+    equal(shared_runs() - before, set(), "files that are left")
+
+
+@test
+def an_empty_or_missing_spool_is_no_error():
+    with make_world() as world:
+        expect("nothing waits" in world.upload_spool().ended(0, is_silent=True).stdout, "no word on a missing spool")
+        expect(not world.spool.exists(), "the upload made a spool")
+        world.spool.mkdir(mode=0o700)
+        expect("nothing waits" in world.upload_spool().ended(0, is_silent=True).stdout, "no word on an empty spool")
+        equal([world.api.connections, world.s3.connections], [0, 0], "connections")
+
+
+@test
+def a_second_upload_finds_nothing():
+    with make_world() as world:
+        job = leave_run(world)
+        expect(": delivered\n" in world.upload_spool().ended(0).stdout, "the first")
+        count = len(world.plan.seen)
+        expect("nothing waits" in world.upload_spool().ended(0).stdout, "the second")
+        equal(len(world.plan.seen), count, "requests")
+        equal(job.finished()["finish_count"], 1, "finish calls")
+
+
+@test(limit=20 * PATIENCE)
+def of_two_uploads_at_once_one_does_it():
+    with make_world(Plan(finish=BlackHole())) as world:
+        job = leave_run(world)
+        with world.start("--upload-spool") as first:
+            wait_for(lambda: world.plan.count("finish"), "the finish of the first upload")
+            requests = len(world.plan.seen)
+            second = world.upload_spool().ended(0)
+            expect(re.search(rf"^{run_folders(world)[0].name}: .*(left alone|in use)", second.stdout), second.stdout)
+            equal(len(world.plan.seen), requests, "requests of the second")
+            world.plan.heal()
+            world.api.shut_door()  # ends what hangs
+            world.api.open_door()
+            wait_done(first).ended(0)
+        job.check_arrived()
+        equal(len(world.api.runs), 1, "registrations")
+
+
+@test
+def a_run_that_goes_on_is_left_alone():
+    with make_world() as world, Job(world, "-i", "0.05", env={"TRACKER_UPLOAD_INTERVAL": 60}) as job:
+        wait_for(lambda: any(state_of(path).get("sentinel", {}).get("run_id") for path in run_folders(world)), "a run")
+        name = run_folders(world)[0].name
+        done = world.upload_spool().ended(0)
+        expect(re.search(rf"^{name}: .*left alone$", done.stdout, re.M), "the report:", done.stdout)
+        expect(world.the_run()["finish"] is None, "somebody else's run was finished")
+        job.done().ended(STATUS, is_silent=True)
+        job.check_arrived()
+        world.check_strict()
+
+
+def check_kept(world, env, words):
+    """An upload that cannot be: exit status 1, one clear line, and the spool as it was."""
+    before, name = snapshot(world.spool), run_folders(world)[0].name
+    done = world.upload_spool(env=env).ended(1)
+    expect(re.search(rf"^{name}: not delivered: .*{words}", done.stdout, re.M), "the report:", done.stdout)
+    equal(snapshot(world.spool), before, "the spool")
+    equal(world.holds_secret(done.stdout + done.stderr), None, "secrets that are shown")
+
+
+@test
+def without_a_token_nothing_is_lost():
+    with make_world() as world:
+        job = leave_run(world)
+        check_kept(world, {"SENTINEL_API_TOKEN": None}, "SENTINEL_API_TOKEN is not set")
+        equal(world.api.connections, 0, "connections")
+        world.upload_spool().ended(0)
+        job.check_arrived()
+
+
+@test
+def the_token_goes_to_no_other_API_than_the_recorded_one():
+    with make_world() as world, FakeSentinel(world.s3, token=TOKEN) as other:
+        job = leave_run(world)
+        check_kept(world, {"SENTINEL_API_URL": other.url}, "SENTINEL_API_URL")
+        equal([other.connections, world.api.connections], [0, 0], "connections")
+        world.upload_spool().ended(0)
+        job.check_arrived()
+
+
+@test
+def a_token_that_is_refused_loses_nothing():
+    with make_world() as world:
+        job = leave_run(world)
+        check_kept(world, {"SENTINEL_API_TOKEN": "another-token-3d2c1b"}, "401 Unauthorized")
+        world.upload_spool().ended(0)
+        job.check_arrived()
+
+
+def leave_three(world, **how):
+    """Three runs in the spool; the folder of the second, and the jobs of all."""
+    jobs, folders = [], []
+    for number in range(3):
+        jobs.append(leave_run(world, name=f"job-{number}", **how))
+        folders.append(next(path for path in run_folders(world) if path not in folders))
+    return folders[1], jobs
+
+
+def check_others(world, jobs, folder, words, **how):
+    """Of three runs two are delivered, and one line tells what is wrong with the folder of the second."""
+    done = world.upload_spool(**how).ended(1)
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if folder.name in line]
+    equal(len(lines), 1, f"lines on {folder.name} in {done.stdout!r} {done.stderr!r}")
+    expect(re.search(words, lines[0]), f"want {words!r}, got", lines[0])
+    for job in (jobs[0], jobs[2]):
+        job.check_arrived()
+    equal(run_folders(world), [folder], "left in the spool")
+    world.check_strict()
+
+
+@test(limit=20 * PATIENCE)
+def a_broken_state_does_not_keep_the_others_back():
+    with make_world() as world:
+        folder, jobs = leave_three(world)
+        whole = (folder / "state.json").read_bytes()
+        (folder / "state.json").write_bytes(whole[:-20])
+        check_others(world, jobs, folder, r"not delivered: .*state\.json")
+        for text in (b"", b"[]", b'{"format":2}', b"\0" * 100):
+            (folder / "state.json").write_bytes(text)
+            before = snapshot(folder)
+            expect("state.json" in world.upload_spool().ended(1).stdout, f"no word on {text!r}")
+            equal(snapshot(folder), before, "the folder")
+        (folder / "state.json").write_bytes(whole)
+        world.upload_spool().ended(0)
+        jobs[1].check_arrived()
+
+
+@test
+def rows_without_a_state_are_kept_and_told():
+    with make_world() as world:
+        folder, jobs = leave_three(world)
+        (folder / "state.json").unlink()
+        check_others(world, jobs, folder, r"not delivered: .*state\.json")
+        expect(list(folder.glob("*.csv.gz")), "the rows are gone")
+
+
+@test
+def a_file_of_somebody_else_in_a_run_stays():
+    with make_world() as world:
+        folder, jobs = leave_three(world)
+        (folder / "thesis.tex").write_bytes(b"years of work")
+        check_others(world, jobs, folder, "thesis.tex")
+        equal(snapshot(folder).get("thesis.tex"), b"years of work", "the file")
+        jobs[1].check_arrived()
+        equal(world.upload_spool().ended(1).status, 1, "the second time")
+        equal(jobs[1].finished()["finish_count"], 1, "finish calls")
+
+
+@test
+def a_folder_of_somebody_else_in_the_spool_stays():
+    with make_world() as world:
+        folder, jobs = leave_three(world)
+        (world.spool / "notes.txt").write_bytes(b"a file beside the runs")
+        (world.spool / "photos").mkdir()
+        (world.spool / "photos" / "cat.jpg").write_bytes(b"meow")
+        (world.spool / "link").symlink_to(world.folder)
+        world.upload_spool().ended(0)
+        for job in jobs:
+            job.check_arrived()
+        equal(snapshot(world.spool), {"notes.txt": b"a file beside the runs", "photos/cat.jpg": b"meow"}, "files")
+        expect(not folder.exists(), "the second run is still there")
+
+
+def as_nobody():
+    """Words that run something as a user without rights; none for somebody who has none anyway."""
+    if os.geteuid() != 0:
+        return ()
+    words = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+    probe = shutil.which("setpriv") and subprocess.run([*words, BINARY, "--version"], capture_output=True,
+                                                       timeout=WAIT_SECS, check=False)
+    if not probe or probe.returncode != 0:
+        raise Skip("the tracker cannot be run by another user")
+    return words
+
+
+@test(limit=20 * PATIENCE)
+def a_run_that_cannot_be_read_does_not_keep_the_others_back():
+    before = as_nobody()
+    with make_world() as world:
+        folder, jobs = leave_three(world, before=before)
+        folder.chmod(0)
+        check_others(world, jobs, folder, "not delivered: .*ermission", before=before)
+        folder.chmod(0o700)
+        world.upload_spool(before=before).ended(0)
+        jobs[1].check_arrived()
+
+
+@test
+def a_spool_that_cannot_be_read_is_one_clear_line():
+    before = as_nobody()
+    with make_world() as world:
+        world.spool.mkdir(mode=0)
+        if before:
+            os.chown(world.spool, NOBODY, NOBODY)
+        done = world.upload_spool(before=before)
+        expect(done.status in (1, 125), f"exit status {done.status}")
+        expect(re.fullmatch(r"resource-tracker: error: [^\n]*spool[^\n]*ermission[^\n]*\n", done.stderr), done.stderr)
+
+
+def runs_without_spool(words, prepare):
+    """The run goes on with a warning, and what can be delivered is."""
+    with make_world() as world:
+        prepare(world.spool)
+        before = snapshot(world.folder)
+        with Job(world, "-i", "0.05") as job:
+            job.wait_rows(3)
+            done = job.done().ended(STATUS, str(world.spool), words)
+            equal(len(done.warnings()), 1, f"warnings in {done.stderr!r}")
+            job.check_arrived()
+        world.check_strict()
+        equal(snapshot(world.folder), {**before, "job.csv": job.csv.read_bytes()}, "files")
+
+
+@test
+def a_spool_that_others_may_write_is_not_used():
+    def prepare(spool):
+        spool.mkdir()
+        spool.chmod(0o770)
+    runs_without_spool("chmod 700", prepare)
+
+
+@test
+def a_spool_of_another_user_is_not_used():
+    if os.geteuid() != 0:
+        raise Skip("only root can give a folder away")
+
+    def prepare(spool):
+        spool.mkdir(mode=0o700)
+        os.chown(spool, NOBODY, NOBODY)
+    runs_without_spool("belongs to another user", prepare)
+
+
+@test
+def a_spool_that_is_a_file_is_not_used():
+    runs_without_spool("irectory", lambda spool: spool.write_bytes(b"precious"))
+
+
+@test
+def a_spool_that_cannot_be_made_loses_only_what_cannot_be_delivered():
+    with make_world() as world, full_backlog(world.api):
+        world.spool = pathlib.Path("/proc/nowhere/spool")
+        with Job(world, command=("sh", "-c", "exit 7"), env={"TRACKER_GRACE": "0.3"}) as job:
+            done = job.done().ended(STATUS, "/proc/nowhere/spool", "samples are lost")
+            expect("--upload-spool" not in done.stderr, "a command that cannot help is told:", done.stderr)
+
+
+@contextlib.contextmanager
+def small_disk(world, *, is_full):
+    """Words that run something where the spool is on a disk of its own with 16 KiB."""
+    world.spool = world.folder / "disk" / "spool"
+    world.spool.parent.mkdir()
+    fill = 'head -c 100000 /dev/zero > "$0/filler" 2>/dev/null; ' if is_full else ""
+    words = ("unshare", "-m", "sh", "-c", 'mount --make-rprivate / && mount -t tmpfs -o size=16k none "$0" || exit 99; '
+             f'{fill}exec "$@"', str(world.spool.parent))
+    if subprocess.run([*words, "true"], capture_output=True, timeout=WAIT_SECS, check=False).returncode != 0:
+        raise Skip("a mount namespace is not permitted")
+    yield words
+
+
+@test
+def with_a_full_disk_everything_is_delivered_from_memory():
+    with make_world() as world, small_disk(world, is_full=True) as before:
+        with Job(world, "-i", "0.05", before=before) as job:
+            wait_for(world.objects, "an upload")
+            rows = job.row_count()
+            job.wait_rows(rows + 3)
+            done = job.done().ended(STATUS, "No space left on device")
+            job.check_arrived()
+        world.check_strict()
+        equal(len(done.warnings()), 1, f"warnings in {done.stderr!r}")
+
+
+@test
+def with_a_full_disk_and_no_server_the_loss_is_told():
+    with make_world() as world, small_disk(world, is_full=True) as before:
+        world.api.shut_door()
+        with Job(world, command=("sh", "-c", "exit 7"), env={"TRACKER_GRACE": "0.3"}, before=before) as job:
+            job.done().ended(STATUS, "samples are lost")
+
+
+@test(limit=20 * PATIENCE)
+def a_disk_that_fills_up_meanwhile_loses_nothing_that_can_be_delivered():
+    env = {"TRACKER_UPLOAD_INTERVAL": 60}
+    with make_world() as world, small_disk(world, is_full=False) as before:
+        with Job(world, "-i", "0.01", env=env, before=before) as job:
+            wait_for(lambda: job.csv.exists() and job.csv.stat().st_size > 20_000, "20 kB of rows")
+            done = job.done().ended(STATUS, "No space left on device")
+            equal(job.check_arrived()["data_source"], "inline", "data_source")
+        lines = done.warnings()  # a second one may tell that it is over
+        equal(["No space left" in line for line in lines], [True, False][:len(lines)], f"warnings in {done.stderr!r}")
+
+
+def fill_spool(world, free_bytes):
+    """A run of somebody else's takes all of a spool of 1 MiB, but for some bytes."""
+    other = world.spool / "20200101T000000Z-00000000"
+    other.mkdir(parents=True, mode=0o700)
+    world.spool.chmod(0o700)
+    (other / "000000.csv.gz").write_bytes(os.urandom(MIB - free_bytes))
+    return other
+
+
+@test(limit=20 * PATIENCE)
+def a_spool_that_overflows_keeps_the_oldest_rows_and_tells():
+    with make_world() as world:
+        other = fill_spool(world, 1500)
+        before = snapshot(other)
+        world.api.shut_door()
+        with Job(world, "-i", "0.02", env={"TRACKER_SPOOL_MAX_MIB": 1, "TRACKER_GRACE": "0.1"}) as job:
+            wait_for(lambda: "full (1.0 MiB)" in job.tracker.stderr(), "word that the spool is full")
+            done = job.done().ended(STATUS, "samples are lost")
+        equal(snapshot(other), before, "the other run")
+        shutil.rmtree(other)
+        kept = sum(path.stat().st_size for path in world.spooled_batches())
+        equal(re.findall(r"(\d+) bytes of samples wait in", done.stderr), [str(kept)], "bytes that wait")
+        world.api.open_door()
+        world.upload_spool().ended(0)
+        want = job.csv.read_text(encoding="ascii").splitlines()
+        got = world.api.run_csv(job.finished()).splitlines()
+        expect(len(got) < len(want), "nothing is lost")
+        expect(got[:11] == want[:11], "the oldest rows are not there")
+        equal([line for line in want if line in set(got)], got, "the rows that have arrived")
+
+
+@test(limit=20 * PATIENCE)
+def a_full_spool_does_not_stop_what_can_be_delivered():
+    with make_world() as world:
+        fill_spool(world, 100)
+        with Job(world, "-i", "0.05", env={"TRACKER_SPOOL_MAX_MIB": 1}) as job:
+            wait_for(world.objects, "an upload")
+            job.done().ended(STATUS)
+            job.check_arrived()
+        world.check_strict()
+
+
+def interrupted(number):
+    """A signal while it waits for a server: it does not wait any longer, and loses nothing."""
+    with make_world(Plan(register=BlackHole())) as world:
+        with Job(world, command=("sh", "-c", f"exit {STATUS}"), env={"TRACKER_GRACE": "600"}) as job:
+            wait_for(lambda: world.plan.count("register"), "the registration")
+            job.tracker.send(number)
+            done = job.done().ended(STATUS, "--upload-spool")
+        expect(done.secs < WAIT_SECS, f"it took {done.secs:.1f} s")
+        world.plan.heal()
+        world.upload_spool().ended(0)
+        equal(job.check_arrived()["exit_code"], STATUS, "exit_code")
+
+
+@test
+def without_threads_everything_is_delivered_at_the_end():
+    before = (os.path.realpath(sys.executable), "-c", NO_THREADS)
+    if subprocess.run([*before, "/bin/true"], capture_output=True, timeout=WAIT_SECS, check=False).returncode != 0:
+        raise Skip("a filter of system calls is not permitted")
+    with make_world() as world, Job(world, "-i", "0.05", before=before) as job:
+        job.wait_rows(5)
+        wait_for(lambda: holds_row(world, job.csv.read_bytes().splitlines()[-1]), "rows in the spool")
+        equal(world.api.connections, 0, "connections before the end")
+        done = job.done().ended(STATUS, "no thread can be had")
+        equal(len(done.warnings()), 1, f"warnings in {done.stderr!r}")
+        equal(job.check_arrived()["exit_code"], STATUS, "exit_code")
+        world.check_strict()
+        equal(world.spool_files(), [], "files in the spool")
+
+
+def network_calls(world, *words, env):
+    """What strace tells of the network calls of a tracker and its command."""
+    trace = world.folder / "trace"
+    before = (need_strace(), "-f", "-e", "trace=network", "-o", str(trace))
+    world.run(*words, env=env, before=before).ended(0)
+    lines = trace.read_text(encoding="ascii", errors="replace").splitlines()
+    return [line for line in lines if re.match(r"\d+ +\w+\(", line)]
+
+
+def read_connects(calls):
+    """The connections, and what was sent in datagrams; to connect a socket of the latter sends nothing by itself."""
+    connects, datagrams, loose = [], [], set()
+    for line in calls:
+        made = re.search(r" socket\(AF_INET6?, SOCK_(\w+).*= (\d+)$", line)
+        used = re.search(r" (connect|send\w*)\((\d+), ", line)
+        if made:
+            (loose.add if made[1] == "DGRAM" else loose.discard)(made[2])
+        elif used and used[2] in loose:
+            datagrams += [line] if used[1] != "connect" else []
+        elif used and used[1] == "connect":
+            connects.append(line)
+    return connects, datagrams
+
+
+@test
+def without_a_target_there_is_no_socket():
+    env = {"SENTINEL_API_TOKEN": None, "TRACKER_COLLECT_CLOUD": "true"}
+    with make_world() as world:
+        calls = network_calls(world, "-i", "0.1", "-o", "out", "--", "sleep", "0.5", env=env)
+        equal(calls, [], "network calls")
+        equal([world.api.connections, world.s3.connections], [0, 0], "connections")
+        expect(not world.spool.exists(), "there is a spool")
+
+
+@test
+def with_a_target_it_connects_to_that_only():
+    if os.geteuid() != 0:
+        raise Skip("only root can read where a tracker that guards its memory connects to")
+    with make_world() as world:
+        calls = network_calls(world, "-q", "-i", "0.1", "--", "sleep", "1.5", env={})
+        world.check_strict()
+        ports = {str(world.api.port), str(world.s3.port)}
+        connects, datagrams = read_connects(calls)
+        equal({line for line in connects if 'inet_addr("127.0.0.1")' not in line}, set(), "connections elsewhere")
+        equal({re.search(r"htons\((\d+)\)", line)[1] for line in connects}, ports, "ports")
+        equal(datagrams, [], "datagrams that were sent")
+
+
+tap.add("a server with a full backlog delays nothing and loses nothing", black_hole, full_backlog, limit=20 * PATIENCE)
+tap.add("a server that never answers delays nothing and loses nothing", black_hole, no_answers, limit=20 * PATIENCE)
+for name in ("SIGINT", "SIGTERM"):
+    tap.add(f"{name} during the grace time ends the wait", interrupted, getattr(signal, name), limit=20 * PATIENCE)
+
+if __name__ == "__main__":
+    tap.main()
