@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 WERROR := $(if $(CI),true,false)
 
-.PHONY: all run check lint fmt asan fuzz bench docs install clean
+.PHONY: all run check lint fmt asan fuzz bench size docs install clean
 
 all: build/build.ninja
 	ninja -C build resource-tracker
@@ -44,6 +44,11 @@ bench: ## what the tracker costs, as tables
 	bench/run build-release/resource-tracker
 	@echo
 	bench/wrapper build-release/resource-tracker
+
+size: ## the optimised program, stripped, against its limit
+	@tools/setup build
+	@$(MAKE) --no-print-directory build-release
+	tools/check-size build-release/resource-tracker
 
 docs: ## regenerate docs/configuration.md, docs/metrics.md and docs/schema/
 	@tools/setup build

@@ -132,7 +132,6 @@ void stream_do_without_thread(struct stream *stream)
     exchange_retire(&stream->exchange, false);
     stream->has_thread = false;
     stream_tell(stream);
-    log_warning("streaming: there is no room for a thread beside the command; everything is delivered at the end");
 }
 
 /* False at the deadline; whoever calls it off ends the patience, not the tidying up. */

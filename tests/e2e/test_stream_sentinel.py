@@ -15,6 +15,7 @@ import re
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 import tap
@@ -24,7 +25,7 @@ from fake_sentinel import FORMS
 from net_faults import BlackHole, Status
 from stream_sentinel import LATER, LONG_GRACE, NO_FORMS, NOT_ALL, SHORT_GRACE, SOON_SECS, add, check_objects, test
 from tap import Skip, equal, expect
-from tracker import BINARY
+from tracker import BINARY, SANITIZED, WAIT_SECS
 
 LIBRARY = os.environ.get("FAKE_NVML_LIB", "")
 DENIED = Status(403, body=b"<Error><Code>AccessDenied</Code><Message>Not for you</Message></Error>")
@@ -492,6 +493,31 @@ def the_tracker_lets_nobody_look_into_it_while_it_streams():
         raise Skip("the binary cannot be run without rights")
     equal(environ_of_tracker(None), ["environ", "maps"], "what can be read of a tracker that does not stream")
     equal(environ_of_tracker(TOKEN), [], "what can be read of a tracker that streams")
+
+
+def with_limit(what, number, *words):
+    """The tracker as a user who has nothing but it, with a limit; a program that writes a line is its command."""
+    if os.geteuid() != 0:
+        raise Skip("needs root to become another user")
+    with World() as world, tempfile.TemporaryDirectory() as place:
+        program = pathlib.Path(place) / "tracker"
+        program.write_bytes(pathlib.Path(BINARY).read_bytes())
+        program.chmod(0o755)
+        os.chmod(place, 0o755)
+        env = {"PATH": os.environ["PATH"], **world.env(TRACKER_SPOOL="/dev/null/none", **SHORT_GRACE)}
+        limit = ["prlimit", f"--{what}={number}", "setpriv", "--reuid=65531", "--regid=65531", "--clear-groups"]
+        done = subprocess.run([*limit, str(program), *words, "--", "/bin/echo", "ran"], env=env, cwd="/", text=True,
+                              capture_output=True, timeout=WAIT_SECS, check=False)
+        equal((done.returncode, done.stdout), (0, "ran\n"), f"status and stdout, stderr {done.stderr!r}")
+        return done.stderr
+
+
+@test
+def the_command_starts_where_there_is_room_for_it_alone():
+    if SANITIZED:
+        raise Skip("a sanitizer needs threads and descriptors of its own")
+    expect("no room for a thread" in with_limit("nproc", 2, "-q"), "nothing is said about the thread")
+    expect("streaming is off" in with_limit("nofile", 11, "-q"), "nothing is said about streaming")
 
 
 if __name__ == "__main__":

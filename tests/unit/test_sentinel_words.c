@@ -112,6 +112,14 @@ static void test_secrets(void **state)
     assert_words("<title>" TOKEN "</title>", "***");
 }
 
+static void test_secrets_in_other_codings(void **state)
+{
+    (void)state;
+    char words[SENTINEL_WORDS_BYTES];
+    sentinel_words_read(STR("no a%2Fb%2Bc and YS9iK2M= here"), STR("a/b+c"), words);
+    assert_string_equal(words, "no ********* and *******= here");
+}
+
 static void test_without_token(void **state)
 {
     (void)state;
@@ -183,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_html),
         cmocka_unit_test(test_control_characters),
         cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_secrets_in_other_codings),
         cmocka_unit_test(test_without_token),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_large),
