@@ -148,7 +148,7 @@ static int start_thread(struct lookup_job *job)
     return -r;
 }
 
-/* NULL where there is no memory or descriptor for it. */
+/* NULL where there is no memory, descriptor or thread for it. */
 static struct lookup_job *start_job(lookup_function *resolve, const char *name)
 {
     struct lookup_job *job = calloc(1, sizeof(*job));
@@ -162,9 +162,11 @@ static struct lookup_job *start_job(lookup_function *resolve, const char *name)
     job->resolve = resolve;
     (void)str_copy(str_of(name), job->name, sizeof(job->name));
     atomic_init(&job->holders, 2);
+    /* Without a thread there would be no deadline. */
     if (start_thread(job) < 0) {
-        atomic_store(&job->holders, 1);
-        job_resolve(job);
+        (void)close(job->event_fd);
+        free(job);
+        return NULL;
     }
     return job;
 }
@@ -253,7 +255,7 @@ int lookup_find(struct lookup *lookup, const char *host, const struct net_wait *
     if (!job)
         job = lookup->job = start_job(lookup->resolve, host);
     if (!job)
-        return err_set(err, -ENOMEM, "no memory or descriptor for a name lookup");
+        return err_set(err, -ENOMEM, "no thread, memory or descriptor for a name lookup");
     int r = wait_for_job(job, wait, deadline_ns, err);
     if (r < 0)
         return r;

@@ -15,7 +15,7 @@
 #include "encode/encode.h"
 #include "stream/upload.h"
 
-enum { CSV_HEADER_BYTES_MAX = 8192, COMMAND_BYTES_MAX = 8192, STATUS_TRACKER_FAILED = 125 };
+enum { CSV_HEADER_BYTES_MAX = 8192, STATUS_TRACKER_FAILED = 125 };
 
 static void discover_host(void *context, struct host_facts *ret_host)
 {
@@ -46,18 +46,6 @@ static struct job_facts job_of(const struct settings *settings)
         .container_image = settings->container_image,
         .command = settings->sentinel_send_command ? settings->command : NULL,
     };
-}
-
-static void put_quoted(struct buf *buf, const char *text)
-{
-    buf_putc(buf, '\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            buf_puts(buf, "'\\''");
-        else
-            buf_putc(buf, *text);
-    }
-    buf_putc(buf, '\'');
 }
 
 static const char *variable(char *const *environment, const char *name)
@@ -130,30 +118,17 @@ static bool copy_pairs(struct streaming *streaming, const struct settings *setti
     return true;
 }
 
-static void put_command(struct buf *buf, const struct settings *settings)
-{
-    if (settings->spool) {
-        buf_puts(buf, "TRACKER_SPOOL=");
-        put_quoted(buf, settings->spool);
-        buf_putc(buf, ' ');
-    }
-    buf_puts(buf, "resource-tracker --upload-spool");
-}
-
 int streaming_init(struct streaming *streaming, const struct settings *settings, const struct sysroot *root,
     const struct run_info *info, struct err *err)
 {
     *streaming =
         (struct streaming){.root = root, .asks_cloud = settings->collect_cloud, .options = options_of(settings)};
     buf_init(&streaming->csv_header, CSV_HEADER_BYTES_MAX);
-    buf_init(&streaming->spool_command, COMMAND_BYTES_MAX);
     streaming->options.discover_context = streaming;
     if (!stream_is_wanted(&streaming->options))
         return 0;
     encoder_csv_full.begin(info, &streaming->csv_header);
-    put_command(&streaming->spool_command, settings);
     streaming->options.csv_header = buf_cstr(&streaming->csv_header);
-    streaming->options.spool_command = buf_cstr(&streaming->spool_command);
     if (!copy_pairs(streaming, settings))
         return err_set(err, -ENOMEM, "streaming: no memory");
     return stream_check(&streaming->options, err);
@@ -199,7 +174,8 @@ void streaming_end(struct streaming *streaming, int status, bool is_asked, int64
     if (status < 0)
         status = STATUS_TRACKER_FAILED;
     struct end_facts end = {
-        .exit_code = some_i64(status),
+        /* How an attached process ended is not ours to know. */
+        .exit_code = streaming->options.pid > 0 ? (struct opt_i64){0} : some_i64(status),
         .is_failed = status != 0 && !is_asked,
         .finished_secs = clock_read(&clock_system, CLOCK_KIND_REALTIME) / NS_PER_SEC,
     };
@@ -215,7 +191,6 @@ bool streaming_fini(struct streaming *streaming)
     free(streaming->tags);
     free(streaming->headers);
     buf_fini(&streaming->csv_header);
-    buf_fini(&streaming->spool_command);
     return true;
 }
 

@@ -18,7 +18,6 @@ struct streaming {
     struct job_tag *tags;
     struct http_header *headers;
     struct buf csv_header;
-    struct buf spool_command;
 };
 
 /* Does any target want samples? */

@@ -64,8 +64,7 @@ int stream_check(const struct stream_options *options, struct err *err)
         return checked;
     const struct {
         const char *name, *text;
-    } urls[] = {{"the S3 endpoint (AWS_ENDPOINT_URL or s3.endpoint)",
-                    stream_takes_samples(options) ? options->s3_endpoint : NULL},
+    } urls[] = {{"the S3 endpoint (AWS_ENDPOINT_URL or s3.endpoint)", options->s3_uri ? options->s3_endpoint : NULL},
         {"http.start_url", options->hook_start}, {"http.heartbeat_url", options->hook_heartbeat},
         {"http.stop_url", options->hook_stop}};
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {

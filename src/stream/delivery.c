@@ -100,27 +100,38 @@ bool delivery_next_batch(const struct delivery *delivery, const struct number_se
     return false;
 }
 
-void delivery_refuse_batch(
+bool delivery_refuse_batch(
     const struct delivery *delivery, struct number_set *refused, uint32_t number, const char *why)
 {
     if (number_set_count(refused) == 0)
         exchange_tell(delivery->exchange, LOG_WARNING,
-            "%s; batch %06u stays in the spool, as others will that are refused", why, (unsigned)number);
-    (void)number_set_add(refused, number);
+            "%s; batch %06u is not tried again in this run, and neither are others that are refused", why,
+            (unsigned)number);
+    return number_set_add(refused, number) == 0;
 }
 
-void delivery_save(struct delivery *delivery)
+static void put_state(struct delivery *delivery, int (*put)(struct spool_run *run, struct str bytes, struct err *err))
 {
     AUTO_BUF struct buf text;
     buf_init(&text, SPOOL_STATE_BYTES_MAX);
     run_state_put(&text, delivery->state);
     struct err err = {0};
     if (!buf_ok(&text))
-        (void)err_set(&err, -ENOMEM, "no memory");
+        (void)err_set(&err, -ENOMEM, "no memory for the state of the run");
     else
-        (void)spool_run_save_state(delivery->run, (struct str){text.data, text.len}, &err);
+        (void)put(delivery->run, (struct str){text.data, text.len}, &err);
     if (err.code < 0)
         delivery_spool_fails(delivery, err.msg);
+}
+
+void delivery_save(struct delivery *delivery)
+{
+    put_state(delivery, spool_run_save_state);
+}
+
+void delivery_note(struct delivery *delivery)
+{
+    put_state(delivery, spool_run_note_state);
 }
 
 void delivery_spool_fails(struct delivery *delivery, const char *why)
@@ -138,15 +149,23 @@ void delivery_spool_works(struct delivery *delivery)
     delivery->is_spool_trouble = false;
 }
 
-void delivery_note_batch(struct delivery *delivery, struct number_set *delivered, uint32_t number)
+bool delivery_note_batch(struct delivery *delivery, struct number_set *delivered, uint32_t number)
 {
     struct run_state *state = delivery->state;
-    (void)number_set_add(delivered, number);
+    if (number_set_add(delivered, number) < 0)
+        return false;
     delivery_save(delivery);
     bool is_everywhere = (!state->sentinel.is_wanted || number_set_has(&state->sentinel.delivered, number)) &&
                          (!state->bucket.is_wanted || number_set_has(&state->bucket.delivered, number));
     if (is_everywhere)
         spool_run_drop(delivery->run, number);
+    return true;
+}
+
+int64_t delivery_extra_ns(const struct delivery *delivery, size_t bytes)
+{
+    enum { SLOW_BYTES_PER_SEC = 16 * 1024 };
+    return delivery->is_over ? 0 : (int64_t)(bytes / SLOW_BYTES_PER_SEC) * NS_PER_SEC;
 }
 
 void delivery_put_key(struct buf *buf, const char *prefix, const char *folder, uint32_t number)

@@ -69,17 +69,21 @@ void trouble_end(struct trouble *trouble, const struct delivery *delivery, const
 bool delivery_next_batch(const struct delivery *delivery, const struct number_set *delivered,
     const struct number_set *refused, uint32_t *ret_number);
 
-/* Refused for good: it stays in the spool, and the first one is told. */
-void delivery_refuse_batch(
+/* Refused for good: it stays in the spool, and the first one is told. False where no more can be kept in mind. */
+bool delivery_refuse_batch(
     const struct delivery *delivery, struct number_set *refused, uint32_t number, const char *why);
 
-/* Notes a delivered batch in the state on disk; batches that every target has are dropped. */
-void delivery_note_batch(struct delivery *delivery, struct number_set *delivered, uint32_t number);
+/* Notes a delivered batch in the state on disk; batches that every target has are dropped. False as above. */
+bool delivery_note_batch(struct delivery *delivery, struct number_set *delivered, uint32_t number);
 void delivery_save(struct delivery *delivery);
+void delivery_note(struct delivery *delivery); /* without waiting for the disk */
 
 /* One complaint about the spool, whatever part of it fails; it is over when a batch was taken by the disk. */
 void delivery_spool_fails(struct delivery *delivery, const char *why);
 void delivery_spool_works(struct delivery *delivery);
+
+/* What a slow line may need for so many bytes, while nobody waits for it. */
+int64_t delivery_extra_ns(const struct delivery *delivery, size_t bytes);
 
 /* "000017.csv.gz" below a folder. */
 void delivery_put_key(struct buf *buf, const char *prefix, const char *folder, uint32_t number);

@@ -148,6 +148,20 @@ void exchange_take(struct exchange *exchange, struct buf *rows, struct exchange_
     (void)pthread_mutex_unlock(&exchange->lock);
 }
 
+void exchange_set_later(struct exchange *exchange, struct str later)
+{
+    (void)pthread_mutex_lock(&exchange->lock);
+    (void)str_copy(later, exchange->later, sizeof(exchange->later));
+    (void)pthread_mutex_unlock(&exchange->lock);
+}
+
+void exchange_get_later(struct exchange *exchange, char ret_later[static EXCHANGE_LATER_BYTES])
+{
+    (void)pthread_mutex_lock(&exchange->lock);
+    memcpy(ret_later, exchange->later, sizeof(exchange->later));
+    (void)pthread_mutex_unlock(&exchange->lock);
+}
+
 void exchange_finish(struct exchange *exchange)
 {
     (void)pthread_mutex_lock(&exchange->lock);

@@ -16,6 +16,9 @@
 #include "base/str.h"
 #include "model/run_facts.h"
 
+/* "wait in FOLDER; deliver them with: COMMAND" */
+enum { EXCHANGE_LATER_BYTES = 512 };
+
 enum { EXCHANGE_ROWS_BYTES_MAX = 1024 * 1024, EXCHANGE_NOTICES_MAX = 32, EXCHANGE_NOTICE_BYTES = 640 };
 
 struct exchange_notice {
@@ -46,6 +49,7 @@ struct exchange {
     struct exchange_notice notices[EXCHANGE_NOTICES_MAX];
     size_t notice_count;
     bool is_done; /* by the worker */
+    char later[EXCHANGE_LATER_BYTES]; /* where what is not delivered is, and how it is later; "": nowhere */
 };
 
 /* 0 or a negative errno with a message. */
@@ -60,6 +64,7 @@ void exchange_end(
 void exchange_give_up(struct exchange *exchange, int64_t give_up_ns); /* earlier than was said */
 void exchange_retire(struct exchange *exchange, bool is_retired);
 bool exchange_is_done(struct exchange *exchange);
+void exchange_get_later(struct exchange *exchange, char ret_later[static EXCHANGE_LATER_BYTES]);
 
 /* Logs the notices that wait, oldest first. */
 void exchange_log(struct exchange *exchange);
@@ -70,6 +75,7 @@ bool exchange_next_notice(struct exchange *exchange, struct exchange_notice *ret
 /* By the worker: exchanges the waiting rows for the (empty) buffer of the caller. */
 void exchange_take(struct exchange *exchange, struct buf *rows, struct exchange_news *ret_news, uint64_t *ret_lost);
 void exchange_finish(struct exchange *exchange);
+void exchange_set_later(struct exchange *exchange, struct str later);
 
 /* For people, told by the sampling thread. The last place is kept for "more were not shown". */
 __attribute__((format(printf, 3, 4))) void exchange_tell(

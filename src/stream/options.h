@@ -18,7 +18,6 @@ struct stream_options {
     const char *sentinel_url;
     enum sentinel_inline sentinel_inline;
     const char *omit; /* names of fields, comma separated; NULL: none */
-    bool sends_command; /* in the registration */
     const char *sentinel_s3_endpoint; /* for uploads with its credentials; only from the environment; NULL: Amazon's */
     const char *s3_uri; /* NULL: no bucket */
     const char *s3_endpoint, *s3_region; /* NULL: Amazon's, to be found out */
@@ -31,7 +30,6 @@ struct stream_options {
     int64_t interval_ns; /* between samples */
     struct spool_places spool_places;
     uint64_t spool_max_bytes;
-    const char *spool_command; /* what delivers the rest later, as a person would type it */
     bool allow_http;
     char *const *environment; /* proxies, roots, AWS */
     const struct clock *clock;

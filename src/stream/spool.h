@@ -99,6 +99,7 @@ int spool_run_remove(struct spool_run *run, struct err *err);
 
 /* Replaces "state.json". Harmless in memory. */
 int spool_run_save_state(struct spool_run *run, struct str bytes, struct err *err);
+int spool_run_note_state(struct spool_run *run, struct str bytes, struct err *err); /* without a sync: at once */
 int spool_run_load_state(struct spool_run *run, struct buf *buf, struct err *err);
 
 /* Appends whole lines to the rows of the open batch; no sync. Returns 0 or a negative errno with a message. */

@@ -118,32 +118,34 @@ int spool_file_sync(int fd)
     return -errno;
 }
 
-static int write_and_rename(int dir_fd, const char *beside, const char *name, struct str bytes)
+/* By way of a name beside; with a sync where the caller wants the bytes to outlive the machine. */
+static int write_and_rename(int dir_fd, const char *name, struct str bytes, int (*sync)(int fd))
 {
+    char beside[SPOOL_FILE_BYTES + 8];
+    (void)snprintf(beside, sizeof(beside), "%s%s", name, new_suffix.p);
     AUTO_FD int fd = openat(dir_fd, beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
-    if (fd < 0)
-        return -errno;
-    int r = spool_file_write(fd, bytes);
-    if (r == 0)
-        r = spool_file_sync(fd);
+    int r = fd >= 0 ? spool_file_write(fd, bytes) : -errno;
+    if (r == 0 && sync)
+        r = sync(fd);
     /* Some file systems tell only now that a quota is used up. */
-    if (close(fd_take(&fd)) < 0 && r == 0 && errno != EINTR)
+    if (r == 0 && close(fd_take(&fd)) < 0 && errno != EINTR)
         r = -errno;
     if (r == 0 && renameat(dir_fd, beside, dir_fd, name) < 0)
         r = -errno;
+    if (r < 0)
+        (void)unlinkat(dir_fd, beside, 0);
     return r;
 }
 
 int spool_file_replace(int dir_fd, const char *name, struct str bytes)
 {
-    char beside[SPOOL_FILE_BYTES + 8];
-    (void)snprintf(beside, sizeof(beside), "%s%s", name, new_suffix.p);
-    int r = write_and_rename(dir_fd, beside, name, bytes);
-    if (r < 0) {
-        (void)unlinkat(dir_fd, beside, 0);
-        return r;
-    }
-    return spool_file_sync(dir_fd);
+    int r = write_and_rename(dir_fd, name, bytes, spool_file_sync);
+    return r < 0 ? r : spool_file_sync(dir_fd);
+}
+
+int spool_file_place(int dir_fd, const char *name, struct str bytes)
+{
+    return write_and_rename(dir_fd, name, bytes, NULL);
 }
 
 int spool_folder_open(int parent_fd, const char *name)

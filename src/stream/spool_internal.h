@@ -50,6 +50,9 @@ int spool_file_sync(int fd);
 /* Writes beside, syncs, renames, syncs the folder. 0 or a negative errno, with nothing new left behind. */
 int spool_file_replace(int dir_fd, const char *name, struct str bytes);
 
+/* The same without any sync: it outlives us, though perhaps not the machine, and no disk holds it up. */
+int spool_file_place(int dir_fd, const char *name, struct str bytes);
+
 /* A folder as it is, no link. The descriptor or a negative errno. */
 int spool_folder_open(int parent_fd, const char *name);
 

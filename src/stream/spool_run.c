@@ -44,17 +44,14 @@ static int settle(struct spool_run *run, const char *hidden)
     AUTO_FD int lock_fd = spool_lock_take(dir_fd, O_CREAT);
     if (lock_fd < 0)
         return lock_fd;
-    int r = spool_file_sync(dir_fd);
-    if (r == 0 && renameat(spool->dir_fd, hidden, spool->dir_fd, run->name) < 0)
-        r = -errno;
+    /* No sync: where the machine stops before it is on the disk, the run is not there, and neither are its rows. */
+    int r = renameat(spool->dir_fd, hidden, spool->dir_fd, run->name) < 0 ? -errno : 0;
     if (r < 0) {
         (void)unlinkat(dir_fd, SPOOL_LOCK, 0);
         return r;
     }
     run->dir_fd = fd_take(&dir_fd);
     run->lock_fd = fd_take(&lock_fd);
-    /* Where the machine stops before this is on the disk, the run is not there, and neither are its rows. */
-    (void)spool_file_sync(spool->dir_fd);
     return 0;
 }
 
@@ -232,16 +229,27 @@ int spool_run_remove(struct spool_run *run, struct err *err)
     return r;
 }
 
-int spool_run_save_state(struct spool_run *run, struct str bytes, struct err *err)
+static int put_state(
+    struct spool_run *run, struct str bytes, int (*put)(int, const char *, struct str), struct err *err)
 {
     if (bytes.n > SPOOL_STATE_BYTES_MAX)
         return err_sys(err, -EFBIG, "spool: the state of run %s", run->name);
     if (run->dir_fd < 0)
         return 0;
-    int r = spool_file_replace(run->dir_fd, SPOOL_STATE, bytes);
+    int r = put(run->dir_fd, SPOOL_STATE, bytes);
     if (r < 0)
         return err_sys(err, r, "spool %s/%s/%s cannot be written", run->spool->path, run->name, SPOOL_STATE);
     return 0;
+}
+
+int spool_run_save_state(struct spool_run *run, struct str bytes, struct err *err)
+{
+    return put_state(run, bytes, spool_file_replace, err);
+}
+
+int spool_run_note_state(struct spool_run *run, struct str bytes, struct err *err)
+{
+    return put_state(run, bytes, spool_file_place, err);
 }
 
 int spool_run_load_state(struct spool_run *run, struct buf *buf, struct err *err)

@@ -172,10 +172,10 @@ void stream_finish(
         (void)pthread_join(stream->thread, NULL);
         stream->has_thread = false;
     } else {
-        log_warning(
-            "streaming: the disk of the spool does not answer; samples that are not in it are lost, the others are "
-            "delivered with: %s",
-            stream->options.spool_command);
+        char later[EXCHANGE_LATER_BYTES];
+        exchange_get_later(&stream->exchange, later);
+        log_warning("streaming: the disk of the spool does not answer; samples that are not in it are lost%s%s",
+            later[0] ? ", the others " : "", later);
     }
 }
 

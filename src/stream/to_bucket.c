@@ -132,8 +132,6 @@ static bool settle(struct to_bucket *to, struct s3_result result, struct err *er
         trouble_note(&to->trouble, err);
         break;
     case S3_CANCELED:
-        if (to->trouble.text[0] == '\0')
-            trouble_note(&to->trouble, err);
         break;
     }
     return false;
@@ -176,6 +174,7 @@ static void upload_batch(struct to_bucket *to, uint32_t number, int64_t deadline
     struct err err = {0};
     struct s3_result result = {.outcome = S3_REFUSED, .retry_after_secs = -1};
     if (spool_run_read(to->delivery->run, number, &to->batch, &err) == 0) {
+        deadline_ns += delivery_extra_ns(to->delivery, to->batch.len);
         AUTO_BUF struct buf key;
         buf_init(&key, KEY_BYTES_MAX);
         delivery_put_key(&key, to->bucket.prefix, state_of(to)->folder, number);
@@ -183,9 +182,9 @@ static void upload_batch(struct to_bucket *to, uint32_t number, int64_t deadline
         result = put_object(to, &object, deadline_ns, &err);
     }
     if (settle(to, result, &err)) {
-        delivery_note_batch(to->delivery, &state_of(to)->delivered, number);
+        to->is_stuck = !delivery_note_batch(to->delivery, &state_of(to)->delivered, number);
     } else if (result.outcome == S3_REFUSED) {
-        delivery_refuse_batch(to->delivery, &to->refused, number, err.msg);
+        to->is_stuck = !delivery_refuse_batch(to->delivery, &to->refused, number, err.msg);
     }
 }
 

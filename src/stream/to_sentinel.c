@@ -100,8 +100,6 @@ static bool settle(struct to_sentinel *to, struct sentinel_result result, const 
     case SENTINEL_CANCELED:
         break;
     }
-    if (to->trouble.text[0] == '\0')
-        trouble_note(&to->trouble, err);
     return false;
 }
 
@@ -146,7 +144,7 @@ static void refuse_batch(struct to_sentinel *to, uint32_t number, struct err *er
 {
     (void)err_wrap(err, "Sentinel");
     trouble_note(&to->trouble, err);
-    delivery_refuse_batch(to->delivery, &to->refused, number, err->msg);
+    to->is_stuck = !delivery_refuse_batch(to->delivery, &to->refused, number, err->msg);
 }
 
 static void settle_upload(struct to_sentinel *to, uint32_t number, struct s3_result result, struct err *err)
@@ -157,7 +155,7 @@ static void settle_upload(struct to_sentinel *to, uint32_t number, struct s3_res
     case S3_DONE:
         to->is_fresh_tried = false;
         succeed(to);
-        delivery_note_batch(to->delivery, &state_of(to)->delivered, number);
+        to->is_stuck = !delivery_note_batch(to->delivery, &state_of(to)->delivered, number);
         break;
     case S3_EXPIRED:
         /* New credentials at once, but only once. */
@@ -174,8 +172,6 @@ static void settle_upload(struct to_sentinel *to, uint32_t number, struct s3_res
         refuse_batch(to, number, err);
         break;
     case S3_CANCELED:
-        if (to->trouble.text[0] == '\0')
-            trouble_note(&to->trouble, err);
         break;
     }
 }
@@ -189,6 +185,7 @@ static void upload(struct to_sentinel *to, uint32_t number, int64_t deadline_ns)
         refuse_batch(to, number, &err);
         return;
     }
+    deadline_ns += delivery_extra_ns(to->delivery, to->batch.len);
     AUTO_BUF struct buf key;
     buf_init(&key, S3_KEY_BYTES_MAX + 160);
     delivery_put_key(&key, to->bucket.prefix, to->api.run_id, number);
@@ -238,14 +235,17 @@ static int read_csv(void *context, int (*take)(void *take_context, struct str pi
 static void put_uris(const struct to_sentinel *to, struct buf *buf)
 {
     buf_putc(buf, '[');
+    AUTO_BUF struct buf key;
     AUTO_BUF struct buf uri;
+    buf_init(&key, 4096);
     buf_init(&uri, 4096);
     size_t at = 0;
     for (struct number_range range; number_set_next(&state_of(to)->delivered, &at, &range);) {
         for (uint32_t number = range.first; number <= range.last; number++) {
+            buf_clear(&key);
             buf_clear(&uri);
-            buf_printf(&uri, "s3://%s/", to->bucket.bucket);
-            delivery_put_key(&uri, to->bucket.prefix, to->api.run_id, number);
+            delivery_put_key(&key, to->bucket.prefix, to->api.run_id, number);
+            s3_put_uri(&uri, &to->bucket, (struct str){key.data, key.len});
             if (buf->len > 1)
                 buf_putc(buf, ',');
             json_put_string(buf, (struct str){uri.data, uri.len});

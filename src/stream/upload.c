@@ -105,7 +105,7 @@ static void make_targets(struct upload_run *run)
         .token = upload->options->sentinel_token,
         .http_s3 = upload->http_s3,
         .s3_endpoint = upload->options->sentinel_s3_endpoint,
-        .is_path_style = upload->options->is_path_style,
+        .is_path_style = upload->options->is_path_style && upload->options->sentinel_s3_endpoint,
         .csv_header = upload->options->csv_header,
         .inline_form = upload->options->sentinel_inline,
     };

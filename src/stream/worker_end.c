@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a run: the last batch, the last words to every target, and what is left for later. */
 #include <errno.h>
-#include <stdio.h>
 
 #include "stream/worker_parts.h"
 
@@ -47,26 +46,29 @@ static void tell_rest(struct worker *worker)
         exchange_tell(worker->exchange, LOG_WARNING, "%llu bytes of samples are lost: %s",
             (unsigned long long)run->memory_bytes,
             run->dir_fd < 0 ? "there is no spool to keep them in" : "the spool did not take them");
-    if (run->dir_fd < 0)
-        return;
-    char what[64] = "the end of the run waits";
-    if (kept > 0)
-        (void)snprintf(what, sizeof(what), "%llu bytes of samples wait", (unsigned long long)kept);
-    /* A place that was only the next best is to be named. */
-    bool is_named = worker->spool.is_shared;
-    exchange_tell(worker->exchange, LOG_WARNING, "%s in %s/%s; deliver %s with: %s%s%s%s", what, worker->spool.path,
-        run->name, kept > 0 ? "them" : "it", is_named ? "TRACKER_SPOOL=" : "", is_named ? worker->spool.path : "",
-        is_named ? " " : "", worker->options->spool_command);
+    char later[EXCHANGE_LATER_BYTES];
+    exchange_get_later(worker->exchange, later);
+    if (run->dir_fd >= 0 && kept > 0)
+        exchange_tell(worker->exchange, LOG_WARNING, "%llu bytes of samples %s", (unsigned long long)kept, later);
+    else if (run->dir_fd >= 0)
+        exchange_tell(worker->exchange, LOG_WARNING, "the last words about the run %s", later);
+}
+
+/* What was told already is not told again. */
+static const char *reason(const struct trouble *trouble, const char *short_name)
+{
+    if (trouble->text[0] == '\0')
+        return "there was no time left";
+    return trouble->is_said ? short_name : trouble->text;
 }
 
 static void announce(struct worker *worker)
 {
-    const char *sentinel = is_sentinel_open(worker) ? worker->to_sentinel.trouble.text : "";
-    const char *bucket = is_bucket_open(worker) ? worker->to_bucket.trouble.text : "";
-    if (!sentinel[0] && !bucket[0])
-        sentinel = "there was no time left";
-    exchange_tell(worker->exchange, LOG_WARNING, "not everything was delivered: %s%s%s", sentinel,
-        sentinel[0] && bucket[0] ? "; " : "", bucket);
+    bool is_sentinel = is_sentinel_open(worker), is_bucket = is_bucket_open(worker);
+    exchange_tell(worker->exchange, LOG_WARNING, "not everything was delivered: %s%s%s",
+        is_sentinel ? reason(&worker->to_sentinel.trouble, "Sentinel did not take it, as told above") : "",
+        is_sentinel && is_bucket ? "; " : "",
+        is_bucket ? reason(&worker->to_bucket.trouble, "the bucket did not take it, as told above") : "");
     tell_rest(worker);
 }
 
@@ -75,7 +77,7 @@ static void close_run(struct worker *worker)
     struct err err = {0};
     if (is_sentinel_open(worker) || is_bucket_open(worker)) {
         (void)spool_run_flush(&worker->run);
-        delivery_save(&worker->delivery);
+        delivery_note(&worker->delivery);
         announce(worker);
         spool_run_close(&worker->run);
         return;
@@ -89,14 +91,15 @@ static void close_run(struct worker *worker)
 void worker_end(struct worker *worker)
 {
     worker_take_rows(worker);
-    worker_seal(worker);
     worker->state.has_end = true;
     worker->state.end = worker->news.end;
     worker->facts.host.server_allocation = worker->news.server_allocation;
     worker->delivery.is_over = worker->is_ending = true;
     retry_hurry(&worker->to_sentinel.retry);
     retry_hurry(&worker->to_bucket.retry);
+    /* The end is written down before the disk is waited for. */
     worker_introduce(worker);
+    worker_seal(worker);
     int64_t now_ns = worker_now(worker);
     worker_tell_hook(worker, HOOKS_STOP, now_ns + (worker->news.give_up_ns - now_ns) / 3);
     deliver_rest(worker);

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/utc.h"
 #include "stream/worker_parts.h"
 
@@ -81,6 +82,14 @@ void worker_make_bodies(struct worker *worker)
     buf_clear(&worker->state.run_body);
     payload_register(&worker->state.register_body, &worker->facts, worker->options->omit);
     payload_run(&worker->state.run_body, &worker->facts, worker->options->omit);
+    if (buf_ok(&worker->state.register_body) && buf_ok(&worker->state.run_body))
+        return;
+    exchange_tell(worker->exchange, LOG_WARNING, "streaming: the tags are too long to be told, and are left out");
+    worker->facts.job.tag_count = 0;
+    buf_clear(&worker->state.register_body);
+    buf_clear(&worker->state.run_body);
+    payload_register(&worker->state.register_body, &worker->facts, worker->options->omit);
+    payload_run(&worker->state.run_body, &worker->facts, worker->options->omit);
 }
 
 static void make_targets(struct worker *worker)
@@ -98,7 +107,7 @@ static void make_targets(struct worker *worker)
         .token = options->sentinel_token,
         .http_s3 = worker->http_s3,
         .s3_endpoint = options->sentinel_s3_endpoint,
-        .is_path_style = options->is_path_style,
+        .is_path_style = options->is_path_style && options->sentinel_s3_endpoint,
         .csv_header = options->csv_header,
         .inline_form = options->sentinel_inline,
     };
@@ -112,6 +121,38 @@ static void tell_no_spool(struct worker *worker, const char *why)
     worker->delivery.is_spool_trouble = true;
     exchange_tell(worker->exchange, LOG_WARNING,
         "streaming: %s; what cannot be delivered at once waits in memory and is lost with the tracker", why);
+}
+
+static void put_quoted(struct buf *buf, const char *text)
+{
+    buf_putc(buf, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            buf_puts(buf, "'\\''");
+        else
+            buf_putc(buf, *text);
+    }
+    buf_putc(buf, '\'');
+}
+
+/* What a person types later. A place that is not the usual one is named, from the root on. */
+static void set_later(struct worker *worker)
+{
+    const struct spool_places *places = &worker->options->spool_places;
+    AUTO_BUF struct buf text;
+    buf_init(&text, EXCHANGE_LATER_BYTES);
+    buf_printf(&text, "wait in %s/%s; deliver them with: ", worker->spool.path, worker->run.name);
+    if (places->given || places->state_home || worker->spool.is_shared) {
+        buf_puts(&text, "TRACKER_SPOOL=");
+        put_quoted(&text, worker->spool.path);
+        buf_putc(&text, ' ');
+    }
+    buf_puts(&text, "resource-tracker --upload-spool");
+    if (buf_ok(&text))
+        exchange_set_later(worker->exchange, (struct str){text.data, text.len});
+    else
+        exchange_set_later(
+            worker->exchange, STR("wait in the spool; deliver them with: resource-tracker --upload-spool"));
 }
 
 void worker_open_spool(struct worker *worker)
@@ -128,12 +169,14 @@ void worker_open_spool(struct worker *worker)
     if (spool_run_create(&worker->run, &worker->spool, worker->state.run_id, &err) < 0)
         tell_no_spool(worker, err.msg);
     worker->state.made_folders = worker->spool.made;
+    if (worker->run.dir_fd >= 0)
+        set_later(worker);
     if (batch_init(&worker->batch, &worker->run, str_of(worker->options->csv_header)) < 0)
         exchange_tell(
             worker->exchange, LOG_WARNING, "streaming: no memory for a batch; samples are lost to the targets");
     worker_make_bodies(worker);
     if (wants_spool)
-        delivery_save(&worker->delivery);
+        delivery_note(&worker->delivery);
 }
 
 void worker_introduce(struct worker *worker)
@@ -144,5 +187,5 @@ void worker_introduce(struct worker *worker)
     worker->facts.host.gpu_memory_mib = worker->news.gpu_memory_mib;
     worker_make_bodies(worker);
     if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
-        delivery_save(&worker->delivery);
+        delivery_note(&worker->delivery);
 }

@@ -109,6 +109,18 @@ def killed_at_any_moment_of_its_beginning():
             equal([finish["run_status"], "exit_code" in finish], ["failed", False], "status, exit_code")
 
 
+@test(limit=20 * PATIENCE)
+def half_a_row_at_the_end_of_a_batch_is_cut_off():
+    with make_world() as world:
+        job = crash_at(world, is_registered, False, 60)
+        path = next(path for path in world.spool_files() if path.suffix == ".csv")
+        with open(path, "ab") as journal:
+            journal.write(job.csv.read_bytes().splitlines()[-1][:40])
+        world.upload_spool().ended(0)
+        job.check_arrived()
+        world.check_strict()
+
+
 def lost_finish(*faults):
     """The finish has taken effect, but its answer is lost, and the next attempts fail in other ways."""
     with make_world(Plan(finish=[LostAnswer(), *faults])) as world, Job(world, env={"TRACKER_GRACE": 30}) as job:
