@@ -8,7 +8,7 @@
 #define RETRY_BASE_NS NS_PER_SEC
 #define RETRY_BASE_HASTY_NS (100 * NS_PER_MS)
 #define RETRY_MAX_NS (60 * NS_PER_SEC)
-#define RETRY_AFTER_MAX_SECS 3600
+#define RETRY_AFTER_MAX_SECS 300
 
 int64_t delivery_now(const struct delivery *delivery)
 {

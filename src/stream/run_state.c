@@ -9,8 +9,10 @@
 #include "encode/json.h"
 #include "net/json_read.h"
 #include "stream/payload.h"
+#include "stream/spool.h"
 
-enum { STATE_FORMAT = 1, NUMBERS_TEXT_MAX = 32 * 1024 };
+/* FOLDERS_MAX: home, .local, state, resource-tracker, spool */
+enum { STATE_FORMAT = 1, NUMBERS_TEXT_MAX = 32 * 1024, FOLDERS_MAX = 5 };
 
 void run_state_init(struct run_state *state)
 {
@@ -106,7 +108,8 @@ static bool read_numbers(const struct json_value *value, struct number_set *set)
 {
     AUTO_BUF struct buf text;
     buf_init(&text, NUMBERS_TEXT_MAX);
-    return json_string(value, &text) && number_set_parse((struct str){text.data, text.len}, set) == 0;
+    return json_string(value, &text) && number_set_parse((struct str){text.data, text.len}, set) == 0 &&
+           (set->count == 0 || set->ranges[set->count - 1].last < SPOOL_BATCHES_MAX);
 }
 
 static bool read_time(const struct json_value *value, int64_t *ret_secs)
@@ -172,7 +175,7 @@ static bool read_end(const struct json_value *value, struct run_state *state)
 static bool read_all(const struct json_value *root, struct run_state *state)
 {
     int64_t format, made;
-    if (json_integer(json_get(root, "made_folders"), &made) && made > 0 && made < UINT16_MAX)
+    if (json_integer(json_get(root, "made_folders"), &made) && made > 0 && made <= FOLDERS_MAX)
         state->made_folders = (unsigned)made;
     return json_integer(json_get(root, "format"), &format) && format == STATE_FORMAT &&
            json_string_copy(json_get(root, "run_id"), state->run_id, sizeof(state->run_id)) &&

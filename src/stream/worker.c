@@ -176,8 +176,14 @@ void worker_tell_hook(struct worker *worker, enum hooks_event event, int64_t dea
     payload_hook(&body, &worker->facts, &told, worker->options->omit);
     struct err err = {0};
     int64_t limit_ns = now_ns + HOOK_NS < deadline_ns ? now_ns + HOOK_NS : deadline_ns;
-    if (hooks_send(&worker->hooks, event, (struct str){body.data, body.len}, limit_ns, &err) < 0)
+    int r = hooks_send(&worker->hooks, event, (struct str){body.data, body.len}, limit_ns, &err);
+    bool is_again = event == HOOKS_HEARTBEAT && worker->is_hook_trouble;
+    if (r < 0 && !is_again)
         exchange_tell(worker->exchange, LOG_WARNING, "%s", err.msg);
+    else if (r == 0 && is_again)
+        exchange_tell(worker->exchange, LOG_WARNING, "the heartbeat hook works again");
+    if (event == HOOKS_HEARTBEAT)
+        worker->is_hook_trouble = r < 0;
 }
 
 /* The machine is known, and so are the GPUs as far as they ever will be: the targets may be told. */

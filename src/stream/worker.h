@@ -39,6 +39,7 @@ struct worker {
     bool is_spool_open, is_started;
     uint64_t lost_rows, given_rows;
     bool is_full; /* and it has been told */
+    bool is_hook_trouble; /* the same of the heartbeat */
 };
 
 /* Quick; opens nothing. Returns 0 or -ENOMEM. */
