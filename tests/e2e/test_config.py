@@ -314,7 +314,8 @@ def settings_without_a_target_are_accepted_silently():
 
 
 # The tests may run under one of these themselves; an empty variable counts as unset.
-NOWHERE = dict.fromkeys(("NXF_TASK_WORKDIR", "MF_PATHSPEC", "METAFLOW_FLOW_NAME", "AIRFLOW_CTX_DAG_ID", "GITHUB_ACTIONS",
+NOWHERE = dict.fromkeys(("NXF_TASK_WORKDIR", "MF_PATHSPEC", "METAFLOW_FLOW_NAME", "AIRFLOW_CTX_DAG_ID",
+                         "GITHUB_ACTIONS",
                          "GITLAB_CI", "BUILDKITE", "JENKINS_URL", "JENKINS_HOME", "KUBERNETES_SERVICE_HOST"), "")
 SLURM = {**NOWHERE, "SLURM_JOB_ID": "4713", "SLURM_ARRAY_JOB_ID": "4700", "SLURM_ARRAY_TASK_ID": "12",
          "SLURM_JOB_NAME": "sweep", "SLURM_JWT": SECRET}
@@ -470,8 +471,9 @@ def options_behind_the_command_are_not_parsed():
 @test
 def help_and_version_go_to_stdout():
     for flag, pattern in (("--help", r"(?s)Usage: resource-tracker .*--interval.*TRACKER_INTERVAL.*"),
-                          ("-h", r"(?s)Usage: .*"), ("--version", r"resource-tracker \d+\.\d+\.\d+\S*\nmbedTLS \d\S+, zlib \d\S+\n"),
-                          ("-V", r"resource-tracker \S+\n")):
+                          ("-h", r"(?s)Usage: .*"),
+                          ("--version", r"resource-tracker \d+\.\d+\.\d+\S*\nmbedTLS \d\S+, zlib \d\S+\n"),
+                          ("-V", r"resource-tracker \S+\nmbedTLS \S+, zlib \S+\n")):
         done = run([flag], env={"TRACKER_INTERVAL": "0", "TRACKER_CONFIG": "/"})
         equal((done.returncode, done.stderr), (0, ""), f"status and stderr of {flag}")
         expect(re.fullmatch(pattern, done.stdout), f"{flag} prints", done.stdout)
@@ -483,7 +485,8 @@ def help_names_every_option_of_the_contract():
     for flag in ("pid", "interval", "config", "format", "output", "append", "quiet", "job-name", "project-name",
                  "stage-name", "task-name", "team", "env", "language", "orchestrator", "executor", "external-run-id",
                  "container-image", "tag", "csv-columns", "summary", "summary-json", "summary-markdown", "report",
-                 "sysroot", "grace", "cgroup", "print-config", "upload-spool", "doctor", "help", "version", "verbose", "from",
+                 "sysroot", "grace", "cgroup", "print-config", "upload-spool", "doctor", "help", "version", "verbose",
+                 "from",
                  "stop-with-pid"):
         expect(re.search(rf"--{flag}\b", text), f"--{flag} is not in --help")
     expect(re.search(r"\n  129 +ended by SIGHUP", text), "status 129 is not in --help")

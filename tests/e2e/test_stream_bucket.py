@@ -663,5 +663,33 @@ for is_short in (True, False):
     together_as(f"a bucket that hangs at the end {when} leaves Sentinel its time", one_hangs, False, is_short)
 
 
+def signature_of_botocore(request, body, region):
+    """What botocore makes of a request that we have signed: the same headers, the same time."""
+    try:
+        from botocore.auth import S3SigV4Auth
+        from botocore.awsrequest import AWSRequest
+        from botocore.credentials import Credentials
+    except ImportError as error:
+        raise tap.Skip("botocore is not installed") from error
+    signed = re.search(r"SignedHeaders=([^,]+)", request.get("Authorization")).group(1).split(";")
+    headers = {name: request.get(name) for name in signed if name != "host"}
+    again = AWSRequest(method=request.method, url=f"http://{request.host}{request.target}", data=body, headers=headers)
+    again.context["timestamp"] = request.get("x-amz-date")
+    auth = S3SigV4Auth(Credentials(KEY, SECRET), "s3", region)
+    return auth.signature(auth.string_to_sign(again, auth.canonical_request(again)), again)
+
+
+@test
+def botocore_signs_what_we_send_in_the_same_way():
+    seen = []
+    with BucketWorld(behave=lambda request: seen.append(request)) as world:
+        world.track("-n", "a b+c~\u00e4", "--", "true", env={"TRACKER_S3_URI": "s3://mine/pre x/+ \u00fc~"}).ended(0)
+        puts = [request for request in seen if request.method == "PUT"]
+        expect(len(puts) >= 2, "requests", [request.target for request in seen])
+        for request in puts:
+            ours = re.search(r"Signature=([0-9a-f]{64})$", request.get("Authorization")).group(1)
+            equal(ours, signature_of_botocore(request, request.body, world.s3.region), f"signature of {request.target}")
+
+
 if __name__ == "__main__":
     tap.main()

@@ -8,7 +8,9 @@ is never asked for through a proxy.
 
 import contextlib
 import ctypes
+import gzip
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -21,7 +23,7 @@ import tls_world
 from spooled import STATUS, Job, make_world, run_folders
 from tap import Skip, equal, expect, test
 from tls_world import Leaf
-from tracker import SANITIZED, clean_env
+from tracker import BINARY, SANITIZED, clean_env
 
 FOREIGN = "192.0.2.7"  # TEST-NET-1: nobody's address, hence not loopback for the tracker
 CLONE_NEWNET = 0x40000000
@@ -386,6 +388,49 @@ def main():
         tests_of_tls(certificates)
         tests_of_proxy(certificates)
         tap.main()
+
+
+PEERS = pathlib.Path(__file__).resolve().parents[2] / "build-tools" / "peers"
+
+
+@contextlib.contextmanager
+def foreign_s3(place):
+    """An S3 server of other people's making, which checks signatures; yields its URL."""
+    if not (PEERS / "node_modules").is_dir():
+        raise Skip("the S3 server was not fetched (tools/setup check, with npm)")
+    with subprocess.Popen(["node", str(PEERS / "s3.js"), str(place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as server:
+        try:
+            word, _, port = server.stdout.readline().partition(" ")
+            expect(word == "listening", "the S3 server does not start:", word, server.stderr)
+            yield f"http://127.0.0.1:{int(port)}"
+        finally:
+            server.stdin.close()
+            server.wait(WAIT_SECS)
+
+
+def objects_below(place):
+    return {path.name.partition("._S3rver")[0]: path for path in pathlib.Path(place).rglob("*._S3rver_object")}
+
+
+@test
+def a_foreign_s3_server_takes_our_signatures():
+    with tempfile.TemporaryDirectory() as place, foreign_s3(place) as url:
+        local = pathlib.Path(place) / "local.csv"
+        env = clean_env(TRACKER_S3_URI="s3://bucket/runs of/\u00fc+~", AWS_ENDPOINT_URL=url, AWS_ACCESS_KEY_ID="S3RVER",
+                        TRACKER_COLLECT_CLOUD="0", TRACKER_SPOOL=f"{place}/spool", TRACKER_GRACE="5")
+        words = [BINARY, "-f", "csv", "-o", str(local), "-i", "0.05", "--", "sleep", "0.5"]
+        done = subprocess.run(words, env={**env, "AWS_SECRET_ACCESS_KEY": "S3RVER"}, cwd=place, capture_output=True,
+                              text=True, timeout=WAIT_SECS, check=False)
+        equal((done.returncode, done.stderr), (0, ""), "status and stderr")
+        found = objects_below(place)
+        equal(sorted(found), ["000000.csv.gz", "run.json"], "objects")
+        equal(gzip.decompress(found["000000.csv.gz"].read_bytes()), local.read_bytes(), "rows")
+        done = subprocess.run(words, env={**env, "AWS_SECRET_ACCESS_KEY": "wrong", "TRACKER_GRACE": "1"}, cwd=place,
+                              capture_output=True, text=True, timeout=WAIT_SECS, check=False)
+        equal(done.returncode, 0, "status")
+        expect("SignatureDoesNotMatch" in done.stderr and "--upload-spool" in done.stderr, done.stderr)
+        equal(len(objects_below(place)), 2, "objects")
 
 
 if __name__ == "__main__":

@@ -47,8 +47,8 @@ PATIENCE_SECS = 2.0 if SANITIZED else 0.5
 def clean_env(**more):
     """This environment without anything that the tracker takes as a setting."""
     ours = ("TRACKER_", "SENTINEL_", "AWS_", "LC_", "LANG", "LD_PRELOAD", "GITHUB_", "GITLAB_", "CI_", "SLURM_",
-            "KUBERNETES_", "BUILDKITE", "JENKINS_", "AIRFLOW_CTX_", "METAFLOW_", "MF_", "NXF_", "https_proxy", "HTTPS_PROXY",
-            "http_proxy", "no_proxy", "NO_PROXY", "SSL_CERT_")
+            "KUBERNETES_", "BUILDKITE", "JENKINS_", "AIRFLOW_CTX_", "METAFLOW_", "MF_", "NXF_", "https_proxy",
+            "HTTPS_PROXY", "http_proxy", "no_proxy", "NO_PROXY", "SSL_CERT_")
     env = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     env.update(more)
     return env
