@@ -31,6 +31,22 @@ static inline bool str_starts(struct str text, struct str prefix)
     return text.n >= prefix.n && (prefix.n == 0 || memcmp(text.p, prefix.p, prefix.n) == 0);
 }
 
+/* Drops the first n bytes, of which there must be so many. */
+static inline void str_skip(struct str *rest, size_t n)
+{
+    rest->p += n;
+    rest->n -= n;
+}
+
+/* Drops the first byte where it is c. */
+static inline bool str_take(struct str *rest, char c)
+{
+    if (rest->n == 0 || rest->p[0] != c)
+        return false;
+    str_skip(rest, 1);
+    return true;
+}
+
 /* Cuts the next line (without its LF) off *rest; false when nothing is left. A last line without LF counts. */
 bool str_line(struct str *rest, struct str *ret_line);
 

@@ -98,15 +98,6 @@ void utc_format_basic(int64_t unix_secs, char ret_text[static UTC_BASIC_BYTES])
     *p = '\0';
 }
 
-static bool take(struct str *rest, char c)
-{
-    if (rest->n == 0 || rest->p[0] != c)
-        return false;
-    rest->p++;
-    rest->n--;
-    return true;
-}
-
 static bool take_digits(struct str *rest, unsigned digits, unsigned max, unsigned *ret)
 {
     if (rest->n < digits)
@@ -127,7 +118,7 @@ static bool take_digits(struct str *rest, unsigned digits, unsigned max, unsigne
 /* Two digits, behind the mark where there is one. */
 static bool take_pair(struct str *rest, const char *mark, unsigned max, unsigned *ret)
 {
-    return (!*mark || take(rest, *mark)) && take_digits(rest, 2, max, ret);
+    return (!*mark || str_take(rest, *mark)) && take_digits(rest, 2, max, ret);
 }
 
 static bool take_time(struct str *rest, const char *mark, struct civil *at)
@@ -145,7 +136,7 @@ static bool is_date(const struct civil *at)
 static bool take_fraction(struct str *rest)
 {
     unsigned digit;
-    if (!take(rest, '.'))
+    if (!str_take(rest, '.'))
         return true;
     if (!take_digits(rest, 1, 9, &digit))
         return false;
@@ -158,12 +149,12 @@ static bool take_fraction(struct str *rest)
 static bool take_offset(struct str *rest, int64_t *ret_secs)
 {
     *ret_secs = 0;
-    if (rest->n == 0 || take(rest, 'Z') || take(rest, 'z'))
+    if (rest->n == 0 || str_take(rest, 'Z') || str_take(rest, 'z'))
         return true;
-    bool west = take(rest, '-');
+    bool west = str_take(rest, '-');
     unsigned hours;
     unsigned minutes = 0;
-    if ((!west && !take(rest, '+')) || !take_digits(rest, 2, 23, &hours))
+    if ((!west && !str_take(rest, '+')) || !take_digits(rest, 2, 23, &hours))
         return false;
     if (rest->n > 0 && !take_pair(rest, rest->p[0] == ':' ? ":" : "", 59, &minutes))
         return false;
@@ -181,7 +172,7 @@ int utc_parse_iso(struct str text, int64_t *ret_unix_secs)
     if (!take_digits(&text, YEAR_DIGITS, YEAR_MAX, &at.year) || !take_pair(&text, extended ? "-" : "", 12, &at.month) ||
         !take_pair(&text, extended ? "-" : "", 31, &at.day) || !is_date(&at))
         return -EINVAL;
-    if (!take(&text, 'T') && !take(&text, 't') && !take(&text, ' '))
+    if (!str_take(&text, 'T') && !str_take(&text, 't') && !str_take(&text, ' '))
         return -EINVAL;
     if (!take_time(&text, extended ? ":" : "", &at) || !take_fraction(&text) || !take_offset(&text, &offset_secs) ||
         text.n > 0)
@@ -217,11 +208,11 @@ int utc_parse_http(struct str text, int64_t *ret_unix_secs)
     struct civil at;
     unsigned weekday;
     if (!take_name(&text, STR("MonTueWedThuFriSatSun"), &weekday) || !take_text(&text, STR(", ")) ||
-        !take_digits(&text, 2, 31, &at.day) || !take(&text, ' ') ||
-        !take_name(&text, STR("JanFebMarAprMayJunJulAugSepOctNovDec"), &at.month) || !take(&text, ' ') ||
+        !take_digits(&text, 2, 31, &at.day) || !str_take(&text, ' ') ||
+        !take_name(&text, STR("JanFebMarAprMayJunJulAugSepOctNovDec"), &at.month) || !str_take(&text, ' ') ||
         !take_digits(&text, 4, YEAR_MAX, &at.year) || !is_date(&at))
         return -EINVAL;
-    if (!take(&text, ' ') || !take_time(&text, ":", &at) || !str_eq(text, STR(" GMT")))
+    if (!str_take(&text, ' ') || !take_time(&text, ":", &at) || !str_eq(text, STR(" GMT")))
         return -EINVAL;
     *ret_unix_secs = secs_of(&at);
     return 0;

@@ -22,23 +22,9 @@ struct reader {
     size_t depth;
 };
 
-static void skip(struct str *rest, size_t n)
-{
-    rest->p += n;
-    rest->n -= n;
-}
-
-static bool take(struct str *rest, char c)
-{
-    if (rest->n == 0 || rest->p[0] != c)
-        return false;
-    skip(rest, 1);
-    return true;
-}
-
 static void skip_blanks(struct str *rest)
 {
-    while (take(rest, ' ') || take(rest, '\n') || take(rest, '\r') || take(rest, '\t'))
+    while (str_take(rest, ' ') || str_take(rest, '\n') || str_take(rest, '\r') || str_take(rest, '\t'))
         ;
 }
 
@@ -47,7 +33,7 @@ static bool skip_digits(struct str *rest)
     size_t n = 0;
     while (n < rest->n && rest->p[n] >= '0' && rest->p[n] <= '9')
         n++;
-    skip(rest, n);
+    str_skip(rest, n);
     return n > 0;
 }
 
@@ -55,7 +41,7 @@ static bool skip_digits(struct str *rest)
 static int read_string(struct str *rest, struct str *ret_text)
 {
     char bytes[4];
-    if (!take(rest, '"'))
+    if (!str_take(rest, '"'))
         return -EBADMSG;
     const char *start = rest->p;
     while (rest->n > 0 && rest->p[0] != '"') {
@@ -63,20 +49,20 @@ static int read_string(struct str *rest, struct str *ret_text)
             return -EBADMSG;
     }
     *ret_text = (struct str){start, (size_t)(rest->p - start)};
-    return take(rest, '"') ? 0 : -EBADMSG;
+    return str_take(rest, '"') ? 0 : -EBADMSG;
 }
 
 static int read_number(struct str *rest, struct str *ret_text)
 {
     const char *start = rest->p;
-    (void)take(rest, '-');
-    if (!take(rest, '0') && !skip_digits(rest))
+    (void)str_take(rest, '-');
+    if (!str_take(rest, '0') && !skip_digits(rest))
         return -EBADMSG;
-    if (take(rest, '.') && !skip_digits(rest))
+    if (str_take(rest, '.') && !skip_digits(rest))
         return -EBADMSG;
-    if (take(rest, 'e') || take(rest, 'E')) {
-        if (!take(rest, '+'))
-            (void)take(rest, '-');
+    if (str_take(rest, 'e') || str_take(rest, 'E')) {
+        if (!str_take(rest, '+'))
+            (void)str_take(rest, '-');
         if (!skip_digits(rest))
             return -EBADMSG;
     }
@@ -103,7 +89,7 @@ static int read_literal(struct reader *reader)
     for (size_t i = 0; i < sizeof(literals) / sizeof(literals[0]); i++) {
         struct str word = {reader->rest.p, literals[i].word.n};
         if (str_starts(reader->rest, literals[i].word)) {
-            skip(&reader->rest, word.n);
+            str_skip(&reader->rest, word.n);
             return add_value(reader, literals[i].type, word);
         }
     }
@@ -230,7 +216,7 @@ static int read_key(struct reader *reader)
     if (r < 0)
         return r;
     skip_blanks(&reader->rest);
-    return take(&reader->rest, ':') ? 0 : -EBADMSG;
+    return str_take(&reader->rest, ':') ? 0 : -EBADMSG;
 }
 
 /* Behind a value: closes what ends here, and stops where the next value must stand, or nothing is open any more. */
@@ -239,9 +225,9 @@ static int read_on(struct reader *reader)
     while (reader->depth > 0) {
         bool in_object = innermost(reader)->type == JSON_OBJECT;
         skip_blanks(&reader->rest);
-        if (take(&reader->rest, ','))
+        if (str_take(&reader->rest, ','))
             return in_object ? read_key(reader) : 0;
-        if (!take(&reader->rest, in_object ? '}' : ']'))
+        if (!str_take(&reader->rest, in_object ? '}' : ']'))
             return -EBADMSG;
         int r = close_container(reader);
         if (r < 0)
@@ -254,8 +240,8 @@ static int read_on(struct reader *reader)
 static int read_value(struct reader *reader)
 {
     skip_blanks(&reader->rest);
-    bool is_object = take(&reader->rest, '{');
-    if (!is_object && !take(&reader->rest, '[')) {
+    bool is_object = str_take(&reader->rest, '{');
+    if (!is_object && !str_take(&reader->rest, '[')) {
         int r = read_scalar(reader);
         return r < 0 ? r : read_on(reader);
     }
@@ -263,7 +249,7 @@ static int read_value(struct reader *reader)
     if (r < 0)
         return r;
     skip_blanks(&reader->rest);
-    if (take(&reader->rest, is_object ? '}' : ']')) {
+    if (str_take(&reader->rest, is_object ? '}' : ']')) {
         r = close_container(reader);
         return r < 0 ? r : read_on(reader);
     }
@@ -301,7 +287,7 @@ static bool key_is(struct str text, struct str key)
         size_t n = json_text_next(&text, bytes);
         if (n > key.n || memcmp(bytes, key.p, n) != 0)
             return false;
-        skip(&key, n);
+        str_skip(&key, n);
     }
     return key.n == 0;
 }

@@ -6,20 +6,6 @@
 #include "base/utf8.h"
 #include "net/hex.h"
 
-static void skip(struct str *rest, size_t n)
-{
-    rest->p += n;
-    rest->n -= n;
-}
-
-static bool take(struct str *rest, char c)
-{
-    if (rest->n == 0 || rest->p[0] != c)
-        return false;
-    skip(rest, 1);
-    return true;
-}
-
 /* The four digits of \uXXXX. */
 static bool take_hex(struct str *rest, uint32_t *ret_unit)
 {
@@ -33,7 +19,7 @@ static bool take_hex(struct str *rest, uint32_t *ret_unit)
             return false;
         unit = unit << 4 | (uint32_t)value;
     }
-    skip(rest, HEX_DIGITS);
+    str_skip(rest, HEX_DIGITS);
     *ret_unit = unit;
     return true;
 }
@@ -48,7 +34,7 @@ static bool take_code_point(struct str *rest, uint32_t *ret_point)
     *ret_point = high;
     if (high < 0xd800 || high > 0xdbff)
         return true;
-    if (!take(rest, '\\') || !take(rest, 'u') || !take_hex(rest, &low) || low < 0xdc00 || low > 0xdfff)
+    if (!str_take(rest, '\\') || !str_take(rest, 'u') || !take_hex(rest, &low) || low < 0xdc00 || low > 0xdfff)
         return false;
     *ret_point = 0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
     return true;
@@ -59,12 +45,12 @@ static bool take_escape(struct str *rest, uint32_t *ret_point)
 {
     static const char marks[] = "\"\\/bfnrt";
     static const char meanings[] = "\"\\/\b\f\n\r\t";
-    if (take(rest, 'u'))
+    if (str_take(rest, 'u'))
         return take_code_point(rest, ret_point);
     const char *mark = rest->n > 0 ? memchr(marks, rest->p[0], sizeof(marks) - 1) : NULL;
     if (!mark)
         return false;
-    skip(rest, 1);
+    str_skip(rest, 1);
     *ret_point = (unsigned char)meanings[mark - marks];
     return true;
 }
@@ -82,10 +68,10 @@ static size_t write_utf8(uint32_t point, char ret_bytes[static 4])
 size_t json_text_next(struct str *rest, char ret_bytes[static 4])
 {
     uint32_t point;
-    if (take(rest, '\\'))
+    if (str_take(rest, '\\'))
         return take_escape(rest, &point) ? write_utf8(point, ret_bytes) : 0;
     size_t n = (unsigned char)rest->p[0] < ' ' ? 0 : utf8_length(*rest);
     memcpy(ret_bytes, rest->p, n);
-    skip(rest, n);
+    str_skip(rest, n);
     return n;
 }

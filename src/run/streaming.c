@@ -13,6 +13,7 @@
 #include "collect/cloud/cloud.h"
 #include "collect/host.h"
 #include "encode/encode.h"
+#include "stream/aws_chain.h"
 #include "stream/upload.h"
 
 enum { CSV_HEADER_BYTES_MAX = 8192, STATUS_TRACKER_FAILED = 125 };
@@ -48,21 +49,11 @@ static struct job_facts job_of(const struct settings *settings)
     };
 }
 
-static const char *variable(char *const *environment, const char *name)
-{
-    size_t n = strlen(name);
-    for (; environment && *environment; environment++) {
-        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=' && (*environment)[n + 1] != '\0')
-            return *environment + n + 1;
-    }
-    return NULL;
-}
-
 /* The credentials that come with the token go where the environment says, as the token does. */
 static const char *endpoint_of_environment(const struct settings *settings)
 {
-    const char *own = variable(settings->environment, "AWS_ENDPOINT_URL_S3");
-    return own ? own : variable(settings->environment, "AWS_ENDPOINT_URL");
+    const char *own = aws_env(settings->environment, "AWS_ENDPOINT_URL_S3");
+    return own ? own : aws_env(settings->environment, "AWS_ENDPOINT_URL");
 }
 
 static struct stream_options options_of(const struct settings *settings)
@@ -85,8 +76,8 @@ static struct stream_options options_of(const struct settings *settings)
         .upload_interval_ns = settings->upload_interval_ns,
         .interval_ns = settings->interval_ns,
         .spool_places = {.given = settings->spool,
-            .state_home = variable(settings->environment, "XDG_STATE_HOME"),
-            .home = variable(settings->environment, "HOME")},
+            .state_home = aws_env(settings->environment, "XDG_STATE_HOME"),
+            .home = aws_env(settings->environment, "HOME")},
         .spool_max_bytes = (uint64_t)settings->spool_max_mib * 1024 * 1024,
         .allow_http = settings->allow_http,
         .environment = settings->environment,

@@ -87,6 +87,15 @@ void trouble_end(struct trouble *trouble, const struct delivery *delivery, const
     *trouble = (struct trouble){0};
 }
 
+void delivery_fail(const struct delivery *delivery, struct retry *retry, struct trouble *trouble, const struct err *err,
+    int64_t retry_after_secs)
+{
+    trouble_note(trouble, err);
+    retry_fail(retry, delivery, retry_after_secs);
+    if (retry_is_serious(retry) && !delivery->is_over)
+        trouble_say(trouble, delivery, DELIVERY_KEPT);
+}
+
 bool delivery_next_batch(const struct delivery *delivery, const struct number_set *delivered,
     const struct number_set *refused, uint32_t *ret_number)
 {

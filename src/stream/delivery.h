@@ -65,6 +65,11 @@ void trouble_note(struct trouble *trouble, const struct err *err);
 void trouble_say(struct trouble *trouble, const struct delivery *delivery, const char *consequence);
 void trouble_end(struct trouble *trouble, const struct delivery *delivery, const char *words);
 
+/* An attempt failed and may work later: notes it, plans the next one, and tells when a whole round has failed. */
+#define DELIVERY_KEPT "the data waits in the spool until it works"
+void delivery_fail(const struct delivery *delivery, struct retry *retry, struct trouble *trouble, const struct err *err,
+    int64_t retry_after_secs);
+
 /* The oldest batch that is in neither set; false where there is none. */
 bool delivery_next_batch(const struct delivery *delivery, const struct number_set *delivered,
     const struct number_set *refused, uint32_t *ret_number);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <strings.h>
 
+#include "net/http_text.h"
 #include "net/url.h"
 #include "stream/http_status.h"
 
@@ -29,30 +30,13 @@ bool hooks_has(const struct hooks *hooks, enum hooks_event event)
     return hooks->urls[event] && hooks->urls[event][0];
 }
 
-/* A token of RFC 9110, 5.6.2. */
-static bool is_header_name(const char *name)
-{
-    static const char allowed[] = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    return name[0] && name[strspn(name, allowed)] == '\0';
-}
-
-static bool is_header_value(struct str value)
-{
-    for (size_t i = 0; i < value.n; i++) {
-        unsigned char c = (unsigned char)value.p[i];
-        if ((c < 0x20 && c != '\t') || c == 0x7f)
-            return false;
-    }
-    return true;
-}
-
 static int check_headers(const struct hooks *hooks, struct err *err)
 {
     if (hooks->header_count > HOOKS_HEADERS_MAX)
         return err_set(err, -EINVAL, "more than %d headers", HOOKS_HEADERS_MAX);
     for (size_t i = 0; i < hooks->header_count; i++) {
         const struct http_header *header = &hooks->headers[i];
-        if (!is_header_name(header->name) || !is_header_value(header->value))
+        if (!http_text_is_token(str_of(header->name)) || http_text_has_control(header->value))
             return err_set(err, -EINVAL, "header %zu cannot be sent", i + 1);
         for (size_t k = 0; k < sizeof(forbidden) / sizeof(forbidden[0]); k++) {
             if (strcasecmp(header->name, forbidden[k]) == 0)

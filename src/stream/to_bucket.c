@@ -5,8 +5,6 @@
 
 #include "base/auto.h"
 
-#define KEPT "the data waits in the spool until it works"
-
 enum { KEY_BYTES_MAX = S3_KEY_BYTES_MAX + 512 };
 
 static struct state_bucket *state_of(const struct to_bucket *to)
@@ -61,20 +59,12 @@ int64_t to_bucket_due(const struct to_bucket *to)
     return to->retry.next_ns;
 }
 
-static void fail(struct to_bucket *to, const struct err *err, int64_t retry_after_secs)
-{
-    trouble_note(&to->trouble, err);
-    retry_fail(&to->retry, to->delivery, retry_after_secs);
-    if (retry_is_serious(&to->retry) && !to->delivery->is_over)
-        trouble_say(&to->trouble, to->delivery, KEPT);
-}
-
 static void tell_lack(struct to_bucket *to)
 {
     if (to->delivery->is_over)
         to->is_stuck = true;
     else
-        trouble_say(&to->trouble, to->delivery, KEPT);
+        trouble_say(&to->trouble, to->delivery, DELIVERY_KEPT);
 }
 
 static bool has_lasting_credentials(const struct to_bucket *to)
@@ -93,7 +83,7 @@ static bool prepare(struct to_bucket *to, int64_t deadline_ns)
         /* What is still valid for a moment is better than nothing. */
         if (r < 0 && !to->has_credentials) {
             if (r != -ECANCELED)
-                fail(to, &err, -1);
+                delivery_fail(to->delivery, &to->retry, &to->trouble, &err, -1);
             /* Neither will be mended by waiting a few seconds. */
             if (r == -ENOENT || r == -EINVAL)
                 tell_lack(to);
@@ -121,12 +111,12 @@ static bool settle(struct to_bucket *to, struct s3_result result, struct err *er
     case S3_EXPIRED:
         to->has_credentials = false;
         if (to->is_fresh_tried)
-            fail(to, err, result.retry_after_secs);
+            delivery_fail(to->delivery, &to->retry, &to->trouble, err, result.retry_after_secs);
         to->is_fresh_tried = !to->is_fresh_tried;
         break;
     case S3_AGAIN:
     case S3_DENIED:
-        fail(to, err, result.retry_after_secs);
+        delivery_fail(to->delivery, &to->retry, &to->trouble, err, result.retry_after_secs);
         break;
     case S3_REFUSED:
         trouble_note(&to->trouble, err);

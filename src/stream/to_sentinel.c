@@ -10,8 +10,6 @@
 /* As much compressed data goes into the finish call; more is uploaded. */
 enum { INLINE_BYTES_MAX = 1024 * 1024, URIS_BYTES_MAX = 4 * 1024 * 1024 };
 
-#define KEPT "the data waits in the spool until it works"
-
 static struct state_sentinel *state_of(const struct to_sentinel *to)
 {
     return &to->delivery->state->sentinel;
@@ -63,14 +61,6 @@ int64_t to_sentinel_due(const struct to_sentinel *to)
     return to->retry.next_ns;
 }
 
-static void fail(struct to_sentinel *to, const struct err *err, int64_t retry_after_secs)
-{
-    trouble_note(&to->trouble, err);
-    retry_fail(&to->retry, to->delivery, retry_after_secs);
-    if (retry_is_serious(&to->retry) && !to->delivery->is_over)
-        trouble_say(&to->trouble, to->delivery, KEPT);
-}
-
 static void give_up(struct to_sentinel *to, const struct err *err)
 {
     trouble_note(&to->trouble, err);
@@ -92,7 +82,7 @@ static bool settle(struct to_sentinel *to, struct sentinel_result result, const 
     case SENTINEL_DONE:
         return true;
     case SENTINEL_AGAIN:
-        fail(to, err, result.retry_after_secs);
+        delivery_fail(to->delivery, &to->retry, &to->trouble, err, result.retry_after_secs);
         return false;
     case SENTINEL_REFUSED:
         give_up(to, err);
@@ -161,12 +151,12 @@ static void settle_upload(struct to_sentinel *to, uint32_t number, struct s3_res
         /* New credentials at once, but only once. */
         to->api.must_refresh = true;
         if (to->is_fresh_tried)
-            fail(to, err, result.retry_after_secs);
+            delivery_fail(to->delivery, &to->retry, &to->trouble, err, result.retry_after_secs);
         to->is_fresh_tried = !to->is_fresh_tried;
         break;
     case S3_AGAIN:
     case S3_DENIED:
-        fail(to, err, result.retry_after_secs);
+        delivery_fail(to->delivery, &to->retry, &to->trouble, err, result.retry_after_secs);
         break;
     case S3_REFUSED:
         refuse_batch(to, number, err);
