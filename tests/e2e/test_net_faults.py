@@ -19,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fake"))
 # pylint: disable=wrong-import-position
 import net_faults
 import tap
+from fake_http import Answer
 from fake_s3 import FakeS3
 from tap import Skip, equal, expect, test
 
@@ -56,7 +57,7 @@ FAULTS = (
     (net_faults.ResetAfter(20), ".{20}", "reset", 403),
     (net_faults.BlackHole(), "", "silence", None),
     (net_faults.BlackHole(0.1), "", "closed", None),
-    (net_faults.Oversized(100_000), "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nx{100000}", "closed", 403),
+    (net_faults.Oversized(100_000), "HTTP/1.1 403 .*</Error>", "closed", 403),  # a refusal stays one
     (net_faults.Slow(0.2), "HTTP/1.1 403 .*</Error>", "closed", 403),
     (net_faults.Slow(5), "", "silence", None),
     (net_faults.Slow(5, net_faults.AFTER), "", "silence", 403),
@@ -72,6 +73,22 @@ def fault_is_seen(fault, pattern, end, status):
         data, how = outcome(s3)
         expect(re.fullmatch(pattern, data.decode(), re.DOTALL), "got", data, "; want", pattern)
         equal((how, s3.requests[0][3], s3.violations), (end, status, []), "end, noted status, violations")
+
+
+class Yes(FakeS3):
+    """Everything is fine."""
+
+    def handle(self, request):
+        return Answer(200)
+
+
+@test
+def faults_that_look_like_a_success_replace_one():
+    for fault, pattern in ((net_faults.Oversized(100_000), "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nx{100000}"),
+                           (net_faults.Malformed("garbage"), "220 mail.*")):
+        with Yes(behave=lambda request, fault=fault: fault) as server:
+            data, _ = outcome(server)
+            expect(re.fullmatch(pattern, data.decode(), re.DOTALL), "got", data, "; want", pattern)
 
 
 for row in FAULTS:
