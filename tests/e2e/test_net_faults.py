@@ -84,8 +84,8 @@ class Yes(FakeS3):
 
 @test
 def faults_that_look_like_a_success_replace_one():
-    for fault, pattern in ((net_faults.Oversized(100_000), "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nx{100000}"),
-                           (net_faults.Malformed("garbage"), "220 mail.*")):
+    large = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nx{100000}"
+    for fault, pattern in ((net_faults.Oversized(100_000), large), (net_faults.Malformed("garbage"), "220 mail.*")):
         with Yes(behave=lambda request, fault=fault: fault) as server:
             data, _ = outcome(server)
             expect(re.fullmatch(pattern, data.decode(), re.DOTALL), "got", data, "; want", pattern)
