@@ -125,8 +125,7 @@ static int start_child(struct session *session, struct spawn_request *request, s
         request->group_fd = -1;
         r = spawn_start(request, ret_spawn);
     }
-    if (r == -EAGAIN && session->streaming.stream) {
-        stream_do_without_thread(session->streaming.stream);
+    if (r == -EAGAIN && session->streaming.stream && stream_do_without_thread(session->streaming.stream)) {
         log_warning("streaming: there is no room for a thread beside the command; everything is delivered at the end");
         r = spawn_start(request, ret_spawn);
     }

@@ -140,7 +140,7 @@ bool streaming_drop(struct streaming *streaming, const char *why)
 {
     if (!streaming->stream)
         return false;
-    stream_do_without_thread(streaming->stream);
+    (void)stream_do_without_thread(streaming->stream);
     if (stream_free(streaming->stream))
         streaming->stream = NULL;
     log_warning("streaming is off: the command cannot be started beside it (%s)", why);

@@ -6,6 +6,8 @@
  */
 #include "stream/sentinel_words.h"
 
+#include <strings.h>
+
 #include "base/auto.h"
 #include "base/utf8.h"
 #include "net/hash.h"
@@ -207,13 +209,26 @@ static void put_without_secrets(struct str text, struct str token, struct buf *o
     }
 }
 
-static void mask(struct buf *text, struct str secret)
+/* In any case: the digits of %2f may be written either way. */
+static void mask(struct buf *text, const struct buf *secret)
 {
-    char *at = text->data;
-    while (secret.n > 0 && at && (at = memmem(at, text->len - (size_t)(at - text->data), secret.p, secret.n)) != NULL) {
-        memset(at, '*', secret.n);
-        at += secret.n;
+    if (!buf_ok(secret) || secret->len == 0)
+        return;
+    for (size_t at = 0; at + secret->len <= text->len; at++) {
+        if (strncasecmp(text->data + at, secret->data, secret->len) == 0)
+            memset(text->data + at, '*', secret->len);
     }
+}
+
+static void mask_base64(struct buf *text, struct str secret)
+{
+    AUTO_BUF struct buf coded;
+    buf_init(&coded, TEXT_BYTES_MAX);
+    hash_base64(&coded, secret);
+    while (coded.len > 0 && coded.data[coded.len - 1] == '=')
+        coded.len--;
+    mask(text, &coded);
+    str_wipe(coded.data, coded.len);
 }
 
 /* A server may repeat the token as it stands in a URL, or in base64. */
@@ -222,12 +237,16 @@ static void mask_codings(struct buf *text, struct str token)
     AUTO_BUF struct buf coded;
     buf_init(&coded, TEXT_BYTES_MAX);
     url_encode(&coded, token);
-    mask(text, (struct str){coded.data, coded.len});
+    mask(text, &coded);
     buf_clear(&coded);
-    hash_base64(&coded, token);
-    while (coded.len > 0 && coded.data[coded.len - 1] == '=')
-        coded.len--;
-    mask(text, (struct str){coded.data, coded.len});
+    url_encode_path(&coded, token);
+    mask(text, &coded);
+    mask_base64(text, token);
+    buf_clear(&coded);
+    buf_puts(&coded, "Bearer ");
+    buf_append(&coded, token.p, token.n);
+    if (buf_ok(&coded) && token.n > 0)
+        mask_base64(text, (struct str){coded.data, coded.len});
     str_wipe(coded.data, coded.len);
 }
 

@@ -123,15 +123,16 @@ void stream_tell(struct stream *stream)
 }
 
 /* The worker gives its thread back, and everything is delivered at the end. */
-void stream_do_without_thread(struct stream *stream)
+bool stream_do_without_thread(struct stream *stream)
 {
     if (!stream->has_thread)
-        return;
+        return false;
     exchange_retire(&stream->exchange, true);
     (void)pthread_join(stream->thread, NULL);
     exchange_retire(&stream->exchange, false);
     stream->has_thread = false;
     stream_tell(stream);
+    return true;
 }
 
 /* False at the deadline; whoever calls it off ends the patience, not the tidying up. */

@@ -30,8 +30,8 @@ int stream_check(const struct stream_options *options, struct err *err);
  */
 int stream_new(struct stream **ret_stream, const struct stream_options *options, struct err *err);
 
-/* Where the command cannot be started because of us. */
-void stream_do_without_thread(struct stream *stream);
+/* Where the command cannot be started because of us. False where there was no thread to give back. */
+bool stream_do_without_thread(struct stream *stream);
 
 /* One sample, to be delivered. */
 void stream_sample(struct stream *stream, const struct run_info *info, const struct sample *sample);

@@ -50,7 +50,7 @@ static void tell_rest(struct worker *worker)
     exchange_get_later(worker->exchange, later);
     if (run->dir_fd >= 0 && kept > 0)
         exchange_tell(worker->exchange, LOG_WARNING, "%llu bytes of samples %s", (unsigned long long)kept, later);
-    else if (run->dir_fd >= 0)
+    else if (run->dir_fd >= 0 && !worker->delivery.is_spool_trouble)
         exchange_tell(worker->exchange, LOG_WARNING, "the last words about the run %s", later);
 }
 

@@ -118,6 +118,8 @@ static void test_secrets_in_other_codings(void **state)
     char words[SENTINEL_WORDS_BYTES];
     sentinel_words_read(STR("no a%2Fb%2Bc and YS9iK2M= here"), STR("a/b+c"), words);
     assert_string_equal(words, "no ********* and *******= here");
+    sentinel_words_read(STR("no a%2fb%2bc, a/b%2Bc, QmVhcmVyIGEvYitj here"), STR("a/b+c"), words);
+    assert_string_equal(words, "no *********, *******, **************** here");
 }
 
 static void test_without_token(void **state)
