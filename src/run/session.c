@@ -164,6 +164,8 @@ static int start_job(struct session *session, const struct settings *settings, c
     int r = start_child(session, &request, &spawn, err);
     if (r < 0)
         return r;
+    if (session->streaming.stream)
+        stream_begin(session->streaming.stream);
     session->job.root = spawn.pid;
     session->job.group_dir = session->group.dir_fd >= 0 ? session->group.dir : NULL;
     session->info.tracked_pid = some_u64((uint64_t)spawn.pid);
@@ -242,6 +244,8 @@ static int session_start(
         start_attached(session, settings, pid);
     else
         start_sampling(session, settings);
+    if (!settings->command && session->streaming.stream)
+        stream_begin(session->streaming.stream);
     return r != 0 ? r : loop_start(&session->loop, &session->grid, err);
 }
 

@@ -89,10 +89,18 @@ void exchange_give_up(struct exchange *exchange, int64_t give_up_ns)
     ring(exchange->wake_fd);
 }
 
-void exchange_retire(struct exchange *exchange, bool is_retired)
+void exchange_begin(struct exchange *exchange)
 {
     (void)pthread_mutex_lock(&exchange->lock);
-    exchange->news.is_retired = is_retired;
+    exchange->news.is_begun = true;
+    (void)pthread_mutex_unlock(&exchange->lock);
+    ring(exchange->wake_fd);
+}
+
+void exchange_retire(struct exchange *exchange)
+{
+    (void)pthread_mutex_lock(&exchange->lock);
+    exchange->news.is_retired = true;
     (void)pthread_mutex_unlock(&exchange->lock);
     ring(exchange->wake_fd);
 }
@@ -131,6 +139,13 @@ void exchange_log(struct exchange *exchange)
         else
             log_info("%s", notice.text);
     }
+}
+
+void exchange_look(struct exchange *exchange, struct exchange_news *ret_news)
+{
+    (void)pthread_mutex_lock(&exchange->lock);
+    *ret_news = exchange->news;
+    (void)pthread_mutex_unlock(&exchange->lock);
 }
 
 void exchange_take(struct exchange *exchange, struct buf *rows, struct exchange_news *ret_news, uint64_t *ret_lost)

@@ -32,7 +32,8 @@ struct exchange_news {
     bool has_sampled; /* at least one sample was taken: GPUs are known as far as they ever are */
     char gpu_model[160];
     struct opt_u64 gpu_count, gpu_memory_mib;
-    bool is_retired; /* the thread is wanted back; the worker goes on later, in another */
+    bool is_begun; /* the command runs: there is something to do */
+    bool is_retired; /* before that: the thread is wanted back */
     bool is_over;
     struct end_facts end;
     const char *server_allocation; /* with is_over; NULL: unknown */
@@ -62,7 +63,8 @@ void exchange_give_gpus(struct exchange *exchange, const struct host_facts *host
 void exchange_end(
     struct exchange *exchange, const struct end_facts *end, const char *server_allocation, int64_t give_up_ns);
 void exchange_give_up(struct exchange *exchange, int64_t give_up_ns); /* earlier than was said */
-void exchange_retire(struct exchange *exchange, bool is_retired);
+void exchange_begin(struct exchange *exchange);
+void exchange_retire(struct exchange *exchange);
 bool exchange_is_done(struct exchange *exchange);
 void exchange_get_later(struct exchange *exchange, char ret_later[static EXCHANGE_LATER_BYTES]);
 
@@ -71,6 +73,9 @@ void exchange_log(struct exchange *exchange);
 
 /* The oldest notice; false where there is none. */
 bool exchange_next_notice(struct exchange *exchange, struct exchange_notice *ret_notice);
+
+/* By the worker: what is new, leaving rows and bell alone. */
+void exchange_look(struct exchange *exchange, struct exchange_news *ret_news);
 
 /* By the worker: exchanges the waiting rows for the (empty) buffer of the caller. */
 void exchange_take(struct exchange *exchange, struct buf *rows, struct exchange_news *ret_news, uint64_t *ret_lost);

@@ -33,7 +33,8 @@ struct stream {
 
 static void *run_worker(void *context)
 {
-    worker_run(context);
+    if (worker_wait_for_begin(context))
+        worker_run(context);
     return NULL;
 }
 
@@ -74,10 +75,8 @@ int stream_new(struct stream **ret_stream, const struct stream_options *options,
     }
     r = start_thread(stream);
     stream->has_thread = r == 0;
-    if (r < 0) {
+    if (r < 0)
         log_warning("streaming: no thread can be had (%s); everything is delivered at the end", strerror(-r));
-        worker_open_spool(&stream->worker);
-    }
     *ret_stream = stream;
     return 0;
 }
@@ -122,17 +121,21 @@ void stream_tell(struct stream *stream)
     exchange_log(&stream->exchange);
 }
 
-/* The worker gives its thread back, and everything is delivered at the end. */
 bool stream_do_without_thread(struct stream *stream)
 {
     if (!stream->has_thread)
         return false;
-    exchange_retire(&stream->exchange, true);
+    exchange_retire(&stream->exchange);
     (void)pthread_join(stream->thread, NULL);
-    exchange_retire(&stream->exchange, false);
     stream->has_thread = false;
-    stream_tell(stream);
     return true;
+}
+
+void stream_begin(struct stream *stream)
+{
+    exchange_begin(&stream->exchange);
+    if (!stream->has_thread)
+        worker_open_spool(&stream->worker);
 }
 
 /* False at the deadline; whoever calls it off ends the patience, not the tidying up. */

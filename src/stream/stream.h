@@ -25,13 +25,18 @@ bool stream_takes_samples(const struct stream_options *options);
 int stream_check(const struct stream_options *options, struct err *err);
 
 /*
- * Starts the worker thread. What the options point to must stay until the stream is freed. Where no thread can be had
- * this is told, and everything is delivered at the end. Returns 0 or a negative errno with a message.
+ * Makes the worker thread, which waits for stream_begin. What the options point to must stay until the stream is freed.
+ * Where no thread can be had this is told, and everything is delivered at the end. Returns 0 or a negative errno with a
+ * message.
  */
 int stream_new(struct stream **ret_stream, const struct stream_options *options, struct err *err);
 
-/* Where the command cannot be started because of us. False where there was no thread to give back. */
+/* Before stream_begin, where the command cannot be started because of us: the worker gives its thread back, at once,
+ * and everything is delivered at the end. False where there was no thread. */
 bool stream_do_without_thread(struct stream *stream);
+
+/* The command runs. */
+void stream_begin(struct stream *stream);
 
 /* One sample, to be delivered. */
 void stream_sample(struct stream *stream, const struct run_info *info, const struct sample *sample);

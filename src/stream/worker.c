@@ -41,14 +41,17 @@ void worker_seal(struct worker *worker)
         tell_lost(worker, worker->batch.lost_rows - lost_before, err.msg);
         return;
     }
+    if (!had_rows)
+        return;
     if (worker->is_full)
         exchange_tell(worker->exchange, LOG_WARNING, "streaming: the spool takes samples again; %llu are lost",
             (unsigned long long)worker->lost_rows);
     worker->is_full = false;
     if (r > 0)
         delivery_spool_fails(&worker->delivery, err.msg);
-    else if (had_rows)
+    else if (!worker->is_journal_trouble)
         delivery_spool_works(&worker->delivery);
+    worker->is_journal_trouble = false;
 }
 
 static void add_rows(struct worker *worker, int64_t now_ns)
@@ -66,8 +69,10 @@ static void add_rows(struct worker *worker, int64_t now_ns)
         tell_lost(worker, worker->batch.lost_rows - lost_before, err.msg);
         return;
     }
-    if (r > 0 && worker->run.dir_fd >= 0)
+    if (r > 0 && worker->run.dir_fd >= 0) {
+        worker->is_journal_trouble = true;
         delivery_spool_fails(&worker->delivery, err.msg);
+    }
 }
 
 void worker_take_rows(struct worker *worker)
@@ -116,7 +121,7 @@ static int wait_until(void *context, int fd, short events, int64_t deadline_ns)
     struct worker *worker = context;
     for (;;) {
         int64_t now_ns = worker_now(worker);
-        if (worker->news.is_retired || (worker->news.is_over && now_ns >= worker->news.give_up_ns))
+        if (worker->news.is_over && now_ns >= worker->news.give_up_ns)
             return -ECANCELED;
         if (now_ns >= deadline_ns || must_leave(worker, now_ns))
             return -ETIMEDOUT;
@@ -219,13 +224,10 @@ void worker_deliver(struct worker *worker, int64_t deadline_ns)
         to_sentinel_step(&worker->to_sentinel, deadline_ns);
 }
 
-/* Who and where we are; once. */
+/* Who and where we are. */
 static void start(struct worker *worker)
 {
     const struct stream_options *options = worker->options;
-    if (worker->is_started)
-        return;
-    worker->is_started = true;
     worker_open_spool(worker);
     options->discover_host(options->discover_context, &worker->facts.host);
     worker_tell_hook(worker, HOOKS_START, DELIVERY_NEVER);
@@ -251,10 +253,21 @@ static bool act(struct worker *worker, int64_t *ret_due_ns)
     return false;
 }
 
+bool worker_wait_for_begin(struct worker *worker)
+{
+    struct pollfd wake = {.fd = worker->exchange->wake_fd, .events = POLLIN};
+    for (;;) {
+        exchange_look(worker->exchange, &worker->news);
+        if (worker->news.is_begun || worker->news.is_over || worker->news.is_retired)
+            return !worker->news.is_retired;
+        (void)poll(&wake, 1, -1);
+    }
+}
+
 void worker_run(struct worker *worker)
 {
     start(worker);
-    while (!worker->news.is_over && !worker->news.is_retired) {
+    while (!worker->news.is_over) {
         int64_t due_ns;
         if (act(worker, &due_ns))
             continue;
@@ -262,8 +275,6 @@ void worker_run(struct worker *worker)
         http_client_rest(worker->http_s3);
         (void)rest(worker, -1, 0, due_ns);
     }
-    if (worker->news.is_retired)
-        return;
     worker_end(worker);
     exchange_finish(worker->exchange);
 }

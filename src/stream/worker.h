@@ -36,15 +36,20 @@ struct worker {
     int64_t leave_ns; /* when a request that was under way as the run ended has had its time; 0: the run goes on */
     bool is_ending; /* what is under way now was begun after the end */
     bool is_introduced; /* the machine is known, and the targets may be told */
-    bool is_spool_open, is_started;
+    bool is_spool_open;
     uint64_t lost_rows, given_rows;
     bool is_full; /* and it has been told */
+    bool is_journal_trouble; /* rows of the open batch are not on the disk */
     bool is_hook_trouble; /* the same of the heartbeat */
 };
 
 /* Quick; opens nothing. Returns 0 or -ENOMEM. */
 int worker_init(struct worker *worker, const struct stream_options *options, struct exchange *exchange);
 void worker_fini(struct worker *worker);
+
+/* In its thread: until there is something to do. Rows cannot come before that. False where the thread is wanted back.
+ */
+bool worker_wait_for_begin(struct worker *worker);
 
 /* The whole of it, until the end of the run and at most to give_up_ns of the news. */
 void worker_run(struct worker *worker);

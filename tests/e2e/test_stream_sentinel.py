@@ -495,8 +495,8 @@ def the_tracker_lets_nobody_look_into_it_while_it_streams():
     equal(environ_of_tracker(TOKEN), [], "what can be read of a tracker that streams")
 
 
-def with_limit(what, number, *words):
-    """The tracker as a user who has nothing but it, with a limit; a program that writes a line is its command."""
+def with_limit(what, number, command, status):
+    """The tracker as a user who has nothing but it, with a limit; returns stderr and how many runs were finished."""
     if os.geteuid() != 0:
         raise Skip("needs root to become another user")
     with World() as world, tempfile.TemporaryDirectory() as place:
@@ -504,20 +504,24 @@ def with_limit(what, number, *words):
         program.write_bytes(pathlib.Path(BINARY).read_bytes())
         program.chmod(0o755)
         os.chmod(place, 0o755)
-        env = {"PATH": os.environ["PATH"], **world.env(TRACKER_SPOOL="/dev/null/none", **SHORT_GRACE)}
+        env = {"PATH": os.environ["PATH"], **world.env(TRACKER_SPOOL="/dev/null/none", **LONG_GRACE)}
         limit = ["prlimit", f"--{what}={number}", "setpriv", "--reuid=65531", "--regid=65531", "--clear-groups"]
-        done = subprocess.run([*limit, str(program), *words, "--", "/bin/echo", "ran"], env=env, cwd="/", text=True,
+        done = subprocess.run([*limit, str(program), "-q", "--", *command], env=env, cwd="/", text=True,
                               capture_output=True, timeout=WAIT_SECS, check=False)
-        equal((done.returncode, done.stdout), (0, "ran\n"), f"status and stdout, stderr {done.stderr!r}")
-        return done.stderr
+        equal(done.returncode, status, f"status, stdout {done.stdout!r}, stderr {done.stderr!r}")
+        return done.stderr, sum(run["finish"] is not None for run in world.api.runs.values())
 
 
 @test
 def the_command_starts_where_there_is_room_for_it_alone():
     if SANITIZED:
         raise Skip("a sanitizer needs threads and descriptors of its own")
-    expect("no room for a thread" in with_limit("nproc", 2, "-q"), "nothing is said about the thread")
-    expect("streaming is off" in with_limit("nofile", 11, "-q"), "nothing is said about streaming")
+    for command, status in ((["/bin/sh", "-c", "exit 7"], 7), (["/nonexistent"], 127)):
+        told, finished = with_limit("nproc", 2, command, status)
+        expect("no room for a thread" in told, "nothing is said about the thread:", told)
+        equal(finished, 1, f"finished runs, stderr {told!r}")
+    told, finished = with_limit("nofile", 11, ["/bin/sh", "-c", "exit 7"], 7)
+    expect("streaming is off" in told and finished == 0, told, finished)
 
 
 if __name__ == "__main__":
