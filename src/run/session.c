@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -114,6 +115,19 @@ static void start_sampling(struct session *session, const struct settings *setti
     loop_watch_output(&session->loop, output_watch_fd(&session->output));
 }
 
+/* A thread that was joined still counts for a moment. */
+static int spawn_in_time(struct spawn_request *request, struct spawn *ret_spawn)
+{
+    enum { ATTEMPTS = 50 };
+    const struct timespec pause = {.tv_nsec = NS_PER_MS};
+    int r = spawn_start(request, ret_spawn);
+    for (int i = 0; i < ATTEMPTS && r == -EAGAIN; i++) {
+        (void)nanosleep(&pause, NULL);
+        r = spawn_start(request, ret_spawn);
+    }
+    return r;
+}
+
 static int start_child(struct session *session, struct spawn_request *request, struct spawn *ret_spawn, struct err *err)
 {
     (void)sigpending(&session->early);
@@ -127,7 +141,7 @@ static int start_child(struct session *session, struct spawn_request *request, s
     }
     if (r == -EAGAIN && session->streaming.stream && stream_do_without_thread(session->streaming.stream)) {
         log_warning("streaming: there is no room for a thread beside the command; everything is delivered at the end");
-        r = spawn_start(request, ret_spawn);
+        r = spawn_in_time(request, ret_spawn);
     }
     if ((r == -EMFILE || r == -ENFILE || r == -ENOMEM) && streaming_drop(&session->streaming, strerror(-r)))
         r = spawn_start(request, ret_spawn);

@@ -26,6 +26,12 @@ struct exchange_notice {
     char text[EXCHANGE_NOTICE_BYTES];
 };
 
+/* Somebody who may lose patience while the end is waited for. */
+struct stream_hurry {
+    int fd; /* -1: nobody */
+    bool (*is_called_off)(int fd); /* asked when it has something to read, which it takes */
+};
+
 /* What the sampling thread knows and the worker does not. */
 struct exchange_news {
     size_t rows; /* how many lines were taken */

@@ -164,6 +164,7 @@ void stream_finish(
     int64_t tidy_ns = grace_ns / 2 < TIDY_NS ? grace_ns / 2 : TIDY_NS;
     exchange_end(&stream->exchange, end, means_allocation(&stream->means), now_ns + grace_ns - tidy_ns);
     if (!stream->has_thread) {
+        stream->worker.hurry = *hurry;
         worker_run(&stream->worker);
         stream_tell(stream);
         return;

@@ -13,6 +13,7 @@
 #include "model/run_facts.h"
 #include "model/run_info.h"
 #include "model/sample.h"
+#include "stream/exchange.h"
 #include "stream/options.h"
 
 struct stream;
@@ -44,12 +45,6 @@ void stream_sample(struct stream *stream, const struct run_info *info, const str
 /* Readable when there is something to tell; stream_tell then logs it. */
 int stream_watch_fd(const struct stream *stream);
 void stream_tell(struct stream *stream);
-
-/* Somebody who may lose patience. */
-struct stream_hurry {
-    int fd; /* -1: nobody */
-    bool (*is_called_off)(int fd); /* asked when it has something to read, which it takes */
-};
 
 /*
  * The run is over: waits until everything is delivered, but at most grace_ns, and not any longer once it is called off.

@@ -107,11 +107,14 @@ static int rest(struct worker *worker, int fd, short events, int64_t until_ns)
     if (worker->news.is_over && until_ns > worker->news.give_up_ns)
         until_ns = worker->news.give_up_ns;
     int64_t left_ns = until_ns - worker_now(worker);
-    struct pollfd fds[] = {{.fd = worker->exchange->wake_fd, .events = POLLIN}, {.fd = fd, .events = events}};
+    struct pollfd fds[] = {{.fd = worker->exchange->wake_fd, .events = POLLIN}, {.fd = fd, .events = events},
+        {.fd = worker->hurry.fd, .events = POLLIN}};
     int64_t left_ms = left_ns <= 0 ? 0 : left_ns / NS_PER_MS + 1;
-    int r = poll(fds, 2, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
+    int r = poll(fds, 3, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
     if (r < 0 && errno != EINTR)
         return -errno;
+    if (r > 0 && fds[2].revents != 0 && worker->hurry.is_called_off(worker->hurry.fd))
+        exchange_give_up(worker->exchange, 0);
     worker_take_rows(worker);
     return r > 0 && fds[1].revents != 0;
 }
@@ -137,6 +140,7 @@ int worker_init(struct worker *worker, const struct stream_options *options, str
     *worker = (struct worker){
         .options = options,
         .exchange = exchange,
+        .hurry = {.fd = -1},
         .spool = {.dir_fd = -1},
         .run = {.dir_fd = -1, .lock_fd = -1, .journal_fd = -1},
         .seal_ns = DELIVERY_NEVER,

@@ -18,6 +18,7 @@ struct worker {
     const struct stream_options *options;
     struct exchange *exchange;
     struct net_wait wait;
+    struct stream_hurry hurry; /* watched where there is no other thread to do it; fd -1 otherwise */
     struct http_client *http, *http_s3;
     struct spool spool;
     struct spool_run run;
