@@ -283,7 +283,8 @@ def shares_of_the_cpus_are_fresh_in_every_sample_at_100_ms():
         raise Skip(f"the CPUs are taken: only {len(telling)} of {len(lists) - 1} pairs of samples can tell")
     same = sum(a == b for a, b in telling)
     tap.diag(f"{same} of {len(telling)} pairs are the same")
-    expect(same <= 3, f"{same} of {len(telling)} samples repeat the one before:", lists)
+    # Shares come in clock ticks, so that a few are the same by chance; of stale ones at least every other would be.
+    expect(3 * same <= len(telling), f"{same} of {len(telling)} samples repeat the one before:", lists)
 
 
 @test
