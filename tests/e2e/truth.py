@@ -197,7 +197,10 @@ def check_plausible(samples, hidden=()):
             expect(value >= 0 or (path.endswith(".speed_mbps") and value == -1), f"{path} is {value}")
         for key in TREE_KEYS:
             expect(cpu[key] is not None or key in hidden, f"{key} is unknown at {sample['elapsed_secs']} s")
-        expect(cpu_of(sample) > 0 or cpu["process_cores_used"] < 0.05, f"{cpu['process_cores_used']} cores in no time")
+        # A final sample may cover less time than a CPU time of four decimals can show.
+        is_brief = sample.get("actual_interval_ms", 1000) < 2
+        expect(cpu_of(sample) > 0 or cpu["process_cores_used"] < 0.05 or is_brief,
+               f"{cpu['process_cores_used']} cores in no time")
     # The readings of a turn are of different moments, far from each other where the tracker is kept waiting meanwhile.
     working = [sample for sample in samples[:-1] or samples if cpu_of(sample) >= TICK_SECS / 2]
     shares = [sample["cpu"]["process_cores_used"] * interval_secs(sample) / cpu_of(sample) for sample in working]

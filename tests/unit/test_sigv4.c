@@ -172,10 +172,6 @@ static int visit(const char *path, const struct stat *info, int kind, struct FTW
 static void published_suite(void **state)
 {
     (void)state;
-    if (access(SUITE, R_OK) != 0) {
-        print_message("# the suite is not at " SUITE ": skipped\n");
-        skip();
-    }
     *suite_count() = 0;
     assert_int_equal(nftw(SUITE, visit, 8, FTW_PHYS), 0);
     assert_int_equal(*suite_count(), SUITE_CASES);
@@ -334,14 +330,16 @@ static void too_large(void **state)
     assert_int_equal(sigv4_sign_request(&request, &suite_key, &got), -E2BIG);
 }
 
+#define OWN_TESTS                                                                                                      \
+    cmocka_unit_test(s3_requests), cmocka_unit_test(paths_and_queries), cmocka_unit_test(refusals),                    \
+        cmocka_unit_test(too_large)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_suite),
-        cmocka_unit_test(s3_requests),
-        cmocka_unit_test(paths_and_queries),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(too_large),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(published_suite), OWN_TESTS};
+    const struct CMUnitTest own_tests[] = {OWN_TESTS};
+    if (access(SUITE, R_OK) == 0)
+        return cmocka_run_group_tests(tests, NULL, NULL);
+    (void)fprintf(stderr, "# the published suite is not at " SUITE "\n");
+    return cmocka_run_group_tests(own_tests, NULL, NULL);
 }
