@@ -58,6 +58,7 @@ struct cgroup_state {
     bool of_command[CGROUP_CONTROLLERS]; /* the place is the group that was made for the command, not ours */
     struct value values[GROUP_VALUES];
     struct opt_u64 prev[GROUP_VALUES];
+    struct opt_u64 first_oom_kills; /* when the run began */
     struct cgroup_limits cpu_limits, memory_limits;
     bool one_cpu_file; /* usage and throttling are in the same file */
 };
@@ -339,6 +340,16 @@ static int cgroup_read(struct cgroup_state *state, int64_t now_ns, struct opt_u6
     return 0;
 }
 
+/* Kills during the run; where the command has a group of its own, all that it counts. */
+static void tell_oom_kills(
+    struct cgroup_state *state, const struct tick *tick, struct opt_u64 kills, struct sample *sample)
+{
+    if (tick->baseline)
+        state->first_oom_kills = state->values[VALUE_OOM_KILLS].of_command ? some_u64(0) : kills;
+    if (tick->is_final)
+        sample->end.oom_kills = counter_delta_opt(state->first_oom_kills, kills);
+}
+
 static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
 {
     struct cgroup_state *state = opaque;
@@ -354,6 +365,7 @@ static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *
         return outcome.failure < 0 ? outcome.failure : -ENODATA;
     if (!tick->baseline)
         cgroup_derive(state, cur, &sample->cgroup);
+    tell_oom_kills(state, tick, cur[VALUE_OOM_KILLS], sample);
     /*
      * A value that could not be read keeps its old counter, so that the next reading makes up for the gap. What the
      * command has used before the first sample belongs into it.

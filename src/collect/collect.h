@@ -97,6 +97,7 @@ extern const struct collector collector_disk;
 extern const struct collector collector_gpu;
 extern const struct collector collector_pressure;
 extern const struct collector collector_cgroup;
+extern const struct collector collector_oom;
 extern const struct collector collector_tracker;
 
 /* All of them, in the order of the sample; see registry.c. */

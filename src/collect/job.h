@@ -40,6 +40,7 @@ struct job {
     int64_t start_ns; /* monotonic */
     enum job_pss pss;
     int64_t quantum_ns; /* CPU times are told in multiples of it, so that rounding on the way out adds up to nothing */
+    int root_signal; /* that ended the root; 0: none did */
     pid_t ended; /* the newest process of which we were told that it has ended; 0: none */
     const char *group_dir; /* --cgroup: the v2 group of the command, relative to the sysroot; NULL: none */
     struct job_usage reaped;
@@ -57,6 +58,7 @@ struct job {
         helper_groups[JOB_HELPERS_MAX]; /* process groups of helpers; what a helper starts is not of the tree either */
     uint64_t helpers_cpu_ns, helpers_rss_bytes; /* what long-lived helpers used so far, and hold now */
     bool wants_members; /* somebody needs to know the processes of the tree */
+    bool wants_top; /* and somebody the names of the largest */
     struct opt_f64 gpu_joules; /* energy of all GPUs over the run; known after the final sample */
     /* by the tree collector, after each sample */
     size_t live; /* processes of the tree that have not ended, the root included */

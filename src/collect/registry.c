@@ -12,6 +12,7 @@ const struct collector *const collector_registry[] = {
     &collector_gpu,
     &collector_pressure,
     &collector_cgroup,
+    &collector_oom,
     &collector_tracker,
 };
 

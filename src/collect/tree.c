@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/vec.h"
 #include "collect/collect.h"
+#include "collect/tree_top.h"
 #include "collect/tree_walk.h"
 
 #define BYTES_PER_MIB 1048576.0
@@ -21,6 +22,7 @@ struct tree_state {
     struct tree_group group;
     bool has_group;
     struct pss pss;
+    struct tree_top top;
     struct {
         struct pss_process *items;
         size_t count, cap;
@@ -313,8 +315,11 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
     if (tick->baseline) {
         state->user_told_ns = view.user_ns;
         state->previous_ns = now_ns;
-    } else
+    } else {
         tell_tree(state, &view, now_ns, cpu);
+        if (job->wants_top)
+            tree_top_turn(&state->top, state->env, &state->walk.members, view.rss_pages, &sample->processes);
+    }
     hold_spares(state);
     if (view.is_io_hidden && state->walk.reader.io_err.code < 0)
         *err = state->walk.reader.io_err;

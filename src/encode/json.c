@@ -169,7 +169,7 @@ static char *write_word(char *p, const char *word, size_t n)
 static char *write_scalar(char *p, const struct field *field, const void *at)
 {
     char *end = NULL;
-    switch (field->kind) {
+    switch ((enum field_kind)field->kind) {
     case FIELD_U64: {
         const struct opt_u64 *value = at;
         end = value->has ? num_write_u64(p, value->v) : NULL;
@@ -214,10 +214,10 @@ static void put_large(struct buf *buf, const struct field *field, const void *at
         put_null(buf);
 }
 
-/* Is this row left out of the object altogether? Only numbers are ever declared so. */
+/* Is this row left out of the object altogether? Numbers, lists and objects, which may be so, all begin with a bool. */
 static bool is_omitted(const struct field *field, const void *at)
 {
-    return field->rule == FIELD_OMITTED && !((const struct opt_f64 *)at)->has;
+    return field->rule == FIELD_OMITTED && !*(const bool *)at;
 }
 
 /* The end of a buffer as two pointers, so that a row costs no more than it must. */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schema as data: one row per key of the sample, in output order. JSONL, the JSON Schema and docs/metrics.md walk
- * these tables, so a key is written down once.
+ * The schema as data: one row per key of the sample and of the summary, in output order. JSON in both directions, the
+ * JSON Schemas and docs/metrics.md walk these tables, so a key is written down once.
  */
 #ifndef MODEL_FIELD_H
 #define MODEL_FIELD_H
 
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/str.h"
 #include "model/sample.h"
 
 enum field_kind {
@@ -34,17 +36,23 @@ struct field_table;
 /* Room for the longest key as it stands in JSON, comma and colon included. */
 enum { FIELD_KEY_BYTES = 32 };
 
+/* Nothing points anywhere in a row of a plain value: addresses are what makes tables large in a program that the loader
+ * may put anywhere. */
 struct field {
-    const char *name;
     char key[FIELD_KEY_BYTES]; /* ,"name": ready to be written; a fixed size copies faster than a length */
-    unsigned char key_bytes;
-    enum field_kind kind;
-    enum field_rule rule;
-    const char *unit; /* "" for names, counts and flags */
-    const char *help; /* one sentence */
-    size_t offset;
+    uint8_t key_bytes;
+    uint8_t kind; /* enum field_kind */
+    uint8_t rule; /* enum field_rule */
+    uint16_t offset;
     const struct field_table *table; /* of FIELD_OBJECT and FIELD_OBJECT_LIST */
+    const char *text; /* the unit ("" for names, counts and flags), NUL, one sentence; NULL outside of generate-docs */
 };
+
+/* The name alone. */
+static inline struct str field_name(const struct field *field)
+{
+    return (struct str){field->key + 2, (size_t)field->key_bytes - 4};
+}
 
 struct field_table {
     const struct field *rows;

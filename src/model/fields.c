@@ -2,17 +2,9 @@
 /*
  * Every key of the sample: name, kind, unit, meaning, place. The order is the output order and part of the contract.
  */
-#include "model/field.h"
+#include "model/field_rows.h"
 
 /* clang-format off */
-#define KEY(name) ",\"" name "\":"
-#define ROW(kind, rule, name, member, unit, help) \
-    {name, KEY(name), sizeof(KEY(name)) - 1, FIELD_##kind, FIELD_##rule, unit, help, offsetof(struct TABLE, member), NULL},
-#define NEST(kind, name, member, child, help) \
-    {name, KEY(name), sizeof(KEY(name)) - 1, FIELD_##kind, FIELD_NULLABLE, "", help, offsetof(struct TABLE, member), &child##_table},
-#define TABLE_OF(name) \
-    static const struct field_table name##_table = { \
-        name##_rows, sizeof(name##_rows) / sizeof(name##_rows[0]), sizeof(struct TABLE)}
 
 #define TABLE sample_cpu
 static const struct field cpu_rows[] = {
@@ -78,6 +70,8 @@ static const struct field network_rows[] = {
     ROW(U64, NULLABLE, "mtu", mtu, "bytes", "Largest packet.")
     ROW(F64, NULLABLE, "rx_bytes_per_sec", rx_bytes_per_sec, "bytes/s", "Bytes received per second in this interval.")
     ROW(F64, NULLABLE, "tx_bytes_per_sec", tx_bytes_per_sec, "bytes/s", "Bytes sent per second in this interval.")
+    ROW(U64, NULLABLE, "rx_bytes", rx_bytes_delta, "bytes", "Bytes received in this interval.")
+    ROW(U64, NULLABLE, "tx_bytes", tx_bytes_delta, "bytes", "Bytes sent in this interval.")
     ROW(U64, NULLABLE, "rx_bytes_total", rx_bytes_total, "bytes", "Bytes received since the interface exists.")
     ROW(U64, NULLABLE, "tx_bytes_total", tx_bytes_total, "bytes", "Bytes sent since the interface exists.")
     ROW(U64, NULLABLE, "rx_errors", rx_errors, "", "Receive errors, total.")
@@ -113,6 +107,8 @@ static const struct field disk_rows[] = {
     NEST(OBJECT_LIST, "mounts", mounts, mount, "Filesystems on the device and its partitions, each once.")
     ROW(F64, NULLABLE, "read_bytes_per_sec", read_bytes_per_sec, "bytes/s", "Bytes read per second in this interval.")
     ROW(F64, NULLABLE, "write_bytes_per_sec", write_bytes_per_sec, "bytes/s", "Bytes written per second in this interval.")
+    ROW(U64, NULLABLE, "read_bytes", read_bytes_delta, "bytes", "Bytes read in this interval.")
+    ROW(U64, NULLABLE, "write_bytes", write_bytes_delta, "bytes", "Bytes written in this interval.")
     ROW(U64, NULLABLE, "read_bytes_total", read_bytes_total, "bytes", "Bytes read since boot.")
     ROW(U64, NULLABLE, "write_bytes_total", write_bytes_total, "bytes", "Bytes written since boot.")
     ROW(F64, NULLABLE, "reads_per_sec", reads_per_sec, "1/s", "Reads completed per second in this interval.")
@@ -178,6 +174,40 @@ static const struct field tracker_rows[] = {
 TABLE_OF(tracker);
 #undef TABLE
 
+#define TABLE sample_process
+static const struct field process_rows[] = {
+    ROW(U64, NULLABLE, "pid", pid, "", "PID.")
+    ROW(STRING, NULLABLE, "name", name, "", "Name of the process, as the kernel has it: cut to 15 bytes.")
+    ROW(F64, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory.")
+    ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time of the process in its life so far.")
+};
+TABLE_OF(process);
+#undef TABLE
+
+#define TABLE sample_run
+static const struct field run_rows[] = {
+    ROW(F64, NULLABLE, "interval_secs", interval_secs, "s", "Time between two samples, as set.")
+    ROW(STRING, NULLABLE, "hostname", hostname, "", "Name of the host.")
+    ROW(STRING, NULLABLE, "kernel", kernel, "", "Release of the kernel.")
+    ROW(U64, NULLABLE, "cpus_allowed", cpus_allowed, "", "CPUs the tracker and its command may run on (affinity).")
+    ROW(STRING_LIST, NULLABLE, "command", command, "", "The command and its arguments; null where none was run.")
+};
+TABLE_OF(run);
+#undef TABLE
+
+#define TABLE sample_end
+static const struct field end_rows[] = {
+    ROW(I64, NULLABLE, "exit_code", exit_code, "", "Exit status of the command as a shell has it (128+n for signal n); null where no command was run.")
+    ROW(I64, NULLABLE, "signal", signal, "", "Signal that ended the command; null where none did.")
+    ROW(U64, NULLABLE, "oom_kills", oom_kills, "", "Processes of the cgroup killed for want of memory during the run.")
+    ROW(U64, NULLABLE, "host_oom_kills", host_oom_kills, "", "Processes of the host killed for want of memory during the run.")
+    ROW(F64, NULLABLE, "gpu_energy_joules", gpu_energy_joules, "J", "Energy of all GPUs over the run, other work on them included.")
+    ROW(BOOL, NULLABLE, "cpu_is_lower_bound", cpu_is_lower_bound, "", "True where a process ignored SIGCHLD, so that CPU time of its children may be missing.")
+    ROW(U64, NULLABLE, "left_running", left_running, "", "Processes of the tree that were still running.")
+};
+TABLE_OF(end);
+#undef TABLE
+
 #define TABLE sample
 static const struct field sample_rows[] = {
     ROW(I64, ALWAYS, "timestamp_secs", timestamp_secs, "s", "Unix time, whole seconds.")
@@ -194,6 +224,9 @@ static const struct field sample_rows[] = {
     NEST(OBJECT, "pressure", pressure, pressure, "Pressure stall information of the host; null where the kernel has none.")
     NEST(OBJECT, "cgroup", cgroup, cgroup, "The control group of the tracked tree (of the tracker in host mode), v1 or v2; null where none.")
     NEST(OBJECT, "tracker", tracker, tracker, "What the tracker itself costs.")
+    NEST_OMITTED(OBJECT_LIST, "processes", processes, process, "The largest processes of the tree; only where its memory was higher than in all samples before.")
+    NEST_OMITTED(OBJECT, "run", run, run, "What does not change during a run; only in the first sample.")
+    NEST_OMITTED(OBJECT, "end", end, end, "How the run ended; only in the last sample.")
     ROW(STRING, ALWAYS, "resource-tracker-version", version, "", "Version of the tracker.")
 };
 const struct field_table field_sample = {

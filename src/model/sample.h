@@ -54,7 +54,7 @@ struct sample_network {
     struct opt_f64 rx_bytes_per_sec, tx_bytes_per_sec;
     struct opt_u64 rx_bytes_total, tx_bytes_total, rx_errors, tx_errors, rx_dropped, tx_dropped;
     struct opt_bool is_virtual;
-    struct opt_u64 rx_bytes_delta, tx_bytes_delta; /* this interval, for CSV; no key in JSON */
+    struct opt_u64 rx_bytes_delta, tx_bytes_delta; /* this interval */
 };
 
 struct sample_mount {
@@ -71,7 +71,7 @@ struct sample_disk {
     struct opt_u64 read_bytes_total, write_bytes_total;
     struct opt_f64 reads_per_sec, writes_per_sec, busy_pct;
     struct opt_bool stacked;
-    struct opt_u64 read_bytes_delta, write_bytes_delta; /* this interval, for CSV; no key in JSON */
+    struct opt_u64 read_bytes_delta, write_bytes_delta; /* this interval */
 };
 
 struct sample_gpu {
@@ -102,6 +102,33 @@ struct sample_tracker {
     struct opt_u64 missed_samples;
 };
 
+/* A process of the tree. */
+struct sample_process {
+    struct opt_u64 pid;
+    const char *name; /* as the kernel has it: at most 15 bytes, any of them */
+    struct opt_f64 rss_mib, cpu_secs; /* cpu_secs: of its life so far */
+};
+
+/* What does not change during a run; told with the first sample. */
+struct sample_run {
+    bool present;
+    struct opt_f64 interval_secs; /* as set */
+    const char *hostname, *kernel;
+    struct opt_u64 cpus_allowed; /* CPUs the job may run on (affinity) */
+    struct sample_list command; /* const char *; absent: no command */
+};
+
+/* How a run ended; told with the last sample. */
+struct sample_end {
+    bool present;
+    struct opt_i64 exit_code; /* as a shell has it; absent where no command was run */
+    struct opt_i64 signal; /* that ended the command */
+    struct opt_u64 oom_kills, host_oom_kills; /* processes killed for want of memory during the run: cgroup, host */
+    struct opt_f64 gpu_energy_joules; /* all GPUs, other work on them included */
+    struct opt_bool cpu_is_lower_bound; /* a process ignored SIGCHLD: CPU time of its children may be lost */
+    struct opt_u64 left_running; /* processes of the tree that still ran */
+};
+
 struct sample {
     struct opt_i64 timestamp_secs, timestamp_ms;
     struct opt_f64 elapsed_secs;
@@ -116,6 +143,10 @@ struct sample {
     struct sample_pressure pressure;
     struct sample_cgroup cgroup;
     struct sample_tracker tracker;
+    struct sample_list
+        processes; /* struct sample_process, the largest first; only where memory was higher than before */
+    struct sample_run run; /* only in the first */
+    struct sample_end end; /* only in the last */
     const char *version;
 };
 

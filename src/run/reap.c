@@ -93,6 +93,7 @@ int reap_root(struct job *job)
     int other;
     while (peek(P_ALL, 0, WEXITED, &info) && take_child(job, info.si_pid, &other))
         ;
+    job->root_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     return WIFSIGNALED(status) ? REAP_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

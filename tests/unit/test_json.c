@@ -207,8 +207,8 @@ struct one {
 /* As the tables of the model are made: the key with its comma, quotes and colon. */
 #define ROW(kind_, rule_, name_, member)                                                                               \
     {                                                                                                                  \
-        .name = (name_), .kind = (kind_), .rule = (rule_), .unit = "", .help = "",                                     \
-        .offset = offsetof(struct one, member), .key = ",\"" name_ "\":", .key_bytes = sizeof(",\"" name_ "\":") - 1,  \
+        .kind = (kind_), .rule = (rule_), .offset = offsetof(struct one, member),                                      \
+        .key = ",\"" name_ "\":", .key_bytes = sizeof(",\"" name_ "\":") - 1,                                          \
     }
 
 static const struct field real_row[] = {ROW(FIELD_F64, FIELD_NULLABLE, "x", real)};

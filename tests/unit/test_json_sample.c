@@ -192,10 +192,12 @@ static void test_network(void **state)
     sample.network = (struct sample_list){.present = true, .count = 2, .items = interfaces};
     assert_holds(encode(&buf, &sample),
         ",\"network\":[{\"interface\":\"eth0\",\"mac_address\":\"m\",\"driver\":\"d\",\"operstate\":\"up\","
-        "\"speed_mbps\":-1,\"mtu\":1,\"rx_bytes_per_sec\":2.0,\"tx_bytes_per_sec\":3.0,\"rx_bytes_total\":4,"
+        "\"speed_mbps\":-1,\"mtu\":1,\"rx_bytes_per_sec\":2.0,\"tx_bytes_per_sec\":3.0,\"rx_bytes\":77,\"tx_bytes\":88,"
+        "\"rx_bytes_total\":4,"
         "\"tx_bytes_total\":5,\"rx_errors\":6,\"tx_errors\":7,\"rx_dropped\":8,\"tx_dropped\":9,\"virtual\":true},"
         "{\"interface\":\"w\\\"0\",\"mac_address\":null,\"driver\":null,\"operstate\":null,\"speed_mbps\":null,"
-        "\"mtu\":null,\"rx_bytes_per_sec\":null,\"tx_bytes_per_sec\":null,\"rx_bytes_total\":null,"
+        "\"mtu\":null,\"rx_bytes_per_sec\":null,\"tx_bytes_per_sec\":null,\"rx_bytes\":null,\"tx_bytes\":null,\"rx_"
+        "bytes_total\":null,"
         "\"tx_bytes_total\":null,\"rx_errors\":null,\"tx_errors\":null,\"rx_dropped\":null,\"tx_dropped\":null,"
         "\"virtual\":false}],\"disk\":");
 }
@@ -237,11 +239,13 @@ static void test_disk(void **state)
         "\"capacity_bytes\":5,\"sector_bytes\":6,\"mounts\":[{\"mount_point\":\"/\",\"filesystem\":\"ext4\","
         "\"total_bytes\":1,\"used_bytes\":2,\"available_bytes\":3,\"used_pct\":4.0},{\"mount_point\":\"/a b\\\\c\","
         "\"filesystem\":null,\"total_bytes\":null,\"used_bytes\":null,\"available_bytes\":null,\"used_pct\":null}],"
-        "\"read_bytes_per_sec\":7.0,\"write_bytes_per_sec\":8.0,\"read_bytes_total\":9,\"write_bytes_total\":10,"
+        "\"read_bytes_per_sec\":7.0,\"write_bytes_per_sec\":8.0,\"read_bytes\":77,\"write_bytes\":88,\"read_bytes_"
+        "total\":9,\"write_bytes_total\":10,"
         "\"reads_per_sec\":11.0,\"writes_per_sec\":12.0,\"busy_pct\":13.0,\"stacked\":false},{\"device\":\"sdb\","
         "\"model\":null,\"vendor\":null,\"serial\":null,\"device_type\":null,\"capacity_bytes\":null,"
         "\"sector_bytes\":null,\"mounts\":null,\"read_bytes_per_sec\":null,\"write_bytes_per_sec\":null,"
-        "\"read_bytes_total\":null,\"write_bytes_total\":null,\"reads_per_sec\":null,\"writes_per_sec\":null,"
+        "\"read_bytes\":null,\"write_bytes\":null,\"read_bytes_total\":null,\"write_bytes_total\":null,\"reads_per_"
+        "sec\":null,\"writes_per_sec\":null,"
         "\"busy_pct\":null,\"stacked\":null}],\"gpu\":");
 }
 
@@ -311,6 +315,37 @@ static void test_pressure_cgroup_and_tracker(void **state)
         "\"resource-tracker-version\":\"9.8.7\"}\n");
 }
 
+/* What only some samples have is left out of the others (test_nothing_known). */
+static void test_processes_run_and_end(void **state)
+{
+    (void)state;
+    AUTO_BUF struct buf buf;
+    buf_init(&buf, 65536);
+    struct sample sample = empty_sample();
+    const struct sample_process processes[] = {
+        {.pid = some_u64(1), .name = "a\nb", .rss_mib = some_f64(2), .cpu_secs = some_f64(3)}, {0}};
+    const char *const command[] = {"sh", "-c", "exit 3"};
+    sample.processes = (struct sample_list){true, 2, processes};
+    sample.run = (struct sample_run){.present = true,
+        .interval_secs = some_f64(0.25),
+        .hostname = "h",
+        .cpus_allowed = some_u64(4),
+        .command = {true, 3, command}};
+    sample.end = (struct sample_end){.present = true,
+        .exit_code = some_i64(137),
+        .signal = some_i64(9),
+        .oom_kills = some_u64(1),
+        .cpu_is_lower_bound = some_bool(false)};
+    assert_holds(encode(&buf, &sample),
+        ",\"processes\":[{\"pid\":1,\"name\":\"a\\nb\",\"rss_mib\":2.0,\"cpu_secs\":3.0},"
+        "{\"pid\":null,\"name\":null,\"rss_mib\":null,\"cpu_secs\":null}],"
+        "\"run\":{\"interval_secs\":0.25,\"hostname\":\"h\",\"kernel\":null,\"cpus_allowed\":4,"
+        "\"command\":[\"sh\",\"-c\",\"exit 3\"]},"
+        "\"end\":{\"exit_code\":137,\"signal\":9,\"oom_kills\":1,\"host_oom_kills\":null,"
+        "\"gpu_energy_joules\":null,\"cpu_is_lower_bound\":false,\"left_running\":null},"
+        "\"resource-tracker-version\":\"9.8.7\"}\n");
+}
+
 static void test_sections_that_are_there_but_know_nothing(void **state)
 {
     (void)state;
@@ -363,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_disk),
         cmocka_unit_test(test_gpu),
         cmocka_unit_test(test_pressure_cgroup_and_tracker),
+        cmocka_unit_test(test_processes_run_and_end),
         cmocka_unit_test(test_sections_that_are_there_but_know_nothing),
         cmocka_unit_test(test_too_little_room_is_noticed),
     };

@@ -18,7 +18,7 @@ static bool is_value_char(char c)
 
 static bool is_filler(const char *value)
 {
-    static const char *const fillers[] = {"unknown", "none", "null", "undefined", "n/a"};
+    static const char fillers[][10] = {"unknown", "none", "null", "undefined", "n/a"};
     for (size_t i = 0; i < sizeof(fillers) / sizeof(fillers[0]); i++) {
         if (strcasecmp(value, fillers[i]) == 0)
             return true;

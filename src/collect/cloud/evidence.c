@@ -17,7 +17,7 @@ static void read_line(int sys_fd, const char *path, char *out, size_t size)
 /* Names of hypervisors as they stand for the maker or the product of a machine. */
 static bool is_hypervisor(const char *text)
 {
-    static const char *const words[] = {"QEMU", "KVM", "Xen", "OpenStack", "Bochs", "VMware", "VirtualBox", "innotek",
+    static const char words[][21] = {"QEMU", "KVM", "Xen", "OpenStack", "Bochs", "VMware", "VirtualBox", "innotek",
         "Parallels", "bhyve", "Nutanix", "oVirt", "Red Hat", "RHEV", "Virtual Machine", "Apple Virtualization",
         "Cloud Hypervisor", "Firecracker"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
