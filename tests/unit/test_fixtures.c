@@ -140,7 +140,8 @@ static void test_no_orphans(void **state)
         char path[FIXTURE_PATH_BYTES];
         int stem = dot ? (int)(dot - name) : (int)strlen(name);
         (void)snprintf(path, sizeof(path), "%s/%.*s", fixtures_dir(), stem, name);
-        if (stem > 0 && access(path, F_OK) != 0) {
+        /* Folders hold the goldens of others. */
+        if (stem > 0 && entries[i]->d_type != DT_DIR && access(path, F_OK) != 0) {
             print_error("%s/%s has no fixture\n", golden_dir(), name);
             orphans++;
         }

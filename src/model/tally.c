@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/tally.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/tally_parts.h"
+
+int tally_new(struct tally **ret_tally)
+{
+    struct tally *tally = calloc(1, sizeof(*tally));
+    if (!tally)
+        return -ENOMEM;
+    *ret_tally = tally;
+    return 0;
+}
+
+void tally_free(struct tally *tally)
+{
+    free(tally);
+}
+
+static struct opt_i64 time_of(const struct sample *sample)
+{
+    if (sample->timestamp_ms.has || !sample->timestamp_secs.has)
+        return sample->timestamp_ms;
+    int64_t ms;
+    if (__builtin_mul_overflow(sample->timestamp_secs.v, 1000, &ms))
+        return (struct opt_i64){0};
+    return some_i64(ms);
+}
+
+static void keep_times(struct tally_run *run, const struct sample *sample, int64_t elapsed_e4)
+{
+    struct opt_i64 now = time_of(sample);
+    int64_t started;
+    if (!now.has)
+        return;
+    if (run->samples == 1 && !__builtin_sub_overflow(now.v, elapsed_e4 / (SHOWN_E4 / 1000), &started))
+        run->started_ms = some_i64(started);
+    run->finished_ms = now;
+}
+
+/* Its place in the run, and the length of its interval. */
+static struct tally_turn turn_of(struct tally_run *run, const struct sample *sample)
+{
+    struct opt_i64 elapsed = shown_e4(sample->elapsed_secs);
+    struct opt_i64 interval_ms = shown_e4(sample->actual_interval_ms);
+    struct tally_turn turn = {.elapsed_e4 = elapsed.v};
+    int64_t length_e4 = interval_ms.has ? interval_ms.v / 1000 : elapsed.v;
+    int64_t ms = interval_ms.has ? interval_ms.v / SHOWN_E4 : elapsed.v / (SHOWN_E4 / 1000);
+    turn.weight_ms = ms > 0 ? (uint64_t)ms : 1;
+    if (elapsed.has)
+        run->elapsed_e4 = elapsed;
+    if (length_e4 > run->longest_e4)
+        run->longest_e4 = length_e4;
+    int64_t usual_e4 = run->interval_e4.has ? run->interval_e4.v : run->longest_e4;
+    turn.is_short = length_e4 < usual_e4 / 10;
+    return turn;
+}
+
+static void keep_start(struct tally_run *run, const struct sample_run *start)
+{
+    if (!start->present)
+        return;
+    run->has_start = true;
+    run->interval_e4 = shown_e4(start->interval_secs);
+    run->cpus_allowed = start->cpus_allowed;
+}
+
+static void keep_limits(struct tally_run *run, const struct sample *sample)
+{
+    const struct sample_list *cores = &sample->cpu.per_core_pct;
+    if (sample->cgroup.present) {
+        run->cpu_limit_cores = shown_f64(sample->cgroup.cpu_limit_cores);
+        run->memory_limit_mib = shown_f64(sample->cgroup.memory_limit_mib);
+    }
+    if (!sample->cpu.present || !cores->present)
+        return;
+    uint64_t online = 0;
+    for (size_t i = 0; i < cores->count; i++)
+        online += ((const struct opt_f64 *)cores->items)[i].has;
+    if (online > 0)
+        run->cpus_online = some_u64(online);
+}
+
+void tally_add(struct tally *tally, const struct sample *sample)
+{
+    struct tally_run *run = &tally->run;
+    bool is_first = run->samples++ == 0;
+    if (is_first || sample->run.present)
+        tally_identity_take(&tally->identity, sample, is_first);
+    keep_start(run, &sample->run);
+    struct tally_turn turn = turn_of(run, sample);
+    keep_times(run, sample, turn.elapsed_e4);
+    if (sample->tracked_pid.has)
+        run->tracked_pid = sample->tracked_pid;
+    keep_limits(run, sample);
+    tally_meters_add(run, sample, &turn);
+    tally_lists_add(run, sample, &turn);
+    tally_processes_take(&run->processes, &sample->processes, turn.elapsed_e4);
+    tally_gpu_names_take(&tally->gpu_names, &sample->gpu);
+    const struct sample_cpu *cpu = &sample->cpu;
+    struct opt_i64 need = shown_e4(cpu->process_pss_mib.has ? cpu->process_pss_mib : cpu->process_rss_mib);
+    if (cpu->present && need.has)
+        tally_meter_add(run, METER_NEED, need.v, &turn);
+    else
+        run->memory_unknown += sample->tracked_pid.has;
+    run->end = sample->end;
+}
+
+void tally_next_run(struct tally *tally)
+{
+    if (tally->run.samples == 0)
+        return;
+    tally_merge_run(tally);
+    memset(&tally->run, 0, sizeof(tally->run));
+}
+
+static struct opt_f64 share_pct(struct opt_f64 part, struct opt_f64 whole)
+{
+    if (!part.has || !whole.has || !(whole.v > 0))
+        return (struct opt_f64){0};
+    return some_f64(part.v * 100 / whole.v);
+}
+
+const struct summary *tally_finish(struct tally *tally)
+{
+    struct summary *total = &tally->total;
+    tally_next_run(tally);
+    tally_identity_tell(&tally->identity, total);
+    total->schema_version = some_u64(SUMMARY_SCHEMA_VERSION);
+    if (!total->runs.has)
+        total->runs = total->runs_failed = total->samples = some_u64(0);
+    total->cpu.limit_used_pct = share_pct(total->cpu.cores_p95, total->cpu.limit_cores);
+    total->memory.limit_used_pct = share_pct(summary_memory_need(total), total->memory.limit_mib);
+    total->tracker.cpu_pct = share_pct(total->tracker.cpu_secs, total->wall_secs);
+    total->gpu.names = (struct sample_list){total->gpu.present, tally->gpu_names.count, tally->gpu_names.items};
+    tally_notes_tell(tally);
+    sizing_fill(total, &tally->sizing);
+    return total;
+}

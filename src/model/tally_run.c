@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A finished run as a summary: what its meters tell, and what follows from several of them. */
+#include "model/tally_parts.h"
+
+/* A P95 rests on all intervals and may be off a little: it is never told above the peak. */
+static struct opt_f64 p95_of(const struct tally_run *run, unsigned meter)
+{
+    struct opt_f64 p95 = sketch_quantile(&run->sketches[meter], 0.95);
+    double peak = shown_from_e4(run->meters[meter].max);
+    return p95.has && p95.v > peak ? some_f64(peak) : p95;
+}
+
+static void finish_cpu(const struct tally_run *run, struct summary *summary)
+{
+    struct summary_cpu *cpu = &summary->cpu;
+    if (run->elapsed_e4.has)
+        summary->wall_secs = some_f64(shown_from_e4(run->elapsed_e4.v));
+    if (cpu->user_secs.has || cpu->system_secs.has) {
+        int64_t total;
+        if (__builtin_add_overflow(run->meters[METER_USER].sum, run->meters[METER_SYSTEM].sum, &total))
+            total = INT64_MAX;
+        cpu->total_secs = some_f64(shown_from_e4(total));
+    }
+    if (cpu->total_secs.has && run->elapsed_e4.v > 0)
+        cpu->cores_mean = some_f64(cpu->total_secs.v / summary->wall_secs.v);
+    cpu->cores_p95 = p95_of(run, METER_CORES);
+    cpu->host_cores_p95 = p95_of(run, METER_HOST_CORES);
+    if (run->end.present)
+        cpu->is_lower_bound = run->end.cpu_is_lower_bound;
+}
+
+static void finish_memory(const struct tally_run *run, struct summary *summary)
+{
+    struct summary_memory *memory = &summary->memory;
+    const struct tally_meter *sampled = &run->meters[METER_RSS], *told = &run->meters[METER_PEAK_RSS];
+    if (told->seen > 0 && (sampled->seen == 0 || told->max > sampled->max))
+        memory->largest_process_mib = some_f64(shown_from_e4(told->max));
+    if (memory->largest_process_mib.has)
+        memory->rss_peak_mib = memory->largest_process_mib;
+    else if (sampled->seen > 0)
+        memory->rss_peak_mib = some_f64(shown_from_e4(sampled->max));
+    /* PSS is measured on a budget: where it was not known at the peak, its own is not that of the tree. */
+    const struct tally_meter *need = &run->meters[METER_NEED], *pss = &run->meters[METER_PSS];
+    if (need->max > pss->max || (pss->max == 0 && memory->rss_peak_mib.v > 0))
+        memory->pss_peak_mib = memory->pss_peak_at_secs = (struct opt_f64){0};
+    if (need->seen > 0)
+        memory->need_mib = some_f64(shown_from_e4(need->max));
+    if (memory->largest_process_mib.has &&
+        !(memory->need_mib.has && memory->need_mib.v >= memory->largest_process_mib.v))
+        memory->need_mib = memory->largest_process_mib;
+    const struct tally_meter *cgroup = &run->meters[METER_CGROUP_PEAK];
+    if (cgroup->seen == 0) /* kernels before 5.19 keep none */
+        cgroup = &run->meters[METER_CGROUP_USED];
+    if (cgroup->seen > 0)
+        memory->cgroup_peak_mib = some_f64(shown_from_e4(cgroup->max));
+}
+
+static void finish_gpu(const struct tally_run *run, struct summary_gpu *gpu)
+{
+    gpu->usage_p95 = p95_of(run, METER_GPU_USAGE);
+    struct opt_i64 joules = run->end.present ? shown_e4(run->end.gpu_energy_joules) : (struct opt_i64){0};
+    const struct tally_meter *power = &run->meters[METER_GPU_ENERGY];
+    if (joules.has || power->seen > 0) {
+        gpu->energy_joules = some_f64(shown_from_e4(joules.has ? joules.v : power->sum));
+        gpu->energy_source = joules.has ? "counter" : "power";
+    }
+}
+
+static void lower(struct opt_f64 *limit, const char **source, struct opt_f64 other, const char *name)
+{
+    if (!other.has || !(other.v > 0) || (limit->has && limit->v <= other.v))
+        return;
+    *limit = other;
+    *source = name;
+}
+
+static void finish_limits(const struct tally_run *run, struct summary *summary)
+{
+    static const char cgroup[] = "cgroup", machine[] = "machine";
+    struct summary_cpu *cpu = &summary->cpu;
+    struct summary_memory *memory = &summary->memory;
+    lower(&cpu->limit_cores, &cpu->limit_source, run->cpu_limit_cores, cgroup);
+    lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(run->cpus_online, 1), machine);
+    lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(run->cpus_allowed, 1), "affinity");
+    lower(&memory->limit_mib, &memory->limit_source, run->memory_limit_mib, cgroup);
+    lower(&memory->limit_mib, &memory->limit_source, memory->host_total_mib, machine);
+}
+
+void tally_run_tell(const struct tally_run *run, struct summary *summary)
+{
+    tally_rows_fill(run, summary);
+    summary->tracked_pid = run->tracked_pid;
+    if (run->interval_e4.has)
+        summary->interval_secs = some_f64(shown_from_e4(run->interval_e4.v));
+    finish_cpu(run, summary);
+    finish_memory(run, summary);
+    finish_gpu(run, &summary->gpu);
+    finish_limits(run, summary);
+    if (sizing_peak_is_uncertain(summary))
+        summary->memory.uncertain_mib = summary->memory.need_mib;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "encode/people_words.h"
+
+struct amount {
+    double value;
+    const char *text;
+};
+
+static void check(void (*put)(struct buf *, double), const struct amount *amounts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        AUTO_BUF struct buf buf;
+        buf_init(&buf, 1000);
+        put(&buf, amounts[i].value);
+        assert_true(buf_ok(&buf));
+        assert_string_equal(buf_cstr(&buf), amounts[i].text);
+    }
+}
+
+#define CHECK(put, amounts) check((put), (amounts), sizeof(amounts) / sizeof((amounts)[0]))
+
+static void test_figures(void **state)
+{
+    (void)state;
+    static const struct amount amounts[] = {{0, "0"}, {0.0001, "<0.001"}, {0.0005, "0.001"}, {0.042, "0.042"},
+        {0.0995, "0.1"}, {0.1, "0.1"}, {0.42, "0.42"}, {1, "1"}, {1.5, "1.5"}, {1.0234, "1.02"}, {9.994, "9.99"},
+        {9.996, "10"}, {12.34, "12.3"}, {99.96, "100"}, {100, "100"}, {4711, "4711"}, {1e6, "1000000"}, {-1.5, "-1.5"},
+        {-0.0001, "0"}, {1e300, "?"}, {(double)__builtin_nan(""), "?"}, {__builtin_inf(), "?"}};
+    CHECK(people_put_figure, amounts);
+}
+
+static void test_bytes(void **state)
+{
+    (void)state;
+    static const struct amount amounts[] = {{0, "0 B"}, {1, "1 B"}, {999, "999 B"}, {1000, "1 kB"}, {999499, "999 kB"},
+        {999500, "1 MB"}, {1200000000, "1.2 GB"}, {340e6, "340 MB"}, {12345e9, "12.3 TB"}, {5e21, "5000000 PB"}};
+    CHECK(people_put_bytes, amounts);
+}
+
+static void test_mib(void **state)
+{
+    (void)state;
+    static const struct amount amounts[] = {{0, "0 KiB"}, {0.00390625, "4 KiB"}, {0.9, "922 KiB"}, {1, "1 MiB"},
+        {2.43, "2.43 MiB"}, {136, "136 MiB"}, {1010, "1010 MiB"}, {1023.6, "1 GiB"}, {1536, "1.5 GiB"}, {2048, "2 GiB"},
+        {143771, "140 GiB"}, {3145728, "3 TiB"}};
+    CHECK(people_put_mib, amounts);
+}
+
+static void test_secs(void **state)
+{
+    (void)state;
+    static const struct amount amounts[] = {{0, "0 s"}, {0.0001, "<0.001 s"}, {0.003, "0.003 s"}, {0.25, "0.25 s"},
+        {1, "1 s"}, {12.34, "12.3 s"}, {59.94, "59.9 s"}, {59.96, "1 min 00 s"}, {60, "1 min 00 s"},
+        {185, "3 min 05 s"}, {3599.4, "59 min 59 s"}, {3599.6, "1 h 00 min"}, {3733, "1 h 02 min"},
+        {86369, "23 h 59 min"}, {86370, "1 d 00 h"}, {183600, "2 d 03 h"}, {1e9, "11574 d 02 h"}, {-5, "-5 s"},
+        {1e30, "? s"}, {(double)__builtin_nan(""), "? s"}};
+    CHECK(people_put_secs, amounts);
+}
+
+static void test_joules(void **state)
+{
+    (void)state;
+    static const struct amount amounts[] = {{0, "0 J"}, {812, "812 J"}, {3100, "3.1 kJ"}, {3599, "3.6 kJ"},
+        {3600, "1 Wh"}, {412000, "114 Wh"}, {4.32e6, "1.2 kWh"}, {7.2e9, "2 MWh"}};
+    CHECK(people_put_joules, amounts);
+}
+
+static void put_cores(struct buf *buf, double count)
+{
+    people_put_count(buf, count, "core");
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    static const struct amount amounts[] = {
+        {0, "0 cores"}, {1, "1 core"}, {1.001, "1 core"}, {1.5, "1.5 cores"}, {11, "11 cores"}};
+    CHECK(put_cores, amounts);
+}
+
+static void check_data(const char *text, const char *expected)
+{
+    AUTO_BUF struct buf buf;
+    buf_init(&buf, 1000);
+    people_put_data(&buf, text);
+    assert_string_equal(buf_cstr(&buf), expected);
+}
+
+static void test_data(void **state)
+{
+    (void)state;
+    check_data(NULL, "");
+    check_data("", "");
+    check_data("plain ~ text", "plain ~ text");
+    check_data("a\nb\tc\x1b[31m\x7f", "a\\x0ab\\x09c\\x1b[31m\\x7f");
+    check_data("gr\xc3\xbc\xc3\x9f \xe6\x97\xa5 \xf0\x9f\x98\x80", "gr\xc3\xbc\xc3\x9f \xe6\x97\xa5 \xf0\x9f\x98\x80");
+    check_data("\xff\xc3 \xed\xa0\x80", "\\xff\\xc3 \\xed\\xa0\\x80");
+    /* CSI as one character, right-to-left override, zero width space, line separator, byte order mark, a tag */
+    check_data("\xc2\x9b \xe2\x80\xae \xe2\x80\x8b \xe2\x80\xa8 \xef\xbb\xbf \xf3\xa0\x81\x81", "? ? ? ? ? ?");
+    check_data("\xc2\xa0\xe2\x80\x90", "\xc2\xa0\xe2\x80\x90");
+}
+
+static void test_long_data(void **state)
+{
+    (void)state;
+    char text[PEOPLE_DATA_BYTES + 2];
+    memset(text, 'x', sizeof(text));
+    text[PEOPLE_DATA_BYTES + 1] = '\0';
+    AUTO_BUF struct buf buf;
+    buf_init(&buf, 1000);
+    people_put_data(&buf, text);
+    assert_int_equal(buf.len, PEOPLE_DATA_BYTES + 3);
+    assert_memory_equal(buf.data + PEOPLE_DATA_BYTES - 1, "x...", 4);
+    buf_clear(&buf);
+    text[PEOPLE_DATA_BYTES] = '\0';
+    people_put_data(&buf, text);
+    assert_int_equal(buf.len, PEOPLE_DATA_BYTES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_mib),
+        cmocka_unit_test(test_secs),
+        cmocka_unit_test(test_joules),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_data),
+        cmocka_unit_test(test_long_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "encode/people.h"
+#include "net/json_read.h"
+#include "run/report_file.h"
+#include "run/report_page.h"
+
+enum { DATA_MAX = 4 * 1024 * 1024 };
+
+static struct sample at_secs(double secs)
+{
+    struct sample sample = {.elapsed_secs = some_f64(secs), .actual_interval_ms = some_f64(1000)};
+    sample.cpu.present = true;
+    return sample;
+}
+
+static struct series *made(void)
+{
+    struct series *series = NULL;
+    assert_int_equal(series_new(&series), 0);
+    return series;
+}
+
+/* What the page is given for this series. The text lives in buf as long as the document. */
+static struct json_doc data_of(const struct summary *summary, const struct series *series, struct buf *buf)
+{
+    struct json_doc doc;
+    buf_init(buf, DATA_MAX);
+    report_put_data(buf, summary, series);
+    assert_true(buf_ok(buf));
+    assert_null(memchr(buf->data, '<', buf->len));
+    assert_int_equal(json_doc_parse((struct str){buf->data, buf->len}, &doc), 0);
+    return doc;
+}
+
+static void assert_number(const struct json_value *value, int64_t want)
+{
+    int64_t number = -1;
+    assert_true(json_integer(value, &number));
+    assert_int_equal(number, want);
+}
+
+static void assert_text(const struct json_value *value, const char *want)
+{
+    char text[400];
+    assert_true(json_string_copy(value, text, sizeof(text)));
+    assert_string_equal(text, want);
+}
+
+/* The line of that name in that chart; NULL where there is none. */
+static const struct json_value *line_of(const struct json_doc *doc, int64_t chart, const char *name)
+{
+    const struct json_value *lines = json_get(doc->items, "lines"), *line;
+    for (size_t i = 0; (line = json_at(lines, i, NULL)) != NULL; i++) {
+        char text[40];
+        int64_t number = -1;
+        assert_true(json_integer(json_get(line, "graph"), &number));
+        assert_true(json_string_copy(json_get(line, "name"), text, sizeof(text)));
+        if (number == chart && strcmp(text, name) == 0)
+            return line;
+    }
+    return NULL;
+}
+
+static void test_nothing(void **state)
+{
+    (void)state;
+    struct summary summary = {0};
+    struct series *series = made();
+    AUTO_BUF struct buf buf;
+    struct json_doc doc = data_of(&summary, series, &buf);
+    assert_int_equal(json_get(doc.items, "summary")->type, JSON_OBJECT);
+    assert_null(json_at(json_get(doc.items, "ms"), 0, NULL));
+    assert_null(json_at(json_get(doc.items, "lines"), 0, NULL));
+    assert_null(json_at(json_get(json_get(doc.items, "heat"), "cpus"), 0, NULL));
+    json_doc_fini(&doc);
+    series_free(series);
+}
+
+static void test_values_and_their_units(void **state)
+{
+    (void)state;
+    struct summary summary = {0};
+    struct series *series = made();
+    for (int i = 1; i <= 3; i++) {
+        struct sample sample = at_secs(i * 1.5);
+        sample.cpu.process_cores_used = (struct opt_f64){i != 2, 1.2344};
+        sample.cpu.process_rss_mib = some_f64(2.5);
+        sample.pressure.present = true;
+        sample.pressure.cpu_some_secs = some_f64(0.0125);
+        if (i == 3)
+            series_next_run(series);
+        series_add(series, &sample);
+    }
+    AUTO_BUF struct buf buf;
+    struct json_doc doc = data_of(&summary, series, &buf);
+    const struct json_value *cpu = line_of(&doc, SERIES_CPU, "tree");
+    assert_number(json_at(json_get(cpu, "mean"), 0, NULL), 1234);
+    assert_int_equal(json_at(json_get(cpu, "mean"), 1, NULL)->type, JSON_NULL);
+    assert_number(json_at(json_get(cpu, "mean"), 2, NULL), 1234);
+    assert_null(json_at(json_get(cpu, "mean"), 3, NULL));
+    assert_int_equal(json_get(cpu, "tree")->type, JSON_TRUE);
+    assert_null(json_get(cpu, "low"));
+    assert_number(json_at(json_get(line_of(&doc, SERIES_MEMORY, "tree RSS"), "mean"), 0, NULL), 2560);
+    assert_number(json_at(json_get(line_of(&doc, SERIES_PRESSURE, "CPU some"), "mean"), 0, NULL), 125);
+    assert_int_equal(json_get(line_of(&doc, SERIES_PRESSURE, "CPU some"), "tree")->type, JSON_FALSE);
+    assert_null(line_of(&doc, SERIES_CPU, "host"));
+    assert_number(json_at(json_get(doc.items, "ms"), 1, NULL), 1500);
+    assert_number(json_at(json_get(doc.items, "ms"), 2, NULL), 4500); /* the second run begins where the first ended */
+    assert_number(json_at(json_get(doc.items, "breaks"), 0, NULL), 2);
+    assert_null(json_at(json_get(doc.items, "breaks"), 1, NULL));
+    json_doc_fini(&doc);
+    series_free(series);
+}
+
+static void test_ranges_of_coarse_points(void **state)
+{
+    (void)state;
+    struct summary summary = {0};
+    struct series *series = made();
+    for (int i = 1; i <= 2 * SERIES_POINTS_MAX; i++) {
+        struct sample sample = at_secs(i);
+        sample.cpu.process_cores_used = some_f64(i % 2 ? 1 : 3);
+        sample.cpu.utilization_pct = some_f64(4);
+        series_add(series, &sample);
+    }
+    AUTO_BUF struct buf buf;
+    struct json_doc doc = data_of(&summary, series, &buf);
+    const struct json_value *tree = line_of(&doc, SERIES_CPU, "tree"), *host = line_of(&doc, SERIES_CPU, "host");
+    assert_number(json_at(json_get(tree, "mean"), 7, NULL), 2000);
+    assert_number(json_at(json_get(tree, "low"), 7, NULL), 1000);
+    assert_number(json_at(json_get(tree, "high"), 7, NULL), 3000);
+    assert_null(json_get(host, "low")); /* a flat line needs no range */
+    assert_number(json_at(json_get(host, "mean"), 1439, NULL), 4000);
+    json_doc_fini(&doc);
+    series_free(series);
+}
+
+static void test_hostile_names(void **state)
+{
+    (void)state;
+    static const char *const command[] = {
+        "<<", "a<", "<!--", "</script><script>alert(1)</script>", "\\u003c\"<\x01\xff"};
+    struct summary summary = {.job_name = "</script><img src=x onerror=alert(1)>", .command = {true, 5, command}};
+    struct series *series = made();
+    AUTO_BUF struct buf buf;
+    struct json_doc doc = data_of(&summary, series, &buf);
+    const struct json_value *about = json_get(doc.items, "summary"), *words = json_get(about, "command");
+    assert_text(json_get(about, "job_name"), "</script><img src=x onerror=alert(1)>");
+    assert_text(json_at(words, 0, NULL), "<<");
+    assert_text(json_at(words, 1, NULL), "a<");
+    assert_text(json_at(words, 3, NULL), "</script><script>alert(1)</script>");
+    assert_text(json_at(words, 4, NULL), "\\u003c\"<\x01\xef\xbf\xbd");
+    json_doc_fini(&doc);
+    series_free(series);
+}
+
+static void test_heat_letters(void **state)
+{
+    (void)state;
+    static const double shares[] = {0, 1, 2, 50, 51, 52, 98, 100};
+    struct summary summary = {0};
+    struct series *series = made();
+    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+        struct opt_f64 cores[2] = {some_f64(shares[i]), {i > 0, 100}};
+        struct sample sample = at_secs(1 + (double)i);
+        sample.cpu.per_core_pct = (struct sample_list){true, 2, cores};
+        series_add(series, &sample);
+    }
+    AUTO_BUF struct buf buf;
+    struct json_doc doc = data_of(&summary, series, &buf);
+    const struct json_value *heat = json_get(doc.items, "heat");
+    assert_number(json_get(heat, "points"), 1);
+    assert_text(json_at(json_get(heat, "cpus"), 0, NULL), "AABZZaxy");
+    assert_text(json_at(json_get(heat, "cpus"), 1, NULL), "-yyyyyyy");
+    json_doc_fini(&doc);
+    series_free(series);
+}
+
+/* The longest texts there can be: every line with a range, and more cores than the heat map shows. */
+static struct series *full(size_t cores)
+{
+    struct series *series = made();
+    struct opt_f64 shares[SERIES_CORES_MAX];
+    unsigned random = 7;
+    for (int i = 1; i <= 64 * SERIES_POINTS_MAX; i++) {
+        random = random * 1103515245 + 12345;
+        double part = 1 + (double)(random >> 8 & 0xffff) / 65536;
+        struct sample_disk disk = {
+            .read_bytes_per_sec = some_f64(part * 4e9), .write_bytes_per_sec = some_f64(part * 4e9)};
+        struct sample_network network = {
+            .rx_bytes_per_sec = some_f64(part * 4e9), .tx_bytes_per_sec = some_f64(part * 4e9)};
+        struct sample_gpu gpu = {.utilization_pct = some_f64(part * 50), .vram_used_bytes = some_u64(1ULL << 37)};
+        struct sample sample = at_secs(i);
+        for (size_t core = 0; core < cores; core++)
+            shares[core] = some_f64(part * 40);
+        sample.cpu.per_core_pct = (struct sample_list){true, cores, shares};
+        sample.cpu.process_cores_used = sample.cpu.utilization_pct = some_f64(part * 30);
+        sample.cpu.process_rss_mib = sample.cpu.process_pss_mib = some_f64(part * 500000);
+        sample.cpu.process_disk_read_bytes = sample.cpu.process_disk_write_bytes = some_u64((uint64_t)(part * 4e9));
+        sample.cpu.process_gpu_usage = some_f64(part * 8);
+        sample.cpu.process_gpu_vram_mib = some_f64(part * 80000);
+        sample.memory = (struct sample_memory){.present = true, .used_mib = some_f64(part * 500000)};
+        sample.cgroup = (struct sample_cgroup){.present = true, .memory_used_mib = some_f64(part * 500000)};
+        sample.disk = (struct sample_list){true, 1, &disk};
+        sample.network = (struct sample_list){true, 1, &network};
+        sample.gpu = (struct sample_list){true, 1, &gpu};
+        struct opt_f64 stall = some_f64(part / 2);
+        sample.pressure = (struct sample_pressure){true, stall, stall, stall, stall, stall};
+        series_add(series, &sample);
+    }
+    return series;
+}
+
+static void test_a_day_fits(void **state)
+{
+    (void)state;
+    struct summary summary = {0};
+    struct series *series = full(64);
+    AUTO_BUF struct buf buf;
+    buf_init(&buf, REPORT_FILE_BYTES_MAX);
+    assert_int_equal(report_file_put(&buf, &summary, series), 0);
+    assert_int_equal(series_points(series), SERIES_POINTS_MAX);
+    assert_in_range(buf.len, 500000, 1500000);
+    series_free(series);
+}
+
+static void test_many_cores_are_thinned(void **state)
+{
+    (void)state;
+    struct summary summary = {0};
+    struct series *series = full(SERIES_CORES_MAX);
+    AUTO_BUF struct buf buf;
+    buf_init(&buf, DATA_MAX);
+    report_put_data(&buf, &summary, series);
+    assert_true(buf_ok(&buf));
+    assert_in_range(buf.len, 500000, 1500000);
+    const char *heat = memmem(buf.data, buf.len, "\"heat\":{\"points\":4,\"cpus\":[\"", 28);
+    assert_non_null(heat);
+    const char *row = heat + 28, *end = memchr(row, '"', 1000);
+    assert_non_null(end);
+    assert_int_equal(end - row, SERIES_POINTS_MAX / 4);
+    series_free(series);
+}
+
+static void test_page_around_the_data(void **state)
+{
+    (void)state;
+    struct summary summary = {.job_name = "<b>"};
+    struct series *series = made();
+    AUTO_BUF struct buf page, data;
+    buf_init(&page, REPORT_FILE_BYTES_MAX);
+    buf_init(&data, DATA_MAX);
+    buf_puts(&page, "before ");
+    assert_int_equal(report_file_put(&page, &summary, series), 0);
+    report_put_data(&data, &summary, series);
+    const char *text = buf_cstr(&page);
+    assert_true(strncmp(text, "before <!doctype html>", 22) == 0);
+    assert_true(memcmp(text + 7 + report_page_data_at, data.data, data.len) == 0);
+    assert_true(strncmp(text + 7 + report_page_data_at + data.len, "</script>", 9) == 0);
+    assert_non_null(strstr(text, "<script type=\"application/json\" id=\"data\">{\"summary\":"));
+    assert_string_equal(text + page.len - 8, "</html>\n");
+    assert_null(strstr(text, "@DATA@"));
+    assert_null(strstr(text, "http://"));
+    assert_null(strstr(text, "https://"));
+    assert_true(report_page_gz_bytes <= 10 * 1024);
+    series_free(series);
+}
+
+static void test_no_room(void **state)
+{
+    (void)state;
+    struct summary summary = {0};
+    struct series *series = made();
+    static const size_t rooms[] = {0, 100, 20000};
+    for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
+        AUTO_BUF struct buf buf;
+        buf_init(&buf, rooms[i]);
+        assert_int_equal(report_file_put(&buf, &summary, series), -ENOBUFS);
+        assert_false(buf_ok(&buf));
+    }
+    /* Where only the escaping no longer fits. */
+    summary.job_name = "<<<<<<<<<<<<<<<<<<<<<<<<";
+    AUTO_BUF struct buf whole;
+    buf_init(&whole, DATA_MAX);
+    report_put_data(&whole, &summary, series);
+    for (size_t room = 0; room < whole.len; room++) {
+        AUTO_BUF struct buf buf;
+        buf_init(&buf, room);
+        report_put_data(&buf, &summary, series);
+        assert_false(buf_ok(&buf));
+    }
+    series_free(series);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_values_and_their_units),
+        cmocka_unit_test(test_ranges_of_coarse_points),
+        cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_heat_letters),
+        cmocka_unit_test(test_a_day_fits),
+        cmocka_unit_test(test_many_cores_are_thinned),
+        cmocka_unit_test(test_page_around_the_data),
+        cmocka_unit_test(test_no_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

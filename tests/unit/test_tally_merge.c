@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tally_world.h"
+
+struct course {
+    unsigned seconds;
+    double cores, rss;
+    const char *job_name;
+    struct sample_process process; /* the largest at the peak */
+    int64_t exit_code;
+    struct opt_u64 oom_kills;
+    struct opt_f64 limit_mib;
+};
+
+/* A run with its peak in the middle. */
+static void run(struct tally *tally, const struct course *course)
+{
+    tally_next_run(tally);
+    for (unsigned i = 1; i <= course->seconds; i++) {
+        struct sample sample = {.timestamp_ms = some_i64(1000000 + (int64_t)i * 1000), .elapsed_secs = some_f64(i)};
+        bool is_peak = i == course->seconds / 2;
+        if (i > 1)
+            sample.actual_interval_ms = some_f64(1000);
+        sample.tracked_pid = some_u64(course->seconds);
+        sample.job_name = course->job_name;
+        sample.version = "1";
+        sample.cpu.present = true;
+        sample.cpu.process_cores_used = some_f64(course->cores);
+        sample.cpu.process_utime_secs = some_f64(course->cores);
+        sample.cpu.process_rss_mib = some_f64(is_peak ? course->rss : course->rss / 2);
+        sample.cpu.process_disk_read_bytes = some_u64(100);
+        sample.tracker = (struct sample_tracker){.present = true, .missed_samples = some_u64(i == 1)};
+        sample.cgroup = (struct sample_cgroup){.present = true, .memory_limit_mib = course->limit_mib};
+        sample.run.present = i == 1;
+        sample.processes = (struct sample_list){is_peak, 1, &course->process};
+        sample.end.present = i == course->seconds;
+        sample.end.exit_code = some_i64(course->exit_code);
+        sample.end.oom_kills = course->oom_kills;
+        tally_add(tally, &sample);
+    }
+}
+
+static void test_needs_and_amounts(void **state)
+{
+    run(*state, &(struct course){.seconds = 10, .cores = 1, .rss = 400, .job_name = "a", .process.name = "big"});
+    run(*state, &(struct course){.seconds = 20, .cores = 3, .rss = 100, .job_name = "b", .process.name = "small"});
+    const struct summary *summary = tally_finish(*state);
+    assert_int_equal(summary->runs.v, 2);
+    assert_int_equal(summary->runs_failed.v, 0);
+    assert_int_equal(summary->samples.v, 30);
+    assert_int_equal(summary->missed_samples.v, 2);
+    assert_string_equal(summary->job_name, "b");
+    assert_int_equal(summary->tracked_pid.v, 20);
+    assert_int_equal(summary->started_ms.v, 1000000);
+    assert_int_equal(summary->finished_ms.v, 1020000);
+    assert_f64(summary->wall_secs, 15);
+    assert_f64(summary->cpu.total_secs, 35);
+    assert_f64(summary->cpu.cores_mean, 2);
+    assert_f64(summary->cpu.cores_p95, 3);
+    assert_f64(summary->cpu.cores_peak, 3);
+    assert_f64(summary->cpu.cores_peak_at_secs, 1);
+    assert_f64(summary->memory.rss_peak_mib, 400);
+    assert_f64(summary->memory.rss_peak_at_secs, 5);
+    assert_int_equal(summary->disk.read_bytes.v, 1500);
+    assert_int_equal(summary->memory.processes.count, 1);
+    assert_string_equal(((const struct sample_process *)summary->memory.processes.items)->name, "big");
+    assert_f64(summary->memory.processes_at_secs, 5);
+    assert_int_equal(summary->sizing.vcpus.v, 4);
+    assert_int_equal(summary->sizing.memory_mib.v, 512);
+    const char *const *notes = summary->notes.items;
+    assert_int_equal(summary->notes.count, 1);
+    assert_string_equal(notes[0], "several runs: needs are maxima, amounts are means of 2 runs");
+}
+
+static void test_mean_of_those_that_know(void **state)
+{
+    struct sample sample = {.elapsed_secs = some_f64(3), .version = "1"};
+    tally_add(*state, &sample);
+    tally_next_run(*state);
+    tally_next_run(*state);
+    sample.cpu.present = true;
+    sample.cpu.process_disk_write_bytes = some_u64(7);
+    tally_add(*state, &sample);
+    tally_next_run(*state);
+    sample.cpu.process_disk_write_bytes = some_u64(8);
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    assert_int_equal(summary->runs.v, 3);
+    assert_int_equal(summary->disk.write_bytes.v, 8); /* 7.5, rounded */
+    assert_f64(summary->wall_secs, 3);
+    assert_false(summary->disk.read_bytes.has);
+}
+
+static void test_the_last_that_went_wrong(void **state)
+{
+    run(*state, &(struct course){.seconds = 4, .exit_code = 1});
+    run(*state, &(struct course){.seconds = 4, .exit_code = 2});
+    run(*state, &(struct course){.seconds = 4});
+    const struct summary *summary = tally_finish(*state);
+    assert_int_equal(summary->runs.v, 3);
+    assert_int_equal(summary->runs_failed.v, 2);
+    assert_string_equal(summary->result.verdict, "failed");
+    assert_string_equal(summary->result.detail, "exit status 2");
+    assert_int_equal(summary->result.exit_code.v, 2);
+}
+
+static void test_newest_without_failures(void **state)
+{
+    run(*state, &(struct course){.seconds = 4});
+    struct sample sample = {.elapsed_secs = some_f64(1), .version = "1"};
+    tally_next_run(*state);
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    assert_string_equal(summary->result.verdict, "unknown");
+    assert_int_equal(summary->runs_failed.v, 0);
+    assert_null(summary->job_name);
+}
+
+/* The run that was killed needed less than the one that went well, so the need is known. */
+static void test_killed_and_well(void **state)
+{
+    run(*state, &(struct course){
+                    .seconds = 10, .rss = 250, .exit_code = 137, .oom_kills = some_u64(1), .limit_mib = some_f64(256)});
+    run(*state, &(struct course){.seconds = 10, .rss = 700, .limit_mib = some_f64(1024)});
+    const struct summary *summary = tally_finish(*state);
+    assert_string_equal(summary->result.verdict, "out of memory");
+    assert_f64(summary->memory.limit_mib, 1024);
+    assert_int_equal(summary->sizing.memory_mib.v, 1024);
+}
+
+static void test_killed_at_the_highest(void **state)
+{
+    run(*state, &(struct course){.seconds = 10, .rss = 250});
+    run(*state, &(struct course){.seconds = 10, .rss = 255, .exit_code = 137, .oom_kills = some_u64(1)});
+    run(*state, &(struct course){.seconds = 10, .rss = 250});
+    const struct summary *summary = tally_finish(*state);
+    assert_false(summary->sizing.memory_mib.has);
+    assert_string_equal(
+        summary->sizing.memory_reason, "the run that needed most was killed at 255 MiB: it may have wanted more");
+}
+
+static void test_need_of_different_kinds(void **state)
+{
+    struct sample sample = {.elapsed_secs = some_f64(1), .tracked_pid = some_u64(1)};
+    sample.cpu.present = true;
+    sample.cpu.process_rss_mib = some_f64(500);
+    tally_add(*state, &sample);
+    tally_next_run(*state);
+    sample.cpu.process_rss_mib = some_f64(300);
+    sample.cpu.process_pss_mib = some_f64(100);
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    assert_f64(summary->memory.pss_peak_mib, 100);
+    assert_f64(summary_memory_need(summary), 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_needs_and_amounts),
+        TEST(test_mean_of_those_that_know),
+        TEST(test_the_last_that_went_wrong),
+        TEST(test_newest_without_failures),
+        TEST(test_killed_and_well),
+        TEST(test_killed_at_the_highest),
+        TEST(test_need_of_different_kinds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "encode/json.h"
+#include "tally_world.h"
+
+static void test_texts_are_copied(void **state)
+{
+    char name[] = "train", host[] = "node1", first[] = "python3", second_argument[] = "x.py";
+    const char *command[] = {first, second_argument};
+    struct sample sample = second(1, 1, 1);
+    sample.job_name = name;
+    sample.run = (struct sample_run){.present = true, .hostname = host, .kernel = "6.1"};
+    sample.run.command = (struct sample_list){true, 2, command};
+    tally_add(*state, &sample);
+    name[0] = host[0] = first[0] = '?';
+    const struct summary *summary = tally_finish(*state);
+    assert_string_equal(summary->job_name, "train");
+    assert_string_equal(summary->hostname, "node1");
+    assert_string_equal(summary->kernel, "6.1");
+    assert_string_equal(summary->version, "1.2.3");
+    assert_int_equal(summary->tracked_pid.v, 42);
+    assert_int_equal(summary->command.count, 2);
+    assert_string_equal(((const char *const *)summary->command.items)[0], "python3");
+}
+
+static void test_long_texts_are_cut(void **state)
+{
+    char name[600];
+    for (size_t i = 0; i + 1 < sizeof(name); i += 2)
+        memcpy(name + i, "\xc3\xa4", 2);
+    name[sizeof(name) - 2] = '\0';
+    const char *command[70];
+    for (size_t i = 0; i < 70; i++)
+        command[i] = i == 3 ? NULL : "a";
+    struct sample sample = second(1, 1, 1);
+    sample.job_name = name;
+    sample.run.present = true;
+    sample.run.command = (struct sample_list){true, 70, command};
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    assert_int_equal(strlen(summary->job_name), 254); /* not half a letter */
+    assert_int_equal(summary->command.count, 65);
+    assert_string_equal(((const char *const *)summary->command.items)[3], "");
+    assert_string_equal(((const char *const *)summary->command.items)[63], "a");
+    assert_string_equal(((const char *const *)summary->command.items)[64], "...");
+}
+
+static void test_long_argument_is_left_out(void **state)
+{
+    static char script[5000];
+    memset(script, 'x', sizeof(script) - 1);
+    const char *command[] = {"sh", "-c", script, "more"};
+    struct sample sample = second(1, 1, 1);
+    sample.run.present = true;
+    sample.run.command = (struct sample_list){true, 4, command};
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    assert_int_equal(summary->command.count, 3);
+    assert_string_equal(((const char *const *)summary->command.items)[1], "-c");
+    assert_string_equal(((const char *const *)summary->command.items)[2], "...");
+}
+
+static void test_notes(void **state)
+{
+    struct sample sample = second(1, 1, 1);
+    sample.run.present = true;
+    tally_add(*state, &sample);
+    sample.cpu.process_rss_mib.has = false;
+    sample.run.present = false;
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    const char *const *notes = summary->notes.items;
+    assert_int_equal(summary->notes.count, 1);
+    assert_string_equal(notes[0], "memory of the tree was not known in 1 of 2 samples");
+}
+
+/* A tree that was seen only when it had ended: its peak is told by wait4, and nobody measured its PSS. */
+static void test_pss_of_an_ended_tree(void **state)
+{
+    struct sample sample = second(1, 1, 0);
+    sample.cpu.process_pss_mib = some_f64(0);
+    sample.cpu.process_peak_rss_mib = some_f64(30);
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    assert_true(summary->memory.rss_peak_mib.has && summary->memory.rss_peak_mib.v == 30);
+    assert_false(summary->memory.pss_peak_mib.has);
+    assert_false(summary->memory.pss_peak_at_secs.has);
+}
+
+/* PSS is measured on a budget: a process that came and went meanwhile counts with its RSS. */
+static void test_pss_unknown_at_the_peak(void **state)
+{
+    static const double rss[] = {5, 210, 5}, pss[] = {0.7, -1, 0.7};
+    for (unsigned i = 0; i < 3; i++) {
+        struct sample sample = second(i + 1, 1, rss[i]);
+        sample.cpu.process_pss_mib = pss[i] >= 0 ? some_f64(pss[i]) : (struct opt_f64){0};
+        tally_add(*state, &sample);
+    }
+    const struct summary *summary = tally_finish(*state);
+    assert_false(summary->memory.pss_peak_mib.has);
+    assert_true(summary->memory.rss_peak_mib.v == 210);
+    assert_true(summary_memory_need(summary).v == 210);
+    assert_int_equal(summary->sizing.memory_mib.v, 256);
+    assert_non_null(strstr(summary->sizing.memory_reason, "(RSS)"));
+}
+
+/* CSV tells PSS only. */
+static void test_memory_is_known_by_pss(void **state)
+{
+    struct sample sample = second(1, 1, 1);
+    sample.cpu.process_rss_mib.has = false;
+    sample.cpu.process_pss_mib = some_f64(5);
+    tally_add(*state, &sample);
+    assert_int_equal(tally_finish(*state)->notes.count, 0);
+}
+
+static void test_notes_of_the_end(void **state)
+{
+    struct sample sample = second(1, 1, 1);
+    sample.end = (struct sample_end){.present = true, .exit_code = some_i64(0), .left_running = some_u64(1)};
+    sample.end.cpu_is_lower_bound = some_bool(true);
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    const char *const *notes = summary->notes.items;
+    assert_true(summary->cpu.is_lower_bound.v);
+    assert_int_equal(summary->notes.count, 2);
+    assert_string_equal(notes[0], "CPU time is a lower bound: a process ignored SIGCHLD");
+    assert_string_equal(notes[1], "1 process of the job still ran when it ended");
+}
+
+static void test_nothing_at_all(void **state)
+{
+    tally_next_run(*state);
+    const struct summary *summary = tally_finish(*state);
+    assert_int_equal(summary->runs.v, 0);
+    assert_int_equal(summary->samples.v, 0);
+    assert_false(summary->cpu.present);
+    assert_false(summary->result.present);
+    assert_string_equal(((const char *const *)summary->notes.items)[0], "there is no sample");
+    assert_false(summary->sizing.vcpus.has);
+}
+
+static void test_json(void **state)
+{
+    struct sample sample = second(1, 1, 100);
+    sample.end = (struct sample_end){.present = true, .exit_code = some_i64(0)};
+    tally_add(*state, &sample);
+    struct buf json;
+    buf_init(&json, 64 * 1024);
+    json_put_object(&json, &field_summary, tally_finish(*state));
+    const char *text = buf_cstr(&json);
+    assert_ptr_equal(strstr(text, "{\"schema_version\":1,\"job_name\":\"job\",\"hostname\":null,"), text);
+    assert_non_null(strstr(text, "\"result\":{\"verdict\":\"finished\",\"detail\":\"exit status 0\",\"exit_code\":0,"));
+    assert_non_null(strstr(text, "\"cores_peak\":1.0,\"cores_peak_at_secs\":1.0,"));
+    assert_non_null(strstr(text, "\"gpu\":null,\"pressure\":null,"));
+    assert_non_null(strstr(text, ",\"notes\":[],\"resource-tracker-version\":\"1.2.3\"}"));
+    assert_null(strstr(text, "need_mib"));
+    buf_fini(&json);
+}
+
+static void test_absent_sections_say_nothing(void **state)
+{
+    struct sample sample = second(1, 1, 1);
+    sample.cpu.present = false;
+    sample.tracker.cpu_secs = some_f64(1);
+    sample.pressure.cpu_some_secs = some_f64(1);
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    assert_false(summary->cpu.present);
+    assert_false(summary->memory.present);
+    assert_false(summary->tracker.present);
+    assert_false(summary->pressure.present);
+    assert_int_equal(summary->notes.count, 1);
+    assert_string_equal(((const char *const *)summary->notes.items)[0], "the recording has no process values");
+}
+
+static void test_unusable_numbers(void **state)
+{
+    struct sample sample = second(1, __builtin_nan(""), 1e300);
+    sample.cpu.process_utime_secs = some_f64(8.9e14);
+    sample.cpu.process_stime_secs = some_f64(-__builtin_inf());
+    sample.cpu.process_disk_read_bytes = some_u64(UINT64_MAX);
+    for (unsigned i = 0; i < 3; i++)
+        tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    assert_false(summary->cpu.cores_p95.has);
+    assert_false(summary->cpu.cores_peak.has);
+    assert_false(summary->cpu.system_secs.has);
+    assert_false(summary->memory.rss_peak_mib.has);
+    assert_true(summary->cpu.user_secs.v > 9e14); /* stays at the end of its range */
+    assert_int_equal(summary->disk.read_bytes.v, INT64_MAX);
+}
+
+static void test_no_gpu(void **state)
+{
+    struct sample sample = second(1, 1, 1);
+    sample.gpu.present = true;
+    sample.cpu.process_gpu_usage = some_f64(0);
+    sample.cpu.process_gpu_utilized = some_u64(0);
+    tally_add(*state, &sample);
+    assert_false(tally_finish(*state)->gpu.present);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_texts_are_copied),
+        TEST(test_long_texts_are_cut),
+        TEST(test_long_argument_is_left_out),
+        TEST(test_notes),
+        TEST(test_pss_of_an_ended_tree),
+        TEST(test_memory_is_known_by_pss),
+        TEST(test_pss_unknown_at_the_peak),
+        TEST(test_notes_of_the_end),
+        TEST(test_nothing_at_all),
+        TEST(test_json),
+        TEST(test_absent_sections_say_nothing),
+        TEST(test_unusable_numbers),
+        TEST(test_no_gpu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
