@@ -92,38 +92,81 @@ int gzip_finish(struct gzip *gzip, struct buf *out)
     return code;
 }
 
-/* One step of inflate and what came out of it. Sets *ret_end where a member ended. */
-static int unpack_step(z_stream *stream, char piece[static GZIP_PIECE_BYTES],
-    int (*take)(void *context, struct str piece), void *context, bool *ret_end)
+struct gunzip {
+    z_stream stream;
+    bool is_ended; /* at the end of a member */
+};
+
+int gunzip_new(struct gunzip **ret_gunzip)
 {
+    struct gunzip *gunzip = calloc(1, sizeof(*gunzip));
+    if (!gunzip)
+        return -ENOMEM;
+    if (inflateInit2(&gunzip->stream, GZIP_WINDOW_BITS) != Z_OK) {
+        free(gunzip);
+        return -ENOMEM;
+    }
+    *ret_gunzip = gunzip;
+    return 0;
+}
+
+void gunzip_free(struct gunzip *gunzip)
+{
+    if (!gunzip)
+        return;
+    (void)inflateEnd(&gunzip->stream);
+    free(gunzip);
+}
+
+bool gunzip_is_whole(const struct gunzip *gunzip)
+{
+    return gunzip->is_ended;
+}
+
+/* One step of inflate and what came out of it. */
+static int unpack_step(struct gunzip *gunzip, int (*take)(void *context, struct str piece), void *context)
+{
+    z_stream *stream = &gunzip->stream;
+    char piece[GZIP_PIECE_BYTES];
+    if (gunzip->is_ended)
+        (void)inflateReset(stream);
+    gunzip->is_ended = false;
     stream->next_out = (Bytef *)piece;
-    stream->avail_out = GZIP_PIECE_BYTES;
+    stream->avail_out = sizeof(piece);
     int result = inflate(stream, Z_NO_FLUSH);
     if (result == Z_MEM_ERROR)
         return -ENOMEM;
-    if (result != Z_OK && result != Z_STREAM_END) /* Z_BUF_ERROR: nothing moved, so the file is cut */
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) /* the last: it wants more */
         return -EBADMSG;
-    *ret_end = result == Z_STREAM_END;
-    size_t n = GZIP_PIECE_BYTES - stream->avail_out;
+    gunzip->is_ended = result == Z_STREAM_END;
+    size_t n = sizeof(piece) - stream->avail_out;
     return n > 0 ? take(context, (struct str){piece, n}) : 0;
+}
+
+int gunzip_add(struct gunzip *gunzip, struct str bytes, int (*take)(void *context, struct str piece), void *context)
+{
+    z_stream *stream = &gunzip->stream;
+    int code = 0;
+    while (code == 0 && bytes.n > 0) {
+        feed(stream, &bytes);
+        /* A full piece may mean that more of it waits inside, even with all input taken. */
+        do
+            code = unpack_step(gunzip, take, context);
+        while (code == 0 && (stream->avail_in > 0 || (stream->avail_out == 0 && !gunzip->is_ended)));
+    }
+    return code;
 }
 
 int gzip_unpack(struct str file, int (*take)(void *context, struct str piece), void *context)
 {
-    z_stream stream = {0};
-    if (inflateInit2(&stream, GZIP_WINDOW_BITS) != Z_OK)
-        return -ENOMEM;
-    char piece[GZIP_PIECE_BYTES];
-    bool is_ended = false;
-    int code = 0;
-    do {
-        if (stream.avail_in == 0)
-            feed(&stream, &file);
-        if (is_ended)
-            (void)inflateReset(&stream);
-        code = unpack_step(&stream, piece, take, context, &is_ended);
-    } while (code == 0 && !(is_ended && stream.avail_in == 0 && file.n == 0));
-    (void)inflateEnd(&stream);
+    struct gunzip *gunzip;
+    int code = gunzip_new(&gunzip);
+    if (code < 0)
+        return code;
+    code = gunzip_add(gunzip, file, take, context);
+    if (code == 0 && !gunzip_is_whole(gunzip))
+        code = -EBADMSG;
+    gunzip_free(gunzip);
     return code;
 }
 

@@ -6,6 +6,7 @@
 #ifndef NET_GZIP_H
 #define NET_GZIP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -31,6 +32,18 @@ int gzip_finish(struct gzip *gzip, struct buf *out);
  * ends it and is returned. Otherwise 0, -EBADMSG (broken or cut), or -ENOMEM.
  */
 int gzip_unpack(struct str file, int (*take)(void *context, struct str piece), void *context);
+
+struct gunzip; /* a decompression under way */
+
+/* Returns 0 or -ENOMEM. */
+int gunzip_new(struct gunzip **ret_gunzip);
+void gunzip_free(struct gunzip *gunzip); /* NULL allowed */
+
+/* The next bytes of a file, handed out and answered as by gzip_unpack; a file that is cut is not found out here. */
+int gunzip_add(struct gunzip *gunzip, struct str bytes, int (*take)(void *context, struct str piece), void *context);
+
+/* Did the last member come to its end, with nothing behind it? */
+bool gunzip_is_whole(const struct gunzip *gunzip);
 
 /* "1.2.13" */
 const char *gzip_library(void);

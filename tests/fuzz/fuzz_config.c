@@ -60,11 +60,6 @@ static void check_accepted(const struct config *config)
     check(!settings->sentinel_omit || (settings->sentinel_omit[0] && !strstr(settings->sentinel_omit, ",,")));
     check_automatic(config);
     check(config->warning_count <= CONFIG_WARNINGS_MAX);
-    struct config_notice notice;
-    for (size_t i = 0; config_unavailable(config, i, &notice); i++) {
-        check(i < OPTIONS_MAX * 2);
-        check_line(notice.text);
-    }
     struct buf printed;
     buf_init(&printed, PRINTED_BYTES_MAX);
     config_print(config, &printed);

@@ -190,6 +190,42 @@ static void test_members(void **state)
     gzip_free(gzip);
 }
 
+/* In pieces of any size, members or not: the same bytes, and whole exactly at the end of a member. */
+static void test_unpack_in_pieces(void **state)
+{
+    (void)state;
+    struct gzip *gzip;
+    assert_int_equal(gzip_new(&gzip), 0);
+    struct buf bytes = new_buf();
+    struct buf file = new_buf();
+    fill(&bytes, 100000);
+    pack(gzip, str_of_buf(&bytes), SIZE_MAX / 2, &file);
+    size_t first_end = file.len;
+    pack(gzip, str_of_buf(&bytes), SIZE_MAX / 2, &file);
+    static const size_t steps[] = {1, 7, 4096, 1000000};
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        struct gunzip *gunzip;
+        struct buf got = new_buf();
+        assert_int_equal(gunzip_new(&gunzip), 0);
+        assert_false(gunzip_is_whole(gunzip));
+        for (size_t at = 0; at < file.len; at += steps[i]) {
+            size_t n = file.len - at < steps[i] ? file.len - at : steps[i];
+            assert_int_equal(gunzip_add(gunzip, (struct str){file.data + at, n}, take_into, &got), 0);
+            assert_true(gunzip_is_whole(gunzip) == (at + n == first_end || at + n == file.len));
+        }
+        assert_int_equal(got.len, 2 * bytes.len);
+        assert_memory_equal(got.data, bytes.data, bytes.len);
+        assert_memory_equal(got.data + bytes.len, bytes.data, bytes.len);
+        assert_int_equal(gunzip_add(gunzip, STR("no gzip"), take_into, &got), -EBADMSG);
+        gunzip_free(gunzip);
+        buf_fini(&got);
+    }
+    gunzip_free(NULL);
+    buf_fini(&bytes);
+    buf_fini(&file);
+    gzip_free(gzip);
+}
+
 /* Cut anywhere, a file is never taken for whole. */
 static void test_cut(void **state)
 {
@@ -240,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_same_bytes_same_file),
         cmocka_unit_test(test_out_is_full),
         cmocka_unit_test(test_members),
+        cmocka_unit_test(test_unpack_in_pieces),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_broken),
         cmocka_unit_test(test_taker_ends_it),

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns are found by name, in any order: system_x is x, and a unit _mib behind it makes no difference. Cells may be
+ * quoted, as other tools write them back.
+ * 1767225601,88,1.910,0.090,1.9802,23527,161,11,405,256,163,8192,12599296,270.553174,185.065828,85.487346,0,0,,,
+ */
+#include "replay/csv_line.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "replay/json_scan.h"
+
+enum csv_column {
+    COLUMN_TIMESTAMP,
+    COLUMN_PROCESSES,
+    COLUMN_UTIME,
+    COLUMN_STIME,
+    COLUMN_CPU_USAGE,
+    COLUMN_MEMORY_FREE,
+    COLUMN_MEMORY_USED,
+    COLUMN_MEMORY_BUFFERS,
+    COLUMN_MEMORY_CACHED,
+    COLUMN_MEMORY_ACTIVE,
+    COLUMN_MEMORY_INACTIVE,
+    COLUMN_DISK_READ,
+    COLUMN_DISK_WRITE,
+    COLUMN_SPACE_TOTAL,
+    COLUMN_SPACE_USED,
+    COLUMN_SPACE_FREE,
+    COLUMN_NET_RECV,
+    COLUMN_NET_SENT,
+    COLUMN_GPU_USAGE,
+    COLUMN_GPU_VRAM,
+    COLUMN_GPU_UTILIZED,
+    COLUMN_PROCESS_PID,
+    COLUMN_PROCESS_CHILDREN,
+    COLUMN_PROCESS_UTIME,
+    COLUMN_PROCESS_STIME,
+    COLUMN_PROCESS_CPU_USAGE,
+    COLUMN_PROCESS_MEMORY,
+    COLUMN_PROCESS_DISK_READ,
+    COLUMN_PROCESS_DISK_WRITE,
+    COLUMN_PROCESS_GPU_USAGE,
+    COLUMN_PROCESS_GPU_VRAM,
+    COLUMN_PROCESS_GPU_UTILIZED,
+    COLUMN_COUNT, /* and the number of those that are not known */
+};
+
+/* In the order of the columns above. */
+static const char column_names[] =
+    "timestamp\nprocesses\nutime\nstime\ncpu_usage\nmemory_free\nmemory_used\nmemory_buffers\nmemory_cached\n"
+    "memory_active\nmemory_inactive\ndisk_read_bytes\ndisk_write_bytes\ndisk_space_total_gb\ndisk_space_used_gb\n"
+    "disk_space_free_gb\nnet_recv_bytes\nnet_sent_bytes\ngpu_usage\ngpu_vram\ngpu_utilized\nprocess_pid\n"
+    "process_children\nprocess_utime\nprocess_stime\nprocess_cpu_usage\nprocess_memory\nprocess_disk_read_bytes\n"
+    "process_disk_write_bytes\nprocess_gpu_usage\nprocess_gpu_vram\nprocess_gpu_utilized";
+
+static const double bytes_per_gb = 1e9;
+static const double bytes_per_mib = 1048576.0;
+
+#define BIT(column) (UINT64_C(1) << (column))
+
+/* Columns that hold whole numbers. */
+static const uint64_t whole_columns =
+    BIT(COLUMN_PROCESSES) | BIT(COLUMN_DISK_READ) | BIT(COLUMN_DISK_WRITE) | BIT(COLUMN_NET_RECV) |
+    BIT(COLUMN_NET_SENT) | BIT(COLUMN_GPU_UTILIZED) | BIT(COLUMN_PROCESS_PID) | BIT(COLUMN_PROCESS_CHILDREN) |
+    BIT(COLUMN_PROCESS_DISK_READ) | BIT(COLUMN_PROCESS_DISK_WRITE) | BIT(COLUMN_PROCESS_GPU_UTILIZED);
+
+/* Where a column goes as it is; 0: it takes more than that. */
+static const unsigned short places[COLUMN_COUNT] = {
+    [COLUMN_PROCESSES] = offsetof(struct sample, cpu.process_count),
+    [COLUMN_UTIME] = offsetof(struct sample, cpu.utime_secs),
+    [COLUMN_STIME] = offsetof(struct sample, cpu.stime_secs),
+    [COLUMN_CPU_USAGE] = offsetof(struct sample, cpu.utilization_pct),
+    [COLUMN_MEMORY_FREE] = offsetof(struct sample, memory.free_mib),
+    [COLUMN_MEMORY_USED] = offsetof(struct sample, memory.used_mib),
+    [COLUMN_MEMORY_BUFFERS] = offsetof(struct sample, memory.buffers_mib),
+    [COLUMN_MEMORY_CACHED] = offsetof(struct sample, memory.cached_mib),
+    [COLUMN_MEMORY_ACTIVE] = offsetof(struct sample, memory.active_mib),
+    [COLUMN_MEMORY_INACTIVE] = offsetof(struct sample, memory.inactive_mib),
+    [COLUMN_PROCESS_PID] = offsetof(struct sample, tracked_pid),
+    [COLUMN_PROCESS_CHILDREN] = offsetof(struct sample, cpu.process_child_count),
+    [COLUMN_PROCESS_UTIME] = offsetof(struct sample, cpu.process_utime_secs),
+    [COLUMN_PROCESS_STIME] = offsetof(struct sample, cpu.process_stime_secs),
+    [COLUMN_PROCESS_CPU_USAGE] = offsetof(struct sample, cpu.process_cores_used),
+    [COLUMN_PROCESS_MEMORY] = offsetof(struct sample, cpu.process_pss_mib),
+    [COLUMN_PROCESS_DISK_READ] = offsetof(struct sample, cpu.process_disk_read_bytes),
+    [COLUMN_PROCESS_DISK_WRITE] = offsetof(struct sample, cpu.process_disk_write_bytes),
+    [COLUMN_PROCESS_GPU_USAGE] = offsetof(struct sample, cpu.process_gpu_usage),
+    [COLUMN_PROCESS_GPU_VRAM] = offsetof(struct sample, cpu.process_gpu_vram_mib),
+    [COLUMN_PROCESS_GPU_UTILIZED] = offsetof(struct sample, cpu.process_gpu_utilized),
+};
+
+union cell {
+    struct opt_u64 whole;
+    struct opt_f64 real;
+};
+
+struct row {
+    union cell cells[COLUMN_COUNT];
+    uint64_t mistyped;
+};
+
+/*
+ * Cuts the next cell off *rest, without its quotes; a quote inside stays doubled. *ret_is_last where nothing follows.
+ * False where the quotes are broken.
+ */
+static bool next_cell(struct str *rest, struct str *ret_cell, bool *ret_is_last)
+{
+    bool is_quoted = str_take(rest, '"');
+    size_t n = 0;
+    if (is_quoted) {
+        while (n < rest->n && (rest->p[n] != '"' || (n + 1 < rest->n && rest->p[n + 1] == '"')))
+            n += rest->p[n] == '"' ? 2 : 1;
+        if (n >= rest->n)
+            return false;
+    } else {
+        const char *comma = memchr(rest->p, ',', rest->n);
+        n = comma ? (size_t)(comma - rest->p) : rest->n;
+    }
+    *ret_cell = str_trim((struct str){rest->p, n});
+    str_skip(rest, n + is_quoted);
+    *ret_is_last = rest->n == 0;
+    return *ret_is_last || str_take(rest, ',');
+}
+
+static unsigned char column_of(struct str name)
+{
+    static const struct str unit = {"_mib", 4};
+    struct str names = {column_names, sizeof(column_names) - 1};
+    struct str known;
+    if (str_starts(name, STR("system_")))
+        str_skip(&name, sizeof("system_") - 1);
+    if (name.n > unit.n && memcmp(name.p + name.n - unit.n, unit.p, unit.n) == 0)
+        name.n -= unit.n;
+    unsigned char column = 0;
+    while (str_line(&names, &known) && !str_eq(known, name))
+        column++;
+    return column;
+}
+
+/* The columns of a header; 0 where it is none. */
+static size_t read_header(struct str line, unsigned char ret_columns[static CSV_LINE_COLUMNS_MAX])
+{
+    bool has[COLUMN_COUNT + 1] = {false};
+    struct str rest = str_trim(line);
+    bool is_last = false;
+    size_t count = 0;
+    for (; !is_last; count++) {
+        struct str name;
+        if (count == CSV_LINE_COLUMNS_MAX || !next_cell(&rest, &name, &is_last))
+            return 0;
+        unsigned char column = column_of(name);
+        if (column < COLUMN_COUNT && has[column])
+            return 0;
+        has[column] = true;
+        ret_columns[count] = column;
+    }
+    return has[COLUMN_TIMESTAMP] && has[COLUMN_CPU_USAGE] ? count : 0;
+}
+
+bool csv_line_is_header(struct str line)
+{
+    static const struct str telling = {"cpu_usage", 9};
+    unsigned char columns[CSV_LINE_COLUMNS_MAX];
+    return memmem(line.p, line.n, telling.p, telling.n) && read_header(line, columns) > 0;
+}
+
+int csv_line_set_header(struct csv_line *csv, struct str line)
+{
+    unsigned char columns[CSV_LINE_COLUMNS_MAX];
+    size_t count = read_header(line, columns);
+    if (count == 0)
+        return -EBADMSG;
+    csv->count = count;
+    memcpy(csv->columns, columns, count);
+    struct str rest = str_trim(line);
+    struct str name;
+    bool is_last = false;
+    for (size_t i = 0; i < count; i++) {
+        (void)next_cell(&rest, &name, &is_last);
+        if (columns[i] == COLUMN_COUNT)
+            name_list_add(&csv->unknown, name);
+    }
+    return 0;
+}
+
+static void read_cell(struct row *row, unsigned char column, struct str text)
+{
+    struct json_number number;
+    union cell *cell = &row->cells[column];
+    if (text.n == 0)
+        return;
+    bool is_number = json_scan_number(text.p, text.p + text.n, &number) == text.p + text.n;
+    if (whole_columns & BIT(column))
+        cell->whole.has = is_number && json_number_u64(&number, &cell->whole.v);
+    else
+        cell->real.has = is_number && json_number_f64(&number, &cell->real.v);
+    row->mistyped += !cell->whole.has;
+}
+
+static bool read_row(const struct csv_line *csv, struct str line, struct row *row)
+{
+    struct str rest = str_trim(line);
+    bool is_last = false;
+    size_t count = 0;
+    for (; !is_last; count++) {
+        struct str text;
+        if (count == csv->count || !next_cell(&rest, &text, &is_last))
+            return false;
+        if (csv->columns[count] < COLUMN_COUNT)
+            read_cell(row, csv->columns[count], text);
+    }
+    return count == csv->count;
+}
+
+/* Whole bytes of a larger unit. */
+static struct opt_u64 bytes_of(const struct row *row, enum csv_column column, double unit)
+{
+    static const double limit = 9e18;
+    struct opt_f64 amount = row->cells[column].real;
+    double bytes = amount.has ? amount.v * unit : -1;
+    return bytes >= 0 && bytes < limit ? some_u64((uint64_t)(bytes + 0.5)) : (struct opt_u64){0};
+}
+
+static void fill_places(const struct row *row, struct sample *sample)
+{
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        if (places[i] == 0)
+            continue;
+        memcpy((char *)sample + places[i], &row->cells[i], sizeof(row->cells[i]));
+        if (i >= COLUMN_MEMORY_FREE && i <= COLUMN_MEMORY_INACTIVE)
+            sample->memory.present |= row->cells[i].real.has;
+    }
+    sample->cpu.present = true;
+}
+
+/* Space is told to the 1000 bytes; where used is not total - free for that, both move a little to make it so. */
+static void fill_mount(const struct row *row, struct sample_mount *mount)
+{
+    enum { STEP = 1000, SHIFT = 300 };
+    struct opt_u64 total = bytes_of(row, COLUMN_SPACE_TOTAL, bytes_per_gb);
+    struct opt_u64 used = bytes_of(row, COLUMN_SPACE_USED, bytes_per_gb);
+    struct opt_u64 free = bytes_of(row, COLUMN_SPACE_FREE, bytes_per_gb);
+    *mount =
+        (struct sample_mount){.mount_point = "all", .total_bytes = total, .used_bytes = used, .available_bytes = free};
+    if (!total.has || !used.has || !free.has || total.v < SHIFT || free.v < SHIFT)
+        return;
+    uint64_t sum = used.v + free.v;
+    if (sum == total.v + STEP) {
+        mount->total_bytes.v += SHIFT;
+        mount->available_bytes.v -= SHIFT;
+    } else if (sum + STEP == total.v) {
+        mount->total_bytes.v -= SHIFT;
+        mount->available_bytes.v += SHIFT;
+    }
+}
+
+static void fill_disk(struct csv_line *csv, const struct row *row, struct sample_list *list)
+{
+    struct sample_disk *disk = &csv->disk;
+    struct sample_mount *mount = &csv->mount;
+    fill_mount(row, mount);
+    *disk = (struct sample_disk){.device = "all",
+        .read_bytes_delta = row->cells[COLUMN_DISK_READ].whole,
+        .write_bytes_delta = row->cells[COLUMN_DISK_WRITE].whole};
+    if (mount->total_bytes.has || mount->available_bytes.has)
+        disk->mounts = (struct sample_list){.present = true, .count = 1, .items = mount};
+    if (disk->mounts.present || disk->read_bytes_delta.has || disk->write_bytes_delta.has)
+        *list = (struct sample_list){.present = true, .count = 1, .items = disk};
+}
+
+static void fill_network(struct csv_line *csv, const struct row *row, struct sample_list *list)
+{
+    struct sample_network *network = &csv->network;
+    *network = (struct sample_network){.interface = "all",
+        .rx_bytes_delta = row->cells[COLUMN_NET_RECV].whole,
+        .tx_bytes_delta = row->cells[COLUMN_NET_SENT].whole};
+    if (network->rx_bytes_delta.has || network->tx_bytes_delta.has)
+        *list = (struct sample_list){.present = true, .count = 1, .items = network};
+}
+
+/* So many GPUs as were in use, at least one where anything is known; none at all where all is 0. */
+static void fill_gpus(struct csv_line *csv, const struct row *row, struct sample_list *list)
+{
+    static const double hardly_any_pct = 1e-6; /* in use, and yet 0.0000 */
+    struct opt_f64 usage = row->cells[COLUMN_GPU_USAGE].real;
+    struct opt_u64 vram = bytes_of(row, COLUMN_GPU_VRAM, bytes_per_mib);
+    struct opt_u64 utilized = row->cells[COLUMN_GPU_UTILIZED].whole;
+    if (!usage.has && !vram.has)
+        return;
+    *list = (struct sample_list){.present = true, .items = csv->gpus};
+    if (usage.has && usage.v <= 0 && vram.has && vram.v == 0 && utilized.v == 0)
+        return;
+    list->count = utilized.v == 0 ? 1 : utilized.v < CSV_LINE_GPUS_MAX ? (size_t)utilized.v : CSV_LINE_GPUS_MAX;
+    double share = usage.v * 100 / (double)list->count;
+    if (utilized.v > 0 && share < hardly_any_pct)
+        share = hardly_any_pct;
+    for (size_t i = 0; i < list->count; i++) {
+        struct sample_gpu *gpu = &csv->gpus[i];
+        *gpu = (struct sample_gpu){0};
+        if (usage.has)
+            gpu->utilization_pct = some_f64(share);
+        if (vram.has)
+            gpu->vram_used_bytes = some_u64(vram.v / list->count + (i < vram.v % list->count));
+    }
+}
+
+static bool fill_time(const struct row *row, struct sample *sample)
+{
+    static const double limit_secs = 253402300799.0; /* the end of the year 9999 */
+    struct opt_f64 secs = row->cells[COLUMN_TIMESTAMP].real;
+    if (!secs.has || secs.v < 0 || secs.v > limit_secs)
+        return false;
+    sample->timestamp_ms = some_i64((int64_t)(secs.v * 1e3 + 0.5));
+    sample->timestamp_secs = some_i64(sample->timestamp_ms.v / 1000);
+    return true;
+}
+
+int csv_line_parse(struct csv_line *csv, struct str line, struct sample *sample)
+{
+    struct row row = {0};
+    *sample = (struct sample){0};
+    if (!read_row(csv, line, &row) || !fill_time(&row, sample))
+        return -EBADMSG;
+    fill_places(&row, sample);
+    fill_disk(csv, &row, &sample->disk);
+    fill_network(csv, &row, &sample->network);
+    fill_gpus(csv, &row, &sample->gpu);
+    csv->mistyped += row.mistyped;
+    csv->has_process_memory |= sample->cpu.process_pss_mib.has;
+    return 0;
+}

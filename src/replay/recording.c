@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/recording.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+
+enum { JSON_ROOM_BYTES = 3 * REPLAY_LINE_BYTES_MAX, MS_PER_SEC = 1000 };
+
+static const double interval_max_ms = 366 * 86400e3;
+static const int64_t timestamp_max_ms = 253402300799999; /* the end of the year 9999 */
+
+int recording_init(struct recording *recording, const struct replay_target *target, struct replay_report *report)
+{
+    *recording = (struct recording){.target = target, .report = report};
+    buf_init(&recording->waiting, REPLAY_LINE_BYTES_MAX);
+    buf_init(&recording->job_name, REPLAY_LINE_BYTES_MAX);
+    buf_init(&recording->version, REPLAY_LINE_BYTES_MAX);
+    return json_line_init(&recording->json, JSON_ROOM_BYTES);
+}
+
+void recording_fini(struct recording *recording)
+{
+    json_line_fini(&recording->json);
+    buf_fini(&recording->waiting);
+    buf_fini(&recording->job_name);
+    buf_fini(&recording->version);
+}
+
+static bool is_json(struct str line)
+{
+    return line.p[0] == '{';
+}
+
+/* Both timestamps from either, within the calendar. */
+static bool complete_timestamps(struct sample *sample)
+{
+    struct opt_i64 *secs = &sample->timestamp_secs;
+    struct opt_i64 *ms = &sample->timestamp_ms;
+    if (!ms->has && secs->v <= timestamp_max_ms / MS_PER_SEC && secs->v >= 0)
+        *ms = some_i64(secs->v * MS_PER_SEC);
+    if (!ms->has || ms->v < 0 || ms->v > timestamp_max_ms)
+        return false;
+    if (!secs->has)
+        *secs = some_i64(ms->v / MS_PER_SEC);
+    return true;
+}
+
+static int parse(struct recording *recording, struct str line)
+{
+    struct sample *sample = &recording->sample;
+    uint64_t mistyped = recording->json.mistyped + recording->csv.mistyped;
+    int code =
+        is_json(line) ? json_line_parse(&recording->json, line, sample) : csv_line_parse(&recording->csv, line, sample);
+    if (code == 0 && !complete_timestamps(sample))
+        code = -ENODATA;
+    if (recording->first_mistyped == 0 && recording->json.mistyped + recording->csv.mistyped > mistyped)
+        recording->first_mistyped = recording->line_number;
+    return code;
+}
+
+static struct recording_times times_of(const struct sample *sample)
+{
+    return (struct recording_times){sample->timestamp_ms, sample->elapsed_secs, sample->actual_interval_ms,
+        sample->tracker.late_ms, sample->tracker.missed_samples, sample->tracked_pid};
+}
+
+/* Time by the better of two clocks. */
+static double ms_between(const struct recording_times *from, const struct recording_times *to)
+{
+    if (from->elapsed_secs.has && to->elapsed_secs.has)
+        return (to->elapsed_secs.v - from->elapsed_secs.v) * 1e3;
+    return (double)(to->timestamp_ms.v - from->timestamp_ms.v);
+}
+
+static bool begins_run(const struct recording *recording, const struct recording_times *times)
+{
+    const struct recording_times *seen = &recording->seen;
+    return !recording->is_in_run || recording->sample.run.present || ms_between(seen, times) < 0 ||
+           times->tracked_pid.has != seen->tracked_pid.has || times->tracked_pid.v != seen->tracked_pid.v;
+}
+
+/* To the millisecond; 0 for what can be no interval. */
+static int64_t interval_of_ms(double ms)
+{
+    return ms > 0 && ms <= interval_max_ms ? (int64_t)(ms + 0.5) * NS_PER_MS : 0;
+}
+
+/*
+ * Samples are due at whole multiples of the interval: the first one says it, less what it was late; otherwise the
+ * second one's distance does.
+ */
+static int64_t infer_interval(const struct recording_times *first, const struct recording_times *second)
+{
+    if (first->elapsed_secs.has && first->late_ms.has && first->missed_samples.has && first->missed_samples.v == 0)
+        return interval_of_ms(first->elapsed_secs.v * 1e3 - first->late_ms.v);
+    double distance_ms = second->interval_ms.has ? second->interval_ms.v : ms_between(first, second);
+    double late_ms = first->late_ms.has && second->late_ms.has ? second->late_ms.v - first->late_ms.v : 0;
+    return interval_of_ms(distance_ms - late_ms);
+}
+
+static const char *keep_text(struct buf *buf, const char *text)
+{
+    buf_clear(buf);
+    if (!text)
+        return NULL;
+    buf_puts(buf, text);
+    return buf_cstr(buf);
+}
+
+static void begin_run(struct recording *recording, int64_t interval_ns)
+{
+    const struct sample *sample = &recording->sample;
+    recording->interval_ns = interval_ns;
+    recording->first_ms = sample->timestamp_ms;
+    recording->run_samples = 0;
+    recording->report->runs++;
+    previous_reset(&recording->previous);
+    const struct run_info info = {.version = keep_text(&recording->version, sample->version),
+        .job_name = keep_text(&recording->job_name, sample->job_name),
+        .tracked_pid = sample->tracked_pid,
+        .interval_ns = interval_ns};
+    recording->target->begin(recording->target->context, &info);
+}
+
+/* Fills in what the sample does not tell, and hands it over. */
+static int give(struct recording *recording, struct str line)
+{
+    struct sample *sample = &recording->sample;
+    bool is_first = recording->run_samples == 0;
+    if (!sample->elapsed_secs.has) {
+        double since_first = (double)(sample->timestamp_ms.v - recording->first_ms.v) / 1e3;
+        sample->elapsed_secs = some_f64(since_first + (double)recording->interval_ns / 1e9);
+    }
+    struct recording_times times = times_of(sample);
+    if (!is_first && !sample->actual_interval_ms.has)
+        sample->actual_interval_ms = some_f64(ms_between(&recording->given, &times));
+    struct opt_f64 secs = is_first ? sample->elapsed_secs : some_f64(sample->actual_interval_ms.v / 1e3);
+    if (is_json(line))
+        previous_complete(&recording->previous, &recording->json, line, secs, sample);
+    if (sample->version)
+        name_list_add(&recording->versions, str_of(sample->version));
+    recording->given = times;
+    recording->run_samples++;
+    recording->report->samples++;
+    return recording->target->sample(recording->target->context, sample);
+}
+
+/* The first sample goes out: its line is parsed once more. */
+static int release(struct recording *recording, int64_t interval_ns)
+{
+    struct str line = {recording->waiting.data, recording->waiting.len};
+    int code = parse(recording, line);
+    if (code == 0) {
+        begin_run(recording, interval_ns);
+        code = give(recording, line);
+    }
+    buf_clear(&recording->waiting);
+    return code;
+}
+
+static int take_sample(struct recording *recording, struct str line)
+{
+    struct recording_times times = times_of(&recording->sample);
+    bool is_new = begins_run(recording, &times);
+    if (recording->waiting.len > 0) {
+        int code = release(recording, is_new ? 0 : infer_interval(&recording->seen, &times));
+        if (code == 0)
+            code = parse(recording, line);
+        if (code < 0)
+            return code;
+    }
+    recording->seen = times;
+    recording->is_in_run = true;
+    if (!is_new)
+        return give(recording, line);
+    struct opt_f64 interval_secs = recording->sample.run.interval_secs;
+    if (interval_secs.has) {
+        bool is_sane = interval_secs.v > 0 && interval_secs.v * 1e3 <= interval_max_ms;
+        begin_run(recording, is_sane ? (int64_t)(interval_secs.v * 1e9 + 0.5) : 0);
+        return give(recording, line);
+    }
+    buf_append(&recording->waiting, line.p, line.n);
+    return buf_ok(&recording->waiting) ? 0 : -ENOMEM;
+}
+
+static int flush(struct recording *recording)
+{
+    return recording->waiting.len > 0 ? release(recording, 0) : 0;
+}
+
+static void skip_line(struct recording *recording, bool is_ended)
+{
+    recording->report->skipped++;
+    if (!is_ended) {
+        recording->is_cut = true;
+        return;
+    }
+    if (recording->no_samples++ == 0)
+        recording->first_no_sample = recording->line_number;
+}
+
+/* What is neither empty nor JSON: a header, a row after one, or something else. */
+static int take_other(struct recording *recording, struct str line, bool is_ended)
+{
+    if (csv_line_is_header(line)) {
+        /* It says what the rows after it are, so no row from before may wait any longer. */
+        int code = flush(recording);
+        (void)csv_line_set_header(&recording->csv, line);
+        recording->is_in_run = false;
+        return code;
+    }
+    if (recording->csv.count > 0 && parse(recording, line) == 0)
+        return take_sample(recording, line);
+    skip_line(recording, is_ended);
+    return 0;
+}
+
+int recording_add_line(struct recording *recording, struct str line, bool is_ended)
+{
+    static const struct str byte_order_mark = {"\xef\xbb\xbf", 3};
+    recording->line_number++;
+    if (recording->line_number == 1 && str_starts(line, byte_order_mark))
+        str_skip(&line, byte_order_mark.n);
+    line = str_trim(line);
+    if (line.n == 0)
+        return 0;
+    if (!is_json(line))
+        return take_other(recording, line, is_ended);
+    int code = parse(recording, line);
+    if (code == 0)
+        return take_sample(recording, line);
+    if (code == -E2BIG) {
+        recording->too_long++;
+        recording->report->skipped++;
+    } else
+        skip_line(recording, is_ended || code == -ENODATA);
+    return 0;
+}
+
+void recording_add_long(struct recording *recording)
+{
+    recording->line_number++;
+    recording->too_long++;
+    recording->report->skipped++;
+}
+
+int recording_finish(struct recording *recording)
+{
+    return flush(recording);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recordings line by line: runs, intervals, what is filled in, what is skipped, and what is told of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "replay_world.h"
+
+static void test_plain(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(
+        replay_text(world, "{\"timestamp_secs\":100,\"elapsed_secs\":0.5,\"job_name\":\"j\",\"tracked_pid\":"
+                           "7,\"run\":{\"interval_secs\":0.25},\"resource-tracker-version\":\"0.2.0\"}\n"
+                           "\n"
+                           "{\"timestamp_ms\":100750,\"elapsed_secs\":0.75,\"actual_interval_ms\":250.5,"
+                           "\"tracked_pid\":7}\n"),
+        0);
+    assert_int_equal(world->runs, 1);
+    assert_int_equal(world->samples, 2);
+    assert_int_equal(world->report.runs, 1);
+    assert_int_equal(world->report.samples, 2);
+    assert_int_equal(world->report.skipped, 0);
+    assert_int_equal(world->report.note_count, 0);
+    assert_int_equal(world->intervals_ns[0], NS_PER_SEC / 4);
+    assert_string_equal(world->jobs[0], "j");
+    assert_string_equal(world->versions[0], "0.2.0");
+    assert_int_equal(world->pids[0].v, 7);
+    assert_int_equal(world->seen[0].timestamp_ms, 100000);
+    assert_false(world->seen[0].actual_interval_ms.has);
+    assert_true(world->seen[1].actual_interval_ms.v == 250.5);
+}
+
+static void check_interval(struct world *world, const char *text, int64_t want_ms)
+{
+    assert_int_equal(replay_text(world, text), 0);
+    assert_int_equal(world->intervals_ns[0], want_ms * NS_PER_MS);
+}
+
+#define LATE(late, missed) "\"tracker\":{\"late_ms\":" late ",\"missed_samples\":" missed "}"
+
+static void test_inferred_interval(void **state)
+{
+    struct world *world = *state;
+    check_interval(world,
+        "{\"timestamp_ms\":1000,\"elapsed_secs\":2.0035," LATE(
+            "3.5", "0") "}\n"
+                        "{\"timestamp_ms\":2500,\"elapsed_secs\":3.5}\n",
+        2000);
+    /* The first was not the first that was due. */
+    check_interval(world,
+        "{\"timestamp_ms\":1000,\"elapsed_secs\":2," LATE(
+            "10", "3") "}\n"
+                       "{\"timestamp_ms\":1500,\"elapsed_secs\":2.5,\"actual_interval_ms\":492," LATE("2", "0") "}\n",
+        500);
+    /* No word of the tracker: the distance. */
+    check_interval(
+        world, "{\"timestamp_ms\":1000,\"elapsed_secs\":7}\n{\"timestamp_ms\":9,\"elapsed_secs\":8.0004}\n", 1000);
+    check_interval(world, "{\"timestamp_ms\":1000}\n{\"timestamp_ms\":1100}\n", 100);
+    /* A single sample tells nothing: it may be the last one, taken early. */
+    check_interval(world, "{\"timestamp_ms\":1000,\"elapsed_secs\":2," LATE("0", "0") "}\n", 0);
+    assert_int_equal(world->samples, 1);
+    check_interval(world, "{\"timestamp_ms\":1,\"run\":{\"interval_secs\":1e30}}\n", 0);
+    check_interval(world, "{\"timestamp_ms\":1,\"run\":{\"interval_secs\":-1}}\n", 0);
+    check_interval(world, "{\"timestamp_ms\":1,\"elapsed_secs\":1e300," LATE("0", "0") "}\n{\"timestamp_ms\":2}\n", 0);
+}
+
+static void test_runs(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(
+        replay_text(world,
+            "{\"timestamp_ms\":1000,\"elapsed_secs\":1,\"tracked_pid\":5,\"resource-tracker-version\":\"0.1.0\"}\n"
+            "{\"timestamp_ms\":2000,\"elapsed_secs\":2,\"tracked_pid\":5,\"resource-tracker-version\":\"0.1.0\"}\n"
+            "{\"timestamp_ms\":3000,\"elapsed_secs\":1,\"tracked_pid\":5,\"resource-tracker-version\":\"0.2.0\"}\n"
+            "{\"timestamp_ms\":4000,\"elapsed_secs\":4,\"tracked_pid\":6,\"resource-tracker-version\":\"0.2.0\"}\n"
+            "{\"timestamp_ms\":5000,\"elapsed_secs\":5,\"tracked_pid\":6,\"run\":{\"interval_secs\":5}}\n"
+            "{\"timestamp_ms\":6000,\"elapsed_secs\":6}\n"),
+        0);
+    assert_int_equal(world->runs, 5);
+    assert_int_equal(world->report.runs, 5);
+    assert_int_equal(world->samples, 6);
+    assert_int_equal(world->intervals_ns[0], NS_PER_SEC);
+    assert_int_equal(world->intervals_ns[1], 0);
+    assert_int_equal(world->intervals_ns[3], 5 * NS_PER_SEC);
+    assert_string_equal(world->versions[2], "0.2.0");
+    assert_string_equal(world->versions[4], "-");
+    assert_false(world->pids[4].has);
+    assert_true(has_note(world, "5 runs follow each other"));
+    assert_true(has_note(world, "made by versions: 0.1.0 and 0.2.0"));
+    for (int64_t i = 0; i < 6; i++)
+        assert_int_equal(world->seen[i].timestamp_ms, 1000 * (i + 1));
+    assert_true(world->seen[1].actual_interval_ms.v == 1000);
+    assert_false(world->seen[2].actual_interval_ms.has);
+}
+
+#define DISK(name, total, rate)                                                                                        \
+    "{\"device\":\"" name "\",\"read_bytes_per_sec\":" rate ",\"read_bytes_total\":" total "}"
+#define NET(total) "\"network\":[{\"interface\":\"e\",\"rx_bytes_total\":" total "}]"
+
+/* Recordings from before the amounts had keys. */
+static void test_amounts_from_totals(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(
+        replay_text(world,
+            "{\"timestamp_ms\":1,\"elapsed_secs\":2,\"disk\":[" DISK("a", "500", "50.26") "]," NET(
+                "7") "}\n"
+                     "{\"timestamp_ms\":2,\"elapsed_secs\":3,\"disk\":[" DISK("b", "9", "9") "," DISK("a", "650",
+                         "1") "]," NET("8") "}\n"
+                                            "{\"timestamp_ms\":3,\"elapsed_secs\":4,\"disk\":[" DISK(
+                                                "a", "640", "1") "," DISK("b", "19",
+                                                "1") "]}\n"
+                                                     "{\"timestamp_ms\":4,\"elapsed_secs\":5,\"disk\":[" DISK(
+                                                         "b", "20", "1") "]," NET("90") "}\n"
+                                                                                        "{\"timestamp_ms\":4,\"elapsed_"
+                                                                                        "secs\":1,\"disk\":[" DISK(
+                                                                                            "b", "25", "null") "]}\n"),
+        0);
+    assert_int_equal(world->runs, 2);
+    assert_int_equal(world->seen[0].disk_read.v, 101); /* by the rate, over 2 s */
+    assert_false(world->seen[0].disk_write.has || world->seen[0].rx.has);
+    assert_false(world->seen[1].disk_read.has); /* it was not there before */
+    assert_int_equal(world->seen[1].rx.v, 1);
+    assert_true(world->seen[2].disk_read.has);
+    assert_int_equal(world->seen[2].disk_read.v, 0); /* the counter went backwards */
+    assert_int_equal(world->seen[3].disk_read.v, 1);
+    assert_int_equal(world->seen[3].rx.v, 82);
+    assert_false(world->seen[4].disk_read.has);
+}
+
+/* A recording that has the keys says null where it means unknown. */
+static void test_amounts_that_are_told(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(replay_text(world, "{\"timestamp_ms\":1,\"elapsed_secs\":1,\"disk\":[{\"device\":\"a\",\"read_"
+                                        "bytes\":null,\"read_bytes_total\":5,"
+                                        "\"read_bytes_per_sec\":3}]}\n"
+                                        "{\"timestamp_ms\":2,\"elapsed_secs\":2,\"disk\":[{\"device\":\"a\",\"read_"
+                                        "bytes\":null,\"read_bytes_total\":9}]}\n"
+                                        "{\"timestamp_ms\":3,\"elapsed_secs\":3,\"disk\":[{\"device\":\"a\",\"read_"
+                                        "bytes\":2,\"read_bytes_total\":9}]}\n"),
+        0);
+    assert_false(world->seen[0].disk_read.has || world->seen[1].disk_read.has);
+    assert_int_equal(world->seen[2].disk_read.v, 2);
+}
+
+static void test_many_devices(void **state)
+{
+    struct world *world = *state;
+    struct buf text;
+    buf_init(&text, TEXT_MAX);
+    for (int tick = 1; tick <= 3; tick++) {
+        buf_printf(&text, "{\"timestamp_ms\":%d,\"disk\":[", tick);
+        for (int i = 0; i < 400; i++)
+            buf_printf(&text, "%s{\"device\":\"d%d\",\"read_bytes_total\":%d}", i > 0 ? "," : "", i, i * tick);
+        buf_puts(&text, "]}\n");
+    }
+    assert_int_equal(replay_bytes(world, text.data, text.len), 0);
+    assert_int_equal(world->seen[2].disks, 400);
+    assert_int_equal(world->samples, 3);
+    buf_fini(&text);
+}
+
+static void test_skipped(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(replay_text(world, "resource-tracker: warning: something\n"
+                                        "{\"timestamp_ms\":1000,\"x\":1,\"elapsed_secs\":1}\n"
+                                        "{\"level\":\"info\",\"unheard\":1}\n"
+                                        "output of the job, timestamp and cpu_usage\n"
+                                        "{\"timestamp_ms\":2000,\"elapsed_secs\":2,\"job_name\":5}\n"
+                                        "{\"timestamp_ms\":-5}\n{\"timestamp_ms\":999999999999999999}\n"
+                                        "{\"timestamp_ms\":3000,\"elapsed_se"),
+        0);
+    assert_int_equal(world->samples, 2);
+    assert_int_equal(world->intervals_ns[0], NS_PER_SEC);
+    assert_int_equal(world->report.skipped, 6);
+    assert_true(has_note(world, "5 lines are no samples, the first is line 1"));
+    assert_true(has_note(world, "the last line is cut and left out"));
+    assert_true(has_note(world, "keys this version does not know are left out: x"));
+    assert_true(has_note(world, "values of another type than expected are taken as unknown, the first in line 5"));
+    assert_int_equal(world->report.note_count, 4);
+
+    assert_int_equal(replay_text(world, "{\"timestamp_ms\":1}\n{\"timestamp_ms\":2}\n?\n{\"timestamp_ms\":3}"), 0);
+    assert_int_equal(world->samples, 3);
+    assert_int_equal(world->report.note_count, 1);
+    assert_true(has_note(world, "line 3 is no sample"));
+}
+
+static void check_refused(struct world *world, const char *text)
+{
+    char want[PATH_BYTES + 128];
+    (void)snprintf(
+        want, sizeof(want), "%s holds no samples (neither JSON lines nor CSV of resource-tracker)", world->path);
+    assert_int_equal(replay_text(world, text), -EBADMSG);
+    assert_int_equal(world->err.code, -EBADMSG);
+    assert_string_equal(world->err.msg, want);
+    assert_int_equal(world->report.samples, 0);
+    assert_int_equal(world->runs, 0);
+}
+
+static void test_nothing_usable(void **state)
+{
+    struct world *world = *state;
+    check_refused(world, "");
+    check_refused(world, "\n\n\n");
+    check_refused(world, "hello\nworld\n");
+    check_refused(world, "{\"timestamp_ms\":");
+    check_refused(world, "timestamp,cpu_usage\n");
+    check_refused(world, "\x1f\x8b");
+    check_refused(world, "\x1f");
+    check_refused(world, "\x1f\x8b and no gzip at all");
+}
+
+static void test_target_refuses(void **state)
+{
+    struct world *world = *state;
+    world->stop_at = 2;
+    assert_int_equal(
+        replay_text(world, "{\"timestamp_ms\":1}\n{\"timestamp_ms\":2}\n{\"timestamp_ms\":3}\n"), -EBADMSG);
+    assert_int_equal(world->samples, 1);
+    assert_int_equal(world->err.code, -EBADMSG);
+    assert_non_null(strstr(world->err.msg, world->path));
+}
+
+static void test_csv(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(replay_text(world, "\xef\xbb\xbftimestamp,cpu_usage,process_pid,process_memory_mib\r\n"
+                                        "10.5,1,7,100\r\n10.75,1,7,\r\n11.0,1,7,5\r\n"
+                                        "20,1,8,\n19,1,8,\n"
+                                        "timestamp,cpu_usage,extra\n30,1,9\n31,1,"),
+        0);
+    assert_int_equal(world->samples, 7);
+    assert_int_equal(world->runs, 4);
+    assert_int_equal(world->intervals_ns[0], NS_PER_SEC / 4);
+    assert_true(world->seen[0].elapsed_secs.v == 0.25 && world->seen[2].elapsed_secs.v == 0.75);
+    assert_false(world->seen[0].actual_interval_ms.has);
+    assert_true(world->seen[1].actual_interval_ms.v == 250);
+    assert_int_equal(world->pids[1].v, 8);
+    assert_int_equal(world->intervals_ns[3], NS_PER_SEC);
+    assert_false(world->pids[3].has);
+    assert_true(has_note(world, "columns this version does not know are left out: extra"));
+    assert_true(has_note(world, "CSV does not tell PSS from RSS: memory of the tree is taken as PSS"));
+    assert_int_equal(world->report.skipped, 0);
+}
+
+static void test_csv_cut(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(replay_text(world, "1,2,3\ntimestamp,cpu_usage,processes\n1,2,3\nresource-tracker: warning: x\n"
+                                        "2,2,3\n3,2"),
+        0);
+    assert_int_equal(world->samples, 2);
+    assert_int_equal(world->runs, 1);
+    assert_true(has_note(world, "2 lines are no samples, the first is line 1"));
+    assert_true(has_note(world, "the last line is cut and left out"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_plain),
+        TEST(test_inferred_interval),
+        TEST(test_runs),
+        TEST(test_amounts_from_totals),
+        TEST(test_amounts_that_are_told),
+        TEST(test_many_devices),
+        TEST(test_skipped),
+        TEST(test_nothing_usable),
+        TEST(test_target_refuses),
+        TEST(test_csv),
+        TEST(test_csv_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
