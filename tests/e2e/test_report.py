@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The HTML report in a real browser: what it shows, how it is used, and that nothing leaves the page.
+
+The recordings are made here; tests/peers/report.js opens the report they give and tells what it found.
+"""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+
+import tap
+from tap import Skip, diag, equal, expect, test
+from tracker import BINARY, SANITIZED, clean_env, folder
+
+PEERS = pathlib.Path(__file__).resolve().parents[2] / "build-tools" / "peers"
+SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "peers" / "report.js"
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+BROWSER_SECS = 90
+DAY_SECS = 86400
+# The budget is 1 s on an idle machine; a loaded one gets some of the patience that other tests have.
+OPEN_MS_MAX = 3000
+PAGE_BYTES_MAX = 1_500_000
+NODE_LEAST = 20
+# What a script shows by mistake where a value is missing.
+NO_VALUE = re.compile(r"^0$|\b(NaN|Infinity|undefined|null|false|true)\b", re.MULTILINE)
+
+
+def need_browser():
+    """The path of Chromium; skips where something is missing."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not browser:
+        raise Skip("Chromium is not installed")
+    node = shutil.which("node")
+    if not node:
+        raise Skip("node is not installed")
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
+    if int(version.strip().lstrip("v").split(".")[0]) < NODE_LEAST:
+        raise Skip(f"node {version.strip()} is too old")
+    if not (PEERS / "node_modules" / "playwright-core").is_dir():
+        raise Skip("playwright-core was not fetched (tools/setup check, with npm)")
+    return browser
+
+
+def sample(second, cores=2, **changes):
+    """One recorded sample with something in every chart but those of GPUs."""
+    busy = 1.5 + (second % 7) / 10
+    whole = {
+        "timestamp_secs": 1767225600 + second,
+        "timestamp_ms": (1767225600 + second) * 1000,
+        "elapsed_secs": float(second),
+        "actual_interval_ms": 1000.0,
+        "job_name": "nightly build",
+        "tracked_pid": 4242,
+        "cpu": {
+            "utilization_pct": busy + 0.25,
+            "per_core_pct": [90.0 if core == 0 else 10.0 for core in range(cores)],
+            "process_cores_used": busy,
+            "process_child_count": 1,
+            "process_thread_count": 3,
+            "process_utime_secs": busy * 0.75,
+            "process_stime_secs": busy * 0.25,
+            "process_rss_mib": 100.0 + second % 50,
+            "process_pss_mib": 90.0 + second % 50,
+            "process_peak_rss_mib": 80.0,
+            "process_disk_read_bytes": 1000000,
+            "process_disk_write_bytes": 2000 * (second % 3),
+        },
+        "memory": {"total_mib": 8192.0, "used_mib": 700.0, "swap_used_mib": 0.0},
+        "network": [{"interface": "eth0", "rx_bytes_per_sec": 5000.0, "tx_bytes_per_sec": 100.0, "rx_bytes": 5000,
+                     "tx_bytes": 100, "virtual": False}],
+        "disk": [{"device": "sda", "read_bytes_per_sec": 1500000.0, "write_bytes_per_sec": 0.0, "read_bytes": 1500000,
+                  "write_bytes": 0, "stacked": False}],
+        "gpu": [],
+        "pressure": {"cpu_some_secs": 0.05, "memory_some_secs": 0.0, "memory_full_secs": 0.0, "io_some_secs": 0.01,
+                     "io_full_secs": 0.005},
+        "cgroup": {"cpu_limit_cores": 2.0, "throttled_secs": 0.0, "memory_limit_mib": 512.0, "memory_used_mib": 160.0,
+                   "memory_peak_mib": 170.0, "oom_kills": 0},
+        "tracker": {"cpu_secs": 0.0002, "rss_mib": 1.9, "late_ms": 0.1, "missed_samples": 0},
+        "resource-tracker-version": "0.0.0-test",
+    }
+    whole.update(changes)
+    return whole
+
+
+def recording(count, job="nightly build", command=("make", "-j2", "all")):
+    """Samples of a whole run, with what only the first and the last one tell."""
+    samples = [sample(second, job_name=job) for second in range(1, count + 1)]
+    samples[0]["run"] = {"interval_secs": 1.0, "hostname": "builder", "kernel": "6.1.0", "cpus_allowed": 2,
+                         "command": list(command)}
+    samples[-1]["end"] = {"exit_code": 0, "signal": None, "oom_kills": 0, "host_oom_kills": 0,
+                          "gpu_energy_joules": None, "cpu_is_lower_bound": False, "left_running": 0}
+    samples[49 % count]["processes"] = [{"pid": 4242, "name": job[:15], "rss_mib": 99.5, "cpu_secs": 3.25}]
+    return samples
+
+
+def write_lines(path, lines):
+    with open(path, "w", encoding="utf-8") as out:
+        out.writelines(line + "\n" for line in lines)
+
+
+def make_report(place, lines):
+    """The path of the report of recorded lines, and how long it took."""
+    source, page = place / "run.jsonl", place / "report.html"
+    write_lines(source, lines)
+    before = time.monotonic()
+    done = subprocess.run([BINARY, "--from", str(source), "--report", str(page)], env=clean_env(), cwd=place, text=True,
+                          capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
+    equal(done.returncode, 0, f"exit status ({done.stderr.strip()})")
+    return page, time.monotonic() - before
+
+
+def browse(page, width=1280, scheme="light", touch=False):
+    browser = need_browser()
+    words = ["node", SCRIPT, browser, page, str(width), scheme, *(["touch"] if touch else [])]
+    done = subprocess.run(words, env=clean_env(NODE_PATH=str(PEERS / "node_modules")), capture_output=True, text=True,
+                          timeout=BROWSER_SECS, check=False)
+    expect(done.returncode == 0, "the browser failed:", done.stderr)
+    found = json.loads(done.stdout)
+    equal(found["console"], [], "messages of the page")
+    equal(found["dialogs"], [], "dialogs")
+    expect(found["isOwnFileOnly"], "it asked for", found["requests"])
+    equal(found["wide"], 0, "pixels to scroll sideways")
+    equal(found["elements"], [0, 0, 0, 0, 0], "images, frames, foreign styles and scripts, inline handlers")
+    equal(found["scripts"], 2, "scripts")
+    expect(not NO_VALUE.search(found["text"]), "a value that is none is shown:", found["text"])
+    return found
+
+
+def look(count=300, width=1280, scheme="light", touch=False, **about):
+    """What is found in the report of an ordinary run."""
+    need_browser()
+    with folder() as place:
+        page, _ = make_report(place, [json.dumps(one) for one in recording(count, **about)])
+        return browse(page, width, scheme, touch)
+
+
+@test(limit=120)
+def it_shows_the_run_and_follows_the_pointer():
+    found = look()
+    equal(found["title"], "nightly build · resources", "title")
+    equal(found["heading"], "nightly build", "heading")
+    equal(found["figures"], ["CPU", "Memory", "Disk", "Network", "Pressure", "Every CPU"], "charts")
+    equal(found["legends"][0], ["tree", "host", "limit 2 cores"], "lines of the first chart")
+    for words in ("✓ finished", "make -j2 all", "builder", "6.1.0", "2026-01-01", "5 min", "300 every 1 s", "4242"):
+        expect(words in found["text"], f"{words!r} is not shown in", found["text"])
+    expect(all(share > 0.01 for share in found["inked"]), "an empty chart:", found["inked"])
+    # The middle of 300 s: 150 % 7 is 3, so 1.8 cores, and 1.5 of the disk's MB/s are the host's.
+    expect("2:30" in found["hover"][0] and "tree 1.8 cores" in found["hover"][0], "hover:", found["hover"])
+    expect("host 2.05 cores" in found["hover"][0], "hover:", found["hover"])
+    expect("host read 1.5 MB/s" in found["hover"][2], "hover:", found["hover"])
+    expect("CPU some 5 %" in found["hover"][4], "pressure:", found["hover"][4])
+    equal(found["left"], [None] * 6, "tooltips after the pointer left")
+    expect("CPU 0 90 %" in found["heat"], "heat map:", found["heat"])
+
+
+@test(limit=120)
+def zoom_is_shared_and_comes_back():
+    found = look()
+    plots = len(found["figures"])
+    equal(found["all"], [[0, 300]] * plots, "the view at first")
+    equal(len({tuple(span) for span in found["zoomed"]}), 1, "different views")
+    start, end = found["zoomed"][0]
+    expect(abs(start - 75) < 2 and abs(end - 150) < 2, "dragged from 75 s to 150 s, got", start, end)
+    expect("Show all" in (found["zoomText"] or ""), "no way back is offered:", found["zoomText"])
+    equal(found["reset"], [[0, 300]] * plots, "the view after a double click")
+    equal(len({tuple(span) for span in found["keyZoomed"]}), 1, "different views by keyboard")
+    expect(found["keyZoomed"][0][1] - found["keyZoomed"][0][0] < 160, "plus does not zoom:", found["keyZoomed"][0])
+    equal(found["keyReset"], [[0, 300]] * plots, "the view after Escape")
+
+
+@test(limit=120)
+def keyboard_buttons_and_print():
+    found = look(scheme="dark")
+    expect(found["keyFirst"] and found["keySecond"] and found["keyFirst"] != found["keySecond"], "arrow keys:",
+           found["keyFirst"], found["keySecond"])
+    expect("tree" in found["said"], "nothing is said to those who listen:", found["said"])
+    equal(found["pressed"], ["false", "true"], "aria-pressed")
+    expect(found["hides"], "the line is still there")
+    expect(found["showsAgain"], "the line does not come back")
+    equal(found["copied"][0], found["copied"][1], "the copied line")
+    equal(found["printed"], {"backgrounds": ["rgb(255, 255, 255)"] * 2, "buttons": 0}, "on paper")
+
+
+@test(limit=120)
+def light_dark_narrow_and_touch():
+    light, dark = look(), look(width=360, scheme="dark", touch=True)
+    numbers = [sum(map(int, found["background"][4:-1].split(","))) for found in (light, dark)]
+    expect(numbers[0] > 600 and numbers[1] < 150, "backgrounds", light["background"], dark["background"])
+    expect("tree" in (dark["touched"] or ""), "a touch shows nothing:", dark["touched"])
+    expect(dark["pinched"][0][1] - dark["pinched"][0][0] < 150, "pinching does not zoom:", dark["pinched"][0])
+
+
+@test(limit=120)
+def hostile_names_are_text():
+    found = look(count=60, job=HOSTILE, command=("sh", "-c", "<script>alert(2)</script>", "it's <!-- \u2028 \x1b[31m"))
+    equal(found["heading"], HOSTILE, "heading")
+    equal(found["title"], HOSTILE + " · resources", "title")
+    expect("'<script>alert(2)</script>'" in found["text"], "the command is not shown:", found["text"])
+    expect(HOSTILE[:15] in found["text"], "the process is not shown:", found["text"])
+
+
+@test(limit=120)
+def one_sample_and_little_in_it():
+    need_browser()
+    with folder() as place:
+        page, _ = make_report(place, [json.dumps(recording(1)[0])])
+        equal(len(browse(page)["figures"]), 6, "charts")
+        little = {"timestamp_secs": 1767225600, "timestamp_ms": 1767225600000, "elapsed_secs": 1.0,
+                  "memory": {"total_mib": 100.0, "used_mib": 5.0}}
+        page, _ = make_report(place, [json.dumps(little)])
+        equal(browse(page, width=360)["figures"], ["Memory"], "charts")
+
+
+@test(limit=180)
+def a_day_of_samples():
+    need_browser()
+    with folder() as place:
+        # Texts are put together by hand: 86,400 calls of json.dumps take longer than all the rest.
+        first, *_, last = recording(2)
+        middle = json.dumps(sample(0, cores=64)).replace('"elapsed_secs": 0.0', '"elapsed_secs": %d.0').replace(
+            '"process_cores_used": 1.5', '"process_cores_used": %s')
+        last["elapsed_secs"] = float(DAY_SECS)
+        lines = [json.dumps(first)]
+        lines += [middle % (second, 63.5 if second == 40001 else 1 + second % 9 / 8) for second in range(2, DAY_SECS)]
+        page, secs = make_report(place, [*lines, json.dumps(last)])
+        size = page.stat().st_size
+        found = browse(page)
+        diag(f"{size} bytes, written in {secs:.2f} s, open after {found['openMs']:.0f} ms")
+        expect(size <= PAGE_BYTES_MAX, f"{size} bytes")
+        expect(found["openMs"] <= OPEN_MS_MAX, f"open after {found['openMs']} ms")
+        expect(secs < (30 if SANITIZED else 8), f"written in {secs} s")
+        expect("peak 63.5" in found["text"], "the peak is lost:", found["text"])
+        start = json.loads(page.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0])
+        tree = next(line for line in start["lines"] if line["name"] == "tree")
+        equal(max(tree["high"]), 63500, "the highest point")
+        equal(sum(start["ms"]), DAY_SECS * 1000, "milliseconds")
+        equal(len(start["heat"]["cpus"]), 64, "rows of the heat map")
+
+
+tap.main()

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a report in a browser and uses it like a reader: node report.js CHROMIUM PAGE WIDTH light|dark [touch]
+// Prints what was found as one JSON object; whether it is right is decided by tests/e2e/test_report.py.
+const path = require('path')
+const { pathToFileURL } = require('url')
+const { chromium } = require('playwright-core')
+
+const [browserPath, file, width, colorScheme, touch] = process.argv.slice(2)
+const url = pathToFileURL(path.resolve(file)).href
+
+// After the page has drawn what it was asked for.
+const settled = page => page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done()))))
+const tips = page => page.$$eval('.plot', all => all.map(plot => {
+  const tip = plot.querySelector('.tip')
+  return tip.hidden ? null : tip.textContent
+}))
+const spans = page => page.$$eval('.plot', all => all.map(plot => plot.dataset.span.split(',').map(Number)))
+const picture = (page, figure) => page.$eval(`figure:nth-of-type(${figure}) canvas`, canvas => canvas.toDataURL())
+// Which part of the pixels of a canvas shows anything.
+const inked = page => page.$$eval('.plot canvas:first-child', all => all.map(canvas => {
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+  let count = 0
+  for (let i = 3; i < data.length; i += 4) count += data[i] > 0
+  return count * 4 / data.length
+}))
+
+async function watch(page, found) {
+  page.on('console', message => found.console.push(message.text()))
+  page.on('pageerror', error => found.console.push(String(error)))
+  page.on('request', request => found.requests.push(request.url()))
+  page.on('dialog', dialog => {
+    found.dialogs.push(dialog.message())
+    dialog.dismiss()
+  })
+}
+
+async function open(page, found) {
+  await page.goto(url)
+  await settled(page)
+  found.openMs = await page.evaluate(() => performance.now())
+  found.isOwnFileOnly = found.requests.every(request => request === url || request === 'data:,')
+  Object.assign(found, await page.evaluate(() => ({
+    title: document.title,
+    heading: document.querySelector('h1').textContent,
+    text: document.body.innerText,
+    figures: [...document.querySelectorAll('figure h3')].map(e => e.firstChild.textContent),
+    legends: [...document.querySelectorAll('.legend')].map(e => [...e.children].map(button => button.textContent)),
+    elements: ['img', 'iframe', 'link[rel=stylesheet]', 'script[src]', '[onclick],[onerror],[onload]']
+      .map(what => document.querySelectorAll(what).length),
+    scripts: document.scripts.length,
+    background: getComputedStyle(document.body).backgroundColor,
+    wide: document.documentElement.scrollWidth - innerWidth,
+  })))
+  found.inked = await inked(page)
+}
+
+async function boxOf(page, number) {
+  const plot = (await page.$$('.plot'))[number]
+  await plot.scrollIntoViewIfNeeded()
+  return plot.boundingBox()
+}
+
+async function useMouse(page, found) {
+  let box = await boxOf(page, 0)
+  const at = (share, y = 0.5) => [box.x + 42 + (box.width - 52) * share, box.y + box.height * y]
+  await page.mouse.move(...at(0.5))
+  await settled(page)
+  found.hover = await tips(page)
+  await page.mouse.move(box.x + 5, box.y - 40)
+  await settled(page)
+  found.left = await tips(page)
+  found.all = await spans(page)
+  await page.mouse.move(...at(0.25))
+  await page.mouse.down()
+  await page.mouse.move(...at(0.4))
+  await page.mouse.move(...at(0.5))
+  await page.mouse.up()
+  await settled(page)
+  found.zoomed = await spans(page)
+  found.zoomText = await page.$eval('.zoom', e => e.hidden ? null : e.textContent)
+  await page.mouse.dblclick(...at(0.5))
+  await settled(page)
+  found.reset = await spans(page)
+  const plots = await page.$$('.plot')
+  box = await boxOf(page, plots.length - 1)
+  await page.mouse.move(box.x + box.width / 2, box.y + 8 + 2)
+  await settled(page)
+  found.heat = (await tips(page)).pop()
+}
+
+async function useKeys(page, found) {
+  await (await page.$$('.plot'))[0].focus()
+  await page.keyboard.press('ArrowRight')
+  await settled(page)
+  found.keyFirst = (await tips(page))[0]
+  await page.keyboard.press('ArrowRight')
+  await settled(page)
+  found.keySecond = (await tips(page))[0]
+  await settled(page)
+  found.said = await page.$eval('#say', e => e.textContent)
+  await page.keyboard.press('+')
+  await settled(page)
+  found.keyZoomed = await spans(page)
+  await page.keyboard.press('-')
+  await page.keyboard.press('+')
+  await page.keyboard.press('Escape')
+  await settled(page)
+  found.keyReset = await spans(page)
+}
+
+async function useButtons(page, found) {
+  const before = await picture(page, 1)
+  const button = await page.$('.legend button')
+  await button.click()
+  await settled(page)
+  found.pressed = [await button.getAttribute('aria-pressed')]
+  found.hides = before !== await picture(page, 1)
+  await button.click()
+  await settled(page)
+  found.pressed.push(await button.getAttribute('aria-pressed'))
+  found.showsAgain = before === await picture(page, 1)
+  const copy = await page.$('.copy')
+  if (!copy) return
+  await copy.click()
+  await page.waitForFunction(e => e.textContent === 'Copied', copy)
+  const line = await page.$eval('.ready code', e => e.textContent)
+  found.copied = [line, await page.evaluate(() => navigator.clipboard.readText())]
+}
+
+// Pinching with two fingers that move apart, through the protocol of the browser.
+async function useFingers(page, found) {
+  const client = await page.context().newCDPSession(page)
+  const box = await boxOf(page, 0), y = box.y + box.height / 2
+  const fingers = (type, ...xs) => client.send('Input.dispatchTouchEvent', { type, touchPoints: xs.map((x, id) => ({ x: box.x + x, y, id })) })
+  await fingers('touchStart', box.width * 0.5)
+  await settled(page)
+  found.touched = (await tips(page))[0]
+  await fingers('touchEnd')
+  await fingers('touchStart', box.width * 0.45, box.width * 0.55)
+  for (const apart of [0.1, 0.2, 0.3]) await fingers('touchMove', box.width * (0.45 - apart), box.width * (0.55 + apart))
+  await fingers('touchEnd')
+  await settled(page)
+  found.pinched = await spans(page)
+}
+
+async function main() {
+  const found = { console: [], requests: [], dialogs: [] }
+  const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-gpu'] })
+  try {
+    const context = await browser.newContext({
+      viewport: { width: Number(width), height: 900 }, colorScheme, hasTouch: touch === 'touch', permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const page = await context.newPage()
+    await watch(page, found)
+    await open(page, found)
+    if (touch === 'touch') await useFingers(page, found)
+    else if (found.figures.length) {
+      await useMouse(page, found)
+      await useKeys(page, found)
+      await useButtons(page, found)
+    }
+    await page.emulateMedia({ media: 'print' })
+    await settled(page)
+    found.printed = await page.evaluate(() => ({
+      backgrounds: ['body', '.card'].map(what => getComputedStyle(document.querySelector(what)).backgroundColor),
+      buttons: [...document.querySelectorAll('.copy, .zoom')].filter(e => e.offsetParent).length,
+    }))
+  } finally {
+    await browser.close()
+  }
+  console.log(JSON.stringify(found))
+}
+main().catch(error => {
+  console.error(error)
+  process.exit(1)
+})
