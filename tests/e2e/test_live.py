@@ -1,0 +1,496 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""--live on a terminal: the block stays at the bottom, the command's output stays whole, and nothing is left behind."""
+
+import os
+import pathlib
+import re
+import select
+import signal
+import termios
+import time
+
+import tap
+from job import Session, python
+from screen import Screen
+from tap import equal, expect, test
+from tracker import BINARY, PATIENCE_SECS, WAIT_SECS, file_lines, folder, run
+
+ROWS, COLUMNS = 24, 80
+CTRL_C, CTRL_Z, CTRL_S, CTRL_Q, CTRL_BACKSLASH = b"\x03", b"\x1a", b"\x13", b"\x11", b"\x1c"
+HEADLINE = re.compile(r"── (\d+:)?\d+:\d\d(, \d+ process(es)?)?[: ]")
+LABELS = ("CPU", "MEM", "GPU", "DISK", "NET")
+OPTIONS = ("-i", "0.1", "--summary=never", "--live")
+
+# Says what it is given, then waits for a line and ends with status 3.
+SAYS = """
+import os, signal, sys
+signal.alarm(40)
+os.write(1, sys.argv[1].encode())
+sys.stdin.readline()
+sys.exit(3)
+"""
+
+# A line after each line that comes in; the text says what is written then.
+SAYS_NEXT = """
+import os, signal, sys
+signal.alarm(40)
+for text in sys.argv[1:]:
+    os.write(1, text.encode())
+    sys.stdin.readline()
+"""
+
+COUNTS = """
+import os, signal, sys, time
+signal.alarm(60)
+pause = float(sys.argv[2])
+for number in range(int(sys.argv[1])):
+    os.write(1 + number % 2, b"line %d of many\\n" % number)
+    if pause:
+        time.sleep(pause)
+"""
+
+# Letters one by one, never a LF.
+DRIPS = """
+import os, signal, sys, time
+signal.alarm(60)
+for number in range(int(sys.argv[1])):
+    os.write(1, b"%c" % (97 + number % 26))
+    time.sleep(0.004)
+"""
+
+# As many bytes as the terminal will take, in writes of any length.
+FLOODS = """
+import os, signal
+signal.alarm(60)
+text = b"".join(b"flood %d\\n" % number for number in range(40000))
+at = 0
+while at < len(text):
+    at += os.write(1, text[at:at + 1 + at * 7919 % 3000])
+"""
+
+
+class Terminal(Session):
+    """A session on a terminal of a known size, whose other side is a Screen."""
+
+    def __init__(self, *command, options=OPTIONS, term="xterm", locale="C.UTF-8", more=(), **session):
+        self.picture = Screen(ROWS, COLUMNS)
+        self.raw = b""
+        self.ended = False
+        words = ["/usr/bin/env", f"TERM={term}", f"LC_ALL={locale}", *more, BINARY, *options]
+        super().__init__(words + (["--", *command] if command else []), **session)
+
+    @staticmethod
+    def _set_modes(theirs, tostop):
+        Session._set_modes(theirs, tostop)
+        mode = termios.tcgetattr(theirs)
+        mode[1] |= termios.OPOST | termios.ONLCR
+        mode[0] |= termios.IXON
+        termios.tcsetattr(theirs, termios.TCSANOW, mode)
+        termios.tcsetwinsize(theirs, (ROWS, COLUMNS))
+
+    def read(self, secs, at_most=65536):
+        """Shows what comes within that time; false at the end."""
+        ready, _, _ = select.select([self.ours], [], [], max(0, secs))
+        if ready and not self.ended:
+            try:
+                data = os.read(self.ours, at_most)
+            except OSError:  # everybody has closed it
+                data = b""
+            self.raw += data
+            self.picture.feed(data)
+            self.ended = not data
+        return not self.ended
+
+    def until(self, condition, what, secs=WAIT_SECS):
+        deadline = time.monotonic() + secs
+        while not condition():
+            left = deadline - time.monotonic()
+            expect(left > 0 and self.read(left), f"no {what} in time:", *self.picture.lines())
+
+    def settle(self, secs=0.3):
+        """Shows everything that comes for a while."""
+        deadline = time.monotonic() + secs
+        while time.monotonic() < deadline and self.read(deadline - time.monotonic()):
+            pass
+
+    def block(self):
+        """The row of the headline, where the whole block stands at the bottom and the rest scrolls; else None."""
+        lines = self.picture.lines()
+        heads = [row for row, line in enumerate(lines) if HEADLINE.match(line)]
+        if len(heads) != 1:
+            return None
+        labels = [line.split()[0] if line else "" for line in lines[heads[0] + 1:]]
+        wanted = [label for label in LABELS if label != "GPU" or "GPU" in labels]
+        is_whole = labels == wanted and (self.picture.top, self.picture.bottom) == (0, heads[0] - 1)
+        return heads[0] if is_whole else None
+
+    def wait_block(self):
+        self.until(lambda: self.block() is not None, "block at the bottom")
+
+    def wait_text(self, text):
+        """Until the command's first line and the block are there."""
+        self.until(lambda: self.picture.line(0) == text and self.block() is not None, f"{text} and the block")
+
+    def wait_update(self):
+        """Until the block was drawn anew and nothing more comes for a moment."""
+        seen = self.raw.count(b"\x1b[1;")
+        self.until(lambda: self.raw.count(b"\x1b[1;") > seen, "update")
+        self.drain(0.03)
+        self.until(lambda: self.block() is not None, "block after the update")
+
+    def drain(self, quiet_secs):
+        """Shows everything until nothing comes for that long."""
+        while select.select([self.ours], [], [], quiet_secs)[0] and self.read(0):
+            pass
+
+    def end(self, event):
+        """Until the job has ended like that; everything it wrote is shown."""
+        deadline = time.monotonic() + WAIT_SECS
+        while True:
+            ready, _, _ = select.select([self.events.fd, self.ours], [], [], max(0, deadline - time.monotonic()))
+            expect(ready, "no end in time:", *self.picture.lines())
+            if self.ours in ready and not self.ended:
+                self.read(0)
+            if self.events.fd in ready:
+                break
+        equal(self.event(), event, "what the leader hears")
+        self.drain(0.1)
+
+    def expect_clean(self, lines, column=None):
+        """Only the command's output is there, the cursor is behind it, and the whole screen scrolls."""
+        equal(self.picture.history(), lines, "what is left on the terminal")
+        expect(self.picture.scrolls_all(), "the scroll region stays", self.picture.top, self.picture.bottom)
+        equal(self.picture.unknown, [], "unknown sequences")
+        rows = len(lines) - len(self.picture.above)
+        want = (rows, 0) if column is None else (rows - 1, column)
+        equal((self.picture.row, self.picture.column), want, "cursor")
+
+
+@test
+def the_block_is_at_the_bottom_and_gone_at_the_end():
+    with Terminal(*python(SAYS, "one\ntwo\n")) as terminal:
+        terminal.wait_text("one")
+        terminal.wait_update()
+        equal(terminal.picture.lines()[:3], ["one", "two", ""], "what the command says")
+        equal((terminal.picture.row, terminal.picture.column), (2, 0), "cursor")
+        terminal.type(b"\n")
+        terminal.end("exited 3")
+        terminal.expect_clean(["one", "two"])
+
+
+@test
+def a_full_screen_makes_room():
+    said = [f"line {number}" for number in range(ROWS * 2)]
+    with Terminal(*python(SAYS, "\n".join(said) + "\n")) as terminal:
+        terminal.until(lambda: said[-1] in terminal.picture.lines(), "all lines")
+        terminal.wait_block()
+        terminal.wait_update()
+        head = terminal.block()
+        equal(terminal.picture.lines()[:head], [*said[-(head - 1):], ""], "what the command says")
+        terminal.type(b"\n")
+        terminal.end("exited 3")
+        terminal.expect_clean(said)
+
+
+@test(limit=40)
+def a_thousand_lines_at_once():
+    for pause in (0, 0.002):
+        with Terminal(*python(COUNTS, 1000, pause), options=("-i", "0.01", "--summary=never", "--live")) as terminal:
+            terminal.end("exited 0")
+            terminal.expect_clean([f"line {number} of many" for number in range(1000)])
+            expect(pause == 0 or b"\x1b7" in terminal.raw, "nothing was drawn")
+
+
+@test(limit=40)
+def a_reader_that_is_slow():
+    with Terminal(*python(FLOODS), options=("-i", "0.02", "--summary=never", "--live")) as terminal:
+        terminal.settle(0.2)
+        deadline = time.monotonic() + 3
+        while time.monotonic() < deadline:
+            terminal.read(0, at_most=700)
+            time.sleep(0.001)
+        terminal.end("exited 0")
+        terminal.expect_clean([f"flood {number}" for number in range(40000)])
+
+
+@test
+def a_line_that_grows_letter_by_letter():
+    count = COLUMNS * 3 + 25
+    with Terminal(*python(DRIPS, count), options=("-i", "0.13", "--summary=never", "--live")) as terminal:
+        terminal.end("exited 0")
+        said = "".join(chr(97 + number % 26) for number in range(count))
+        equal(len("".join(terminal.picture.history())), count, "letters")
+        terminal.expect_clean([said[at:at + COLUMNS] for at in range(0, count, COLUMNS)], column=count % COLUMNS)
+
+
+@test
+def colours_of_the_command_stay_its_own():
+    with Terminal(*python(SAYS_NEXT, "\x1b[31mred", " still\x1b[0m plain", "\n")) as terminal:
+        terminal.wait_text("red")
+        terminal.wait_update()
+        terminal.type(b"\n")
+        terminal.until(lambda: "plain" in terminal.picture.line(0), "second text")
+        terminal.wait_update()
+        equal([colours for _, colours in terminal.picture.cells[0][:15]], ["31"] * 9 + [""] * 6, "colours")
+        terminal.type(b"\n")
+        terminal.type(b"\n")
+        terminal.end("exited 0")
+        terminal.expect_clean(["red still plain"])
+
+
+@test
+def a_command_that_clears_or_resets_the_screen():
+    for what in ("\x1b[H\x1b[2J", "\x1b[r\x1b[H\x1b[J", "\x1bc"):
+        many = [f"many {number}" for number in range(ROWS + 5)]
+        with Terminal(*python(SAYS_NEXT, "before\n", what + "after\n", "\n".join(many) + "\n")) as terminal:
+            terminal.wait_text("before")
+            terminal.type(b"\n")
+            terminal.until(lambda text=terminal: text.picture.line(0) == "after", "text after it")
+            terminal.wait_update()
+            terminal.type(b"\n")
+            terminal.until(lambda text=terminal: many[-1] in text.picture.lines(), "more text")
+            terminal.wait_update()
+            terminal.type(b"\n")
+            terminal.end("exited 0")
+            shown = terminal.picture.history()
+            equal(shown[shown.index("after"):], ["after", *many], "what is left")
+            expect(terminal.picture.scrolls_all(), "the scroll region stays")
+
+
+@test
+def a_command_that_resets_and_fills_the_screen_at_once():
+    lines = "".join(f"filled {number}\n" for number in range(ROWS + 5))
+    with Terminal(*python(SAYS_NEXT, "before\n", "\x1bc" + lines, "one\ntwo\n")) as terminal:
+        terminal.wait_text("before")
+        terminal.type(b"\n")
+        terminal.until(lambda: f"filled {ROWS + 4}" in terminal.picture.lines(), "text after it")
+        terminal.until(lambda: terminal.picture.row <= terminal.picture.bottom < ROWS - 1, "a cursor above the block")
+        terminal.type(b"\n")
+        terminal.until(lambda: "two" in terminal.picture.lines(), "last text")
+        terminal.settle()
+        terminal.type(b"\n")
+        terminal.end("exited 0")
+        # What was drawn before the reset was noticed is still there, also beside the first line.
+        first, second = terminal.picture.history()[-2:]
+        expect(first.startswith("one") and second == "two", "what is left:", first, second)
+        expect(terminal.picture.scrolls_all(), "the scroll region stays")
+
+
+@test
+def a_signal_ends_it():
+    with Terminal(*python(SAYS, "working\n")) as terminal:
+        terminal.wait_text("working")
+        os.kill(terminal.pid, signal.SIGTERM)
+        terminal.end("exited 143")
+        terminal.expect_clean(["working"])
+
+
+@test
+def control_c_ends_it():
+    with Terminal("/bin/sh", "-c", "echo working; exec sleep 40") as terminal:
+        terminal.wait_text("working")
+        terminal.type(CTRL_C)
+        terminal.end("exited 130")
+        terminal.expect_clean(["working"])
+
+
+@test
+def a_command_that_is_not_found():
+    with Terminal("no-such-command-anywhere") as terminal:
+        terminal.end("exited 127")
+        expect(b"\x1b" not in terminal.raw, "escapes:", terminal.raw)
+        expect(b"no-such-command-anywhere" in terminal.raw, "no word:", terminal.raw)
+
+
+@test
+def stopped_and_continued():
+    with Terminal(*python(SAYS, "one\n")) as terminal:
+        terminal.wait_text("one")
+        terminal.type(CTRL_Z)
+        terminal.end("stopped")
+        terminal.expect_clean(["one"])
+        terminal.proceed()
+        terminal.wait_block()
+        terminal.type(b"\n")
+        terminal.end("exited 3")
+        terminal.expect_clean(["one"])
+
+
+def resized(rows, columns, pulls):
+    said = [f"line {number}" for number in range(40)]
+    with Terminal(*python(SAYS_NEXT, "\n".join(said) + "\n", "more\n")) as terminal:
+        terminal.until(lambda: said[-1] in terminal.picture.lines(), "all lines")
+        terminal.wait_block()
+        terminal.wait_update()
+        terminal.picture.resize(rows, columns, pulls)
+        terminal.resize(rows, columns)
+        terminal.wait_block()
+        terminal.wait_update()
+        equal(terminal.picture.line(terminal.picture.row - 1), said[-1], "above the cursor")
+        terminal.type(b"\n")
+        terminal.until(lambda: terminal.picture.line(terminal.picture.row - 1) == "more", "more text")
+        terminal.wait_update()
+        terminal.type(b"\n")
+        terminal.end("exited 0")
+        terminal.expect_clean([*said, "more"])
+
+
+for size in ((40, 80), (40, 120), (12, 80), (24, 31), (12, 40), (24, 200)):
+    for pulled in (False, True):
+        tap.add(f"resized to {size[0]} rows and {size[1]} columns{', lines come back' if pulled else ''}",
+                resized, *size, pulled)
+
+
+@test
+def too_small_a_window_shows_nothing_until_it_grows():
+    with Terminal(*python(SAYS, "one\n")) as terminal:
+        terminal.wait_text("one")
+        terminal.picture.resize(9, 80)
+        terminal.resize(9, 80)
+        terminal.until(lambda: terminal.picture.history() == ["one"], "wiped block")
+        terminal.settle()
+        terminal.expect_clean(["one"])
+        terminal.picture.resize(ROWS, 29)
+        terminal.resize(ROWS, 29)
+        terminal.settle()
+        terminal.expect_clean(["one"])
+        terminal.picture.resize(ROWS, COLUMNS)
+        terminal.resize(ROWS, COLUMNS)
+        terminal.wait_block()
+        terminal.type(b"\n")
+        terminal.end("exited 3")
+        terminal.expect_clean(["one"])
+
+
+@test
+def the_host_alone():
+    for word in (CTRL_C, CTRL_BACKSLASH):
+        with Terminal() as terminal:
+            terminal.wait_block()
+            expect(": " not in terminal.picture.line(terminal.block()), "a name of nobody")
+            terminal.type(CTRL_Z)
+            terminal.end("stopped")
+            terminal.expect_clean([])
+            terminal.proceed()
+            terminal.wait_block()
+            terminal.type(word)
+            terminal.end("exited 0")
+            terminal.expect_clean([])
+
+
+@test
+def the_host_alone_is_resized():
+    with Terminal() as terminal:
+        terminal.wait_block()
+        terminal.picture.resize(30, 60)
+        terminal.resize(30, 60)
+        terminal.wait_block()
+        equal(terminal.picture.bottom + 1 + len(terminal.picture.lines()[terminal.block():]), 30, "rows")
+        os.kill(terminal.pid, signal.SIGTERM)
+        terminal.end("exited 0")
+        terminal.expect_clean([])
+
+
+@test
+def a_terminal_that_is_halted_holds_up_no_sample():
+    with folder() as place, Terminal(*python(SAYS, "one\n"),
+                                     options=(*OPTIONS, "-o", str(place / "run.jsonl"))) as terminal:
+        terminal.wait_text("one")
+        terminal.type(CTRL_S)
+        terminal.settle()
+        samples = len(file_lines(place / "run.jsonl"))
+        seen = len(terminal.raw)
+        terminal.settle(1)
+        equal(len(terminal.raw), seen, "bytes on a halted terminal")
+        expect(len(file_lines(place / "run.jsonl")) >= samples + 5 / (1 + PATIENCE_SECS), "samples were held up")
+        terminal.type(CTRL_Q)
+        terminal.wait_update()
+        terminal.type(b"\n")
+        terminal.end("exited 3")
+        terminal.expect_clean(["one"])
+
+
+@test
+def words_of_ours_come_above_the_block():
+    with Terminal(*python(SAYS, "one\n"), options=(*OPTIONS, "-v")) as terminal:
+        terminal.wait_block()
+        terminal.wait_update()
+        terminal.type(b"\n")
+        terminal.end("exited 3")
+        lines = terminal.picture.history()
+        expect(any("the command ended with status 3" in line for line in lines), "no word of the end:", lines)
+        expect(not any(HEADLINE.match(line) or line.startswith(LABELS) for line in lines), "a block is left:", lines)
+        expect(terminal.picture.scrolls_all(), "the scroll region stays")
+
+
+@test
+def in_the_background_nothing_is_drawn():
+    for tostop in (False, True):
+        with Terminal(*python("import time; time.sleep(1)"), foreground=False, tostop=tostop) as terminal:
+            terminal.end("exited 0")
+            expect(b"\x1b" not in terminal.raw, "escapes:", terminal.raw)
+
+
+@test
+def a_locale_without_utf8_gets_ascii():
+    for locale in ("C", "POSIX", "en_US.ISO-8859-1"):
+        with Terminal(*python(SAYS, "one\n"), locale=locale) as terminal:
+            terminal.until(lambda text=terminal: text.picture.line(ROWS - 1).startswith("NET "), "block")
+            terminal.type(b"\n")
+            terminal.end("exited 3")
+            terminal.expect_clean(["one"])
+            terminal.raw.decode("ascii")
+
+
+@test
+def hostile_names_are_shown_as_text():
+    name = "evil\x1b[2J\x1b]0;title\x07\n日本\u202e"
+    with Terminal(*python(SAYS, "one\n"), options=(*OPTIONS, "-n", name)) as terminal:
+        terminal.wait_block()
+        head = terminal.picture.line(terminal.block())
+        expect("evil?[2J?]0;title??日本???" in head, "headline:", head)
+        terminal.type(b"\n")
+        terminal.end("exited 3")
+        terminal.expect_clean(["one"])
+
+
+@test
+def without_colours_where_nobody_wants_them():
+    for more, want in ((["NO_COLOR=1"], {b""}), ([], {b"", b"2", b"36"})):
+        with Terminal(*python(SAYS, "one\n"), more=more) as terminal:
+            terminal.wait_block()
+            terminal.type(b"\n")
+            terminal.end("exited 3")
+            equal(set(re.findall(rb"\x1b\[([0-9;]*)m", terminal.raw)), want, "colours")
+
+
+@test
+def a_terminal_that_can_do_nothing_is_left_alone():
+    for term in ("dumb", "unknown", ""):
+        with Terminal(*python("import time; time.sleep(0.5)"), term=term) as terminal:
+            terminal.end("exited 0")
+            expect(b"\x1b" not in terminal.raw, "escapes:", terminal.raw)
+
+
+@test
+def no_terminal_no_escapes():
+    done = run([*OPTIONS, "--", "/bin/sh", "-c", "echo one; sleep 0.5; echo two >&2; exit 4"],
+               env={"TERM": "xterm", "LC_ALL": "C.UTF-8"})
+    equal((done.returncode, done.stdout), (4, "one\n"), "status and stdout")
+    expect("\x1b" not in done.stderr and "two\n" in done.stderr, "stderr:", done.stderr)
+
+
+@test
+def with_a_file_for_stderr_the_terminal_is_left_alone():
+    with folder() as place:
+        path = pathlib.Path(place) / "stderr"
+        words = " ".join([BINARY, *OPTIONS, "--", "sleep", "0.5"])
+        with Terminal(options=(), more=["/bin/sh", "-c", f"exec {words} 2>{path}"]) as terminal:
+            terminal.end("exited 0")
+            equal(terminal.raw, b"", "bytes on the terminal")
+            expect(b"\x1b" not in path.read_bytes(), "escapes in the file")
+
+
+if __name__ == "__main__":
+    tap.main()

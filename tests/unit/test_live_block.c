@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of the live view, byte for byte, for given samples and widths. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/num.h"
+#include "base/utf8.h"
+#include "encode/live_block.h"
+
+enum { BYTES_MAX = 4096 };
+
+static const struct live_style plain = {0}, utf8 = {.is_utf8 = true};
+
+static struct sample tree_sample(double secs, double cores, double rss_mib)
+{
+    return (struct sample){
+        .elapsed_secs = some_f64(secs),
+        .tracked_pid = some_u64(4711),
+        .cpu = {.present = true,
+            .process_cores_used = some_f64(cores),
+            .process_rss_mib = some_f64(rss_mib),
+            .process_child_count = some_u64(2),
+            .process_count = some_u64(99),
+            .utilization_pct = some_f64(7)},
+        .memory = {.present = true, .total_mib = some_f64(4096), .used_mib = some_f64(3000)},
+    };
+}
+
+/* How many columns the text can take at most: colours none, what is not ASCII (but rules and courses) two. */
+static size_t widest(struct str text)
+{
+    size_t columns = 0;
+    while (text.n > 0) {
+        if (text.p[0] == '\033') {
+            const char *end = memchr(text.p, 'm', text.n);
+            assert_non_null(end);
+            str_skip(&text, (size_t)(end + 1 - text.p));
+            continue;
+        }
+        size_t n = utf8_length(text);
+        assert_true(n > 0);
+        assert_true(n > 1 || ((unsigned char)text.p[0] >= 0x20 && text.p[0] != 0x7f));
+        bool is_narrow = n == 1 || (n == 3 && text.p[0] == '\xe2' && (text.p[1] == '\x94' || text.p[1] == '\x96'));
+        columns += is_narrow ? 1 : 2;
+        str_skip(&text, n);
+    }
+    return columns;
+}
+
+/* Adds a part as a terminal shows it: moves to a column become blanks, and must not lead back into the first part. */
+static void show(struct buf *buf, struct str part)
+{
+    while (part.n > 0) {
+        if (str_starts(part, STR("\033[K"))) {
+            str_skip(&part, 3);
+            continue;
+        }
+        const char *end = memchr(part.p, 'G', part.n);
+        if (end && str_starts(part, STR("\033[")) && strspn(part.p + 2, "0123456789") == (size_t)(end - part.p - 2)) {
+            uint64_t column;
+            assert_int_equal(num_parse_u64((struct str){part.p + 2, (size_t)(end - part.p - 2)}, &column), 0);
+            size_t wide = widest((struct str){buf->data, buf->len});
+            assert_in_range(column - 1, wide, wide + 1);
+            if (column - 1 > wide)
+                buf_putc(buf, ' ');
+            str_skip(&part, (size_t)(end + 1 - part.p));
+            continue;
+        }
+        buf_putc(buf, part.p[0]);
+        str_skip(&part, 1);
+    }
+}
+
+static const char *line_of(struct buf *buf, const struct live_block *block, unsigned line, unsigned columns)
+{
+    buf_clear(buf);
+    for (enum live_part part = LIVE_TEXT; part < LIVE_PARTS; part++) {
+        AUTO_BUF struct buf text;
+        buf_init(&text, BYTES_MAX);
+        live_block_put(&text, block, line, part, columns);
+        assert_true(buf_ok(&text));
+        assert_in_range(text.len, 0, LIVE_BLOCK_PART_BYTES);
+        show(buf, (struct str){buf_cstr(&text), text.len});
+    }
+    assert_true(buf_ok(buf));
+    return buf_cstr(buf);
+}
+
+#define EXPECT(block, line, columns, want)                                                                             \
+    do {                                                                                                               \
+        AUTO_BUF struct buf buf_;                                                                                      \
+        buf_init(&buf_, BYTES_MAX);                                                                                    \
+        assert_string_equal(line_of(&buf_, (block), (line), (columns)), (want));                                       \
+    } while (0)
+
+static void test_before_the_first_sample(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "job"};
+    assert_int_equal(live_block_lines(&block), 5);
+    EXPECT(&block, 0, 40, "-- : job ------------------------------");
+    EXPECT(&block, 1, 40, "CPU  -                                 ");
+    EXPECT(&block, 4, 40, "NET  -                                 ");
+    EXPECT(&block, 5, 40, "");
+}
+
+static void test_a_tree_in_ascii(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "make", .style = plain};
+    for (int i = 1; i <= 8; i++) {
+        struct sample sample = tree_sample(i, i / 4.0, i * 64);
+        sample.actual_interval_ms = some_f64(500);
+        sample.cpu.process_disk_read_bytes = some_u64((uint64_t)i * 1024 * 100);
+        sample.cpu.process_disk_write_bytes = some_u64((uint64_t)i * 1024 * 28);
+        live_block_add(&block, &sample);
+    }
+    assert_int_equal(live_block_lines(&block), 5);
+    EXPECT(&block, 0, 60, "-- 0:08, 3 processes: make --------------------------------");
+    EXPECT(&block, 1, 60, "CPU  2.00 cores  max 2.00 cores                    :-=+*#%%");
+    EXPECT(&block, 2, 60, "MEM  512 MiB     RSS 12.5% of 4.00 GiB             :-=+*#%%");
+    EXPECT(&block, 3, 60, "DISK 2.00 MiB/s  max 2.00 MiB/s                    :-=+*#%%");
+    EXPECT(&block, 4, 60, "NET  -                                                     ");
+}
+
+static void test_a_tree_in_utf8(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "make", .style = utf8};
+    const double cores[] = {0, 0.2, 0.3, 0.4, 0.5, 0.7, 0.8, 0.9};
+    for (size_t i = 0; i < 8; i++) {
+        struct sample sample = tree_sample(3599 + (double)i, cores[i], 1.5);
+        live_block_add(&block, &sample);
+    }
+    EXPECT(&block, 0, 40, "── 1:00:06, 3 processes: make ─────────");
+    /* Less than one core is not blown up to the top. */
+    EXPECT(&block, 1, 40, "CPU  0.90 cores                ▁▂▃▄▅▆▇█");
+    EXPECT(&block, 2, 40, "MEM  1.50 MiB                  ████████");
+}
+
+static void test_pss_counts_where_it_is_known_and_the_lower_limit(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "x"};
+    struct sample sample = tree_sample(1, 1, 2000);
+    sample.cpu.process_pss_mib = some_f64(1536);
+    sample.cgroup = (struct sample_cgroup){.present = true, .memory_limit_mib = some_f64(2048)};
+    live_block_add(&block, &sample);
+    EXPECT(&block, 2, 60, "MEM  1.50 GiB    PSS 75.0% of 2.00 GiB                    %");
+    sample.cgroup.memory_limit_mib = some_f64(1048576);
+    live_block_add(&block, &sample);
+    EXPECT(&block, 2, 60, "MEM  1.50 GiB    PSS 37.5% of 4.00 GiB                   %%");
+    sample.memory = (struct sample_memory){0};
+    sample.cgroup = (struct sample_cgroup){0};
+    live_block_add(&block, &sample);
+    EXPECT(&block, 2, 60, "MEM  1.50 GiB    PSS                                    %%%");
+    sample.memory.total_mib = some_f64(0);
+    live_block_add(&block, &sample);
+    EXPECT(&block, 2, 60, "MEM  1.50 GiB    PSS                                   %%%%");
+}
+
+static void test_absent_values_are_dashes_and_gaps(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "x"};
+    struct sample sample = tree_sample(1, 1, 64);
+    live_block_add(&block, &sample);
+    struct sample unknown = {.tracked_pid = some_u64(1)};
+    live_block_add(&block, &unknown);
+    EXPECT(&block, 0, 40, "-- : x --------------------------------");
+    EXPECT(&block, 1, 40, "CPU  -                               % ");
+    EXPECT(&block, 2, 40, "MEM  -                               % ");
+    EXPECT(&block, 2, 60, "MEM  -           RSS                                     % ");
+    sample.cpu.process_child_count = some_u64(0);
+    live_block_add(&block, &sample);
+    EXPECT(&block, 0, 40, "-- 0:01, 1 process: x -----------------");
+    EXPECT(&block, 1, 40, "CPU  1.00 cores                     % %");
+}
+
+static void test_the_host(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = ""};
+    const struct sample_network interfaces[] = {
+        {.rx_bytes_per_sec = some_f64(2e9), .is_virtual = some_bool(true)},
+        {.rx_bytes_per_sec = some_f64(1024), .tx_bytes_per_sec = some_f64(1024), .is_virtual = some_bool(false)},
+    };
+    const struct sample_disk disks[] = {
+        {.read_bytes_per_sec = some_f64(100), .write_bytes_per_sec = some_f64(50)},
+        {.read_bytes_per_sec = some_f64(100), .stacked = some_bool(true)},
+        {.device = "unknown"},
+    };
+    struct sample sample = tree_sample(60, 1, 64);
+    sample.tracked_pid = (struct opt_u64){0};
+    sample.network = (struct sample_list){true, 2, interfaces};
+    sample.disk = (struct sample_list){true, 3, disks};
+    live_block_add(&block, &sample);
+    EXPECT(&block, 0, 60, "-- 1:00, 99 processes -------------------------------------");
+    EXPECT(&block, 1, 60, "CPU  7.00 cores  max 7.00 cores                           %");
+    EXPECT(&block, 2, 60, "MEM  2.93 GiB    73.2% of 4.00 GiB                        %");
+    EXPECT(&block, 3, 60, "DISK 150 B/s     max 150 B/s                              %");
+    EXPECT(&block, 4, 60, "NET  2.00 KiB/s  max 2.00 KiB/s                           %");
+    /* Without any hardware the virtual ones are all there is. */
+    sample.network.count = 1;
+    live_block_add(&block, &sample);
+    EXPECT(&block, 4, 60, "NET  1.86 GiB/s  max 1.86 GiB/s                          .%");
+}
+
+static void test_a_gpu_gets_a_line_that_stays(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "train"};
+    const struct sample_gpu gpus[] = {
+        {.utilization_pct = some_f64(50), .vram_used_bytes = some_u64(UINT64_C(3) << 30)},
+        {.utilization_pct = some_f64(100), .vram_used_bytes = some_u64(UINT64_C(1) << 30)},
+    };
+    struct sample sample = tree_sample(1, 1, 64);
+    sample.gpu = (struct sample_list){true, 2, gpus};
+    sample.cpu.process_gpu_usage = some_f64(0.5);
+    sample.cpu.process_gpu_vram_mib = some_f64(2048);
+    live_block_add(&block, &sample);
+    assert_int_equal(live_block_lines(&block), 6);
+    EXPECT(&block, 2, 60, "MEM  64.0 MiB    RSS 1.56% of 4.00 GiB                    %");
+    EXPECT(&block, 3, 60, "GPU  0.50 GPUs   2.00 GiB VRAM                            +");
+    EXPECT(&block, 4, 60, "DISK -                                                     ");
+    EXPECT(&block, 5, 60, "NET  -                                                     ");
+    sample.tracked_pid.has = false;
+    live_block_add(&block, &sample);
+    EXPECT(&block, 3, 60, "GPU  1.50 GPUs   4.00 GiB VRAM                           -%");
+    sample.gpu.present = false;
+    live_block_add(&block, &sample);
+    assert_int_equal(live_block_lines(&block), 6);
+    EXPECT(&block, 3, 60, "GPU  -                                                  -% ");
+}
+
+/* The ring forgets, and with it the scale. */
+static void test_long_runs(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "x"};
+    struct sample sample = tree_sample(1, 64, 1);
+    live_block_add(&block, &sample);
+    sample = tree_sample(400000, 2, 1);
+    for (int i = 0; i < LIVE_BLOCK_HISTORY - 1; i++)
+        live_block_add(&block, &sample);
+    AUTO_BUF struct buf buf;
+    buf_init(&buf, BYTES_MAX);
+    const char *line = line_of(&buf, &block, 1, 300);
+    assert_int_equal(strlen(line), 17 + 22 + LIVE_BLOCK_HISTORY);
+    assert_memory_equal(line, "CPU  2.00 cores  max 64.0 cores        %....", 44);
+    live_block_add(&block, &sample);
+    line = line_of(&buf, &block, 1, 300);
+    assert_int_equal(strlen(line), 17 + 22 + LIVE_BLOCK_HISTORY);
+    assert_memory_equal(line, "CPU  2.00 cores  max 2.00 cores        %%%%%", 44);
+    EXPECT(&block, 0, 40, "-- 111:06:40, 3 processes: x ----------");
+}
+
+static void test_numbers_of_any_size(void **state)
+{
+    (void)state;
+    static const struct {
+        double mib;
+        const char *want;
+    } rows[] = {
+        {0, "MEM  0 B         "},
+        {0.5, "MEM  512 KiB     "},
+        {9.996, "MEM  10.0 MiB    "},
+        {99.96, "MEM  100 MiB     "},
+        {999.4, "MEM  999 MiB     "},
+        {1000, "MEM  0.98 GiB    "},
+        {1048576.0 * 12.3, "MEM  12.3 TiB    "},
+        {1e30, "MEM  - EiB       "},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct live_block block = {.name = "x"};
+        struct sample sample = tree_sample(1, 1, rows[i].mib);
+        live_block_add(&block, &sample);
+        AUTO_BUF struct buf buf;
+        buf_init(&buf, BYTES_MAX);
+        assert_memory_equal(line_of(&buf, &block, 2, 30), rows[i].want, 17);
+    }
+}
+
+static void test_names_are_made_harmless(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *in_utf8, *in_ascii;
+    } rows[] = {
+        {"a\033[2J\nb\x7f", "── 0:01: a?[2J?b? ───────────", "-- 0:01: a?[2J?b? -----------"},
+        {"\xc2\x9b"
+         "31m",
+            "── 0:01: ??31m ──────────────", "-- 0:01: ??31m --------------"},
+        {"\xff\xc3", "── 0:01: ?? ─────────────────", "-- 0:01: ?? -----------------"},
+        {"\xe2\x80\xae", "── 0:01: ??? ────────────────", "-- 0:01: ??? ----------------"},
+        {"\xe2\x81\xa6", "── 0:01: ??? ────────────────", "-- 0:01: ??? ----------------"},
+        {"日本", "── 0:01: 日本 ───────────────", "-- 0:01: ?????? -------------"},
+        {"a–b…", "── 0:01: a–b… ─────────────", "-- 0:01: a???b??? -----------"},
+        {"123456789012345678901234567890", "── 0:01: 12345678901234567890", "-- 0:01: 12345678901234567890"},
+        {"日本日本日本日本日本日本", "── 0:01: 日本日本日本日本日本", "-- 0:01: ????????????????????"},
+        {"1日本日本日本日本日本日本", "── 0:01: 1日本日本日本日本日 ", "-- 0:01: 1???????????????????"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct sample sample = tree_sample(1, 1, 1);
+        struct live_block block = {.name = rows[i].name, .style = utf8};
+        live_block_add(&block, &sample);
+        EXPECT(&block, 0, 30, rows[i].in_utf8);
+        block.style = plain;
+        EXPECT(&block, 0, 30, rows[i].in_ascii);
+    }
+}
+
+static void test_colours_are_closed_and_take_no_room(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "x", .style = {.has_colour = true}};
+    struct sample sample = tree_sample(1, 1, 1);
+    live_block_add(&block, &sample);
+    EXPECT(&block, 0, 40, "\033[2m-- 0:01, 3 processes: x\033[m\033[2m ---------------\033[m");
+    EXPECT(&block, 1, 40, "CPU  1.00 cores  \033[36m                     %\033[m");
+}
+
+/* Whatever the values and the width are, a line stays within it. */
+static void test_no_line_is_too_wide(void **state)
+{
+    (void)state;
+    static const double values[] = {0, -1, 0.001, 1, 123456.789, 1e12, 1e18, 1e300, HUGE_VAL, (double)NAN};
+    static const char *const names[] = {"", "x", "\033]0;evil\007", "日本日本日本日本日本日本日本日本日本日本日本日本"};
+    const struct sample_gpu gpu = {.utilization_pct = some_f64(1e9), .vram_used_bytes = some_u64(UINT64_MAX)};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]) * 4; i++) {
+        double value = values[i / 4];
+        struct live_block block = {.name = names[i % 4], .style = {.is_utf8 = true, .has_colour = true}};
+        struct sample sample = tree_sample(value, value, value);
+        sample.gpu = (struct sample_list){true, 1, &gpu};
+        sample.cpu.process_gpu_usage = sample.cpu.process_gpu_vram_mib = some_f64(value);
+        sample.cpu.process_disk_read_bytes = sample.cpu.process_child_count = some_u64(UINT64_MAX);
+        sample.memory.total_mib = some_f64(i % 2 ? value : 1);
+        live_block_add(&block, &sample);
+        for (unsigned columns = LIVE_BLOCK_COLUMNS_MIN; columns < 160; columns++) {
+            for (unsigned line = 0; line < live_block_lines(&block); line++) {
+                AUTO_BUF struct buf buf;
+                buf_init(&buf, BYTES_MAX);
+                (void)line_of(&buf, &block, line, columns);
+                assert_in_range(widest((struct str){buf.data, buf.len}), 5, columns - 1);
+            }
+        }
+    }
+}
+
+static void test_too_narrow_puts_nothing(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "x"};
+    for (unsigned columns = 0; columns < LIVE_BLOCK_COLUMNS_MIN; columns++)
+        EXPECT(&block, 0, columns, "");
+}
+
+static void test_locales(void **state)
+{
+    (void)state;
+    assert_true(live_block_locale_is_utf8("en_US.UTF-8"));
+    assert_true(live_block_locale_is_utf8("C.utf8"));
+    assert_true(live_block_locale_is_utf8("de_DE.utf-8@euro"));
+    assert_false(live_block_locale_is_utf8("de_DE.ISO-8859-1"));
+    assert_false(live_block_locale_is_utf8("C"));
+    assert_false(live_block_locale_is_utf8("POSIX"));
+    assert_false(live_block_locale_is_utf8("utf"));
+    assert_false(live_block_locale_is_utf8(""));
+    assert_false(live_block_locale_is_utf8(NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_before_the_first_sample),
+        cmocka_unit_test(test_a_tree_in_ascii),
+        cmocka_unit_test(test_a_tree_in_utf8),
+        cmocka_unit_test(test_pss_counts_where_it_is_known_and_the_lower_limit),
+        cmocka_unit_test(test_absent_values_are_dashes_and_gaps),
+        cmocka_unit_test(test_the_host),
+        cmocka_unit_test(test_a_gpu_gets_a_line_that_stays),
+        cmocka_unit_test(test_long_runs),
+        cmocka_unit_test(test_numbers_of_any_size),
+        cmocka_unit_test(test_names_are_made_harmless),
+        cmocka_unit_test(test_colours_are_closed_and_take_no_room),
+        cmocka_unit_test(test_no_line_is_too_wide),
+        cmocka_unit_test(test_too_narrow_puts_nothing),
+        cmocka_unit_test(test_locales),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
