@@ -10,7 +10,7 @@ all: build/build.ninja
 build/build.ninja:
 	meson setup build -Dwerror=$(WERROR)
 
-run: ## install what is missing, build, track a demo command (CMD='...') and show the samples
+run: ## install what is missing, build, track a demo command (CMD='...'), show the summary and where the report is
 	@tools/setup build
 	@$(MAKE) --no-print-directory all
 	tools/demo build/resource-tracker
@@ -50,11 +50,11 @@ size: ## the optimised program, stripped, against its limit
 	@$(MAKE) --no-print-directory build-release
 	tools/check-size build-release/resource-tracker
 
-docs: ## regenerate docs/configuration.md, docs/metrics.md and docs/schema/
+docs: ## regenerate what follows from the tables: docs/, man/, completions/
 	@tools/setup build
 	tools/variant build
 	ninja -C build generate-docs
-	build/generate-docs docs
+	build/generate-docs .
 
 .PHONY: build-release
 build-release:

@@ -5,53 +5,56 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "collect/gpu/nvml_helper.h"
 #include "config/config.h"
 #include "net/gzip.h"
 #include "net/tls.h"
+#include "run/doctor.h"
 #include "run/guard.h"
+#include "run/licenses.h"
+#include "run/replaying.h"
 #include "run/session.h"
 #include "run/streaming.h"
 
 enum { EXIT_TRACKER_FAILED = 125, TEXT_BYTES_MAX = 1024 * 1024 };
 
-static int print_text(struct buf *text)
+/* What is asked for instead of tracking, and has a text for stdout. */
+static int put_action(const struct config *config, struct buf *text, struct err *err)
 {
-    size_t done = 0;
-    while (buf_ok(text) && done < text->len) {
-        ssize_t n = write(STDOUT_FILENO, text->data + done, text->len - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            log_error("cannot write to stdout: %s", strerror(errno));
-            return EXIT_TRACKER_FAILED;
-        }
-        done += (size_t)n;
+    const struct settings *settings = &config->settings;
+    bool is_json = settings->is_format_given && settings->format == FORMAT_JSON;
+    switch (config->action) {
+    case CONFIG_HELP:
+        config_help(text);
+        return 0;
+    case CONFIG_VERSION:
+        buf_printf(text, "resource-tracker %s\n%s, zlib %s\n", RT_VERSION, tls_library(), gzip_library());
+        return 0;
+    case CONFIG_LICENSES:
+        return licenses_put(text, err);
+    case CONFIG_DOCTOR:
+        return doctor_examine(settings, config->doctor_online, is_json, text, err);
+    case CONFIG_UPLOAD_SPOOL:
+        return streaming_upload(settings, text, err);
+    case CONFIG_PRINT:
+    case CONFIG_RUN:
+        break;
     }
-    return buf_ok(text) ? 0 : EXIT_TRACKER_FAILED;
+    config_print(config, text);
+    return 0;
 }
 
-static int print_action(const struct config *config)
+static int print_action(const struct config *config, struct err *err)
 {
     AUTO_BUF struct buf text;
     buf_init(&text, TEXT_BYTES_MAX);
-    if (config->action == CONFIG_HELP)
-        config_help(&text);
-    else if (config->action == CONFIG_VERSION)
-        buf_printf(&text, "resource-tracker %s\n%s, zlib %s\n", RT_VERSION, tls_library(), gzip_library());
-    else
-        config_print(config, &text);
-    return print_text(&text);
-}
-
-static int upload(const struct config *config, struct err *err)
-{
-    AUTO_BUF struct buf report;
-    buf_init(&report, TEXT_BYTES_MAX);
-    int status = streaming_upload(&config->settings, &report, err);
-    int printed = print_text(&report);
-    return status != 0 ? status : printed;
+    int status = put_action(config, &text, err);
+    int r = buf_ok(&text) ? file_write_all(STDOUT_FILENO, text.data, text.len) : -ENOMEM;
+    if (r < 0)
+        log_error("cannot write to stdout: %s", strerror(-r));
+    return status == 0 ? r : status;
 }
 
 int main(int argc, char **argv)
@@ -69,12 +72,10 @@ int main(int argc, char **argv)
     log_set_level(config.settings.verbosity > 1 ? LOG_DEBUG : config.settings.verbosity > 0 ? LOG_INFO : LOG_WARNING);
     config_tell_warnings(&config);
     struct session_result result = {0};
-    if (config.action == CONFIG_HELP || config.action == CONFIG_VERSION || config.action == CONFIG_PRINT)
-        result.status = print_action(&config);
-    else if (!config_tell_notices(&config))
-        result.status = EXIT_TRACKER_FAILED;
-    else if (config.action == CONFIG_UPLOAD_SPOOL)
-        result.status = upload(&config, &err);
+    if (config.action != CONFIG_RUN)
+        result.status = print_action(&config, &err);
+    else if (config.settings.from)
+        result.status = replaying_run(&config.settings, &err);
     else
         result = session_run(&config.settings, &caller_mask, &err);
     if (err.code < 0)

@@ -148,3 +148,18 @@ int file_reopen_nonblocking(int fd)
         return fresh;
     return is_terminal ? open_own_terminal(fd) : -1;
 }
+
+int file_write_all(int fd, const void *bytes, size_t n)
+{
+    const char *at = bytes;
+    while (n > 0) {
+        ssize_t done = write(fd, at, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? -errno : -EIO;
+        at += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}

@@ -43,6 +43,9 @@ int file_read_at(int dir_fd, const char *path, struct buf *buf);
  */
 int file_read_line_at(int dir_fd, const char *path, char *out, size_t size);
 
+/* Writes everything, however long that takes. Returns 0 or a negative errno. */
+int file_write_all(int fd, const void *bytes, size_t n);
+
 /*
  * A fresh open file description of the same pipe or terminal for writing, non-blocking, so that the flag is ours alone:
  * others share the descriptor. -1 where that is not possible (sockets, no /dev/fd, permissions), or fd is neither.

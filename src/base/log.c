@@ -109,6 +109,24 @@ void log_debug(const char *fmt, ...)
     (void)written;
 }
 
+bool log_text(struct str text)
+{
+    enum { PATIENCE_MS = 1000 };
+    if (divert_write)
+        return divert_write(divert_context, text);
+    int fd = log_fd >= 0 ? log_fd : STDERR_FILENO;
+    while (text.n > 0) {
+        struct pollfd stream = {.fd = fd, .events = POLLOUT};
+        ssize_t n = poll(&stream, 1, PATIENCE_MS) > 0 ? write(fd, text.p, text.n) : 0;
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (n <= 0)
+            return false;
+        str_skip(&text, (size_t)n);
+    }
+    return true;
+}
+
 void complaint_say(struct complaint *complaint, const char *fmt, ...)
 {
     if (complaint->said)

@@ -33,6 +33,10 @@ __attribute__((format(printf, 1, 2))) void log_warning(const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) void log_info(const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) void log_debug(const char *fmt, ...);
 
+/* Whole lines as they are, whatever the level: what was asked for. Waits a second for a reader that is slow; false
+ * where some of it was lost. */
+bool log_text(struct str text);
+
 /* A warning with manners: said once, silent while it lasts, taken back with one line when it is over. */
 struct complaint {
     bool said;

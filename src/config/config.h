@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configuration from the outside: load it once at the start, ask what is not available, print it. Texts go
- * into a struct buf, which main prints.
+ * Configuration from the outside: load it once at the start, print it. Texts go into a struct buf, which main
+ * prints.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -38,21 +38,8 @@ struct config {
 int config_load(int argc, char **argv, char *const *environ_, struct config *ret_config, struct err *err);
 void config_fini(struct config *config);
 
-/* Something that was asked for and is not in this version. */
-struct config_notice {
-    bool fatal; /* a mode: the program cannot do what was asked; otherwise the setting has no effect */
-    char text[CONFIG_TEXT_MAX];
-};
-
-/*
- * The i-th notice, those that are fatal first; false where there are no more. Switching off what does not exist is no
- * cause for one.
- */
-bool config_unavailable(const struct config *config, size_t i, struct config_notice *ret_notice);
-
-/* Logs the warnings; logs the notices, false where one of them leaves nothing to run. */
+/* Logs the warnings. */
 void config_tell_warnings(const struct config *config);
-bool config_tell_notices(const struct config *config);
 
 void config_help(struct buf *buf);
 void config_print(const struct config *config, struct buf *buf);

@@ -38,12 +38,7 @@ static const char intro[] =
     "- **Lists of names** in a variable are separated by commas: `TRACKER_OMIT=host_ip,host_id`; in TOML they are an\n"
     "  array of strings. One list replaces another.\n"
     "- An empty text unsets a setting, except where a file or directory is wanted: there it is an error.\n"
-    "- Secrets never come from flags, and are never shown.\n"
-    "\n"
-    "Settings marked with \\* belong to features of a later version. They are read and checked, and have no effect "
-    "yet:\n"
-    "a warning says so, and a mode such as `--from` stops the program. Switching such a feature off is accepted\n"
-    "silently.\n";
+    "- Secrets never come from flags, and are never shown.\n";
 
 static const char automatic[] =
     "\n## Automatic metadata\n"
@@ -138,7 +133,7 @@ static void put_meaning(struct buf *buf, const struct option_row *row)
     char first = row->help[0];
     if (first >= 'a' && first <= 'z')
         first = (char)(first - 'a' + 'A');
-    buf_printf(buf, "%c%s.%s", first, row->help + 1, row->props & OPTION_LATER ? " \\*" : "");
+    buf_printf(buf, "%c%s.", first, row->help + 1);
 }
 
 /* The key within its table; the whole line begins and ends with a bar. */

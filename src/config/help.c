@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --help and --version. The text fits 80 columns; what comes in a later version is marked with a star.
+ * --help. The text fits 80 columns.
  */
 #include "config/config.h"
 
 #include "base/auto.h"
 
 enum { HELP_WIDTH = 79, HELP_COLUMN = 29, HELP_LEFT_MAX = 26 };
-
-static bool is_later(const struct option_row *row)
-{
-    return (row->props & OPTION_LATER) != 0;
-}
 
 /* Words of text from column `at` on, lines broken before HELP_WIDTH and indented to HELP_COLUMN. */
 static void put_wrapped(struct buf *buf, size_t at, struct str text)
@@ -75,10 +70,9 @@ static void put_row(struct buf *buf, const struct option_row *row)
     put_left(buf, row);
     size_t left = buf->len - start;
     if (left > HELP_LEFT_MAX)
-        buf_printf(buf, "\n%*s", HELP_COLUMN - 2, "");
+        buf_printf(buf, "\n%*s", HELP_COLUMN, "");
     else
-        buf_printf(buf, "%*s", (int)(HELP_COLUMN - 2 - left), "");
-    buf_puts(buf, is_later(row) ? "* " : "  ");
+        buf_printf(buf, "%*s", (int)(HELP_COLUMN - left), "");
     AUTO_BUF struct buf text;
     buf_init(&text, 1024);
     bool on = row->flag && row->type == OPTION_BOOL && strcmp(row->fallback, "true") == 0;
@@ -90,29 +84,10 @@ static void put_row(struct buf *buf, const struct option_row *row)
 
 static void put_usage(struct buf *buf)
 {
-    static const struct {
-        const char *flag, *words, *meaning;
-    } lines[] = {
-        {NULL, "[--] COMMAND [ARG...]", "track a command"},
-        {"pid", "--pid PID", "track a process tree"},
-        {NULL, "", "track the host"},
-        {"from", "--from FILE", "replay a recording"},
-    };
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        const char *flag = lines[i].flag;
-        bool later = flag && is_later(&options[options_by_flag(str_of(flag))]);
-        buf_printf(buf, "%s resource-tracker [OPTIONS] %-21s %s%s\n", i == 0 ? "Usage:" : "      ", lines[i].words,
-            later ? "* " : "  ", lines[i].meaning);
-    }
-}
-
-static bool any_later(void)
-{
-    for (size_t i = 0; i < options_count; i++) {
-        if (is_later(&options[i]))
-            return true;
-    }
-    return false;
+    buf_puts(buf, "Usage: resource-tracker [OPTIONS] [--] COMMAND [ARG...]  track a command\n"
+                  "       resource-tracker [OPTIONS] --pid PID              track a process tree\n"
+                  "       resource-tracker [OPTIONS]                        track the host\n"
+                  "       resource-tracker [OPTIONS] --from FILE            replay a recording\n");
 }
 
 static void put_tail(struct buf *buf)
@@ -130,11 +105,14 @@ static void put_tail(struct buf *buf)
                   "  resource-tracker --pid 4711 --stop-with-pid -o server.jsonl\n"
                   "  SENTINEL_API_TOKEN=... resource-tracker -q ./simulate\n"
                   "  resource-tracker | jq .cpu.utilization_pct\n"
+                  "  resource-tracker --summary -o run.jsonl --report run.html -- make -j8\n"
+                  "  resource-tracker --from run.jsonl --report run.html\n"
                   "\n"
                   "Exit status:\n"
                   "  0      tracking ended as asked: by SIGINT or SIGTERM, with the tracked process\n"
                   "         (--stop-with-pid), or because nobody reads the samples any more\n"
-                  "  1      --upload-spool could not deliver everything\n"
+                  "  1      --upload-spool could not deliver everything; --doctor found that\n"
+                  "         something is broken\n"
                   "  125    resource-tracker failed before tracking or the command began\n"
                   "  126    the command was found but could not be run\n"
                   "  127    the command was not found\n"
@@ -150,8 +128,6 @@ void config_help(struct buf *buf)
                   "object or CSV row per sample, stream them if a target is set, and end when the\n"
                   "command ends, with its exit status.\n"
                   "Without a command, sample until SIGINT or SIGTERM.\n");
-    if (any_later())
-        buf_printf(buf, "\n* comes in a later version than " RT_VERSION "\n");
     for (size_t group = 0; group < GROUP_COUNT; group++) {
         buf_printf(buf, "\n%s:\n", option_headings[group].title);
         if (option_headings[group].note)

@@ -192,6 +192,31 @@ static int child_environment(char *const *environ_, char ***ret_environment, str
     return 0;
 }
 
+/* The recordings are given by flags only, so that their names stay where they are. */
+static int list_sources(struct config *config, const struct cli *cli, struct err *err)
+{
+    size_t from = options_by_flag(STR("from"));
+    config->settings.sources = calloc(cli->count + 1, sizeof(*config->settings.sources));
+    if (!config->settings.sources)
+        return err_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < cli->count; i++) {
+        if (cli->items[i].row == from)
+            config->settings.sources[config->settings.source_count++] = cli->items[i].value;
+    }
+    return 0;
+}
+
+/* What is known of the terminal, as far as variables tell. */
+static void note_terminal(struct settings *settings, char *const *environ_)
+{
+    static const char *const locales[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    settings->term = load_env_value(environ_, "TERM");
+    settings->is_terminal_able = settings->term && strcmp(settings->term, "dumb") != 0;
+    settings->has_colour = settings->is_terminal_able && !load_env_value(environ_, "NO_COLOR");
+    for (size_t i = 0; i < sizeof(locales) / sizeof(locales[0]) && !settings->locale; i++)
+        settings->locale = load_env_value(environ_, locales[i]);
+}
+
 static int load_all(struct config *config, const struct cli *cli, char *const *environ_, struct err *err)
 {
     config->action = cli->action;
@@ -211,6 +236,10 @@ static int load_all(struct config *config, const struct cli *cli, char *const *e
         r = metadata_fill(config, environ_, err);
     if (r == 0)
         r = check_modes(config, err);
+    config->settings.is_format_given = config->origins[options_by_flag(STR("format"))].source != SOURCE_DEFAULT;
+    note_terminal(&config->settings, environ_);
+    if (r == 0)
+        r = list_sources(config, cli, err);
     if (r == 0)
         r = child_environment(environ_, &config->settings.environment, err);
     return r;
@@ -239,6 +268,8 @@ void config_fini(struct config *config)
 {
     for (size_t i = 0; i < options_count; i++)
         value_free(&options[i], &config->settings);
+    free(config->settings.sources);
     free(config->settings.environment);
+    config->settings.sources = NULL;
     config->settings.environment = NULL;
 }

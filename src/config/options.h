@@ -41,9 +41,7 @@ enum option_props {
     OPTION_SECRET = 1, /* never shown; of pairs the values */
     OPTION_URL = 2, /* shown without user, password and query */
     OPTION_NONEMPTY = 4, /* an empty text is an error, not "unset" */
-    OPTION_LATER = 8, /* the feature behind it is not in this version */
-    OPTION_MODE = 16, /* with OPTION_LATER: asking for it stops the program */
-    OPTION_HEADERS = 32, /* of pairs: HTTP headers */
+    OPTION_HEADERS = 8, /* of pairs: HTTP headers */
 };
 
 enum option_group {
@@ -74,13 +72,12 @@ struct option_row {
     const char *bare; /* the value of the flag without one; NULL: it needs one */
     const char *metavar; /* in --help */
     const char *help; /* begins with a small letter, no full stop */
-    const char *later; /* of OPTION_LATER: subject and verb of "... not available in version X" */
     int64_t min, max; /* integers, counts; nanoseconds for durations */
-    size_t offset; /* into struct settings */
-    enum option_type type;
-    enum option_group group;
-    enum config_action action;
-    unsigned props;
+    uint16_t offset; /* into struct settings */
+    enum option_type type : 8;
+    enum option_group group : 8;
+    enum config_action action : 8;
+    uint8_t props;
     char letter;
 };
 

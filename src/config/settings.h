@@ -29,16 +29,22 @@ struct settings {
     /* what to track */
     struct opt_i64 pid;
     bool stop_with_pid;
-    char *from; /* --from FILE; NULL: none */
+    char *from; /* --from FILE, the last one; NULL: none */
+    const char **sources; /* all of them, in their order; the list is owned, the texts are not */
+    size_t source_count;
 
     /* sampling and output */
     int64_t interval_ns;
     char *config_path;
     int format; /* enum settings_format */
+    bool is_format_given; /* not the default */
     char *output; /* NULL: by the stream rules; "-": stdout */
     bool append;
     bool quiet;
     bool live;
+    const char *term, *locale; /* TERM and the locale of the caller; NULL: not set. Not owned. */
+    bool is_terminal_able; /* by TERM, it can do more than lines */
+    bool has_colour; /* the same, and nobody objects to colours (NO_COLOR) */
     int csv_columns; /* enum settings_csv_columns */
     char *sysroot;
     int64_t verbosity; /* 0, 1 (-v), 2 (-vv) */

@@ -85,6 +85,16 @@ static void keep_limits(struct tally_run *run, const struct sample *sample)
         run->cpus_online = some_u64(online);
 }
 
+static void keep_memory(struct tally_run *run, const struct sample *sample, const struct tally_turn *turn)
+{
+    const struct sample_cpu *cpu = &sample->cpu;
+    struct opt_i64 rss = shown_e4(cpu->process_rss_mib);
+    if (cpu->present && rss.has)
+        tally_meter_add(run, cpu->process_pss_mib.has ? METER_RSS_BESIDE_PSS : METER_RSS_ALONE, rss.v, turn);
+    else if (!cpu->present || !cpu->process_pss_mib.has)
+        run->memory_unknown += sample->tracked_pid.has;
+}
+
 void tally_add(struct tally *tally, const struct sample *sample)
 {
     struct tally_run *run = &tally->run;
@@ -101,12 +111,7 @@ void tally_add(struct tally *tally, const struct sample *sample)
     tally_lists_add(run, sample, &turn);
     tally_processes_take(&run->processes, &sample->processes, turn.elapsed_e4);
     tally_gpu_names_take(&tally->gpu_names, &sample->gpu);
-    const struct sample_cpu *cpu = &sample->cpu;
-    struct opt_i64 need = shown_e4(cpu->process_pss_mib.has ? cpu->process_pss_mib : cpu->process_rss_mib);
-    if (cpu->present && need.has)
-        tally_meter_add(run, METER_NEED, need.v, &turn);
-    else
-        run->memory_unknown += sample->tracked_pid.has;
+    keep_memory(run, sample, &turn);
     run->end = sample->end;
 }
 

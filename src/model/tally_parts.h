@@ -23,7 +23,8 @@ enum tally_meter_id {
     METER_RSS = METERS_OF_INTERVAL,
     METER_PSS,
     METER_PEAK_RSS,
-    METER_NEED, /* PSS where the sample knows it, else RSS */
+    METER_RSS_BESIDE_PSS, /* RSS of samples that know PSS too */
+    METER_RSS_ALONE, /* and of those that do not */
     METER_USER,
     METER_SYSTEM,
     METER_PROCESSES,

@@ -29,6 +29,29 @@ static void finish_cpu(const struct tally_run *run, struct summary *summary)
         cpu->is_lower_bound = run->end.cpu_is_lower_bound;
 }
 
+static void raise_to(struct opt_f64 *value, struct opt_f64 least)
+{
+    if (least.has && !(value->has && value->v >= least.v))
+        *value = least;
+}
+
+/*
+ * PSS is measured on a budget. Where RSS was clearly higher while PSS was not known, the highest PSS is not the peak of
+ * the tree, and RSS has to do.
+ */
+static void keep_need(const struct tally_run *run, struct summary_memory *memory)
+{
+    const struct tally_meter *pss = &run->meters[METER_PSS], *beside = &run->meters[METER_RSS_BESIDE_PSS];
+    int64_t alone = run->meters[METER_RSS_ALONE].max;
+    bool is_missed = alone > beside->max + beside->max / 10 && alone > pss->max;
+    if (is_missed || (pss->max == 0 && memory->rss_peak_mib.v > 0))
+        memory->pss_peak_mib = memory->pss_peak_at_secs = (struct opt_f64){0};
+    memory->need_mib = memory->pss_peak_mib;
+    if (!memory->need_mib.has)
+        memory->need_mib = memory->rss_peak_mib;
+    raise_to(&memory->need_mib, memory->largest_process_mib);
+}
+
 static void finish_memory(const struct tally_run *run, struct summary *summary)
 {
     struct summary_memory *memory = &summary->memory;
@@ -39,15 +62,7 @@ static void finish_memory(const struct tally_run *run, struct summary *summary)
         memory->rss_peak_mib = memory->largest_process_mib;
     else if (sampled->seen > 0)
         memory->rss_peak_mib = some_f64(shown_from_e4(sampled->max));
-    /* PSS is measured on a budget: where it was not known at the peak, its own is not that of the tree. */
-    const struct tally_meter *need = &run->meters[METER_NEED], *pss = &run->meters[METER_PSS];
-    if (need->max > pss->max || (pss->max == 0 && memory->rss_peak_mib.v > 0))
-        memory->pss_peak_mib = memory->pss_peak_at_secs = (struct opt_f64){0};
-    if (need->seen > 0)
-        memory->need_mib = some_f64(shown_from_e4(need->max));
-    if (memory->largest_process_mib.has &&
-        !(memory->need_mib.has && memory->need_mib.v >= memory->largest_process_mib.v))
-        memory->need_mib = memory->largest_process_mib;
+    keep_need(run, memory);
     const struct tally_meter *cgroup = &run->meters[METER_CGROUP_PEAK];
     if (cgroup->seen == 0) /* kernels before 5.19 keep none */
         cgroup = &run->meters[METER_CGROUP_USED];

@@ -37,15 +37,39 @@ static void want_room(struct session *session)
     session->wants_room = waits;
 }
 
+/* How the run ended, as far as it is known when the last sample is taken. */
+static void tell_outcome(const struct session *session, struct sample *sample)
+{
+    const struct job *job = &session->job;
+    struct sample_end *end = &sample->end;
+    end->present = true;
+    end->gpu_energy_joules = job->gpu_joules;
+    if (job->root == 0)
+        return;
+    end->cpu_is_lower_bound = some_bool(job->is_lower_bound);
+    end->left_running = some_u64(job->live);
+    if (job->attached)
+        return;
+    end->exit_code = some_i64(session->status);
+    if (job->root_signal > 0)
+        end->signal = some_i64(job->root_signal);
+}
+
 static void take_sample(struct session *session, int64_t now_ns, struct grid_turn turn)
 {
     bool is_final = session->state == SUPERVISOR_OVER;
     struct tick tick = {.is_final = is_final, .mono_ns = now_ns, .late_ns = turn.late_ns, .missed = turn.missed};
     struct sample sample;
     pipeline_sample(&session->pipeline, &tick, &sample);
+    if (!session->has_sampled)
+        sample.run = start_facts_of(&session->facts);
+    session->has_sampled = true;
+    if (is_final || (session->state == SUPERVISOR_TREE_ONLY && session->job.live == 0))
+        tell_outcome(session, &sample);
     int r = output_sample(&session->output, &sample);
     if (streaming_takes_samples(&session->streaming))
         stream_sample(session->streaming.stream, &session->info, &sample);
+    people_sample(&session->people, &sample);
     want_room(session);
     if (r == -EPIPE)
         handle_finding(session, SUPERVISOR_READER_GONE);
@@ -109,12 +133,14 @@ static void reap(struct session *session)
         handle(session, events[news], &cause);
 }
 
-static void halt(const struct session *session, int signal)
+static void halt(struct session *session, int signal)
 {
     bool is_asked = session->suspend_ns.has && now() - session->suspend_ns.v < SUSPEND_NS;
     int stop = signals_stop_with(signal, is_asked);
-    if (stop != 0 && reap_root_is_stopped(&session->job))
-        signals_stop_self(stop);
+    if (stop == 0 || !reap_root_is_stopped(&session->job))
+        return;
+    people_hide(&session->people);
+    signals_stop_self(stop);
 }
 
 static void pass_on(struct session *session, int signal)
@@ -145,7 +171,7 @@ static void watch_next(struct session *session)
 
 static void drain(struct session *session)
 {
-    if (output_room(&session->output) == -EPIPE)
+    if (output_room(&session->output, 0) == -EPIPE)
         handle_finding(session, SUPERVISOR_READER_GONE);
     want_room(session);
 }
@@ -195,6 +221,10 @@ static void act(struct session *session, enum supervisor_action action, const st
     case SUPERVISOR_NOTE_SUSPEND:
         note_suspend(session, cause);
         break;
+    case SUPERVISOR_SUSPEND:
+        people_hide(&session->people);
+        signals_stop_self(SIGTSTP);
+        break;
     case SUPERVISOR_REAP:
         reap(session);
         break;
@@ -242,6 +272,8 @@ int actions_run(struct session *session, struct err *err)
             return r;
         if (event.kind == LOOP_SIGNAL && (event.signal == SIGINT || event.signal == SIGTERM || event.signal == SIGHUP))
             session->stop_signal = event.signal;
+        if (event.kind == LOOP_SIGNAL && event.signal == SIGWINCH)
+            people_resized(&session->people);
         if (event.kind == LOOP_SIGNAL)
             handle(session, signals_classify(&event, &session->job, &session->root, &session->early), &event);
         else if (event.kind != LOOP_NONE)

@@ -12,10 +12,10 @@
 
 enum { LAST_MOMENT_MS = 1000 };
 
-static bool is_captured(int fd)
+bool output_is_captured(void)
 {
     struct stat st;
-    return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
+    return fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
 static const struct encoder *choose_encoder(const struct settings *settings, const struct run_info *info)
@@ -92,22 +92,32 @@ static bool write_diagnostic(void *context, struct str line)
     return !lost;
 }
 
+bool output_is_on_stderr(const struct output *output)
+{
+    return output->sink.fd >= 0 && is_same_file(output->sink.fd, STDERR_FILENO);
+}
+
+bool output_has_view(const struct settings *settings)
+{
+    return settings->live && settings->is_terminal_able && isatty(STDERR_FILENO);
+}
+
 int output_open(
     struct output *ret_output, const struct settings *settings, const struct run_info *info, struct err *err)
 {
     struct output *output = ret_output;
     *output = (struct output){.info = info, .sink = {.fd = -1}};
-    if (settings->quiet)
+    bool to_file = settings->output && strcmp(settings->output, "-") != 0;
+    bool to_stdout = settings->output || (!settings->command && output_is_captured());
+    if (settings->quiet || (!to_file && !to_stdout && output_has_view(settings)))
         return 0;
     output->encoder = choose_encoder(settings, info);
     buf_init(&output->line, SINK_RECORD_BYTES_MAX);
-    bool to_file = settings->output && strcmp(settings->output, "-") != 0;
-    bool to_stdout = settings->output || (!settings->command && is_captured(STDOUT_FILENO));
     int r = to_file ? open_file(output, settings, err)
                     : open_stream(output, to_stdout ? STDOUT_FILENO : STDERR_FILENO, err);
     if (r == 0)
         log_info("samples go to %s", output->name);
-    if (r == 0 && is_same_file(output->sink.fd, STDERR_FILENO))
+    if (r == 0 && output_is_on_stderr(output))
         log_divert(write_diagnostic, output);
     return r;
 }
@@ -158,9 +168,9 @@ bool output_waits(const struct output *output)
     return output->encoder && output->sink.backlog.len > 0 && output->last_result == -EAGAIN;
 }
 
-int output_room(struct output *output)
+int output_room(struct output *output, int timeout_ms)
 {
-    int result = sink_flush(&output->sink, 0);
+    int result = sink_flush(&output->sink, timeout_ms);
     output->last_result = result;
     output->reader_gone = result == -EPIPE;
     if (result != -EAGAIN && result != -EPIPE)
@@ -177,15 +187,16 @@ int output_watch_fd(const struct output *output)
     return has_reader ? output->sink.fd : -1;
 }
 
-void output_close(struct output *output)
+bool output_close(struct output *output)
 {
     if (!output->encoder)
-        return;
+        return true;
     int result = sink_flush(&output->sink, LAST_MOMENT_MS);
     log_divert(NULL, NULL);
     uint64_t lost = output->sink.dropped - output->told_lost;
     size_t waiting = output->sink.backlog.len;
-    bool half_out = waiting > 0 && output->sink.fd >= 0 && is_same_file(output->sink.fd, STDERR_FILENO);
+    bool is_whole = waiting == 0 && output->sink.dropped == 0;
+    bool half_out = waiting > 0 && output_is_on_stderr(output);
     bool can_tell = !output->reader_gone && !half_out && result != -EPIPE;
     if (can_tell && waiting > 0)
         log_warning("%s did not take everything: %" PRIu64 " samples and the last %zu bytes are lost", output->name,
@@ -194,4 +205,5 @@ void output_close(struct output *output)
         log_warning("%s did not take everything: %" PRIu64 " samples are lost", output->name, lost);
     sink_close(&output->sink);
     buf_fini(&output->line);
+    return is_whole;
 }

@@ -25,8 +25,9 @@ struct output {
 
 /*
  * Chooses the stream by the rules: --quiet, --output, else stderr when a command is tracked, else stdout when it is
- * captured, else stderr. Diagnostics then take the same way where it is the same file, so that they never land inside a
- * sample; *ret_output must stay where it is until output_close. Returns 0 or a negative errno with a message.
+ * captured, else stderr, but not where a terminal there shows a live view. Diagnostics then take the same way where it
+ * is the same file, so that they never land inside a sample; *ret_output must stay where it is until output_close.
+ * Returns 0 or a negative errno with a message.
  */
 int output_open(
     struct output *ret_output, const struct settings *settings, const struct run_info *info, struct err *err);
@@ -37,18 +38,27 @@ static inline bool output_is_wanted(const struct output *output)
     return output->encoder != NULL;
 }
 
+/* Is there a live view on stderr, where samples would be in its way? */
+bool output_has_view(const struct settings *settings);
+
+/* Does somebody capture stdout: is it a pipe, a file or a socket? */
+bool output_is_captured(void);
+
+/* Do they go to where stderr leads? */
+bool output_is_on_stderr(const struct output *output);
+
 /* Encodes and writes one sample. Returns -EPIPE when the reader is gone for good, else 0: trouble is told here. */
 int output_sample(struct output *output, const struct sample *sample);
 
-/* Does something wait for the reader to make room? Other trouble waits for the next sample. output_room writes what now
- * goes; returns like output_sample. */
+/* Does something wait for the reader to make room? Other trouble waits for the next sample. output_room writes what
+ * goes within timeout_ms; returns like output_sample. */
 bool output_waits(const struct output *output);
-int output_room(struct output *output);
+int output_room(struct output *output, int timeout_ms);
 
 /* A descriptor that reports when the reader goes away or takes more, or -1. */
 int output_watch_fd(const struct output *output);
 
-/* Gives the reader a last moment, says what was lost (where stderr can take it), closes. */
-void output_close(struct output *output);
+/* Gives the reader a last moment, says what was lost (where stderr can take it), closes. False where something was. */
+bool output_close(struct output *output);
 
 #endif

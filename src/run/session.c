@@ -107,7 +107,10 @@ static void start_sampling(struct session *session, const struct settings *setti
     size_t count = choose_collectors(session, settings, collectors);
     /* The tree is read before the GPUs; these say afterwards whether they need it. */
     session->job.wants_members = settings->collect_gpu && session_wants_samples(session);
+    session->job.wants_top = session_wants_samples(session);
     pipeline_open(&session->pipeline, &session->env, &session->info, collectors, count);
+    if (session_wants_samples(session))
+        start_facts_init(&session->facts, settings, &session->root);
     session->grid = (struct grid){.start_ns = session->pipeline.start_ns, .interval_ns = settings->interval_ns};
     watch_collectors(session);
     if (session->streaming.stream)
@@ -237,7 +240,7 @@ static int session_start(
     session->env.zpool_path = session->root.is_host ? "zpool" : NULL;
     if (session->root.is_host)
         session->env.gpu = gpu_environment(settings);
-    sigset_t signals = signals_to_read(settings->command != NULL);
+    sigset_t signals = signals_to_read(settings->command != NULL, output_has_view(settings));
     r = loop_open(&session->loop, &signals, err);
     if (r < 0)
         return r;
@@ -248,6 +251,10 @@ static int session_start(
     if (r < 0)
         return r;
     streaming_start(&session->streaming);
+    r = people_open(&session->people, settings, output_is_on_stderr(&session->output), false, err);
+    if (r < 0)
+        return r;
+    session->env.gpu.wants_energy |= session->people.tally != NULL;
     if (!session_wants_samples(session))
         session->job.pss = JOB_PSS_NEVER;
     bool has_csv = settings->format == FORMAT_CSV || streaming_takes_samples(&session->streaming);
@@ -267,9 +274,13 @@ static int session_start(
 static bool session_stop(struct session *session, int64_t grace_ns, int status)
 {
     pipeline_close(&session->pipeline);
+    people_hide(&session->people);
+    if (session->has_sampled)
+        (void)people_finish(&session->people);
+    people_close(&session->people);
     streaming_end(&session->streaming, status, session->is_asked, grace_ns, session->loop.signal_fd);
     loop_close(&session->loop);
-    output_close(&session->output);
+    (void)output_close(&session->output);
     if (!own_cgroup_remove(&session->group))
         log_warning("cgroup: /%s stays: groups in it are in use", session->group.dir);
     job_fini(&session->job);
@@ -282,6 +293,7 @@ static bool session_stop(struct session *session, int64_t grace_ns, int status)
 /* Something went wrong after the start: the command goes on, and its status is still ours. */
 static int wait_without_tracking(struct session *session, struct err *err)
 {
+    people_hide(&session->people);
     log_warning("%s; the command goes on, but is not tracked any more", err->msg);
     err_clear(err);
     return reap_wait_root(&session->job);
@@ -295,6 +307,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .root = {.root_fd = -1, .proc_fd = -1, .sys_fd = -1},
         .loop = LOOP_CLOSED,
         .group = {.dir_fd = -1, .parent_fd = -1},
+        .people = PEOPLE_CLOSED,
         .info = {.version = RT_VERSION, .job_name = settings->job_name, .interval_ns = settings->interval_ns},
         .job = {.tracker = getpid(), .pss = pss[settings->collect_pss]},
     };

@@ -7,7 +7,9 @@
 #include "run/loop.h"
 #include "run/output.h"
 #include "run/own_cgroup.h"
+#include "run/people.h"
 #include "run/pipeline.h"
+#include "run/start_facts.h"
 #include "run/streaming.h"
 #include "run/supervisor.h"
 
@@ -19,6 +21,9 @@ struct session {
     struct own_cgroup group;
     struct output output;
     struct streaming streaming;
+    struct people people;
+    struct start_facts facts; /* told with the first sample */
+    bool has_sampled;
     struct pipeline pipeline;
     struct grid grid;
     struct loop loop;
@@ -36,7 +41,8 @@ struct session {
 /* Does anybody get to see samples? */
 static inline bool session_wants_samples(const struct session *session)
 {
-    return output_is_wanted(&session->output) || streaming_takes_samples(&session->streaming);
+    return output_is_wanted(&session->output) || streaming_takes_samples(&session->streaming) ||
+           people_want_samples(&session->people);
 }
 
 /* Somebody of an attached tree, if this kernel can tell of its end. */

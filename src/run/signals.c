@@ -11,7 +11,7 @@
 
 enum { ANCESTORS_MAX = 64, PID_STAT_BYTES_MAX = 4096 };
 
-sigset_t signals_to_read(bool with_command)
+sigset_t signals_to_read(bool with_command, bool with_view)
 {
     static const int passed_on[] = {SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGHUP, SIGALRM, SIGTSTP, SIGCHLD};
     sigset_t signals;
@@ -19,8 +19,10 @@ sigset_t signals_to_read(bool with_command)
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGINT);
     (void)sigaddset(&signals, SIGTERM);
-    for (size_t i = 0; with_command && i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
-        (void)sigaddset(&signals, passed_on[i]);
+    for (size_t i = 0; (with_command || with_view) && i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
+        if (with_command || (passed_on[i] != SIGHUP && passed_on[i] != SIGCHLD))
+            (void)sigaddset(&signals, passed_on[i]);
+    }
     /*
      * Without a command, SIGINT and SIGTERM are read even where a shell ignores them for background jobs (scripts start
      * us with & and stop us with kill -INT), SIGHUP only unless somebody ignores it for us (nohup).
@@ -96,8 +98,10 @@ enum supervisor_event signals_classify(
         return SUPERVISOR_HANGUP;
     case SIGCONT:
         return SUPERVISOR_CONTINUE_SIGNAL;
-    default:
+    case SIGWINCH:
         return SUPERVISOR_OTHER_SIGNAL;
+    default:
+        return has_command ? SUPERVISOR_OTHER_SIGNAL : SUPERVISOR_STOP_SIGNAL;
     }
 }
 

@@ -10,8 +10,9 @@
 #include "run/loop.h"
 #include "run/supervisor.h"
 
-/* with_command: those that are passed on, and SIGCHLD; else those that end us. */
-sigset_t signals_to_read(bool with_command);
+/* with_command: those that are passed on, and SIGCHLD; else those that end us. with_view: something of ours is on the
+ * terminal, so that no signal may end or stop us before it is taken away. */
+sigset_t signals_to_read(bool with_command, bool with_view);
 
 /*
  * What a signal is to the supervisor. Those that the command got from the same sender are SUPERVISOR_SHARED_SIGNAL,

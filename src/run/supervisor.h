@@ -47,6 +47,7 @@ enum supervisor_action {
     SUPERVISOR_PASS_ON, /* the signal, to the command */
     SUPERVISOR_WAKE_JOB, /* the same where the command is still stopped */
     SUPERVISOR_NOTE_SUSPEND, /* the command may stop, or have stopped; then we do too */
+    SUPERVISOR_SUSPEND, /* stop ourselves: there is no command */
     SUPERVISOR_REAP,
     SUPERVISOR_HALT, /* stop as the command did, so that the shell notices */
     SUPERVISOR_WATCH_NEXT, /* another process of the attached tree, if there is one */

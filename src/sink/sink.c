@@ -212,6 +212,12 @@ int sink_flush(struct sink *sink, int timeout_ms)
     return result;
 }
 
+void sink_empty(struct sink *sink)
+{
+    if (sink->fd >= 0 && ftruncate(sink->fd, 0) == 0)
+        sink->torn = false;
+}
+
 void sink_close(struct sink *sink)
 {
     if (sink->owned)

@@ -57,6 +57,9 @@ int sink_write(struct sink *sink, struct str record);
 /* Tries to empty the backlog, waiting at most timeout_ms for the reader. Returns like sink_write. */
 int sink_flush(struct sink *sink, int timeout_ms);
 
+/* Empties a file that was opened to append to. No effect on anything but a regular file. */
+void sink_empty(struct sink *sink);
+
 void sink_close(struct sink *sink);
 
 #endif

@@ -106,9 +106,10 @@ REFUSED = [
     ("two dashes and no command", ["--"], {"args": ["--"]}),
     ("a process that is not there", ["4194304", "no such process"], {"args": ["--pid", "4194304"]}),
     ("--pid 0", ["pid", "must be at least 1"], {"args": ["--pid", "0"]}),
-    ("--from", ["from", "not available"], {"args": ["--from", "x"]}),
-    ("--doctor", ["--doctor", "not available"], {"args": ["--doctor"]}),
-    ("--licenses", ["--licenses", "not available"], {"args": ["--licenses"]}),
+    ("a recording that is not there", ["nowhere.jsonl", "No such file"], {"args": ["--from", "nowhere.jsonl"]}),
+    ("a recording and a command at once", ["from", "command"], {"args": ["--from", "x", "true"]}),
+    ("a report in a folder that is not there", ["/nonexistent/r.html"], {"args": ["--report", "/nonexistent/r.html"]}),
+    ("a summary in a folder that is not there", ["/nonexistent/s"], {"args": ["--summary-json", "/nonexistent/s"]}),
     ("--upload-spool and a command at once", ["--upload-spool", "command"], {"args": ["--upload-spool", "true"]}),
     ("a command and --pid at once", ["pid", "command"], {"args": ["--pid", "1", "true"]}),
     ("a secret that is malformed, without showing it", ["TRACKER_HTTP_HEADERS"],
@@ -275,23 +276,6 @@ def an_unknown_table_is_one_warning():
             equal(tracker.stop(), 0, "exit status")
             stderr = tracker.stderr()
     expect(re.fullmatch(r"resource-tracker: warning: [^\n]*trakcer[^\n]*\"tracker\"[^\n]*\n", stderr), repr(stderr))
-
-
-@test
-def settings_of_later_versions_warn_and_the_tracker_goes_on():
-    flags = {"--report": "run.html", "--summary-json": "s.json", "--summary-markdown": "s.md"}
-    words = [word for pair in flags.items() for word in pair]
-    with folder() as place:
-        with Tracker("-i", "0.05", *words, "--summary=always", cwd=place) as tracker:
-            parse(tracker.stdout.next())
-            equal(tracker.stop(), 0, "exit status")
-            lines = tracker.stderr().splitlines()
-        equal(os.listdir(place), [], "files")
-    for line in lines:
-        expect(re.fullmatch(r"resource-tracker: warning: .* not available in version \S+; the setting has no effect",
-                            line), line)
-    origins = [re.search(r"\(from (\S+)\)", line)[1] for line in lines]
-    equal(sorted(origins), sorted([*flags, "--summary"]), "origins")
 
 
 @test

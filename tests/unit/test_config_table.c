@@ -63,8 +63,6 @@ static void test_rows_are_complete(void **state)
         bool number = row->type == OPTION_INTEGER || row->type == OPTION_OPT_INTEGER || row->type == OPTION_DURATION;
         assert_true(!number || row->min < row->max);
         assert_true(row->type != OPTION_CHOICE || row->choices[1]);
-        assert_int_equal((row->props & OPTION_LATER) != 0, row->later != NULL);
-        assert_true(!(row->props & OPTION_MODE) || row->later);
         assert_true(!(row->props & OPTION_HEADERS) || row->type == OPTION_PAIRS);
         assert_int_equal(row->type == OPTION_LIST, row->names != NULL);
         assert_true(!(row->props & OPTION_SECRET) || !row->flag);
@@ -420,7 +418,7 @@ static void test_help(void **state)
     assert_line(help, "  -q, --quiet                write no samples [TRACKER_QUIET]");
     assert_line(help, "  -p, --pid PID              track this running process and its descendants");
     assert_line(help, "      --team TEXT            team that owns the job [TRACKER_TEAM]");
-    assert_line(help, "      --live               * show the samples as a live view in the terminal");
+    assert_line(help, "      --live                 show what is used at the bottom of the terminal");
     assert_line(help, "      --upload-spool         deliver what earlier runs left in the spool, and");
     assert_line(help, "  129    ended by SIGHUP, after a final sample (without a command)");
     buf_fini(&buf);
@@ -444,7 +442,7 @@ static void test_docs(void **state)
     assert_line(docs, "| `team` | `--team TEXT` | `TRACKER_TEAM` | none | text | Team that owns the job. |");
     assert_line(docs,
         "| `report` | `--report FILE.html` | `TRACKER_REPORT` | none | text | Write a self-contained HTML page with "
-        "charts. \\* |");
+        "charts. |");
     assert_line(docs, "## [sentinel]");
     struct str rest = {buf.data, buf.len}, line;
     size_t rows = 0;

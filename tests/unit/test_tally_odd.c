@@ -111,6 +111,22 @@ static void test_pss_unknown_at_the_peak(void **state)
     assert_non_null(strstr(summary->sizing.memory_reason, "(RSS)"));
 }
 
+/* Soon after a fork it is not known yet; the same memory with its PSS tells what it is. */
+static void test_pss_known_beside_the_peak(void **state)
+{
+    static const double rss[] = {300, 1160, 1150, 1100}, pss[] = {300, -1, 560, 550};
+    for (unsigned i = 0; i < 4; i++) {
+        struct sample sample = second(i + 1, 1, rss[i]);
+        sample.cpu.process_pss_mib = pss[i] >= 0 ? some_f64(pss[i]) : (struct opt_f64){0};
+        tally_add(*state, &sample);
+    }
+    const struct summary *summary = tally_finish(*state);
+    assert_f64(summary->memory.pss_peak_mib, 560);
+    assert_f64(summary->memory.rss_peak_mib, 1160);
+    assert_f64(summary_memory_need(summary), 560);
+    assert_int_equal(summary->sizing.memory_mib.v, 1024);
+}
+
 /* CSV tells PSS only. */
 static void test_memory_is_known_by_pss(void **state)
 {
@@ -218,6 +234,7 @@ int main(void)
         TEST(test_pss_of_an_ended_tree),
         TEST(test_memory_is_known_by_pss),
         TEST(test_pss_unknown_at_the_peak),
+        TEST(test_pss_known_beside_the_peak),
         TEST(test_notes_of_the_end),
         TEST(test_nothing_at_all),
         TEST(test_json),

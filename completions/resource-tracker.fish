@@ -1,0 +1,76 @@
+# fish completion for resource-tracker. Made from its option table by `make docs`; do not edit.
+
+# The command on the line and its arguments so far, without the word at the cursor; fails where options go on.
+function __resource_tracker_command
+    set -l words (commandline -opc)
+    set -e words[1]
+    while set -q words[1]
+        if not string match -qr -- '^-.' $words[1]
+            string escape -- $words
+            return 0
+        end
+        set -l word $words[1]
+        set -e words[1]
+        if test "$word" = --
+            string escape -- $words
+            return 0
+        end
+        if contains -- $word $__resource_tracker_needs_value
+            or string match -qr -- "$__resource_tracker_needs_value_short" $word
+            set -e words[1]
+        end
+    end
+    return 1
+end
+
+function __resource_tracker_has_command
+    __resource_tracker_command >/dev/null
+end
+
+function __resource_tracker_complete_command
+    set -l words (__resource_tracker_command)
+    complete "--do-complete="(string join ' ' -- $words (commandline -ct))
+end
+
+set -g __resource_tracker_needs_value -p --pid --from -i --interval -f --format --csv-columns -o --output --sysroot --summary-json --summary-markdown --report --grace -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag -c --config
+set -g __resource_tracker_needs_value_short '^-[^pifonc-]*[pifonc]$'
+
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s p -l pid -x -a '(__fish_complete_pids)' -d 'track this running process and its descendants'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l stop-with-pid -d 'with --pid: end when the tracked processes have ended'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l from -r -F -d 'replay recorded samples (JSON lines or CSV, also gzip) through the outputs; may be given several times'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s i -l interval -x -d 'time between two samples: seconds or with a unit, such as 0.25, 250ms, 2s, 1m'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s f -l format -x -a 'json csv' -d 'write one JSON object or one CSV row per sample'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l csv-columns -x -a 'auto system full' -d 'CSV columns: system (of the host), full (of host and process) or auto (full when a process is tracked)'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s o -l output -r -F -d 'where samples go, - is stdout; the name may hold {job}, {host}, {pid}, {datetime}'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l append -d 'add to the output file instead of replacing it'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s q -l quiet -d 'write no samples'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l live -d 'show what is used at the bottom of the terminal (stderr), instead of samples there'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l sysroot -x -a '(__fish_complete_directories)' -d 'read proc and sys below this directory'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l summary -a 'auto always never' -d 'print a summary at the end: always, never or auto (when stderr is a terminal that gets no samples)'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l summary-json -r -F -d 'write the summary as JSON'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l summary-markdown -r -F -d 'append the summary as Markdown, for example to $GITHUB_STEP_SUMMARY'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l report -r -F -d 'write a self-contained HTML page with charts'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l grace -x -d 'longest time that streaming may hold up the exit'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l cgroup -d 'run the command in a cgroup of its own where that is permitted'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l no-subreaper -d 'do not adopt descendants whose parent has ended'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s n -l job-name -x -d 'name of the job'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l project-name -x -d 'project the job belongs to'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l stage-name -x -d 'stage of the pipeline'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l task-name -x -d 'task within the stage'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l team -x -d 'team that owns the job'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l env -x -d 'environment, such as dev or prod'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l language -x -d 'programming language of the job'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l orchestrator -x -d 'what planned it, such as airflow'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l executor -x -d 'what runs it, such as slurm'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l external-run-id -x -d 'id of the run in another system'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l container-image -x -d 'image the job runs in'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l tag -x -d 'a tag; may be given several times; the variable takes a list separated by commas'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s c -l config -r -F -d 'read settings from this TOML file if it exists'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l print-config -d 'print the effective settings as TOML with the origin of each, and exit'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l doctor -a 'online' -d 'say what can be measured on this host, and exit; online: test the streaming targets too'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l upload-spool -d 'deliver what earlier runs left in the spool, and exit'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l licenses -d 'print the licenses of what is built in, and exit'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s v -l verbose -d 'say more on stderr; -vv says most'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s h -l help -d 'print this text, and exit'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s V -l version -d 'print the version, and exit'
+complete -c resource-tracker -x -a '(__resource_tracker_complete_command)'

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/replaying.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "replay/replay.h"
+#include "run/file_name.h"
+#include "run/output.h"
+#include "run/people.h"
+
+/* A reader is waited for as long as it takes, as cat does; a second at a time. */
+enum { READER_MS = 1000 };
+
+struct replaying {
+    const struct settings *settings;
+    struct run_info info; /* of the newest run */
+    struct output output;
+    struct people people;
+    bool writes_samples, is_open, has_run;
+    struct err trouble; /* why it cannot go on */
+};
+
+static bool wants_people(const struct settings *settings)
+{
+    return settings->summary == WHEN_ALWAYS || settings->summary_json || settings->summary_markdown || settings->report;
+}
+
+static bool wants_samples(const struct settings *settings)
+{
+    if (settings->quiet)
+        return false;
+    return settings->output || settings->is_format_given || (!wants_people(settings) && output_is_captured());
+}
+
+/* The columns of CSV follow from the recording, so this waits for its first run. */
+static int open_output(struct replaying *replaying)
+{
+    replaying->is_open = true;
+    if (!replaying->writes_samples)
+        return 0;
+    return output_open(&replaying->output, replaying->settings, &replaying->info, &replaying->trouble);
+}
+
+static void take_run(void *context, const struct run_info *info)
+{
+    struct replaying *replaying = context;
+    if (replaying->has_run)
+        people_next_run(&replaying->people);
+    replaying->has_run = true;
+    int64_t interval_ns = info->interval_ns > 0 ? info->interval_ns : replaying->settings->interval_ns;
+    /* Texts of the recording do not live as long. */
+    replaying->info =
+        (struct run_info){.version = RT_VERSION, .tracked_pid = info->tracked_pid, .interval_ns = interval_ns};
+}
+
+static int take_sample(void *context, const struct sample *sample)
+{
+    struct replaying *replaying = context;
+    int r = replaying->is_open ? 0 : open_output(replaying);
+    if (r < 0)
+        return r;
+    struct sample named = *sample;
+    if (!named.job_name)
+        named.job_name = replaying->settings->job_name;
+    if (!named.version)
+        named.version = RT_VERSION;
+    people_sample(&replaying->people, &named);
+    if (!replaying->writes_samples)
+        return 0;
+    r = output_sample(&replaying->output, &named);
+    while (r == 0 && output_waits(&replaying->output))
+        r = output_room(&replaying->output, READER_MS);
+    return r;
+}
+
+/* An output that is one of the recordings would be emptied before it is read. */
+static int check_output(const struct settings *settings, const char *output, struct err *err)
+{
+    char path[FILE_NAME_BYTES];
+    if (!output || file_name_expand(output, settings->job_name, path, sizeof(path), NULL) < 0)
+        return 0;
+    struct stat written, read;
+    for (size_t i = 0; i < settings->source_count; i++) {
+        if (stat(path, &written) == 0 && S_ISREG(written.st_mode) && stat(settings->sources[i], &read) == 0 &&
+            written.st_dev == read.st_dev && written.st_ino == read.st_ino)
+            return err_set(err, -EEXIST, "%s is the recording itself: choose another file for the output", path);
+    }
+    return 0;
+}
+
+static int check_outputs(const struct settings *settings, struct err *err)
+{
+    const char *const outputs[] = {
+        settings->output, settings->summary_json, settings->summary_markdown, settings->report};
+    int r = 0;
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]) && r == 0; i++)
+        r = check_output(settings, outputs[i], err);
+    return r;
+}
+
+static int replay_all(struct replaying *replaying, struct err *err)
+{
+    const struct settings *settings = replaying->settings;
+    const struct replay_target target = {.context = replaying, .begin = take_run, .sample = take_sample};
+    for (size_t i = 0; i < settings->source_count; i++) {
+        struct replay_report report = {0};
+        int r = replay_file(settings->sources[i], &target, &report, err);
+        for (unsigned k = 0; k < report.note_count; k++)
+            log_warning("%s: %s", settings->sources[i], report.notes[k]);
+        if (r < 0 && replaying->trouble.code < 0)
+            *err = replaying->trouble;
+        if (r < 0)
+            return r;
+        log_info("%s: %llu samples in %llu runs", settings->sources[i], (unsigned long long)report.samples,
+            (unsigned long long)report.runs);
+    }
+    return 0;
+}
+
+int replaying_run(const struct settings *settings, struct err *err)
+{
+    struct replaying replaying = {
+        .settings = settings,
+        .writes_samples = wants_samples(settings),
+        .output = {.sink = {.fd = -1}},
+    };
+    bool to_stderr = replaying.writes_samples && !settings->output && !output_is_captured();
+    int r = check_outputs(settings, err);
+    if (r < 0)
+        return r;
+    r = people_open(&replaying.people, settings, to_stderr, !replaying.writes_samples, err);
+    if (r == 0)
+        r = replay_all(&replaying, err);
+    /* Nobody reads any more: that is not our trouble. */
+    bool is_left = r == -EPIPE && replaying.output.reader_gone;
+    if (is_left) {
+        r = 0;
+        err_clear(err);
+    }
+    bool is_whole = output_close(&replaying.output) || is_left;
+    bool is_good = r < 0 || people_finish(&replaying.people);
+    people_close(&replaying.people);
+    if (r == 0 && (!is_whole || !is_good))
+        r = -EIO; /* told already */
+    return r;
+}

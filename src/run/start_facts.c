@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/start_facts.h"
+
+#include <sched.h>
+
+#include "base/file.h"
+
+enum { CPUS_MAX = 8192 };
+
+static struct opt_u64 count_cpus(void)
+{
+    cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
+    size_t bytes = CPU_ALLOC_SIZE(CPUS_MAX);
+    struct opt_u64 cpus = {0};
+    if (set && sched_getaffinity(0, bytes, set) == 0)
+        cpus = some_u64((uint64_t)CPU_COUNT_S(bytes, set));
+    CPU_FREE(set);
+    return cpus;
+}
+
+void start_facts_init(struct start_facts *facts, const struct settings *settings, const struct sysroot *root)
+{
+    *facts = (struct start_facts){.settings = settings};
+    (void)file_read_line_at(root->proc_fd, "sys/kernel/hostname", facts->hostname, sizeof(facts->hostname));
+    (void)file_read_line_at(root->proc_fd, "sys/kernel/osrelease", facts->kernel, sizeof(facts->kernel));
+    if (root->is_host)
+        facts->cpus_allowed = count_cpus();
+    while (settings->command && settings->command[facts->arguments])
+        facts->arguments++;
+}
+
+struct sample_run start_facts_of(const struct start_facts *facts)
+{
+    const struct settings *settings = facts->settings;
+    if (!settings)
+        return (struct sample_run){0};
+    return (struct sample_run){
+        .present = true,
+        .interval_secs = some_f64((double)settings->interval_ns / 1e9),
+        .hostname = facts->hostname[0] ? facts->hostname : NULL,
+        .kernel = facts->kernel[0] ? facts->kernel : NULL,
+        .cpus_allowed = facts->cpus_allowed,
+        .command = {.present = settings->command != NULL, .count = facts->arguments, .items = settings->command},
+    };
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What does not change during a run, as it is told with the first sample. */
+#ifndef RUN_START_FACTS_H
+#define RUN_START_FACTS_H
+
+#include "config/settings.h"
+#include "kernel/sysroot.h"
+#include "model/sample.h"
+
+struct start_facts {
+    const struct settings *settings;
+    char hostname[256], kernel[128]; /* "": unknown */
+    size_t arguments; /* of the command */
+    struct opt_u64 cpus_allowed;
+};
+
+/* Takes a moment: after the command was started. */
+void start_facts_init(struct start_facts *facts, const struct settings *settings, const struct sysroot *root);
+
+/* Points into facts and settings. */
+struct sample_run start_facts_of(const struct start_facts *facts);
+
+#endif

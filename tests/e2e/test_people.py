@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What people get of a run: the summary in all its forms, right-sizing, and the same again from the recording."""
+
+import contextlib
+import gzip
+import json
+import os
+import pathlib
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+
+import tap
+from tap import Skip, equal, expect, test
+from tracker import BINARY, ROOT, SANITIZED, Lines, Tracker, clean_env, folder, run
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+GOLDEN = ROOT / "tests" / "golden"
+# Half of a second of work, then memory, held for a moment; ends with status 3.
+WORK = """
+import sys, time
+end = time.monotonic() + 0.5
+while time.monotonic() < end:
+    pass
+block = bytearray({mib} << 20)
+for page in range(0, len(block), 4096):
+    block[page] = 1
+time.sleep({hold})
+sys.exit(3)
+"""
+
+
+def work(mib, hold=0.4):
+    return ["/usr/bin/python3", "-c", WORK.format(mib=mib, hold=hold)]
+
+
+def check_schema(summary):
+    if not jsonschema:
+        raise Skip("python3-jsonschema is not installed")
+    schema = json.loads((ROOT / "docs/schema/summary.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.validate(summary, schema)
+    equal(sorted(summary), sorted(schema["properties"]), "keys")
+
+
+def forms(place, name):
+    """The flags that write every form of the summary, and where they are."""
+    files = {kind: place / f"{name}.{kind}" for kind in ("json", "md", "html")}
+    return files, ["--summary-json", files["json"], "--summary-markdown", files["md"], "--report", files["html"]]
+
+
+def replay(place, source, *flags, status=0):
+    result = run(["--from", str(source), *map(str, flags)], cwd=place)
+    equal(result.returncode, status, f"exit status ({result.stderr})")
+    return result
+
+
+@test
+def a_recording_gives_what_the_run_gave():
+    with folder() as place:
+        live, flags = forms(place, "live")
+        result = run(["-i", "100ms", "-n", "job", "-o", "run.jsonl", "--summary=always", *map(str, flags), "--",
+                      *work(50)], cwd=place)
+        equal(result.returncode, 3, "exit status")
+        again, flags = forms(place, "again")
+        second = replay(place, "run.jsonl", "--summary=always", *flags)
+        equal(second.stdout, "", "stdout")
+        equal(second.stderr, result.stderr, "summary")
+        for kind, path in live.items():
+            expect(path.stat().st_size > 0, f"{path.name} is empty")
+            equal(again[kind].read_bytes(), path.read_bytes(), kind)
+        summary = json.loads(live["json"].read_text(encoding="utf-8"))
+        check_schema(summary)
+        samples = [json.loads(line) for line in (place / "run.jsonl").read_text(encoding="utf-8").splitlines()]
+        used = sum(s["cpu"]["process_utime_secs"] + s["cpu"]["process_stime_secs"] for s in samples)
+        expect(abs(summary["cpu"]["total_secs"] - used) < 1e-6, "CPU time", summary["cpu"], used)
+        equal(summary["samples"], len(samples), "samples")
+        equal(summary["wall_secs"], samples[-1]["elapsed_secs"], "wall time")
+        equal(summary["memory"]["rss_peak_mib"], samples[-1]["cpu"]["process_peak_rss_mib"], "peak")
+        equal((summary["result"]["verdict"], summary["result"]["exit_code"]), ("failed", 3), "result")
+        equal(summary["job_name"], "job", "name")
+        equal(summary["command"], work(50), "command")
+        top = summary["memory"]["processes"]
+        expect(top and top[0]["name"].startswith("python3"), "processes at the peak:", top)
+
+
+@test
+def compressed_and_piped_recordings_are_the_same():
+    with folder() as place:
+        equal(run(["-i", "50ms", "-o", "run.jsonl", "--", "sleep", "0.3"], cwd=place).returncode, 0, "status")
+        replay(place, "run.jsonl", "--summary-json", "plain.json")
+        content = (place / "run.jsonl").read_bytes()
+        half = content.index(b"\n") + 1
+        (place / "run.jsonl.gz").write_bytes(gzip.compress(content[:half]) + gzip.compress(content[half:]))
+        replay(place, "run.jsonl.gz", "--summary-json", "packed.json")
+        piped = subprocess.run([BINARY, "--from", "-", "--summary-json", "-"], input=content, capture_output=True,
+                               cwd=place, env=clean_env(), timeout=10, check=True)
+        plain = (place / "plain.json").read_bytes()
+        equal((place / "packed.json").read_bytes(), plain, "gzip")
+        equal(piped.stdout, plain, "stdin to stdout")
+
+
+def columns_of(name, kind):
+    """The fixtures were made with an interval of a second, whatever their steps are."""
+    recorded = (GOLDEN / f"{name}.jsonl").read_text(encoding="utf-8")
+    with folder() as place:
+        source = place / "run.jsonl"
+        source.write_text(recorded.replace("{", '{"run":{"interval_secs":1.0},', 1), encoding="utf-8")
+        result = run(["--from", str(source), "-f", "csv", "--csv-columns", kind, "-o", "-"])
+    equal((result.returncode, result.stderr), (0, ""), "status")
+    equal(result.stdout, (GOLDEN / f"{name}.{kind}.csv").read_text(encoding="utf-8"), "CSV")
+
+
+for golden in sorted(GOLDEN.glob("*.jsonl")):
+    for columns in ("system", "full"):
+        if (GOLDEN / f"{golden.stem}.{columns}.csv").exists():
+            tap.add(f"CSV from JSON lines: {golden.stem}, {columns}", columns_of, golden.stem, columns)
+
+
+@test
+def csv_and_json_pass_through_unchanged():
+    for name in ("small-vm", "disks"):
+        full = ["-f", "csv", "--csv-columns", "full"]
+        for source, flags in ((f"{name}.jsonl", ["-f", "json"]), (f"{name}.system.csv", ["-f", "csv"]),
+                              (f"{name}.full.csv", full)):
+            result = run(["--from", str(GOLDEN / source), *flags, "-o", "-"])
+            equal(result.returncode, 0, result.stderr)
+            equal(result.stdout, (GOLDEN / source).read_text(encoding="utf-8"), source)
+
+
+@test
+def a_pipe_gets_samples_unless_a_summary_is_asked_for():
+    source = GOLDEN / "small-vm.jsonl"
+    equal(run(["--from", str(source)]).stdout, source.read_text(encoding="utf-8"), "samples")
+    result = run(["--from", str(source), "--summary"])
+    equal(result.stdout, "", "stdout")
+    expect("resource-tracker" in result.stderr, result.stderr)
+
+
+@test(limit=40)
+def one_and_a_half_gib_ask_for_two():
+    with folder() as place:
+        result = subprocess.run([BINARY, "-i", "200ms", "--summary=always", "--summary-json", "s.json", "-q", "--",
+                                 *work(1536, 2.2)], cwd=place, env=clean_env(), capture_output=True, text=True,
+                                timeout=30, check=False)
+        equal(result.returncode, 3, "exit status")
+        sizing = json.loads((place / "s.json").read_text(encoding="utf-8"))["sizing"]
+        equal(sizing["memory_mib"], 2048, sizing)
+        expect("--mem=2G" in sizing["slurm"] and "--cpus-per-task=" in sizing["slurm"], sizing)
+        expect("memory: 2Gi" in sizing["kubernetes"], sizing)
+        expect("--memory=2g" in sizing["docker"], sizing)
+        expect("memory=2048" in sizing["metaflow"], sizing)
+        expect("--mem=2G" in result.stderr, result.stderr)
+
+
+@test
+def a_short_run_gets_no_size():
+    with folder() as place:
+        run(["--summary-json", "s.json", "-q", "--", "true"], cwd=place)
+        summary = json.loads((place / "s.json").read_text(encoding="utf-8"))
+        check_schema(summary)
+        equal(summary["samples"], 1, "samples")
+        equal((summary["sizing"]["vcpus"], summary["sizing"]["memory_mib"]), (None, None), "sizes")
+        expect("too short" in summary["sizing"]["vcpus_reason"], summary["sizing"])
+
+
+@contextlib.contextmanager
+def memory_group(limit_mib):
+    """A v1 or v2 memory group of ours with a limit, and the file that takes its members."""
+    for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        if not os.path.exists(os.path.join(base, "memory.limit_in_bytes" if "bytes" in limit else "cgroup.procs")):
+            continue
+        try:
+            group = pathlib.Path(tempfile.mkdtemp(prefix="rt-e2e-", dir=base))
+        except OSError as error:
+            raise Skip(f"no memory group can be made: {error.strerror}") from error
+        try:
+            if not (group / limit).exists():
+                raise Skip("there is no memory controller here")
+            (group / limit).write_text(str(limit_mib << 20), encoding="ascii")
+            for swap in ("memory.memsw.limit_in_bytes", "memory.swap.max"):
+                with contextlib.suppress(OSError):
+                    (group / swap).write_text(str(limit_mib << 20) if "memsw" in swap else "0", encoding="ascii")
+            yield group
+        finally:
+            for pid in (group / "cgroup.procs").read_text(encoding="ascii").split():
+                pathlib.Path(base, "cgroup.procs").write_text(pid, encoding="ascii")
+            group.rmdir()
+        return
+    raise Skip("there is no memory controller here")
+
+
+@test
+def killed_for_want_of_memory():
+    if SANITIZED:
+        raise Skip("a sanitizer's own memory does not fit")
+    with memory_group(64) as group, folder() as place:
+        enter = f'echo $$ > {group}/cgroup.procs && exec "$0" "$@"'
+        result = subprocess.run(["sh", "-c", enter, BINARY, "-i", "50ms", "--summary=always", "--summary-json", "s.json",
+                                 "-q", "--", *work(200)], env=clean_env(), cwd=place, capture_output=True, text=True,
+                                timeout=15, check=False)
+        equal(result.returncode, 137, f"exit status ({result.stderr})")
+        summary = json.loads((place / "s.json").read_text(encoding="utf-8"))
+        equal(summary["result"]["verdict"], "out of memory", summary["result"])
+        expect(summary["result"]["oom_kills"] >= 1, summary["result"])
+        equal(summary["memory"]["limit_mib"], 64.0, "limit")
+        equal(summary["sizing"]["memory_mib"], None, "size")
+        expect("memory" in result.stderr and "64 MiB" in result.stderr, result.stderr)
+
+
+@test
+def killed_by_somebody():
+    with folder() as place:
+        result = run(["--summary-json", "s.json", "-q", "--", "sh", "-c", "kill -9 $$"], cwd=place)
+        equal(result.returncode, 137, "exit status")
+        summary = json.loads((place / "s.json").read_text(encoding="utf-8"))
+        equal((summary["result"]["verdict"], summary["result"]["signal"]), ("signaled", 9), summary["result"])
+
+
+def on_terminal(*args, env=None):
+    """What a terminal on stdout and stderr gets, and the exit status."""
+    parent, child = pty.openpty()
+    with os.fdopen(parent, "rb", closefd=True):
+        with folder() as place:
+            with Tracker(*args, stdout=child, stderr=child, cwd=place, env={"TERM": "xterm", **(env or {})}) as tracker:
+                os.close(child)
+                lines = Lines(parent).all()
+                return b"\n".join(lines).decode("utf-8", "replace"), tracker.wait()
+
+
+@test
+def a_terminal_gets_the_summary_by_itself():
+    text, status = on_terminal("-q", "--", "sh", "-c", "echo hello; exit 4")
+    equal(status, 4, "status")
+    expect(text.startswith("hello"), text)
+    expect("exit status 4" in text and "\x1b[" in text, text)
+    expect(len(text.splitlines()) <= 26, "lines:", len(text.splitlines()))
+    plain, _ = on_terminal("-q", "--", "true", env={"NO_COLOR": "1"})
+    expect("exit status 0" in plain and "\x1b" not in plain, plain)
+    never, _ = on_terminal("-q", "--summary=never", "--", "true")
+    equal(never, "", "with --summary=never")
+    samples, _ = on_terminal("--", "true")
+    expect("exit status" not in samples and samples.startswith("{"), samples)
+
+
+@test
+def without_a_terminal_nothing_is_said():
+    result = run(["-q", "--", "true"])
+    equal((result.stdout, result.stderr), ("", ""), "streams")
+
+
+@test
+def names_that_would_break_a_page_are_text():
+    hostile = "</script><img src=x onerror=alert(1)>|`\x1b[31m\n# x"
+    with folder() as place:
+        files, flags = forms(place, "s")
+        result = run(["-n", hostile, "--summary=always", "-q", *map(str, flags), "--", "true"], cwd=place)
+        equal(result.returncode, 0, result.stderr)
+        expect("\x1b" not in result.stderr, repr(result.stderr))
+        page = files["html"].read_text(encoding="utf-8")
+        equal(page.lower().count("</script>"), page.lower().count("<script"), "script elements")
+        expect("<img" not in page, "an image in the page")
+        equal(json.loads(files["json"].read_text(encoding="utf-8"))["job_name"], hostile, "name")
+        markdown = files["md"].read_text(encoding="utf-8")
+        expect("<img" not in markdown and "\n# x" not in markdown and "\x1b" not in markdown, markdown)
+
+
+@test
+def markdown_is_appended_and_the_others_are_replaced():
+    with folder() as place:
+        for _ in range(2):
+            result = run(["-q", "--summary-markdown", "s.md", "--summary-json", "s.json", "--", "true"], cwd=place)
+            equal((result.returncode, result.stderr), (0, ""), "run")
+        text = (place / "s.md").read_text(encoding="utf-8")
+        equal(len(re.findall(r"^### ", text, re.M)), 2, text)
+        equal(len((place / "s.json").read_text(encoding="utf-8").splitlines()), 1, "objects")
+
+
+@test
+def an_output_that_fails_at_the_end_is_a_warning():
+    for flag in ("--report", "--summary-json", "--summary-markdown"):
+        result = run(["-q", flag, "/dev/full", "--", "sh", "-c", "exit 6"])
+        equal(result.returncode, 6, "exit status")
+        equal(len(result.stderr.splitlines()), 1, result.stderr)
+        expect("warning: cannot write /dev/full: No space left" in result.stderr, result.stderr)
+
+
+@test
+def a_recording_is_never_overwritten_by_what_is_made_of_it():
+    with folder() as place:
+        source = place / "run.jsonl"
+        content = (GOLDEN / "small-vm.jsonl").read_bytes()
+        source.write_bytes(content)
+        for flags in (["-o", "run.jsonl"], ["--report", "./run.jsonl"], ["--summary-json", "run.jsonl"]):
+            result = replay(place, "run.jsonl", *flags, status=125)
+            expect("run.jsonl is the recording itself" in result.stderr, result.stderr)
+            equal(source.read_bytes(), content, "recording")
+
+
+@test
+def recordings_with_odd_ends_are_used_with_a_word():
+    content = (GOLDEN / "small-vm.jsonl").read_bytes()
+    lines = content.splitlines(keepends=True)
+    cases = {
+        "cut": (content[:-20], "cut"),
+        "noise": (b"resource-tracker: warning: x\n" + content, "line 1"),
+        "twice": (content + content, "2 runs"),
+        "unknown": (lines[0].replace(b"{", b'{"new_key":[{"a":1}],', 1) + b"".join(lines[1:]), "new_key"),
+    }
+    with folder() as place:
+        for name, (text, word) in cases.items():
+            (place / name).write_bytes(text)
+            result = replay(place, name, "--summary-json", "s.json")
+            expect(word in result.stderr and name in result.stderr, name, result.stderr)
+        summary = json.loads((place / "s.json").read_text(encoding="utf-8"))
+        equal(summary["samples"], len(lines), "samples")
+        (place / "empty").write_bytes(b"")
+        (place / "text").write_bytes(b"hello\nworld\n")
+        for name in ("empty", "text", ".", "nowhere"):
+            result = replay(place, name, "--summary-json", "s.json", status=125)
+            equal(len(result.stderr.splitlines()), 1, result.stderr)
+
+
+@test
+def runs_are_merged():
+    with folder() as place:
+        for name, mib in (("a", 30), ("b", 90)):
+            run(["-i", "50ms", "-o", f"{name}.jsonl", "--", *work(mib, 0.2)], cwd=place)
+            replay(place, f"{name}.jsonl", "--summary-json", f"{name}.json")
+        replay(place, "a.jsonl", "--from", "b.jsonl", "--summary-json", "both.json")
+        a, b, both = (json.loads((place / f"{n}.json").read_text(encoding="utf-8")) for n in ("a", "b", "both"))
+        equal(both["runs"], 2, "runs")
+        equal(both["samples"], a["samples"] + b["samples"], "samples")
+        equal(both["memory"]["rss_peak_mib"], b["memory"]["rss_peak_mib"], "peak")
+        mean = (a["cpu"]["total_secs"] + b["cpu"]["total_secs"]) / 2
+        expect(abs(both["cpu"]["total_secs"] - mean) < 0.001, both["cpu"], mean)
+        check_schema(both)
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of the manual that follow from the option table, in mdoc(7): flags, variables without a flag, and the keys
+ * of the configuration file. Everything else of a page is written by hand and kept as it is.
+ */
+#include "docs.h"
+
+#include <errno.h>
+
+#include "base/str.h"
+#include "config/duration.h"
+
+#define BEGIN ".\\\" begin "
+#define END ".\\\" end"
+
+/*
+ * Running text: flags get minus signs that can be copied, a backslash is escaped. No text of the table begins with a
+ * dot or an apostrophe, which would be a request.
+ */
+static void put_text(struct buf *buf, const char *text)
+{
+    bool starts_word = true;
+    for (; *text; text++) {
+        if (*text == '\\')
+            buf_puts(buf, "\\e");
+        else if (*text == '-' && (starts_word || text[1] == '-'))
+            buf_puts(buf, "\\-");
+        else
+            buf_putc(buf, *text);
+        starts_word = strchr(" (-", *text) != NULL;
+    }
+}
+
+static void put_sentence(struct buf *buf, const struct option_row *row)
+{
+    const char *help = row->help;
+    char first[2] = {help[0], '\0'};
+    if (docs_negation(row)[0] && row->flag) {
+        buf_puts(buf, "Do not ");
+    } else if (first[0] >= 'a' && first[0] <= 'z') {
+        first[0] = (char)(first[0] - 'a' + 'A');
+    }
+    buf_puts(buf, first);
+    put_text(buf, help + 1);
+    buf_puts(buf, ".\n");
+}
+
+static void put_range(struct buf *buf, const struct option_row *row)
+{
+    if (row->type == OPTION_DURATION) {
+        buf_puts(buf, "From ");
+        duration_put(buf, row->min);
+        buf_puts(buf, " to ");
+        duration_put(buf, row->max);
+        buf_puts(buf, " seconds.\n");
+    } else if (row->type == OPTION_INTEGER) {
+        buf_printf(buf, "From %lld to %lld.\n", (long long)row->min, (long long)row->max);
+    }
+    if (row->type != OPTION_LIST)
+        return;
+    buf_puts(buf, "Names:\n");
+    for (size_t i = 0; row->names[i]; i++)
+        buf_printf(buf, ".Cm %s%s\n", row->names[i], row->names[i + 1] ? " ," : " .");
+}
+
+/* Flags of switches say by themselves what is so without them. */
+static void put_default(struct buf *buf, const struct option_row *row)
+{
+    bool is_plain = row->flag && (row->type == OPTION_BOOL || row->type == OPTION_COUNT);
+    if (row->fallback && !is_plain)
+        buf_printf(buf, "Default:\n.Ql %s .\n", row->fallback);
+    if (!row->unset)
+        return;
+    buf_puts(buf, "Default: ");
+    put_text(buf, row->unset);
+    buf_puts(buf, ".\n");
+}
+
+static void put_flag(struct buf *buf, const struct option_row *row)
+{
+    buf_puts(buf, ".It");
+    if (row->letter)
+        buf_printf(buf, " Fl %c ,", row->letter);
+    buf_printf(buf, " Fl \\-%s%s", docs_negation(row), row->flag);
+    enum docs_value value = docs_value(row);
+    const char *macro = row->type == OPTION_ACTION ? "Cm" : "Ar";
+    if (value == DOCS_REQUIRED)
+        buf_printf(buf, " Ar %s", row->metavar);
+    else if (value == DOCS_OPTIONAL)
+        buf_printf(buf, " Ns Op = Ns %s %s", macro, row->metavar);
+    buf_putc(buf, '\n');
+}
+
+static void put_envs(struct buf *buf, const struct option_row *row)
+{
+    buf_printf(buf, ".Ev %s%s\n", row->envs[0], row->envs[1] ? "" : " .");
+    if (row->envs[1])
+        buf_printf(buf, "or\n.Ev %s .\n", row->envs[1]);
+}
+
+static void put_key(struct buf *buf, const struct option_row *row)
+{
+    if (row->key)
+        buf_printf(buf, "Key:\n.Ql %s .\n", row->key);
+}
+
+static void put_options(struct buf *buf)
+{
+    for (int group = 0; group < GROUP_COUNT; group++) {
+        bool is_open = false;
+        for (size_t i = 0; i < options_count; i++) {
+            const struct option_row *row = &options[i];
+            if (row->group != (enum option_group)group || !row->flag)
+                continue;
+            if (!is_open)
+                buf_printf(buf, ".Ss %s\n.Bl -tag -width Ds\n", option_headings[group].title);
+            is_open = true;
+            put_flag(buf, row);
+            put_sentence(buf, row);
+            put_range(buf, row);
+            put_default(buf, row);
+            if (row->envs[0])
+                buf_puts(buf, "Variable:\n");
+            if (row->envs[0])
+                put_envs(buf, row);
+            put_key(buf, row);
+        }
+        buf_puts(buf, is_open ? ".El\n" : "");
+    }
+}
+
+static void put_variables(struct buf *buf)
+{
+    buf_puts(buf, ".Bl -tag -width Ds\n");
+    for (size_t i = 0; i < options_count; i++) {
+        const struct option_row *row = &options[i];
+        if (row->flag)
+            continue;
+        buf_printf(buf, ".It Ev %s\n", row->envs[0]);
+        if (row->envs[1])
+            buf_printf(buf, ".It Ev %s\n", row->envs[1]);
+        put_sentence(buf, row);
+        put_range(buf, row);
+        put_default(buf, row);
+        put_key(buf, row);
+    }
+    buf_puts(buf, ".El\n");
+}
+
+static const char *toml_type(const struct option_row *row)
+{
+    switch (row->type) {
+    case OPTION_BOOL:
+        return "boolean";
+    case OPTION_INTEGER:
+    case OPTION_OPT_INTEGER:
+    case OPTION_COUNT:
+        return "integer";
+    case OPTION_DURATION:
+        return "duration";
+    case OPTION_PAIRS:
+        return "table of strings";
+    case OPTION_LIST:
+        return "array of strings";
+    case OPTION_CHOICE:
+    case OPTION_STRING:
+    case OPTION_ACTION:
+        break;
+    }
+    return "string";
+}
+
+static void put_choices(struct buf *buf, const struct option_row *row)
+{
+    if (row->type != OPTION_CHOICE)
+        return;
+    buf_puts(buf, "One of\n");
+    for (size_t i = 0; i < OPTION_CHOICES_MAX && row->choices[i]; i++) {
+        bool is_last = i + 1 == OPTION_CHOICES_MAX || !row->choices[i + 1];
+        buf_printf(buf, ".Ql %s%s\n", row->choices[i], is_last ? " ." : " ,");
+    }
+}
+
+static void put_keys(struct buf *buf)
+{
+    for (size_t t = 0; option_tables[t]; t++) {
+        struct str table = str_of(option_tables[t]);
+        buf_printf(buf, ".Ss [%s]\n.Bl -tag -width Ds\n", option_tables[t]);
+        for (size_t i = 0; i < options_count; i++) {
+            const struct option_row *row = &options[i];
+            if (!row->key || !str_eq((struct str){row->key, strcspn(row->key, ".")}, table))
+                continue;
+            buf_printf(buf, ".It Ic %s Pq %s\n", row->key + table.n + 1, toml_type(row));
+            /* A key says what is so, not what is not. */
+            struct option_row positive = *row;
+            positive.flag = NULL;
+            put_sentence(buf, &positive);
+            put_choices(buf, row);
+            put_range(buf, row);
+            put_default(buf, &positive);
+            buf_puts(buf, "Variable:\n");
+            put_envs(buf, row);
+            if (row->flag)
+                buf_printf(buf, "Flag:\n.Fl \\-%s%s .\n", docs_negation(row), row->flag);
+        }
+        buf_puts(buf, ".El\n");
+    }
+}
+
+static int put_part(struct buf *buf, struct str name)
+{
+    static const struct {
+        const char *name;
+        void (*put)(struct buf *buf);
+    } parts[] = {{"options", put_options}, {"variables", put_variables}, {"keys", put_keys}};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (!str_eq(name, str_of(parts[i].name)))
+            continue;
+        parts[i].put(buf);
+        return 0;
+    }
+    return -EINVAL;
+}
+
+static void put_line(struct buf *buf, struct str line)
+{
+    buf_append(buf, line.p, line.n);
+    buf_putc(buf, '\n');
+}
+
+int docs_man(struct buf *buf, struct str page)
+{
+    struct str line;
+    bool is_inside = false;
+    while (str_line(&page, &line)) {
+        if (str_starts(line, STR(BEGIN))) {
+            put_line(buf, line);
+            str_skip(&line, sizeof(BEGIN) - 1);
+            if (is_inside || put_part(buf, line) < 0)
+                return -EINVAL;
+            is_inside = true;
+        } else if (str_eq(line, STR(END))) {
+            if (!is_inside)
+                return -EINVAL;
+            is_inside = false;
+        }
+        if (!is_inside)
+            put_line(buf, line);
+    }
+    return is_inside ? -EINVAL : 0;
+}
