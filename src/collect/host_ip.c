@@ -66,8 +66,8 @@ static const void *address_bytes(const struct sockaddr *address, size_t *ret_n)
 
 static bool is_same_address(const struct sockaddr *a, const struct sockaddr *b)
 {
-    size_t n;
-    size_t other_n;
+    size_t n = 0;
+    size_t other_n = 0;
     if (!a || !b || a->sa_family != b->sa_family)
         return false;
     const void *bytes = address_bytes(a, &n);
@@ -96,7 +96,7 @@ static bool find_source(const struct sockaddr *there, socklen_t bytes, char *out
     socklen_t source_bytes = sizeof(storage);
     if (fd < 0 || connect(fd, there, bytes) < 0 || getsockname(fd, source, &source_bytes) < 0)
         return false;
-    size_t n;
+    size_t n = 0;
     const void *address = address_bytes(source, &n);
     if (!address || !has_own_interface(source))
         return false;

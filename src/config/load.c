@@ -146,6 +146,9 @@ static int check_modes(const struct config *config, struct err *err)
     const struct settings *settings = &config->settings;
     if (settings->command && config->action == CONFIG_UPLOAD_SPOOL)
         return err_set(err, -EINVAL, "--upload-spool cannot be combined with a command");
+    if (settings->command && config->action == CONFIG_DOCTOR)
+        return err_set(err, -EINVAL, "--doctor cannot be combined with a command%s",
+            strcmp(settings->command[0], "online") == 0 ? "; did you mean --doctor=online?" : "");
     size_t pid = options_by_flag(STR("pid"));
     size_t from = options_by_flag(STR("from"));
     size_t given = settings->from ? from : settings->pid.has ? pid : options_count;

@@ -75,7 +75,7 @@ void summary_frame_put_result(struct summary_rows *rows, const struct summary *s
         before_wall = ", ";
         behind_wall = " on average";
     } else if (strcmp(verdict, SUMMARY_UNKNOWN) != 0)
-        people_put_data(value, strcmp(verdict, SUMMARY_SIGNALED) == 0 ? "ended by a signal" : verdict);
+        people_put_data(value, strcmp(verdict, SUMMARY_SIGNALED) == 0 ? "stopped" : verdict);
     else {
         buf_puts(value, "end unknown");
         before_wall = ", tracked for ";

@@ -107,7 +107,7 @@ static bool put_obstacle(const struct summary *summary, struct buf *text)
     if (samples >= SAMPLES_MIN && wall >= WALL_MIN_SECS)
         return false;
     buf_puts(text, "the run was too short (");
-    put_number(text, wall, wall < 10 ? 1 : 0);
+    put_number(text, wall, wall < 1 ? 3 : wall < 10 ? 2 : 0);
     buf_puts(text, " s, ");
     num_put_u64(text, samples);
     buf_puts(text, samples == 1 ? " sample)" : " samples)");
@@ -126,8 +126,10 @@ static void size_cpu(const struct summary *summary, struct buf *text, struct opt
     uint64_t vcpus = round_up(p95.v * 1.25 - 0.01);
     *ret_vcpus = some_u64(vcpus > 0 ? vcpus : 1);
     buf_puts(text, "P95 of ");
-    put_number(text, p95.v, 2);
-    buf_puts(text, " cores + 25 %");
+    size_t before = text->len;
+    put_number(text, p95.v, p95.v < 0.1 ? 4 : 2);
+    bool is_one = text->len - before == 1 && text->data[before] == '1';
+    buf_puts(text, is_one ? " core + 25 %" : " cores + 25 %");
 }
 
 /* Why the peak is not what the job needs; false where it is. */
@@ -149,7 +151,7 @@ static bool put_memory_doubt(const struct summary *summary, double need, struct 
         buf_puts(text, "it was killed while its memory was at the highest");
         return true;
     }
-    buf_puts(text, was_killed(result) ? "it was" : "processes were");
+    buf_puts(text, was_killed(result) ? "it was" : result->oom_kills.v == 1 ? "a process was" : "processes were");
     buf_puts(text, " killed for want of memory at ");
     put_mib(text, need);
     buf_puts(text, ": ask for more");
@@ -160,13 +162,16 @@ static bool put_memory_doubt(const struct summary *summary, double need, struct 
     return true;
 }
 
-static const char *kind_of_need(const struct summary_memory *memory, double need)
+static const char *kind_of_need(const struct summary *summary, double need)
 {
+    const struct summary_memory *memory = &summary->memory;
     if (memory->pss_peak_mib.has && !(memory->pss_peak_mib.v < need))
         return " (PSS)";
     if (memory->largest_process_mib.has && !(memory->largest_process_mib.v < need))
         return " (largest process)";
-    return " (RSS)";
+    /* An upper bound, where processes share memory. */
+    bool is_shared = summary->cpu.processes_peak.has && summary->cpu.processes_peak.v > 1;
+    return is_shared ? " (RSS, which counts shared memory in every process)" : " (RSS)";
 }
 
 static void size_memory(const struct summary *summary, struct buf *text, struct opt_u64 *ret_mib)
@@ -186,7 +191,7 @@ static void size_memory(const struct summary *summary, struct buf *text, struct 
     *ret_mib = some_u64(sizing_ladder_mib(need.v * 1.2));
     buf_puts(text, "peak of ");
     put_mib(text, need.v);
-    buf_puts(text, kind_of_need(memory, need.v));
+    buf_puts(text, kind_of_need(summary, need.v));
     buf_puts(text, " + 20 %, next size");
 }
 

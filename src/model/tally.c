@@ -46,6 +46,8 @@ static void keep_times(struct tally_run *run, const struct sample *sample, int64
 static struct tally_turn turn_of(struct tally_run *run, const struct sample *sample)
 {
     struct opt_i64 elapsed = shown_e4(sample->elapsed_secs);
+    if (elapsed.v < 0)
+        elapsed = (struct opt_i64){0};
     struct opt_i64 interval_ms = shown_e4(sample->actual_interval_ms);
     struct tally_turn turn = {.elapsed_e4 = elapsed.v};
     int64_t length_e4 = interval_ms.has ? interval_ms.v / 1000 : elapsed.v;
@@ -75,13 +77,16 @@ static void keep_limits(struct tally_run *run, const struct sample *sample)
     if (sample->cgroup.present) {
         run->cpu_limit_cores = shown_f64(sample->cgroup.cpu_limit_cores);
         run->memory_limit_mib = shown_f64(sample->cgroup.memory_limit_mib);
+        if (!run->first_cgroup_peak_e4.has)
+            run->first_cgroup_peak_e4 = shown_e4(sample->cgroup.memory_peak_mib);
     }
     if (!sample->cpu.present || !cores->present)
         return;
     uint64_t online = 0;
     for (size_t i = 0; i < cores->count; i++)
         online += ((const struct opt_f64 *)cores->items)[i].has;
-    if (online > 0)
+    /* A CPU whose share is not known in a short interval is there all the same. */
+    if (online > run->cpus_online.v)
         run->cpus_online = some_u64(online);
 }
 
@@ -95,10 +100,21 @@ static void keep_memory(struct tally_run *run, const struct sample *sample, cons
         run->memory_unknown += sample->tracked_pid.has;
 }
 
+/* Is this run of the same job as the one before it, whose name is still there? */
+static bool is_same_job(const struct tally_identity *before, const char *name)
+{
+    char copy[sizeof(before->job_name)] = "";
+    if (name)
+        tally_text_copy(name, copy, sizeof(copy));
+    return before->has_job_name == (name != NULL) && (!name || strcmp(before->job_name, copy) == 0);
+}
+
 void tally_add(struct tally *tally, const struct sample *sample)
 {
     struct tally_run *run = &tally->run;
     bool is_first = run->samples++ == 0;
+    if (is_first && tally->total.runs.v > 0)
+        tally->has_other_names |= !is_same_job(&tally->identity, sample->job_name);
     if (is_first || sample->run.present)
         tally_identity_take(&tally->identity, sample, is_first);
     keep_start(run, &sample->run);

@@ -17,6 +17,9 @@ static void keep_max(struct tally_meter *meter, int64_t value, const struct tall
 void tally_meter_add(struct tally_run *run, unsigned id, int64_t value, const struct tally_turn *turn)
 {
     struct tally_meter *meter = &run->meters[id];
+    /* Nothing that is measured is below 0: the recording is wrong there. */
+    if (value < 0)
+        return;
     keep_max(meter, value, turn, turn->is_short && id < METERS_OF_INTERVAL);
     meter->seen++;
     meter->newest = value;

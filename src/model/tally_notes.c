@@ -64,6 +64,8 @@ void tally_notes_tell(struct tally *tally)
         note(tally, "there is no sample");
     if (total->runs.v > 1)
         note_runs(tally);
+    if (tally->has_other_names)
+        note(tally, "the runs are of jobs with different names: that of the last is shown");
     /* Of a single run the result says so. */
     if (tally->without_end > 0 && total->runs.v > 1)
         note(tally, "the recording has no end: the tracker was killed, or the file was cut");

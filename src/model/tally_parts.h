@@ -96,6 +96,7 @@ struct tally_run {
     struct opt_u64 cpus_allowed, cpus_online;
     struct opt_f64 cpu_limit_cores, memory_limit_mib; /* of the cgroup */
     struct sample_end end;
+    struct opt_i64 first_cgroup_peak_e4;
     struct tally_processes processes;
 };
 
@@ -132,6 +133,7 @@ struct tally {
     struct tally_processes processes; /* of the run with the highest peak */
     int64_t processes_peak_e4;
     uint64_t left_running, without_end;
+    bool has_other_names; /* not all runs are of one job */
     char detail[TALLY_DETAIL_BYTES];
     size_t note_count;
     const char *notes[TALLY_NOTES_MAX];

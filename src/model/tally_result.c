@@ -96,7 +96,7 @@ static const char *tell_killed(const struct tally_run *run, struct buf *out)
         return SUMMARY_MAYBE_OUT_OF_MEMORY;
     }
     buf_puts(out, "; no sign that memory ran out");
-    return SUMMARY_SIGNALED;
+    return end->signal.has ? SUMMARY_SIGNALED : SUMMARY_FAILED;
 }
 
 static const char *tell_exit(const struct sample_end *end, struct buf *out)

@@ -15,7 +15,7 @@ static void finish_cpu(const struct tally_run *run, struct summary *summary)
     struct summary_cpu *cpu = &summary->cpu;
     if (run->elapsed_e4.has)
         summary->wall_secs = some_f64(shown_from_e4(run->elapsed_e4.v));
-    if (cpu->user_secs.has || cpu->system_secs.has) {
+    if (cpu->user_secs.has && cpu->system_secs.has) {
         int64_t total;
         if (__builtin_add_overflow(run->meters[METER_USER].sum, run->meters[METER_SYSTEM].sum, &total))
             total = INT64_MAX;
@@ -64,7 +64,9 @@ static void finish_memory(const struct tally_run *run, struct summary *summary)
         memory->rss_peak_mib = some_f64(shown_from_e4(sampled->max));
     keep_need(run, memory);
     const struct tally_meter *cgroup = &run->meters[METER_CGROUP_PEAK];
-    if (cgroup->seen == 0) /* kernels before 5.19 keep none */
+    /* It is that of the cgroup's whole life: where it did not grow during the run, others have made it. Kernels before
+     * 5.19 keep none. */
+    if (cgroup->seen == 0 || cgroup->max <= run->first_cgroup_peak_e4.v)
         cgroup = &run->meters[METER_CGROUP_USED];
     if (cgroup->seen > 0)
         memory->cgroup_peak_mib = some_f64(shown_from_e4(cgroup->max));
@@ -95,7 +97,9 @@ static void finish_limits(const struct tally_run *run, struct summary *summary)
     struct summary_cpu *cpu = &summary->cpu;
     struct summary_memory *memory = &summary->memory;
     lower(&cpu->limit_cores, &cpu->limit_source, run->cpu_limit_cores, cgroup);
-    lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(run->cpus_online, 1), machine);
+    bool is_online_low = run->cpus_allowed.has && run->cpus_allowed.v > run->cpus_online.v;
+    struct opt_u64 online = is_online_low ? run->cpus_allowed : run->cpus_online;
+    lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(online, 1), machine);
     lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(run->cpus_allowed, 1), "affinity");
     lower(&memory->limit_mib, &memory->limit_source, run->memory_limit_mib, cgroup);
     lower(&memory->limit_mib, &memory->limit_source, memory->host_total_mib, machine);

@@ -3,19 +3,31 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/utf8.h"
 #include "model/tally_parts.h"
+
+/* Bytes that are no UTF-8 become U+FFFD, as in JSON, so that a recording has the same text. */
+static size_t copy_valid(const char *text, char *out, size_t size)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    struct str rest = str_of(text);
+    size_t used = 0;
+    while (rest.n > 0) {
+        size_t valid = utf8_length(rest);
+        struct str piece = valid > 0 ? (struct str){rest.p, valid} : (struct str){replacement, 3};
+        if (piece.n >= size - used)
+            break;
+        memcpy(out + used, piece.p, piece.n);
+        used += piece.n;
+        str_skip(&rest, valid > 0 ? valid : 1);
+    }
+    out[used] = '\0';
+    return rest.n > 0 ? SIZE_MAX : used;
+}
 
 void tally_text_copy(const char *text, char *out, size_t size)
 {
-    if (str_copy(str_of(text), out, size))
-        return;
-    /* Not in the middle of a character: its first byte goes with the rest of it. */
-    size_t end = size - 1;
-    if (((unsigned char)text[end] & 0xc0) != 0x80)
-        return;
-    while (end > 0 && ((unsigned char)out[end - 1] & 0xc0) == 0x80)
-        end--;
-    out[end > 0 ? end - 1 : 0] = '\0';
+    (void)copy_valid(text, out, size);
 }
 
 static bool take(const char *text, char *out, size_t size)
@@ -33,15 +45,14 @@ static void take_command(struct tally_identity *identity, const struct sample_li
     identity->argument_count = 0;
     size_t used = 0;
     for (size_t i = 0; list->present && i < list->count; i++) {
-        const char *argument = arguments[i] ? arguments[i] : "";
-        size_t bytes = strlen(argument) + 1;
-        if (identity->argument_count == TALLY_ARGUMENTS_MAX || bytes > TALLY_COMMAND_BYTES - used) {
-            identity->arguments[identity->argument_count++] = cut;
+        char *copy = identity->command + used;
+        size_t room = TALLY_COMMAND_BYTES - used, bytes = SIZE_MAX;
+        if (identity->argument_count < TALLY_ARGUMENTS_MAX && room > 0)
+            bytes = copy_valid(arguments[i] ? arguments[i] : "", copy, room);
+        identity->arguments[identity->argument_count++] = bytes == SIZE_MAX ? cut : copy;
+        if (bytes == SIZE_MAX)
             return;
-        }
-        memcpy(identity->command + used, argument, bytes);
-        identity->arguments[identity->argument_count++] = identity->command + used;
-        used += bytes;
+        used += bytes + 1;
     }
 }
 

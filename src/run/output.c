@@ -99,7 +99,7 @@ bool output_is_on_stderr(const struct output *output)
 
 bool output_has_view(const struct settings *settings)
 {
-    return settings->live && settings->is_terminal_able && isatty(STDERR_FILENO);
+    return settings->live && isatty(STDERR_FILENO);
 }
 
 int output_open(

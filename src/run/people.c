@@ -4,15 +4,25 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "encode/people.h"
 #include "run/file_name.h"
 #include "run/report_file.h"
 
 enum { TEXT_BYTES_MAX = 256 * 1024, PATIENCE_MS = 5000 };
+
+/* Are these two the same regular file? */
+static bool is_same_file(int a, int b)
+{
+    struct stat sa, sb;
+    return a >= 0 && b >= 0 && fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && S_ISREG(sa.st_mode) &&
+           sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
 
 static int open_file(
     struct people *people, enum people_file file, const char *path, const char *job_name, struct err *err)
@@ -32,7 +42,23 @@ static int open_file(
         return r;
     (void)str_copy(str_of(expanded), name, sizeof(people->names[file]));
     struct sink_head unused;
-    return sink_open_file(sink, expanded, true, &unused, err);
+    r = sink_open_file(sink, expanded, true, &unused, err);
+    people->is_ours[file] = r == 0 && !is_same_file(sink->fd, STDIN_FILENO) && !is_same_file(sink->fd, STDOUT_FILENO) &&
+                            !is_same_file(sink->fd, STDERR_FILENO);
+    return r;
+}
+
+int people_check_files(const struct people *people, int samples_fd, struct err *err)
+{
+    for (int i = 0; i < PEOPLE_FILES; i++) {
+        int fd = people->files[i].fd;
+        bool is_taken = fd >= 0 && people->is_ours[i] && is_same_file(fd, samples_fd);
+        for (int k = 0; fd >= 0 && k < i; k++)
+            is_taken |= (people->is_ours[i] || people->is_ours[k]) && is_same_file(fd, people->files[k].fd);
+        if (is_taken)
+            return err_set(err, -EEXIST, "%s is given for two outputs: choose another file for one", people->names[i]);
+    }
+    return 0;
 }
 
 /* What stands at the head of the live view. */
@@ -51,6 +77,8 @@ static int open_live(struct people *people, const struct settings *settings, str
     const struct live_terminal terminal = {
         .fd = STDERR_FILENO, .term = settings->term, .locale = settings->locale, .has_colour = settings->has_colour};
     int r = live_new(&terminal, title_of(settings), &people->live);
+    if (r == 0 && !people->live && isatty(STDERR_FILENO))
+        log_warning("this terminal cannot show a live view (TERM=%s)", settings->term ? settings->term : "");
     return r < 0 ? err_sys(err, r, "cannot show a live view") : 0;
 }
 
@@ -113,16 +141,22 @@ void people_resized(struct people *people)
         live_resized(people->live);
 }
 
+static int64_t now_ms(void)
+{
+    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC) / NS_PER_MS;
+}
+
 static bool write_file(struct people *people, enum people_file file, const struct buf *text)
 {
     struct sink *sink = &people->files[file];
-    if (file != PEOPLE_MARKDOWN)
+    if (file != PEOPLE_MARKDOWN && people->is_ours[file])
         sink_empty(sink);
     int r = buf_ok(text) ? sink_write(sink, (struct str){text->data, text->len}) : -ENOMEM;
+    int64_t left_ms = people->deadline_ms - now_ms();
     if (r == -EAGAIN)
-        r = sink_flush(sink, PATIENCE_MS);
+        r = sink_flush(sink, left_ms > 0 ? (int)left_ms : 0);
     if (r < 0)
-        log_warning("cannot write %s: %s", people->names[file], strerror(-r));
+        log_warning("cannot write %s: %s", people->names[file], r == -EAGAIN ? "nobody reads it" : strerror(-r));
     return r == 0;
 }
 
@@ -153,6 +187,7 @@ bool people_finish(struct people *people)
     people_hide(people);
     if (!people->tally)
         return true;
+    people->deadline_ms = now_ms() + PATIENCE_MS;
     const struct summary *summary = tally_finish(people->tally);
     bool is_good = !people->prints_summary || print_summary(people, summary);
     void (*const puts[])(struct buf *, const struct summary *) = {

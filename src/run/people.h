@@ -22,7 +22,9 @@ struct people {
     struct live *live; /* NULL: not shown */
     bool prints_summary, has_colour;
     struct sink files[PEOPLE_FILES]; /* fd -1: not wanted */
+    bool is_ours[PEOPLE_FILES]; /* a file of its own, which may be emptied: not where stdout or stderr lead */
     char names[PEOPLE_FILES][64]; /* cut */
+    int64_t deadline_ms; /* for slow readers of all of them together */
 };
 
 #define PEOPLE_CLOSED                                                                                                  \
@@ -31,12 +33,15 @@ struct people {
     }
 
 /*
- * Opens what the settings ask for. shows_samples: samples go to the terminal that stderr is. must_show: without any
- * other output the summary is printed, wherever stderr leads. Returns 0 or a negative errno with a message; to be
- * closed in any case.
+ * Opens what the settings ask for. shows_samples: samples go to where stderr leads. must_show: without any other output
+ * the summary is printed, wherever stderr leads. Returns 0 or a negative errno with a message; to be closed in any
+ * case.
  */
 int people_open(
     struct people *people, const struct settings *settings, bool shows_samples, bool must_show, struct err *err);
+
+/* No two outputs may be one file; samples_fd: where samples go, or -1. Returns 0 or -EEXIST with a message. */
+int people_check_files(const struct people *people, int samples_fd, struct err *err);
 
 /* Does anybody want samples? */
 static inline bool people_want_samples(const struct people *people)

@@ -2,6 +2,7 @@
 #include "run/replaying.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,7 +42,8 @@ static int open_output(struct replaying *replaying)
     replaying->is_open = true;
     if (!replaying->writes_samples)
         return 0;
-    return output_open(&replaying->output, replaying->settings, &replaying->info, &replaying->trouble);
+    int r = output_open(&replaying->output, replaying->settings, &replaying->info, &replaying->trouble);
+    return r < 0 ? r : people_check_files(&replaying->people, replaying->output.sink.fd, &replaying->trouble);
 }
 
 static void take_run(void *context, const struct run_info *info)
@@ -76,17 +78,27 @@ static int take_sample(void *context, const struct sample *sample)
     return r;
 }
 
-/* An output that is one of the recordings would be emptied before it is read. */
+static bool is_recording(const struct stat *written, const char *source)
+{
+    struct stat read;
+    bool is_there = strcmp(source, "-") == 0 ? fstat(STDIN_FILENO, &read) == 0 : stat(source, &read) == 0;
+    return is_there && S_ISREG(written->st_mode) && written->st_dev == read.st_dev && written->st_ino == read.st_ino;
+}
+
+/* An output that is one of the recordings would be emptied before it is read, or be read for ever. */
 static int check_output(const struct settings *settings, const char *output, struct err *err)
 {
     char path[FILE_NAME_BYTES];
+    struct stat written;
     if (!output || file_name_expand(output, settings->job_name, path, sizeof(path), NULL) < 0)
         return 0;
-    struct stat written, read;
+    bool to_stdout = strcmp(output, "-") == 0;
+    if ((to_stdout ? fstat(STDOUT_FILENO, &written) : stat(path, &written)) < 0)
+        return 0;
     for (size_t i = 0; i < settings->source_count; i++) {
-        if (stat(path, &written) == 0 && S_ISREG(written.st_mode) && stat(settings->sources[i], &read) == 0 &&
-            written.st_dev == read.st_dev && written.st_ino == read.st_ino)
-            return err_set(err, -EEXIST, "%s is the recording itself: choose another file for the output", path);
+        if (is_recording(&written, settings->sources[i]))
+            return err_set(err, -EEXIST, "%s is the recording itself: choose another file for the output",
+                to_stdout ? "stdout" : path);
     }
     return 0;
 }
@@ -94,7 +106,7 @@ static int check_output(const struct settings *settings, const char *output, str
 static int check_outputs(const struct settings *settings, struct err *err)
 {
     const char *const outputs[] = {
-        settings->output, settings->summary_json, settings->summary_markdown, settings->report};
+        settings->output, settings->summary_json, settings->summary_markdown, settings->report, "-"};
     int r = 0;
     for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]) && r == 0; i++)
         r = check_output(settings, outputs[i], err);
@@ -132,6 +144,8 @@ int replaying_run(const struct settings *settings, struct err *err)
     if (r < 0)
         return r;
     r = people_open(&replaying.people, settings, to_stderr, !replaying.writes_samples, err);
+    if (r == 0)
+        r = people_check_files(&replaying.people, -1, err);
     if (r == 0)
         r = replay_all(&replaying, err);
     /* Nobody reads any more: that is not our trouble. */

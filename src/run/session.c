@@ -250,10 +250,12 @@ static int session_start(
     r = streaming_init(&session->streaming, settings, &session->root, &session->info, err);
     if (r < 0)
         return r;
-    streaming_start(&session->streaming);
     r = people_open(&session->people, settings, output_is_on_stderr(&session->output), false, err);
+    if (r == 0)
+        r = people_check_files(&session->people, session->output.sink.fd, err);
     if (r < 0)
         return r;
+    streaming_start(&session->streaming);
     session->env.gpu.wants_energy |= session->people.tally != NULL;
     if (!session_wants_samples(session))
         session->job.pss = JOB_PSS_NEVER;

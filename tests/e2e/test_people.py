@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import tap
 from tap import Skip, equal, expect, test
@@ -293,6 +294,54 @@ def an_output_that_fails_at_the_end_is_a_warning():
 
 
 @test
+def stdout_keeps_what_others_have_written_there():
+    with folder() as place:
+        log = place / "log"
+        for flag in ("--summary-json", "--report", "--summary-markdown"):
+            for name in ("-", "/dev/stdout", "log"):
+                log.write_text("precious\n", encoding="utf-8")
+                with log.open("a", encoding="utf-8") as out:
+                    result = run(["-q", flag, name, "--", "echo", "of the job"], cwd=place, stdout=out,
+                                 capture_output=False, stderr=subprocess.PIPE)
+                equal((result.returncode, result.stderr), (0, ""), name)
+                lines = log.read_text(encoding="utf-8").splitlines()
+                equal(lines[:2], ["precious", "of the job"], f"{flag} {name}")
+                expect(len(lines) > 2, f"{flag} {name}: nothing was added")
+
+
+@test
+def two_outputs_are_never_one_file():
+    with folder() as place:
+        for first, second in (("-o", "--summary-json"), ("--summary-json", "--report"), ("-o", "--summary-markdown"),
+                              ("--summary-markdown", "--summary-json")):
+            result = run([first, "same", second, "./same", "--", "touch", "started"], cwd=place)
+            equal(result.returncode, 125, result.stderr)
+            expect("same is given for two outputs" in result.stderr, result.stderr)
+            expect(not (place / "started").exists(), "the command was started")
+
+
+@test
+def readers_that_do_not_read_share_one_deadline():
+    ends = []
+    flags = []
+    for flag in ("--summary-json", "--summary-markdown", "--report"):
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * 4096)
+        os.set_blocking(writer, True)
+        ends += [reader, writer]
+        flags += [flag, f"/dev/fd/{writer}"]
+    with Tracker("-q", *flags, "--", "true", pass_fds=ends) as tracker:
+        equal(tracker.wait(12), 0, "status")
+        expect(time.monotonic() - tracker.started < 9, "seconds:", time.monotonic() - tracker.started)
+        equal(tracker.stderr().count("nobody reads it"), 3, tracker.stderr())
+    for end in ends:
+        os.close(end)
+
+
+@test
 def a_recording_is_never_overwritten_by_what_is_made_of_it():
     with folder() as place:
         source = place / "run.jsonl"
@@ -301,6 +350,16 @@ def a_recording_is_never_overwritten_by_what_is_made_of_it():
         for flags in (["-o", "run.jsonl"], ["--report", "./run.jsonl"], ["--summary-json", "run.jsonl"]):
             result = replay(place, "run.jsonl", *flags, status=125)
             expect("run.jsonl is the recording itself" in result.stderr, result.stderr)
+            equal(source.read_bytes(), content, "recording")
+        # Through the shell: stdin and stdout are the recording.
+        for words, stream in ((["--from", "run.jsonl"], None), (["--from", "-", "-o", "run.jsonl"], source),
+                              (["--from", "-"], source)):
+            with source.open("ab") as out, (stream or pathlib.Path("/dev/null")).open("rb") as given:
+                shared = out if "-o" not in words else subprocess.DEVNULL
+                result = subprocess.run([BINARY, *words], cwd=place, env=clean_env(), stdin=given, stdout=shared,
+                                        stderr=subprocess.PIPE, text=True, timeout=10, check=False)
+            equal(result.returncode, 125, result.stderr)
+            expect("is the recording itself" in result.stderr, result.stderr)
             equal(source.read_bytes(), content, "recording")
 
 

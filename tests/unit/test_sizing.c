@@ -215,7 +215,7 @@ static void test_out_of_memory(void **state)
     summary.result.oom_kills = some_u64(1);
     sizing_fill(&summary, &texts);
     assert_string_equal(summary.sizing.memory_reason,
-        "processes were killed for want of memory at 1536 MiB: ask for more than the limit of 2048 MiB");
+        "a process was killed for want of memory at 1536 MiB: ask for more than the limit of 2048 MiB");
 }
 
 static void test_killed(void **state)

@@ -33,6 +33,7 @@ static void run(struct tally *tally, const struct course *course)
         sample.cpu.present = true;
         sample.cpu.process_cores_used = some_f64(course->cores);
         sample.cpu.process_utime_secs = some_f64(course->cores);
+        sample.cpu.process_stime_secs = some_f64(0);
         sample.cpu.process_rss_mib = some_f64(is_peak ? course->rss : course->rss / 2);
         sample.cpu.process_disk_read_bytes = some_u64(100);
         sample.tracker = (struct sample_tracker){.present = true, .missed_samples = some_u64(i == 1)};
@@ -74,8 +75,9 @@ static void test_needs_and_amounts(void **state)
     assert_int_equal(summary->sizing.vcpus.v, 4);
     assert_int_equal(summary->sizing.memory_mib.v, 512);
     const char *const *notes = summary->notes.items;
-    assert_int_equal(summary->notes.count, 1);
+    assert_int_equal(summary->notes.count, 2);
     assert_string_equal(notes[0], "several runs: needs are maxima, amounts are means of 2 runs");
+    assert_string_equal(notes[1], "the runs are of jobs with different names: that of the last is shown");
 }
 
 static void test_mean_of_those_that_know(void **state)

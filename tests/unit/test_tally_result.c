@@ -91,7 +91,7 @@ static void test_killed(void **state)
 
 static void test_killed_in_a_shell(void **state)
 {
-    assert_result(ended(*state, END(.exit_code = some_i64(137)), 0), "signaled",
+    assert_result(ended(*state, END(.exit_code = some_i64(137)), 0), "failed",
         "exit status 137, as after signal 9 (SIGKILL); no sign that memory ran out");
 }
 
