@@ -38,8 +38,9 @@ static void want_room(struct session *session)
 }
 
 /* How the run ended, as far as it is known when the last sample is taken. */
-static void tell_outcome(const struct session *session, struct sample *sample)
+static void tell_outcome(struct session *session, struct sample *sample)
 {
+    session->has_outcome = true;
     const struct job *job = &session->job;
     struct sample_end *end = &sample->end;
     end->present = true;
@@ -210,6 +211,9 @@ static void act(struct session *session, enum supervisor_action action, const st
         break;
     case SUPERVISOR_LEAVE:
         session->status = 0;
+        /* Nobody reads samples any more, but a summary is to have its end. */
+        if (!session->has_outcome && people_want_samples(&session->people))
+            sample_between(session);
         break;
     case SUPERVISOR_PASS_ON:
         pass_on(session, cause->signal);

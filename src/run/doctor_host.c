@@ -19,6 +19,8 @@ enum { DESCRIPTORS_LOW = 256, PROCESSES_LOW = 64 };
 
 const char *doctor_remedy(int r)
 {
+    if (r == -EMFILE || r == -ENFILE)
+        return "Raise the limit of open files (ulimit -n).";
     return r == -EACCES || r == -EPERM ? "Run as root, or as a user who may read it."
                                        : "See that /proc and /sys are mounted whole.";
 }
@@ -57,12 +59,14 @@ void doctor_check_host(struct doctor *doctor)
     if (holds(root->proc_fd, "stat"))
         doctor_say(doctor, "proc", DOCTOR_OK, NULL, "%s/proc can be read", root->path);
     else
-        doctor_say(doctor, "proc", DOCTOR_BROKEN, "Mount it: mount -t proc proc /proc.",
+        doctor_say(doctor, "proc", DOCTOR_BROKEN,
+            root->is_host ? "Mount it: mount -t proc proc /proc." : "It must hold the proc of a captured host.",
             "no %s/proc can be read: nothing can be measured", root->path);
     if (holds(root->sys_fd, "class"))
         doctor_say(doctor, "sys", DOCTOR_OK, NULL, "%s/sys can be read", root->path);
     else
-        doctor_say(doctor, "sys", DOCTOR_MISSING, "Mount it: mount -t sysfs sys /sys.",
+        doctor_say(doctor, "sys", DOCTOR_MISSING,
+            root->is_host ? "Mount it: mount -t sysfs sys /sys." : "It must hold the sys of a captured host.",
             "no %s/sys can be read: limits, links, models and GPUs are unknown", root->path);
     const char *kind = container_kind(root);
     doctor_say(doctor, "container", DOCTOR_OK, NULL, "%s%s", kind ? "inside of " : "none is seen", kind ? kind : "");

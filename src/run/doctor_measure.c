@@ -65,7 +65,7 @@ static void tell_memory(struct doctor *doctor, const struct sample *sample)
             (uint64_t)memory->available_mib.v, (uint64_t)memory->total_mib.v);
     else
         doctor_say(doctor, "available", DOCTOR_LIMITED, "Linux 3.14 or newer has it.",
-            "MemAvailable is not told: memory_available_mib is null");
+            "MemAvailable is not told: memory.available_mib is null");
 }
 
 void doctor_check_memory(struct doctor *doctor)

@@ -23,7 +23,7 @@ struct session {
     struct streaming streaming;
     struct people people;
     struct start_facts facts; /* told with the first sample */
-    bool has_sampled;
+    bool has_sampled, has_outcome; /* the first sample was taken, and the last */
     struct pipeline pipeline;
     struct grid grid;
     struct loop loop;
