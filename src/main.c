@@ -52,8 +52,8 @@ static int print_action(const struct config *config, struct err *err)
     buf_init(&text, TEXT_BYTES_MAX);
     int status = put_action(config, &text, err);
     int r = buf_ok(&text) ? file_write_all(STDOUT_FILENO, text.data, text.len) : -ENOMEM;
-    if (r < 0)
-        log_error("cannot write to stdout: %s", strerror(-r));
+    if (r < 0 && err->code == 0)
+        (void)err_sys(err, r, "cannot write to stdout");
     return status == 0 ? r : status;
 }
 

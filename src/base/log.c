@@ -111,13 +111,15 @@ void log_debug(const char *fmt, ...)
 
 bool log_text(struct str text)
 {
-    enum { PATIENCE_MS = 1000 };
+    /* So much fits wherever there is room at all; more could block where the description is not ours. */
+    enum { PATIENCE_MS = 1000, PIECE_BYTES = 512 };
     if (divert_write)
         return divert_write(divert_context, text);
     int fd = log_fd >= 0 ? log_fd : STDERR_FILENO;
     while (text.n > 0) {
         struct pollfd stream = {.fd = fd, .events = POLLOUT};
-        ssize_t n = poll(&stream, 1, PATIENCE_MS) > 0 ? write(fd, text.p, text.n) : 0;
+        size_t piece = log_fd < 0 && text.n > PIECE_BYTES ? PIECE_BYTES : text.n;
+        ssize_t n = poll(&stream, 1, PATIENCE_MS) > 0 ? write(fd, text.p, piece) : 0;
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (n <= 0)

@@ -346,7 +346,7 @@ static void tell_oom_kills(
 {
     if (tick->baseline)
         state->first_oom_kills = state->values[VALUE_OOM_KILLS].of_command ? some_u64(0) : kills;
-    if (tick->is_final)
+    else /* any sample may turn out to be the last */
         sample->end.oom_kills = counter_delta_opt(state->first_oom_kills, kills);
 }
 

@@ -158,7 +158,8 @@ static int check_modes(const struct config *config, struct err *err)
     AUTO_BUF struct buf value;
     buf_init(&value, SETTINGS_TEXT_MAX + 1);
     value_put(&value, row, settings);
-    int r = err_set(err, -EINVAL, "cannot be combined with %s", settings->command ? "a command" : "--pid");
+    const char *other = settings->from ? "a command; give --from before every file" : "a command";
+    int r = err_set(err, -EINVAL, "cannot be combined with %s", settings->command ? other : "--pid");
     (void)load_refuse(
         config, row, str_of(option_name(row)), (struct str){value.data, value.len}, &config->origins[given], err);
     return r;
@@ -214,8 +215,8 @@ static void note_terminal(struct settings *settings, char *const *environ_)
 {
     static const char *const locales[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     settings->term = load_env_value(environ_, "TERM");
-    settings->is_terminal_able = settings->term && strcmp(settings->term, "dumb") != 0;
-    settings->has_colour = settings->is_terminal_able && !load_env_value(environ_, "NO_COLOR");
+    settings->has_colour =
+        settings->term && strcmp(settings->term, "dumb") != 0 && !load_env_value(environ_, "NO_COLOR");
     for (size_t i = 0; i < sizeof(locales) / sizeof(locales[0]) && !settings->locale; i++)
         settings->locale = load_env_value(environ_, locales[i]);
 }
@@ -240,6 +241,8 @@ static int load_all(struct config *config, const struct cli *cli, char *const *e
     if (r == 0)
         r = check_modes(config, err);
     config->settings.is_format_given = config->origins[options_by_flag(STR("format"))].source != SOURCE_DEFAULT;
+    enum option_source named = config->origins[options_by_flag(STR("job-name"))].source;
+    config->settings.is_job_name_given = named > SOURCE_AUTO;
     note_terminal(&config->settings, environ_);
     if (r == 0)
         r = list_sources(config, cli, err);

@@ -137,6 +137,9 @@ const struct option_row options[] = {
     ROW(.envs = {"TRACKER_AUTO_METADATA"}, .key = "job.auto_metadata", .type = OPTION_BOOL, .fallback = "true",
         .group = GROUP_JOB, .help = "take what is not given from well-known variables of schedulers and CI systems",
         AT(auto_metadata)),
+    ROW(.envs = {"TRACKER_RECORD_COMMAND"}, .key = "job.record_command", .type = OPTION_BOOL, .fallback = "true",
+        .group = GROUP_JOB, .help = "put the command and its arguments into the first sample, summaries and reports",
+        AT(record_command)),
 
     COLLECT_SWITCH("TRACKER_COLLECT_GPU", "collect.gpu", collect_gpu, "sample GPUs and NPUs"),
     ROW(.envs = {"TRACKER_NVML_PATH"}, .key = "collect.nvml_path", .type = OPTION_STRING, .metavar = "FILE",

@@ -43,8 +43,7 @@ struct settings {
     bool quiet;
     bool live;
     const char *term, *locale; /* TERM and the locale of the caller; NULL: not set. Not owned. */
-    bool is_terminal_able; /* by TERM, it can do more than lines */
-    bool has_colour; /* the same, and nobody objects to colours (NO_COLOR) */
+    bool has_colour; /* by TERM there are colours, and nobody objects to them (NO_COLOR) */
     int csv_columns; /* enum settings_csv_columns */
     char *sysroot;
     int64_t verbosity; /* 0, 1 (-v), 2 (-vv) */
@@ -53,7 +52,8 @@ struct settings {
     char *job_name, *project_name, *stage_name, *task_name, *team, *env, *language, *orchestrator, *executor,
         *external_run_id, *container_image;
     struct settings_pairs tags;
-    bool auto_metadata;
+    bool auto_metadata, record_command;
+    bool is_job_name_given; /* by somebody, not found in the surroundings */
 
     /* for people */
     int summary; /* enum settings_when */

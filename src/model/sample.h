@@ -109,6 +109,9 @@ struct sample_process {
     struct opt_f64 rss_mib, cpu_secs; /* cpu_secs: of its life so far */
 };
 
+/* Of a command that is longer, what fits is told, and "...". */
+enum { SAMPLE_ARGUMENTS_MAX = 64, SAMPLE_COMMAND_BYTES = 4096 };
+
 /* What does not change during a run; told with the first sample. */
 struct sample_run {
     bool present;

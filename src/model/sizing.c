@@ -104,9 +104,10 @@ static bool put_obstacle(const struct summary *summary, struct buf *text)
         buf_puts(text, "no job was tracked, only the host");
         return true;
     }
-    if (samples >= SAMPLES_MIN && wall >= WALL_MIN_SECS)
+    double runs = summary->runs.v > 1 ? (double)summary->runs.v : 1;
+    if (samples >= SAMPLES_MIN && wall * runs >= WALL_MIN_SECS)
         return false;
-    buf_puts(text, "the run was too short (");
+    buf_puts(text, wall < WALL_MIN_SECS ? "the run was too short (" : "there are too few samples (");
     put_number(text, wall, wall < 1 ? 3 : wall < 10 ? 2 : 0);
     buf_puts(text, " s, ");
     num_put_u64(text, samples);

@@ -61,6 +61,7 @@ static const struct field memory_rows[] = {
     ROW(F64, NULLABLE, "pss_peak_mib", pss_peak_mib, "MiB", "Highest proportional memory of the tree, shared pages divided among their users.")
     ROW(F64, NULLABLE, "pss_peak_at_secs", pss_peak_at_secs, "s", "When that was, since the start.")
     ROW(F64, NULLABLE, "pss_mean_mib", pss_mean_mib, "MiB", "Proportional memory of the tree, mean over time.")
+    ROW(F64, NULLABLE, "need_mib", need_mib, "MiB", "Memory that counts for limits and sizes: PSS where it was known at the peak, else RSS, at least the largest process.")
     ROW(F64, NULLABLE, "cgroup_peak_mib", cgroup_peak_mib, "MiB", "Highest memory charged to the cgroup, page cache included.")
     ROW(F64, NULLABLE, "limit_mib", limit_mib, "MiB", "The lower of the memory limit of the cgroup and the memory of the machine.")
     ROW(STRING, NULLABLE, "limit_source", limit_source, "", "Which of them it is: cgroup or machine.")

@@ -154,6 +154,8 @@ const struct summary *tally_finish(struct tally *tally)
     total->schema_version = some_u64(SUMMARY_SCHEMA_VERSION);
     if (!total->runs.has)
         total->runs = total->runs_failed = total->samples = some_u64(0);
+    if (total->cpu.total_secs.has && total->wall_secs.v > 0)
+        total->cpu.cores_mean = some_f64(total->cpu.total_secs.v / total->wall_secs.v);
     total->cpu.limit_used_pct = share_pct(total->cpu.cores_p95, total->cpu.limit_cores);
     total->memory.limit_used_pct = share_pct(summary_memory_need(total), total->memory.limit_mib);
     total->tracker.cpu_pct = share_pct(total->tracker.cpu_secs, total->wall_secs);

@@ -2,18 +2,30 @@
 /* The way of a finished run into the total of all runs. */
 #include "model/tally_parts.h"
 
+struct limit {
+    struct opt_f64 *value;
+    const char **source;
+};
+
+/* The need of one run says nothing about the limit of another: runs with different limits have none. */
+static void merge_limit(struct limit total, struct opt_f64 value, const char *source, bool is_first)
+{
+    bool is_same = total.value->has == value.has && (!value.has || total.value->v == value.v);
+    if (!is_first && !is_same)
+        value = (struct opt_f64){0};
+    *total.value = value;
+    *total.source = value.has ? source : NULL;
+}
+
 static void merge_limits(struct summary *total, const struct summary *run)
 {
-    if (run->cpu.limit_cores.has) {
-        total->cpu.present = true;
-        total->cpu.limit_cores = run->cpu.limit_cores;
-        total->cpu.limit_source = run->cpu.limit_source;
-    }
-    if (run->memory.limit_mib.has) {
-        total->memory.present = true;
-        total->memory.limit_mib = run->memory.limit_mib;
-        total->memory.limit_source = run->memory.limit_source;
-    }
+    bool is_first = total->runs.v == 0;
+    struct limit cpu = {&total->cpu.limit_cores, &total->cpu.limit_source};
+    struct limit memory = {&total->memory.limit_mib, &total->memory.limit_source};
+    merge_limit(cpu, run->cpu.limit_cores, run->cpu.limit_source, is_first);
+    merge_limit(memory, run->memory.limit_mib, run->memory.limit_source, is_first);
+    total->cpu.present |= cpu.value->has;
+    total->memory.present |= memory.value->has;
     if (run->cpu.is_lower_bound.has)
         total->cpu.is_lower_bound = some_bool(run->cpu.is_lower_bound.v || total->cpu.is_lower_bound.v);
     if (run->gpu.energy_source)
@@ -66,6 +78,9 @@ static void merge_counts(struct tally *tally)
         total->started_ms = run->started_ms;
     if (run->finished_ms.has && !(total->finished_ms.has && total->finished_ms.v >= run->finished_ms.v))
         total->finished_ms = run->finished_ms;
+    const struct tally_meter *sampled = &run->meters[METER_RSS];
+    tally->has_missed_peak |= sampled->seen > 1 && run->meters[METER_PROCESSES].max > 0 &&
+                              run->meters[METER_PEAK_RSS].max > sampled->max + sampled->max / 10;
     tally->without_end += run->has_start && !run->end.present;
     if (run->end.present && run->end.left_running.has)
         tally->left_running += run->end.left_running.v;

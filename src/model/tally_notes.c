@@ -73,6 +73,8 @@ void tally_notes_tell(struct tally *tally)
         note(tally, "the recording has no process values");
     else if (total->memory.unknown_samples.v > 0)
         note_unknown_memory(tally);
+    if (tally->has_missed_peak)
+        note(tally, "the peak of memory fell between two samples: with several processes it may have been higher");
     if (total->cpu.is_lower_bound.v)
         note(tally, "CPU time is a lower bound: a process ignored SIGCHLD");
     if (tally->left_running > 0)

@@ -100,7 +100,8 @@ struct tally_run {
     struct tally_processes processes;
 };
 
-enum { TALLY_ARGUMENTS_MAX = 64, TALLY_COMMAND_BYTES = 4096, TALLY_GPU_NAMES_MAX = 8, TALLY_DETAIL_BYTES = 240 };
+enum { TALLY_ARGUMENTS_MAX = SAMPLE_ARGUMENTS_MAX + 1, TALLY_COMMAND_BYTES = 3 * SAMPLE_COMMAND_BYTES };
+enum { TALLY_GPU_NAMES_MAX = 8, TALLY_DETAIL_BYTES = 240 };
 enum { TALLY_NOTES_MAX = 8, TALLY_NOTE_BYTES = 160, TALLY_ROWS_MAX = 64 };
 
 /* Copies of what is valid during tally_add only. */
@@ -134,6 +135,7 @@ struct tally {
     int64_t processes_peak_e4;
     uint64_t left_running, without_end;
     bool has_other_names; /* not all runs are of one job */
+    bool has_missed_peak; /* one process had more memory than the tree in any sample, and it was not alone */
     char detail[TALLY_DETAIL_BYTES];
     size_t note_count;
     const char *notes[TALLY_NOTES_MAX];

@@ -194,6 +194,13 @@ static void finish(struct session *session, int status)
     tell_energy(session);
 }
 
+/* SIGINT and SIGTERM are how tracking is ended; of other signals the status tells. */
+static int status_of(const struct loop_event *cause)
+{
+    bool is_usual = cause->kind != LOOP_SIGNAL || cause->signal == SIGINT || cause->signal == SIGTERM;
+    return is_usual ? 0 : REAP_BY_SIGNAL + cause->signal;
+}
+
 static void act(struct session *session, enum supervisor_action action, const struct loop_event *cause)
 {
     switch (action) {
@@ -201,7 +208,7 @@ static void act(struct session *session, enum supervisor_action action, const st
         sample_on_grid(session, cause->expirations);
         break;
     case SUPERVISOR_FINISH:
-        finish(session, 0);
+        finish(session, status_of(cause));
         break;
     case SUPERVISOR_FINISH_HANGUP:
         finish(session, REAP_BY_SIGNAL + SIGHUP);

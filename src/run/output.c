@@ -92,7 +92,7 @@ static bool write_diagnostic(void *context, struct str line)
     return !lost;
 }
 
-bool output_is_on_stderr(const struct output *output)
+static bool output_is_on_stderr(const struct output *output)
 {
     return output->sink.fd >= 0 && is_same_file(output->sink.fd, STDERR_FILENO);
 }
@@ -102,19 +102,37 @@ bool output_has_view(const struct settings *settings)
     return settings->live && isatty(STDERR_FILENO);
 }
 
+enum way { WAY_NONE, WAY_FILE, WAY_STDOUT, WAY_STDERR };
+
+static enum way choose_way(const struct settings *settings)
+{
+    if (settings->quiet)
+        return WAY_NONE;
+    if (settings->output)
+        return strcmp(settings->output, "-") == 0 ? WAY_STDOUT : WAY_FILE;
+    if (!settings->command && output_is_captured())
+        return WAY_STDOUT;
+    return output_has_view(settings) ? WAY_NONE : WAY_STDERR;
+}
+
+bool output_shows_samples(const struct settings *settings)
+{
+    enum way way = choose_way(settings);
+    return way == WAY_STDERR || (way == WAY_STDOUT && is_same_file(STDOUT_FILENO, STDERR_FILENO));
+}
+
 int output_open(
     struct output *ret_output, const struct settings *settings, const struct run_info *info, struct err *err)
 {
     struct output *output = ret_output;
     *output = (struct output){.info = info, .sink = {.fd = -1}};
-    bool to_file = settings->output && strcmp(settings->output, "-") != 0;
-    bool to_stdout = settings->output || (!settings->command && output_is_captured());
-    if (settings->quiet || (!to_file && !to_stdout && output_has_view(settings)))
+    enum way way = choose_way(settings);
+    if (way == WAY_NONE)
         return 0;
     output->encoder = choose_encoder(settings, info);
     buf_init(&output->line, SINK_RECORD_BYTES_MAX);
-    int r = to_file ? open_file(output, settings, err)
-                    : open_stream(output, to_stdout ? STDOUT_FILENO : STDERR_FILENO, err);
+    int r = way == WAY_FILE ? open_file(output, settings, err)
+                            : open_stream(output, way == WAY_STDOUT ? STDOUT_FILENO : STDERR_FILENO, err);
     if (r == 0)
         log_info("samples go to %s", output->name);
     if (r == 0 && output_is_on_stderr(output))

@@ -44,8 +44,8 @@ bool output_has_view(const struct settings *settings);
 /* Does somebody capture stdout: is it a pipe, a file or a socket? */
 bool output_is_captured(void);
 
-/* Do they go to where stderr leads? */
-bool output_is_on_stderr(const struct output *output);
+/* Will samples go to where stderr leads? */
+bool output_shows_samples(const struct settings *settings);
 
 /* Encodes and writes one sample. Returns -EPIPE when the reader is gone for good, else 0: trouble is told here. */
 int output_sample(struct output *output, const struct sample *sample);

@@ -2,6 +2,7 @@
 #include "run/people.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -45,6 +46,8 @@ static int open_file(
     r = sink_open_file(sink, expanded, true, &unused, err);
     people->is_ours[file] = r == 0 && !is_same_file(sink->fd, STDIN_FILENO) && !is_same_file(sink->fd, STDOUT_FILENO) &&
                             !is_same_file(sink->fd, STDERR_FILENO);
+    if (people->is_ours[file])
+        people->paths[file] = strdup(expanded);
     return r;
 }
 
@@ -151,6 +154,11 @@ static bool write_file(struct people *people, enum people_file file, const struc
     struct sink *sink = &people->files[file];
     if (file != PEOPLE_MARKDOWN && people->is_ours[file])
         sink_empty(sink);
+    people->is_written[file] = true;
+    /* What others have written meanwhile may end inside a line. */
+    struct stat st;
+    if (file == PEOPLE_MARKDOWN && fstat(sink->fd, &st) == 0 && st.st_size > 0)
+        (void)sink_write(sink, STR("\n"));
     int r = buf_ok(text) ? sink_write(sink, (struct str){text->data, text->len}) : -ENOMEM;
     int64_t left_ms = people->deadline_ms - now_ms();
     if (r == -EAGAIN)
@@ -211,6 +219,12 @@ void people_close(struct people *people)
     tally_free(people->tally);
     series_free(people->series);
     for (int i = 0; i < PEOPLE_FILES; i++) {
+        struct stat st;
+        bool is_empty = people->files[i].fd >= 0 && people->paths[i] && !people->is_written[i] &&
+                        fstat(people->files[i].fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
+        if (is_empty)
+            (void)unlink(people->paths[i]);
+        free(people->paths[i]);
         if (people->files[i].fd >= 0)
             sink_close(&people->files[i]);
     }

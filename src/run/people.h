@@ -23,7 +23,9 @@ struct people {
     bool prints_summary, has_colour;
     struct sink files[PEOPLE_FILES]; /* fd -1: not wanted */
     bool is_ours[PEOPLE_FILES]; /* a file of its own, which may be emptied: not where stdout or stderr lead */
+    bool is_written[PEOPLE_FILES];
     char names[PEOPLE_FILES][64]; /* cut */
+    char *paths[PEOPLE_FILES]; /* of those that are ours; owned */
     int64_t deadline_ms; /* for slow readers of all of them together */
 };
 
@@ -61,6 +63,7 @@ void people_resized(struct people *people);
 /* After the last sample: prints and writes. Trouble is told; false where there was some. */
 bool people_finish(struct people *people);
 
+/* Files that were made for nothing (there was no sample) are taken away again. */
 void people_close(struct people *people);
 
 #endif

@@ -244,15 +244,16 @@ static int session_start(
     r = loop_open(&session->loop, &signals, err);
     if (r < 0)
         return r;
+    r = people_open(&session->people, settings, output_shows_samples(settings), false, err);
+    if (r < 0)
+        return r;
     r = output_open(&session->output, settings, &session->info, err);
     if (r < 0)
         return r;
     r = streaming_init(&session->streaming, settings, &session->root, &session->info, err);
     if (r < 0)
         return r;
-    r = people_open(&session->people, settings, output_is_on_stderr(&session->output), false, err);
-    if (r == 0)
-        r = people_check_files(&session->people, session->output.sink.fd, err);
+    r = people_check_files(&session->people, session->output.sink.fd, err);
     if (r < 0)
         return r;
     streaming_start(&session->streaming);
@@ -277,6 +278,9 @@ static bool session_stop(struct session *session, int64_t grace_ns, int status)
 {
     pipeline_close(&session->pipeline);
     people_hide(&session->people);
+    /* Behind the ^C of a terminal. */
+    if (session->stop_signal == SIGINT && session->people.prints_summary && isatty(STDERR_FILENO))
+        (void)log_text(STR("\n"));
     if (session->has_sampled)
         (void)people_finish(&session->people);
     people_close(&session->people);

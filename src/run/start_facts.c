@@ -2,6 +2,7 @@
 #include "run/start_facts.h"
 
 #include <sched.h>
+#include <string.h>
 
 #include "base/file.h"
 
@@ -18,6 +19,20 @@ static struct opt_u64 count_cpus(void)
     return cpus;
 }
 
+/* A sample is not as long as a list of files may be. */
+static void list_command(struct start_facts *facts, char *const *command)
+{
+    size_t room = SAMPLE_COMMAND_BYTES;
+    for (; *command; command++) {
+        size_t bytes = strlen(*command) + 1;
+        bool fits = facts->arguments < SAMPLE_ARGUMENTS_MAX && bytes <= room;
+        facts->command[facts->arguments++] = fits ? *command : "...";
+        if (!fits)
+            return;
+        room -= bytes;
+    }
+}
+
 void start_facts_init(struct start_facts *facts, const struct settings *settings, const struct sysroot *root)
 {
     *facts = (struct start_facts){.settings = settings};
@@ -25,8 +40,8 @@ void start_facts_init(struct start_facts *facts, const struct settings *settings
     (void)file_read_line_at(root->proc_fd, "sys/kernel/osrelease", facts->kernel, sizeof(facts->kernel));
     if (root->is_host)
         facts->cpus_allowed = count_cpus();
-    while (settings->command && settings->command[facts->arguments])
-        facts->arguments++;
+    if (settings->record_command && settings->command)
+        list_command(facts, settings->command);
 }
 
 struct sample_run start_facts_of(const struct start_facts *facts)
@@ -40,6 +55,6 @@ struct sample_run start_facts_of(const struct start_facts *facts)
         .hostname = facts->hostname[0] ? facts->hostname : NULL,
         .kernel = facts->kernel[0] ? facts->kernel : NULL,
         .cpus_allowed = facts->cpus_allowed,
-        .command = {.present = settings->command != NULL, .count = facts->arguments, .items = settings->command},
+        .command = {.present = facts->arguments > 0, .count = facts->arguments, .items = facts->command},
     };
 }

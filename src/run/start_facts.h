@@ -10,7 +10,8 @@
 struct start_facts {
     const struct settings *settings;
     char hostname[256], kernel[128]; /* "": unknown */
-    size_t arguments; /* of the command */
+    const char *command[SAMPLE_ARGUMENTS_MAX + 1]; /* not owned, but for a last "..." */
+    size_t arguments;
     struct opt_u64 cpus_allowed;
 };
 

@@ -234,6 +234,7 @@ def check_allocations(interval, first, last, *arguments, before=()):
 def allocations_per_sample():
     check_allocations(0.025, 10, 60)
     check_allocations(0.025, 10, 60, "-f", "csv")
+    check_allocations(0.025, 10, 60, "--summary-json", "s.json", "--summary-markdown", "s.md", "--report", "r.html")
 
 
 @test

@@ -9,6 +9,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -123,6 +124,21 @@ for golden in sorted(GOLDEN.glob("*.jsonl")):
     for columns in ("system", "full"):
         if (GOLDEN / f"{golden.stem}.{columns}.csv").exists():
             tap.add(f"CSV from JSON lines: {golden.stem}, {columns}", columns_of, golden.stem, columns)
+
+
+@test
+def csv_keeps_what_is_less_than_a_millisecond():
+    """1000 samples of 0.4 ms are 0.4 s, in CSV too."""
+    sample = ('{{"timestamp_secs":{0},"timestamp_ms":{0}000,"elapsed_secs":{1}.0,"tracked_pid":7,'
+              '"cpu":{{"process_utime_secs":0.0004,"process_stime_secs":0.0019,"process_cores_used":0.0}}}}\n')
+    with folder() as place:
+        text = "".join(sample.format(1700000000 + i, i) for i in range(1, 1001))
+        (place / "run.jsonl").write_text(text, encoding="ascii")
+        lines = replay(place, "run.jsonl", "-f", "csv", "-o", "-").stdout.splitlines()
+        names = lines[0].split(",")
+        for name, want in (("process_utime", 0.4), ("process_stime", 1.9)):
+            total = sum(float(line.split(",")[names.index(name)]) for line in lines[1:])
+            expect(abs(total - want) < 0.001, name, total)
 
 
 @test
@@ -271,6 +287,24 @@ def names_that_would_break_a_page_are_text():
         equal(json.loads(files["json"].read_text(encoding="utf-8"))["job_name"], hostile, "name")
         markdown = files["md"].read_text(encoding="utf-8")
         expect("<img" not in markdown and "\n# x" not in markdown and "\x1b" not in markdown, markdown)
+
+
+@test
+def markdown_renders_as_a_page_of_github():
+    """As one heading, one table, one block of lines to copy, and nothing that the names brought along."""
+    program = shutil.which("cmark-gfm")
+    if not program and os.environ.get("CI") != "true":
+        raise Skip("cmark-gfm is not installed")
+    hostile = "</td></table><img src=x>|`a`|[x](http://y)|**b**"
+    with folder() as place:
+        (place / "s.md").write_text("# Before", encoding="ascii")
+        run(["-q", "-i", "100ms", "-n", hostile, "--summary-markdown", "s.md", "--", "sh", "-c", "sleep 2.3", hostile],
+            cwd=place)
+        page = subprocess.run([program, "--unsafe", "-e", "table", "-e", "autolink", "s.md"], cwd=place,
+                              capture_output=True, text=True, timeout=10, check=True).stdout
+    for tag, count in (("<h1>", 1), ("<h3>", 1), ("<table>", 1), ("<pre", 1), ("<img", 0), ("<a ", 0), ("<strong>b", 0)):
+        equal(page.count(tag), count, f"{tag} in {page}")
+    expect("#SBATCH --cpus-per-task=1" in page and "img src=x" in page, page)
 
 
 @test

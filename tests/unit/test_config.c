@@ -213,7 +213,8 @@ static void test_modes_exclude_each_other(void **state)
     given_refused(GIVEN(.args = {"-p5", "true"}), "pid = 5 (from --pid): cannot be combined with a command");
     given_refused(GIVEN(.env = {"TRACKER_PID=5"}, .args = {"true"}),
         "pid = 5 (from TRACKER_PID): cannot be combined with a command");
-    given_refused(GIVEN(.args = {"--from=x", "true"}), "from = x (from --from): cannot be combined with a command");
+    given_refused(GIVEN(.args = {"--from=x", "true"}),
+        "from = x (from --from): cannot be combined with a command; give --from before every file");
     given_refused(GIVEN(.args = {"--upload-spool", "true"}), "--upload-spool cannot be combined with a command");
     given_refused(GIVEN(.args = {"--from=x", "-p1"}), "from = x (from --from): cannot be combined with --pid");
 }

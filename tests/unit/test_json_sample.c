@@ -323,7 +323,7 @@ static void test_processes_run_and_end(void **state)
     buf_init(&buf, 65536);
     struct sample sample = empty_sample();
     const struct sample_process processes[] = {
-        {.pid = some_u64(1), .name = "a\nb", .rss_mib = some_f64(2), .cpu_secs = some_f64(3)}, {0}};
+        {.pid = some_u64(1), .name = "a\nb", .rss_mib = some_f64(2), .cpu_secs = some_f64(3)}, {.name = NULL}};
     const char *const command[] = {"sh", "-c", "exit 3"};
     sample.processes = (struct sample_list){true, 2, processes};
     sample.run = (struct sample_run){.present = true,

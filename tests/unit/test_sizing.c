@@ -167,7 +167,7 @@ static void test_too_short(void **state)
     summary.wall_secs = some_f64(120);
     summary.samples = some_u64(2);
     sizing_fill(&summary, &texts);
-    assert_string_equal(sizing->memory_reason, "the run was too short (120 s, 2 samples)");
+    assert_string_equal(sizing->memory_reason, "there are too few samples (120 s, 2 samples)");
     summary.samples = some_u64(3);
     summary.wall_secs = some_f64(2);
     sizing_fill(&summary, &texts);

@@ -168,7 +168,7 @@ static void test_colour_of_result(void **state)
     } expected[] = {
         {SUMMARY_FINISHED, "\033[32mfinished"},
         {SUMMARY_FAILED, "\033[31mfailed"},
-        {SUMMARY_SIGNALED, "\033[31mstopped"},
+        {SUMMARY_SIGNALED, "\033[31mended early"},
         {SUMMARY_OUT_OF_MEMORY, "\033[31mout of memory"},
         {SUMMARY_MAYBE_OUT_OF_MEMORY, "\033[31mmaybe out of memory"},
         {SUMMARY_UNKNOWN, "\033[33mend unknown, tracked for"},
