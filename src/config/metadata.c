@@ -11,62 +11,71 @@
 #include "config/show.h"
 
 #define IN(member) .offset = offsetof(struct settings, member)
-#define CONSTANT(member, text)                                                                                         \
+#define CONSTANT(member, text_)                                                                                        \
     {                                                                                                                  \
-        IN(member), .constant = text                                                                                   \
+        IN(member), .text = text_, .is_constant = true                                                                 \
     }
 #define VARIABLE(member, name)                                                                                         \
     {                                                                                                                  \
-        IN(member), .variable = name                                                                                   \
+        IN(member), .text = name                                                                                       \
     }
 #define JOINED(member, name, second_name)                                                                              \
     {                                                                                                                  \
-        IN(member), .variable = name, .second = second_name                                                            \
+        IN(member), .text = name, .second = second_name                                                                \
     }
 #define PART(member, name, number)                                                                                     \
     {                                                                                                                  \
-        IN(member), .variable = name, .part = number                                                                   \
+        IN(member), .text = name, .part = number                                                                       \
+    }
+#define FACTS(...)                                                                                                     \
+    (const struct metadata_fact[])                                                                                     \
+    {                                                                                                                  \
+        __VA_ARGS__,                                                                                                   \
+        {                                                                                                              \
+            .text = ""                                                                                                 \
+        }                                                                                                              \
     }
 
 const struct metadata_system metadata_systems[] = {
     /* NXF_TASK_WORKDIR is exported by the script around every task. */
-    {"Nextflow", {"NXF_TASK_WORKDIR"}, NULL, {CONSTANT(orchestrator, "nextflow")}},
+    {"Nextflow", {"NXF_TASK_WORKDIR"}, "", FACTS(CONSTANT(orchestrator, "nextflow"))},
     /* MF_PATHSPEC is "HelloFlow/1234/start/1" in every task that runs remotely; the others are set by some schedulers
        only, and the run's id may lack its prefix there. */
-    {"Metaflow", {"MF_PATHSPEC", "METAFLOW_FLOW_NAME"}, NULL,
-        {CONSTANT(orchestrator, "metaflow"), PART(job_name, "MF_PATHSPEC", 1), VARIABLE(job_name, "METAFLOW_FLOW_NAME"),
-            PART(external_run_id, "MF_PATHSPEC", 2), VARIABLE(external_run_id, "METAFLOW_RUN_ID"),
-            PART(stage_name, "MF_PATHSPEC", 3), VARIABLE(stage_name, "METAFLOW_STEP_NAME"),
-            PART(task_name, "MF_PATHSPEC", 4), VARIABLE(task_name, "METAFLOW_TASK_ID")}},
-    {"Airflow", {"AIRFLOW_CTX_DAG_ID"}, NULL,
-        {CONSTANT(orchestrator, "airflow"), VARIABLE(job_name, "AIRFLOW_CTX_DAG_ID"),
-            VARIABLE(task_name, "AIRFLOW_CTX_TASK_ID"), VARIABLE(external_run_id, "AIRFLOW_CTX_DAG_RUN_ID")}},
-    {"GitHub Actions", {"GITHUB_ACTIONS"}, NULL,
-        {CONSTANT(orchestrator, "github-actions"), VARIABLE(project_name, "GITHUB_REPOSITORY"),
+    {"Metaflow", {"MF_PATHSPEC", "METAFLOW_FLOW_NAME"}, "",
+        FACTS(CONSTANT(orchestrator, "metaflow"), PART(job_name, "MF_PATHSPEC", 1),
+            VARIABLE(job_name, "METAFLOW_FLOW_NAME"), PART(external_run_id, "MF_PATHSPEC", 2),
+            VARIABLE(external_run_id, "METAFLOW_RUN_ID"), PART(stage_name, "MF_PATHSPEC", 3),
+            VARIABLE(stage_name, "METAFLOW_STEP_NAME"), PART(task_name, "MF_PATHSPEC", 4),
+            VARIABLE(task_name, "METAFLOW_TASK_ID"))},
+    {"Airflow", {"AIRFLOW_CTX_DAG_ID"}, "",
+        FACTS(CONSTANT(orchestrator, "airflow"), VARIABLE(job_name, "AIRFLOW_CTX_DAG_ID"),
+            VARIABLE(task_name, "AIRFLOW_CTX_TASK_ID"), VARIABLE(external_run_id, "AIRFLOW_CTX_DAG_RUN_ID"))},
+    {"GitHub Actions", {"GITHUB_ACTIONS"}, "",
+        FACTS(CONSTANT(orchestrator, "github-actions"), VARIABLE(project_name, "GITHUB_REPOSITORY"),
             VARIABLE(stage_name, "GITHUB_WORKFLOW"), VARIABLE(job_name, "GITHUB_JOB"),
-            VARIABLE(external_run_id, "GITHUB_RUN_ID")}},
-    {"GitLab CI", {"GITLAB_CI"}, NULL,
-        {CONSTANT(orchestrator, "gitlab-ci"), VARIABLE(project_name, "CI_PROJECT_PATH"),
+            VARIABLE(external_run_id, "GITHUB_RUN_ID"))},
+    {"GitLab CI", {"GITLAB_CI"}, "",
+        FACTS(CONSTANT(orchestrator, "gitlab-ci"), VARIABLE(project_name, "CI_PROJECT_PATH"),
             VARIABLE(stage_name, "CI_JOB_STAGE"), VARIABLE(job_name, "CI_JOB_NAME"),
-            VARIABLE(external_run_id, "CI_PIPELINE_ID"), VARIABLE(container_image, "CI_JOB_IMAGE")}},
+            VARIABLE(external_run_id, "CI_PIPELINE_ID"), VARIABLE(container_image, "CI_JOB_IMAGE"))},
     {"Buildkite", {"BUILDKITE"}, "BUILDKITE_BUILD_ID",
-        {CONSTANT(orchestrator, "buildkite"), VARIABLE(project_name, "BUILDKITE_PIPELINE_SLUG"),
+        FACTS(CONSTANT(orchestrator, "buildkite"), VARIABLE(project_name, "BUILDKITE_PIPELINE_SLUG"),
             VARIABLE(job_name, "BUILDKITE_STEP_KEY"), VARIABLE(job_name, "BUILDKITE_LABEL"),
-            VARIABLE(external_run_id, "BUILDKITE_BUILD_ID")}},
+            VARIABLE(external_run_id, "BUILDKITE_BUILD_ID"))},
     /* JOB_NAME, STAGE_NAME and BUILD_ID are anybody's; BUILD_TAG is "jenkins-JOB-NUMBER", BUILD_ID only the number. */
     {"Jenkins", {"JENKINS_URL", "JENKINS_HOME"}, "BUILD_ID",
-        {CONSTANT(orchestrator, "jenkins"), VARIABLE(job_name, "JOB_NAME"), VARIABLE(stage_name, "STAGE_NAME"),
-            VARIABLE(external_run_id, "BUILD_TAG"), VARIABLE(external_run_id, "BUILD_ID")}},
+        FACTS(CONSTANT(orchestrator, "jenkins"), VARIABLE(job_name, "JOB_NAME"), VARIABLE(stage_name, "STAGE_NAME"),
+            VARIABLE(external_run_id, "BUILD_TAG"), VARIABLE(external_run_id, "BUILD_ID"))},
     /* The id of a job in an array holds its index: "parent:7". */
-    {"AWS Batch", {"AWS_BATCH_JOB_ID"}, NULL,
-        {CONSTANT(executor, "aws-batch"), VARIABLE(external_run_id, "AWS_BATCH_JOB_ID"),
-            VARIABLE(task_name, "AWS_BATCH_JOB_ARRAY_INDEX")}},
-    {"Slurm", {"SLURM_JOB_ID"}, NULL,
-        {CONSTANT(executor, "slurm"), VARIABLE(job_name, "SLURM_JOB_NAME"),
+    {"AWS Batch", {"AWS_BATCH_JOB_ID"}, "",
+        FACTS(CONSTANT(executor, "aws-batch"), VARIABLE(external_run_id, "AWS_BATCH_JOB_ID"),
+            VARIABLE(task_name, "AWS_BATCH_JOB_ARRAY_INDEX"))},
+    {"Slurm", {"SLURM_JOB_ID"}, "",
+        FACTS(CONSTANT(executor, "slurm"), VARIABLE(job_name, "SLURM_JOB_NAME"),
             JOINED(external_run_id, "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID"),
-            VARIABLE(external_run_id, "SLURM_JOB_ID"), VARIABLE(task_name, "SLURM_ARRAY_TASK_ID")}},
-    {"Kubernetes", {"KUBERNETES_SERVICE_HOST"}, NULL,
-        {CONSTANT(executor, "kubernetes"), VARIABLE(task_name, "JOB_COMPLETION_INDEX")}},
+            VARIABLE(external_run_id, "SLURM_JOB_ID"), VARIABLE(task_name, "SLURM_ARRAY_TASK_ID"))},
+    {"Kubernetes", {"KUBERNETES_SERVICE_HOST"}, "",
+        FACTS(CONSTANT(executor, "kubernetes"), VARIABLE(task_name, "JOB_COMPLETION_INDEX"))},
 };
 
 const size_t metadata_system_count = sizeof(metadata_systems) / sizeof(metadata_systems[0]);
@@ -74,9 +83,9 @@ const size_t metadata_system_count = sizeof(metadata_systems) / sizeof(metadata_
 /* The variable that says that this system is there; NULL where none does. */
 static const char *find_sign(const struct metadata_system *system, char *const *environ_)
 {
-    if (system->also && !load_env_value(environ_, system->also))
+    if (system->also[0] && !load_env_value(environ_, system->also))
         return NULL;
-    for (size_t i = 0; i < METADATA_SIGNS && system->signs[i]; i++) {
+    for (size_t i = 0; i < METADATA_SIGNS && system->signs[i][0]; i++) {
         const char *value = load_env_value(environ_, system->signs[i]);
         if (value && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
             return system->signs[i];
@@ -101,11 +110,11 @@ static struct str piece_of(struct str text, unsigned number)
 /* Puts the fact's value; nothing where there is none. */
 static void put_value(struct buf *buf, const struct metadata_fact *fact, char *const *environ_)
 {
-    if (fact->constant) {
-        buf_puts(buf, fact->constant);
+    if (fact->is_constant) {
+        buf_puts(buf, fact->text);
         return;
     }
-    const char *first = load_env_value(environ_, fact->variable);
+    const char *first = load_env_value(environ_, fact->text);
     const char *second = fact->second ? load_env_value(environ_, fact->second) : NULL;
     if (!first || (fact->second && !second))
         return;
@@ -135,7 +144,7 @@ static int apply_fact(
     struct str text = {value.data, value.len};
     if (!buf_ok(&value) || text.n == 0 || !show_is_plain(text))
         return 0;
-    struct option_origin origin = {.source = SOURCE_AUTO, .env = fact->constant ? sign : fact->variable};
+    struct option_origin origin = {.source = SOURCE_AUTO, .env = fact->is_constant ? sign : fact->text};
     struct value_place place = load_place(config, i, &origin);
     int r = value_set_string(&options[i], text, &place, err);
     if (r == 0)
@@ -143,18 +152,13 @@ static int apply_fact(
     return r;
 }
 
-static bool is_fact(const struct metadata_fact *fact)
-{
-    return fact->constant || fact->variable;
-}
-
 int metadata_fill(struct config *config, char *const *environ_, struct err *err)
 {
     for (size_t i = 0; config->settings.auto_metadata && i < metadata_system_count; i++) {
         const struct metadata_system *system = &metadata_systems[i];
         const char *sign = find_sign(system, environ_);
-        for (size_t k = 0; sign && k < METADATA_FACTS && is_fact(&system->facts[k]); k++) {
-            int r = apply_fact(config, &system->facts[k], sign, environ_, err);
+        for (const struct metadata_fact *fact = system->facts; sign && fact->text[0]; fact++) {
+            int r = apply_fact(config, fact, sign, environ_, err);
             if (r < 0)
                 return r;
         }
@@ -166,13 +170,13 @@ static void put_fact(struct buf *buf, const struct metadata_fact *fact, bool aga
 {
     if (!again)
         buf_printf(buf, "`%s` = ", option_name(&options[row_of(fact)]));
-    if (fact->constant) {
-        buf_printf(buf, "\"%s\"", fact->constant);
+    if (fact->is_constant) {
+        buf_printf(buf, "\"%s\"", fact->text);
         return;
     }
     static const char *const pieces[] = {
         "", "first piece of ", "second piece of ", "third piece of ", "fourth piece of "};
-    buf_printf(buf, "%s`%s`", pieces[fact->part], fact->variable);
+    buf_printf(buf, "%s`%s`", pieces[fact->part], fact->text);
     if (fact->second)
         buf_printf(buf, " and `%s`, joined with `_`", fact->second);
 }
@@ -182,15 +186,15 @@ void metadata_docs(struct buf *buf)
     for (size_t i = 0; i < metadata_system_count; i++) {
         const struct metadata_system *system = &metadata_systems[i];
         buf_printf(buf, "- **%s** (`%s`", system->name, system->signs[0]);
-        if (system->signs[1])
+        if (system->signs[1][0])
             buf_printf(buf, " or `%s`", system->signs[1]);
-        if (system->also)
+        if (system->also[0])
             buf_printf(buf, ", with `%s`", system->also);
         buf_puts(buf, "): ");
-        for (size_t k = 0; k < METADATA_FACTS && is_fact(&system->facts[k]); k++) {
-            const struct metadata_fact *fact = &system->facts[k];
-            bool again = k > 0 && fact[-1].offset == fact->offset;
-            buf_puts(buf, again ? ", else " : k > 0 ? "; " : "");
+        for (const struct metadata_fact *fact = system->facts; fact->text[0]; fact++) {
+            bool first = fact == system->facts;
+            bool again = !first && fact[-1].offset == fact->offset;
+            buf_puts(buf, again ? ", else " : first ? "" : "; ");
             put_fact(buf, fact, again);
         }
         buf_puts(buf, "\n");

@@ -6,27 +6,29 @@
 #ifndef CONFIG_METADATA_H
 #define CONFIG_METADATA_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "config/config.h"
 
-enum { METADATA_SIGNS = 2, METADATA_FACTS = 10, METADATA_VALUE_MAX = 1024 };
+enum { METADATA_SIGNS = 2, METADATA_VALUE_MAX = 1024 };
 
-/* One setting and where its value is: a constant, or a variable. */
+/* One setting and where its value is. */
 struct metadata_fact {
-    size_t offset; /* of a text in struct settings */
-    const char *constant; /* NULL: the variable's value */
-    const char *variable; /* NULL and no constant: end of the facts */
-    const char *second; /* makes it VALUE_SECOND, where both are set; NULL: none */
-    unsigned part; /* from 1: that piece of A/B/C/D; 0: the whole value */
+    uint16_t offset; /* of a text in struct settings */
+    uint8_t part; /* from 1: that piece of A/B/C/D; 0: the whole value */
+    bool is_constant;
+    char text[26]; /* a constant, or the name of a variable; empty: end of the facts */
+    const char *second; /* a variable that makes it VALUE_SECOND, where both are set; NULL: none */
 };
 
 struct metadata_system {
-    const char *name;
-    const char *signs[METADATA_SIGNS]; /* one of them set (not "false", not "0") means: this is it */
-    const char *also; /* and this one must be set, too; NULL: none */
-    struct metadata_fact facts[METADATA_FACTS]; /* an earlier one wins over a later one for the same setting */
+    char name[16];
+    char signs[METADATA_SIGNS][24]; /* one of them set (not "false", not "0") means: this is it; empty: none */
+    char also[20]; /* and this one must be set, too; empty: none */
+    const struct metadata_fact *facts; /* an earlier one wins over a later one for the same setting */
 };
 
 /* Workflow engines, then CI systems, then what runs the job: the first that offers a value wins, setting by setting. */

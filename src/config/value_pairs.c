@@ -42,8 +42,8 @@ static bool is_same_header(struct str a, const char *b)
 
 static int check_header(struct str name, struct str value, struct err *err)
 {
-    static const char *const ours[] = {"Host", "Connection", "Content-Length", "Transfer-Encoding", "User-Agent",
-        "Expect", "Upgrade", "TE", "Trailer"};
+    static const char ours[][18] = {"Host", "Connection", "Content-Length", "Transfer-Encoding", "User-Agent", "Expect",
+        "Upgrade", "TE", "Trailer"};
     if (!is_token(name))
         return err_set(err, -EINVAL, "the name of a header may hold letters, digits and !#$%%&'*+-.^_`|~ only");
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {

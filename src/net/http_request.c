@@ -12,7 +12,7 @@
 /* Where the message ends must not depend on anybody's headers. */
 static bool is_ours(const char *name)
 {
-    static const char *const ours[] = {"Host", "Content-Length", "Transfer-Encoding", "Connection"};
+    static const char ours[][18] = {"Host", "Content-Length", "Transfer-Encoding", "Connection"};
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
         if (strcasecmp(name, ours[i]) == 0)
             return true;

@@ -87,7 +87,7 @@ static struct str cut_comment(struct str value)
 
 static bool is_foreign_source(struct str key)
 {
-    static const char *const names[] = {
+    static const char names[][24] = {
         "role_arn", "sso_session", "sso_start_url", "credential_process", "web_identity_token_file", "login_session"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (is_key(key, names[i]))

@@ -17,7 +17,7 @@ static const char *const names[HOOKS_EVENTS] = {
 };
 
 /* The client's own business. */
-static const char *const forbidden[] = {
+static const char forbidden[][18] = {
     "Host", "Content-Length", "Transfer-Encoding", "Connection", "User-Agent", "Expect", "Upgrade", "TE", "Trailer"};
 
 const char *hooks_name(enum hooks_event event)

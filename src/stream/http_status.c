@@ -2,10 +2,11 @@
 #include "stream/http_status.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct named_status {
-    int status;
-    const char *words;
+    int16_t status;
+    char words[30];
 };
 
 static const struct named_status names[] = {

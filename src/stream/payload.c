@@ -6,6 +6,7 @@
 #include "stream/payload.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/auto.h"
 #include "base/num.h"
@@ -27,9 +28,9 @@ struct members {
 enum row_kind { ROW_TEXT, ROW_ARRAY, ROW_U64, ROW_F64, ROW_TAGS, ROW_COMMAND };
 
 struct row {
-    const char *key;
-    enum row_kind kind;
-    size_t offset; /* in its struct */
+    char key[23];
+    enum row_kind kind : 8;
+    uint16_t offset; /* in its struct */
 };
 
 #define JOB(name)                                                                                                      \

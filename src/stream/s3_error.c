@@ -40,20 +40,21 @@ struct str s3_error_element(struct str xml, const char *name)
 static struct str next_character(struct str text, size_t *ret_used)
 {
     static const struct {
-        struct str entity, character;
+        char entity[7], character[2];
     } entities[] = {
-        {{"&amp;", 5}, {"&", 1}},
-        {{"&lt;", 4}, {"<", 1}},
-        {{"&gt;", 4}, {">", 1}},
-        {{"&quot;", 6}, {"\"", 1}},
-        {{"&apos;", 6}, {"'", 1}},
-        {{"&#39;", 5}, {"'", 1}},
-        {{"&#34;", 5}, {"\"", 1}},
+        {"&amp;", "&"},
+        {"&lt;", "<"},
+        {"&gt;", ">"},
+        {"&quot;", "\""},
+        {"&apos;", "'"},
+        {"&#39;", "'"},
+        {"&#34;", "\""},
     };
     for (size_t i = 0; text.p[0] == '&' && i < sizeof(entities) / sizeof(entities[0]); i++) {
-        if (str_starts(text, entities[i].entity)) {
-            *ret_used = entities[i].entity.n;
-            return entities[i].character;
+        struct str entity = str_of(entities[i].entity);
+        if (str_starts(text, entity)) {
+            *ret_used = entity.n;
+            return str_of(entities[i].character);
         }
     }
     *ret_used = 1;

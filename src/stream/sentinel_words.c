@@ -102,7 +102,7 @@ static bool put_list(const struct json_value *list, struct buf *text)
     return has_some;
 }
 
-static const char *const word_keys[] = {"detail", "message", "error", "title"};
+static const char word_keys[][8] = {"detail", "message", "error", "title"};
 
 static bool put_member(const struct json_value *value, struct buf *text)
 {

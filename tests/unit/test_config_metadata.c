@@ -350,20 +350,18 @@ static void test_table(void **state)
     static const char *const words[] = {"TOKEN", "PASS", "SECRET", "KEY_ID", "AUTH", "URL", "EMAIL", "USER"};
     for (size_t i = 0; i < metadata_system_count; i++) {
         const struct metadata_system *system = &metadata_systems[i];
-        assert_non_null(system->signs[0]);
-        size_t facts = 0;
-        for (; facts < METADATA_FACTS && (system->facts[facts].constant || system->facts[facts].variable); facts++) {
-            const struct metadata_fact *fact = &system->facts[facts];
+        assert_true(system->name[0] && system->signs[0][0] && system->facts[0].text[0]);
+        for (const struct metadata_fact *fact = system->facts; fact->text[0]; fact++) {
+            assert_non_null(memchr(fact->text, '\0', sizeof(fact->text)));
             bool known = false;
             for (size_t k = 0; k < options_count; k++)
                 known = known || (options[k].offset == fact->offset && options[k].group == GROUP_JOB &&
                                      options[k].type == OPTION_STRING);
             assert_true(known);
-            assert_true(fact->part <= 4 && !(fact->constant && fact->variable));
-            for (size_t k = 0; fact->variable && k < sizeof(words) / sizeof(words[0]); k++)
-                assert_null(strstr(fact->variable, words[k]));
+            assert_true(fact->part <= 4 && !(fact->is_constant && (fact->part > 0 || fact->second)));
+            for (size_t k = 0; !fact->is_constant && k < sizeof(words) / sizeof(words[0]); k++)
+                assert_null(strstr(fact->text, words[k]));
         }
-        assert_true(facts > 0);
     }
 }
 
