@@ -59,8 +59,8 @@ static void put_range(struct buf *buf, const struct option_row *row)
     if (row->type != OPTION_LIST)
         return;
     buf_puts(buf, "Names:\n");
-    for (size_t i = 0; row->names[i]; i++)
-        buf_printf(buf, ".Cm %s%s\n", row->names[i], row->names[i + 1] ? " ," : " .");
+    for (size_t i = 0; option_word(row, i); i++)
+        buf_printf(buf, ".Cm %s%s\n", option_word(row, i), option_word(row, i + 1) ? " ," : " .");
 }
 
 /* Flags of switches say by themselves what is so without them. */
@@ -175,9 +175,9 @@ static void put_choices(struct buf *buf, const struct option_row *row)
     if (row->type != OPTION_CHOICE)
         return;
     buf_puts(buf, "One of\n");
-    for (size_t i = 0; i < OPTION_CHOICES_MAX && row->choices[i]; i++) {
-        bool is_last = i + 1 == OPTION_CHOICES_MAX || !row->choices[i + 1];
-        buf_printf(buf, ".Ql %s%s\n", row->choices[i], is_last ? " ." : " ,");
+    for (size_t i = 0; option_word(row, i); i++) {
+        bool is_last = !option_word(row, i + 1);
+        buf_printf(buf, ".Ql %s%s\n", option_word(row, i), is_last ? " ." : " ,");
     }
 }
 

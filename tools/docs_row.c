@@ -5,7 +5,7 @@
 enum docs_value docs_value(const struct option_row *row)
 {
     if (row->type == OPTION_ACTION)
-        return row->choices[0] ? DOCS_OPTIONAL : DOCS_NONE;
+        return option_word(row, 0) ? DOCS_OPTIONAL : DOCS_NONE;
     if (row->type == OPTION_BOOL || row->type == OPTION_COUNT)
         return DOCS_NONE;
     return row->bare ? DOCS_OPTIONAL : DOCS_REQUIRED;
@@ -18,7 +18,7 @@ const char *docs_negation(const struct option_row *row)
 
 enum docs_words docs_words(const struct option_row *row)
 {
-    if (row->choices[0])
+    if (option_word(row, 0))
         return DOCS_WORDS_CHOICE;
     if (!row->metavar)
         return DOCS_WORDS_ANY;
@@ -31,8 +31,8 @@ enum docs_words docs_words(const struct option_row *row)
 
 void docs_put_choices(struct buf *buf, const struct option_row *row)
 {
-    for (size_t i = 0; i < OPTION_CHOICES_MAX && row->choices[i]; i++)
-        buf_printf(buf, "%s%s", i > 0 ? " " : "", row->choices[i]);
+    for (size_t i = 0; option_word(row, i); i++)
+        buf_printf(buf, "%s%s", i > 0 ? " " : "", option_word(row, i));
 }
 
 void docs_put_replaced(struct buf *buf, const char *text, char mark, const char *instead)

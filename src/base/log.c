@@ -53,7 +53,7 @@ static bool write_out(struct str line)
 /* False where the line was lost; one that is not wanted at this level counts as written. */
 __attribute__((format(printf, 2, 0))) static bool write_line(enum log_level level, const char *fmt, va_list args)
 {
-    static const char *const words[] = {"error", "warning", "info", "debug"};
+    static const char words[][8] = {"error", "warning", "info", "debug"};
     if (level > log_level)
         return true;
     int saved_errno = errno;

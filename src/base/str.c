@@ -42,6 +42,16 @@ bool str_word(struct str *rest, struct str *ret_word)
     return true;
 }
 
+bool str_is_listed(const char *word, const char *list)
+{
+    struct str rest = str_of(list), listed;
+    while (str_word(&rest, &listed)) {
+        if (str_eq(listed, str_of(word)))
+            return true;
+    }
+    return false;
+}
+
 struct str str_trim(struct str text)
 {
     while (text.n > 0 && is_space(text.p[0])) {

@@ -53,6 +53,9 @@ bool str_line(struct str *rest, struct str *ret_line);
 /* Cuts the next word off *rest, words being separated by blanks and tabs; false when none is left. */
 bool str_word(struct str *rest, struct str *ret_word);
 
+/* Is it one of the words of a list that are separated by blanks? */
+bool str_is_listed(const char *word, const char *list);
+
 /* Without ASCII white space at both ends. */
 struct str str_trim(struct str text);
 

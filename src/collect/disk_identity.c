@@ -78,7 +78,7 @@ bool disk_identity_is_numbered(const char *name, const char *driver)
 /* Memory, files, network and removable media, for which "rotational" means nothing. */
 static bool has_no_type(const char *name)
 {
-    static const char *const drivers[] = {"loop", "ram", "zram", "nbd", "sr", "fd"};
+    static const char drivers[][5] = {"loop", "ram", "zram", "nbd", "sr", "fd"};
     for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
         if (disk_identity_is_numbered(name, drivers[i]))
             return true;

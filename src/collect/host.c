@@ -73,10 +73,9 @@ static bool is_monotonous(const char *text)
 
 static bool is_filler(const char *text)
 {
-    static const char *const whole[] = {"none", "null", "empty", "invalid", "undefined", "unused", "blank", "test",
-        "oem", "n.a.", "not-available", "not_available", "notavailable", "not-applicable", "not_applicable",
-        "notapplicable"};
-    static const char *const parts[] = {"assettag", "asset-tag", "asset_tag", "noasset", "no-asset", "o.e.m", "by-oem",
+    static const char whole[][15] = {"none", "null", "empty", "invalid", "undefined", "unused", "blank", "test", "oem",
+        "n.a.", "not-available", "not_available", "notavailable", "not-applicable", "not_applicable", "notapplicable"};
+    static const char parts[][11] = {"assettag", "asset-tag", "asset_tag", "noasset", "no-asset", "o.e.m", "by-oem",
         "by_oem", "filled", "default", "specif", "unknown", "123456789", "987654321"};
     for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
         if (strcasecmp(text, whole[i]) == 0)

@@ -60,7 +60,7 @@ static bool is_nvme_path(const char *name)
 
 static bool is_left_out(const char *name)
 {
-    static const char *const drivers[] = {"loop", "ram", "zram", "md", "sr", "fd", "nbd", "dm-"};
+    static const char drivers[][5] = {"loop", "ram", "zram", "md", "sr", "fd", "nbd", "dm-"};
     for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
         if (disk_identity_is_numbered(name, drivers[i]))
             return true;

@@ -173,25 +173,17 @@ struct mount_reach mount_tree_reach(struct mount_tree *tree, size_t row)
     };
 }
 
-static bool is_listed(const char *fstype, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(fstype, names[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
 bool mount_tree_may_hang(const struct mount_row *row)
 {
-    static const char *const far[] = {"9p", "afs", "autofs", "beegfs", "ceph", "cifs", "coda", "davfs", "gfs2",
-        "glusterfs", "gpfs", "lustre", "ocfs2", "orangefs", "smb3", "virtiofs"};
-    static const char *const local[] = {"aufs", "bcachefs", "binder", "binfmt_misc", "bpf", "btrfs", "cgroup",
-        "cgroup2", "configfs", "cpuset", "cramfs", "debugfs", "devpts", "devtmpfs", "ecryptfs", "efivarfs", "erofs",
-        "fusectl", "hugetlbfs", "jffs2", "mqueue", "nsfs", "overlay", "proc", "pstore", "ramfs", "resctrl", "rootfs",
-        "securityfs", "selinuxfs", "squashfs", "sysfs", "tmpfs", "tracefs", "ubifs", "zfs"};
-    if (row->major == 0 && is_listed(row->fstype, local, sizeof(local) / sizeof(local[0])))
+    static const char far[] =
+        "9p afs autofs beegfs ceph cifs coda davfs gfs2 glusterfs gpfs lustre ocfs2 orangefs smb3 "
+        "virtiofs";
+    static const char local[] =
+        "aufs bcachefs binder binfmt_misc bpf btrfs cgroup cgroup2 configfs cpuset cramfs debugfs devpts "
+        "devtmpfs ecryptfs efivarfs erofs fusectl hugetlbfs jffs2 mqueue nsfs overlay proc pstore ramfs "
+        "resctrl rootfs securityfs selinuxfs squashfs sysfs tmpfs tracefs ubifs zfs";
+    if (row->major == 0 && str_is_listed(row->fstype, local))
         return false;
     return row->major == 0 || strncmp(row->fstype, "fuse", 4) == 0 || strncmp(row->fstype, "nfs", 3) == 0 ||
-           is_listed(row->fstype, far, sizeof(far) / sizeof(far[0]));
+           str_is_listed(row->fstype, far);
 }

@@ -26,7 +26,7 @@ struct syntax {
 
 static int argument_kind(const struct option_row *row)
 {
-    if (row->type == OPTION_COUNT || (row->type == OPTION_ACTION && !row->choices[0]))
+    if (row->type == OPTION_COUNT || (row->type == OPTION_ACTION && !option_word(row, 0)))
         return no_argument;
     if (row->type == OPTION_BOOL || row->type == OPTION_ACTION || row->bare)
         return optional_argument;
@@ -136,8 +136,8 @@ static int take_action(struct cli *cli, const struct option_row *row, struct err
     cli->action = row->action;
     if (!optarg)
         return 0;
-    if (strcmp(optarg, row->choices[0]) != 0)
-        return err_set(err, -EINVAL, "option --%s takes no other value than \"%s\"", row->flag, row->choices[0]);
+    if (strcmp(optarg, option_word(row, 0)) != 0)
+        return err_set(err, -EINVAL, "option --%s takes no other value than \"%s\"", row->flag, option_word(row, 0));
     cli->doctor_online = true;
     return 0;
 }

@@ -106,8 +106,8 @@ static void put_values(struct buf *buf, const struct option_row *row)
         buf_puts(buf, " s");
         break;
     case OPTION_CHOICE:
-        for (size_t i = 0; i < OPTION_CHOICES_MAX && row->choices[i]; i++)
-            buf_printf(buf, "%s`%s`", i > 0 ? ", " : "", row->choices[i]);
+        for (size_t i = 0; option_word(row, i); i++)
+            buf_printf(buf, "%s`%s`", i > 0 ? ", " : "", option_word(row, i));
         break;
     case OPTION_STRING:
         buf_puts(buf, "text");
@@ -117,8 +117,8 @@ static void put_values(struct buf *buf, const struct option_row *row)
         break;
     case OPTION_LIST:
         buf_puts(buf, "list of");
-        for (size_t i = 0; row->names[i]; i++)
-            buf_printf(buf, "%s `%s`", i > 0 ? "," : "", row->names[i]);
+        for (size_t i = 0; option_word(row, i); i++)
+            buf_printf(buf, "%s `%s`", i > 0 ? "," : "", option_word(row, i));
         break;
     case OPTION_COUNT:
         buf_puts(buf, "repeatable");

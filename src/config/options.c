@@ -48,10 +48,11 @@ const struct option_heading option_headings[GROUP_COUNT] = {
 const char *const option_tables[] = {"tracker", "job", "collect", "sentinel", "s3", "http", NULL};
 
 /* What is told about the machine and its cloud, and may be kept back. */
-static const char *const machine_fields[] = {"host_id", "host_hostname", "host_ip", "host_server_allocation",
-    "host_vcpus", "host_cpu_model", "host_memory_mib", "host_gpu_model", "host_gpu_count", "host_gpu_memory_mib",
-    "host_storage_gb", "cloud_vendor_id", "cloud_account_id", "cloud_region_id", "cloud_zone_id", "cloud_instance_type",
-    NULL};
+#define MACHINE_FIELDS                                                                                                 \
+    "host_id\0host_hostname\0host_ip\0host_server_allocation\0host_vcpus\0host_cpu_model\0"                            \
+    "host_memory_mib\0host_gpu_model\0host_gpu_count\0host_gpu_memory_mib\0"                                           \
+    "host_storage_gb\0cloud_vendor_id\0cloud_account_id\0cloud_region_id\0cloud_zone_id\0"                             \
+    "cloud_instance_type\0"
 
 const struct option_row options[] = {
     ROW(.flag = "pid", .letter = 'p', .envs = {"TRACKER_PID"}, .key = "job.pid", .type = OPTION_OPT_INTEGER, .min = 1,
@@ -70,10 +71,10 @@ const struct option_row options[] = {
         .group = GROUP_OUTPUT, .help = "time between two samples: seconds or with a unit, such as 0.25, 250ms, 2s, 1m",
         AT(interval_ns)),
     ROW(.flag = "format", .letter = 'f', .envs = {"TRACKER_FORMAT"}, .key = "tracker.format", .type = OPTION_CHOICE,
-        .choices = {"json", "csv"}, .fallback = "json", .metavar = "json|csv", .group = GROUP_OUTPUT,
+        .words = "json\0csv\0", .fallback = "json", .metavar = "json|csv", .group = GROUP_OUTPUT,
         .help = "write one JSON object or one CSV row per sample", AT(format)),
     ROW(.flag = "csv-columns", .envs = {"TRACKER_CSV_COLUMNS"}, .key = "tracker.csv_columns", .type = OPTION_CHOICE,
-        .choices = {"auto", "system", "full"}, .fallback = "auto", .metavar = "SET", .group = GROUP_OUTPUT,
+        .words = "auto\0system\0full\0", .fallback = "auto", .metavar = "SET", .group = GROUP_OUTPUT,
         .help =
             "CSV columns: system (of the host), full (of host and process) or auto (full when a process is tracked)",
         AT(csv_columns)),
@@ -93,7 +94,7 @@ const struct option_row options[] = {
         .props = OPTION_NONEMPTY, AT(sysroot)),
 
     ROW(.flag = "summary", .envs = {"TRACKER_SUMMARY"}, .key = "tracker.summary", .type = OPTION_CHOICE,
-        .choices = {"auto", "always", "never"}, .fallback = "auto", .bare = "always", .metavar = "WHEN",
+        .words = "auto\0always\0never\0", .fallback = "auto", .bare = "always", .metavar = "WHEN",
         .group = GROUP_PEOPLE,
         .help = "print a summary at the end: always, never or auto (when stderr is a terminal that gets no samples)",
         AT(summary)),
@@ -150,8 +151,8 @@ const struct option_row options[] = {
     COLLECT_SWITCH("TRACKER_COLLECT_NETWORK", "collect.network", collect_network, "sample network interfaces"),
     COLLECT_SWITCH("TRACKER_COLLECT_CLOUD", "collect.cloud", collect_cloud,
         "when streaming: ask the cloud's metadata server about this machine"),
-    ROW(.envs = {"TRACKER_COLLECT_PSS"}, .key = "collect.pss", .type = OPTION_CHOICE,
-        .choices = {"auto", "always", "never"}, .fallback = "auto", .metavar = "WHEN", .group = GROUP_COLLECT,
+    ROW(.envs = {"TRACKER_COLLECT_PSS"}, .key = "collect.pss", .type = OPTION_CHOICE, .words = "auto\0always\0never\0",
+        .fallback = "auto", .metavar = "WHEN", .group = GROUP_COLLECT,
         .help = "measure proportional memory (PSS): always, never or auto (as far as it is cheap)", AT(collect_pss)),
 
     /* The token travels by environment only: argv is public and files get committed. The address goes with it, so that
@@ -163,12 +164,12 @@ const struct option_row options[] = {
         .metavar = "URL", .group = GROUP_STREAM, .help = "address of the Sentinel API",
         .props = OPTION_URL | OPTION_NONEMPTY, AT(sentinel_url)),
     ROW(.envs = {"TRACKER_SENTINEL_INLINE"}, .key = "sentinel.inline", .type = OPTION_CHOICE,
-        .choices = {"auto", "base64", "plain"}, .fallback = "auto", .metavar = "FORM", .group = GROUP_STREAM,
+        .words = "auto\0base64\0plain\0", .fallback = "auto", .metavar = "FORM", .group = GROUP_STREAM,
         .help = "form of the samples in the finish call of a short run: base64, plain or auto (what the API takes)",
         AT(sentinel_inline)),
     ROW(.envs = {"TRACKER_SEND_COMMAND"}, .key = "sentinel.send_command", .type = OPTION_BOOL, .fallback = "true",
         .group = GROUP_STREAM, .help = "tell Sentinel the command and its arguments", AT(sentinel_send_command)),
-    ROW(.envs = {"TRACKER_OMIT"}, .key = "sentinel.omit", .type = OPTION_LIST, .names = machine_fields,
+    ROW(.envs = {"TRACKER_OMIT"}, .key = "sentinel.omit", .type = OPTION_LIST, .words = MACHINE_FIELDS,
         .metavar = "NAME,...", .group = GROUP_STREAM,
         .help = "facts about this machine that are not sent, such as host_ip,host_hostname", AT(sentinel_omit)),
     ROW(.envs = {"TRACKER_UPLOAD_INTERVAL"}, .key = "tracker.upload_interval_secs", .type = OPTION_DURATION,
@@ -208,7 +209,7 @@ const struct option_row options[] = {
         .help = "read settings from this TOML file if it exists", .props = OPTION_NONEMPTY, AT(config_path)),
     ROW(.flag = "print-config", .type = OPTION_ACTION, .action = CONFIG_PRINT, .group = GROUP_GENERAL,
         .help = "print the effective settings as TOML with the origin of each, and exit"),
-    ROW(.flag = "doctor", .type = OPTION_ACTION, .action = CONFIG_DOCTOR, .choices = {"online"}, .metavar = "online",
+    ROW(.flag = "doctor", .type = OPTION_ACTION, .action = CONFIG_DOCTOR, .words = "online\0", .metavar = "online",
         .group = GROUP_GENERAL,
         .help = "say what can be measured on this host, and exit; online: test the streaming targets too"),
     ROW(.flag = "upload-spool", .type = OPTION_ACTION, .action = CONFIG_UPLOAD_SPOOL, .group = GROUP_GENERAL,

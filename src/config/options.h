@@ -29,7 +29,7 @@ enum option_type {
     OPTION_INTEGER, /* int64_t */
     OPTION_OPT_INTEGER, /* struct opt_i64 */
     OPTION_DURATION, /* int64_t, nanoseconds */
-    OPTION_CHOICE, /* int, the index into choices */
+    OPTION_CHOICE, /* int, the index into words */
     OPTION_STRING, /* char *, NULL = unset */
     OPTION_PAIRS, /* struct settings_pairs */
     OPTION_LIST, /* char *, known names joined with commas, NULL = none */
@@ -56,7 +56,7 @@ enum option_group {
     GROUP_COUNT,
 };
 
-enum { OPTION_ENVS = 2, OPTION_CHOICES_MAX = 4, OPTIONS_MAX = 80 };
+enum { OPTION_ENVS = 2, OPTIONS_MAX = 80 };
 
 /* Fewer headers than pairs: a request has room for 32, and some are ours. */
 enum { SETTINGS_PAIRS_MAX = 256, SETTINGS_HEADERS_MAX = 24, SETTINGS_TEXT_MAX = 65536 };
@@ -67,8 +67,7 @@ struct option_row {
     const char *key; /* dotted TOML key; NULL: none */
     const char *fallback; /* the default as text; NULL: unset */
     const char *unset; /* what happens then, for --help and docs; NULL: nothing to say */
-    const char *choices[OPTION_CHOICES_MAX];
-    const char *const *names; /* of OPTION_LIST: what may stand in it; NULL-terminated */
+    const char *words; /* choices, or what may stand in a list: each with a NUL behind it, and one more; NULL: none */
     const char *bare; /* the value of the flag without one; NULL: it needs one */
     const char *metavar; /* in --help */
     const char *help; /* begins with a small letter, no full stop */
@@ -115,9 +114,12 @@ bool options_is_table(struct str name);
 bool options_nearest_flag(struct str typed, struct buf *ret_flag);
 bool options_nearest_key(struct str typed, bool table, struct buf *ret_key);
 
-/* The name nearest to what was typed, of a NULL-terminated list: whatever the distance, it shows what names look like.
+/* The word of the row nearest to what was typed: whatever the distance, it shows what names look like.
  * False for a text that is too long to compare. */
-bool options_nearest_name(struct str typed, const char *const *names, struct buf *ret_name);
+bool options_nearest_word(const struct option_row *row, struct str typed, struct buf *ret_word);
+
+/* The i-th of its words; NULL behind the last. */
+const char *option_word(const struct option_row *row, size_t i);
 
 /* What messages call a setting: the last part of its TOML key, else its flag, else its variable. */
 const char *option_name(const struct option_row *row);

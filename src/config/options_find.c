@@ -117,22 +117,30 @@ static bool ends_with_part(struct str known, struct str part)
            memcmp(known.p + known.n - part.n, part.p, part.n) == 0;
 }
 
-bool options_nearest_name(struct str typed, const char *const *names, struct buf *ret_name)
+bool options_nearest_word(const struct option_row *row, struct str typed, struct buf *ret_word)
 {
     enum { COMPARED_BYTES_MAX = 63 }; /* of str_distance */
-    const char *best = NULL;
+    const char *best = NULL, *word;
     size_t least = COMPARED_BYTES_MAX + 1;
-    for (; *names; names++) {
-        struct str known = str_of(*names);
+    for (size_t i = 0; (word = option_word(row, i)); i++) {
+        struct str known = str_of(word);
         size_t distance = ends_with_part(known, typed) ? 1 : str_distance(typed, known);
         if (distance < least) {
             least = distance;
-            best = *names;
+            best = word;
         }
     }
     if (best)
-        buf_puts(ret_name, best);
+        buf_puts(ret_word, best);
     return best != NULL;
+}
+
+const char *option_word(const struct option_row *row, size_t i)
+{
+    const char *word = row->words;
+    while (word && *word && i-- > 0)
+        word += strlen(word) + 1;
+    return word && *word ? word : NULL;
 }
 
 const char *option_name(const struct option_row *row)

@@ -113,8 +113,8 @@ static int set_bool_text(
 static int set_choice(const struct option_row *row, struct str text, const struct value_place *place, struct err *err)
 {
     int count = 0;
-    for (; count < OPTION_CHOICES_MAX && row->choices[count]; count++) {
-        if (same_word(text, row->choices[count])) {
+    for (; option_word(row, (size_t)count); count++) {
+        if (same_word(text, option_word(row, (size_t)count))) {
             *(int *)option_member(row, place->settings) = count;
             return 0;
         }
@@ -122,7 +122,7 @@ static int set_choice(const struct option_row *row, struct str text, const struc
     AUTO_BUF struct buf list;
     buf_init(&list, 128);
     for (int i = 0; i < count; i++)
-        buf_printf(&list, "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", row->choices[i]);
+        buf_printf(&list, "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", option_word(row, (size_t)i));
     return err_set(err, -EINVAL, "must be %s", buf_cstr(&list));
 }
 
@@ -208,7 +208,7 @@ void value_put(struct buf *buf, const struct option_row *row, const struct setti
         num_put_i64(buf, ((const struct opt_i64 *)member)->v);
         break;
     case OPTION_CHOICE:
-        buf_puts(buf, row->choices[*(const int *)member]);
+        buf_puts(buf, option_word(row, (size_t) * (const int *)member));
         break;
     case OPTION_STRING:
         if (row->props & OPTION_URL)

@@ -28,8 +28,9 @@ static bool next_name(struct str *rest, struct str *ret_name)
 
 static bool is_known(const struct option_row *row, struct str name)
 {
-    for (const char *const *known = row->names; *known; known++) {
-        if (str_eq(str_of(*known), name))
+    const char *known;
+    for (size_t i = 0; (known = option_word(row, i)); i++) {
+        if (str_eq(str_of(known), name))
             return true;
     }
     return false;
@@ -52,7 +53,7 @@ static int refuse_name(const struct option_row *row, struct str name, struct err
     buf_init(&shown, 128);
     buf_init(&guess, 64);
     show_text(&shown, name, SHOW_VALUE_MAX);
-    if (!options_nearest_name(name, row->names, &guess))
+    if (!options_nearest_word(row, name, &guess))
         return err_set(err, -EINVAL, "unknown name \"%s\"", buf_cstr(&shown));
     return err_set(err, -EINVAL, "unknown name \"%s\", did you mean \"%s\"?", buf_cstr(&shown), buf_cstr(&guess));
 }

@@ -34,21 +34,39 @@ void summary_frame_put_name(struct buf *buf, const struct summary *summary)
         buf_puts(buf, "unnamed");
 }
 
+/* As a shell takes it: in single quotes but where no sign in it needs them; one that is itself in the word is '\''. */
+static void put_word(struct buf *buf, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
+    if (*word && !word[strspn(word, plain)]) {
+        people_put_data(buf, word);
+        return;
+    }
+    buf_putc(buf, '\'');
+    size_t from = buf->len;
+    people_put_data(buf, word);
+    for (size_t i = from; i < buf->len && buf_ok(buf); i++) {
+        if (buf->data[i] != '\'' || !buf_reserve(buf, 3))
+            continue;
+        memmove(buf->data + i + 4, buf->data + i + 1, buf->len - i - 1);
+        memcpy(buf->data + i, "'\\''", 4);
+        buf->len += 3;
+        i += 3;
+    }
+    buf_putc(buf, '\'');
+}
+
 void summary_frame_put_command(struct buf *buf, const struct summary *summary)
 {
     const char *const *words = summary->command.items;
     size_t start = buf->len;
     for (size_t i = 0; has_command(summary) && i < summary->command.count; i++) {
-        const char *word = words[i] ? words[i] : "?";
-        const char *quote = !*word || strpbrk(word, " \t\n") ? "'" : "";
         buf_puts(buf, i > 0 ? " " : "");
         if (buf->len - start > PEOPLE_DATA_BYTES) {
             buf_puts(buf, "...");
             return;
         }
-        buf_puts(buf, quote);
-        people_put_data(buf, word);
-        buf_puts(buf, quote);
+        put_word(buf, words[i] ? words[i] : "?");
     }
 }
 
@@ -56,12 +74,11 @@ void summary_frame_put_command(struct buf *buf, const struct summary *summary)
 static void put_runs(struct buf *buf, const struct summary *summary)
 {
     people_put_count(buf, (double)summary->runs.v, "run");
-    if (!summary->runs_failed.has)
+    if (!summary->runs_failed.has || summary->runs_failed.v == 0)
         return;
     buf_puts(buf, " (");
-    if (summary->runs_failed.v > 0)
-        num_put_u64(buf, summary->runs_failed.v);
-    buf_puts(buf, summary->runs_failed.v > 0 ? " failed)" : "none failed)");
+    num_put_u64(buf, summary->runs_failed.v);
+    buf_puts(buf, " failed)");
 }
 
 void summary_frame_put_result(struct summary_rows *rows, const struct summary *summary)
@@ -75,7 +92,7 @@ void summary_frame_put_result(struct summary_rows *rows, const struct summary *s
         before_wall = ", ";
         behind_wall = " on average";
     } else if (strcmp(verdict, SUMMARY_UNKNOWN) != 0)
-        people_put_data(value, strcmp(verdict, SUMMARY_SIGNALED) == 0 ? "stopped" : verdict);
+        people_put_data(value, strcmp(verdict, SUMMARY_SIGNALED) == 0 ? "ended early" : verdict);
     else {
         buf_puts(value, "end unknown");
         before_wall = ", tracked for ";

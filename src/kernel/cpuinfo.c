@@ -62,7 +62,7 @@ static bool has_word(struct str words, struct str wanted)
 /* x86 and others, LoongArch, MIPS, POWER, RISC-V. */
 static bool is_name_key(struct str key)
 {
-    static const char *const keys[] = {"model name", "Model Name", "cpu model", "cpu", "uarch"};
+    static const char keys[][11] = {"model name", "Model Name", "cpu model", "cpu", "uarch"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (str_eq(key, str_of(keys[i])))
             return true;

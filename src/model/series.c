@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/sample_lists.h"
 #include "model/shown.h"
 
 const struct series_line series_lines[SERIES_LINES] = {
@@ -103,30 +104,32 @@ static struct opt_f64 per_sec(struct opt_f64 amount, double secs)
     return amount.has && secs > 0 ? some_f64(amount.v / secs) : (struct opt_f64){0};
 }
 
-static void take_disks(const struct sample_list *list, struct values *values)
+/* The rate that a sample tells; where it tells only the bytes, as rows of CSV do, what they come to. */
+static void sum_up_rate(struct opt_f64 *sum, struct opt_f64 rate, struct opt_u64 bytes, double secs)
 {
-    const struct sample_disk *disks = list->items;
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        if (disks[i].stacked.has && disks[i].stacked.v)
+    sum_up(sum, shown_f64(rate).has ? rate : per_sec(opt_scaled(bytes, 1), secs));
+}
+
+static void take_disks(const struct sample_list *list, double secs, struct values *values)
+{
+    const struct sample_disk *disk = list->items;
+    for (size_t i = 0; list->present && i < list->count; i++, disk++) {
+        if (!sample_disk_counts(disk))
             continue;
-        sum_up(&values->at[SERIES_HOST_READ], disks[i].read_bytes_per_sec);
-        sum_up(&values->at[SERIES_HOST_WRITE], disks[i].write_bytes_per_sec);
+        sum_up_rate(&values->at[SERIES_HOST_READ], disk->read_bytes_per_sec, disk->read_bytes_delta, secs);
+        sum_up_rate(&values->at[SERIES_HOST_WRITE], disk->write_bytes_per_sec, disk->write_bytes_delta, secs);
     }
 }
 
-/* Interfaces with hardware below them; all where there is none of those, as in a container. */
-static void take_network(const struct sample_list *list, struct values *values)
+static void take_network(const struct sample_list *list, double secs, struct values *values)
 {
-    const struct sample_network *interfaces = list->items;
-    size_t count = list->present ? list->count : 0;
-    bool has_hardware = false;
-    for (size_t i = 0; i < count; i++)
-        has_hardware |= interfaces[i].is_virtual.has && !interfaces[i].is_virtual.v;
-    for (size_t i = 0; i < count; i++) {
-        if (has_hardware && interfaces[i].is_virtual.v)
+    const struct sample_network *interface = list->items;
+    bool have_hardware = sample_networks_have_hardware(list);
+    for (size_t i = 0; list->present && i < list->count; i++, interface++) {
+        if (have_hardware && !sample_network_has_hardware(interface))
             continue;
-        sum_up(&values->at[SERIES_RECEIVED], interfaces[i].rx_bytes_per_sec);
-        sum_up(&values->at[SERIES_SENT], interfaces[i].tx_bytes_per_sec);
+        sum_up_rate(&values->at[SERIES_RECEIVED], interface->rx_bytes_per_sec, interface->rx_bytes_delta, secs);
+        sum_up_rate(&values->at[SERIES_SENT], interface->tx_bytes_per_sec, interface->tx_bytes_delta, secs);
     }
 }
 
@@ -151,14 +154,20 @@ static void take_tree(const struct sample_cpu *cpu, double secs, struct values *
     values->at[SERIES_VRAM_TREE] = shown_f64(cpu->process_gpu_vram_mib);
 }
 
+/* The kernel's clock and ours are not read in the same moment: what is above 100 % is that. */
+static struct opt_f64 share_pct(struct opt_f64 stalled_secs, double secs)
+{
+    struct opt_f64 share = per_sec(stalled_secs, secs / 100);
+    return share.has && share.v > 100 ? some_f64(100) : share;
+}
+
 static void take_pressure(const struct sample_pressure *pressure, double secs, struct values *values)
 {
-    double percent = secs / 100;
-    values->at[SERIES_CPU_SOME] = per_sec(pressure->cpu_some_secs, percent);
-    values->at[SERIES_MEMORY_SOME] = per_sec(pressure->memory_some_secs, percent);
-    values->at[SERIES_MEMORY_FULL] = per_sec(pressure->memory_full_secs, percent);
-    values->at[SERIES_IO_SOME] = per_sec(pressure->io_some_secs, percent);
-    values->at[SERIES_IO_FULL] = per_sec(pressure->io_full_secs, percent);
+    values->at[SERIES_CPU_SOME] = share_pct(pressure->cpu_some_secs, secs);
+    values->at[SERIES_MEMORY_SOME] = share_pct(pressure->memory_some_secs, secs);
+    values->at[SERIES_MEMORY_FULL] = share_pct(pressure->memory_full_secs, secs);
+    values->at[SERIES_IO_SOME] = share_pct(pressure->io_some_secs, secs);
+    values->at[SERIES_IO_FULL] = share_pct(pressure->io_full_secs, secs);
 }
 
 static double interval_secs(const struct sample *sample)
@@ -179,8 +188,8 @@ static void take_values(const struct sample *sample, struct values *values)
         values->at[SERIES_CGROUP] = shown_f64(sample->cgroup.memory_used_mib);
     if (sample->pressure.present)
         take_pressure(&sample->pressure, secs, values);
-    take_disks(&sample->disk, values);
-    take_network(&sample->network, values);
+    take_disks(&sample->disk, secs, values);
+    take_network(&sample->network, secs, values);
     take_gpus(&sample->gpu, values);
 }
 

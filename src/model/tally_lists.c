@@ -3,6 +3,7 @@
  * Disks, network interfaces and GPUs of a sample as one number each. A device of which a value is unknown is left out;
  * where it is unknown of all, so is the number.
  */
+#include "model/sample_lists.h"
 #include "model/tally_parts.h"
 
 struct pair {
@@ -39,7 +40,7 @@ static struct pair disk_bytes(const struct sample_list *list)
     const struct sample_disk *disks = list->items;
     struct pair bytes = {0};
     for (size_t i = 0; list->present && i < list->count; i++) {
-        if (disks[i].stacked.has && disks[i].stacked.v)
+        if (!sample_disk_counts(&disks[i]))
             continue;
         add_count(&bytes.first, disks[i].read_bytes_delta);
         add_count(&bytes.second, disks[i].write_bytes_delta);
@@ -47,21 +48,13 @@ static struct pair disk_bytes(const struct sample_list *list)
     return bytes;
 }
 
-static bool is_hardware(const struct sample_network *interface)
-{
-    return interface->is_virtual.has && !interface->is_virtual.v;
-}
-
 static struct pair network_bytes(const struct sample_list *list)
 {
     const struct sample_network *interfaces = list->items;
-    size_t count = list->present ? list->count : 0;
-    bool has_hardware = false;
-    for (size_t i = 0; i < count; i++)
-        has_hardware |= is_hardware(&interfaces[i]);
+    bool have_hardware = sample_networks_have_hardware(list);
     struct pair bytes = {0};
-    for (size_t i = 0; i < count; i++) {
-        if (has_hardware && !is_hardware(&interfaces[i]))
+    for (size_t i = 0; list->present && i < list->count; i++) {
+        if (have_hardware && !sample_network_has_hardware(&interfaces[i]))
             continue;
         add_count(&bytes.first, interfaces[i].rx_bytes_delta);
         add_count(&bytes.second, interfaces[i].tx_bytes_delta);

@@ -18,7 +18,7 @@
 
 struct flag_words {
     uint32_t flags;
-    const char *words;
+    char words[72];
 };
 
 static const struct flag_words flag_words[] = {
@@ -69,7 +69,7 @@ static bool is_of_certificates(int result)
 struct result_words {
     int result;
     int code;
-    const char *words;
+    char words[60];
 };
 
 static const struct result_words result_words[] = {

@@ -12,13 +12,13 @@ function el(tag, look = '', ...kids) {
     e.append(...kids.filter(given))
     return e
 }
-const given = v => v !== null && v !== undefined && v !== false && v !== ''
+const given = v => v || v === 0
 function set(e, props) {
     for (const prop in props) e.setAttribute(prop, props[prop])
     return e
 }
 function press(look, words, act) {
-    const e = set(el('button', look, ...words), {type: 'button'})
+    const e = el('button', look, ...words)
     e.addEventListener('click', () => act(e))
     return e
 }
@@ -41,8 +41,8 @@ function unitFor(kind, v) {
     return [by, kind[i]]
 }
 function inUnit(kind, v) {
-    const [by, unit] = unitFor(kind, v)
-    return given(v) && [num(v / by), unit]
+    const [by, unit] = unitFor(kind, v), shown = num(v / by)
+    return given(v) && [shown, kind[0] < 2 && shown === '1' ? unit.replace('s', '') : unit]
 }
 const text = (kind, v) => (inUnit(kind, v) || ['–']).join(' ')
 const ofMib = v => given(v) && text(MEMORY, v * MIB), ofBytes = v => given(v) && text(AMOUNT, v)
@@ -70,8 +70,8 @@ function header() {
     const facts = [
         ['Host', S.hostname], ['Kernel', S.kernel], ['Started', given(S.started_ms) && utc(S.started_ms)],
         [S.runs > 1 ? 'Mean wall time' : 'Wall time', given(S.wall_secs) && duration(S.wall_secs)],
-        ['Runs', S.runs > 1 && S.runs + (S.runs_failed ? ', ' + S.runs_failed + ' not finished' : '')],
-        ['Samples', given(S.samples) && S.samples.toLocaleString('en') + (S.interval_secs ? ' every ' + num(S.interval_secs) + ' s' : '') +
+        ['Merged', S.runs > 1 && S.runs + ' runs' + (S.runs_failed ? ', ' + S.runs_failed + ' failed' : '')],
+        ['Samples', given(S.samples) && S.samples.toLocaleString('en') + (S.samples > 1 && S.interval_secs ? ' every ' + num(S.interval_secs) + ' s' : '') +
             (S.missed_samples ? ', ' + S.missed_samples + ' missed' : '')],
     ]
     document.title = heading + ' · resources'
@@ -96,15 +96,14 @@ function overview() {
     const chip = S.cpu, ram = S.memory, drive = S.disk, net = S.network, cards = S.gpu, waits = S.pressure, cost = S.tracker
     if (chip) {
         const own = given(chip.cores_mean) ? '' : 'host_', part = what => chip[own + 'cores_' + what]
-        tile(own ? 'Mean CPU of the host' : 'Mean CPU', given(part('mean')) && inUnit(CORES, part('mean')), chip.limit_used_pct,
-            'P95 ' + num(part('p95')) + ', peak ' + num(part('peak')) + (given(chip.limit_cores) ? ' of ' + num(chip.limit_cores) : ''),
+        tile(own ? 'Mean CPU of the host' : 'Mean CPU', inUnit(CORES, part('mean')), chip.limit_used_pct,
+            'P95 ' + num(part('p95')) + (chip.limit_cores ? ' of ' + text(CORES, chip.limit_cores) : ''), 'peak ' + num(part('peak')),
             given(chip.total_secs) && duration(chip.total_secs) + ' of CPU time' + (chip.is_lower_bound ? ' or more' : ''),
             chip.throttled_secs > 0 && 'throttled for ' + duration(chip.throttled_secs))
     }
     if (ram) {
-        const used = ram.limit_used_pct, need = used ? used / 100 * ram.limit_mib : ram.pss_peak_mib || ram.rss_peak_mib
-        const most = need || ram.host_used_peak_mib
-        tile(need ? 'Peak memory' : 'Peak memory of the host', most && inUnit(MEMORY, most * MIB), used,
+        const used = ram.limit_used_pct, need = ram.need_mib, own = given(need), most = own ? need : ram.host_used_peak_mib
+        tile(own ? 'Peak memory' : 'Peak memory of the host', given(most) && inUnit(MEMORY, most * MIB), used,
             given(used) && num(used) + ' % of ' + ofMib(ram.limit_mib), around('', ofMib(ram.pss_peak_mib), ' PSS'),
             around('', ofMib(ram.rss_peak_mib), ' RSS'), around('', ofMib(ram.cgroup_peak_mib), ' in the cgroup'))
     }
@@ -125,8 +124,8 @@ function overview() {
     }
     if (waits && S.wall_secs) {
         const [worst, ...others] = [['CPU', waits.cpu_some_secs], ['memory', waits.memory_some_secs], ['I/O', waits.io_some_secs]]
-            .filter(row => given(row[1])).sort((a, b) => b[1] - a[1]).map(([what, secs]) => [what, num(secs * 100 / S.wall_secs)])
-        tile('Pressure', worst && [worst[1], '% of the time'], null, worst && 'waiting for ' + worst[0],
+            .filter(row => given(row[1])).sort((a, b) => b[1] - a[1]).map(([what, secs]) => [what, num(min(100, secs * 100 / S.wall_secs))])
+        tile('Pressure', worst && [worst[1], '% of time'], null, worst && 'waiting for ' + worst[0],
             others.map(([what, share]) => what + ' ' + share + ' %').join(', '))
     }
     if (cost) tile('Cost of tracking', given(cost.cpu_pct) && [num(cost.cpu_pct), '% of a core'], null,
@@ -168,7 +167,7 @@ const times = []
 input.ms.reduce((before, ms) => (times.push((before + ms) / 1000), before + ms), 0)
 const last = times.length - 1, end = times[last] || 1, isCoarse = input.lines.some(line => line.low)
 const begins = i => i ? times[i - 1] : 0, breaks = input.breaks
-let view = [0, end], at = null, drag = null, plots = [], colour = {}
+let view = [0, end], at = null, drag = null, plots = [], colour = {}, frame, isStale
 // Title, kind, what one of the data is worth, and what there is at most with its name.
 const CHARTS = [
     ['CPU', CORES, .001, S.cpu && S.cpu.limit_cores, 'limit'],
@@ -179,7 +178,7 @@ const CHARTS = [
     ['Pressure', PERCENT, .01],
 ]
 const HUES = {
-    'tree RSS': 1, 'tree PSS': 3, cgroup: 4, 'tree write': 2, 'host read': 5, 'host write': 6, 'host received': 1,
+    'tree PSS': 3, cgroup: 4, 'tree write': 2, 'host read': 5, 'host write': 6, 'host received': 1,
     'host sent': 2, 'CPU some': 1, 'memory some': 2, 'memory full': 4, 'I/O some': 3,
 }
 const LEFT = 42, RIGHT = 10, TOP = 8, BOTTOM = 22
@@ -248,7 +247,9 @@ function drawLine(chart, c, line, from, to) {
     c.strokeStyle = colour['c' + line.hue]
     c.fillStyle = c.strokeStyle + '2e'
     for (const [a, b] of pieces(line, from, to)) {
-        const spots = values => [begins(a), ...times.slice(a, b + 1)].map((t, i) => [x(t), chart.y(values[a + max(0, i - 1)] * chart.one)])
+        // The first value of a run holds since its start; one behind a hole begins as a dot.
+        const left = !a || breaks.includes(a) ? x(begins(a)) : x(times[a]) - 3, ends = [left, ...times.slice(a, b + 1).map(x)]
+        const spots = values => ends.map((place, i) => [place, chart.y(values[a + max(0, i - 1)] * chart.one)])
         trace(c, spots(line.mean))
         c.stroke()
         if (!line.low) continue
@@ -386,7 +387,6 @@ function cross(plot) {
     note.replaceChildren(...plot.tell(c, x))
     Object.assign(note.style, isRight ? {left: 'auto', right: plot.w - x + 12 + 'px'} : {left: x + 12 + 'px', right: 'auto'})
 }
-let frame, isStale
 function ask(isLight) {
     isStale = isStale || !isLight
     frame = frame || requestAnimationFrame(() => {
@@ -476,7 +476,7 @@ function listen(plot) {
 }
 function charts() {
     if (last < 0) return
-    chapter('Over time', 'drag to zoom, double-click to see all' + (isCoarse ? '; bands reach from the lowest to the highest sample' : ''),
+    chapter('Over time', 'drag to zoom, double-click to see all' + (isCoarse ? '; bands: lowest to highest sample' : ''),
         div('charts', ...CHARTS.map(makeChart), makeHeat()))
     zoom.append(zoomed, press('', ['Show all'], reset))
     document.body.append(zoom)

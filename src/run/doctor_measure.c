@@ -2,13 +2,12 @@
 /* The collectors of every run, each tried with two readings: what it finds, and why it does not. */
 #include <errno.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "base/auto.h"
 #include "collect/zfs.h"
-#include "kernel/proc_stat.h"
 #include "run/doctor_parts.h"
+#include "run/start_facts.h"
 
 void doctor_try(struct doctor *doctor, const struct collector *collector, const char *name, enum doctor_state without,
     const char *remedy, doctor_tell *tell)
@@ -36,20 +35,15 @@ void doctor_try(struct doctor *doctor, const struct collector *collector, const 
         collector->close(state);
 }
 
-static int count_allowed_cpus(void)
-{
-    enum { SETS = PROC_STAT_CPUS_MAX / CPU_SETSIZE };
-    cpu_set_t sets[SETS];
-    return sched_getaffinity(0, sizeof(sets), sets) == 0 ? CPU_COUNT_S(sizeof(sets), sets) : 0;
-}
-
 static void tell_cpus(struct doctor *doctor, const struct sample *sample)
 {
-    size_t count = sample->cpu.per_core_pct.count;
+    /* Shares are not known after so short a time. */
+    unsigned online = (unsigned)sample->cpu.per_core_pct.count;
     if (doctor->root.is_host)
-        doctor_say(doctor, "online", DOCTOR_OK, NULL, "%zu, of which we may use %d", count, count_allowed_cpus());
+        doctor_say(
+            doctor, "online", DOCTOR_OK, NULL, "%u, of which we may use %u", online, (unsigned)start_facts_cpus().v);
     else
-        doctor_say(doctor, "online", DOCTOR_OK, NULL, "%zu", count);
+        doctor_say(doctor, "online", DOCTOR_OK, NULL, "%u", online);
 }
 
 void doctor_check_cpu(struct doctor *doctor)

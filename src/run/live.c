@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -22,7 +23,7 @@
 #include "base/num.h"
 #include "encode/live_block.h"
 
-enum { ROWS_MIN = 10, UPDATES_PER_ROOM = 10, OUT_BYTES_MAX = 1024, HIDE_MS = 200, FINISH_MS = 20 };
+enum { ROWS_MIN = 10, UPDATES_PER_ROOM = 4, OUT_BYTES_MAX = 1024, HIDE_MS = 200, FINISH_MS = 20 };
 
 #define DRAW_EVERY_SECS 0.1
 #define SAVE "\0337" /* cursor, colours, character sets */
@@ -40,6 +41,7 @@ struct place {
 struct live {
     int fd; /* non-blocking, a description of our own */
     bool is_shown;
+    bool is_doubtful; /* hidden from a program that may have another screen: the block may still be on the first one */
     struct place place; /* where it is shown */
     unsigned updates; /* since it took that place */
     struct buf out; /* the write in work: what the terminal has not taken yet of one that it took in part */
@@ -79,6 +81,13 @@ static bool is_foreground(const struct live *live)
 {
     pid_t group = tcgetpgrp(live->fd);
     return group < 0 ? errno == ENOTTY : group == getpgrp();
+}
+
+/* Somebody takes each key as it comes: an editor, a pager, a shell at its prompt. The screen is all theirs. */
+static bool is_raw(const struct live *live)
+{
+    struct termios mode;
+    return tcgetattr(live->fd, &mode) == 0 && !(mode.c_lflag & ICANON);
 }
 
 /* The foreground may change at any time; we are not to be stopped for a write that came too late. */
@@ -155,6 +164,16 @@ static void put_room(struct buf *out, unsigned lines)
     put_number(out, "\033[", lines, 'A');
 }
 
+/*
+ * Has to come before room is made, which may move the block up. With the cursor in these lines, what the command has
+ * put there since the last update is lost; it cannot be told from the block.
+ */
+static void put_wiped(struct buf *out, const struct place *place)
+{
+    put_number(out, SAVE "\033[", place->rows - place->lines + 1, 'H');
+    buf_puts(out, PLAIN WIPE_BELOW RESTORE);
+}
+
 /* After another size, a terminal may have moved and folded the old block: it is somewhere below the cursor. */
 static void put_wiped_below(struct buf *out)
 {
@@ -173,20 +192,21 @@ static bool take_place(struct live *live, const struct place *place)
     unsigned above = place->rows - place->lines;
     bool is_resized = live->is_shown && !is_same_size(&live->place, place);
     bool is_new = !live->is_shown || is_resized || live->place.lines != place->lines;
-    if (is_new || live->updates % UPDATES_PER_ROOM == 0)
+    if (is_new || live->updates % UPDATES_PER_ROOM == 0) {
+        if (live->is_shown && !is_resized)
+            put_wiped(out, &live->place);
         put_room(out, place->lines);
+    }
     if (is_resized)
         put_wiped_below(out);
-    buf_puts(out, SAVE);
-    put_number(out, "\033[1;", above, 'r');
-    if (is_new) {
-        put_number(out, "\033[", above + 1, 'H');
-        buf_puts(out, PLAIN WIPE_BELOW);
-    }
+    put_number(out, SAVE "\033[1;", above, 'r');
     buf_puts(out, RESTORE);
+    if (is_new)
+        put_wiped(out, place);
     if (!send_update(live, 0, 0))
         return false;
     live->is_shown = true;
+    live->is_doubtful = false;
     live->place = *place;
     live->updates = is_new ? 1 : live->updates + 1;
     return true;
@@ -219,31 +239,32 @@ static void hide(struct live *live, int64_t patience_ms)
     size_t begun = out->len;
     struct place now = {0};
     (void)find_place(live, &now);
-    if (live->is_shown) {
+    bool raw = is_raw(live), is_left = live->is_shown || (live->is_doubtful && !raw && is_foreground(live));
+    if (live->is_shown && is_same_size(&now, &live->place)) {
+        put_wiped(out, &live->place);
+        buf_puts(out, SAVE SCROLL_ALL RESTORE);
+    } else if (is_left) {
         put_room(out, live->place.lines);
-        if (is_same_size(&now, &live->place)) {
-            put_number(out, SAVE "\033[", now.rows - live->place.lines + 1, 'H');
-            buf_puts(out, PLAIN WIPE_BELOW RESTORE);
-        } else {
-            put_wiped_below(out);
-        }
+        put_wiped_below(out);
     }
-    if (send_update(live, begun, patience_ms))
-        live->is_shown = false;
+    if (!send_update(live, begun, patience_ms))
+        return;
+    if (is_left)
+        live->is_doubtful = raw;
+    live->is_shown = false;
 }
 
 static void draw(struct live *live)
 {
     struct place place;
-    if (!is_foreground(live) || !find_place(live, &place)) {
+    if (!is_foreground(live) || is_raw(live) || !find_place(live, &place)) {
         hide(live, 0);
         return;
     }
-    if (!flush(live, 0))
+    if (!flush(live, 0) || !take_place(live, &place))
         return;
-    if (!take_place(live, &place))
-        return;
-    for (unsigned i = 0; i < place.lines * LIVE_PARTS; i++) {
+    /* Nothing is put behind a write that is only half out: both would be forgotten where it is not taken. */
+    for (unsigned i = 0; i < place.lines * LIVE_PARTS && live->out.len == 0; i++) {
         if (!draw_part(live, i / LIVE_PARTS, (enum live_part)(i % LIVE_PARTS)))
             return;
     }

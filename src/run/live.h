@@ -22,7 +22,8 @@ struct live_terminal {
 /*
  * Returns 0, with *ret_live NULL where there is no terminal or TERM is dumb, unknown or not set; -ENOMEM. name: the job
  * or the command, any bytes, kept by the caller; "" where there is none. Nothing is written yet, and nothing is shown
- * while the window is too small or we are not in the foreground.
+ * while the window is too small, we are not in the foreground, or a program has switched the terminal to single keys
+ * (editors, pagers, shells at their prompt).
  */
 int live_new(const struct live_terminal *terminal, const char *name, struct live **ret_live);
 

@@ -6,17 +6,13 @@
 
 #include "base/file.h"
 
-enum { CPUS_MAX = 8192 };
-
-static struct opt_u64 count_cpus(void)
+struct opt_u64 start_facts_cpus(void)
 {
-    cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
-    size_t bytes = CPU_ALLOC_SIZE(CPUS_MAX);
-    struct opt_u64 cpus = {0};
-    if (set && sched_getaffinity(0, bytes, set) == 0)
-        cpus = some_u64((uint64_t)CPU_COUNT_S(bytes, set));
-    CPU_FREE(set);
-    return cpus;
+    enum { SETS = 8 }; /* more CPUs than any kernel has */
+    cpu_set_t sets[SETS];
+    if (sched_getaffinity(0, sizeof(sets), sets) < 0)
+        return (struct opt_u64){0};
+    return some_u64((uint64_t)CPU_COUNT_S(sizeof(sets), sets));
 }
 
 /* A sample is not as long as a list of files may be. */
@@ -39,7 +35,7 @@ void start_facts_init(struct start_facts *facts, const struct settings *settings
     (void)file_read_line_at(root->proc_fd, "sys/kernel/hostname", facts->hostname, sizeof(facts->hostname));
     (void)file_read_line_at(root->proc_fd, "sys/kernel/osrelease", facts->kernel, sizeof(facts->kernel));
     if (root->is_host)
-        facts->cpus_allowed = count_cpus();
+        facts->cpus_allowed = start_facts_cpus();
     if (settings->record_command && settings->command)
         list_command(facts, settings->command);
 }

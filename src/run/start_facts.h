@@ -18,6 +18,9 @@ struct start_facts {
 /* Takes a moment: after the command was started. */
 void start_facts_init(struct start_facts *facts, const struct settings *settings, const struct sysroot *root);
 
+/* CPUs this process, and so its command, may run on. */
+struct opt_u64 start_facts_cpus(void);
+
 /* Points into facts and settings. */
 struct sample_run start_facts_of(const struct start_facts *facts);
 

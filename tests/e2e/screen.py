@@ -24,6 +24,7 @@ class Screen:
         self.colours = ""
         self.top, self.bottom = 0, rows - 1
         self.saved = None
+        self.main = None  # cells, cursor and saved cursor of the first screen while the other one is shown
         self.unknown = []
         self.rest = ""
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -104,7 +105,7 @@ class Screen:
         if self.row == self.bottom:
             gone = self.cells.pop(self.top)
             self.cells.insert(self.bottom, self._blank())
-            if self.top == 0:
+            if self.top == 0 and not self.main:
                 self.above.append("".join(character for character, _ in gone).rstrip())
         elif self.row < self.rows - 1:
             self.row += 1
@@ -136,7 +137,9 @@ class Screen:
     def _control(self, kind, numbers, letter):
         given = [int(number) if number else 0 for number in numbers.split(";")]
         count = max(1, given[0])
-        if kind:
+        if (kind, numbers) == ("?", "1049") and letter in "hl":
+            self._switch(letter == "h")
+        elif kind:
             self.unknown.append(f"CSI {kind}{numbers}{letter}")
         elif letter == "m":
             self.colours = "" if given == [0] else f"{self.colours};{numbers}".strip(";")
@@ -148,6 +151,17 @@ class Screen:
             self._move(letter, count, given)
         else:
             self.unknown.append(f"CSI {numbers}{letter}")
+
+    def _switch(self, to_other):
+        """The other screen begins blank and keeps no history; the scroll region belongs to both."""
+        if to_other and not self.main:
+            self._save()
+            self.main = (self.cells, self.saved)
+            self.cells, self.saved = [self._blank() for _ in range(self.rows)], None
+        elif not to_other and self.main:
+            self.cells, self.saved = self.main
+            self.main = None
+            self._restore()
 
     def _move(self, letter, count, given):
         self.wraps = False

@@ -20,6 +20,7 @@ ROWS, COLUMNS = 24, 80
 CTRL_C, CTRL_Z, CTRL_S, CTRL_Q, CTRL_BACKSLASH = b"\x03", b"\x1a", b"\x13", b"\x11", b"\x1c"
 HEADLINE = re.compile(r"── (\d+:)?\d+:\d\d(, \d+ process(es)?)?[: ]")
 LABELS = ("CPU", "MEM", "GPU", "DISK", "NET")
+BLOCK_LINE = re.compile(r"^(CPU|MEM|GPU|DISK|NET)  |/s  |[▁▂▃▄▅▆▇█]")
 OPTIONS = ("-i", "0.1", "--summary=never", "--live")
 
 # Says what it is given, then waits for a line and ends with status 3.
@@ -38,6 +39,36 @@ signal.alarm(40)
 for text in sys.argv[1:]:
     os.write(1, text.encode())
     sys.stdin.readline()
+"""
+
+# Takes single keys between two texts, as an editor does: one key ends that, another the command.
+TAKES_KEYS = """
+import os, signal, sys, termios
+signal.alarm(40)
+before = termios.tcgetattr(0)
+os.write(1, sys.argv[1].encode())
+os.read(0, 1)
+mode = termios.tcgetattr(0)
+mode[3] &= ~(termios.ICANON | termios.ECHO)
+termios.tcsetattr(0, termios.TCSANOW, mode)
+os.write(1, sys.argv[2].encode())
+os.read(0, 1)
+os.write(1, sys.argv[3].encode())
+termios.tcsetattr(0, termios.TCSANOW, before)
+if len(sys.argv) > 4:
+    os.read(0, 1)
+    os.write(1, sys.argv[4].encode())
+"""
+
+HIDES_TYPING = """
+import os, signal, sys, termios
+signal.alarm(40)
+mode = termios.tcgetattr(0)
+mode[3] &= ~termios.ECHO
+termios.tcsetattr(0, termios.TCSANOW, mode)
+os.write(1, b"Password: ")
+sys.stdin.readline()
+os.write(1, b"\\n")
 """
 
 COUNTS = """
@@ -125,8 +156,19 @@ class Terminal(Session):
         is_whole = labels == wanted and (self.picture.top, self.picture.bottom) == (0, heads[0] - 1)
         return heads[0] if is_whole else None
 
+    def block_lines(self):
+        """All that looks like a line of the block, wherever it is."""
+        return [line for line in self.picture.history() if HEADLINE.search(line) or BLOCK_LINE.search(line)]
+
+    def expect_no_block(self):
+        equal(self.block_lines(), [], "lines of the block")
+
     def wait_block(self):
         self.until(lambda: self.block() is not None, "block at the bottom")
+
+    def wait_hidden(self):
+        """Until the last that came is the end of the block."""
+        self.until(lambda: self.raw.endswith(b"\x1b7\x1b[r\x1b8"), "hidden block")
 
     def wait_text(self, text):
         """Until the command's first line and the block are there."""
@@ -217,7 +259,7 @@ def a_reader_that_is_slow():
 @test
 def a_line_that_grows_letter_by_letter():
     count = COLUMNS * 3 + 25
-    with Terminal(*python(DRIPS, count), options=("-i", "0.13", "--summary=never", "--live")) as terminal:
+    with Terminal(*python(DRIPS, count), options=("-i", "0.3", "--summary=never", "--live")) as terminal:
         terminal.end("exited 0")
         said = "".join(chr(97 + number % 26) for number in range(count))
         equal(len("".join(terminal.picture.history())), count, "letters")
@@ -275,6 +317,122 @@ def a_command_that_resets_and_fills_the_screen_at_once():
         first, second = terminal.picture.history()[-2:]
         expect(first.startswith("one") and second == "two", "what is left:", first, second)
         expect(terminal.picture.scrolls_all(), "the scroll region stays")
+
+
+@test
+def a_command_that_writes_into_the_bottom_lines():
+    """What it has there is lost, all that it says later is not."""
+    for row in range(ROWS - 4, ROWS + 1):
+        said = [f"line {number}" for number in range(ROWS)]
+        with Terminal(*python(SAYS_NEXT, "\n".join(said) + "\n", f"\x1b[{row};5Hthere", "\rone\ntwo\n")) as terminal:
+            terminal.until(lambda text=terminal: said[-1] in text.picture.lines(), "all lines")
+            terminal.wait_block()
+            terminal.type(b"\n")
+            terminal.until(lambda text=terminal: text.picture.row <= text.picture.bottom < ROWS - 1 and
+                           text.picture.column == 9, "a cursor above the block")
+            terminal.wait_update()
+            equal(len(terminal.block_lines()), ROWS - terminal.block(), "lines of the block")
+            terminal.type(b"\n")
+            terminal.until(lambda text=terminal: "two" in text.picture.lines(), "last text")
+            terminal.wait_update()
+            equal(len(terminal.block_lines()), ROWS - terminal.block(), "lines of the block")
+            terminal.type(b"\n")
+            terminal.end("exited 0")
+            terminal.expect_no_block()
+            lines = terminal.picture.history()
+            equal((lines[:ROWS], lines[-2:]), (said, ["one", "two"]), "what is left")
+            expect(terminal.picture.scrolls_all(), "the scroll region stays")
+
+
+@test
+def a_command_that_ends_in_the_bottom_lines():
+    for row in range(ROWS - 4, ROWS + 1):
+        with Terminal(*python(SAYS_NEXT, "one\n", f"\x1b[{row};5Hthere"),
+                      options=("-i", "1", *OPTIONS[2:])) as terminal:
+            terminal.wait_text("one")
+            terminal.type(b"\n")
+            terminal.until(lambda text=terminal: "there" in text.picture.line(row - 1), "text in the block")
+            terminal.type(b"\n")
+            terminal.end("exited 0")
+            terminal.expect_no_block()
+            equal(terminal.picture.line(0), "one", "first line")
+            expect(terminal.picture.scrolls_all(), "the scroll region stays")
+
+
+@test
+def a_command_that_scrolls_everything():
+    """It moves the block up itself: that one copy stays, and no other is made."""
+    with Terminal(*python(SAYS_NEXT, "before\n", "\x1b[r\x1b[24;1H" + "\n" * 8, "one\ntwo\n")) as terminal:
+        terminal.wait_text("before")
+        terminal.type(b"\n")
+        terminal.until(lambda: b"\x1b[r\x1b[24;1H" in terminal.raw, "the command's reset")
+        terminal.until(lambda: terminal.picture.row <= terminal.picture.bottom < ROWS - 1, "a cursor above the block")
+        terminal.type(b"\n")
+        terminal.until(lambda: "two" in terminal.picture.lines(), "last text")
+        terminal.settle(1)
+        terminal.type(b"\n")
+        terminal.end("exited 0")
+        expect(len(terminal.block_lines()) <= 6, "more than one block is left:", *terminal.picture.history())
+        equal(terminal.picture.history()[-2:], ["one", "two"], "last lines")
+        expect(terminal.picture.scrolls_all(), "the scroll region stays")
+
+
+def single_keys(begin, end, seen):
+    with Terminal(*python(TAKES_KEYS, "one\n", begin, end, "last\n")) as terminal:
+        terminal.wait_text("one")
+        terminal.type(b"\n")
+        terminal.wait_hidden()
+        equal(terminal.picture.line(terminal.picture.row), seen, "the cursor's line")
+        terminal.expect_no_block()
+        shown = len(terminal.raw)
+        terminal.settle(0.6)
+        equal(terminal.raw[shown:], b"", "bytes while keys are taken")
+        terminal.type(b"x")
+        terminal.wait_block()
+        terminal.wait_update()
+        terminal.type(b"\n")
+        terminal.end("exited 0")
+        terminal.expect_no_block()
+        equal(terminal.picture.history()[-1], "last", "last line")
+        expect(terminal.picture.scrolls_all(), "the scroll region stays")
+
+
+for with_what, texts in {
+        "at a prompt": ("> ", "\n", ">"),
+        "on all of the screen": ("\x1b[H\x1b[2Jfull", "\x1b[24;1H\n", "full"),
+        "on the other screen": ("\x1b[?1049h\x1b[1;24r\x1b[H\x1b[2Jfull", "\x1b[?1049l", "full")}.items():
+    tap.add(f"single keys {with_what}", single_keys, *texts)
+
+
+@test
+def the_other_screen_is_left_at_the_end():
+    """The block was on the first screen, where nobody could reach it."""
+    with Terminal(*python(TAKES_KEYS, "one\n", "\x1b[?1049h\x1b[Hfull", "\x1b[?1049llast\n")) as terminal:
+        terminal.wait_text("one")
+        terminal.type(b"\n")
+        terminal.wait_hidden()
+        equal(terminal.picture.lines(), ["full"] + [""] * (ROWS - 1), "the other screen")
+        terminal.type(b"x")
+        terminal.end("exited 0")
+        terminal.expect_clean(["one", "last"])
+
+
+@test
+def single_keys_from_the_beginning():
+    with Terminal("/bin/sh", "-c", "stty -icanon; echo full; sleep 1",
+                  options=("-i", "0.3", *OPTIONS[2:])) as terminal:
+        terminal.end("exited 0")
+        equal(terminal.raw, b"full\r\n", "bytes on the terminal")
+
+
+@test
+def a_password_is_asked_for_above_the_block():
+    with Terminal(*python(HIDES_TYPING)) as terminal:
+        terminal.wait_text("Password:")
+        terminal.wait_update()
+        terminal.type(b"secret\n")
+        terminal.end("exited 0")
+        terminal.expect_clean(["Password:"])
 
 
 @test
@@ -365,7 +523,7 @@ def too_small_a_window_shows_nothing_until_it_grows():
 
 @test
 def the_host_alone():
-    for word in (CTRL_C, CTRL_BACKSLASH):
+    for word, event in ((CTRL_C, "exited 0"), (CTRL_BACKSLASH, f"exited {128 + signal.SIGQUIT}")):
         with Terminal() as terminal:
             terminal.wait_block()
             expect(": " not in terminal.picture.line(terminal.block()), "a name of nobody")
@@ -375,7 +533,7 @@ def the_host_alone():
             terminal.proceed()
             terminal.wait_block()
             terminal.type(word)
-            terminal.end("exited 0")
+            terminal.end(event)
             terminal.expect_clean([])
 
 
@@ -420,7 +578,7 @@ def words_of_ours_come_above_the_block():
         terminal.end("exited 3")
         lines = terminal.picture.history()
         expect(any("the command ended with status 3" in line for line in lines), "no word of the end:", lines)
-        expect(not any(HEADLINE.match(line) or line.startswith(LABELS) for line in lines), "a block is left:", lines)
+        terminal.expect_no_block()
         expect(terminal.picture.scrolls_all(), "the scroll region stays")
 
 

@@ -6,10 +6,13 @@ The recordings are made here; tests/peers/report.js opens the report they give a
 """
 
 import json
+import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 import time
 
 import tap
@@ -25,23 +28,36 @@ DAY_SECS = 86400
 OPEN_MS_MAX = 3000
 PAGE_BYTES_MAX = 1_500_000
 NODE_LEAST = 20
+RSS_KIB_MAX = 30 * 1024
+# Runs its arguments and tells their ru_maxrss last. A program takes over the peak of what started it, so this is small.
+MEASURE = """import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))"""
 # What a script shows by mistake where a value is missing.
 NO_VALUE = re.compile(r"^0$|\b(NaN|Infinity|undefined|null|false|true)\b", re.MULTILINE)
 
 
+def missing(words):
+    """Where every change is judged, a report that was never opened is no pass."""
+    expect(os.environ.get("CI") != "true", words)
+    raise Skip(words)
+
+
 def need_browser():
-    """The path of Chromium; skips where something is missing."""
+    """The path of Chromium; skips where something is missing, but fails in CI."""
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if not browser:
-        raise Skip("Chromium is not installed")
+        missing("Chromium is not installed")
     node = shutil.which("node")
     if not node:
-        raise Skip("node is not installed")
+        missing("node is not installed")
     version = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
     if int(version.strip().lstrip("v").split(".")[0]) < NODE_LEAST:
-        raise Skip(f"node {version.strip()} is too old")
+        missing(f"node {version.strip()} is too old")
     if not (PEERS / "node_modules" / "playwright-core").is_dir():
-        raise Skip("playwright-core was not fetched (tools/setup check, with npm)")
+        missing("playwright-core was not fetched (tools/setup check, with npm)")
     return browser
 
 
@@ -102,15 +118,26 @@ def write_lines(path, lines):
         out.writelines(line + "\n" for line in lines)
 
 
+def convert(place, source, *words):
+    """What the tracker makes of a recording: its messages and its ru_maxrss in KiB."""
+    done = subprocess.run([sys.executable, "-SIc", MEASURE, BINARY, "--from", str(source), *map(str, words)],
+                          env=clean_env(), cwd=place, text=True, capture_output=True, stdin=subprocess.DEVNULL,
+                          timeout=60, check=False)
+    equal(done.returncode, 0, f"exit status ({done.stderr.strip()})")
+    return done.stderr, int(done.stdout.split()[-1])
+
+
 def make_report(place, lines):
-    """The path of the report of recorded lines, and how long it took."""
+    """The path of the report of recorded lines, how long it took and the memory it took in KiB."""
     source, page = place / "run.jsonl", place / "report.html"
     write_lines(source, lines)
     before = time.monotonic()
-    done = subprocess.run([BINARY, "--from", str(source), "--report", str(page)], env=clean_env(), cwd=place, text=True,
-                          capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
-    equal(done.returncode, 0, f"exit status ({done.stderr.strip()})")
-    return page, time.monotonic() - before
+    _, rss_kib = convert(place, source, "--report", page)
+    return page, time.monotonic() - before, rss_kib
+
+
+def data_of(page):
+    return json.loads(page.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0])
 
 
 def browse(page, width=1280, scheme="light", touch=False):
@@ -126,6 +153,7 @@ def browse(page, width=1280, scheme="light", touch=False):
     equal(found["wide"], 0, "pixels to scroll sideways")
     equal(found["elements"], [0, 0, 0, 0, 0], "images, frames, foreign styles and scripts, inline handlers")
     equal(found["scripts"], 2, "scripts")
+    equal(found["wrapped"], [], "units that do not stand beside their number")
     expect(not NO_VALUE.search(found["text"]), "a value that is none is shown:", found["text"])
     return found
 
@@ -134,7 +162,7 @@ def look(count=300, width=1280, scheme="light", touch=False, **about):
     """What is found in the report of an ordinary run."""
     need_browser()
     with folder() as place:
-        page, _ = make_report(place, [json.dumps(one) for one in recording(count, **about)])
+        page, *_ = make_report(place, [json.dumps(one) for one in recording(count, **about)])
         return browse(page, width, scheme, touch)
 
 
@@ -207,12 +235,93 @@ def hostile_names_are_text():
 def one_sample_and_little_in_it():
     need_browser()
     with folder() as place:
-        page, _ = make_report(place, [json.dumps(recording(1)[0])])
-        equal(len(browse(page)["figures"]), 6, "charts")
+        page, *_ = make_report(place, [json.dumps(recording(1)[0])])
+        found = browse(page)
+        equal(len(found["figures"]), 6, "charts")
+        expect("\n1\n" in found["text"] and "every" not in found["text"], "samples:", found["text"])
         little = {"timestamp_secs": 1767225600, "timestamp_ms": 1767225600000, "elapsed_secs": 1.0,
                   "memory": {"total_mib": 100.0, "used_mib": 5.0}}
-        page, _ = make_report(place, [json.dumps(little)])
+        page, *_ = make_report(place, [json.dumps(little)])
         equal(browse(page, width=360)["figures"], ["Memory"], "charts")
+
+
+@test(limit=120)
+def what_is_unknown_is_a_gap():
+    need_browser()
+    samples = recording(40)
+    for second, one in enumerate(samples, 1):
+        one["cpu"]["process_rss_mib"] = 400.0
+        if not (10 <= second <= 20 or second == 30):
+            one["cpu"]["process_pss_mib"] = None
+    with folder() as place:
+        page, *_ = make_report(place, map(json.dumps, samples))
+        found = browse(page)
+        equal(found["legends"][1][1], "tree PSS", "the line")
+        (first, last), (left, right) = found["secondOfMemory"]
+        expect(abs(first - 10 / 40) < 0.01 and abs(last - 20 / 40) < 0.01, "drawn from", first, "to", last)
+        expect(abs(left - 30 / 40) < 0.01 and right - left < 0.01, "the dot goes from", left, "to", right)
+
+
+@test(limit=120)
+def tiles_say_what_is_meant():
+    need_browser()
+    samples = recording(20)
+    for one in samples:
+        one["cgroup"].update({"cpu_limit_cores": 1.0, "memory_limit_mib": 100000.0})
+        one["cpu"].update({"process_pss_mib": 0.4261, "process_rss_mib": 0.6, "process_peak_rss_mib": 0.3,
+                           "process_cores_used": 1.0, "process_utime_secs": 0.75, "process_stime_secs": 0.25})
+        one["pressure"]["cpu_some_secs"] = 1.03
+    with folder() as place:
+        page, *_ = make_report(place, map(json.dumps, samples))
+        found = browse(page)
+        tiles = {words.split("\n")[0]: words for words in found["tiles"]}
+        expect("436 KiB" in tiles["Peak memory"].split("\n")[1], "memory:", tiles["Peak memory"])
+        expect("1 core" in tiles["Mean CPU"] and "1 cores" not in found["text"], "CPU:", tiles["Mean CPU"])
+        expect("P95 1 of 1 core\n" in tiles["Mean CPU"], "CPU:", tiles["Mean CPU"])
+        expect("100 % of time" in tiles["Pressure"], "pressure:", tiles["Pressure"])
+        equal(found["legends"][0][-1], "limit 1 core", "the limit")
+        expect("CPU some 100 %" in found["hover"][4], "pressure:", found["hover"][4])
+
+
+@test(limit=120)
+def merged_runs_tell_how_many_failed():
+    need_browser()
+    lines = []
+    for code in (0, 1, 3):
+        samples = recording(5)
+        samples[-1]["end"]["exit_code"] = code
+        lines += map(json.dumps, samples)
+    with folder() as place:
+        page, *_ = make_report(place, lines)
+        found = browse(page)
+        expect("3 runs, 2 failed" in found["text"], "runs:", found["text"])
+
+
+@test(limit=120)
+def the_command_is_quoted_for_a_shell():
+    words = ("echo", "it's", "a b", "", "$x", "a_Z9@%+=:,./-", "''", "é")
+    with folder() as place:
+        source = place / "run.jsonl"
+        write_lines(source, map(json.dumps, recording(3, job="q", command=words)))
+        told, _ = convert(place, source, "--quiet", "--summary=always")
+        headline = told.splitlines()[0]
+        shown = headline[headline.index("(") + 1:headline.rindex(")")]
+        equal(shlex.split(shown), list(words), "words of the summary")
+        expect(" a_Z9@%+=:,./- " in shown, "quoted without need:", shown)
+    shown = look(count=3, command=words)["command"]
+    equal(shlex.split(shown), list(words), "words of the page")
+
+
+@test
+def rows_of_csv_have_charts_of_the_host():
+    with folder() as place:
+        source, rows, page = place / "run.jsonl", place / "run.csv", place / "report.html"
+        write_lines(source, map(json.dumps, recording(20)))
+        convert(place, source, "--format", "csv", "--output", rows)
+        convert(place, rows, "--report", page)
+        lines = {line["name"]: line["mean"] for line in data_of(page)["lines"]}
+        equal([lines[name][5] for name in ("host read", "host write", "host received", "host sent")],
+              [1500000, 0, 5000, 100], "bytes per second")
 
 
 @test(limit=180)
@@ -226,15 +335,16 @@ def a_day_of_samples():
         last["elapsed_secs"] = float(DAY_SECS)
         lines = [json.dumps(first)]
         lines += [middle % (second, 63.5 if second == 40001 else 1 + second % 9 / 8) for second in range(2, DAY_SECS)]
-        page, secs = make_report(place, [*lines, json.dumps(last)])
+        page, secs, rss_kib = make_report(place, [*lines, json.dumps(last)])
         size = page.stat().st_size
         found = browse(page)
-        diag(f"{size} bytes, written in {secs:.2f} s, open after {found['openMs']:.0f} ms")
+        diag(f"{size} bytes, written in {secs:.2f} s with {rss_kib} KiB, open after {found['openMs']:.0f} ms")
         expect(size <= PAGE_BYTES_MAX, f"{size} bytes")
         expect(found["openMs"] <= OPEN_MS_MAX, f"open after {found['openMs']} ms")
         expect(secs < (30 if SANITIZED else 8), f"written in {secs} s")
+        expect(SANITIZED or rss_kib <= RSS_KIB_MAX, f"{rss_kib} KiB of memory")
         expect("peak 63.5" in found["text"], "the peak is lost:", found["text"])
-        start = json.loads(page.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0])
+        start = data_of(page)
         tree = next(line for line in start["lines"] if line["name"] == "tree")
         equal(max(tree["high"]), 63500, "the highest point")
         equal(sum(start["ms"]), DAY_SECS * 1000, "milliseconds")

@@ -24,6 +24,32 @@ const inked = page => page.$$eval('.plot canvas:first-child', all => all.map(can
   return count * 4 / data.length
 }))
 
+// Where the line of that number in the legend of a chart is drawn: [from, to] in shares of the width, for every piece.
+const drawn = (page, figure, line) => page.$$eval('figure', (all, [figure, line]) => {
+  if (!all[figure] || !all[figure].querySelectorAll('.legend i')[line]) return null
+  const canvas = all[figure].querySelector('canvas'), { width, height } = canvas, ratio = devicePixelRatio
+  const colour = getComputedStyle(all[figure].querySelectorAll('.legend i')[line]).borderTopColor.match(/\d+/g).map(Number)
+  // A copy, because the browser complains about a canvas that is read twice.
+  const copy = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d')
+  copy.drawImage(canvas, 0, 0)
+  const { data } = copy.getImageData(0, 0, width, height), left = 42 * ratio, right = width - 10 * ratio
+  const has = x => {
+    for (let y = 0; y < height; y++) {
+      const at = (y * width + x) * 4
+      if (data[at + 3] > 150 && colour.every((part, i) => Math.abs(part - data[at + i]) < 40)) return true
+    }
+    return false
+  }
+  const found = []
+  for (let x = Math.floor(left), before = false; x < right; x++) {
+    const now = has(x), share = (x - left) / (right - left)
+    if (now && !before) found.push([share, share])
+    if (now) found[found.length - 1][1] = share
+    before = now
+  }
+  return found
+}, [figure, line])
+
 async function watch(page, found) {
   page.on('console', message => found.console.push(message.text()))
   page.on('pageerror', error => found.console.push(String(error)))
@@ -49,9 +75,13 @@ async function open(page, found) {
       .map(what => document.querySelectorAll(what).length),
     scripts: document.scripts.length,
     background: getComputedStyle(document.body).backgroundColor,
+    command: (document.querySelector('.command') || {}).textContent,
+    tiles: [...document.querySelectorAll('.tiles .card')].map(e => e.innerText),
+    wrapped: [...document.querySelectorAll('.tiles .big')].filter(e => e.offsetHeight > 48).map(e => e.textContent),
     wide: document.documentElement.scrollWidth - innerWidth,
   })))
   found.inked = await inked(page)
+  found.secondOfMemory = await drawn(page, 1, 1)
 }
 
 async function boxOf(page, number) {

@@ -62,9 +62,10 @@ static void test_rows_are_complete(void **state)
                     row->type == OPTION_LIST || row->type == OPTION_ACTION || row->fallback);
         bool number = row->type == OPTION_INTEGER || row->type == OPTION_OPT_INTEGER || row->type == OPTION_DURATION;
         assert_true(!number || row->min < row->max);
-        assert_true(row->type != OPTION_CHOICE || row->choices[1]);
+        assert_true(row->type != OPTION_CHOICE || option_word(row, 1));
         assert_true(!(row->props & OPTION_HEADERS) || row->type == OPTION_PAIRS);
-        assert_int_equal(row->type == OPTION_LIST, row->names != NULL);
+        assert_int_equal(
+            row->type == OPTION_LIST, (row->words && row->type != OPTION_CHOICE && row->type != OPTION_ACTION));
         assert_true(!(row->props & OPTION_SECRET) || !row->flag);
         bool known = !row->key;
         for (size_t k = 0; option_tables[k]; k++)
@@ -92,13 +93,13 @@ static const char *sample_text(const struct option_row *row, bool second, char *
         buf_fini(&buf);
         return room;
     case OPTION_CHOICE:
-        return row->choices[second ? 1 : 0];
+        return option_word(row, second ? 1 : 0);
     case OPTION_STRING:
         return second ? "second" : "first one";
     case OPTION_PAIRS:
         return second ? "key=second" : "key=first one";
     case OPTION_LIST:
-        return row->names[second ? 1 : 0];
+        return option_word(row, second ? 1 : 0);
     case OPTION_COUNT:
     case OPTION_ACTION:
         break;

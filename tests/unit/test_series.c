@@ -184,6 +184,70 @@ static void test_interfaces_with_hardware(void **state)
     series_free(series);
 }
 
+static void test_what_is_not_known_to_be_virtual_has_hardware(void **state)
+{
+    (void)state;
+    struct series *series = made();
+    struct sample_network interfaces[] = {
+        {.rx_bytes_per_sec = some_f64(10), .is_virtual = some_bool(true)},
+        {.rx_bytes_per_sec = some_f64(20), .is_virtual = some_bool(false)},
+        {.rx_bytes_per_sec = some_f64(40), .is_virtual = {.v = true}},
+    };
+    struct sample sample = at_secs(1);
+    sample.network = (struct sample_list){true, 3, interfaces};
+    series_add(series, &sample);
+    assert_value(series, SERIES_RECEIVED, 0, 60, 60, 60);
+    interfaces[1].is_virtual.v = true;
+    sample.elapsed_secs = some_f64(2);
+    series_add(series, &sample);
+    assert_value(series, SERIES_RECEIVED, 1, 40, 40, 40);
+    sample.network.present = false;
+    sample.elapsed_secs = some_f64(3);
+    series_add(series, &sample);
+    assert_false(series_at(series, SERIES_RECEIVED, 2).has);
+    series_free(series);
+}
+
+/* As a row of CSV has it. */
+static void test_bytes_without_a_rate(void **state)
+{
+    (void)state;
+    struct series *series = made();
+    struct sample_disk disks[] = {
+        {.read_bytes_delta = some_u64(500), .write_bytes_delta = some_u64(1)},
+        {.read_bytes_per_sec = some_f64(7), .read_bytes_delta = some_u64(999)}, /* a rate that is told counts */
+        {.read_bytes_delta = some_u64(64), .stacked = some_bool(true)},
+    };
+    struct sample_network interface = {.rx_bytes_delta = some_u64(50), .tx_bytes_per_sec = some_f64((double)NAN)};
+    struct sample sample = at_secs(1);
+    sample.actual_interval_ms = some_f64(500);
+    sample.disk = (struct sample_list){true, 3, disks};
+    sample.network = (struct sample_list){true, 1, &interface};
+    series_add(series, &sample);
+    assert_value(series, SERIES_HOST_READ, 0, 1007, 1007, 1007);
+    assert_value(series, SERIES_HOST_WRITE, 0, 2, 2, 2);
+    assert_value(series, SERIES_RECEIVED, 0, 100, 100, 100);
+    assert_false(series_has(series, SERIES_SENT));
+    sample.actual_interval_ms = some_f64(0); /* nobody knows for how long */
+    series_add(series, &sample);
+    assert_value(series, SERIES_HOST_READ, 1, 7, 7, 7);
+    assert_false(series_at(series, SERIES_HOST_WRITE, 1).has);
+    series_free(series);
+}
+
+static void test_nobody_waits_longer_than_always(void **state)
+{
+    (void)state;
+    struct series *series = made();
+    struct sample sample = at_secs(1);
+    sample.pressure =
+        (struct sample_pressure){.present = true, .cpu_some_secs = some_f64(1.03), .io_full_secs = some_f64(0.99)};
+    series_add(series, &sample);
+    assert_value(series, SERIES_CPU_SOME, 0, 100, 100, 100);
+    assert_value(series, SERIES_IO_FULL, 0, 99, 99, 99);
+    series_free(series);
+}
+
 static void test_gpus_are_summed(void **state)
 {
     (void)state;
@@ -355,6 +419,9 @@ int main(void)
         cmocka_unit_test(test_broken_numbers_are_no_values),
         cmocka_unit_test(test_disks_that_are_stacked_count_once),
         cmocka_unit_test(test_interfaces_with_hardware),
+        cmocka_unit_test(test_what_is_not_known_to_be_virtual_has_hardware),
+        cmocka_unit_test(test_bytes_without_a_rate),
+        cmocka_unit_test(test_nobody_waits_longer_than_always),
         cmocka_unit_test(test_gpus_are_summed),
         cmocka_unit_test(test_a_spike_survives_a_day),
         cmocka_unit_test(test_means_are_those_of_the_samples),

@@ -17,8 +17,7 @@
 
 enum { TILES_MAX = 4 };
 
-static const char *const reason_names[] = {
-    "pl1", "pl2", "pl4", "thermal", "prochot", "ratl", "vr_thermalert", "vr_tdc"};
+static const char reason_names[][14] = {"pl1", "pl2", "pl4", "thermal", "prochot", "ratl", "vr_thermalert", "vr_tdc"};
 
 enum { REASONS = sizeof(reason_names) / sizeof(reason_names[0]) };
 

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/str.h"
 #include "collect/gpu/fleet.h"
 #include "collect/gpu/gpu.h"
 #include "collect/gpu/hwmon.h"
@@ -16,17 +17,14 @@ struct other {
 
 static bool other_wants(const struct drm_card *card)
 {
-    static const char *const left_out[] = {
-        "amdgpu", "i915", "xe", "nvidia", /* have vendors of their own */
-        "virtio_gpu", "virtio-pci", "vgem", "vkms", "hyperv_drm", "vmwgfx", "qxl", "vboxvideo", "evdi", "bochs-drm",
-        "bochs", "cirrus", "cirrus-qemu", /* virtual */
-        "simpledrm", "simple-framebuffer", "efidrm", "vesadrm", "ofdrm", "ast", "mgag200", "udl",
-        "gud", /* display only */
-    };
-    for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
-        if (strcmp(card->driver, left_out[i]) == 0)
-            return false;
-    }
+    static const char own[] = "amdgpu i915 xe nvidia"; /* have vendors of their own */
+    static const char virtual
+        [] = "virtio_gpu virtio-pci vgem vkms hyperv_drm vmwgfx qxl vboxvideo evdi bochs-drm bochs "
+             "cirrus cirrus-qemu";
+    static const char display[] = "simpledrm simple-framebuffer efidrm vesadrm ofdrm ast mgag200 udl gud";
+    if (str_is_listed(card->driver, own) || str_is_listed(card->driver, virtual) ||
+        str_is_listed(card->driver, display))
+        return false;
     return card->driver[0] && card->has_render_node;
 }
 
