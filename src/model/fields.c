@@ -212,7 +212,7 @@ TABLE_OF(end);
 static const struct field sample_rows[] = {
     ROW(I64, ALWAYS, "timestamp_secs", timestamp_secs, "s", "Unix time, whole seconds.")
     ROW(I64, ALWAYS, "timestamp_ms", timestamp_ms, "ms", "Unix time in milliseconds.")
-    ROW(F64, ALWAYS, "elapsed_secs", elapsed_secs, "s", "Time since the start, monotonic.")
+    ROW(F64, NULLABLE, "elapsed_secs", elapsed_secs, "s", "Time since the start, monotonic.")
     ROW(F64, OMITTED, "actual_interval_ms", actual_interval_ms, "ms", "Time since the previous sample; absent in the first.")
     ROW(STRING, NULLABLE, "job_name", job_name, "", "Name of the job, as given.")
     ROW(U64, NULLABLE, "tracked_pid", tracked_pid, "", "PID of the tracked process; null when only the host is tracked.")

@@ -95,6 +95,7 @@ int gzip_finish(struct gzip *gzip, struct buf *out)
 struct gunzip {
     z_stream stream;
     bool is_ended; /* at the end of a member */
+    bool is_padded; /* with zeros behind it */
 };
 
 int gunzip_new(struct gunzip **ret_gunzip)
@@ -123,13 +124,26 @@ bool gunzip_is_whole(const struct gunzip *gunzip)
     return gunzip->is_ended;
 }
 
+/* Tapes and block devices fill up with zeros behind the last member; nothing else may follow those. */
+static int skip_padding(struct gunzip *gunzip)
+{
+    z_stream *stream = &gunzip->stream;
+    for (; stream->avail_in > 0 && *stream->next_in == 0; stream->next_in++, stream->avail_in--)
+        gunzip->is_padded = true;
+    return gunzip->is_padded && stream->avail_in > 0 ? -EBADMSG : 0;
+}
+
 /* One step of inflate and what came out of it. */
 static int unpack_step(struct gunzip *gunzip, int (*take)(void *context, struct str piece), void *context)
 {
     z_stream *stream = &gunzip->stream;
     char piece[GZIP_PIECE_BYTES];
-    if (gunzip->is_ended)
+    if (gunzip->is_ended) {
+        int code = skip_padding(gunzip);
+        if (code < 0 || stream->avail_in == 0)
+            return code;
         (void)inflateReset(stream);
+    }
     gunzip->is_ended = false;
     stream->next_out = (Bytef *)piece;
     stream->avail_out = sizeof(piece);

@@ -42,7 +42,7 @@ void gunzip_free(struct gunzip *gunzip); /* NULL allowed */
 /* The next bytes of a file, handed out and answered as by gzip_unpack; a file that is cut is not found out here. */
 int gunzip_add(struct gunzip *gunzip, struct str bytes, int (*take)(void *context, struct str piece), void *context);
 
-/* Did the last member come to its end, with nothing behind it? */
+/* Did the last member come to its end, with nothing but zeros behind it? */
 bool gunzip_is_whole(const struct gunzip *gunzip);
 
 /* "1.2.13" */

@@ -66,6 +66,11 @@ static const uint64_t whole_columns =
     BIT(COLUMN_NET_SENT) | BIT(COLUMN_GPU_UTILIZED) | BIT(COLUMN_PROCESS_PID) | BIT(COLUMN_PROCESS_CHILDREN) |
     BIT(COLUMN_PROCESS_DISK_READ) | BIT(COLUMN_PROCESS_DISK_WRITE) | BIT(COLUMN_PROCESS_GPU_UTILIZED);
 
+/* Columns that are turned into bytes or shares: up to an amount whose bytes fit and whose shares add up again. */
+static const uint64_t turned_columns = BIT(COLUMN_SPACE_TOTAL) | BIT(COLUMN_SPACE_USED) | BIT(COLUMN_SPACE_FREE) |
+                                       BIT(COLUMN_GPU_USAGE) | BIT(COLUMN_GPU_VRAM);
+static const double turned_max = 4e9;
+
 /* Where a column goes as it is; 0: it takes more than that. */
 static const unsigned short places[COLUMN_COUNT] = {
     [COLUMN_PROCESSES] = offsetof(struct sample, cpu.process_count),
@@ -189,13 +194,15 @@ static void read_cell(struct row *row, unsigned char column, struct str text)
 {
     struct json_number number;
     union cell *cell = &row->cells[column];
+    double max = turned_columns & BIT(column) ? turned_max : JSON_NUMBER_MAX;
+    double real;
     if (text.n == 0)
         return;
     bool is_number = json_scan_number(text.p, text.p + text.n, &number) == text.p + text.n;
     if (whole_columns & BIT(column))
         cell->whole.has = is_number && json_number_u64(&number, &cell->whole.v);
-    else
-        cell->real.has = is_number && json_number_f64(&number, &cell->real.v);
+    else if (is_number && json_number_f64(&number, &real) && real >= 0 && real <= max)
+        cell->real = some_f64(real);
     row->mistyped += !cell->whole.has;
 }
 
@@ -217,10 +224,8 @@ static bool read_row(const struct csv_line *csv, struct str line, struct row *ro
 /* Whole bytes of a larger unit. */
 static struct opt_u64 bytes_of(const struct row *row, enum csv_column column, double unit)
 {
-    static const double limit = 9e18;
     struct opt_f64 amount = row->cells[column].real;
-    double bytes = amount.has ? amount.v * unit : -1;
-    return bytes >= 0 && bytes < limit ? some_u64((uint64_t)(bytes + 0.5)) : (struct opt_u64){0};
+    return amount.has ? some_u64((uint64_t)(amount.v * unit + 0.5)) : (struct opt_u64){0};
 }
 
 static void fill_places(const struct row *row, struct sample *sample)

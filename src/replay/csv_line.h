@@ -19,7 +19,7 @@ struct csv_line {
     size_t count; /* columns of the header; 0: none yet */
     unsigned char columns[CSV_LINE_COLUMNS_MAX]; /* enum csv_column */
     struct name_list unknown; /* columns that are left out */
-    uint64_t mistyped; /* cells that hold no number */
+    uint64_t mistyped; /* cells that hold no number, or one that cannot be */
     bool has_process_memory; /* PSS or RSS: a row does not tell */
     /* what the lists of the sample point at */
     struct sample_disk disk;

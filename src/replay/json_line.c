@@ -83,8 +83,16 @@ static const char *take_text(struct json_line *json, const char *p, const char *
     return p;
 }
 
-static const char *take_number(struct json_line *json, const char *p, enum field_kind kind, void *at)
+/* Only a temperature can be below 0. */
+static bool is_possible(const struct field *field, double value)
 {
+    return value <= JSON_NUMBER_MAX &&
+           (value >= 0 || (value >= -JSON_NUMBER_MAX && str_eq(field_name(field), STR("temperature_celsius"))));
+}
+
+static const char *take_number(struct json_line *json, const char *p, const struct field *field, void *at)
+{
+    bool is_real = field->kind == FIELD_F64 || field->kind == FIELD_F64_LIST;
     struct json_number number;
     const char *behind = json_scan_number(p, json->end, &number);
     if (!behind)
@@ -92,11 +100,11 @@ static const char *take_number(struct json_line *json, const char *p, enum field
     struct opt_f64 real = {.has = true};
     struct opt_u64 whole = {.has = true};
     struct opt_i64 integer = {.has = true};
-    if (kind == FIELD_F64 && json_number_f64(&number, &real.v))
+    if (is_real && json_number_f64(&number, &real.v) && is_possible(field, real.v))
         *(struct opt_f64 *)at = real;
-    else if (kind == FIELD_U64 && json_number_u64(&number, &whole.v))
+    else if (field->kind == FIELD_U64 && json_number_u64(&number, &whole.v))
         *(struct opt_u64 *)at = whole;
-    else if (kind == FIELD_I64 && json_number_i64(&number, &integer.v))
+    else if (field->kind == FIELD_I64 && json_number_i64(&number, &integer.v))
         *(struct opt_i64 *)at = integer;
     else
         json->mistyped++;
@@ -138,7 +146,7 @@ static const char *take_item(struct json_line *json, const char *p, const struct
     if (field->kind == FIELD_F64_LIST && *p == 'n')
         return json_scan_value(p, json->end);
     if (field->kind == FIELD_F64_LIST && *p != '"' && *p != '{' && *p != '[' && *p != 't' && *p != 'f')
-        return take_number(json, p, FIELD_F64, item);
+        return take_number(json, p, field, item);
     return skip_mistyped(json, p);
 }
 
@@ -218,7 +226,7 @@ static const char *take_value(struct json_line *json, const char *p, const struc
         *(bool *)at = true;
         return take_object(json, p + 1, field->table, at);
     default:
-        return take_number(json, p, kind, at);
+        return take_number(json, p, field, at);
     }
 }
 

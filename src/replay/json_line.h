@@ -18,7 +18,7 @@ struct json_line {
     char *done, *done_end;
     const char *end; /* of the line */
     struct name_list unknown; /* keys of samples that no table has */
-    uint64_t mistyped; /* values of another type than their key has, taken as unknown */
+    uint64_t mistyped; /* values that their key cannot have, taken as unknown */
     size_t room_bytes;
     bool is_full;
 };

@@ -34,6 +34,9 @@ bool json_number_f64(const struct json_number *number, double *ret_value);
 bool json_number_u64(const struct json_number *number, uint64_t *ret_value);
 bool json_number_i64(const struct json_number *number, int64_t *ret_value);
 
+/* The most that is believed of a number with a fraction: sums have ten-thousandths of it in 64 bits. */
+#define JSON_NUMBER_MAX 9e14
+
 /* true, false, null: p must stand before that word. */
 const char *json_scan_word(const char *p, const char *end, struct str word);
 

@@ -53,7 +53,8 @@ void notes_add_recording(const struct recording *recording)
     notes_add_names(report, "keys this version does not know are left out", &recording->json.unknown);
     notes_add_names(report, "columns this version does not know are left out", &recording->csv.unknown);
     if (recording->first_mistyped > 0)
-        notes_add(report, "values of another type than expected are taken as unknown, the first in line %" PRIu64,
+        notes_add(report,
+            "values of another type or size than expected are taken as unknown, the first in line %" PRIu64,
             recording->first_mistyped);
     if (recording->csv.has_process_memory)
         notes_add(report, "CSV does not tell PSS from RSS: memory of the tree is taken as PSS");

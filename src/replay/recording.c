@@ -5,7 +5,13 @@
 
 #include "base/clock.h"
 
-enum { JSON_ROOM_BYTES = 3 * REPLAY_LINE_BYTES_MAX, MS_PER_SEC = 1000 };
+enum {
+    JSON_ROOM_BYTES = 3 * REPLAY_LINE_BYTES_MAX,
+    MS_PER_SEC = 1000,
+    GAP_MIN_MS = 60 * 1000,
+    GAP_INTERVALS = 10,
+    STEP_MAX_MS = 600 * 1000,
+};
 
 static const double interval_max_ms = 366 * 86400e3;
 static const int64_t timestamp_max_ms = 253402300799999; /* the end of the year 9999 */
@@ -14,6 +20,7 @@ int recording_init(struct recording *recording, const struct replay_target *targ
 {
     *recording = (struct recording){.target = target, .report = report};
     buf_init(&recording->waiting, REPLAY_LINE_BYTES_MAX);
+    buf_init(&recording->second, REPLAY_LINE_BYTES_MAX);
     buf_init(&recording->job_name, REPLAY_LINE_BYTES_MAX);
     buf_init(&recording->version, REPLAY_LINE_BYTES_MAX);
     return json_line_init(&recording->json, JSON_ROOM_BYTES);
@@ -23,6 +30,7 @@ void recording_fini(struct recording *recording)
 {
     json_line_fini(&recording->json);
     buf_fini(&recording->waiting);
+    buf_fini(&recording->second);
     buf_fini(&recording->job_name);
     buf_fini(&recording->version);
 }
@@ -73,11 +81,38 @@ static double ms_between(const struct recording_times *from, const struct record
     return (double)(to->timestamp_ms.v - from->timestamp_ms.v);
 }
 
-static bool begins_run(const struct recording *recording, const struct recording_times *times)
+/* Time that only the wall clock tells; 0 where there is a better one. */
+static int64_t wall_ms_between(const struct recording_times *from, const struct recording_times *to)
+{
+    bool is_monotonic = from->elapsed_secs.has && to->elapsed_secs.has;
+    return is_monotonic ? 0 : to->timestamp_ms.v - from->timestamp_ms.v;
+}
+
+/* Too long after the sample before to be of its run? One that tells its interval is not the first of another. */
+static bool is_gap(const struct recording_times *from, const struct recording_times *to, int64_t interval_ns)
+{
+    int64_t ms = wall_ms_between(from, to);
+    return ms > GAP_MIN_MS && ms > interval_ns / NS_PER_MS * GAP_INTERVALS && !to->interval_ms.has;
+}
+
+/*
+ * Was the wall clock set back a little while the same process was tracked? Only in JSON lines: rows of several CSV
+ * files may have been put together in any order.
+ */
+static bool is_set_back(const struct recording *recording, const struct recording_times *times, struct str line)
+{
+    int64_t ms = wall_ms_between(&recording->seen, times);
+    return ms < 0 && ms > -STEP_MAX_MS && is_json(line) && times->tracked_pid.has;
+}
+
+/* While a first sample waits, the interval is not known yet: no gap can be told. */
+static bool begins_run(const struct recording *recording, const struct recording_times *times, struct str line)
 {
     const struct recording_times *seen = &recording->seen;
-    return !recording->is_in_run || recording->sample.run.present || ms_between(seen, times) < 0 ||
-           times->tracked_pid.has != seen->tracked_pid.has || times->tracked_pid.v != seen->tracked_pid.v;
+    return !recording->is_in_run || recording->sample.run.present || times->tracked_pid.has != seen->tracked_pid.has ||
+           times->tracked_pid.v != seen->tracked_pid.v ||
+           (ms_between(seen, times) < 0 && !is_set_back(recording, times, line)) ||
+           (recording->waiting.len == 0 && is_gap(seen, times, recording->interval_ns));
 }
 
 /* To the millisecond; 0 for what can be no interval. */
@@ -112,7 +147,7 @@ static void begin_run(struct recording *recording, int64_t interval_ns)
 {
     const struct sample *sample = &recording->sample;
     recording->interval_ns = interval_ns;
-    recording->first_ms = sample->timestamp_ms;
+    recording->given = (struct recording_times){0};
     recording->run_samples = 0;
     recording->report->runs++;
     previous_reset(&recording->previous);
@@ -123,53 +158,91 @@ static void begin_run(struct recording *recording, int64_t interval_ns)
     recording->target->begin(recording->target->context, &info);
 }
 
+/* Since the sample before; an interval as it should be in the first one, and where the clock was set back. */
+static double passed_ms(const struct recording *recording, const struct recording_times *times)
+{
+    double ms = recording->run_samples > 0 ? ms_between(&recording->given, times) : -1;
+    return ms >= 0 ? ms : (double)recording->interval_ns / NS_PER_MS;
+}
+
 /* Fills in what the sample does not tell, and hands it over. */
 static int give(struct recording *recording, struct str line)
 {
     struct sample *sample = &recording->sample;
-    bool is_first = recording->run_samples == 0;
-    if (!sample->elapsed_secs.has) {
-        double since_first = (double)(sample->timestamp_ms.v - recording->first_ms.v) / 1e3;
-        sample->elapsed_secs = some_f64(since_first + (double)recording->interval_ns / 1e9);
-    }
     struct recording_times times = times_of(sample);
+    double ms = passed_ms(recording, &times);
+    bool is_first = recording->run_samples == 0;
+    if (!sample->elapsed_secs.has && (!is_first || ms > 0))
+        sample->elapsed_secs = some_f64(recording->given.elapsed_secs.v + ms / 1e3);
     if (!is_first && !sample->actual_interval_ms.has)
-        sample->actual_interval_ms = some_f64(ms_between(&recording->given, &times));
+        sample->actual_interval_ms = some_f64(ms);
     struct opt_f64 secs = is_first ? sample->elapsed_secs : some_f64(sample->actual_interval_ms.v / 1e3);
     if (is_json(line))
         previous_complete(&recording->previous, &recording->json, line, secs, sample);
     if (sample->version)
         name_list_add(&recording->versions, str_of(sample->version));
-    recording->given = times;
+    recording->given = times_of(sample);
     recording->run_samples++;
     recording->report->samples++;
     return recording->target->sample(recording->target->context, sample);
 }
 
-/* The first sample goes out: its line is parsed once more. */
-static int release(struct recording *recording, int64_t interval_ns)
+/* The line that waits is parsed once more and goes out. interval_ns: of the run that begins with it, NULL: none does.
+ */
+static int release(struct recording *recording, const int64_t *interval_ns)
 {
     struct str line = {recording->waiting.data, recording->waiting.len};
     int code = parse(recording, line);
-    if (code == 0) {
-        begin_run(recording, interval_ns);
+    if (code == 0 && interval_ns)
+        begin_run(recording, *interval_ns);
+    if (code == 0)
         code = give(recording, line);
-    }
-    buf_clear(&recording->waiting);
+    /* The next one to wait, or none. */
+    struct buf emptied = recording->waiting;
+    buf_clear(&emptied);
+    recording->waiting = recording->second;
+    recording->second = emptied;
     return code;
+}
+
+/*
+ * Hands over what waits, or the first of it. next: a sample of the same run as far as is known, or NULL. Two that wait
+ * are of one run, unless the next one is much nearer than they are to each other, or there is none.
+ */
+static int release_some(struct recording *recording, const struct recording_times *next)
+{
+    bool are_two = recording->second.len > 0;
+    int64_t interval_ns = next ? infer_interval(&recording->seen, next) : 0;
+    bool is_alone = !are_two || is_gap(&recording->first, &recording->seen, interval_ns);
+    if (are_two)
+        interval_ns = is_alone ? 0 : infer_interval(&recording->first, &recording->seen);
+    int code = release(recording, &interval_ns);
+    return code < 0 || is_alone ? code : release(recording, NULL);
+}
+
+static int keep_line(struct buf *buf, struct str line)
+{
+    buf_append(buf, line.p, line.n);
+    return buf_ok(buf) ? 0 : -ENOMEM;
 }
 
 static int take_sample(struct recording *recording, struct str line)
 {
     struct recording_times times = times_of(&recording->sample);
-    bool is_new = begins_run(recording, &times);
-    if (recording->waiting.len > 0) {
-        int code = release(recording, is_new ? 0 : infer_interval(&recording->seen, &times));
+    bool is_new = begins_run(recording, &times, line);
+    while (recording->waiting.len > 0) {
+        if (!is_new && recording->second.len == 0 && is_gap(&recording->seen, &times, 0)) {
+            recording->first = recording->seen;
+            recording->seen = times;
+            return keep_line(&recording->second, line);
+        }
+        int code = release_some(recording, is_new ? NULL : &times);
         if (code == 0)
             code = parse(recording, line);
         if (code < 0)
             return code;
     }
+    is_new = begins_run(recording, &times, line);
     recording->seen = times;
     recording->is_in_run = true;
     if (!is_new)
@@ -180,13 +253,15 @@ static int take_sample(struct recording *recording, struct str line)
         begin_run(recording, is_sane ? (int64_t)(interval_secs.v * 1e9 + 0.5) : 0);
         return give(recording, line);
     }
-    buf_append(&recording->waiting, line.p, line.n);
-    return buf_ok(&recording->waiting) ? 0 : -ENOMEM;
+    return keep_line(&recording->waiting, line);
 }
 
 static int flush(struct recording *recording)
 {
-    return recording->waiting.len > 0 ? release(recording, 0) : 0;
+    int code = 0;
+    while (code == 0 && recording->waiting.len > 0)
+        code = release_some(recording, NULL);
+    return code;
 }
 
 static void skip_line(struct recording *recording, bool is_ended)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lines of a recording on their way to the target: what each line is, where runs begin, and what a sample lacks but can
- * be known. The first sample of a run that does not tell its interval waits for the second.
+ * be known. The first sample of a run that does not tell its interval waits for the second, and both for the third
+ * where they are so far apart that they may be of two runs.
  */
 #ifndef REPLAY_RECORDING_H
 #define REPLAY_RECORDING_H
@@ -26,11 +27,11 @@ struct recording {
     struct csv_line csv;
     struct previous previous;
     struct sample sample; /* the one under way */
-    struct buf waiting; /* the line of a first sample; empty: none */
+    struct buf waiting, second; /* the lines of a first sample and the next one; empty: none */
     bool is_in_run; /* false: the next sample begins one */
     int64_t interval_ns; /* of the run; 0: unknown */
-    struct opt_i64 first_ms; /* of the run */
     uint64_t run_samples; /* handed over */
+    struct recording_times first; /* with a second: of the one that waits */
     struct recording_times seen, given; /* the last sample that was read, and the last one handed over */
     struct buf job_name, version; /* of the run */
     struct name_list versions;

@@ -212,9 +212,32 @@ static void test_odd_cells(void **state)
     /* More GPUs than anybody has do not break the bound. */
     sample = parse(csv, "1,0,1,10,1000000,5");
     assert_int_equal(sample.gpu.count, CSV_LINE_GPUS_MAX);
-    sample = parse(csv, "1,0,1,-10,2,-5");
-    assert_int_equal(sample.gpu.count, 2);
+    assert_int_equal(csv->mistyped, 4);
+}
+
+/* Below 0, or more than sums can hold. */
+static void test_impossible_cells(void **state)
+{
+    struct csv_line *csv = *state;
+    assert_int_equal(csv_line_set_header(csv, STR("timestamp,cpu_usage,processes,gpu_usage,gpu_utilized,gpu_vram,"
+                                                  "disk_space_total_gb,memory_used_mib,disk_read_bytes")),
+        0);
+    struct sample sample = parse(csv, "1,-0.5,1,-10,2,-5,-1,-2,3");
+    assert_false(sample.cpu.utilization_pct.has || sample.gpu.present || sample.memory.present);
+    assert_false(((const struct sample_disk *)sample.disk.items)->mounts.present);
+    assert_int_equal(csv->mistyped, 5);
+    sample = parse(csv, "1,1e300,1,1,1,9e13,1e10,900000000000001,18446744073709551615");
+    const struct sample_disk *disk = sample.disk.items;
+    assert_false(sample.cpu.utilization_pct.has || sample.memory.present || disk->mounts.present);
     assert_false(((const struct sample_gpu *)sample.gpu.items)->vram_used_bytes.has);
+    assert_true(disk->read_bytes_delta.v == UINT64_MAX);
+    assert_int_equal(csv->mistyped, 9);
+    sample = parse(csv, "1,-0.0,1,4e9,64,4000000000,4e9,900000000000000,0");
+    assert_true(sample.cpu.utilization_pct.has && sample.memory.used_mib.v == 9e14);
+    const struct sample_mount *mount = ((const struct sample_disk *)sample.disk.items)->mounts.items;
+    assert_true(mount->total_bytes.v == 4000000000000000000);
+    assert_int_equal(sample.gpu.count, 64);
+    assert_int_equal(csv->mistyped, 9);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -229,6 +252,7 @@ int main(void)
         TEST(test_no_headers),
         TEST(test_no_rows),
         TEST(test_odd_cells),
+        TEST(test_impossible_cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,6 +190,39 @@ static void test_members(void **state)
     gzip_free(gzip);
 }
 
+/* Zeros fill up what a tape or a device has in blocks; they are the end, and only behind a member. */
+static void test_padding(void **state)
+{
+    (void)state;
+    static const char zeros[3000] = {0};
+    static const size_t steps[] = {1, 7, 1000, 1000000};
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        struct gunzip *gunzip;
+        struct buf file = new_buf();
+        struct buf got = new_buf();
+        buf_append(&file, foreign, sizeof(foreign) - 1);
+        buf_append(&file, foreign, sizeof(foreign) - 1);
+        buf_append(&file, zeros, sizeof(zeros));
+        assert_int_equal(gunzip_new(&gunzip), 0);
+        for (size_t at = 0; at < file.len; at += steps[i]) {
+            size_t n = file.len - at < steps[i] ? file.len - at : steps[i];
+            assert_int_equal(gunzip_add(gunzip, (struct str){file.data + at, n}, take_into, &got), 0);
+        }
+        assert_true(gunzip_is_whole(gunzip));
+        assert_string_equal(buf_cstr(&got), "hello hello hello\nhello hello hello\n");
+        assert_int_equal(gunzip_add(gunzip, (struct str){foreign, sizeof(foreign) - 1}, take_into, &got), -EBADMSG);
+        gunzip_free(gunzip);
+        check_unpacks_to(str_of_buf(&file), STR("hello hello hello\nhello hello hello\n"));
+        buf_append(&file, "x", 1);
+        assert_int_equal(gzip_unpack(str_of_buf(&file), take_into, &got), -EBADMSG);
+        buf_fini(&got);
+        buf_fini(&file);
+    }
+    struct buf got = new_buf();
+    assert_int_equal(gzip_unpack((struct str){zeros, sizeof(zeros)}, take_into, &got), -EBADMSG);
+    buf_fini(&got);
+}
+
 /* In pieces of any size, members or not: the same bytes, and whole exactly at the end of a member. */
 static void test_unpack_in_pieces(void **state)
 {
@@ -276,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_same_bytes_same_file),
         cmocka_unit_test(test_out_is_full),
         cmocka_unit_test(test_members),
+        cmocka_unit_test(test_padding),
         cmocka_unit_test(test_unpack_in_pieces),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_broken),

@@ -134,11 +134,11 @@ static void check_f64(void **state, const char *text, double want)
 static void test_numbers(void **state)
 {
     check_f64(state, "0", 0);
-    check_f64(state, "-0.5", -0.5);
+    check_f64(state, "-0.0", 0);
     check_f64(state, "123456789.1234", 123456789.1234);
     check_f64(state, "0.1", 0.1);
-    check_f64(state, "999999999999999", 999999999999999.0);
-    check_f64(state, "12345678901234567890", 12345678901234567890.0);
+    check_f64(state, "899999999999999", 899999999999999.0);
+    check_f64(state, "9e14", 9e14);
     check_f64(state, "0.1000000000000000055511151231257827", 0.1);
     check_f64(state, "1e3", 1000);
     check_f64(state, "2.5E-1", 0.25);
@@ -153,6 +153,43 @@ static void test_numbers(void **state)
     assert_false(parse_member(state, "\"timestamp_secs\":9223372036854775808").timestamp_secs.has);
     assert_false(parse_member(state, "\"elapsed_secs\":1e999").elapsed_secs.has);
     assert_int_equal(((struct json_line *)*state)->mistyped, 5);
+}
+
+static void check_refused(void **state, const char *text)
+{
+    char member[256];
+    const struct json_line *json = *state;
+    uint64_t before = json->mistyped;
+    (void)snprintf(member, sizeof(member), "\"elapsed_secs\":%s", text);
+    assert_false(parse_member(state, member).elapsed_secs.has);
+    assert_int_equal(json->mistyped, before + 1);
+}
+
+/* Numbers of their kind that cannot be: below 0, or more than sums can hold. Counters may be as large as they are. */
+static void test_impossible_numbers(void **state)
+{
+    const struct json_line *json = *state;
+    check_refused(state, "-0.5");
+    check_refused(state, "-1000");
+    check_refused(state, "900000000000001");
+    check_refused(state, "12345678901234567890");
+    check_refused(state, "1e300");
+    struct sample sample = parse_member(state, "\"cpu\":{\"process_utime_secs\":-1,\"per_core_pct\":[1,-2,1e15,3]}");
+    const struct opt_f64 *cores = sample.cpu.per_core_pct.items;
+    assert_false(sample.cpu.process_utime_secs.has);
+    assert_int_equal(sample.cpu.per_core_pct.count, 4);
+    assert_true(cores[0].has && !cores[1].has && !cores[2].has && cores[3].v == 3);
+    assert_int_equal(json->mistyped, 8);
+    sample = parse_member(state, "\"gpu\":[{\"temperature_celsius\":-40.5,\"power_watts\":-1},"
+                                 "{\"temperature_celsius\":-1e300}],\"network\":[{\"interface\":\"e\","
+                                 "\"speed_mbps\":-1,\"rx_bytes_total\":18446744073709551615}]");
+    const struct sample_gpu *gpus = sample.gpu.items;
+    const struct sample_network *network = sample.network.items;
+    assert_true(gpus[0].temperature_celsius.has && gpus[0].temperature_celsius.v == -40.5);
+    assert_false(gpus[0].power_watts.has || gpus[1].temperature_celsius.has);
+    assert_true(network->speed_mbps.has && network->speed_mbps.v == -1);
+    assert_true(network->rx_bytes_total.has && network->rx_bytes_total.v == UINT64_MAX);
+    assert_int_equal(json->mistyped, 10);
 }
 
 static void test_strings(void **state)
@@ -350,6 +387,7 @@ int main(void)
         TEST(test_lists),
         TEST(test_any_order_and_blanks),
         TEST(test_numbers),
+        TEST(test_impossible_numbers),
         TEST(test_strings),
         TEST(test_wrong_types),
         TEST(test_items_that_are_none),

@@ -69,7 +69,7 @@ static void test_inferred_interval(void **state)
     assert_int_equal(world->samples, 1);
     check_interval(world, "{\"timestamp_ms\":1,\"run\":{\"interval_secs\":1e30}}\n", 0);
     check_interval(world, "{\"timestamp_ms\":1,\"run\":{\"interval_secs\":-1}}\n", 0);
-    check_interval(world, "{\"timestamp_ms\":1,\"elapsed_secs\":1e300," LATE("0", "0") "}\n{\"timestamp_ms\":2}\n", 0);
+    check_interval(world, "{\"timestamp_ms\":1,\"elapsed_secs\":9e14," LATE("0", "0") "}\n{\"timestamp_ms\":2}\n", 0);
 }
 
 static void test_runs(void **state)
@@ -186,7 +186,8 @@ static void test_skipped(void **state)
     assert_true(has_note(world, "5 lines are no samples, the first is line 1"));
     assert_true(has_note(world, "the last line is cut and left out"));
     assert_true(has_note(world, "keys this version does not know are left out: x"));
-    assert_true(has_note(world, "values of another type than expected are taken as unknown, the first in line 5"));
+    assert_true(
+        has_note(world, "values of another type or size than expected are taken as unknown, the first in line 5"));
     assert_int_equal(world->report.note_count, 4);
 
     assert_int_equal(replay_text(world, "{\"timestamp_ms\":1}\n{\"timestamp_ms\":2}\n?\n{\"timestamp_ms\":3}"), 0);
@@ -253,6 +254,136 @@ static void test_csv(void **state)
     assert_int_equal(world->report.skipped, 0);
 }
 
+/* Appended without a header or another PID: only the hole between them tells runs apart. */
+static void test_gaps(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(replay_text(world, "timestamp,cpu_usage\n100,1\n101,1\n161,1\n222,2\n222.5,2\n36000,3\n"), 0);
+    assert_int_equal(world->samples, 6);
+    assert_int_equal(world->runs, 3);
+    assert_int_equal(world->intervals_ns[0], NS_PER_SEC);
+    assert_int_equal(world->intervals_ns[1], NS_PER_SEC / 2);
+    assert_int_equal(world->intervals_ns[2], 0);
+    assert_true(world->seen[2].elapsed_secs.v == 62 && world->seen[2].actual_interval_ms.v == 60000);
+    assert_true(world->seen[3].elapsed_secs.v == 0.5 && !world->seen[3].actual_interval_ms.has);
+    assert_true(world->seen[4].actual_interval_ms.v == 500);
+    assert_false(world->seen[5].elapsed_secs.has || world->seen[5].actual_interval_ms.has);
+    assert_true(has_note(world, "3 runs follow each other"));
+    /* Ten intervals of 20 s are no hole yet. */
+    assert_int_equal(replay_text(world, "timestamp,cpu_usage\n0,1\n20,1\n220,1\n421,1\n441,1\n"), 0);
+    assert_int_equal(world->runs, 2);
+    assert_int_equal(world->intervals_ns[1], 20 * NS_PER_SEC);
+    /* JSON lines without a monotonic clock. One that tells its interval is of the same run. */
+    assert_int_equal(replay_text(world, "{\"timestamp_ms\":1000}\n{\"timestamp_ms\":2000}\n"
+                                        "{\"timestamp_ms\":90000,\"actual_interval_ms\":88000}\n"
+                                        "{\"timestamp_ms\":190000}\n{\"timestamp_ms\":191000}\n"),
+        0);
+    assert_int_equal(world->runs, 2);
+    assert_true(world->seen[2].actual_interval_ms.v == 88000);
+    assert_int_equal(world->seen[3].timestamp_ms, 190000);
+    assert_false(world->seen[3].actual_interval_ms.has);
+    assert_int_equal(
+        replay_text(world, "{\"timestamp_ms\":1000,\"elapsed_secs\":1}\n{\"timestamp_ms\":2000,\"elapsed_secs\":2}\n"
+                           "{\"timestamp_ms\":3,\"elapsed_secs\":90}\n{\"timestamp_ms\":4,\"elapsed_secs\":91}\n"),
+        0);
+    assert_int_equal(world->runs, 1);
+}
+
+/* The first two rows are far apart: what comes next decides. */
+static void test_long_intervals(void **state)
+{
+    static const int64_t secs[] = {0, 36000, 36100, 36102, 36104};
+    struct world *world = *state;
+    assert_int_equal(replay_text(world, "timestamp,cpu_usage\n100,1\n220,1\n340,1\n345,1\n1700,2\n"), 0);
+    assert_int_equal(world->runs, 2);
+    assert_int_equal(world->intervals_ns[0], 120 * NS_PER_SEC);
+    assert_true(world->seen[3].elapsed_secs.v == 365 && world->seen[1].actual_interval_ms.v == 120000);
+    assert_false(world->seen[4].elapsed_secs.has);
+    /* Alone, alone again, and a run of 2 s. */
+    assert_int_equal(
+        replay_text(world, "timestamp,cpu_usage\n0,1\n36000,1\n36100,1\n36102,1\n36104,1\ntimestamp,cpu_usage\n9,1\n"),
+        0);
+    assert_int_equal(world->runs, 4);
+    assert_int_equal(world->samples, 6);
+    assert_int_equal(world->intervals_ns[0], 0);
+    assert_int_equal(world->intervals_ns[1], 0);
+    assert_int_equal(world->intervals_ns[2], 2 * NS_PER_SEC);
+    assert_false(world->seen[0].elapsed_secs.has || world->seen[1].elapsed_secs.has);
+    assert_true(world->seen[2].elapsed_secs.v == 2 && world->seen[4].elapsed_secs.v == 6);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(world->seen[i].timestamp_ms, secs[i] * 1000);
+    /* Nothing decides: the end, another PID, a target that refuses. */
+    assert_int_equal(replay_text(world, "timestamp,cpu_usage,process_pid\n0,1,7\n100,1,7\n101,1,8\n102,1,8\n"), 0);
+    assert_int_equal(world->runs, 3);
+    assert_int_equal(world->intervals_ns[2], NS_PER_SEC);
+    assert_int_equal(world->pids[1].v, 7);
+    assert_int_equal(replay_text(world, "timestamp,cpu_usage\n0,1\n100,1\n"), 0);
+    assert_int_equal(world->runs, 2);
+    assert_int_equal(world->samples, 2);
+    world->stop_at = 2;
+    assert_int_equal(replay_text(world, "timestamp,cpu_usage\n0,1\n100,1\n200,1\n"), -EBADMSG);
+    assert_int_equal(world->samples, 1);
+}
+
+/* A clock that is set back while the same process is tracked does not begin a run. */
+static void test_clock_set_back(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(
+        replay_text(world, "{\"timestamp_ms\":10000,\"tracked_pid\":7," NET(
+                               "5") "}\n"
+                                    "{\"timestamp_ms\":11000,\"tracked_pid\":7," NET(
+                                        "6") "}\n"
+                                             "{\"timestamp_ms\":8500,\"tracked_pid\":7," NET(
+                                                 "8") "}\n"
+                                                      "{\"timestamp_ms\":9700,\"tracked_pid\":7," NET("9") "}\n"),
+        0);
+    assert_int_equal(world->runs, 1);
+    assert_int_equal(world->samples, 4);
+    assert_int_equal(world->report.note_count, 0);
+    assert_true(world->seen[2].elapsed_secs.v == 3 && world->seen[2].actual_interval_ms.v == 1000);
+    assert_true(world->seen[3].elapsed_secs.v == 4.2);
+    assert_true(world->seen[3].actual_interval_ms.v == 1200);
+    assert_int_equal(world->seen[2].rx.v, 2);
+    /* Already in the second: no interval is known. */
+    assert_int_equal(replay_text(world, "{\"timestamp_ms\":10000,\"tracked_pid\":7}\n"
+                                        "{\"timestamp_ms\":9000,\"tracked_pid\":7}\n"
+                                        "{\"timestamp_ms\":9500,\"tracked_pid\":7}\n"),
+        0);
+    assert_int_equal(world->runs, 1);
+    assert_false(world->seen[0].elapsed_secs.has);
+    assert_true(world->seen[1].actual_interval_ms.v == 0 && world->seen[2].actual_interval_ms.v == 500);
+    /* Ten minutes, or nobody tracked. */
+    assert_int_equal(replay_text(world, "{\"timestamp_ms\":700000,\"tracked_pid\":7}\n"
+                                        "{\"timestamp_ms\":701000,\"tracked_pid\":7}\n"
+                                        "{\"timestamp_ms\":101000,\"tracked_pid\":7}\n"),
+        0);
+    assert_int_equal(world->runs, 2);
+    assert_int_equal(
+        replay_text(world, "{\"timestamp_ms\":2000}\n{\"timestamp_ms\":3000}\n{\"timestamp_ms\":2999}\n"), 0);
+    assert_int_equal(world->runs, 2);
+}
+
+static void test_impossible_values(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(replay_text(world, "{\"timestamp_ms\":1000,\"elapsed_secs\":1}\n"
+                                        "{\"timestamp_ms\":2250,\"elapsed_secs\":-0.2}\n"
+                                        "{\"timestamp_ms\":4000,\"elapsed_secs\":2.5}\n"
+                                        "{\"timestamp_ms\":5000,\"elapsed_secs\":1e300}\n"
+                                        "{\"timestamp_ms\":6000,\"elapsed_secs\":3.25}\n"),
+        0);
+    assert_int_equal(world->runs, 1);
+    assert_true(world->seen[1].elapsed_secs.v == 2.25 && world->seen[1].actual_interval_ms.v == 1250);
+    assert_true(world->seen[2].elapsed_secs.v == 2.5 && world->seen[2].actual_interval_ms.v == 250);
+    assert_true(world->seen[3].elapsed_secs.v == 3.5 && world->seen[3].actual_interval_ms.v == 1000);
+    assert_true(
+        world->seen[4].elapsed_secs.v == 3.25 && world->seen[4].actual_interval_ms.v == 1250); /* as the run has it */
+    assert_int_equal(world->report.note_count, 1);
+    assert_true(
+        has_note(world, "values of another type or size than expected are taken as unknown, the first in line 2"));
+}
+
 static void test_csv_cut(void **state)
 {
     struct world *world = *state;
@@ -280,6 +411,10 @@ int main(void)
         TEST(test_nothing_usable),
         TEST(test_target_refuses),
         TEST(test_csv),
+        TEST(test_gaps),
+        TEST(test_long_intervals),
+        TEST(test_clock_set_back),
+        TEST(test_impossible_values),
         TEST(test_csv_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,10 @@ static void test_gzip(void **state)
     assert_int_equal(replay_bytes(world, file.data, file.len - 4), 0);
     assert_int_equal(world->samples, 2);
     assert_true(has_note(world, "the compressed file is cut"));
+    buf_append(&file, "\0\0\0\0\0\0\0\0\0\0\0\0", 12);
+    assert_int_equal(replay_bytes(world, file.data, file.len), 0);
+    assert_int_equal(world->samples, 2);
+    assert_int_equal(world->report.note_count, 0);
     buf_append(&file, "junk junk junk", 14);
     assert_int_equal(replay_bytes(world, file.data, file.len), 0);
     assert_int_equal(world->samples, 2);
