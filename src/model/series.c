@@ -227,7 +227,8 @@ static void heat_merge(struct series *series, size_t to, size_t i, size_t j)
     for (size_t core = 0; core < series->cores; core++) {
         uint64_t wa = a[core] == HEAT_UNKNOWN ? 0 : ni, wb = b[core] == HEAT_UNKNOWN ? 0 : nj;
         uint64_t both = wa + wb;
-        out[core] = both ? (uint16_t)((a[core] * wa + b[core] * wb + both / 2) / both) : (uint16_t)HEAT_UNKNOWN;
+        uint64_t mean = both > 0 ? (a[core] * wa + b[core] * wb + both / 2) / both : HEAT_UNKNOWN;
+        out[core] = (uint16_t)mean;
     }
 }
 
