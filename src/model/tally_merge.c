@@ -93,6 +93,10 @@ void tally_merge_run(struct tally *tally)
     tally_result_tell(&tally->run, detail, &run.result);
     tally_run_tell(&tally->run, &run);
     tally_rows_merge(tally, &run);
+    /* The PSS of one run is not that of another, whose RSS had to do. */
+    struct summary_memory *memory = &tally->total.memory;
+    if (tally->total.runs.v > 0 && memory->need_mib.v > memory->pss_peak_mib.v)
+        memory->pss_peak_mib = memory->pss_peak_at_secs = (struct opt_f64){0};
     merge_limits(&tally->total, &run);
     merge_processes(tally);
     merge_result(tally, &run.result);

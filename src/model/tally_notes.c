@@ -73,6 +73,10 @@ void tally_notes_tell(struct tally *tally)
         note(tally, "the recording has no process values");
     else if (total->memory.unknown_samples.v > 0)
         note_unknown_memory(tally);
+    const struct summary_memory *memory = &total->memory;
+    if (memory->need_mib.has && !memory->pss_peak_mib.has && total->cpu.processes_peak.v > 1 &&
+        memory->need_mib.v > memory->largest_process_mib.v)
+        note(tally, "PSS was not known at the peak of memory: RSS counts what processes share in each of them");
     if (tally->has_missed_peak)
         note(tally, "the peak of memory fell between two samples: with several processes it may have been higher");
     if (total->cpu.is_lower_bound.v)

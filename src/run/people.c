@@ -43,19 +43,32 @@ static int open_file(
         return r;
     (void)str_copy(str_of(expanded), name, sizeof(people->names[file]));
     struct sink_head unused;
+    struct stat before;
+    bool is_new = lstat(expanded, &before) < 0 && errno == ENOENT;
     r = sink_open_file(sink, expanded, true, &unused, err);
     people->is_ours[file] = r == 0 && !is_same_file(sink->fd, STDIN_FILENO) && !is_same_file(sink->fd, STDOUT_FILENO) &&
                             !is_same_file(sink->fd, STDERR_FILENO);
-    if (people->is_ours[file])
-        people->paths[file] = strdup(expanded);
+    if (r == 0 && is_new)
+        people->made[file] = strdup(expanded);
     return r;
 }
 
-int people_check_files(const struct people *people, int samples_fd, struct err *err)
+/* Is the file that samples are to go to, if there is one yet, this one? */
+static bool takes_samples(int fd, const struct settings *settings)
+{
+    char path[FILE_NAME_BYTES];
+    struct stat samples, st;
+    return !settings->quiet && settings->output && strcmp(settings->output, "-") != 0 &&
+           file_name_expand(settings->output, settings->job_name, path, sizeof(path), NULL) == 0 &&
+           stat(path, &samples) == 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == samples.st_dev &&
+           st.st_ino == samples.st_ino;
+}
+
+int people_check_files(const struct people *people, const struct settings *settings, struct err *err)
 {
     for (int i = 0; i < PEOPLE_FILES; i++) {
         int fd = people->files[i].fd;
-        bool is_taken = fd >= 0 && people->is_ours[i] && is_same_file(fd, samples_fd);
+        bool is_taken = fd >= 0 && takes_samples(fd, settings);
         for (int k = 0; fd >= 0 && k < i; k++)
             is_taken |= (people->is_ours[i] || people->is_ours[k]) && is_same_file(fd, people->files[k].fd);
         if (is_taken)
@@ -220,11 +233,11 @@ void people_close(struct people *people)
     series_free(people->series);
     for (int i = 0; i < PEOPLE_FILES; i++) {
         struct stat st;
-        bool is_empty = people->files[i].fd >= 0 && people->paths[i] && !people->is_written[i] &&
-                        fstat(people->files[i].fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
-        if (is_empty)
-            (void)unlink(people->paths[i]);
-        free(people->paths[i]);
+        bool is_unused = people->made[i] && !people->is_written[i] && fstat(people->files[i].fd, &st) == 0 &&
+                         S_ISREG(st.st_mode) && st.st_size == 0;
+        if (is_unused)
+            (void)unlink(people->made[i]);
+        free(people->made[i]);
         if (people->files[i].fd >= 0)
             sink_close(&people->files[i]);
     }

@@ -25,7 +25,7 @@ struct people {
     bool is_ours[PEOPLE_FILES]; /* a file of its own, which may be emptied: not where stdout or stderr lead */
     bool is_written[PEOPLE_FILES];
     char names[PEOPLE_FILES][64]; /* cut */
-    char *paths[PEOPLE_FILES]; /* of those that are ours; owned */
+    char *made[PEOPLE_FILES]; /* the name of one that was not there before; owned */
     int64_t deadline_ms; /* for slow readers of all of them together */
 };
 
@@ -42,8 +42,11 @@ struct people {
 int people_open(
     struct people *people, const struct settings *settings, bool shows_samples, bool must_show, struct err *err);
 
-/* No two outputs may be one file; samples_fd: where samples go, or -1. Returns 0 or -EEXIST with a message. */
-int people_check_files(const struct people *people, int samples_fd, struct err *err);
+/*
+ * No two outputs may be one file; to be asked before the file for samples is opened, and so emptied. Returns 0 or
+ * -EEXIST with a message.
+ */
+int people_check_files(const struct people *people, const struct settings *settings, struct err *err);
 
 /* Does anybody want samples? */
 static inline bool people_want_samples(const struct people *people)

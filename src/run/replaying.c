@@ -44,8 +44,7 @@ static int open_output(struct replaying *replaying)
     replaying->is_open = true;
     if (!replaying->writes_samples)
         return 0;
-    int r = output_open(&replaying->output, replaying->settings, &replaying->info, &replaying->trouble);
-    return r < 0 ? r : people_check_files(&replaying->people, replaying->output.sink.fd, &replaying->trouble);
+    return output_open(&replaying->output, replaying->settings, &replaying->info, &replaying->trouble);
 }
 
 static void take_run(void *context, const struct run_info *info)
@@ -81,6 +80,8 @@ static int take_sample(void *context, const struct sample *sample)
     struct sample named = *sample;
     if (!named.job_name || replaying->settings->is_job_name_given)
         named.job_name = replaying->settings->job_name;
+    if (!replaying->settings->record_command)
+        named.run.command.present = false;
     if (!named.version)
         named.version = RT_VERSION;
     people_sample(&replaying->people, &named);
@@ -168,7 +169,7 @@ int replaying_run(const struct settings *settings, struct err *err)
         return r;
     r = people_open(&replaying.people, settings, to_stderr, !replaying.writes_samples, err);
     if (r == 0)
-        r = people_check_files(&replaying.people, -1, err);
+        r = people_check_files(&replaying.people, settings, err);
     if (r == 0)
         r = replay_all(&replaying, err);
     /* Nobody reads any more: that is not our trouble. */

@@ -245,15 +245,14 @@ static int session_start(
     if (r < 0)
         return r;
     r = people_open(&session->people, settings, output_shows_samples(settings), false, err);
+    if (r == 0)
+        r = people_check_files(&session->people, settings, err);
     if (r < 0)
         return r;
     r = output_open(&session->output, settings, &session->info, err);
     if (r < 0)
         return r;
     r = streaming_init(&session->streaming, settings, &session->root, &session->info, err);
-    if (r < 0)
-        return r;
-    r = people_check_files(&session->people, session->output.sink.fd, err);
     if (r < 0)
         return r;
     streaming_start(&session->streaming);

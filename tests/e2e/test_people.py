@@ -348,10 +348,29 @@ def two_outputs_are_never_one_file():
     with folder() as place:
         for first, second in (("-o", "--summary-json"), ("--summary-json", "--report"), ("-o", "--summary-markdown"),
                               ("--summary-markdown", "--summary-json")):
-            result = run([first, "same", second, "./same", "--", "touch", "started"], cwd=place)
-            equal(result.returncode, 125, result.stderr)
-            expect("same is given for two outputs" in result.stderr, result.stderr)
-            expect(not (place / "started").exists(), "the command was started")
+            for before in (None, "", "precious\n"):
+                if before is not None:
+                    (place / "same").write_text(before, encoding="ascii")
+                result = run([first, "same", second, "./same", "--", "touch", "started"], cwd=place)
+                equal(result.returncode, 125, result.stderr)
+                expect("same is given for two outputs" in result.stderr, result.stderr)
+                equal(os.listdir(place), [] if before is None else ["same"], "files")
+                if before is not None:
+                    equal((place / "same").read_text(encoding="ascii"), before, "the file that was there")
+                    (place / "same").unlink()
+
+
+@test
+def a_command_that_cannot_be_run_leaves_files_as_they_were():
+    with folder() as place:
+        _, flags = forms(place, "s")
+        for before in (None, "", "precious\n"):
+            for name in ("s.json", "s.md", "s.html") if before is not None else ():
+                (place / name).write_text(before, encoding="ascii")
+            result = run(["-q", *map(str, flags), "--", "/nonexistent/program"], cwd=place)
+            equal(result.returncode, 127, result.stderr)
+            equal({path.name: path.read_text(encoding="ascii") for path in place.iterdir()},
+                  {name: before for name in ("s.json", "s.md", "s.html")} if before is not None else {}, "files")
 
 
 @test
