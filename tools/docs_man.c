@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "base/auto.h"
 #include "base/str.h"
 #include "config/duration.h"
 
@@ -185,7 +186,7 @@ static void put_keys(struct buf *buf)
 {
     for (size_t t = 0; option_tables[t]; t++) {
         struct str table = str_of(option_tables[t]);
-        buf_printf(buf, ".Ss [%s]\n.Bl -tag -width Ds\n", option_tables[t]);
+        buf_printf(buf, ".Ss [%s] table\n.Bl -tag -width Ds\n", option_tables[t]);
         for (size_t i = 0; i < options_count; i++) {
             const struct option_row *row = &options[i];
             if (!row->key || !str_eq((struct str){row->key, strcspn(row->key, ".")}, table))
@@ -228,7 +229,38 @@ static void put_line(struct buf *buf, struct str line)
     buf_putc(buf, '\n');
 }
 
-int docs_man(struct buf *buf, struct str page)
+/* Running text in lines of at most 80 bytes; a line must not begin as a request does. */
+static void put_wrapped(struct buf *buf, struct str line)
+{
+    enum { WIDTH = 80 };
+    struct str word;
+    size_t at = 0;
+    while (str_word(&line, &word)) {
+        bool breaks = at > 0 && at + 1 + word.n > WIDTH && word.p[0] != '.' && word.p[0] != '\'';
+        if (at > 0)
+            buf_putc(buf, breaks ? '\n' : ' ');
+        at = breaks ? word.n : at + (at > 0) + word.n;
+        buf_append(buf, word.p, word.n);
+    }
+    buf_putc(buf, '\n');
+}
+
+/* Displays are kept as they are, and so are requests and empty lines. */
+static void wrap_page(struct buf *buf, struct str page)
+{
+    struct str line;
+    bool is_display = false;
+    while (str_line(&page, &line)) {
+        is_display |= str_starts(line, STR(".Bd"));
+        is_display &= !str_starts(line, STR(".Ed"));
+        if (is_display || line.n <= 80 || line.p[0] == '.' || line.p[0] == '\'')
+            put_line(buf, line);
+        else
+            put_wrapped(buf, line);
+    }
+}
+
+static int fill_page(struct buf *buf, struct str page)
 {
     struct str line;
     bool is_inside = false;
@@ -248,4 +280,13 @@ int docs_man(struct buf *buf, struct str page)
             put_line(buf, line);
     }
     return is_inside ? -EINVAL : 0;
+}
+
+int docs_man(struct buf *buf, struct str page)
+{
+    AUTO_BUF struct buf filled;
+    buf_init(&filled, buf->max);
+    int r = fill_page(&filled, page);
+    wrap_page(buf, (struct str){filled.data, filled.len});
+    return r;
 }
