@@ -154,7 +154,7 @@ def ask(words, cwd=None, env=None, **more):
 
 def wrap(command, *options):
     """The words that run a command below a silent tracker."""
-    return [BINARY, *(options or ["-q"]), "--", *command]
+    return [BINARY, *(options or ["-q", "--summary=never"]), "--", *command]
 
 
 def both(command, *options, before=(), **more):

@@ -64,7 +64,7 @@ def the_schema_is_a_schema():
 def the_schema_can_fail():
     sample = take_samples(1)[0][0]
     validate(sample)
-    for change in ({"timestamp_secs": "1"}, {"cpu": []}, {"memory": {}}, {"elapsed_secs": None}, {"job_name": 1}):
+    for change in ({"timestamp_secs": "1"}, {"cpu": []}, {"memory": {}}, {"timestamp_ms": None}, {"job_name": 1}):
         try:
             validate({**sample, **change})
         except AssertionError:
@@ -103,8 +103,9 @@ def the_top_level_is_that_of_the_contract():
     keys = ["timestamp_secs", "timestamp_ms", "elapsed_secs", "actual_interval_ms", "job_name", "tracked_pid", "cpu",
             "memory", "network", "disk", "gpu", "pressure", "cgroup", "tracker", "resource-tracker-version"]
     equal(list(samples[1]), keys, "keys of a later sample")
-    equal(list(samples[0]), [key for key in keys if key != "actual_interval_ms"], "keys of the first sample")
-    equal(list(schema()["properties"]), keys, "properties of the schema")
+    first = [key for key in keys if key != "actual_interval_ms"]
+    equal(list(samples[0]), [*first[:-1], "run", first[-1]], "keys of the first sample")
+    equal(list(schema()["properties"]), [*keys[:-1], "processes", "run", "end", keys[-1]], "properties of the schema")
     for key, value in samples[0]["cpu"].items():
         of_tree = key.startswith("process_") and key != "process_count"
         expect(not of_tree or value is None, f"{key} = {value} in host mode")
