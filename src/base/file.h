@@ -6,7 +6,9 @@
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 
@@ -42,6 +44,12 @@ int file_read_at(int dir_fd, const char *path, struct buf *buf);
  * value that is only white space has length 0.
  */
 int file_read_line_at(int dir_fd, const char *path, char *out, size_t size);
+
+/* Are these one file, by whatever name? */
+static inline bool file_is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
 
 /* Writes everything, however long that takes. Returns 0 or a negative errno. */
 int file_write_all(int fd, const void *bytes, size_t n);

@@ -11,6 +11,7 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
+#include "model/sample_lists.h"
 
 enum {
     LABEL_COLUMNS = 5,
@@ -48,20 +49,18 @@ static struct opt_f64 lower(struct opt_f64 a, struct opt_f64 b)
     return a.v < b.v ? a : b;
 }
 
-/* Of interfaces with hardware below them, of all where there is none. */
 static struct opt_f64 network_rate(const struct sample_list *list)
 {
     const struct sample_network *interfaces = list->items;
-    struct opt_f64 real = {0}, all = {0};
+    bool has_hardware = sample_networks_have_hardware(list);
+    struct opt_f64 rate = {0};
     for (size_t i = 0; list->present && i < list->count; i++) {
-        struct opt_f64 both = {0};
-        add_f64(&both, interfaces[i].rx_bytes_per_sec);
-        add_f64(&both, interfaces[i].tx_bytes_per_sec);
-        add_f64(&all, both);
-        if (!interfaces[i].is_virtual.v)
-            add_f64(&real, both);
+        if (has_hardware && !sample_network_has_hardware(&interfaces[i]))
+            continue;
+        add_f64(&rate, interfaces[i].rx_bytes_per_sec);
+        add_f64(&rate, interfaces[i].tx_bytes_per_sec);
     }
-    return real.has ? real : all;
+    return rate;
 }
 
 static struct opt_f64 host_disk_rate(const struct sample_list *list)
@@ -69,7 +68,7 @@ static struct opt_f64 host_disk_rate(const struct sample_list *list)
     const struct sample_disk *disks = list->items;
     struct opt_f64 rate = {0};
     for (size_t i = 0; list->present && i < list->count; i++) {
-        if (disks[i].stacked.v)
+        if (!sample_disk_counts(&disks[i]))
             continue;
         add_f64(&rate, disks[i].read_bytes_per_sec);
         add_f64(&rate, disks[i].write_bytes_per_sec);

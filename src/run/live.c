@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -90,29 +89,16 @@ static bool is_raw(const struct live *live)
     return tcgetattr(live->fd, &mode) == 0 && !(mode.c_lflag & ICANON);
 }
 
-/* The foreground may change at any time; we are not to be stopped for a write that came too late. */
-static ssize_t write_unstopped(int fd, const char *bytes, size_t n)
-{
-    sigset_t stop, before;
-    (void)sigemptyset(&stop);
-    (void)sigaddset(&stop, SIGTTOU);
-    (void)sigprocmask(SIG_BLOCK, &stop, &before);
-    ssize_t written = write(fd, bytes, n);
-    int saved_errno = errno;
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    errno = saved_errno;
-    return written;
-}
-
 /*
  * Writes what waits, asking again until that much time is over. Returns whether everything is out. While others write,
- * a non-blocking write is refused although there would be room, so there is nothing to wait for but time.
+ * a non-blocking write is refused although there would be room, so there is nothing to wait for but time. A write that
+ * comes when we are not in the foreground any more does not stop us: guard.c has blocked SIGTTOU.
  */
 static bool flush(struct live *live, int64_t patience_ms)
 {
     int64_t end_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + patience_ms * NS_PER_MS;
     while (live->out.len > 0) {
-        ssize_t n = write_unstopped(live->fd, live->out.data, live->out.len);
+        ssize_t n = write(live->fd, live->out.data, live->out.len);
         if (n > 0) {
             buf_consume(&live->out, (size_t)n);
             continue;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "run/file_name.h"
 
 enum { LAST_MOMENT_MS = 1000 };
@@ -77,7 +78,7 @@ static int open_file(struct output *output, const struct settings *settings, str
 static bool is_same_file(int a, int b)
 {
     struct stat sa, sb;
-    return fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+    return fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && file_is_same(&sa, &sb);
 }
 
 /* A line of the log on the way of the samples; only lost samples count as dropped. */

@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "encode/people.h"
 #include "run/file_name.h"
@@ -22,7 +23,7 @@ static bool is_same_file(int a, int b)
 {
     struct stat sa, sb;
     return a >= 0 && b >= 0 && fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && S_ISREG(sa.st_mode) &&
-           sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+           file_is_same(&sa, &sb);
 }
 
 static int open_file(
@@ -60,8 +61,7 @@ static bool takes_samples(int fd, const struct settings *settings)
     struct stat samples, st;
     return !settings->quiet && settings->output && strcmp(settings->output, "-") != 0 &&
            file_name_expand(settings->output, settings->job_name, path, sizeof(path), NULL) == 0 &&
-           stat(path, &samples) == 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == samples.st_dev &&
-           st.st_ino == samples.st_ino;
+           stat(path, &samples) == 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && file_is_same(&st, &samples);
 }
 
 int people_check_files(const struct people *people, const struct settings *settings, struct err *err)

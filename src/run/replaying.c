@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "model/shown.h"
 #include "replay/replay.h"
@@ -106,7 +107,7 @@ static bool is_recording(const struct stat *written, const char *source)
 {
     struct stat read;
     bool is_there = strcmp(source, "-") == 0 ? fstat(STDIN_FILENO, &read) == 0 : stat(source, &read) == 0;
-    return is_there && S_ISREG(written->st_mode) && written->st_dev == read.st_dev && written->st_ino == read.st_ino;
+    return is_there && file_is_same(written, &read) && S_ISREG(read.st_mode);
 }
 
 /* An output that is one of the recordings would be emptied before it is read, or be read for ever. */
@@ -163,7 +164,7 @@ int replaying_run(const struct settings *settings, struct err *err)
         .writes_samples = wants_samples(settings),
         .output = {.sink = {.fd = -1}},
     };
-    bool to_stderr = replaying.writes_samples && !settings->output && !output_is_captured();
+    bool to_stderr = replaying.writes_samples && output_shows_samples(settings);
     int r = check_outputs(settings, err);
     if (r < 0)
         return r;
