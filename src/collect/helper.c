@@ -5,19 +5,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-
-/* Old headers lack these; the numbers are the same on every architecture. */
-#ifndef SYS_pidfd_send_signal
-#define SYS_pidfd_send_signal 424
-#endif
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
+#include "base/syscalls.h"
 
 /* What waitid calls P_PIDFD; older headers do not name it. */
 enum { WAIT_PID_FD = 3 };

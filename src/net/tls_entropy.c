@@ -9,21 +9,13 @@
 #include <fcntl.h>
 #include <mbedtls/entropy.h>
 #include <mbedtls/version.h>
-#include <sys/syscall.h>
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/syscalls.h"
 
 #ifdef MBEDTLS_PSA_CRYPTO_EXTERNAL_RNG
 #include <psa/crypto.h>
-#endif
-
-#ifndef SYS_getrandom
-#ifdef __x86_64__
-#define SYS_getrandom 318
-#else
-#define SYS_getrandom 278 /* every architecture with the generic table of system calls */
-#endif
 #endif
 
 static ssize_t fill_some(int urandom, unsigned char *bytes, size_t n)

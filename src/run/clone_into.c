@@ -9,12 +9,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef SYS_clone3
-#define SYS_clone3 435
-#endif
+#include "base/syscalls.h"
 
 #define INTO_CGROUP UINT64_C(0x200000000)
 

@@ -7,12 +7,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/num.h"
+#include "base/syscalls.h"
 #include "collect/cgroup_path.h"
 #include "run/doctor_parts.h"
 

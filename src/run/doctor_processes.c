@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/syscalls.h"
 #include "run/doctor_parts.h"
 
 enum { PATH_BYTES = 64, TEXT_BYTES_MAX = 64 * 1024 };

@@ -4,17 +4,12 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
-
-/* Old headers lack it; the number is the same on every architecture. */
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
+#include "base/syscalls.h"
 
 static struct timespec timespec_of(int64_t ns)
 {

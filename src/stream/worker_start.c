@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run has before its first row is delivered: clients, a name, a place in the spool, and a description. */
 #include <stdio.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/syscalls.h"
 #include "base/utc.h"
 #include "stream/worker_parts.h"
+
+/* What getrandom(2) calls GRND_NONBLOCK; older headers do not name it. */
+enum { DO_NOT_BLOCK = 1 };
 
 /* Unique among all runs of all machines that share a spool or a bucket. */
 static void make_run_id(char *ret_id, size_t size, int64_t unix_secs)
@@ -14,7 +17,7 @@ static void make_run_id(char *ret_id, size_t size, int64_t unix_secs)
     char when[UTC_BASIC_BYTES];
     utc_format_basic(unix_secs, when);
     uint32_t random = 0;
-    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
+    if (syscall(SYS_getrandom, &random, sizeof(random), DO_NOT_BLOCK) != (long)sizeof(random))
         random = (uint32_t)getpid();
     (void)snprintf(ret_id, size, "%s-%08x", when, (unsigned)random);
 }

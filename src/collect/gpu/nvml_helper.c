@@ -10,19 +10,15 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "base/syscalls.h"
 #include "collect/gpu/nvml_pace.h"
 #include "collect/gpu/nvml_report.h"
 #include "collect/helper.h"
-
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
 
 /* A command line that nobody but us writes is checked all the same. */
 #define INTERVAL_MOST_NS (48 * 3600 * NS_PER_SEC)
