@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 WERROR := $(if $(CI),true,false)
 
-.PHONY: all run check lint fmt asan fuzz bench size docs install clean
+.PHONY: all run check lint fmt asan tsan fuzz bench size docs install clean
 
 all: build/build.ninja
 	ninja -C build resource-tracker
@@ -32,6 +32,11 @@ asan: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer, with 
 	@tools/setup check
 	tools/variant build-asan -Dtests=true -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-funsigned-char -Dwerror=$(WERROR)
 	tools/run-tests build-asan
+
+tsan: ## what runs beside the streaming thread, or in it, under ThreadSanitizer
+	@tools/setup check
+	tools/variant build-tsan -Dtests=true -Dbuildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false -Dwerror=$(WERROR)
+	tools/run-tests build-tsan --suite stream
 
 fuzz: ## every libFuzzer target for a short while (SECS=10 each)
 	@tools/setup fuzz

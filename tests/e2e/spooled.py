@@ -129,9 +129,10 @@ def thread_states(pid):
 def unpack(data):
     """The rows of a sealed batch; none where it is not whole."""
     try:
-        return csv_rows(gzip.decompress(data))
+        text = gzip.decompress(data)  # of nothing: nothing, as of a file that has been delivered meanwhile
     except (OSError, EOFError, zlib.error):
         return []
+    return csv_rows(text) if text else []
 
 
 def files_below(place):
