@@ -13,13 +13,15 @@ void ledger_begin(struct ledger_account *account)
         account->stray[i] += account->stray_new[i];
         account->stray_new[i] = 0;
         account->growth[i] = 0;
+        account->is_fresh[i] = false;
+        account->is_chain_fresh[i] = true;
     }
 }
 
 void ledger_update(struct ledger_account *account, const struct ledger_reading *reading)
 {
     for (int i = 0; i < FLOWS; i++) {
-        account->known[i] = reading->known[i];
+        account->is_fresh[i] = reading->known[i];
         if (!reading->known[i])
             continue;
         account->growth[i] += counter_delta(account->intake[i], reading->intake[i]);
@@ -62,8 +64,8 @@ void ledger_settle(struct ledger *ledger, struct ledger_account *account)
     for (int i = 0; i < FLOWS; i++) {
         pay(&account->owed[i], &account->growth[i]);
         pay(&account->owed_new[i], &account->growth[i]);
-        /* Where the intake cannot be seen, nobody knows what was paid: it stays owed. */
-        if (account->known[i]) {
+        /* Where the intake was not seen, nobody knows what was paid: it stays owed. */
+        if (account->is_fresh[i]) {
             ledger->lost[i] += account->owed[i];
             account->owed[i] = 0;
         }
@@ -76,13 +78,14 @@ void ledger_pay_strays(struct ledger_account *debtor, struct ledger_account *pay
     for (int i = 0; i < FLOWS; i++) {
         pay(&debtor->stray[i], &payer->growth[i]);
         pay(&debtor->stray_new[i], &payer->growth[i]);
+        debtor->is_chain_fresh[i] &= payer->is_fresh[i];
     }
 }
 
 void ledger_settle_strays(struct ledger *ledger, struct ledger_account *debtor)
 {
     for (int i = 0; i < FLOWS; i++) {
-        if (debtor->known[i]) {
+        if (debtor->is_chain_fresh[i]) {
             ledger->lost[i] += debtor->stray[i];
             debtor->stray[i] = 0;
         }

@@ -29,7 +29,8 @@ struct ledger_account {
     uint64_t owed[FLOWS]; /* of children that vanished in the turn before this one */
     uint64_t owed_new[FLOWS]; /* of children that vanished in this turn */
     uint64_t stray[FLOWS], stray_new[FLOWS]; /* the same of descendants whose parent vanished with them */
-    bool known[FLOWS];
+    bool is_fresh[FLOWS]; /* read in this turn */
+    bool is_chain_fresh[FLOWS]; /* and so was everybody who was asked to pay for the strays */
 };
 
 struct ledger {
@@ -52,8 +53,8 @@ void ledger_close_stray(const struct ledger_account *account, struct ledger_acco
 
 /*
  * The turn ends for an account, after every account was closed that is gone: its growth pays for those who vanished.
- * What is not paid after a full turn was never waited for, and is kept as lost. Adds the account to the sum of the
- * turn.
+ * What is not paid by a reading of the turn after that was never waited for, and is kept as lost; until there is such
+ * a reading it stays owed. Adds the account to the sum of the turn.
  */
 void ledger_settle(struct ledger *ledger, struct ledger_account *account);
 
@@ -61,7 +62,7 @@ void ledger_settle(struct ledger *ledger, struct ledger_account *account);
  * same. */
 void ledger_pay_strays(struct ledger_account *debtor, struct ledger_account *payer);
 
-/* And then what was not paid for: lost after a full turn, else part of the sum. */
+/* And then what was not paid for: lost where all who could have paid were read in this turn, else part of the sum. */
 void ledger_settle_strays(struct ledger *ledger, struct ledger_account *debtor);
 
 /* The growth of the total since the last call; clears the sum for the next turn. */

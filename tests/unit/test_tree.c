@@ -329,6 +329,38 @@ static void test_attached(void **unused)
     fake_tree_end(&tree);
 }
 
+/* The kernel brings the clock of a process that runs up to date at its ticks: one that has just waited for a child may
+ * look as if it slept, for longer than a short turn. */
+static void test_clock_stands_still(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_begin(&tree);
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    fake_tree_run(&tree, 101, 100 * NS_PER_MS, 0);
+    fake_tree_io(&tree, 101, 4096, 8192);
+    fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
+    fake_tree_collect_after(&tree, 10 * NS_PER_MS);
+    fake_tree_finish(&tree, 101);
+    const uint64_t waiting_ns = 1000; /* what the fake takes for it */
+    struct fake_process *root = fake_tree_find(&tree, FAKE_ROOT);
+    root->system_ns -= waiting_ns;
+    tree.used.system_ns -= waiting_ns;
+    fake_tree_write(&tree, root);
+    for (int i = 0; i < 3; i++) {
+        fake_tree_collect_after(&tree, 10 * NS_PER_MS);
+        assert_int_equal(tree.told.read_bytes, 4096);
+    }
+    fake_tree_run(&tree, FAKE_ROOT, 2000, 0);
+    for (int i = 0; i < 2; i++)
+        fake_tree_collect_after(&tree, 10 * NS_PER_MS);
+    /* The parent knows of its children's time in whole ticks. */
+    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
+    assert_true(fake_tree_told_ns(&tree) + FAKE_TICK_NS > fake_tree_used_ns(&tree));
+    assert_int_equal(tree.told.read_bytes, 4096);
+    fake_tree_end(&tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_idle_memory_is_read_again),
         cmocka_unit_test(test_peak_between_samples),
         cmocka_unit_test(test_waited_for),
+        cmocka_unit_test(test_clock_stands_still),
         cmocka_unit_test(test_never_seen),
         cmocka_unit_test(test_taken_apart),
         cmocka_unit_test(test_ignored_sigchld),

@@ -274,9 +274,33 @@ static void test_high_water(void **unused)
     assert_int_equal(turn(&ledger, &account, 131, 0), 1);
 }
 
+/* A parent that is not read in a turn has paid nothing, but may have been paid to: nobody is lost yet. */
+static void test_not_read_meanwhile(void **unused)
+{
+    (void)unused;
+    struct ledger ledger = {0};
+    struct ledger_account parent = {0}, child = {0};
+    ledger_begin(&child);
+    update(&child, 70, 0, 70);
+    ledger_begin(&parent);
+    update(&parent, 100, 0, 100);
+    ledger_close(&ledger, &child, &parent);
+    ledger_settle(&ledger, &parent);
+    assert_int_equal(take(&ledger), 170);
+    for (int i = 0; i < 3; i++) {
+        ledger_begin(&parent);
+        ledger_settle(&ledger, &parent);
+        assert_int_equal(take(&ledger), 0);
+        assert_int_equal(ledger.lost[FLOW_CPU], 0);
+    }
+    assert_int_equal(turn(&ledger, &parent, 171, 70), 1);
+    assert_int_equal(parent.owed[FLOW_CPU], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_not_read_meanwhile),
         cmocka_unit_test(test_values_add_up),
         cmocka_unit_test(test_flows_are_apart),
         cmocka_unit_test(test_paid_in_the_same_turn),
