@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 WERROR := $(if $(CI),true,false)
 
-.PHONY: all run check lint fmt asan tsan fuzz bench size docs install clean
+.PHONY: all run check lint fmt asan tsan fuzz bench bench-quick parity dist arm64 vm-test size docs install clean
 
 all: build/build.ninja
 	ninja -C build resource-tracker
@@ -43,12 +43,38 @@ fuzz: ## every libFuzzer target for a short while (SECS=10 each)
 	CC=clang tools/variant build-fuzz -Dfuzz=true -Dtests=true -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false
 	tools/fuzz build-fuzz $(SECS)
 
-bench: ## what the tracker costs, as tables
-	@tools/setup check
+bench: ## what it costs and how exact it is, beside its peers (about 25 minutes; results in bench/results)
+	@tools/setup bench
 	@$(MAKE) --no-print-directory build-release
 	bench/run build-release/resource-tracker
-	@echo
-	bench/wrapper build-release/resource-tracker
+
+bench-quick: ## one table of the same in three minutes
+	@tools/setup bench
+	@$(MAKE) --no-print-directory build-release
+	bench/run --quick build-release/resource-tracker
+
+parity: ## our CSV against the other resource-trackers', column by column (SECS=60)
+	@tools/setup bench
+	@$(MAKE) --no-print-directory build-release
+	bench/parity build-release/resource-tracker $(if $(SECS),--secs $(SECS))
+
+dist: ## release artefacts of all targets in dist/, each held to its gates; built twice, with the same bytes
+	@tools/setup dist
+	tools/dist build
+	tools/dist check
+	tools/dist twice
+	tools/package
+	tools/package check
+
+arm64: ## cross build for arm64, and the tests that qemu-user can run
+	@tools/setup arm64
+	tools/arm64-tests
+
+vm-test: ## virtual machines: cgroup v2, bad networks, an old kernel, a root without a C library, arm64 (after make dist)
+	@tools/setup vm
+	@$(MAKE) --no-print-directory build-release
+	tests/vm/run build-release/resource-tracker $(wildcard dist/stage/x86_64-linux-musl/resource-tracker)
+	$(if $(wildcard dist/stage/aarch64-linux-gnu/resource-tracker),tests/vm/run --arm64 dist/stage/aarch64-linux-gnu/resource-tracker)
 
 size: ## the optimised program, stripped, against its limit
 	@tools/setup build
@@ -71,4 +97,4 @@ install: ## build optimised and install below $(DESTDIR)$(PREFIX)
 	DESTDIR=$(DESTDIR) meson install -C build-release
 
 clean: ## remove every build folder
-	rm -rf build build-*
+	rm -rf build build-* dist
