@@ -7,21 +7,30 @@
 
 void ledger_begin(struct ledger_account *account)
 {
+    account->is_fresh = false;
+    account->is_chain_fresh = true;
     for (int i = 0; i < FLOWS; i++) {
         account->owed[i] += account->owed_new[i];
         account->owed_new[i] = 0;
         account->stray[i] += account->stray_new[i];
         account->stray_new[i] = 0;
         account->growth[i] = 0;
-        account->is_fresh[i] = false;
-        account->is_chain_fresh[i] = true;
     }
+}
+
+bool ledger_is_owed(const struct ledger_account *account)
+{
+    uint64_t any = 0;
+    for (int i = 0; i < FLOWS; i++)
+        any |= account->owed[i] | account->owed_new[i] | account->stray[i] | account->stray_new[i];
+    return any != 0;
 }
 
 void ledger_update(struct ledger_account *account, const struct ledger_reading *reading)
 {
+    account->is_fresh = true;
     for (int i = 0; i < FLOWS; i++) {
-        account->is_fresh[i] = reading->known[i];
+        account->known[i] = reading->known[i];
         if (!reading->known[i])
             continue;
         account->growth[i] += counter_delta(account->intake[i], reading->intake[i]);
@@ -65,7 +74,7 @@ void ledger_settle(struct ledger *ledger, struct ledger_account *account)
         pay(&account->owed[i], &account->growth[i]);
         pay(&account->owed_new[i], &account->growth[i]);
         /* Where the intake was not seen, nobody knows what was paid: it stays owed. */
-        if (account->is_fresh[i]) {
+        if (account->known[i] && account->is_fresh) {
             ledger->lost[i] += account->owed[i];
             account->owed[i] = 0;
         }
@@ -75,17 +84,17 @@ void ledger_settle(struct ledger *ledger, struct ledger_account *account)
 
 void ledger_pay_strays(struct ledger_account *debtor, struct ledger_account *payer)
 {
+    debtor->is_chain_fresh &= payer->is_fresh;
     for (int i = 0; i < FLOWS; i++) {
         pay(&debtor->stray[i], &payer->growth[i]);
         pay(&debtor->stray_new[i], &payer->growth[i]);
-        debtor->is_chain_fresh[i] &= payer->is_fresh[i];
     }
 }
 
 void ledger_settle_strays(struct ledger *ledger, struct ledger_account *debtor)
 {
     for (int i = 0; i < FLOWS; i++) {
-        if (debtor->is_chain_fresh[i]) {
+        if (debtor->known[i] && debtor->is_chain_fresh) {
             ledger->lost[i] += debtor->stray[i];
             debtor->stray[i] = 0;
         }

@@ -29,8 +29,9 @@ struct ledger_account {
     uint64_t owed[FLOWS]; /* of children that vanished in the turn before this one */
     uint64_t owed_new[FLOWS]; /* of children that vanished in this turn */
     uint64_t stray[FLOWS], stray_new[FLOWS]; /* the same of descendants whose parent vanished with them */
-    bool is_fresh[FLOWS]; /* read in this turn */
-    bool is_chain_fresh[FLOWS]; /* and so was everybody who was asked to pay for the strays */
+    bool known[FLOWS];
+    bool is_fresh; /* read in this turn */
+    bool is_chain_fresh; /* and so was everybody who was asked to pay for its strays */
 };
 
 struct ledger {
@@ -51,10 +52,13 @@ void ledger_close(struct ledger *ledger, const struct ledger_account *account, s
 /* The same where its parent has vanished as well: the nearest one above, or any above that, will get it. */
 void ledger_close_stray(const struct ledger_account *account, struct ledger_account *nearest);
 
+/* Is anything owed to it? Then it must be read in this turn, and whoever is above it as well. */
+bool ledger_is_owed(const struct ledger_account *account);
+
 /*
  * The turn ends for an account, after every account was closed that is gone: its growth pays for those who vanished.
- * What is not paid by a reading of the turn after that was never waited for, and is kept as lost; until there is such
- * a reading it stays owed. Adds the account to the sum of the turn.
+ * What a reading of the turn after that has not paid was never waited for, and is kept as lost; without a reading it
+ * stays owed. Adds the account to the sum of the turn.
  */
 void ledger_settle(struct ledger *ledger, struct ledger_account *account);
 

@@ -57,6 +57,7 @@ struct tree_member {
     bool has_ended; /* we were told so, although it is hidden from us */
     int64_t io_retry_ns; /* a file that we may not read is tried again then */
     bool is_reaped; /* we waited for it */
+    bool is_owed; /* or somebody below it: its files must be read in this turn */
     bool has_run; /* since its children were looked for */
     struct ledger_account account;
     struct pss_memory pss;

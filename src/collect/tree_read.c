@@ -180,37 +180,33 @@ static int read_io(struct tree_reader *reader, struct tree_member *member)
     return n < 0 ? (int)n : pid_io_parse((struct str){text, (size_t)n}, &member->io);
 }
 
-/*
- * Some kernels close the file to ordinary users when the process ends; that is not a process we may not read. Returns
- * whether it was read.
- */
-static bool update_io(struct tree_reader *reader, struct tree_member *member, int64_t now_ns)
+/* Some kernels close the file to ordinary users when the process ends; that is not a process we may not read. */
+static void update_io(struct tree_reader *reader, struct tree_member *member, int64_t now_ns)
 {
     if (now_ns < member->io_retry_ns)
-        return false;
+        return;
     int r = read_io(reader, member);
     member->is_ending = r == -ESRCH;
     if (r == 0)
         member->has_io = reader->has_io = true;
     if (r == 0 || r == -ESRCH)
-        return r == 0;
+        return;
     int gone = update_stat(reader, member);
     const struct pid_stat *stat = &member->stat;
     member->is_ending = gone == -ESRCH || (member->has_stat && (pid_stat_is_dead(stat) || stat->rss_pages == 0));
     if (member->is_ending)
-        return false;
+        return;
     if (r == -ENOENT && gone == 0 && !reader->has_io) {
         reader->has_no_io = true;
-        return false;
+        return;
     }
     member->has_io = false;
     member->io_retry_ns = now_ns + COLLECT_SLOW_NS;
     (void)err_sys(&reader->io_err, r, "tree: cannot read %s/proc/%d/io", reader->env->root->path, (int)member->pid);
-    return false;
 }
 
 /* The process may wait to be taken apart; what a parent will get is known in whole ticks only. */
-static void fill_account(const struct tree_reader *reader, struct tree_member *member, bool is_io_fresh)
+static void fill_account(const struct tree_reader *reader, struct tree_member *member)
 {
     const struct pid_stat *stat = &member->stat;
     const bool visible = member->has_stat && !member->is_hidden;
@@ -225,7 +221,7 @@ static void fill_account(const struct tree_reader *reader, struct tree_member *m
         .intake = {children_ns, stat->children_user_ticks * tick_ns, member->io.read_bytes, member->io.write_bytes,
             stat->children_major_faults},
         .settled = {own_ns + children_ns, user_ns, member->io.read_bytes, member->io.write_bytes, faults},
-        .known = {visible, visible, is_io_fresh, is_io_fresh, visible},
+        .known = {visible, visible, member->has_io, member->has_io, visible},
     };
     struct ledger_account *account = &member->account;
     ledger_update(account, &reading);
@@ -245,10 +241,10 @@ int tree_read_member(struct tree_reader *reader, struct tree_member *member, int
     bool has_clock = env->cpu_time(env->cpu_time_context, member->pid, &cpu_ns) == 0;
     if (!has_clock && !member->has_stat)
         return -ESRCH;
-    bool ran = !has_clock || !member->cpu_ns.has || cpu_ns != member->cpu_ns.v;
+    /* The clock of one that runs may stand still until its next tick: it says nothing of a child just waited for. */
+    bool ran = !has_clock || !member->cpu_ns.has || cpu_ns != member->cpu_ns.v || member->is_owed;
     int64_t patience_ns = look_closely ? TREE_IDLE_NS : COLLECT_SLOW_NS;
     bool io_can_wait = member->has_io || reader->has_no_io || now_ns < member->io_retry_ns;
-    /* The clock of one that runs may stand still until its next tick: what it is owed waits for a reading as well. */
     if (!ran && now_ns - member->stat_ns < patience_ns && io_can_wait)
         return 0;
     int r = update_stat(reader, member);
@@ -262,7 +258,8 @@ int tree_read_member(struct tree_reader *reader, struct tree_member *member, int
     member->cpu_ns = has_clock ? some_u64(cpu_ns) : (struct opt_u64){0};
     member->stat_ns = now_ns;
     member->has_run |= ran;
-    bool is_io_fresh = !reader->has_no_io && (ran || !member->has_io) && update_io(reader, member, now_ns);
-    fill_account(reader, member, is_io_fresh);
+    if (!reader->has_no_io && (ran || !member->has_io))
+        update_io(reader, member, now_ns);
+    fill_account(reader, member);
     return 0;
 }

@@ -252,6 +252,23 @@ static void close_accounts(struct tree_walk *walk)
         tree_members_sort(members);
 }
 
+/* A turn begins for everybody's books. Whoever is owed something must be read, and those above, who may pay strays. */
+static void begin_accounts(struct tree_walk *walk)
+{
+    struct tree_members *members = &walk->members;
+    for (size_t i = 0; i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        ledger_begin(&member->account);
+        member->is_owed = false;
+    }
+    for (size_t i = members->order.count; i-- > 0;) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        member->is_owed |= ledger_is_owed(&member->account);
+        if (member->is_owed && member->parent != TREE_NOBODY)
+            tree_member_at(members, member->parent)->is_owed = true;
+    }
+}
+
 void tree_walk_turn(
     struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns, uint64_t ret_growth[FLOWS])
 {
@@ -261,8 +278,7 @@ void tree_walk_turn(
     walk->reader.saw_reuse = false;
     read_own_books(walk);
     mark_reaped(walk);
-    for (size_t i = 0; i < members->order.count; i++)
-        ledger_begin(&tree_member_at(members, members->order.items[i])->account);
+    begin_accounts(walk);
     if (look_for_new)
         find_from_above(walk, now_ns);
     for (int i = 0; i < PASSES_MAX && !read_members(walk, look_for_new, forks, now_ns); i++)
