@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The budgets of the specification (its section 10) against what was measured: one row each, "no" where it is no."""
+
+import table
+from section import Section
+
+CALLS, CALLS_PER_PROCESS = 20, 3
+GROWTH_MIB = 0.05
+DRIFT_SECS = 0.01
+
+
+def dig(done, section, *keys):
+    """A value of a section, or None where it was not measured."""
+    value = done[section].values if section in done else None
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def wrapper(done):
+    ours, bare = (dig(done, "wrapper", "true", name, "p50") for name in ("ours", "bare"))
+    measured = ours / bare if ours and bare else None
+    return [("`-q -- true` against bare `true`, medians", "<= 3.0 x", measured and f"{measured:.2f} x",
+             measured and measured <= 3.0)]
+
+
+def counts(done):
+    ours = dig(done, "calls", "ours") or {}
+    rows = []
+    calls, mounts = ours.get("calls_without_pss"), ours.get("mounts")
+    limit = None if mounts is None else CALLS + mounts + CALLS_PER_PROCESS
+    rows.append(("system calls per sample, T = 1 (readings of PSS on top)",
+                 f"<= 20 + M + 3 T = {limit or '?'}", table.number(calls), limit and calls <= limit))
+    for word, key, want in (("opens per sample", "opens_without_pss", 0), ("writes per sample", "writes", 1),
+                            ("heap allocations per sample", "allocations", 0)):
+        value = ours.get(key)
+        # A write that falls on the edge of the window is no second write.
+        rows.append((word, str(want), table.number(value), None if value is None else abs(value - want) < 0.2))
+    value = ours.get("instructions")
+    rows.append(("user instructions per sample, T = 1", "<= 40,000", ours.get("told") and value and
+                 f"{value:,.0f} ({ours['told']})", value and value <= 40000))
+    return rows
+
+
+def cpu(done):
+    second, fast = (dig(done, "cost", interval, "ours") or {} for interval in ("1", "0.01"))
+    value, share = second.get("cpu_secs"), fast.get("share") or dig(done, "lateness", "idle 0.01", "ours", "share")
+    rows = [("CPU per sample at 1 s", "<= 0.2 ms", value and f"{value * 1e3:.3f} ms", value and value <= 0.2e-3)]
+    few, many = (dig(done, "scaling", key, "ours") for key in ("100x10", "10000x10"))
+    rows.append(("the same with 10,000 processes on the host, tree of 10", "<= 1.5 x that with 100",
+                 few and many and f"{many / few:.2f} x ({many * 1e3:.3f} ms)", few and many and many <= 1.5 * few))
+    trees = [dig(done, "scaling", f"{strangers}x1000", "ours") for strangers in (100, 1000, 10000)]
+    worst = max(filter(None, trees), default=None)
+    rows.append(("tree of 1,000", "<= 10 ms", worst and f"{worst * 1e3:.2f} ms", worst and worst <= 10e-3))
+    rows.append(("10 ms interval: share of a core", "<= 3 %", share and f"{share * 100:.2f} %",
+                 share and share <= 0.03))
+    return rows
+
+
+def lateness(done):
+    rows = []
+    for word, key in (("idle", "idle 0.01"), ("busy", "busy 0.01")):
+        ours = dig(done, "lateness", key, "ours") or {}
+        # Not by its own words: a sample is never later than an interval where ticks are skipped.
+        late, drift = ours.get("late_p99"), ours.get("drift_secs")
+        missed = f", {ours['missed']} of {ours['ticks']} missed" if ours.get("missed") else ""
+        rows.append((f"10 ms interval: late p99, {word}", "<= 10 ms",
+                     None if late is None else f"{late * 1e3:.2f} ms{missed}", None if late is None else late <= 0.01))
+        rows.append((f"10 ms interval: drift, {word}", "none",
+                     None if drift is None else f"{drift * 1e3:.2f} ms in {ours['ticks']} ticks",
+                     None if drift is None else abs(drift) <= DRIFT_SECS))
+    return rows
+
+
+def size(done):
+    rss = dig(done, "cost", "1", "ours", "rss_mib")
+    rows = [("resident memory, no GPU, not streaming", "<= 2.5 MiB", rss and f"{rss:.2f} MiB", rss and rss <= 2.5)]
+    for name, found in (done["memory"].values if "memory" in done else {}).items():
+        rows.append((f"the same over {found['samples']:,} samples ({name})", "<= 2.5 MiB, flat",
+                     f"{found['100']:.2f} MiB, growth {found['growth']:.2f}",
+                     found["peak"] <= 2.5 and abs(found["growth"]) <= GROWTH_MIB))
+    value = dig(done, "startup", "ours", "stripped_bytes")
+    rows.append(("program, stripped, all features", "<= 600 KiB", value and f"{value / 1024:.0f} KiB",
+                 value and value <= 600 * 1024))
+    return rows
+
+
+def accuracy(done):
+    found = dig(done, "accuracy_cpu", "worst", "ours") or {}
+    pct = found.get("pct")
+    rows = [("tree CPU against the kernel's total, worst job", "0.0 % (one tick)",
+             None if pct is None else f"{pct:+.2f} % ({found['worst_secs'] * 1e3:+.1f} ms)",
+             found.get("all_within_tick"))]
+    found = dig(done, "accuracy_cpu", "worst_auto_reaped", "ours --cgroup") or {}
+    pct = found.get("pct")
+    rows.append(("auto-reaped children with --cgroup", "0.0 % (one tick)",
+                 None if pct is None else f"{pct:+.2f} % ({found['worst_secs'] * 1e3:+.1f} ms)",
+                 found.get("all_within_tick")))
+    return rows
+
+
+def judge(done):
+    """All budgets; a line that was not measured says so."""
+    section = Section("budgets", "Budgets", ["what", "budget", "measured", "holds"])
+    for part in (wrapper, counts, cpu, lateness, size, accuracy):
+        for what, budget, measured, holds in part(done):
+            word = "not measured" if measured is None or holds is None else "yes" if holds else "**no**"
+            section.rows.append([what, budget, measured, word])
+            section.values[what] = {"budget": budget, "measured": measured,
+                                    "holds": None if holds is None else bool(holds)}
+    missed = [row[0] for row in section.rows if row[3] == "**no**"]
+    section.notes.append(f"Not held in this run: {'; '.join(missed)}." if missed else "All that was measured holds.")
+    section.notes.append("Times are of this run on this machine; its load at the start stands above. Instructions grow "
+                         "with the CPUs, disks and interfaces that a sample tells about.")
+    return section
