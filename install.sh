@@ -290,6 +290,7 @@ work='' made_folders='' placed='' is_changing=
 clean_up() {
     status=$?
     trap - EXIT
+    trap '' HUP INT TERM
     [ -z "$is_changing" ] || undo
     [ -z "$work" ] || rm -rf "$work"
     exit "$status"
