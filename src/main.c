@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "collect/gpu/gpu.h"
 #include "collect/gpu/nvml_helper.h"
 #include "config/config.h"
 #include "net/gzip.h"
@@ -31,6 +32,8 @@ static int put_action(const struct config *config, struct buf *text, struct err 
         return 0;
     case CONFIG_VERSION:
         buf_printf(text, "resource-tracker %s\n%s, zlib %s\n", RT_VERSION, tls_library(), gzip_library());
+        if (!nvidia_has_nvml)
+            buf_puts(text, "built without NVML: NVIDIA GPUs are not measured\n");
         return 0;
     case CONFIG_LICENSES:
         return licenses_put(text, err);

@@ -50,6 +50,13 @@ static void say_cards(struct doctor *doctor, const struct gpu_vendor *vendor, co
         facts ? facts->name[0] ? facts->name : facts->device_type : "", buf_cstr(&text));
 }
 
+static const char *remedy_of(const struct gpu_vendor *vendor, int code)
+{
+    if (vendor != &gpu_vendor_nvidia)
+        return doctor_remedy(code);
+    return nvidia_has_nvml ? "See whether nvidia-smi works here." : "Take the build for glibc, which has NVML.";
+}
+
 static void check_namespace(struct doctor *doctor)
 {
     if (sysroot_in_first_pid_namespace(&doctor->root))
@@ -76,10 +83,8 @@ static bool check_vendor(struct doctor *doctor, const struct gpu_vendor *vendor)
     if (r == 0 && list.is_known)
         say_cards(doctor, vendor, &list);
     if (r < 0 || err.code < 0)
-        doctor_say(doctor, vendor->name, DOCTOR_LIMITED,
-            vendor == &gpu_vendor_nvidia ? "See whether nvidia-smi works here." : doctor_remedy(err.code), "%s",
-            err.msg);
-    if (vendor == &gpu_vendor_nvidia)
+        doctor_say(doctor, vendor->name, DOCTOR_LIMITED, remedy_of(vendor, err.code), "%s", err.msg);
+    if (vendor == &gpu_vendor_nvidia && nvidia_has_nvml)
         check_namespace(doctor);
     if (opened == 0)
         vendor->close(state);
@@ -107,7 +112,10 @@ void doctor_check_gpu(struct doctor *doctor)
         is_any |= is_there;
         has_nvidia |= is_there && gpu_vendors[i] == &gpu_vendor_nvidia;
     }
-    if (!has_nvidia && root->proc_fd >= 0 && faccessat(root->proc_fd, "driver/nvidia/version", F_OK, 0) == 0)
+    if (!has_nvidia && !nvidia_has_nvml)
+        doctor_say(doctor, "nvidia", DOCTOR_OFF, NULL, "this build has no NVML: NVIDIA GPUs would not be measured");
+    if (nvidia_has_nvml && !has_nvidia && root->proc_fd >= 0 &&
+        faccessat(root->proc_fd, "driver/nvidia/version", F_OK, 0) == 0)
         doctor_say(doctor, "nvidia", DOCTOR_MISSING, "docker run --gpus all; in Kubernetes a limit nvidia.com/gpu.",
             "the machine has the driver, but no device file is in reach");
     else if (!is_any)

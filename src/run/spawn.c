@@ -13,6 +13,7 @@
 
 #include "base/auto.h"
 #include "run/clone_into.h"
+#include "run/exec_script.h"
 
 /* In the child: only calls that are safe between fork and exec. */
 static _Noreturn void run_child(const struct spawn_request *request, int report_fd)
@@ -21,6 +22,10 @@ static _Noreturn void run_child(const struct spawn_request *request, int report_
         (void)signal(SIGCHLD, SIG_IGN);
     (void)sigprocmask(SIG_SETMASK, request->mask, NULL);
     (void)execvpe(request->argv[0], request->argv, request->environment);
+#ifndef __GLIBC__
+    if (errno == ENOEXEC)
+        exec_script(request->argv, request->environment);
+#endif
     int code = errno;
     ssize_t n;
     do {

@@ -107,6 +107,9 @@ extern const struct gpu_vendor gpu_vendor_intel;
 extern const struct gpu_vendor gpu_vendor_other;
 extern const struct gpu_vendor gpu_vendor_accel;
 
+/* False: this build leaves NVML out (-Dgpu=disabled), and gpu_vendor_nvidia can only say so. */
+extern const bool nvidia_has_nvml;
+
 /* Adds a fact; one that is empty or for which there is no room is left out. key must live for ever. */
 void gpu_add_detail(struct gpu_facts *facts, const char *key, const char *value);
 

@@ -5,7 +5,6 @@
  * namespace it may list the host's numbers, so a match must be proven there by an open device file.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -15,6 +14,7 @@
 #include "base/vec.h"
 #include "collect/gpu/fd_links.h"
 #include "collect/gpu/gpu.h"
+#include "collect/gpu/nvidia_devices.h"
 #include "collect/gpu/nvidia_link.h"
 #include "collect/gpu/nvml_pace.h"
 
@@ -29,6 +29,8 @@
 #define TROUBLE_NS (30 * NS_PER_SEC)
 
 enum { MEMBERS_MAX = 32768 };
+
+const bool nvidia_has_nvml = true;
 
 struct nvidia_state {
     const struct collect_env *env;
@@ -52,16 +54,6 @@ struct nvidia_state {
     int64_t holders_due_ns;
 };
 
-static bool is_there(const struct collect_env *env)
-{
-    const int root_fd = env->root->root_fd;
-    if (faccessat(root_fd, "dev/nvidiactl", F_OK, 0) == 0)
-        return true;
-    /* In WSL the device file is the same for GPUs of all vendors, and the library tells. */
-    return faccessat(root_fd, "dev/dxg", F_OK, 0) == 0 &&
-           faccessat(root_fd, "usr/lib/wsl/lib/libnvidia-ml.so.1", F_OK, 0) == 0;
-}
-
 /*
  * A short wait before the helper is started; where there is no timer, the first sample starts it. Between the places of
  * a wide grid somebody must listen to the helper, and replace it where need be.
@@ -79,7 +71,7 @@ static void set_timer(struct nvidia_state *state)
 static int nvidia_open(void *opaque, const struct collect_env *env, struct err *err)
 {
     struct nvidia_state *state = opaque;
-    if (!env->gpu.nvml_library || (!env->gpu.is_library_given && !is_there(env)))
+    if (!nvidia_devices_are_there(env))
         return err_set(err, -ENODATA, "nvidia: no device file");
     *state =
         (struct nvidia_state){.env = env, .timer_fd = -1, .is_namespaced = !sysroot_in_first_pid_namespace(env->root)};
