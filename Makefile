@@ -35,8 +35,12 @@ asan: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer, with 
 
 tsan: ## what runs beside the streaming thread, or in it, under ThreadSanitizer
 	@tools/setup check
-	tools/variant build-tsan -Dtests=true -Dbuildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false -Dwerror=$(WERROR)
+	@$(MAKE) --no-print-directory build-tsan
 	tools/run-tests build-tsan --suite stream
+
+.PHONY: build-tsan
+build-tsan:
+	tools/variant build-tsan -Dtests=true -Dbuildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false -Dwerror=$(WERROR)
 
 fuzz: ## every libFuzzer target for a short while (SECS=10 each)
 	@tools/setup fuzz
@@ -66,9 +70,9 @@ dist: ## release artefacts of all targets in dist/, each held to its gates; buil
 	tools/package
 	tools/package check
 
-arm64: ## cross build for arm64, and the tests that qemu-user can run
+arm64: ## cross build for arm64, and the tests that qemu-user can run (KIND=unit: only the units)
 	@tools/setup arm64
-	tools/arm64-tests
+	tools/arm64-tests $(addprefix --kind ,$(KIND))
 
 vm-test: ## virtual machines: cgroup v2, bad networks, an old kernel, a root without a C library, arm64 (after make dist)
 	@tools/setup vm

@@ -10,7 +10,7 @@ import itertools
 import tap
 from stream_world import PATIENCE, Plan
 from tap import diag, equal, expect
-from tracker import SANITIZED
+from tracker import SLOW
 
 # With a server that takes no inline data, and with keys that expire soon, even a short run has all four steps.
 NO_FORMS = frozenset()
@@ -18,7 +18,7 @@ SOON_SECS = 100
 STEPS = ("register", "refresh", "upload", "finish")
 # Only an upper bound, for what ends by itself; and one for what never would.
 LONG_GRACE = {"TRACKER_GRACE": 10 * PATIENCE}
-SHORT_GRACE_SECS = 3 if SANITIZED else 0.9
+SHORT_GRACE_SECS = 3 if SLOW else 0.9
 SHORT_GRACE = {"TRACKER_GRACE": SHORT_GRACE_SECS}
 AT_ONCE = 12
 LIMIT_SECS = 60 * PATIENCE

@@ -23,12 +23,12 @@ import tls_world
 from spooled import STATUS, Job, make_world, run_folders
 from tap import Skip, equal, expect, test
 from tls_world import Leaf
-from tracker import BINARY, SANITIZED, clean_env
+from tracker import BINARY, SLOW, clean_env
 
 FOREIGN = "192.0.2.7"  # TEST-NET-1: nobody's address, hence not loopback for the tracker
 CLONE_NEWNET = 0x40000000
 # Time for a handshake at least.
-GRACE_SECS = 3 if SANITIZED else 0.5
+GRACE_SECS = 3 if SLOW else 0.5
 PASSWORD = "pr0xy-pass-8c1e"
 LEAVES = (
     Leaf("address", names="IP:127.0.0.1,DNS:localhost"),

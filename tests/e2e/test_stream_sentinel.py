@@ -25,7 +25,7 @@ from fake_sentinel import FORMS
 from net_faults import BlackHole, Status
 from stream_sentinel import LATER, LONG_GRACE, NO_FORMS, NOT_ALL, SHORT_GRACE, SOON_SECS, add, check_objects, test
 from tap import Skip, equal, expect
-from tracker import BINARY, SANITIZED, WAIT_SECS
+from tracker import BINARY, SANITIZED, SLOW, WAIT_SECS
 
 LIBRARY = os.environ.get("FAKE_NVML_LIB", "")
 DENIED = Status(403, body=b"<Error><Code>AccessDenied</Code><Message>Not for you</Message></Error>")
@@ -296,7 +296,7 @@ add("host mode that is ended by SIGINT is finished with 0", host_mode_ends, sign
 @together
 def a_longer_run_is_uploaded_in_batches_that_are_the_local_csv():
     with World() as world:
-        world.track("-i", "0.05", "--", "sleep", "2.6", env=LONG_GRACE).ended(0, is_silent=True)
+        world.track("-i", "0.05", "--", "sleep", "5" if SLOW else "2.6", env=LONG_GRACE).ended(0, is_silent=True)
         check_objects(world, 3)
         expect("host_server_allocation" not in world.registered(), "a guess about the whole run at its beginning")
         expect(world.csv.read_bytes().count(b"\n") > 20, "hardly any rows")

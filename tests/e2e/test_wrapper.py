@@ -15,9 +15,9 @@ import time
 import tap
 from job import WAITER, Job, ask, both, open_fds, python, validate, wait_state, wrap
 from tap import Skip, equal, expect, test
-from tracker import BINARY, PATIENCE_SECS, SANITIZED, clean_env, file_lines, folder, parse, wait_file_lines, wait_until
+from tracker import BINARY, PATIENCE_SECS, SLOW, clean_env, file_lines, folder, parse, wait_file_lines, wait_until
 
-MANY_RUNS_SECS = 120 if SANITIZED else 40
+MANY_RUNS_SECS = 120 if SLOW else 40
 # Default action "ignore"; those that stop, and 32 and 33, which belong to the C library, are left out.
 HARMLESS = (signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH)
 NOT_DEADLY = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, 32, 33)
@@ -289,7 +289,7 @@ def the_end_is_noticed_at_once():
             took[name].append(time.monotonic() - began)
     more = statistics.median(took["wrapped"]) - statistics.median(took["bare"])
     tap.diag(f"{more * 1000:.1f} ms more than bare")
-    expect(more < (0.4 if SANITIZED else 0.06), f"{more} s more than bare: {took}")
+    expect(more < (0.4 if SLOW else 0.06), f"{more} s more than bare: {took}")
 
 
 @test

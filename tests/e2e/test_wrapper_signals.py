@@ -11,7 +11,7 @@ import tap
 from job import (COUNTER, END, ENDED_BY_TEST, PASSED_ON, WAITER, Job, Session, ask, children, need_pid_namespace,
                  python, ready_pid, state_of, wait_signals_taken, wait_state, wrap)
 from tap import equal, expect, test
-from tracker import PATIENCE_SECS, SANITIZED, parse, wait_until
+from tracker import PATIENCE_SECS, SLOW, parse, wait_until
 
 CTRL_C, CTRL_Z, CTRL_BACKSLASH = b"\x03", b"\x1a", b"\x1c"
 
@@ -147,7 +147,7 @@ def a_command_that_handles_a_signal_decides_the_status():
 def a_signal_right_after_the_start_is_not_lost():
     for count in range(40):
         with Job("-q", command=["sleep", "6"]) as job:
-            time.sleep(count * (0.002 if SANITIZED else 0.0002))  # hits another moment of the start each time
+            time.sleep(count * (0.002 if SLOW else 0.0002))  # hits another moment of the start each time
             equal(job.stop(signal.SIGTERM, 4), 128 + signal.SIGTERM, f"exit status in run {count}")
             equal(job.stdout.all(2), [], "stdout, which ends with the command")
 

@@ -19,7 +19,7 @@ import time
 
 import tap
 from tap import Skip, equal, expect
-from tracker import BINARY, SANITIZED, WAIT_SECS, Tracker, clean_env, file_lines, folder, parse, wait_until
+from tracker import BINARY, SLOW, WAIT_SECS, Tracker, clean_env, file_lines, folder, parse, wait_until
 
 WORKLOAD = os.environ.get("WORKLOAD", "")
 if not WORKLOAD or not os.access(WORKLOAD, os.X_OK):
@@ -165,8 +165,8 @@ def interval_secs(sample):
 
 def allowance(samples):
     """One tick, and what the rounding to 4 decimals of two values per sample adds up to (five sigma). What a sanitizer
-    build does before it becomes the command, and when it ends, is less clear."""
-    return (2 if SANITIZED else 1) * TICK_SECS + 5 * 1e-4 / math.sqrt(12) * math.sqrt(2 * len(samples))
+    or an emulator does before it becomes the command, and when it ends, is less clear."""
+    return (2 if SLOW else 1) * TICK_SECS + 5 * 1e-4 / math.sqrt(12) * math.sqrt(2 * len(samples))
 
 
 def check_sum(samples, true_secs, afterwards_secs=0):
