@@ -162,9 +162,16 @@ def trial_old_loader(path, target):
 
 
 def trial_failures(path, target):
-    """The statuses of commands that cannot be run, or are killed."""
+    """The statuses of commands that cannot be run, are killed, or are scripts that do not name their shell."""
     with empty_root(path, target) as root:
         start = [*namespaces(), *enter_root(root, target), "--quiet", "--"]
+        (root / "bin").mkdir()
+        (root / "bin/sh").symlink_to("/busybox")
+        (root / "bin/bare").write_text("exit $1\n", encoding="utf-8")
+        (root / "bin/bare").chmod(0o755)
+        for name in ("/bin/bare", "bare"):
+            call([*start, name, "5"], secs=TRIAL_SECS, what=f"the script {name}", status=5,
+                 more_env={"PATH": f"{os.environ['PATH']}:/bin"})
         call([*start, "/nothing-here"], secs=TRIAL_SECS, what="no such command", status=127)
         call([*start, "/busybox", "sh", "-c", "kill -9 $$"], secs=TRIAL_SECS, what="a killed command", status=137)
 
