@@ -15,7 +15,7 @@ import time
 
 import tap
 from tap import Skip, equal, expect, test
-from tracker import PATIENCE_SECS, Tracker, folder, parse, wait_until
+from tracker import PATIENCE_SECS, SLOW, Tracker, folder, parse, wait_until
 
 MIB = 1 << 20
 WRITTEN_BYTES = 16 * MIB
@@ -291,7 +291,9 @@ def bytes_written_to_a_disk_with_4096_byte_sectors_count_one_to_one():
                 row = find_disk(sample, name)
                 rates += (row["write_bytes_per_sec"] or 0) * sample["actual_interval_ms"] / 1000 if row else 0
             tap.diag(f"rates add up to {rates / WRITTEN_BYTES:.4f} of the bytes")
-            expect(abs(rates - WRITTEN_BYTES) < 0.05 * WRITTEN_BYTES, f"rates add up to {rates:.0f} bytes")
+            # A rate is over the time between two readings: that between two samples only where these are quick.
+            allowed = 0.3 if SLOW else 0.05
+            expect(abs(rates - WRITTEN_BYTES) < allowed * WRITTEN_BYTES, f"rates add up to {rates:.0f} bytes")
             detach()
             for line in tracker.stdout.take(3):
                 parse(line)
