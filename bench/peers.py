@@ -55,6 +55,18 @@ def seconds(value):
     return f"{value:g}"
 
 
+def tracker(name, version, program, start, fits):
+    """A tool with the flags that ours and the Rust program share."""
+    return Tool(
+        name=name, version=version, kind="tracker", program=program, argv_nothing=[program, "--version"],
+        argv_wrap=lambda command, interval, output:
+            [*start(interval, output), "--", *command] if fits(interval) else None,
+        argv_host=lambda interval, output: start(interval, output) if fits(interval) else None,
+        argv_attach=lambda pid, interval, output:
+            [*start(interval, output), "--pid", str(pid)] if fits(interval) else None,
+        read_samples=readers.read_json, folder=program)
+
+
 def ours(program):
     """The program under test; nothing in the working directory or the environment is a setting for it."""
     version = run([program, "--version"], 10).splitlines()[0].split()[-1]
@@ -67,14 +79,7 @@ def ours(program):
     def fits(interval):
         return interval >= 0.01
 
-    return Tool(
-        name="ours", version=version, kind="tracker", program=program, argv_nothing=[program, "--version"],
-        argv_wrap=lambda command, interval, output:
-            [*start(interval, output), "--", *command] if fits(interval) else None,
-        argv_host=lambda interval, output: start(interval, output) if fits(interval) else None,
-        argv_attach=lambda pid, interval, output:
-            [*start(interval, output), "--pid", str(pid)] if fits(interval) else None,
-        read_samples=readers.read_json, folder=program)
+    return tracker("ours", version, program, start, fits)
 
 
 def install_rust():
@@ -105,14 +110,7 @@ def rust():
     def fits(interval):
         return interval >= 1 and interval == int(interval)
 
-    return Tool(
-        name="rust", version=RUST_VERSION, kind="tracker", program=program, argv_nothing=[program, "--version"],
-        argv_wrap=lambda command, interval, output:
-            [*start(interval, output), "--", *command] if fits(interval) else None,
-        argv_host=lambda interval, output: start(interval, output) if fits(interval) else None,
-        argv_attach=lambda pid, interval, output:
-            [*start(interval, output), "--pid", str(pid)] if fits(interval) else None,
-        read_samples=readers.read_json, folder=program)
+    return tracker("rust", RUST_VERSION, program, start, fits)
 
 
 def install_python(name, packages):
