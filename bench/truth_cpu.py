@@ -64,6 +64,7 @@ def show(cell):
 def worst_of(rows, name, is_auto_reaped):
     """The largest error of a tool, by its share of the truth; None where it has none."""
     cells = [(row["cells"][name], row) for row in rows if row["auto_reaped"] == is_auto_reaped]
+    is_any_failed = any(cell and "error_pct" not in cell for cell, _ in cells)
     cells = [(cell, row) for cell, row in cells if cell and "error_pct" in cell]
     if not cells:
         return None
@@ -72,7 +73,7 @@ def worst_of(rows, name, is_auto_reaped):
     return {"pct": cell["error_pct"], "secs": cell["error_secs"], "workload": row["workload"],
             "interval_secs": row["interval_secs"], "jobs": len(cells),
             "worst_secs": max((other["error_secs"] for other, _ in cells), key=abs),
-            "all_within_tick": all(other["within_tick"] for other, _ in cells)}
+            "all_within_tick": not is_any_failed and all(other["within_tick"] for other, _ in cells)}
 
 
 def worst_rows(rows, names):
