@@ -220,9 +220,9 @@ def killed_for_want_of_memory():
         raise Skip("a sanitizer's own memory does not fit")
     with memory_group(64) as group, folder() as place:
         enter = f'echo $$ > {group}/cgroup.procs && exec "$0" "$@"'
-        result = subprocess.run(["sh", "-c", enter, BINARY, "-i", "50ms", "--summary=always", "--summary-json", "s.json",
-                                 "-q", "--", *work(200)], env=clean_env(), cwd=place, capture_output=True, text=True,
-                                timeout=15, check=False)
+        words = ["-i", "50ms", "--summary=always", "--summary-json", "s.json", "-q", "--", *work(200)]
+        result = subprocess.run(["sh", "-c", enter, BINARY, *words], env=clean_env(), cwd=place, capture_output=True,
+                                text=True, timeout=15, check=False)
         equal(result.returncode, 137, f"exit status ({result.stderr})")
         summary = json.loads((place / "s.json").read_text(encoding="utf-8"))
         equal(summary["result"]["verdict"], "out of memory", summary["result"])
@@ -302,7 +302,8 @@ def markdown_renders_as_a_page_of_github():
             cwd=place)
         page = subprocess.run([program, "--unsafe", "-e", "table", "-e", "autolink", "s.md"], cwd=place,
                               capture_output=True, text=True, timeout=10, check=True).stdout
-    for tag, count in (("<h1>", 1), ("<h3>", 1), ("<table>", 1), ("<pre", 1), ("<img", 0), ("<a ", 0), ("<strong>b", 0)):
+    for tag, count in (("<h1>", 1), ("<h3>", 1), ("<table>", 1), ("<pre", 1), ("<img", 0), ("<a ", 0),
+                       ("<strong>b", 0)):
         equal(page.count(tag), count, f"{tag} in {page}")
     expect("#SBATCH --cpus-per-task=1" in page and "img src=x" in page, page)
 
