@@ -162,6 +162,18 @@ choose_source() {
 # The first line that a tool said.
 complaint() { head -n 1 "$work/complaint" | grep . || echo "there is no such file, or it broke off"; }
 
+# That of GNU tries 20 times unless told, and follows a redirect from https to http, which a proxy that nobody is at
+# keeps it from. That of busybox may crash when it is told a time limit, and uses the same proxy for https.
+fetch_with_wget() {
+    if ! wget --help 2>&1 | grep -q -e --tries; then
+        wget -q -O "$2" "$from/$1"
+    elif [ "$protocols" = '=https' ]; then
+        http_proxy=http://127.0.0.1:9 wget -q --tries=2 --timeout=60 -O "$2" "$from/$1"
+    else
+        wget -q --tries=2 --timeout=60 -O "$2" "$from/$1"
+    fi
+}
+
 # Brings the file $1 of the release to $2; what is larger than some 32 MiB is cut off.
 fetch() {
     case $from in
@@ -181,10 +193,7 @@ fetch() {
             curl -fsSL --proto "$protocols" --proto-redir "$protocols" --connect-timeout 20 --max-time 600 \
                 -o "$2" "$from/$1" || exit 1
         else
-            # GNU wget tries 20 times unless told; that of busybox may crash when it is told a time limit.
-            limits=$(wget --help 2>&1 | grep -q -e --tries && echo --tries=2 --timeout=60)
-            # shellcheck disable=SC2086 # nothing or two words
-            wget -q $limits -O "$2" "$from/$1" || exit 1
+            fetch_with_wget "$1" "$2" || exit 1
         fi
     ) 2>"$work/complaint" || fail "cannot get $from/$1: $(complaint)"
 }
@@ -271,8 +280,8 @@ make_folder() {
 undo() {
     set +e
     for file in $placed; do
-        if [ -f "$work/old/$file" ]; then
-            cp -p "$work/old/$file" "$(waiting_name "$file")" && mv -f "$(waiting_name "$file")" "$prefix/$file"
+        if [ -f "$work/old/$file" ] || [ -h "$work/old/$file" ]; then
+            cp -pP "$work/old/$file" "$(waiting_name "$file")" && mv -f "$(waiting_name "$file")" "$prefix/$file"
         else
             rm -f "$prefix/$file"
         fi
@@ -311,9 +320,9 @@ place_files() {
     *) fail "the $target build does not run here$([ "$libc" = musl ] || echo " (try --libc musl)"); not installed" ;;
     esac
     for file in $our_files; do
-        if [ -e "$prefix/$file" ]; then
+        if [ -e "$prefix/$file" ] || [ -h "$prefix/$file" ]; then
             mkdir -p "$work/old/${file%/*}"
-            cp -p "$prefix/$file" "$work/old/$file" || fail "cannot read $prefix/$file; not installed"
+            cp -pP "$prefix/$file" "$work/old/$file" || fail "cannot read $prefix/$file; not installed"
         fi
         placed="$placed $file"
         mv -f "$(waiting_name "$file")" "$prefix/$file" 2>/dev/null ||

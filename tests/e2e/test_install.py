@@ -45,7 +45,8 @@ def shell_words(name):
 def snapshot(place):
     """Everything below a folder, with its content."""
     place = pathlib.Path(place)
-    return {str(path.relative_to(place)): path.read_bytes() if path.is_file() else None for path in place.rglob("*")}
+    return {str(path.relative_to(place)): os.readlink(path) if path.is_symlink() else
+            path.read_bytes() if path.is_file() else None for path in place.rglob("*")}
 
 
 class World:
@@ -407,6 +408,17 @@ def tools_that_are_missing_are_named():
         here.refused("gzip is missing", "--prefix", here.prefix, env=here.tools("sha256sum"))
 
 
+@test
+def wget_is_kept_from_going_on_without_encryption():
+    for source, want in (("https://localhost/x", "http://127.0.0.1:9"), ("http://localhost/x", "unset")):
+        with world() as here:
+            note = here.place / "tmp note"
+            env = here.tools(*TOOLS, "sha256sum", wget=f'case $1 in --help) echo --tries; exit ;; esac\n'
+                             f'echo "${{http_proxy-unset}}" >"{note}"\nexit 1\n')
+            done = here.run("--prefix", here.prefix, env=env, source=source)
+            equal((done.returncode, note.read_text().strip()), (1, want), f"{source}: {done.stderr}")
+
+
 @test(limit=60)
 def words_that_make_no_sense_are_refused():
     for words, arguments, source in (
@@ -436,6 +448,10 @@ def an_installation_that_fails_at_its_last_step_is_taken_back():
     with world() as here:
         equal(here.run("--prefix", here.prefix).returncode, 0, "the first")
         (here.prefix / "bin" / NAME).write_bytes(b"an older one")
+        for name, target in (("LICENSE", here.prefix / "bin" / NAME), ("README.md", "nowhere")):
+            path = here.prefix / "share/doc" / NAME / name
+            path.unlink()
+            path.symlink_to(target)
         env = here.tools(*TOOLS, "sha256sum")
         place = shutil.which("mv")
         here.tools(mv=f'case "$*" in *_{NAME}) exit 1 ;; esac\nexec {place} "$@"\n')
