@@ -34,6 +34,7 @@ class Run:
     header: list = dataclasses.field(default_factory=list)  # without the prefixes
     rows: list = dataclasses.field(default_factory=list)
     snaps: list = dataclasses.field(default_factory=list)
+    why_ended: Optional[str] = None  # where it did so before its time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,7 +199,12 @@ def compare_column(column, ours, theirs, pairs, facts):
 
 
 def compare(ours, theirs, facts):
-    """The results for every column that both have, in our order, and the pairs they rest on."""
+    """The results for every column that both should have, in our order, and the pairs they rest on."""
     pairs = pair(ours, theirs)
-    columns = [column for column in ours.header if column in theirs.header]
-    return [compare_column(column, ours, theirs, pairs, facts) for column in columns] if len(pairs) > 1 else [], pairs
+    if len(pairs) < 2:
+        return [], pairs
+    # Who knows the tree at all must have all of its columns.
+    expected = [column for column in ours.header if "process_pid" in theirs.header or not column.startswith("process_")]
+    return [compare_column(column, ours, theirs, pairs, facts) if column in theirs.header else
+            Result(column, None, None, None, None, None, None, 0.0, FAILS, "it has no such column")
+            for column in expected], pairs

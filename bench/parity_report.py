@@ -9,6 +9,7 @@ import platform
 import time
 
 from parity_compare import DESIGN, FAILS, FLOOR, FLOORS, WITHIN
+from parity_world import Unable
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
@@ -44,7 +45,17 @@ def head(document):
             lines.append(f"- {name}: {version}")
     lines += [f"- left out: {name}: {why}" for name, why in document["left_out"].items()]
     lines += [f"- note: {note}" for note in document["notes"]]
+    lines += [f"- **fault: {fault}**" for fault in document["faults"]]
+    still = unmoved(document)
+    lines += [f"- not exercised, 0 or empty in every phase: {', '.join(still)}"] if still else []
     return "\n".join(lines)
+
+
+def unmoved(document):
+    """Columns about which a run says nothing: they were 0 or empty wherever they were compared."""
+    results = [one for part in document["parts"] for one in part["results"]]
+    moved = {one.column for one in results if one.ours or one.theirs or one.kernel}
+    return [f"`{column}`" for column in FLOORS if column not in moved and column in {one.column for one in results}]
 
 
 def counts(document):
@@ -125,6 +136,8 @@ def write(document, folder):
 def fill(document, path):
     """Puts the figures of this run between the marks of a document."""
     text = path.read_text(encoding="utf-8")
+    if text.find(END) < text.find(BEGIN) or BEGIN not in text:
+        raise Unable(f"{path}: the marks {BEGIN} and {END} are not there")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     figures = "\n\n".join((head(document), counts(document), proofs(document, with_reasons=False),

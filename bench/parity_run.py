@@ -92,6 +92,7 @@ def take_from(selector, key):
         if key.data.run.name == "ours":
             raise
         say(str(reason))
+        key.data.run.why_ended = str(reason)
         selector.unregister(key.fileobj)
         return []
 

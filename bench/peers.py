@@ -204,16 +204,6 @@ PEERS = {
 }
 
 
-def peer(name):
-    try:
-        tool = PEERS[name]()
-        # It must start at all: a kept installation may be of a machine that has changed since.
-        run(tool.argv_nothing, 30, env=clean_env() | (tool.env or {}))
-        return tool
-    except Missing as reason:
-        return Tool(name=name, version="", kind="missing", why_missing=str(reason))
-
-
 @contextlib.contextmanager
 def alone():
     """Only one process at a time installs."""
@@ -223,10 +213,20 @@ def alone():
         yield
 
 
+def peer(name):
+    try:
+        with alone():
+            tool = PEERS[name]()
+        # It must start at all: a kept installation may be of a machine that has changed since.
+        run(tool.argv_nothing, 30, env=clean_env() | (tool.env or {}))
+        return tool
+    except Missing as reason:
+        return Tool(name=name, version="", kind="missing", why_missing=str(reason))
+
+
 def tools(program):
     """Every tool, ours first; the ones out of reach say why."""
-    with alone():
-        found = [ours(os.path.abspath(program)), *(peer(name) for name in PEERS)]
+    found = [ours(os.path.abspath(program)), *(peer(name) for name in PEERS)]
     for tool in found:
         if tool.why_missing:
             say(f"{tool.name} is left out: {tool.why_missing}")

@@ -13,7 +13,8 @@ import shutil
 import subprocess
 import time
 
-from truth_group import MIB, Missing, read, wait_until
+from process import read
+from truth_group import MIB, Missing, wait_until
 
 LOOP_CTL_ADD = 0x4C80
 LOOP_CTL_REMOVE = 0x4C81

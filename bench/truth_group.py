@@ -16,6 +16,8 @@ import signal
 import subprocess
 import time
 
+from process import PREFIX, read
+
 MIB = 1 << 20
 WAIT_SECS = 10
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -57,21 +59,12 @@ def orderly_end():
             signal.signal(number, handler)
 
 
-def read(path):
-    return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
-
-
 def wait_until(condition, secs=WAIT_SECS):
     """The first true value, or the last one when the time is over."""
     deadline = time.monotonic() + secs
     while not (value := condition()) and time.monotonic() < deadline:
         time.sleep(0.005)
     return value
-
-
-def cpu_clock(pid):
-    """CPU seconds of a process so far, also of one that has ended and was not waited for."""
-    return time.clock_gettime((~pid << 3) | 2)
 
 
 def find_workload(place):
@@ -125,7 +118,7 @@ class Group:
     """A cgroup of our own; whoever is left in it at the end is killed."""
 
     def __init__(self, above, workload, needs):
-        self.path = pathlib.Path(above, f"rt-bench-{os.getpid()}-{next(_numbers)}")
+        self.path = pathlib.Path(above, f"{PREFIX}{os.getpid()}-truth-{next(_numbers)}")
         self.workload = workload
         try:
             self.path.mkdir()

@@ -8,8 +8,9 @@ the memory that the job touches by its construction.
 import dataclasses
 import re
 
+from process import read
 from section import Section
-from truth_group import MemoryGroup, Missing, Time, find_workload, orderly_end, read
+from truth_group import MemoryGroup, Missing, Time, find_workload, orderly_end
 from truth_tools import run_each, watchers
 
 AT_ONCE = " , ".join(["leave spike 200 1500"] * 4) + " , sleep 2000"

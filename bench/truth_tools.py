@@ -18,8 +18,9 @@ import subprocess
 from typing import Callable, Optional
 
 import readers
+from process import cpu_clock, read
 from section import Tool
-from truth_group import MemoryGroup, Missing, cpu_clock, read, wait_until
+from truth_group import MemoryGroup, Missing, wait_until
 
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = str(HERE / "truth_python.py")
