@@ -179,7 +179,7 @@ void stream_finish(
     } else {
         char later[EXCHANGE_LATER_BYTES];
         exchange_get_later(&stream->exchange, later);
-        log_warning("streaming: the disk of the spool does not answer; samples that are not in it are lost%s%s",
+        log_warning("streaming: the spool could not be finished in time; samples that are not in it are lost%s%s",
             later[0] ? ", the others " : "", later);
     }
 }
