@@ -9,9 +9,6 @@ import platform
 import time
 
 from parity_compare import DESIGN, FAILS, FLOOR, FLOORS, WITHIN
-from parity_world import Unable
-
-BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
 
 def show(value):
@@ -133,16 +130,10 @@ def write(document, folder):
     return paths
 
 
-def fill(document, path):
-    """Puts the figures of this run between the marks of a document."""
-    text = path.read_text(encoding="utf-8")
-    if text.find(END) < text.find(BEGIN) or BEGIN not in text:
-        raise Unable(f"{path}: the marks {BEGIN} and {END} are not there")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    figures = "\n\n".join((head(document), counts(document), proofs(document, with_reasons=False),
-                           *(["\n".join(f"- {line}" for line in document["checks"])] if document["checks"] else [])))
-    path.write_text(f"{before}{BEGIN}\n{figures}\n{END}{after}", encoding="utf-8")
+def figures(document):
+    """What docs/parity.md shows of a run."""
+    return "\n\n".join((head(document), counts(document), proofs(document, with_reasons=False),
+                        *(["\n".join(f"- {line}" for line in document["checks"])] if document["checks"] else [])))
 
 
 def failures(document):

@@ -8,6 +8,11 @@ import statistics
 from section import as_json
 
 NONE = "–"
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+
+
+class NoPlace(Exception):
+    """A document has no marks that figures could go between."""
 
 
 def markdown(columns, rows):
@@ -70,3 +75,19 @@ def write(path, host, sections):
 
 def host_text(host):
     return "\n".join(f"- {name}: {value}" for name, value in host.items() if not isinstance(value, (dict, list)))
+
+
+def need_marks(path):
+    """The text before and after the figures of a document."""
+    text = path.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise NoPlace(f"{path}: there is no place between {BEGIN} and {END}")
+    return before, after
+
+
+def fill(path, figures):
+    """Puts figures between the marks of a document."""
+    before, after = need_marks(path)
+    path.write_text(f"{before}{BEGIN}\n{figures}\n{END}{after}", encoding="utf-8")
