@@ -41,20 +41,22 @@ void exec_script(char *const argv[], char *const environment[])
     }
     const size_t name_bytes = strlen(name) + 1;
     const char *folder = search_path(environment);
-    for (const char *next = folder; next; folder = next + 1) {
+    for (;;) {
         char path[PATH_MAX];
         size_t length = strcspn(folder, ":");
-        next = folder[length] ? folder + length : NULL;
-        if (length + 1 + name_bytes > sizeof(path))
-            continue;
-        memcpy(path, folder, length);
-        path[length] = '/';
-        memcpy(path + length + (length > 0), name, name_bytes);
-        (void)execve(path, argv, environment);
-        if (errno != ENOEXEC)
-            continue;
-        exec_shell(path, argv, environment);
-        return;
+        if (length + 1 + name_bytes <= sizeof(path)) {
+            memcpy(path, folder, length);
+            path[length] = '/';
+            memcpy(path + length + (length > 0), name, name_bytes);
+            (void)execve(path, argv, environment);
+            if (errno == ENOEXEC) {
+                exec_shell(path, argv, environment);
+                return;
+            }
+        }
+        if (!folder[length])
+            break;
+        folder += length + 1;
     }
     errno = ENOEXEC;
 }
