@@ -186,6 +186,8 @@ static void cgroup_derive(
         if (amount.has)
             out[i] = opt_scaled(amount, state->values[i].source->unit);
     }
+    const struct value_source *peak = state->values[VALUE_MEMORY_PEAK].source;
+    struct opt_u64 before = state->prev[VALUE_MEMORY_PEAK];
     *ret = (struct sample_cgroup){
         .present = true,
         .cpu_limit_cores = state->cpu_limits.lowest,
@@ -195,6 +197,7 @@ static void cgroup_derive(
         .memory_used_mib = out[VALUE_MEMORY],
         .memory_peak_mib = out[VALUE_MEMORY_PEAK],
         .oom_kills = cur[VALUE_OOM_KILLS],
+        .memory_peak_before_mib = peak && before.has ? opt_scaled(before, peak->unit) : (struct opt_f64){0},
     };
 }
 

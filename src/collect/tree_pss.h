@@ -18,7 +18,7 @@
 #define PSS_READ_NS (50 * NS_PER_MS)
 #define PSS_BANK_NS (60 * NS_PER_MS) /* what may be saved up */
 #define PSS_TURN_NS (4 * NS_PER_MS) /* what one turn may take if it is more than one read */
-#define PSS_MIN_AGE_NS NS_PER_SEC /* of a process before its first read */
+#define PSS_MIN_AGE_NS (NS_PER_SEC / 2) /* of a process before its first read */
 #define PSS_STALE_NS (30 * NS_PER_SEC) /* read again even where nothing seems to change */
 #define PSS_SHARED_NS (5 * NS_PER_SEC) /* the same after processes came or went, with whom pages may be shared */
 #define PSS_RETRY_NS (5 * NS_PER_SEC) /* after a read that failed */

@@ -190,6 +190,7 @@ static const struct field run_rows[] = {
     ROW(STRING, NULLABLE, "hostname", hostname, "", "Name of the host.")
     ROW(STRING, NULLABLE, "kernel", kernel, "", "Release of the kernel.")
     ROW(U64, NULLABLE, "cpus_allowed", cpus_allowed, "", "CPUs the tracker and its command may run on (affinity).")
+    ROW(F64, NULLABLE, "cgroup_peak_mib", cgroup_peak_mib, "MiB", "Highest memory of the cgroup before the run: a higher memory_peak_mib is the run's.")
     ROW(STRING_LIST, NULLABLE, "command", command, "", "The command and its arguments; null where none was run.")
 };
 TABLE_OF(run);

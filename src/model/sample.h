@@ -94,6 +94,7 @@ struct sample_cgroup {
     bool present;
     struct opt_f64 cpu_limit_cores, cpu_usage_secs, throttled_secs, memory_limit_mib, memory_used_mib, memory_peak_mib;
     struct opt_u64 oom_kills;
+    struct opt_f64 memory_peak_before_mib; /* what memory_peak_mib was a sample earlier; not told by itself */
 };
 
 struct sample_tracker {
@@ -118,6 +119,7 @@ struct sample_run {
     struct opt_f64 interval_secs; /* as set */
     const char *hostname, *kernel;
     struct opt_u64 cpus_allowed; /* CPUs the job may run on (affinity) */
+    struct opt_f64 cgroup_peak_mib; /* of the cgroup before the run */
     struct sample_list command; /* const char *; absent: no command */
 };
 

@@ -69,6 +69,7 @@ static void keep_start(struct tally_run *run, const struct sample_run *start)
     run->has_start = true;
     run->interval_e4 = shown_e4(start->interval_secs);
     run->cpus_allowed = start->cpus_allowed;
+    run->first_cgroup_peak_e4 = shown_e4(start->cgroup_peak_mib);
 }
 
 static void keep_limits(struct tally_run *run, const struct sample *sample)

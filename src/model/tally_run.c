@@ -65,7 +65,7 @@ static void finish_memory(const struct tally_run *run, struct summary *summary)
     keep_need(run, memory);
     const struct tally_meter *cgroup = &run->meters[METER_CGROUP_PEAK];
     /* It is that of the cgroup's whole life: where it did not grow during the run, others have made it. Kernels before
-     * 5.19 keep none. */
+     * 5.19 keep none. Recordings of older versions do not tell what it was before the first sample. */
     if (cgroup->seen == 0 || cgroup->max <= run->first_cgroup_peak_e4.v)
         cgroup = &run->meters[METER_CGROUP_USED];
     if (cgroup->seen > 0)

@@ -62,8 +62,10 @@ static void take_sample(struct session *session, int64_t now_ns, struct grid_tur
     struct tick tick = {.is_final = is_final, .mono_ns = now_ns, .late_ns = turn.late_ns, .missed = turn.missed};
     struct sample sample;
     pipeline_sample(&session->pipeline, &tick, &sample);
-    if (!session->has_sampled)
+    if (!session->has_sampled) {
         sample.run = start_facts_of(&session->facts);
+        sample.run.cgroup_peak_mib = sample.cgroup.memory_peak_before_mib;
+    }
     session->has_sampled = true;
     if (is_final || (session->state == SUPERVISOR_TREE_ONLY && session->job.live == 0))
         tell_outcome(session, &sample);

@@ -218,6 +218,29 @@ static void test_limits(void **state)
     assert_f64(summary->memory.cgroup_peak_mib, 300);
 }
 
+/* A peak that came before the first sample is the run's where the cgroup had a lower one before. */
+static void test_cgroup_peak(void **state)
+{
+    (void)state;
+    const struct {
+        struct opt_f64 before;
+        double peak;
+    } cases[] = {{some_f64(10), 400}, {some_f64(0), 400}, {some_f64(400), 30}, {{0}, 30}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sample sample = second(1, 1, 100);
+        sample.run.present = true;
+        sample.run.cgroup_peak_mib = cases[i].before;
+        sample.cgroup.present = true;
+        sample.cgroup.memory_used_mib = some_f64(30);
+        sample.cgroup.memory_peak_mib = some_f64(400);
+        struct tally *tally = NULL;
+        assert_int_equal(tally_new(&tally), 0);
+        tally_add(tally, &sample);
+        assert_f64(tally_finish(tally)->memory.cgroup_peak_mib, cases[i].peak);
+        tally_free(tally);
+    }
+}
+
 static void test_machine_limit(void **state)
 {
     struct opt_f64 cores[] = {some_f64(1), {0}, some_f64(2), some_f64(3)};
@@ -433,6 +456,7 @@ int main(void)
         TEST(test_memory),
         TEST(test_need_is_pss_else_rss),
         TEST(test_limits),
+        TEST(test_cgroup_peak),
         TEST(test_machine_limit),
         TEST(test_disk_and_network),
         TEST(test_gpu),
