@@ -357,7 +357,7 @@ install_release() {
 uninstall() {
     is_found=
     for file in $our_files; do
-        [ -e "$prefix/$file" ] || continue
+        [ -e "$prefix/$file" ] || [ -h "$prefix/$file" ] || continue
         is_found=yes
         rm -f "$prefix/$file" 2>/dev/null || fail "cannot remove $prefix/$file"
     done

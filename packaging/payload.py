@@ -112,6 +112,13 @@ def settings_from_environment():
     return Settings(project_version(), source_epoch(), maintainer, release, homepage)
 
 
+def license_words(build):
+    """All licences that hold at the same time, ours first."""
+    linked = [library["license"] for library in build.facts["libraries"]]
+    words = dict.fromkeys(["Apache-2.0", *(f"({one})" if " OR " in one else one for one in linked)])
+    return " AND ".join(words)
+
+
 def plain_name(library):
     """mbedtls for Mbed TLS, mbedTLS and mbedtls."""
     return re.sub(r"[^a-z0-9]", "", library["name"].lower())

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import tempfile
 
-from payload import NAME, File, Trouble, date_words, fill, lay_out, plain_name, run_tool, tar_payload
+from payload import NAME, File, Trouble, date_words, fill, lay_out, license_words, plain_name, run_tool, tar_payload
 
 # Nothing here is to be stripped, split, compiled or looked through: the program is finished.
 MACROS = {"debug_package": "%{nil}", "__os_install_post": "%{nil}", "_build_id_links": "none",
@@ -36,13 +36,6 @@ def file_lines(files):
         mark = "%license " if is_license else "%doc " if is_doc else ""
         lines.append(f"{mark}%attr({file.mode:04o},root,root) /{file.path}")
     return "\n".join(["%dir %attr(0755,root,root) /usr/share/doc/" + NAME, *lines])
-
-
-def license_words(build):
-    """All licences that hold at the same time, ours first."""
-    linked = [library["license"] for library in build.facts["libraries"]]
-    words = dict.fromkeys(["Apache-2.0", *(f"({one})" if " OR " in one else one for one in linked)])
-    return " AND ".join(words)
 
 
 def bundled_lines(build):

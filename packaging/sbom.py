@@ -10,7 +10,7 @@ import json
 import re
 import uuid
 
-from payload import NAME, date_words, plain_name, tar_payload
+from payload import NAME, date_words, license_words, plain_name, tar_payload
 
 # How vulnerability lists call the libraries, and the licences that they offer where we take one of several.
 KNOWN = {"mbedtls": ("arm:mbed_tls", "Apache-2.0 OR GPL-2.0-or-later", "Copyright The Mbed TLS Contributors"),
@@ -33,14 +33,15 @@ def digest(algorithm, content):
     return hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()
 
 
-def file_entry(file):
+def file_entry(file, build):
     """One file of the archive; SHA1 is what the standard demands, SHA256 what one relies on."""
     is_program = file.path.startswith("bin/")
+    concluded = license_words(build) if is_program else "Apache-2.0"
     return {"SPDXID": element("File", file.path), "fileName": "./" + file.path,
             "fileTypes": ["BINARY" if is_program else "TEXT"],
             "checksums": [{"algorithm": "SHA1", "checksumValue": digest("sha1", file.content)},
                           {"algorithm": "SHA256", "checksumValue": digest("sha256", file.content)}],
-            "licenseConcluded": "NOASSERTION" if file.path.endswith(".linked") else "Apache-2.0",
+            "licenseConcluded": "NOASSERTION" if file.path.endswith(".linked") else concluded,
             "licenseInfoInFiles": ["NOASSERTION"], "copyrightText": "NOASSERTION"}
 
 
@@ -68,7 +69,8 @@ def own_entry(build, settings, files):
     return {"SPDXID": element("Package", NAME), "name": NAME, "versionInfo": settings.version,
             "packageFileName": f"{NAME}-{settings.version}-{build.target}.tar.gz",
             "downloadLocation": "NOASSERTION", "filesAnalyzed": True, "homepage": settings.homepage or "NOASSERTION",
-            "packageVerificationCode": {"packageVerificationCodeValue": code}, "licenseConcluded": "Apache-2.0",
+            "packageVerificationCode": {"packageVerificationCodeValue": code},
+            "licenseConcluded": license_words(build),
             "licenseDeclared": "Apache-2.0", "licenseInfoFromFiles": ["NOASSERTION"], "copyrightText": "NOASSERTION",
             "supplier": "NOASSERTION", "primaryPackagePurpose": "APPLICATION",
             "comment": f"Built for {build.target} by {build.facts.get('compiler', 'an unnamed compiler')} "
@@ -79,7 +81,7 @@ def document(build, settings):
     files = tar_payload(build)
     own = own_entry(build, settings, files)
     libraries = [library_entry(library) for library in build.facts["libraries"]]
-    entries = [file_entry(file) for file in files]
+    entries = [file_entry(file, build) for file in files]
     title = f"{NAME}-{settings.version}-{build.target}"
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
     relations += [(own["SPDXID"], "CONTAINS", entry["SPDXID"]) for entry in entries]

@@ -81,8 +81,12 @@ def lintian_trouble(paths):
     if not shutil.which("lintian"):
         yield from not_checked("lintian is not installed, the Debian packages are not checked by it")
         return
-    done = subprocess.run(["lintian", "--allow-root", "--no-cfg", "--tag-display-limit", "0", *map(str, paths)],
-                          capture_output=True, text=True, timeout=TOOL_SECS_MAX, check=False)
+    try:
+        done = subprocess.run(["lintian", "--allow-root", "--no-cfg", "--tag-display-limit", "0", *map(str, paths)],
+                              capture_output=True, text=True, timeout=TOOL_SECS_MAX, check=False)
+    except subprocess.TimeoutExpired:
+        yield f"lintian did not end within {TOOL_SECS_MAX} s"
+        return
     yield from (f"lintian: {line}" for line in done.stdout.splitlines() if LINTIAN_BAD.match(line))
     if done.returncode not in (0, 2):
         yield f"lintian ended with {done.returncode}: {done.stderr.strip()[-300:]}"
@@ -100,6 +104,13 @@ def deb_trouble(path, build, settings):
     if names != want:
         yield f"{path.name}: holds {names}, wanted {want}"
     yield from (f"{path.name}: owner of {line}" for line in listing.splitlines() if " root/root " not in line)
+    want = {file.path: (file.mode, file.content) for file in deb_package.payload(build, settings)}
+    with tempfile.TemporaryDirectory(prefix="rt-deb-") as place:
+        run_tool(["dpkg-deb", "--extract", path, place], settings.epoch)
+        for name in set(names) & set(want):
+            file = pathlib.Path(place, name)
+            if (file.stat().st_mode & 0o7777, file.read_bytes()) != want[name]:
+                yield f"{path.name}: {name} has not the content or the mode of the build"
 
 
 def rpm_trouble(path, build, settings):

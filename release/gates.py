@@ -86,8 +86,7 @@ def gate_paths(path, _target):
     content = path.read_bytes()
     user = pwd.getpwuid(os.getuid())
     strangers = {str(ROOT), str(pathlib.Path.home()) + "/", user.pw_dir.rstrip("/") + "/", "build-dist", "build-tools",
-                 "subprojects/", "/tmp/"}
-    strangers |= {user.pw_name} if len(user.pw_name) > 4 else set()
+                 "subprojects/", "/tmp/", f"/{user.pw_name}/", f"{user.pw_name}@"}
     found = sorted(word for word in strangers if len(word) > 2 and word.encode() in content)
     require(not found, f"holds {found}")
 
