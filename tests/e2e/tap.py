@@ -85,6 +85,10 @@ def _run(function, args, limit, reason):
 def main():
     """Runs what was registered (or the tests whose names hold one of the arguments) and exits."""
     chosen = [row for row in _tests if not sys.argv[1:] or any(word in row[0] for word in sys.argv[1:])]
+    strangers = [word for word in sys.argv[1:] if not any(word in row[0] for row in _tests)]
+    if strangers:
+        print(f"Bail out! no test has this in its name: {', '.join(strangers)}", flush=True)
+        sys.exit(1)
     unwanted = json.loads(os.environ.get("TAP_SKIP", "{}"))
     signal.signal(signal.SIGALRM, _on_alarm)
     print(f"1..{len(chosen)}", flush=True)
