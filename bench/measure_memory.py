@@ -87,7 +87,7 @@ def measure(context):
         for name, samples, env in plans(context, place):
             try:
                 found = run(context.tool("ours"), samples, env)
-            except (Failed, OSError) as reason:
+            except (Failed, OSError, TypeError) as reason:
                 section.notes.append(f"{name}: {reason}")
                 continue
             section.values[name] = {str(key): value for key, value in found.items()}

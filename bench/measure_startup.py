@@ -74,7 +74,7 @@ def measure(context):
                 figures |= {"stripped_bytes": stripped_bytes(tool.program, place), "needed": needed(tool.program)}
         if tool.folder:
             figures["disk_bytes"] = disk_bytes(tool.folder)
-        if tool.name == "ours" and figures.get("stripped_bytes"):
+        if figures.get("stripped_bytes"):
             figures["disk_bytes"] = figures["stripped_bytes"]
         section.values[tool.name] = figures
         bare = spreads.get("bare", {}).get("p50")
@@ -82,7 +82,7 @@ def measure(context):
                              table.ratio(figures["start_secs"], bare), kib(figures.get("stripped_bytes")),
                              ", ".join(figures.get("needed") or []) or None, kib(figures.get("disk_bytes"))])
     section.notes.append("A start that does nothing: `--version`, `--help`, or the import of the package. On disk: the "
-                         "program, ours stripped; of the tools in Python the packages, without the interpreter.")
+                         "program, stripped; of the tools in Python the packages, without the interpreter.")
     return section
 
 

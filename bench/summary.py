@@ -74,5 +74,7 @@ def summarise(context):
         section.notes += [f"{name} is ahead of us: {title}{NO_SAMPLES.get(name, '')}" for name in behind(values)]
     if "accuracy_cpu" in done:
         section.rows.append(error_row(done, names))
+    if context.quick and context.tool("python-psutil"):
+        section.notes.append("python-psutil, the same package with psutil beside it, is measured by make bench only")
     section.notes += [f"{tool.name} is left out: {tool.why_missing}" for tool in context.tools if tool.why_missing]
     return section

@@ -85,5 +85,8 @@ def measure(context):
 
 
 def worst(rows, name):
+    """The largest error of a tool; None where it told nothing, or failed at one of them."""
+    if any("why" in row["cells"][name] for row in rows):
+        return None
     errors = [row["cells"][name]["error_pct"] for row in rows if "error_pct" in row["cells"][name]]
     return max(errors, key=abs) if errors else None
