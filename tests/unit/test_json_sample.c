@@ -339,7 +339,8 @@ static void test_processes_run_and_end(void **state)
     assert_holds(encode(&buf, &sample),
         ",\"processes\":[{\"pid\":1,\"name\":\"a\\nb\",\"rss_mib\":2.0,\"cpu_secs\":3.0},"
         "{\"pid\":null,\"name\":null,\"rss_mib\":null,\"cpu_secs\":null}],"
-        "\"run\":{\"interval_secs\":0.25,\"hostname\":\"h\",\"kernel\":null,\"cpus_allowed\":4,\"cgroup_peak_mib\":null,"
+        "\"run\":{\"interval_secs\":0.25,\"hostname\":\"h\",\"kernel\":null,\"cpus_allowed\":4,\"cgroup_peak_mib\":"
+        "null,"
         "\"command\":[\"sh\",\"-c\",\"exit 3\"]},"
         "\"end\":{\"exit_code\":137,\"signal\":9,\"oom_kills\":1,\"host_oom_kills\":null,"
         "\"gpu_energy_joules\":null,\"cpu_is_lower_bound\":false,\"left_running\":null},"
