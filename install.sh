@@ -39,8 +39,9 @@ usage: sh install.sh [--from URL|DIR] [--version VERSION] [--prefix DIR] [--libc
 END
 }
 
+# Not with echo: that of some shells takes a backslash for more than that.
 fail() {
-    echo "install.sh: $*" >&2
+    printf 'install.sh: %s\n' "$*" >&2
     exit 1
 }
 
@@ -90,6 +91,14 @@ choose_prefix() {
     *) prefix=$(pwd)/$prefix ;;
     esac
     prefix=${prefix%/}
+}
+
+# Is what lies below the prefix one of ours? Other programs have the same name.
+need_ours() {
+    [ -e "$prefix/bin/$name" ] || return 0
+    [ ! -e "$prefix/$docs/LICENSES.linked" ] || return 0
+    "$prefix/bin/$name" --version 2>/dev/null </dev/null | grep -q '^mbedTLS ' ||
+        fail "$prefix/bin/$name is another program of that name; $1"
 }
 
 # Prints "MAJOR MINOR" of this system's glibc, or nothing.
@@ -153,6 +162,7 @@ choose_source() {
     *)
         from=${from:-/}
         [ -d "$from" ] || fail "$from is no folder"
+        case $from in /*) ;; *) from=$(pwd)/$from ;; esac
         return 0
         ;;
     esac
@@ -160,7 +170,7 @@ choose_source() {
 }
 
 # The first line that a tool said.
-complaint() { head -n 1 "$work/complaint" | grep . || echo "there is no such file, or it broke off"; }
+complaint() { head -n 1 "$work/complaint" 2>/dev/null | grep . || echo "no such file, or no room in ${TMPDIR:-/tmp}"; }
 
 # That of GNU tries 20 times unless told, and follows a redirect from https to http, which a proxy that nobody is at
 # keeps it from. That of busybox may crash when it is told a time limit, and uses the same proxy for https.
@@ -168,9 +178,9 @@ fetch_with_wget() {
     if ! wget --help 2>&1 | grep -q -e --tries; then
         wget -q -O "$2" "$from/$1"
     elif [ "$protocols" = '=https' ]; then
-        http_proxy=http://127.0.0.1:9 wget -q --tries=2 --timeout=60 -O "$2" "$from/$1"
+        http_proxy=http://127.0.0.1:9 wget -nv --tries=2 --timeout=60 -O "$2" "$from/$1"
     else
-        wget -q --tries=2 --timeout=60 -O "$2" "$from/$1"
+        wget -nv --tries=2 --timeout=60 -O "$2" "$from/$1"
     fi
 }
 
@@ -217,9 +227,10 @@ sha256_of() {
 choose_archive() {
     pattern="$name-*-$target.tar.gz"
     [ -z "$version" ] || pattern="$name-$version-$target.tar.gz"
-    archive='' wanted_sum=
+    archive='' wanted_sum='' carriage_return=$(printf '\r')
     while read -r sum file _ || [ -n "$sum" ]; do
-        file=${file#\*}
+        # As sha256sum has them, and as they come back from other systems.
+        file=${file#\*} && file=${file#./} && file=${file%"$carriage_return"}
         # shellcheck disable=SC2254 # it is a pattern
         case $file in
         *[!0-9A-Za-z.+~_-]*) ;;
@@ -259,7 +270,7 @@ get_release() {
 }
 
 # The name under which the file $1 waits beside its place, so that one rename puts it there.
-waiting_name() { echo "$prefix/${1%/*}/.${1##*/}.new-$$"; }
+waiting_name() { printf '%s\n' "$prefix/${1%/*}/.${1##*/}.new-$$"; }
 
 # Makes a folder and notes which ones were missing, the deepest first.
 make_folder() {
@@ -289,7 +300,7 @@ undo() {
     for file in $our_files; do
         rm -f "$(waiting_name "$file")"
     done 2>/dev/null
-    echo "$made_folders" | while read -r folder; do
+    printf '%s\n' "$made_folders" | while read -r folder; do
         [ -z "$folder" ] || rmdir "$folder" 2>/dev/null
     done
 }
@@ -309,15 +320,17 @@ clean_up() {
 place_files() {
     is_changing=yes
     for file in $our_files; do
-        if ! make_folder "$prefix/${file%/*}" || ! cp "$work/new/$file" "$(waiting_name "$file")" 2>/dev/null; then
-            fail "cannot write to $prefix/${file%/*}; give another --prefix, or run this with the rights to write there"
+        if ! make_folder "$prefix/${file%/*}" || ! cp "$work/new/$file" "$(waiting_name "$file")" 2>"$work/complaint"; then
+            fail "cannot write to $prefix/${file%/*} (no rights, or no room); give another --prefix, or run this as one who may"
         fi
         [ ! -d "$prefix/$file" ] || fail "$prefix/$file is a folder; not installed"
     done
     told=$("$(waiting_name "bin/$name")" --version 2>/dev/null | head -n 1) || told=
+    wanted=${archive%-"$target".tar.gz}
     case $told in
-    "$name "[0-9]*) ;;
-    *) fail "the $target build does not run here$([ "$libc" = musl ] || echo " (try --libc musl)"); not installed" ;;
+    "$name ${wanted#"$name"-}") ;;
+    "$name "[0-9]*) fail "$archive holds $told; not installed" ;;
+    *) fail "the $target build does not run here$([ "$libc" = musl ] || echo " (try --libc musl)"), or $prefix is mounted noexec; not installed" ;;
     esac
     for file in $our_files; do
         if [ -e "$prefix/$file" ] || [ -h "$prefix/$file" ]; then
@@ -335,6 +348,7 @@ install_release() {
     choose_target
     choose_source
     choose_hash
+    need_ours "remove it, or give another --prefix"
     for tool in tar gzip mktemp; do
         has "$tool" || fail "$tool is missing here"
     done
@@ -342,7 +356,7 @@ install_release() {
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    work=$(mktemp -d "${TMPDIR:-/tmp}/$name.XXXXXX") || fail "no place for temporary files; set TMPDIR"
+    work=$(mktemp -d "${TMPDIR:-/tmp}/$name.XXXXXX" 2>/dev/null) || fail "no place for temporary files; set TMPDIR"
     get_release
     place_files
     echo "$told ($target) is installed: $prefix/bin/$name"
@@ -355,13 +369,14 @@ install_release() {
 }
 
 uninstall() {
+    need_ours "nothing is removed"
     is_found=
     for file in $our_files; do
         [ -e "$prefix/$file" ] || [ -h "$prefix/$file" ] || continue
         is_found=yes
         rm -f "$prefix/$file" 2>/dev/null || fail "cannot remove $prefix/$file"
     done
-    [ -n "$is_found" ] || fail "nothing is installed below $prefix"
+    [ -n "$is_found" ] || fail "nothing is installed below ${prefix:-/}"
     rmdir "$prefix/$docs" 2>/dev/null || true
     echo "$name is removed from $prefix"
 }

@@ -123,7 +123,7 @@ def describe_host():
 def write(document, folder):
     """Both files, named by the time of the run; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    stem = folder / f"parity-{time.strftime('%Y%m%dT%H%MZ', time.gmtime())}"
+    stem = folder / f"parity-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
     paths = stem.with_suffix(".md"), stem.with_suffix(".json")
     paths[0].write_text(markdown(document), encoding="utf-8")
     paths[1].write_text(as_json(document), encoding="utf-8")

@@ -91,11 +91,14 @@ def source_epoch():
     """SOURCE_DATE_EPOCH, else the time of the last commit: never the time of the build."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     if not given:
-        done = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%ct"], capture_output=True, text=True,
-                              timeout=TOOL_SECS_MAX, check=False)
-        given = done.stdout.strip()
-    if not re.fullmatch(r"[0-9]{1,11}", given):
-        raise Trouble("no date for the archives: this is no git checkout, and SOURCE_DATE_EPOCH is not set")
+        words = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
+        try:
+            given = subprocess.run(words, capture_output=True, text=True, timeout=TOOL_SECS_MAX, check=True).stdout
+        except (OSError, subprocess.SubprocessError) as error:
+            why = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[0]
+            raise Trouble(f"no date for the archives: SOURCE_DATE_EPOCH is not set, and {why}") from error
+    if not re.fullmatch(r"[0-9]{1,10}", given.strip()):
+        raise Trouble(f"no date for the archives: {given.strip()!r} is no time in seconds (SOURCE_DATE_EPOCH)")
     return int(given)
 
 

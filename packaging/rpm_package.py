@@ -38,6 +38,11 @@ def file_lines(files):
     return "\n".join(["%dir %attr(0755,root,root) /usr/share/doc/" + NAME, *lines])
 
 
+def literal(text):
+    """Words that rpm is not to take for macros, which may run programs."""
+    return text.replace("%", "%%")
+
+
 def bundled_lines(build):
     """What Fedora wants to know, to find packages that need a fix."""
     return "\n".join(f"Provides: bundled({plain_name(library)}) = {library['version']}"
@@ -55,8 +60,8 @@ def make(build, settings, out):
         lay_out(files, work / "tree", settings.epoch)
         spec = work / f"{NAME}.spec"
         spec.write_text(fill("rpm/resource-tracker.spec", {
-            "VERSION": settings.version, "RELEASE": settings.rpm_release, "MAINTAINER": settings.maintainer,
-            "HOMEPAGE_LINE": f"URL: {settings.homepage}\n" if settings.homepage else "",
+            "VERSION": settings.version, "RELEASE": settings.rpm_release, "MAINTAINER": literal(settings.maintainer),
+            "HOMEPAGE_LINE": f"URL: {literal(settings.homepage)}\n" if settings.homepage else "",
             "LICENSES": license_words(build), "BUNDLED": bundled_lines(build),
             "TREE": work / "tree", "FILES": file_lines(files),
             "DATE": date_words(settings.epoch, "%a %b %d %Y")}), encoding="utf-8")

@@ -81,9 +81,12 @@ def lintian_trouble(paths):
     if not shutil.which("lintian"):
         yield from not_checked("lintian is not installed, the Debian packages are not checked by it")
         return
+    words = ["lintian", "--allow-root", "--no-cfg", "--tag-display-limit", "0", *map(str, paths)]
     try:
-        done = subprocess.run(["lintian", "--allow-root", "--no-cfg", "--tag-display-limit", "0", *map(str, paths)],
-                              capture_output=True, text=True, timeout=TOOL_SECS_MAX, check=False)
+        # It leaves files behind.
+        with tempfile.TemporaryDirectory(prefix="rt-lintian-") as place:
+            done = subprocess.run(words, capture_output=True, text=True, timeout=TOOL_SECS_MAX, check=False,
+                                  env=os.environ | {"TMPDIR": place})
     except subprocess.TimeoutExpired:
         yield f"lintian did not end within {TOOL_SECS_MAX} s"
         return
@@ -119,8 +122,8 @@ def rpm_trouble(path, build, settings):
         return
     # rpm makes a database even to look into a file.
     with tempfile.TemporaryDirectory(prefix="rt-rpm-") as database:
-        listing = run_tool(["rpm", "--dbpath", database, "-qp", "--qf", "[%{FILENAMES} %{FILEDIGESTS}\\n]", path],
-                           settings.epoch)
+        listing = run_tool(["rpm", "--dbpath", database, "-qp", "--qf", "[%{FILENAMES} %{FILEDIGESTS}\\n]", path.name],
+                           settings.epoch, cwd=path.parent)
     have = dict(line.split(" ", 1) for line in listing.splitlines() if not line.endswith(" "))
     want = {"/" + file.path: hashlib.sha256(file.content).hexdigest() for file in rpm_package.payload(build)}
     if have != want:

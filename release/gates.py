@@ -85,8 +85,8 @@ def gate_paths(path, _target):
     """Nothing of the machine that it was made on."""
     content = path.read_bytes()
     user = pwd.getpwuid(os.getuid())
-    strangers = {str(ROOT), str(pathlib.Path.home()) + "/", user.pw_dir.rstrip("/") + "/", "build-dist", "build-tools",
-                 "subprojects/", "/tmp/", f"/{user.pw_name}/", f"{user.pw_name}@"}
+    strangers = {f"{ROOT}/", str(pathlib.Path.home()) + "/", user.pw_dir.rstrip("/") + "/", "build-dist", "build-tools",
+                 "subprojects/", "/tmp/", f"/home/{user.pw_name}/", f"{user.pw_name}@"}
     found = sorted(word for word in strangers if len(word) > 2 and word.encode() in content)
     require(not found, f"holds {found}")
 

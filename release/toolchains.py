@@ -149,6 +149,8 @@ def gcc_words():
 
 def build_musl(path, folder, machine, jobs):
     """A static musl, with the headers of the kernel that the glibc of the same machine comes with."""
+    if re.search(r"[\s'\"\\$:]", str(folder)):
+        raise Trouble(f"musl cannot be built below {TOOLCHAINS}: its makefile takes no blanks and quotes in a path")
     with tempfile.TemporaryDirectory(dir=TOOLCHAINS, prefix="musl-sources-") as work:
         with tarfile.open(path) as tree:
             tree.extractall(work, filter="data") if hasattr(tarfile, "data_filter") else tree.extractall(work)

@@ -387,7 +387,7 @@ def a_program_that_does_not_run_here_is_not_installed():
         env = here.tools(*TOOLS, "sha256sum", uname=f"case $1 in -s) echo Linux ;; *) echo {other} ;; esac\n")
         here.refused(f"the {other}-linux-gnu build does not run here (try --libc musl)", "--prefix", here.prefix,
                      "--libc", "gnu", env=env)
-        here.refused(f"the {other}-linux-musl build does not run here; not", "--prefix", here.prefix, "--libc", "musl",
+        here.refused(f"the {other}-linux-musl build does not run here, or", "--prefix", here.prefix, "--libc", "musl",
                      env=env)
 
 
@@ -406,6 +406,58 @@ def tools_that_are_missing_are_named():
                 (here.place / "tools" / tool).unlink()
         (here.place / "tools" / "gzip").unlink()
         here.refused("gzip is missing", "--prefix", here.prefix, env=here.tools("sha256sum"))
+
+
+@test(limit=60)
+def a_program_of_the_same_name_is_left_alone():
+    with world() as here:
+        place = here.prefix / "bin" / NAME
+        place.parent.mkdir(parents=True)
+        place.write_text("#!/bin/sh\necho resource-tracker 0.1.18\n", encoding="ascii")
+        place.chmod(0o755)
+        here.refused("is another program of that name; remove it", "--prefix", here.prefix)
+        here.refused("is another program of that name; nothing is removed", "--uninstall", "--prefix", here.prefix)
+        # One of ours that came in another way is replaced.
+        place.write_text("#!/bin/sh\necho resource-tracker 0.0.1\necho mbedTLS 3.6.7\n", encoding="ascii")
+        equal(here.run("--prefix", here.prefix).returncode, 0, "status")
+        here.installed()
+
+
+@test(limit=60)
+def a_backslash_in_the_prefix_is_no_more_than_that():
+    for shell in SHELLS:
+        with world() as here:
+            (here.place / "tool").write_text("precious", encoding="ascii")
+            prefix = here.place / "tool\\cfoo\\nbar"
+            try:
+                done = here.run("--prefix", prefix, shell=shell)
+            except Skip:
+                continue
+            equal((done.returncode, done.stderr), (0, ""), shell)
+            here.installed(prefix)
+            equal((here.place / "tool").read_text(encoding="ascii"), "precious", shell)
+
+
+@test(limit=60)
+def sums_as_other_systems_write_them_are_taken():
+    for change in (lambda line: line + "\r", lambda line: line.replace("  ", " *"),
+                   lambda line: line.replace("  ", "  ./")):
+        with world() as here:
+            path = here.release / "SHA256SUMS"
+            lines = [change(line) for line in path.read_text(encoding="ascii").splitlines()]
+            path.write_text("\n".join(lines) + "\n", encoding="ascii", newline="")
+            done = here.run("--prefix", here.prefix)
+            equal((done.returncode, done.stderr), (0, ""), lines[0])
+
+
+@test(limit=60)
+def an_archive_with_the_name_of_another_version_is_refused():
+    with world() as here:
+        other = GNU.replace(f"-{VERSION}-", "-9.9.9-")
+        (here.release / GNU).rename(here.release / other)
+        path = here.release / "SHA256SUMS"
+        path.write_text(path.read_text(encoding="ascii").replace(GNU, other), encoding="ascii")
+        here.refused(f"{other} holds {NAME} {VERSION}", "--prefix", here.prefix, "--version", "9.9.9", "--libc", "gnu")
 
 
 @test
