@@ -118,6 +118,8 @@ void doctor_check_gpu(struct doctor *doctor)
         faccessat(root->proc_fd, "driver/nvidia/version", F_OK, 0) == 0)
         doctor_say(doctor, "nvidia", DOCTOR_MISSING, "docker run --gpus all; in Kubernetes a limit nvidia.com/gpu.",
             "the machine has the driver, but no device file is in reach");
-    else if (!is_any)
+    else if (!is_any && root->sys_fd >= 0 && faccessat(root->sys_fd, "class", F_OK, 0) == 0)
         doctor_say(doctor, "devices", DOCTOR_OK, NULL, "none found");
+    else if (!is_any)
+        doctor_say(doctor, "devices", DOCTOR_MISSING, DOCTOR_MOUNT_REMEDY, "unknown without /sys");
 }

@@ -21,8 +21,7 @@ const char *doctor_remedy(int r)
 {
     if (r == -EMFILE || r == -ENFILE)
         return "Raise the limit of open files (ulimit -n).";
-    return r == -EACCES || r == -EPERM ? "Run as root, or as a user who may read it."
-                                       : "See that /proc and /sys are mounted whole.";
+    return r == -EACCES || r == -EPERM ? "Run as root, or as a user who may read it." : DOCTOR_MOUNT_REMEDY;
 }
 
 static void check_kernel(struct doctor *doctor)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The collectors of every run, each tried with two readings: what it finds, and why it does not. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "collect/zfs.h"
@@ -131,6 +133,10 @@ static void tell_pressure(struct doctor *doctor, const struct sample *sample)
 
 void doctor_check_pressure(struct doctor *doctor)
 {
+    if (faccessat(doctor->root.proc_fd, "stat", F_OK, 0) < 0) {
+        doctor_say(doctor, "PSI", DOCTOR_MISSING, DOCTOR_MOUNT_REMEDY, "unknown without /proc");
+        return;
+    }
     doctor_try(doctor, &collector_pressure, "PSI", DOCTOR_MISSING,
         "Boot with psi=1; it takes a kernel (4.20 or newer) with CONFIG_PSI.", tell_pressure);
 }

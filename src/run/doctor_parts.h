@@ -15,6 +15,8 @@
 
 enum { DOCTOR_FINDINGS_MAX = 96, DOCTOR_COLUMNS = 100 };
 
+#define DOCTOR_MOUNT_REMEDY "See that /proc and /sys are mounted whole."
+
 enum doctor_state {
     DOCTOR_OK,
     DOCTOR_OFF, /* turned off, or not looked at */

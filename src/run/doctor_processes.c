@@ -113,8 +113,9 @@ void doctor_check_processes(struct doctor *doctor)
         return;
     }
     check_namespace(doctor);
-    check_others(doctor);
-    if (doctor->root.names_us)
+    if (doctor->root.names_us) {
+        check_others(doctor);
         check_files(doctor);
+    }
     check_calls(doctor);
 }
