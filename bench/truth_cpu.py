@@ -61,7 +61,7 @@ def show(cell):
     return percent(cell["error_pct"]) if "error_pct" in cell else "failed"
 
 
-def worst_of(rows, name, is_auto_reaped):
+def worst_of(rows, name, is_auto_reaped, is_complete):
     """The largest error of a tool, by its share of the truth; None where it has none."""
     cells = [(row["cells"][name], row) for row in rows if row["auto_reaped"] == is_auto_reaped]
     is_any_failed = any(cell and "error_pct" not in cell for cell, _ in cells)
@@ -69,19 +69,21 @@ def worst_of(rows, name, is_auto_reaped):
     if not cells:
         return None
     cell, row = max(cells, key=lambda pair: abs(pair[0]["error_pct"]))
-    # The largest share may be of a short job: whether all were within a tick is a question of its own.
+    # The largest share may be of a short job: whether all were within a tick is a question of its own. What was left
+    # out is not known to be exact.
+    is_exact = not is_any_failed and all(other["within_tick"] for other, _ in cells)
     return {"pct": cell["error_pct"], "secs": cell["error_secs"], "workload": row["workload"],
             "interval_secs": row["interval_secs"], "jobs": len(cells),
             "worst_secs": max((other["error_secs"] for other, _ in cells), key=abs),
-            "all_within_tick": not is_any_failed and all(other["within_tick"] for other, _ in cells)}
+            "all_within_tick": (is_complete or None) if is_exact else False}
 
 
-def worst_rows(rows, names):
+def worst_rows(rows, names, is_complete):
     """Closing rows of the table, and the same as values."""
     table, values = [], {}
     for key, title, is_auto_reaped in (("worst", "**worst, all jobs whose children are waited for**", False),
                                        ("worst_auto_reaped", "**worst, SIGCHLD ignored**", True)):
-        values[key] = {name: worst_of(rows, name, is_auto_reaped) for name in names}
+        values[key] = {name: worst_of(rows, name, is_auto_reaped, is_complete) for name in names}
         shown = [f"**{percent(worst['pct'])}**" if worst else "" for worst in values[key].values()]
         table.append([title, "", "", *shown])
     return table, values
@@ -129,9 +131,8 @@ def measure(context):
     section = Section(id="accuracy_cpu", title="CPU time of a command and its descendants against the kernel's total",
                       columns=["job", "interval", "truth (s)"])
     try:
-        with context.folder("workload") as place:
-            workload = find_workload(place)
-            group, word = choose_truth(workload)
+        workload = find_workload(context)
+        group, word = choose_truth(workload)
     except Missing as reason:
         section.notes.append(f"Not measured: {reason}.")
         return section
@@ -139,10 +140,7 @@ def measure(context):
     names = [tool.name for tool in tools]
     limit = Time(QUICK_SECS if context.quick else FULL_SECS)
     rows = measure_rows(context, group, tools, workload, limit)
-    closing, worst = worst_rows(rows, names)
-    for found in [one for kind in worst.values() for one in kind.values() if one and limit.left_out]:
-        # What was not measured is not known to be exact.
-        found["all_within_tick"] = False if not found["all_within_tick"] else None
+    closing, worst = worst_rows(rows, names, not limit.left_out)
     section.columns += names
     section.rows = [table_row(row, names) for row in rows] + closing
     section.values = worst | {"workloads": len({row["workload"] for row in rows}), "rows": rows,

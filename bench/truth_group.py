@@ -67,7 +67,7 @@ def wait_until(condition, secs=WAIT_SECS):
     return value
 
 
-def find_workload(place):
+def find_workload(context):
     """The program of tests/fake/workload.c: the one of the build, else made with the C compiler."""
     built = ROOT / "build/tests/workload"
     if os.access(built, os.X_OK):
@@ -75,7 +75,8 @@ def find_workload(place):
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if not compiler:
         raise Missing("there is no C compiler to build the workloads with")
-    target = pathlib.Path(place, "workload")
+    with context.folder("workload") as place:
+        target = pathlib.Path(place, "workload")
     words = [compiler, "-std=c17", "-D_GNU_SOURCE", "-O1", "-pthread", "-o", target, *(ROOT / name for name in SOURCES)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:

@@ -58,8 +58,7 @@ def measure(context):
     tools = [watcher for watcher in watchers(context) if not watcher.is_whole]
     rows, limit = [], Time(FULL_SECS)
     try:
-        with context.folder("workload") as place:
-            workload = find_workload(place)
+        workload = find_workload(context)
         need_counted_writes(context, tools[0], workload)
         for title, words, is_quick in WORKLOADS:
             if (context.quick and not is_quick) or limit.is_over(title):

@@ -146,9 +146,8 @@ def measure(context):
     try:
         if not free or int(free[1]) < NEEDED_MIB * 1024:
             raise Missing(f"it needs {NEEDED_MIB} MiB of free memory")
-        with context.folder("workload") as place:
-            workload = find_workload(place)
-            group, word = choose_truth(workload)
+        workload = find_workload(context)
+        group, word = choose_truth(workload)
     except Missing as reason:
         section.notes.append(f"Not measured: {reason}.")
         return section
