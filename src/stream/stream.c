@@ -177,6 +177,7 @@ void stream_finish(
         (void)pthread_join(stream->thread, NULL);
         stream->has_thread = false;
     } else {
+        (void)pthread_detach(stream->thread);
         char later[EXCHANGE_LATER_BYTES];
         exchange_get_later(&stream->exchange, later);
         log_warning("streaming: the spool could not be finished in time; samples that are not in it are lost%s%s",
