@@ -113,27 +113,45 @@ static int play_waves(char **words)
     return 0;
 }
 
-static void *burn_and_fork(void *words)
+struct forking {
+    unsigned int ms;
+    pthread_barrier_t *together; /* NULL: alone */
+};
+
+static void *burn_and_fork(void *context)
 {
-    unsigned int ms = read_number(((char **)words)[1], MS_MAX);
-    burn(ms);
+    const struct forking *forking = context;
+    burn(forking->ms);
+    int ends[2];
+    open_pipe(ends);
     pid_t child = start();
     if (child == 0) {
-        burn(ms);
+        await_bytes(ends[0], 1);
+        burn(forking->ms);
         _exit(0);
     }
+    if (forking->together)
+        (void)pthread_barrier_wait(forking->together);
+    if (write(ends[1], "", 1) != 1)
+        give_up("pipe");
     (void)reap(child);
-    burn(ms);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    burn(forking->ms);
     return NULL;
 }
 
-/* threads COUNT MS: each works, forks a child that works, and works on */
+/* threads COUNT MS: each works, forks a child that works once all are there, and works on */
 static int play_threads(char **words)
 {
     unsigned int count = read_number(words[0], THREADS_MAX);
     pthread_t threads[THREADS_MAX];
+    pthread_barrier_t together;
+    struct forking forking = {.ms = read_number(words[1], MS_MAX), .together = &together};
+    if (count > 0 && pthread_barrier_init(&together, NULL, count) != 0)
+        give_up("pthread_barrier_init");
     for (unsigned int i = 0; i < count; i++) {
-        if (pthread_create(&threads[i], NULL, burn_and_fork, words) != 0)
+        if (pthread_create(&threads[i], NULL, burn_and_fork, &forking) != 0)
             give_up("pthread_create");
     }
     for (unsigned int i = 0; i < count; i++)
@@ -143,7 +161,7 @@ static int play_threads(char **words)
 
 static void *burn_and_leave(void *words)
 {
-    (void)burn_and_fork(words);
+    (void)burn_and_fork(&(struct forking){.ms = read_number(((char **)words)[1], MS_MAX)});
     tell_truth();
     _exit(0);
 }
