@@ -81,13 +81,19 @@ for number in range(int(sys.argv[1])):
         time.sleep(pause)
 """
 
-# Letters one by one, never a LF.
+# Letters one by one, never a LF; the last one of a row comes with the first of the next one, as making room for the
+# block moves a cursor that rests between them.
 DRIPS = """
 import os, signal, sys, time
 signal.alarm(60)
-for number in range(int(sys.argv[1])):
-    os.write(1, b"%c" % (97 + number % 26))
-    time.sleep(0.004)
+count, columns = int(sys.argv[1]), int(sys.argv[2])
+letters = b""
+for number in range(count):
+    letters += b"%c" % (97 + number % 26)
+    if (number + 1) % columns != 0:
+        os.write(1, letters)
+        letters = b""
+        time.sleep(0.004)
 """
 
 # As many bytes as the terminal will take, in writes of any length.
@@ -119,6 +125,11 @@ class Terminal(Session):
         mode[0] |= termios.IXON
         termios.tcsetattr(theirs, termios.TCSANOW, mode)
         termios.tcsetwinsize(theirs, (ROWS, COLUMNS))
+
+    def hide_typing(self):
+        mode = termios.tcgetattr(self.ours)
+        mode[3] &= ~termios.ECHO
+        termios.tcsetattr(self.ours, termios.TCSANOW, mode)
 
     def read(self, secs, at_most=65536):
         """Shows what comes within that time; false at the end."""
@@ -259,11 +270,33 @@ def a_reader_that_is_slow():
 @test
 def a_line_that_grows_letter_by_letter():
     count = COLUMNS * 3 + 25
-    with Terminal(*python(DRIPS, count), options=("-i", "0.3", "--summary=never", "--live")) as terminal:
+    with Terminal(*python(DRIPS, count, COLUMNS), options=("-i", "0.3", "--summary=never", "--live")) as terminal:
         terminal.end("exited 0")
         said = "".join(chr(97 + number % 26) for number in range(count))
         equal(len("".join(terminal.picture.history())), count, "letters")
         terminal.expect_clean([said[at:at + COLUMNS] for at in range(0, count, COLUMNS)], column=count % COLUMNS)
+
+
+@test(limit=40)
+def a_cursor_behind_the_last_column_stays_there():
+    said = "".join(chr(97 + number % 26) for number in range(COLUMNS))
+    for _ in range(5):
+        with Terminal(*python(SAYS_NEXT, "", said, "and on\n"),
+                      options=("-i", "0.5", "--summary=never", "--live")) as terminal:
+            terminal.hide_typing()
+            terminal.wait_block()
+            terminal.type(b"\n")
+            terminal.wait_text(said)
+            terminal.wait_update()
+            terminal.type(b"\n")
+            terminal.until(lambda text=terminal: "nd on" in text.picture.line(1), "second text")
+            rested = terminal.raw[terminal.raw.index(said.encode()):]
+            terminal.type(b"\n")
+            terminal.end("exited 0")
+        if b"\x1bD" not in rested:  # no room was made meanwhile
+            terminal.expect_clean([said, "and on"])
+            return
+    expect(False, "five times room was made within three updates")
 
 
 @test
