@@ -82,6 +82,14 @@ def _run(function, args, limit, reason):
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+def _forget_the_callers_signals():
+    """What nohup, a shell's & or a supervisor ignores or blocks would be ignored and blocked in every command."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # those are Python's own
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main():
     """Runs what was registered (or the tests whose names hold one of the arguments) and exits."""
     chosen = [row for row in _tests if not sys.argv[1:] or any(word in row[0] for word in sys.argv[1:])]
@@ -90,6 +98,7 @@ def main():
         print(f"Bail out! no test has this in its name: {', '.join(strangers)}", flush=True)
         sys.exit(1)
     unwanted = json.loads(os.environ.get("TAP_SKIP", "{}"))
+    _forget_the_callers_signals()
     signal.signal(signal.SIGALRM, _on_alarm)
     print(f"1..{len(chosen)}", flush=True)
     failed = 0
