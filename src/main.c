@@ -85,6 +85,7 @@ int main(int argc, char **argv)
         log_error("%s%s", err.msg, err.code == -EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
     if (result.status < 0)
         result.status = EXIT_TRACKER_FAILED;
+    guard_die_of(result.signal);
     if (result.is_stuck)
         _exit(result.status);
     config_fini(&config);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "collect/blocking.h"
 #include "collect/job.h"
 #include "kernel/sysroot.h"
 #include "model/sample.h"
@@ -41,6 +42,7 @@ struct collect_env {
     const char
         *zpool_path; /* the zpool command (looked for where systems keep it if it has no slash); NULL: never ask */
     struct job *job; /* the tracked tree; NULL: the host alone */
+    struct blocking *blocking; /* brackets reads that may never return; NULL: nothing supervises them */
     /* CPU time of a whole process so far, which needs no rights; 0 or a negative errno where there is no such process
      */
     int (*cpu_time)(void *context, pid_t pid, uint64_t *ret_ns);
@@ -71,6 +73,8 @@ struct tick {
  * close: only after a successful open.
  * watch_fd (optional): a descriptor that reports EPOLLPRI or EPOLLERR when something changed, or -1; woken is then
  *   called before the next collect. With watches_input it reports by becoming readable, and woken makes it stop that.
+ * is_restartable: brackets its own blocking reads. Where one does not return, another thread calls collect again for
+ * the same tick. All others are abandoned as a whole, and left out until the call returns.
  */
 struct collector {
     const char *name;
@@ -81,6 +85,7 @@ struct collector {
     int (*watch_fd)(const void *state);
     void (*woken)(void *state);
     bool watches_input;
+    bool is_restartable;
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/vec.h"
@@ -37,6 +38,7 @@ struct tree_state {
     uint64_t cpu_mark_ns; /* CPU time told so far, where it does not come from the ledger */
     uint64_t user_told_ns; /* of it, user time */
     uint64_t untold_user_ns, untold_system_ns;
+    uint64_t growth[FLOWS]; /* what was read in this tick and is not in a sample yet */
     uint64_t untold_cpu_ns, untold_read, untold_write, untold_faults; /* amounts that could not be told in full yet */
     bool is_root_reaped, is_root_lost;
     double peak_bytes;
@@ -44,7 +46,7 @@ struct tree_state {
 
 /* What one turn found. */
 struct tree_view {
-    uint64_t growth[FLOWS];
+    struct opt_f64 pss_bytes;
     uint64_t user_ns; /* user time of the tree so far */
     uint64_t threads, rss_pages;
     size_t live;
@@ -92,7 +94,6 @@ static void tree_close(void *opaque)
     tree_walk_close(&state->walk);
     if (state->has_group)
         tree_group_close(&state->group);
-    pss_close(&state->pss);
     free(state->processes.items);
 }
 
@@ -100,7 +101,7 @@ static void tree_close(void *opaque)
  * The group knows everybody's CPU time, also of those whom nobody waited for, but not of those who have left it.
  * Neither book is ever above the truth, so the one that knows more is right.
  */
-static void use_group_time(struct tree_state *state, struct tree_view *view)
+static void use_group_time(struct tree_state *state, struct tree_view *view, uint64_t growth[FLOWS])
 {
     uint64_t total_ns = state->walk.ledger.mark[FLOW_CPU], group_us, group_user_us;
     if (!state->has_group)
@@ -109,8 +110,8 @@ static void use_group_time(struct tree_state *state, struct tree_view *view)
         total_ns = group_us * 1000;
         view->user_ns = group_user_us * 1000;
     }
-    view->growth[FLOW_CPU] = counter_delta(state->cpu_mark_ns, total_ns);
-    state->cpu_mark_ns += view->growth[FLOW_CPU];
+    growth[FLOW_CPU] = counter_delta(state->cpu_mark_ns, total_ns);
+    state->cpu_mark_ns += growth[FLOW_CPU];
 }
 
 static void list_member(struct job *job, const struct tree_member *member)
@@ -151,7 +152,8 @@ static void view_members(struct tree_state *state, int64_t now_ns, struct tree_v
     const struct tree_members *members = &state->walk.members;
     struct job *job = state->env->job;
     state->processes.count = 0;
-    job->members.count = 0;
+    if (job->wants_members)
+        job->members.count = 0;
     job->live_pid = 0;
     for (size_t i = 0; i < members->order.count; i++)
         view_member(state, tree_member_at(members, members->order.items[i]), now_ns, view);
@@ -211,7 +213,7 @@ static void tell_io(struct tree_state *state, bool is_known, struct sample_cpu *
 }
 
 /* The highest memory of the tree as sampled, or that of the largest process between samples. */
-static void tell_memory(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)
+static void tell_memory(struct tree_state *state, const struct tree_view *view, struct sample_cpu *cpu)
 {
     const struct job *job = state->env->job;
     double rss_bytes = (double)view->rss_pages * (double)state->env->page_bytes;
@@ -223,21 +225,20 @@ static void tell_memory(struct tree_state *state, const struct tree_view *view, 
     if (view->is_hidden)
         return;
     cpu->process_rss_mib = some_f64(rss_bytes / BYTES_PER_MIB);
-    struct opt_f64 pss = pss_turn(&state->pss, state->processes.items, state->processes.count, now_ns, &state->pss_err);
-    if (pss.has)
-        cpu->process_pss_mib = some_f64(pss.v / BYTES_PER_MIB);
+    if (view->pss_bytes.has)
+        cpu->process_pss_mib = some_f64(view->pss_bytes.v / BYTES_PER_MIB);
 }
 
 static void tell_tree(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)
 {
-    tell_cpu(state, view->growth[FLOW_CPU], view->user_ns, cpu);
-    cpu->process_cores_used = cores_used(state, view->growth[FLOW_CPU], now_ns);
+    tell_cpu(state, state->growth[FLOW_CPU], view->user_ns, cpu);
+    cpu->process_cores_used = cores_used(state, state->growth[FLOW_CPU], now_ns);
     cpu->process_child_count = some_u64(view->live - (state->env->job->is_root_gone ? 0 : 1));
-    state->untold_read += view->growth[FLOW_READ];
-    state->untold_write += view->growth[FLOW_WRITE];
+    state->untold_read += state->growth[FLOW_READ];
+    state->untold_write += state->growth[FLOW_WRITE];
     tell_io(state, !view->is_io_hidden && !state->walk.reader.has_no_io, cpu);
-    tell_memory(state, view, now_ns, cpu);
-    state->untold_faults += view->growth[FLOW_FAULTS];
+    tell_memory(state, view, cpu);
+    state->untold_faults += state->growth[FLOW_FAULTS];
     if (view->is_hidden)
         return;
     cpu->process_thread_count = some_u64(view->threads);
@@ -292,6 +293,26 @@ static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sa
         env->root->path);
 }
 
+/*
+ * Everything that reads files, and so may be abandoned and called again: what it has found by then is kept in the
+ * state. Nothing is filled in before it is over.
+ */
+static void read_tree(struct tree_state *state, const struct sample_cpu *cpu, int64_t now_ns, bool is_baseline,
+    struct tree_view *ret_view)
+{
+    struct tree_view view = {0};
+    uint64_t growth[FLOWS];
+    tree_walk_turn(&state->walk, cpu->forks, cpu->last_pid, now_ns, growth);
+    view.user_ns = state->walk.ledger.mark[FLOW_USER];
+    use_group_time(state, &view, growth);
+    for (int i = 0; i < FLOWS; i++)
+        state->growth[i] += growth[i];
+    view_members(state, now_ns, &view);
+    if (!is_baseline && !view.is_hidden)
+        view.pss_bytes = pss_turn(&state->pss, state->processes.items, state->processes.count, now_ns, &state->pss_err);
+    *ret_view = view;
+}
+
 static int tree_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
 {
     struct tree_state *state = opaque;
@@ -306,12 +327,9 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
         (void)tell_from_outside(state, now_ns, cpu, err);
         return 0;
     }
-    struct tree_view view = {0};
+    struct tree_view view;
     release_spares(state);
-    tree_walk_turn(&state->walk, cpu->forks, cpu->last_pid, now_ns, view.growth);
-    view.user_ns = state->walk.ledger.mark[FLOW_USER];
-    use_group_time(state, &view);
-    view_members(state, now_ns, &view);
+    read_tree(state, cpu, now_ns, tick->baseline, &view);
     if (tick->baseline) {
         state->user_told_ns = view.user_ns;
         state->previous_ns = now_ns;
@@ -320,6 +338,7 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
         if (job->wants_top)
             tree_top_turn(&state->top, state->env, &state->walk.members, view.rss_pages, &sample->processes);
     }
+    memset(state->growth, 0, sizeof(state->growth));
     hold_spares(state);
     if (view.is_io_hidden && state->walk.reader.io_err.code < 0)
         *err = state->walk.reader.io_err;
@@ -337,4 +356,5 @@ const struct collector collector_tree = {
     .open = tree_open,
     .collect = tree_collect,
     .close = tree_close,
+    .is_restartable = true,
 };

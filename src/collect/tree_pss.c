@@ -18,7 +18,6 @@
 
 enum {
     PATH_BYTES = 48,
-    TEXT_BYTES_MAX = 16 * 1024,
     READS_MAX = 64, /* in one turn */
     SLACK_PAGES = 256, /* with 2 % the change of RSS that does not matter */
     COST_PAGES_MIN = 1024, /* below this the mappings cost more than the pages */
@@ -35,6 +34,8 @@ enum {
 struct tally {
     double known_bytes, known, refused, unknown;
 };
+
+_Static_assert((int)PSS_TEXT_BYTES <= (int)BLOCKING_TEXT_BYTES, "a text fits where a bracket reads it");
 
 /* "proc/123/smaps_rollup" for messages; the part behind "proc/" is relative to the proc descriptor. */
 struct pid_path {
@@ -56,27 +57,32 @@ static const char *in_proc(const struct pid_path *path)
 void pss_open(struct pss *pss, const struct collect_env *env, enum job_pss mode)
 {
     *pss = (struct pss){.env = env, .mode = mode};
-    buf_init(&pss->text, TEXT_BYTES_MAX);
 }
 
-void pss_close(struct pss *pss)
-{
-    buf_fini(&pss->text);
-}
-
-/* Opened each time: a kept descriptor would die at exec. */
+/* Opened each time: a kept descriptor would die at exec. Opening and reading may both block. */
 static int read_rollup(struct pss *pss, pid_t pid, struct smaps_rollup *ret_rollup)
 {
+    struct blocking *blocking = pss->env->blocking;
     struct pid_path path = pid_path(pid, "smaps_rollup");
-    AUTO_FD int fd = file_open_at(pss->env->root->proc_fd, in_proc(&path), O_RDONLY);
-    if (fd < 0)
-        return fd;
-    int r = file_read_fd(fd, FILE_SINGLE, &pss->text);
+    /* A process whose stat does not answer holds the lock of this one, too. */
+    if (blocking_is_stuck(blocking, pid, "smaps_rollup") || blocking_is_stuck(blocking, pid, "stat"))
+        return -ETIMEDOUT;
+    struct blocking_thread *bracket = blocking_enter(blocking, pid, "smaps_rollup");
+    char *text = bracket ? bracket->text : pss->text;
+    ssize_t n = -1;
+    int fd = file_open_at(pss->env->root->proc_fd, in_proc(&path), O_RDONLY);
+    if (fd >= 0) {
+        do {
+            n = pread(fd, text, PSS_TEXT_BYTES, 0);
+        } while (n < 0 && errno == EINTR);
+    }
+    int r = fd < 0 ? fd : n < 0 ? -errno : 0;
+    if (!blocking_leave(bracket))
+        blocking_return(bracket);
+    fd_close(&fd);
     if (r < 0)
         return r;
-    if (pss->text.len == 0)
-        return -ESRCH;
-    return smaps_rollup_parse((struct str){pss->text.data, pss->text.len}, ret_rollup);
+    return n == 0 ? -ESRCH : smaps_rollup_parse((struct str){text, (size_t)n}, ret_rollup);
 }
 
 static void note_refused(const struct pss *pss, const struct pss_process *process, int r, struct err *err)
@@ -102,7 +108,7 @@ static void note_failed(struct pss *pss, const struct pss_process *process, int 
         return;
     }
     process->memory->has_failed = true;
-    if (r == -ESRCH)
+    if (r == -ESRCH || r == -ETIMEDOUT)
         return;
     if (r == -ENOENT) {
         int proc_fd = pss->env->root->proc_fd;

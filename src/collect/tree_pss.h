@@ -44,10 +44,12 @@ struct pss_process {
     struct pss_memory *memory;
 };
 
+enum { PSS_TEXT_BYTES = 4096 };
+
 struct pss {
     const struct collect_env *env;
     enum job_pss mode;
-    struct buf text;
+    char text[PSS_TEXT_BYTES]; /* of a file, where nothing supervises the reader */
     int64_t bank_ns; /* CPU time that may be spent now */
     int64_t banked_ns; /* monotonic, when it was last filled; 0: never */
     double ns_per_page; /* mean over all reads, for processes not measured yet */
@@ -60,7 +62,6 @@ struct pss {
 };
 
 void pss_open(struct pss *pss, const struct collect_env *env, enum job_pss mode);
-void pss_close(struct pss *pss);
 
 /*
  * One turn over the live processes of the tree (any order; the list may be re-ordered): reads those whose turn it is

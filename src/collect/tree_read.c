@@ -16,7 +16,9 @@ struct tree_path {
     const char *name;
 };
 
-enum { STAT_BYTES = 1536, IO_BYTES = 512, PATH_BYTES = 64, LIST_BYTES_MAX = 1024 * 1024 };
+enum { PATH_BYTES = 64, LIST_BYTES_MAX = 1024 * 1024 };
+
+_Static_assert((int)TREE_TEXT_BYTES <= (int)BLOCKING_TEXT_BYTES, "a text fits where a bracket reads it");
 
 void tree_reader_init(struct tree_reader *reader, const struct collect_env *env)
 {
@@ -77,27 +79,42 @@ static int open_or_kept(struct tree_reader *reader, struct tree_path path, int *
     return 0;
 }
 
-/*
- * The text of a file through the descriptor at *fd where it is kept there. Returns the number of bytes or a negative
- * errno; -ESRCH where a kept one says that the process is gone.
- */
-static ssize_t read_file(struct tree_reader *reader, struct tree_path path, int *fd, char *out, size_t size)
+/* Both files wait for the same lock. */
+static bool is_stuck(const struct tree_reader *reader, pid_t pid)
 {
+    struct blocking *blocking = reader->env->blocking;
+    return blocking_is_stuck(blocking, pid, "stat") || blocking_is_stuck(blocking, pid, "io");
+}
+
+/*
+ * The text of a file through the descriptor at *fd where it is kept there; *ret_text points at it until the next read.
+ * Returns the number of bytes or a negative errno; -ESRCH where a kept one says that the process is gone, -ETIMEDOUT
+ * where an earlier read has not returned yet.
+ */
+static ssize_t read_file(struct tree_reader *reader, struct tree_path path, int *fd, const char **ret_text)
+{
+    struct blocking *blocking = reader->env->blocking;
+    if (is_stuck(reader, path.pid))
+        return -ETIMEDOUT;
     int use;
     int r = open_or_kept(reader, path, fd, &use);
     if (r < 0)
         return r;
+    struct blocking_thread *bracket = blocking_enter(blocking, path.pid, path.name);
+    char *text = bracket ? bracket->text : reader->text;
     ssize_t n;
     do {
-        n = pread(use, out, size, 0);
+        n = pread(use, text, TREE_TEXT_BYTES, 0);
     } while (n < 0 && errno == EINTR);
-    if (n < 0)
-        n = -errno;
+    int code = n < 0 ? -errno : 0;
+    if (!blocking_leave(bracket))
+        blocking_return(bracket);
     if (use != *fd)
         (void)close(use);
-    else if (n < 0)
+    else if (code < 0)
         tree_forget_fd(reader, fd);
-    return n;
+    *ret_text = text;
+    return code < 0 ? code : n;
 }
 
 int tree_read_children(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd)
@@ -123,8 +140,8 @@ static bool exists(const struct collect_env *env, pid_t pid)
 
 static int read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_stat *ret_stat)
 {
-    char text[STAT_BYTES];
-    ssize_t n = read_file(reader, (struct tree_path){pid, 0, "stat"}, fd, text, sizeof(text));
+    const char *text;
+    ssize_t n = read_file(reader, (struct tree_path){pid, 0, "stat"}, fd, &text);
     if (n < 0)
         return (int)n;
     int r = pid_stat_parse((struct str){text, (size_t)n}, ret_stat);
@@ -159,6 +176,9 @@ int tree_read_candidate(struct tree_reader *reader, pid_t pid, struct pid_stat *
 static int update_stat(struct tree_reader *reader, struct tree_member *member)
 {
     struct pid_stat stat;
+    /* It hangs inside execve: what was last read of it still holds. */
+    if (member->has_stat && is_stuck(reader, member->pid))
+        return exists(reader->env, member->pid) ? 0 : -ESRCH;
     int r = look_at_stat(reader, member->pid, &member->fds[TREE_FILE_STAT], &stat);
     if (r == -ESRCH)
         return r;
@@ -174,9 +194,8 @@ static int update_stat(struct tree_reader *reader, struct tree_member *member)
 
 static int read_io(struct tree_reader *reader, struct tree_member *member)
 {
-    char text[IO_BYTES];
-    ssize_t n =
-        read_file(reader, (struct tree_path){member->pid, 0, "io"}, &member->fds[TREE_FILE_IO], text, sizeof(text));
+    const char *text;
+    ssize_t n = read_file(reader, (struct tree_path){member->pid, 0, "io"}, &member->fds[TREE_FILE_IO], &text);
     return n < 0 ? (int)n : pid_io_parse((struct str){text, (size_t)n}, &member->io);
 }
 
@@ -189,7 +208,7 @@ static void update_io(struct tree_reader *reader, struct tree_member *member, in
     member->is_ending = r == -ESRCH;
     if (r == 0)
         member->has_io = reader->has_io = true;
-    if (r == 0 || r == -ESRCH)
+    if (r == 0 || r == -ESRCH || r == -ETIMEDOUT)
         return;
     int gone = update_stat(reader, member);
     const struct pid_stat *stat = &member->stat;

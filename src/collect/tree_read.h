@@ -13,12 +13,14 @@
 /* Resident memory of a process that does not run can shrink, when others need it. */
 #define TREE_IDLE_NS (900 * NS_PER_MS)
 enum { TREE_SPARES = 4 }; /* descriptors held back where none may be kept */
+enum { TREE_TEXT_BYTES = 1536 }; /* of a file of a process */
 enum { TREE_SMALL = 256 }; /* members; above, idle ones are looked at every COLLECT_SLOW_NS */
 
 struct tree_reader {
     const struct collect_env *env;
     size_t kept; /* descriptors */
     struct buf list; /* children, as text */
+    char text[TREE_TEXT_BYTES]; /* of a file, where nothing supervises the reader */
     bool has_io, has_no_io; /* this kernel accounts for I/O, or does not */
     bool has_no_children; /* this kernel does not list children */
     bool saw_reuse; /* in this turn: a PID that is somebody else's now */

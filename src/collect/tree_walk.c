@@ -55,7 +55,6 @@ static void read_own_books(struct tree_walk *walk)
     };
     for (int i = 0; i < FLOWS; i++)
         reading.intake[i] = reading.value[i];
-    ledger_begin(&walk->tracker);
     ledger_update(&walk->tracker, &reading);
 }
 
@@ -256,6 +255,7 @@ static void close_accounts(struct tree_walk *walk)
 static void begin_accounts(struct tree_walk *walk)
 {
     struct tree_members *members = &walk->members;
+    ledger_begin(&walk->tracker);
     for (size_t i = 0; i < members->order.count; i++) {
         struct tree_member *member = tree_member_at(members, members->order.items[i]);
         ledger_begin(&member->account);
@@ -273,12 +273,14 @@ void tree_walk_turn(
     struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns, uint64_t ret_growth[FLOWS])
 {
     struct tree_members *members = &walk->members;
-    bool look_for_new = is_gate_open(walk, forks, last_pid);
+    bool look_for_new = walk->is_in_tick || is_gate_open(walk, forks, last_pid);
     walk->finder.is_incomplete = false;
     walk->reader.saw_reuse = false;
+    if (!walk->is_in_tick)
+        begin_accounts(walk);
+    walk->is_in_tick = true;
     read_own_books(walk);
     mark_reaped(walk);
-    begin_accounts(walk);
     if (look_for_new)
         find_from_above(walk, now_ns);
     for (int i = 0; i < PASSES_MAX && !read_members(walk, look_for_new, forks, now_ns); i++)
@@ -289,4 +291,5 @@ void tree_walk_turn(
     walk->last_pids[1] = walk->last_pids[0];
     walk->last_pids[0] = last_pid;
     walk->has_begun = true;
+    walk->is_in_tick = false;
 }

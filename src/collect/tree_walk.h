@@ -21,6 +21,7 @@ struct tree_walk {
     struct opt_u64 forks; /* at the last turn */
     struct opt_u64 last_pids[2]; /* at the last two turns */
     bool has_begun;
+    bool is_in_tick; /* a read did not return, and the walk of this tick begins again */
 };
 
 void tree_walk_open(struct tree_walk *walk, const struct collect_env *env, struct tree_group *group);
@@ -28,7 +29,7 @@ void tree_walk_close(struct tree_walk *walk);
 
 /*
  * forks and last_pid were read before, absent where they are unknown. Afterwards the members are those of now, and
- * ret_growth what the tree used since the last turn.
+ * ret_growth what the tree used since the last turn. May be abandoned in a blocking read and called again.
  */
 void tree_walk_turn(
     struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns, uint64_t ret_growth[FLOWS]);

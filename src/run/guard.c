@@ -2,6 +2,7 @@
 #include "run/guard.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -36,4 +37,17 @@ void guard_streams(sigset_t *ret_caller_mask)
     fill_standard_descriptors();
     block_write_signals(ret_caller_mask);
     log_open();
+}
+
+void guard_die_of(int signal_number)
+{
+    if (signal_number != SIGINT && signal_number != SIGQUIT)
+        return;
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)signal(signal_number, SIG_DFL);
+    sigset_t one;
+    (void)sigemptyset(&one);
+    (void)sigaddset(&one, signal_number);
+    (void)raise(signal_number);
+    (void)sigprocmask(SIG_UNBLOCK, &one, NULL);
 }

@@ -12,4 +12,10 @@
  */
 void guard_streams(sigset_t *ret_caller_mask);
 
+/*
+ * The command died of this signal, and so do we (SIGINT and SIGQUIT only): a shell that runs us in a loop ends the loop
+ * then. Leaves no core. Returns where we cannot: another signal, or the first process of a container.
+ */
+void guard_die_of(int signal_number);
+
 #endif

@@ -25,15 +25,17 @@ static int watch(struct loop *loop, int fd, uint32_t events, void *name)
 
 static int open_descriptors(struct loop *loop, const sigset_t *signals)
 {
-    if (sigprocmask(SIG_BLOCK, signals, NULL) < 0)
-        return -errno;
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    loop->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (loop->epoll_fd < 0 || loop->timer_fd < 0 || loop->signal_fd < 0)
+    if (loop->epoll_fd < 0 || loop->timer_fd < 0)
         return -errno;
     int r = watch(loop, loop->timer_fd, EPOLLIN, &loop->timer_fd);
-    return r < 0 ? r : watch(loop, loop->signal_fd, EPOLLIN, &loop->signal_fd);
+    if (r < 0 || !signals)
+        return r;
+    if (sigprocmask(SIG_BLOCK, signals, NULL) < 0)
+        return -errno;
+    loop->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return loop->signal_fd < 0 ? -errno : watch(loop, loop->signal_fd, EPOLLIN, &loop->signal_fd);
 }
 
 int loop_open(struct loop *ret_loop, const sigset_t *signals, struct err *err)
@@ -57,6 +59,12 @@ int loop_start(struct loop *loop, const struct grid *grid, struct err *err)
     if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &first, NULL) < 0)
         return err_sys(err, -errno, "cannot start the timer");
     return 0;
+}
+
+void loop_arm(const struct loop *loop, int64_t at_ns)
+{
+    struct itimerspec once = {.it_value = timespec_of(at_ns)};
+    (void)timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &once, NULL);
 }
 
 void loop_close(struct loop *loop)
@@ -87,6 +95,12 @@ void loop_watch_input(struct loop *loop, int fd, void *watcher)
 {
     if (fd >= 0)
         (void)watch(loop, fd, EPOLLIN, watcher);
+}
+
+void loop_unwatch(struct loop *loop, int fd)
+{
+    if (fd >= 0)
+        (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
 void loop_watch_output(struct loop *loop, int fd)
@@ -127,6 +141,7 @@ static void read_event(struct loop *loop, const struct epoll_event *ready, struc
             event->signal = (int)info.ssi_signo;
             event->signal_code = info.ssi_code;
             event->sender = (pid_t)info.ssi_pid;
+            event->value = info.ssi_ptr;
         }
     } else if (name == &loop->output_fd) {
         read_output_event(loop, ready->events, event);
@@ -142,7 +157,7 @@ int loop_wait(struct loop *loop, struct loop_event *ret_event, struct err *err)
 {
     *ret_event = (struct loop_event){.kind = LOOP_NONE};
     struct epoll_event ready;
-    int n = epoll_wait(loop->epoll_fd, &ready, 1, -1);
+    int n = epoll_wait(loop->epoll_fd, &ready, 1, loop->timeout_ms);
     if (n < 0)
         return errno == EINTR ? 0 : err_sys(err, -errno, "cannot wait for events");
     if (n > 0)

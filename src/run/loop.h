@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one wait of the program: timer, signals, and descriptors that tell of a change, in one epoll set.
+ * A wait for many things in one epoll set: a timer, signals, and descriptors that report a change. The supervisor has
+ * one, with the signals; the sampling thread has one, with the grid.
  */
 #ifndef RUN_LOOP_H
 #define RUN_LOOP_H
@@ -28,6 +29,8 @@ struct loop_event {
     int signal; /* LOOP_SIGNAL, with how it was sent (si_code) and by whom */
     int signal_code;
     pid_t sender;
+    uint64_t value; /* that came with it (sigqueue) */
+    int status; /* of a command that has ended; not from the loop */
     void *watcher; /* LOOP_CHANGE: as given to loop_watch_change */
 };
 
@@ -35,18 +38,24 @@ struct loop {
     int epoll_fd, timer_fd, signal_fd;
     int output_fd; /* not owned; -1: none */
     int process_fd; /* -1: none */
+    int timeout_ms; /* how long loop_wait waits; -1: for ever */
 };
 
 #define LOOP_CLOSED                                                                                                    \
     {                                                                                                                  \
-        .epoll_fd = -1, .timer_fd = -1, .signal_fd = -1, .output_fd = -1, .process_fd = -1                             \
+        .epoll_fd = -1, .timer_fd = -1, .signal_fd = -1, .output_fd = -1, .process_fd = -1, .timeout_ms = -1           \
     }
 
-/* Blocks the signals and takes the descriptors. Returns 0 or a negative errno with a message. */
+/* Blocks the signals (NULL: none are read here) and takes the descriptors. Returns 0 or a negative errno with a
+ * message.
+ */
 int loop_open(struct loop *ret_loop, const sigset_t *signals, struct err *err);
 
 /* Arms the timer on the grid. */
 int loop_start(struct loop *loop, const struct grid *grid, struct err *err);
+
+/* The same for once, at a time of the monotonic clock; 0: never. Any thread may say so. */
+void loop_arm(const struct loop *loop, int64_t at_ns);
 void loop_close(struct loop *loop);
 
 /* EPOLLPRI on fd becomes LOOP_CHANGE with `watcher`. Descriptors that cannot be polled are silently not watched. */
@@ -54,6 +63,9 @@ void loop_watch_change(struct loop *loop, int fd, void *watcher);
 
 /* The same when there is something to read. The watcher must take it, or it is told again at once. */
 void loop_watch_input(struct loop *loop, int fd, void *watcher);
+
+/* No more events of this descriptor. */
+void loop_unwatch(struct loop *loop, int fd);
 
 /* EPOLLERR or EPOLLHUP on fd becomes LOOP_GONE, once. */
 void loop_watch_output(struct loop *loop, int fd);
@@ -65,7 +77,7 @@ void loop_want_room(struct loop *loop, bool wanted);
  * process is gone (-ESRCH) or this kernel cannot tell (before Linux 5.3: -ENOSYS). */
 int loop_watch_process(struct loop *loop, pid_t pid);
 
-/* Waits for the next event. */
+/* Waits for the next event; LOOP_NONE where none came within timeout_ms. */
 int loop_wait(struct loop *loop, struct loop_event *ret_event, struct err *err);
 
 #endif

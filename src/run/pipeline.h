@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collectors as one: opened together, asked in order, each failing on its own. Tells of trouble once and of its end
- * once.
+ * The collectors as one: opened together, asked in order, each failing on its own. Reports an error once and its end
+ * once. Where a thread is stuck in a collector, another one goes on with the next (collect/blocking.h).
  */
 #ifndef RUN_PIPELINE_H
 #define RUN_PIPELINE_H
@@ -16,6 +16,10 @@ struct pipeline_stage {
     const struct collector *collector;
     void *state; /* NULL: not open */
     struct complaint complaint;
+    struct blocking_thread *stuck; /* the thread that has not come out of it; NULL: none */
+    bool needs_baseline; /* it was stuck before its counters were read once */
+    bool needs_members; /* the list of members is kept as it is while it is stuck */
+    bool has_returned; /* it was stuck: its descriptor is to be watched again */
 };
 
 struct pipeline {
@@ -26,15 +30,28 @@ struct pipeline {
     int64_t start_ns;
     int64_t previous_ns; /* when the previous sample was begun */
     bool has_previous;
+    /* what is under way: the stage that runs, and the sample before it */
+    size_t next;
+    struct tick tick;
+    struct sample before;
+    pid_t warned_pid; /* the last process that was reported to hang */
 };
 
-/* Opens every collector of `collectors` and takes the baseline. A collector that cannot open is left out with a word.
- */
+/* Opens every collector of `collectors` and takes the baseline. One that cannot open is left out with a warning. */
 void pipeline_open(struct pipeline *pipeline, const struct collect_env *env, const struct run_info *info,
     const struct collector *const *collectors, size_t count);
 void pipeline_close(struct pipeline *pipeline);
 
 /* Takes one sample. Lists and strings in it are valid until the next call. */
 void pipeline_sample(struct pipeline *pipeline, const struct tick *tick, struct sample *ret_sample);
+
+/*
+ * In a thread that has taken over from `stuck`: goes on with what that was doing, pipeline_open (then *ret_sample means
+ * nothing) or pipeline_sample. What it is stuck in is left out until it returns, with one warning.
+ */
+void pipeline_resume(struct pipeline *pipeline, struct blocking_thread *stuck, struct sample *ret_sample);
+
+/* Is a thread stuck in it? Then nothing of it may be touched. */
+bool pipeline_stage_is_stuck(const struct pipeline_stage *stage);
 
 #endif

@@ -62,26 +62,29 @@ static bool peek(idtype_t kind, id_t id, int options, siginfo_t *ret_info)
     return r == 0 && ret_info->si_pid != 0;
 }
 
-enum reap_news reap_children(struct job *job, int *ret_signal)
+void reap_others(struct job *job)
 {
     siginfo_t info;
-    while (peek(P_ALL, 0, WEXITED, &info)) {
-        int status;
-        if (info.si_pid == job->root)
-            return REAP_ENDED;
-        if (!take_child(job, info.si_pid, &status))
-            break;
-    }
-    if (job->attached || job->root == 0)
-        return REAP_NOTHING;
-    if (peek(P_PID, (id_t)job->root, WEXITED, &info))
+    int status;
+    while (peek(P_ALL, 0, WEXITED, &info) && info.si_pid != job->root && take_child(job, info.si_pid, &status))
+        ;
+}
+
+enum reap_news reap_peek(pid_t root, int *ret_signal, int *ret_status)
+{
+    siginfo_t info;
+    *ret_signal = *ret_status = 0;
+    if (peek(P_PID, (id_t)root, WEXITED, &info)) {
+        *ret_signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
+        *ret_status = info.si_code == CLD_EXITED ? info.si_status : REAP_BY_SIGNAL + info.si_status;
         return REAP_ENDED;
-    if (peek(P_PID, (id_t)job->root, WSTOPPED, &info)) {
+    }
+    if (peek(P_PID, (id_t)root, WSTOPPED, &info)) {
         *ret_signal = info.si_status;
         return REAP_HALTED;
     }
     info.si_pid = 0;
-    bool resumed = waitid(P_PID, (id_t)job->root, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid != 0;
+    bool resumed = waitid(P_PID, (id_t)root, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid != 0;
     return resumed ? REAP_RESUMED : REAP_NOTHING;
 }
 
@@ -97,18 +100,8 @@ int reap_root(struct job *job)
     return WIFSIGNALED(status) ? REAP_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int reap_wait_root(struct job *job)
+bool reap_is_stopped(pid_t root)
 {
     siginfo_t info;
-    int r;
-    do {
-        r = waitid(P_PID, (id_t)job->root, &info, WEXITED | WNOWAIT);
-    } while (r < 0 && errno == EINTR);
-    return reap_root(job);
-}
-
-bool reap_root_is_stopped(const struct job *job)
-{
-    siginfo_t info;
-    return peek(P_PID, (id_t)job->root, WSTOPPED, &info);
+    return peek(P_PID, (id_t)root, WSTOPPED, &info);
 }

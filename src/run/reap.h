@@ -12,20 +12,21 @@ enum { REAP_BY_SIGNAL = 128 }; /* what a signal's number is added to for an exit
 
 enum reap_news { REAP_NOTHING, REAP_ENDED, REAP_HALTED, REAP_RESUMED };
 
-/*
- * Waits for everybody who has ended, without blocking, but leaves the root to reap_root. Says what became of the
- * root: REAP_HALTED for as long as it is stopped (ret_signal: by what), the others once.
- */
-enum reap_news reap_children(struct job *job, int *ret_signal);
+/* Waits for every child that has ended, without blocking, but for the root: while that is not waited for, its number is
+ * its own. */
+void reap_others(struct job *job);
 
-/* After REAP_ENDED: the root and everybody who has ended meanwhile. Returns the root's exit status, 128+n for signals.
+/*
+ * What became of the root, which stays to be waited for: REAP_HALTED for as long as it is stopped (ret_signal: by
+ * what), the others once. REAP_ENDED: ret_signal is the signal that ended it (0: none), ret_status its exit status,
+ * 128+n for signals.
  */
+enum reap_news reap_peek(pid_t root, int *ret_signal, int *ret_status);
+
+/* After REAP_ENDED: waits for the root and all others that have ended meanwhile. Returns the root's exit status. */
 int reap_root(struct job *job);
 
-/* The same, but waits for the end of the root. */
-int reap_wait_root(struct job *job);
-
 /* Is the root stopped at this moment? */
-bool reap_root_is_stopped(const struct job *job);
+bool reap_is_stopped(pid_t root);
 
 #endif

@@ -6,6 +6,7 @@
 #include "run/session.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -15,7 +16,6 @@
 #include "base/clock.h"
 #include "collect/mounts.h"
 #include "run/attach.h"
-#include "run/reap.h"
 #include "run/session_state.h"
 #include "run/signals.h"
 #include "run/spawn.h"
@@ -84,23 +84,9 @@ static void raise_priority(void)
         (void)setpriority(PRIO_PROCESS, 0, nice_now - NICER_BY);
 }
 
-static void watch_collectors(struct session *session)
+void session_open_collectors(struct session *session)
 {
-    for (size_t i = 0; i < session->pipeline.count; i++) {
-        struct pipeline_stage *stage = &session->pipeline.stages[i];
-        if (!stage->state || !stage->collector->watch_fd)
-            continue;
-        int fd = stage->collector->watch_fd(stage->state);
-        if (stage->collector->watches_input)
-            loop_watch_input(&session->loop, fd, stage);
-        else
-            loop_watch_change(&session->loop, fd, stage);
-    }
-}
-
-/* Everything that takes time: the command runs meanwhile. */
-static void start_sampling(struct session *session, const struct settings *settings)
-{
+    const struct settings *settings = session->settings;
     raise_descriptor_limit();
     session->env.descriptors = descriptors_for_tree();
     const struct collector *collectors[PIPELINE_STAGES_MAX];
@@ -109,13 +95,13 @@ static void start_sampling(struct session *session, const struct settings *setti
     session->job.wants_members = settings->collect_gpu && session_wants_samples(session);
     session->job.wants_top = session_wants_samples(session);
     pipeline_open(&session->pipeline, &session->env, &session->info, collectors, count);
-    if (session_wants_samples(session))
-        start_facts_init(&session->facts, settings, &session->root);
-    session->grid = (struct grid){.start_ns = session->pipeline.start_ns, .interval_ns = settings->interval_ns};
-    watch_collectors(session);
-    if (session->streaming.stream)
-        loop_watch_input(&session->loop, stream_watch_fd(session->streaming.stream), session->streaming.stream);
-    loop_watch_output(&session->loop, output_watch_fd(&session->output));
+}
+
+/* Where no output needs samples and nothing else does, the command is only supervised. */
+static bool needs_sampler(const struct session *session)
+{
+    const struct settings *settings = session->settings;
+    return session_wants_samples(session) || !settings->command || settings->verbosity > 0 || session->streaming.stream;
 }
 
 /* A thread that was joined still counts for a moment. */
@@ -133,7 +119,6 @@ static int spawn_in_time(struct spawn_request *request, struct spawn *ret_spawn)
 
 static int start_child(struct session *session, struct spawn_request *request, struct spawn *ret_spawn, struct err *err)
 {
-    (void)sigpending(&session->early);
     int r = spawn_start(request, ret_spawn);
     bool is_shortage = r == -EAGAIN || r == -ENOMEM || r == -EMFILE || r == -ENFILE;
     if (r < 0 && request->group_fd >= 0 && !is_shortage) {
@@ -161,7 +146,6 @@ static void make_group(struct session *session)
         log_warning("%s; the command runs in our cgroup", why.msg);
 }
 
-/* Returns 0, an exit status above 0, or a negative errno. */
 static int start_job(struct session *session, const struct settings *settings, const sigset_t *mask, struct err *err)
 {
     struct sigaction chld = {.sa_handler = SIG_DFL}, before;
@@ -176,28 +160,22 @@ static int start_job(struct session *session, const struct settings *settings, c
         .mask = mask,
         .ignore_sigchld = ignored,
         .group_fd = session->group.dir_fd};
-    struct spawn spawn;
     session->job.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
-    int r = start_child(session, &request, &spawn, err);
+    int r = start_child(session, &request, &session->spawn, err);
     if (r < 0)
         return r;
+    /* What came before there was a command was for it as well. One that came in between may be passed on twice. */
+    (void)sigpending(&session->early);
     if (session->streaming.stream)
         stream_begin(session->streaming.stream);
-    session->job.root = spawn.pid;
+    session->command = session->job.root = session->spawn.pid;
     session->job.group_dir = session->group.dir_fd >= 0 ? session->group.dir : NULL;
-    session->info.tracked_pid = some_u64((uint64_t)spawn.pid);
+    session->info.tracked_pid = some_u64((uint64_t)session->spawn.pid);
     session->info.start_ns = some_i64(session->job.start_ns);
     raise_priority();
-    start_sampling(session, settings);
+    loop_watch_input(&session->loop, session->spawn.report_fd, &session->spawn);
     session->state = SUPERVISOR_JOB;
-    return spawn_confirm(&spawn, &request, err);
-}
-
-void session_watch(struct session *session)
-{
-    pid_t pid = session->job.live_pid;
-    if (pid > 0 && pid != session->job.ended && loop_watch_process(&session->loop, pid) == 0)
-        session->watched = pid;
+    return 0;
 }
 
 static void start_attached(struct session *session, const struct settings *settings, pid_t pid)
@@ -206,10 +184,12 @@ static void start_attached(struct session *session, const struct settings *setti
     session->job.live = 1;
     session->job.attached = true;
     session->job.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    session->stops_with_tree = settings->stop_with_pid;
     session->state = settings->stop_with_pid ? SUPERVISOR_TREE_ONLY : SUPERVISOR_TREE;
-    /* First the descriptor, then the look at the process: it cannot be replaced in between without our notice. */
-    session_watch(session);
-    start_sampling(session, settings);
+    /* First the descriptor, then the process is read: it cannot be replaced in between without our notice. */
+    if (loop_watch_process(&session->loop, pid) == 0)
+        session->watched = pid;
+    session->sampler.wants_watch = session->watched == 0;
 }
 
 static struct collect_gpu gpu_environment(const struct settings *settings)
@@ -261,82 +241,87 @@ static int session_start(
         session->job.pss = JOB_PSS_NEVER;
     bool has_csv = settings->format == FORMAT_CSV || streaming_takes_samples(&session->streaming);
     session->job.quantum_ns = has_csv ? NS_PER_MS : NS_PER_MS / 10;
+    session->has_view = session->people.live != NULL;
+    r = needs_sampler(session) ? sampler_init(&session->sampler, err) : 0;
+    if (r < 0)
+        return r;
     if (settings->command)
         r = start_job(session, settings, mask, err);
     else if (settings->pid.has)
         start_attached(session, settings, pid);
-    else
-        start_sampling(session, settings);
+    if (r < 0)
+        return r;
     if (!settings->command && session->streaming.stream)
         stream_begin(session->streaming.stream);
-    return r != 0 ? r : loop_start(&session->loop, &session->grid, err);
+    if (needs_sampler(session))
+        sampler_start(session);
+    return 0;
 }
 
-/* False where something of ours is stuck and must not be touched any more. */
-static bool session_stop(struct session *session, int64_t grace_ns, int status)
+bool session_close(struct session *session)
 {
+    const struct sampler_end *end = &session->sampler.end;
     pipeline_close(&session->pipeline);
     people_hide(&session->people);
     /* Behind the ^C of a terminal. */
-    if (session->stop_signal == SIGINT && session->people.prints_summary && isatty(STDERR_FILENO))
+    if (end->stop_signal == SIGINT && session->people.prints_summary && isatty(STDERR_FILENO))
         (void)log_text(STR("\n"));
     if (session->has_sampled)
         (void)people_finish(&session->people);
     people_close(&session->people);
-    streaming_end(&session->streaming, status, session->is_asked, grace_ns, session->loop.signal_fd);
-    loop_close(&session->loop);
+    streaming_end(
+        &session->streaming, end->status, end->is_asked, session->settings->grace_ns, session->loop.signal_fd);
     (void)output_close(&session->output);
     if (!own_cgroup_remove(&session->group))
         log_warning("cgroup: /%s stays: groups in it are in use", session->group.dir);
     job_fini(&session->job);
-    if (!streaming_fini(&session->streaming))
-        return false;
-    sysroot_close(&session->root);
-    return true;
-}
-
-/* Something went wrong after the start: the command goes on, and its status is still ours. */
-static int wait_without_tracking(struct session *session, struct err *err)
-{
-    people_hide(&session->people);
-    log_warning("%s; the command goes on, but is not tracked any more", err->msg);
-    err_clear(err);
-    return reap_wait_root(&session->job);
+    return streaming_fini(&session->streaming);
 }
 
 struct session_result session_run(const struct settings *settings, const sigset_t *caller_mask, struct err *err)
 {
     static const enum job_pss pss[] = {
         [WHEN_AUTO] = JOB_PSS_AUTO, [WHEN_ALWAYS] = JOB_PSS_ALWAYS, [WHEN_NEVER] = JOB_PSS_NEVER};
-    struct session session = {
+    /* On the heap: a thread that is stuck may outlive this function. */
+    struct session *session = malloc(sizeof(*session));
+    if (!session)
+        return (struct session_result){.status = err_set(err, -ENOMEM, "cannot start: out of memory")};
+    *session = (struct session){
+        .settings = settings,
         .root = {.root_fd = -1, .proc_fd = -1, .sys_fd = -1},
         .loop = LOOP_CLOSED,
+        .sampler = SAMPLER_NONE,
+        .spawn = {.report_fd = -1},
         .group = {.dir_fd = -1, .parent_fd = -1},
         .people = PEOPLE_CLOSED,
         .info = {.version = RT_VERSION, .job_name = settings->job_name, .interval_ns = settings->interval_ns},
         .job = {.tracker = getpid(), .pss = pss[settings->collect_pss]},
     };
-    session.env = (struct collect_env){
-        .root = &session.root,
+    session->env = (struct collect_env){
+        .root = &session->root,
         .clock = &clock_system,
         .interval_ns = settings->interval_ns,
         .ticks_per_sec = sysconf(_SC_CLK_TCK),
         .page_bytes = sysconf(_SC_PAGESIZE),
         .space = mounts_statvfs,
-        .space_context = &session.root,
-        .job = &session.job,
+        .space_context = &session->root,
+        .job = &session->job,
         .cpu_time = process_cpu,
     };
-    int r = session_start(&session, settings, caller_mask, err);
+    int r = session_start(session, settings, caller_mask, err);
     if (r == 0)
-        r = actions_run(&session, err);
-    if (r < 0 && session.state == SUPERVISOR_JOB)
-        r = wait_without_tracking(&session, err);
-    /* What became of the command is told at once, whatever streaming has still to do. */
-    if (r > 0 && err->code < 0 && session.streaming.stream) {
-        log_error("%s", err->msg);
-        err_clear(err);
+        r = supervise(session, err);
+    if (!session->sampler.is_started) {
+        session->sampler.end = (struct sampler_end){.status = r, .stop_signal = session->stop_signal};
+        session->is_stuck = !session_close(session);
     }
-    bool is_tidy = session_stop(&session, settings->grace_ns, r);
-    return (struct session_result){.status = r, .is_stuck = !is_tidy};
+    struct session_result result = {.status = r, .signal = session->end.signal, .is_stuck = session->is_stuck};
+    if (result.is_stuck)
+        return result;
+    spawn_close(&session->spawn);
+    sampler_fini(&session->sampler);
+    loop_close(&session->loop);
+    sysroot_close(&session->root);
+    free(session);
+    return result;
 }

@@ -15,7 +15,8 @@ struct session_result {
      * after SIGINT or SIGTERM, 129 after SIGHUP. A negative errno with a message where tracking could not start.
      */
     int status;
-    bool is_stuck; /* a disk that does not answer holds up a thread of ours: leave without tidying up */
+    int signal; /* that ended the command; 0: none did */
+    bool is_stuck; /* a file or a disk that does not answer holds up a thread of ours: leave without tidying up */
 };
 
 /* caller_mask: the signal mask the command is to have. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run consists of; shared by session.c, which opens and closes it, and actions.c, which makes it move. */
+/*
+ * What a run consists of. The supervisor (supervise.c) has the signals, the command and the end; it never reads a file
+ * of a process, of /sys or of a file system. The sampler (sampler.c) has everything else, in a thread of its own.
+ */
 #ifndef RUN_SESSION_STATE_H
 #define RUN_SESSION_STATE_H
 
@@ -9,46 +12,61 @@
 #include "run/own_cgroup.h"
 #include "run/people.h"
 #include "run/pipeline.h"
+#include "run/sampler.h"
+#include "run/spawn.h"
 #include "run/start_facts.h"
 #include "run/streaming.h"
 #include "run/supervisor.h"
 
 struct session {
+    /* made before the sampler starts, and then left as it is */
+    const struct settings *settings;
     struct sysroot root;
     struct collect_env env;
     struct run_info info;
+    bool stops_with_tree; /* attached, and the end of the tree is our end */
+    bool has_view; /* something of ours may be on the terminal */
+    /* the sampler's from its start on */
     struct job job;
     struct own_cgroup group;
     struct output output;
     struct streaming streaming;
     struct people people;
-    struct start_facts facts; /* told with the first sample */
+    struct start_facts facts; /* part of the first sample */
     bool has_sampled, has_outcome; /* the first sample was taken, and the last */
     struct pipeline pipeline;
     struct grid grid;
-    struct loop loop;
     bool wants_room;
+    struct complaint reader_gone, refused;
+    struct sampler sampler;
+    /* the supervisor's */
+    struct loop loop;
+    pid_t command; /* 0: none */
+    struct spawn spawn;
     enum supervisor_state state;
-    int status; /* to end with */
-    bool is_asked; /* somebody asked for the end */
-    int stop_signal; /* the newest that asks for it; 0: none came */
+    int64_t woken_ns; /* monotonic, when it came into SUPERVISOR_JOB_WOKEN */
+    struct sampler_end end; /* how it ends */
+    struct err exec_err; /* why the command could not be executed */
+    bool is_stuck; /* something of ours is, and must not be touched any more */
+    int stop_signal; /* the newest that asks for the end; 0: none came */
     sigset_t early; /* signals that were pending when the command was started */
     struct opt_i64 suspend_ns; /* monotonic, when SIGTSTP last came */
     pid_t watched; /* whose end the loop reports; 0: nobody's */
-    struct complaint reader_gone, refused;
 };
 
-/* Does anybody get to see samples? */
+/* Does any output need samples? */
 static inline bool session_wants_samples(const struct session *session)
 {
     return output_is_wanted(&session->output) || streaming_takes_samples(&session->streaming) ||
            people_want_samples(&session->people);
 }
 
-/* Somebody of an attached tree, if this kernel can tell of its end. */
-void session_watch(struct session *session);
+/* For the sampler. session_open_collectors: what takes time, while the command already runs. session_close: after the
+ * last sample; false where something of ours is stuck and must not be touched any more. */
+void session_open_collectors(struct session *session);
+bool session_close(struct session *session);
 
-/* Until it is over. Returns the exit status or a negative errno with a message. */
-int actions_run(struct session *session, struct err *err);
+/* Until it is over. Returns the exit status, or a negative errno with a message. */
+int supervise(struct session *session, struct err *err);
 
 #endif

@@ -1,33 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/signals.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "kernel/pid_stat.h"
 
-enum { ANCESTORS_MAX = 64, PID_STAT_BYTES_MAX = 4096 };
+enum { ANCESTORS_MAX = 64, PID_STAT_BYTES_MAX = 4096, DESCENT_STACK_BYTES = 64 * 1024 };
+
+/* How long the answer may take; without one, the signal is passed on. */
+#define DESCENT_NS (100 * NS_PER_MS)
+
+/*
+ * With a command: every signal that would end us by default, and those of job control. Not our own faults (SIGSEGV,
+ * SIGBUS, SIGILL, SIGFPE, SIGABRT), nor what a terminal sends to background readers and writers (guard.c).
+ */
+static void add_passed_on(sigset_t *signals)
+{
+    static const int passed_on[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGPROF,
+        SIGVTALRM, SIGIO, SIGPWR, SIGPIPE, SIGTRAP, SIGSYS, SIGCONT, SIGWINCH, SIGTSTP, SIGCHLD};
+    for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
+        (void)sigaddset(signals, passed_on[i]);
+#ifdef SIGSTKFLT
+    (void)sigaddset(signals, SIGSTKFLT);
+#endif
+    for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+        (void)sigaddset(signals, i);
+}
 
 sigset_t signals_to_read(bool with_command, bool with_view)
 {
-    static const int passed_on[] = {SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGHUP, SIGALRM, SIGTSTP, SIGCHLD};
+    static const int of_view[] = {SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGALRM, SIGTSTP};
     sigset_t signals;
     struct sigaction hup;
     (void)sigemptyset(&signals);
+    if (with_command) {
+        add_passed_on(&signals);
+        return signals;
+    }
     (void)sigaddset(&signals, SIGINT);
     (void)sigaddset(&signals, SIGTERM);
-    for (size_t i = 0; (with_command || with_view) && i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
-        if (with_command || (passed_on[i] != SIGHUP && passed_on[i] != SIGCHLD))
-            (void)sigaddset(&signals, passed_on[i]);
-    }
+    for (size_t i = 0; with_view && i < sizeof(of_view) / sizeof(of_view[0]); i++)
+        (void)sigaddset(&signals, of_view[i]);
     /*
      * Without a command, SIGINT and SIGTERM are read even where a shell ignores them for background jobs (scripts start
-     * us with & and stop us with kill -INT), SIGHUP only unless somebody ignores it for us (nohup).
+     * us with & and stop us with kill -INT), SIGHUP only unless our caller ignores it (nohup).
      */
-    if (!with_command && sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
+    if (sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
         (void)sigaddset(&signals, SIGHUP);
     return signals;
 }
@@ -55,20 +82,95 @@ static bool descends_from(const struct sysroot *root, pid_t pid, pid_t ancestor)
     return pid == ancestor;
 }
 
+/* The question whether a process descends from us, in a thread of its own: /proc may not answer. */
+struct descent {
+    pthread_mutex_t lock;
+    pthread_cond_t answered;
+    const struct sysroot *root;
+    pid_t pid, ancestor;
+    bool is_answered, descends;
+};
+
+static void *ask_descent(void *context)
+{
+    struct descent *descent = context;
+    bool descends = descends_from(descent->root, descent->pid, descent->ancestor);
+    (void)pthread_mutex_lock(&descent->lock);
+    descent->descends = descends;
+    descent->is_answered = true;
+    (void)pthread_cond_signal(&descent->answered);
+    (void)pthread_mutex_unlock(&descent->lock);
+    return NULL;
+}
+
+static bool start_descent(struct descent *descent)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    (void)pthread_attr_setstacksize(&attributes, DESCENT_STACK_BYTES);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int r = pthread_create(&thread, &attributes, ask_descent, descent);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return r == 0;
+}
+
+/* Where there is no answer in time, the question stays allocated for the thread that asks it. */
+static bool is_descendant(const struct sysroot *root, pid_t pid)
+{
+    struct descent *descent = calloc(1, sizeof(*descent));
+    if (!descent)
+        return false;
+    *descent = (struct descent){.lock = PTHREAD_MUTEX_INITIALIZER, .root = root, .pid = pid, .ancestor = getpid()};
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&descent->answered, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    int64_t deadline_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + DESCENT_NS;
+    struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / NS_PER_SEC), .tv_nsec = deadline_ns % NS_PER_SEC};
+    (void)pthread_mutex_lock(&descent->lock);
+    int r = start_descent(descent) ? 0 : -EAGAIN;
+    while (r == 0 && !descent->is_answered)
+        r = pthread_cond_timedwait(&descent->answered, &descent->lock, &deadline);
+    bool is_answered = descent->is_answered, descends = descent->descends;
+    (void)pthread_mutex_unlock(&descent->lock);
+    if (is_answered || r == -EAGAIN)
+        free(descent);
+    return is_answered && descends;
+}
+
+/* Those that a terminal sends to all of its foreground group. */
+static bool is_of_terminal(int signal)
+{
+    return signal == SIGINT || signal == SIGQUIT || signal == SIGHUP || signal == SIGCONT || signal == SIGWINCH;
+}
+
 /*
  * The terminal signals a whole process group; so does a process of the job that says kill 0. As the first process of a
  * container we stand in for the command: what the job sends to it is passed on.
  */
-static bool is_shared(const struct loop_event *event, const struct job *job, const struct sysroot *root)
+static bool is_shared(const struct loop_event *event, pid_t command, const struct sysroot *root)
 {
-    if (getpgid(job->root) != getpgrp())
+    /* Our own write to a pipe without a reader, and our own use of CPU time, are none of the command's business. */
+    if (event->signal == SIGPIPE && event->sender == getpid())
+        return true;
+    if (event->signal == SIGXCPU && event->signal_code == SI_KERNEL)
+        return true;
+    if (getpgid(command) != getpgrp())
         return false;
-    /* A terminal that goes away tells only the leader of its session. An alarm is ours: our caller set it before. */
-    bool to_us_alone =
-        event->signal == SIGALRM || ((event->signal == SIGHUP || event->signal == SIGCONT) && getsid(0) == getpid());
+    /* A terminal that goes away tells only the leader of its session. */
+    bool to_us_alone = (event->signal == SIGHUP || event->signal == SIGCONT) && getsid(0) == getpid();
     if (event->signal_code == SI_KERNEL)
-        return !to_us_alone;
-    return job->tracker != 1 && event->sender > 0 && descends_from(root, event->sender, job->tracker);
+        return is_of_terminal(event->signal) && !to_us_alone;
+    if (getpid() == 1 || event->sender <= 0 || event->sender == getppid())
+        return false;
+    return event->sender == command || is_descendant(root, event->sender);
 }
 
 /* What came before there was a command was for it as well. */
@@ -81,14 +183,14 @@ static bool is_early(const struct loop_event *event, sigset_t *early)
 }
 
 enum supervisor_event signals_classify(
-    const struct loop_event *event, const struct job *job, const struct sysroot *root, sigset_t *early)
+    const struct loop_event *event, pid_t command, const struct sysroot *root, sigset_t *early)
 {
     if (event->signal == SIGCHLD)
         return SUPERVISOR_CHILD;
     if (event->signal == SIGTSTP)
         return SUPERVISOR_SUSPEND_SIGNAL;
-    bool has_command = job->root > 0 && !job->attached;
-    if (has_command && !is_early(event, early) && is_shared(event, job, root))
+    bool has_command = command > 0;
+    if (has_command && !is_early(event, early) && is_shared(event, command, root))
         return SUPERVISOR_SHARED_SIGNAL;
     switch (event->signal) {
     case SIGINT:
@@ -119,18 +221,32 @@ static bool is_pending(int signal)
     return sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
 }
 
+/* The process group that has the terminal; -1: there is none. */
+static pid_t foreground_group(void)
+{
+    AUTO_FD int terminal = file_open_at(AT_FDCWD, "/dev/tty", O_RDONLY);
+    return terminal >= 0 ? tcgetpgrp(terminal) : -1;
+}
+
 /* Are we what a shell with job control waits for? Then it must hear of the stop, or its terminal is lost. */
 static bool is_foreground_job(void)
 {
-    AUTO_FD int terminal = file_open_at(AT_FDCWD, "/dev/tty", O_RDONLY);
-    return getpgrp() == getpid() && terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+    return getpgrp() == getpid() && foreground_group() == getpgrp();
 }
 
-int signals_stop_with(int signal, bool is_asked)
+/* Has the command a group of its own that has the terminal (a shell)? Once it is stopped, only our own stop gives the
+ * terminal back to the shell above us. */
+static bool has_terminal(pid_t command)
+{
+    pid_t group = getpgid(command);
+    return group > 0 && group != getpgrp() && foreground_group() == group;
+}
+
+int signals_stop_with(int signal, bool is_asked, pid_t command)
 {
     is_asked |= is_pending(SIGTSTP);
     if (signal == SIGSTOP)
-        return is_asked ? SIGTSTP : 0;
+        return is_asked || has_terminal(command) ? SIGTSTP : 0;
     if (signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
         return 0;
     return is_asked || is_pending(signal) || is_foreground_job() ? signal : 0;

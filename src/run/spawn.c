@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -37,7 +36,7 @@ static _Noreturn void run_child(const struct spawn_request *request, int report_
 int spawn_start(const struct spawn_request *request, struct spawn *ret_spawn)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
         return -errno;
     AUTO_FD int read_end = ends[0];
     AUTO_FD int write_end = ends[1];
@@ -50,19 +49,23 @@ int spawn_start(const struct spawn_request *request, struct spawn *ret_spawn)
     return 0;
 }
 
-int spawn_confirm(struct spawn *spawn, const struct spawn_request *request, struct err *err)
+int spawn_read_report(const struct spawn *spawn, const char *command, struct err *err)
 {
     int code = 0;
     ssize_t n;
     do {
         n = read(spawn->report_fd, &code, sizeof(code));
     } while (n < 0 && errno == EINTR);
-    fd_close(&spawn->report_fd);
+    if (n < 0 && errno == EAGAIN)
+        return -EAGAIN;
     if (n != sizeof(code))
         return 0;
-    while (waitpid(spawn->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    (void)err_set(err, -code, "cannot run %s: %s", request->argv[0][0] ? request->argv[0] : "''",
-        code == ENOENT && !strchr(request->argv[0], '/') ? "command not found" : strerror(code));
+    (void)err_set(err, -code, "cannot run %s: %s", command[0] ? command : "''",
+        code == ENOENT && !strchr(command, '/') ? "command not found" : strerror(code));
     return code == ENOENT ? SPAWN_NOT_FOUND : SPAWN_NOT_EXECUTABLE;
+}
+
+void spawn_close(struct spawn *spawn)
+{
+    fd_close(&spawn->report_fd);
 }

@@ -24,16 +24,17 @@ struct spawn_request {
 
 struct spawn {
     pid_t pid;
-    int report_fd; /* tells the errno of a failed exec, or nothing */
+    int report_fd; /* the errno of a failed exec, or the end of the file; -1: none */
 };
 
 /* Returns 0 or a negative errno: there is no process then. */
 int spawn_start(const struct spawn_request *request, struct spawn *ret_spawn);
 
 /*
- * Waits until the command is executed or could not be. Returns 0, or the exit status to end with and a message; the
- * child is then waited for.
+ * Once report_fd is readable: was the command executed? Returns 0, the exit status to end with and a message, or
+ * -EAGAIN where it is not known yet. Never waits: a child may be stopped, or hang in the kernel, before it is executed.
  */
-int spawn_confirm(struct spawn *spawn, const struct spawn_request *request, struct err *err);
+int spawn_read_report(const struct spawn *spawn, const char *command, struct err *err);
+void spawn_close(struct spawn *spawn);
 
 #endif

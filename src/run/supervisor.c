@@ -12,7 +12,6 @@
  */
 static const struct supervisor_step table[SUPERVISOR_EVENTS][SUPERVISOR_OVER] = {
     /*                                HOST                        JOB                        JOB_STOPPED                JOB_WOKEN                  TREE                        TREE_ONLY */
-    [SUPERVISOR_TICK]            = {A(SAMPLE),                  A(SAMPLE),                 A(SAMPLE),                 TO(SAMPLE, JOB),           A(SAMPLE),                  A(SAMPLE)},
     [SUPERVISOR_STOP_SIGNAL]     = {TO(FINISH, OVER),           A(PASS_ON),                A(PASS_ON),                A(PASS_ON),                TO(FINISH, OVER),           TO(FINISH, OVER)},
     [SUPERVISOR_HANGUP]          = {TO(FINISH_HANGUP, OVER),    A(PASS_ON),                A(PASS_ON),                A(PASS_ON),                TO(FINISH_HANGUP, OVER),    TO(FINISH_HANGUP, OVER)},
     [SUPERVISOR_OTHER_SIGNAL]    = {A(IGNORE),                  A(PASS_ON),                A(PASS_ON),                A(PASS_ON),                A(IGNORE),                  A(IGNORE)},
@@ -25,9 +24,7 @@ static const struct supervisor_step table[SUPERVISOR_EVENTS][SUPERVISOR_OVER] = 
     [SUPERVISOR_JOB_RESUMED]     = {A(IGNORE),                  TO(IGNORE, JOB_WOKEN),     TO(IGNORE, JOB_WOKEN),     A(IGNORE),                 A(IGNORE),                  A(IGNORE)},
     [SUPERVISOR_MEMBER_ENDED]    = {A(IGNORE),                  A(IGNORE),                 A(IGNORE),                 A(IGNORE),                 A(WATCH_NEXT),              A(WATCH_NEXT)},
     [SUPERVISOR_TREE_ENDED]      = {A(IGNORE),                  A(IGNORE),                 A(IGNORE),                 A(IGNORE),                 A(IGNORE),                  TO(LEAVE, OVER)},
-    [SUPERVISOR_READER_GONE]     = {TO(LEAVE, OVER),            A(TELL_READER_GONE),       A(TELL_READER_GONE),       A(TELL_READER_GONE),       TO(LEAVE, OVER),            TO(LEAVE, OVER)},
-    [SUPERVISOR_ROOM]            = {A(DRAIN),                   A(DRAIN),                  A(DRAIN),                  A(DRAIN),                  A(DRAIN),                   A(DRAIN)},
-    [SUPERVISOR_CHANGE]          = {A(TELL_COLLECTOR),          A(TELL_COLLECTOR),         A(TELL_COLLECTOR),         A(TELL_COLLECTOR),         A(TELL_COLLECTOR),          A(TELL_COLLECTOR)},
+    [SUPERVISOR_READER_GONE]     = {TO(LEAVE, OVER),            A(REPORT_READER_GONE),     A(REPORT_READER_GONE),     A(REPORT_READER_GONE),     TO(LEAVE, OVER),            TO(LEAVE, OVER)},
 };
 /* clang-format on */
 

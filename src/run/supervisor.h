@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What happens when: a table of state x event -> action and next state. It knows no processes and no descriptors, so
- * every case can be tested as data; actions.c carries the actions out.
+ * every case can be tested as data; supervise.c carries the actions out.
  */
 #ifndef RUN_SUPERVISOR_H
 #define RUN_SUPERVISOR_H
@@ -18,10 +18,9 @@ enum supervisor_state {
 };
 
 enum supervisor_event {
-    SUPERVISOR_TICK, /* a sample is due */
     SUPERVISOR_STOP_SIGNAL, /* SIGINT, SIGTERM */
     SUPERVISOR_HANGUP, /* SIGHUP */
-    SUPERVISOR_OTHER_SIGNAL, /* SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH */
+    SUPERVISOR_OTHER_SIGNAL, /* SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH and others */
     SUPERVISOR_CONTINUE_SIGNAL, /* SIGCONT */
     SUPERVISOR_SUSPEND_SIGNAL, /* SIGTSTP */
     SUPERVISOR_SHARED_SIGNAL, /* any of these, but the command got it as well */
@@ -32,14 +31,11 @@ enum supervisor_event {
     SUPERVISOR_MEMBER_ENDED, /* the watched process of an attached tree */
     SUPERVISOR_TREE_ENDED, /* and no other is left */
     SUPERVISOR_READER_GONE,
-    SUPERVISOR_ROOM, /* the output takes more */
-    SUPERVISOR_CHANGE, /* a collector's descriptor */
     SUPERVISOR_EVENTS,
 };
 
 enum supervisor_action {
     SUPERVISOR_IGNORE,
-    SUPERVISOR_SAMPLE,
     SUPERVISOR_FINISH, /* the final sample, status 0 */
     SUPERVISOR_FINISH_HANGUP, /* the same, status 129 */
     SUPERVISOR_FINISH_JOB, /* reap, the final sample, the command's status */
@@ -51,9 +47,7 @@ enum supervisor_action {
     SUPERVISOR_REAP,
     SUPERVISOR_HALT, /* stop as the command did, so that the shell notices */
     SUPERVISOR_WATCH_NEXT, /* another process of the attached tree, if there is one */
-    SUPERVISOR_TELL_READER_GONE,
-    SUPERVISOR_DRAIN, /* write what waits */
-    SUPERVISOR_TELL_COLLECTOR,
+    SUPERVISOR_REPORT_READER_GONE,
     SUPERVISOR_ACTIONS,
 };
 

@@ -25,7 +25,8 @@ except ImportError:
     jsonschema = None
 
 SCHEMA_PATH = ROOT / "docs" / "schema" / "sample.schema.json"
-PASSED_ON = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH")
+PASSED_ON = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH", "SIGXCPU", "SIGPROF",
+             "SIGVTALRM", "SIGIO", "SIGPWR", "SIGTRAP", "SIGSYS", "SIGPIPE", "SIGRTMAX")
 END = signal.SIGRTMIN
 ENDED_BY_TEST = 42
 
@@ -190,7 +191,8 @@ class Session:
 
     SHELL_IGNORES = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
-    def __init__(self, words, foreground=True, tostop=False):
+    def __init__(self, words, foreground=True, tostop=False, env=None):
+        self.env = {**clean_env(), **(env or {})}
         self.stack = contextlib.ExitStack()
         self.cwd = self.stack.enter_context(folder())
         self.ours, theirs = os.openpty()
@@ -236,6 +238,9 @@ class Session:
         while True:
             _, status = os.waitpid(child, os.WUNTRACED | os.WCONTINUED)
             if os.WIFSTOPPED(status):
+                # The job may have given the terminal to another group; fg will give it back.
+                if foreground:
+                    os.tcsetpgrp(0, child)
                 os.write(writer, b"stopped\n")
             elif os.WIFCONTINUED(status):
                 os.write(writer, b"continued\n")
@@ -251,7 +256,7 @@ class Session:
         for number in (*self.SHELL_IGNORES, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         os.closerange(3, 256)
-        os.execve(words[0], words, clean_env())
+        os.execve(words[0], words, self.env)
 
     def __enter__(self):
         return self

@@ -4,6 +4,7 @@
 comes out."""
 
 import contextlib
+import json
 import os
 import pathlib
 import resource
@@ -49,7 +50,7 @@ def every_exit_status_is_passed_on():
 
 @test(limit=MANY_RUNS_SECS)
 def death_by_any_signal_is_128_and_its_number():
-    numbers = [number for number in range(1, 65) if number not in NOT_DEADLY]
+    numbers = [number for number in range(1, 65) if number not in (*NOT_DEADLY, signal.SIGINT, signal.SIGQUIT)]
     loop = 'ulimit -c 0; for i in "$@"; do "$0" -q -- sh -c "kill -$i \\$\\$; exit 7"; echo "$i $?"; done'
     done = ask(["bash", "-c", loop, BINARY, *map(str, numbers)], timeout=MANY_RUNS_SECS)
     want = [(number, 7 if number in HARMLESS else 128 + number) for number in numbers]
@@ -59,9 +60,28 @@ def death_by_any_signal_is_128_and_its_number():
 
 @test
 def the_tracker_exits_and_is_not_killed_itself():
-    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP):
         done = subprocess.run(wrap(["sh", "-c", f"kill -{int(number)} $$"]), env=clean_env(), timeout=8, check=False)
         equal(done.returncode, 128 + number, f"return code after {number.name}")
+
+
+def permit_cores():
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+
+
+@test
+def a_command_that_died_of_ctrl_c_takes_the_tracker_with_it_after_the_last_sample():
+    """As timeout does it, and without a core: so a shell that runs it in a loop ends the loop."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        with folder() as empty:
+            line = f"ulimit -S -c 0; kill -{int(number)} $$"
+            done = subprocess.run(wrap(["sh", "-c", line], "-o", "out"), env=clean_env(), timeout=8, check=False,
+                                  cwd=empty, preexec_fn=permit_cores)
+            equal(done.returncode, -number, f"return code after {number.name}")
+            samples = (empty / "out").read_text(encoding="utf-8").splitlines()
+            equal(json.loads(samples[-1])["end"]["signal"], number, "the signal in the last sample")
+            equal([path.name for path in empty.iterdir() if path.name.startswith("core")], [], "cores")
 
 
 @test

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals for a command below the tracker, its terminal and job control, and the tracker as PID 1."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,9 +10,9 @@ import time
 
 import tap
 from job import (COUNTER, END, ENDED_BY_TEST, PASSED_ON, WAITER, Job, Session, ask, children, need_pid_namespace,
-                 python, ready_pid, state_of, wait_signals_taken, wait_state, wrap)
-from tap import equal, expect, test
-from tracker import PATIENCE_SECS, SLOW, parse, wait_until
+                 python, ready_pid, state_of, status_of, wait_signals_taken, wait_state, wrap)
+from tap import Skip, equal, expect, test
+from tracker import BINARY, PATIENCE_SECS, SANITIZED, SLOW, folder, parse, wait_until
 
 CTRL_C, CTRL_Z, CTRL_BACKSLASH = b"\x03", b"\x1a", b"\x1c"
 
@@ -279,7 +280,17 @@ def Ctrl_C_ends_the_command_and_the_tracker():
     with Session(wrap(["sh", "-c", "echo ready $$; exec sleep 30"])) as session:
         ready_pid(session.screen)
         session.type(CTRL_C)
-        equal(session.event(), f"exited {128 + signal.SIGINT}", "the end")
+        equal(session.event(), f"killed {int(signal.SIGINT)}", "the end")
+
+
+@test
+def Ctrl_C_ends_a_loop_of_the_shell_and_not_only_one_round():
+    loop = 'for i in 1 2 3; do "$0" -q --summary=never sh -c "echo ready \\$\\$; exec sleep 30"; echo next; done'
+    with Session(["/bin/bash", "-c", loop, BINARY]) as session:
+        ready_pid(session.screen)
+        session.type(CTRL_C)
+        equal(session.event(), f"killed {int(signal.SIGINT)}", "the end of the shell")
+        equal(session.screen.all(), [], "what else was printed")
 
 
 @test
@@ -462,4 +473,71 @@ def as_PID_1_it_ends_with_the_command():
 
 
 if __name__ == "__main__":
-    tap.main()
+    # The start of the command, widened by tests/fake/slow_start.c
+
+
+@contextlib.contextmanager
+def slow_start(moment):
+    """A FIFO at which the start waits, and the environment that makes it wait there."""
+    library = os.environ.get("SLOW_START_LIB", "")
+    if not os.path.exists(library):
+        raise Skip("SLOW_START_LIB does not name a library")
+    if SANITIZED:
+        raise Skip("no library can be loaded before that of a sanitizer")
+    with folder() as empty:
+        fifo = empty / "fifo"
+        os.mkfifo(fifo)
+        yield fifo, {"LD_PRELOAD": os.path.abspath(library), f"SLOW_START_{moment}": str(fifo)}
+
+
+def release(fifo):
+    """Until the process waits at the FIFO, which then goes on."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(fifo, os.O_WRONLY))
+
+
+@test
+def a_signal_between_the_start_and_the_exec_reaches_the_command():
+    with slow_start("EXEC") as (fifo, env), Job("-q", command=["sleep", "30"], env=env) as job:
+        wait_until(lambda: children(job.pid), "the process of the command")
+        pid = children(job.pid)[0]
+        job.send(signal.SIGUSR1)
+        wait_until(lambda: state_of(pid) in "XZ" or int(status_of(pid)["ShdPnd"], 16) & 1 << signal.SIGUSR1 - 1,
+                   "SIGUSR1 to be passed on")
+        release(fifo)
+        equal(job.wait(), 128 + signal.SIGUSR1, "exit status")
+
+
+@test
+def Ctrl_Z_before_the_exec_stops_both():
+    with slow_start("EXEC") as (fifo, env), Session(wrap(["sleep", "0.2"], "-q"), env=env) as session:
+        wait_until(lambda: children(session.pid), "the process of the command")
+        session.type(CTRL_Z)
+        equal(session.event(), "stopped", "what the shell hears")
+        session.proceed()
+        release(fifo)
+        equal(session.event(), "exited 0", "the end")
+
+
+@test
+def Ctrl_C_just_before_the_fork_is_not_lost():
+    with slow_start("FORK") as (fifo, env), Session(wrap(["sleep", "30"], "-q"), env=env) as session:
+        wait_state(session.pid, "S", "the tracker")
+        session.type(CTRL_C)
+        wait_until(lambda: int(status_of(session.pid)["ShdPnd"], 16) & 1 << signal.SIGINT - 1, "SIGINT to be pending")
+        release(fifo)
+        equal(session.event(), f"killed {int(signal.SIGINT)}", "the end")
+
+
+@test
+def suspend_in_a_shell_gives_the_terminal_back():
+    with Session(wrap(["/bin/bash", "--norc", "--noprofile", "-i"], "-q", "--summary=never")) as session:
+        wait_until(lambda: children(session.pid), "the shell")
+        session.type(b"suspend\n")
+        equal(session.event(), "stopped", "what the shell above hears")
+        session.proceed()
+        session.type(b"exit 5\n")
+        equal(session.event(), "exited 5", "the end")
+
+
+tap.main()

@@ -165,10 +165,19 @@ class Tracker:
                     links[int(name)] = os.readlink(f"/proc/{self.pid}/fd/{name}")
         return links
 
+    def is_ready(self):
+        """Does it wait for its first event? Where it takes samples, their timer runs then."""
+        links = self.links()
+        timers = [fd for fd, link in links.items() if "timerfd" in link]
+        if not timers or self.state() != "S":
+            return False
+        if not any("eventfd" in link for link in links.values()):
+            return True
+        infos = [pathlib.Path(f"/proc/{self.pid}/fdinfo/{fd}").read_text(encoding="ascii") for fd in timers]
+        return any("it_value:" in info and "it_value: (0, 0)" not in info for info in infos)
+
     def wait_ready(self):
-        """Until it waits for its first event."""
-        wait_until(lambda: any("timerfd" in link for link in self.links().values()) and self.state() == "S",
-                   "the tracker's event loop")
+        wait_until(self.is_ready, "the tracker's event loop")
 
     def state(self):
         """Its state letter in /proc."""

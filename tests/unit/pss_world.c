@@ -38,7 +38,6 @@ void pss_world_open(struct pss_world *world, enum job_pss mode)
 
 void pss_world_close(struct pss_world *world)
 {
-    pss_close(&world->pss);
     fake_env_fini(&world->fake);
 }
 

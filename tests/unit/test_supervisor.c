@@ -74,26 +74,16 @@ static void test_job_control(void **unused)
     assert_step(SUPERVISOR_JOB, SUPERVISOR_JOB_RESUMED, SUPERVISOR_IGNORE, SUPERVISOR_JOB_WOKEN);
     assert_step(SUPERVISOR_JOB_STOPPED, SUPERVISOR_JOB_RESUMED, SUPERVISOR_IGNORE, SUPERVISOR_JOB_WOKEN);
     assert_step(SUPERVISOR_JOB_WOKEN, SUPERVISOR_CONTINUE_SIGNAL, SUPERVISOR_IGNORE, SUPERVISOR_JOB);
-    assert_step(SUPERVISOR_JOB_WOKEN, SUPERVISOR_TICK, SUPERVISOR_SAMPLE, SUPERVISOR_JOB);
     assert_step(SUPERVISOR_JOB_WOKEN, SUPERVISOR_JOB_HALTED, SUPERVISOR_HALT, SUPERVISOR_JOB_STOPPED);
     /* A SIGCONT to a job that runs is a signal like others. */
     assert_step(SUPERVISOR_JOB, SUPERVISOR_CONTINUE_SIGNAL, SUPERVISOR_PASS_ON, SUPERVISOR_JOB);
-}
-
-static void test_samples_in_every_state(void **unused)
-{
-    (void)unused;
-    for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(supervisor_decide(with_job[i], SUPERVISOR_TICK).action, SUPERVISOR_SAMPLE);
-        assert_step(without_job[i], SUPERVISOR_TICK, SUPERVISOR_SAMPLE, without_job[i]);
-    }
 }
 
 static void test_the_reader_goes(void **unused)
 {
     (void)unused;
     for (size_t i = 0; i < COUNT; i++) {
-        assert_step(with_job[i], SUPERVISOR_READER_GONE, SUPERVISOR_TELL_READER_GONE, with_job[i]);
+        assert_step(with_job[i], SUPERVISOR_READER_GONE, SUPERVISOR_REPORT_READER_GONE, with_job[i]);
         assert_step(without_job[i], SUPERVISOR_READER_GONE, SUPERVISOR_LEAVE, SUPERVISOR_OVER);
     }
 }
@@ -138,7 +128,6 @@ int main(void)
         cmocka_unit_test(test_signals_end_us_without_a_job),
         cmocka_unit_test(test_the_end_of_the_job),
         cmocka_unit_test(test_job_control),
-        cmocka_unit_test(test_samples_in_every_state),
         cmocka_unit_test(test_the_reader_goes),
         cmocka_unit_test(test_an_attached_tree_ends),
         cmocka_unit_test(test_it_stays_over),

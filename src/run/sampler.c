@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/sampler.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "run/reap.h"
+#include "run/session_state.h"
+
+enum { STACK_BYTES = 512 * 1024 };
+
+/* Up to this interval the supervisor's timer is only moved on with every tick, else it is also disarmed after it. */
+#define SHORT_INTERVAL_NS (2 * NS_PER_SEC)
+
+static int64_t now(void)
+{
+    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+}
+
+static void report(struct sampler *sampler, unsigned reports)
+{
+    atomic_fetch_or(&sampler->reports, reports);
+    (void)eventfd_write(sampler->report_fd, 1);
+}
+
+/* The output is watched for room only while something waits, and told so only when that changes. */
+static void want_room(struct session *session)
+{
+    bool waits = output_waits(&session->output);
+    if (waits != session->wants_room)
+        loop_want_room(&session->sampler.loop, waits);
+    session->wants_room = waits;
+}
+
+/* How the run ended, as far as it is known when the last sample is taken. */
+static void fill_outcome(struct session *session, struct sample *sample)
+{
+    session->has_outcome = true;
+    const struct job *job = &session->job;
+    struct sample_end *end = &sample->end;
+    end->present = true;
+    end->gpu_energy_joules = job->gpu_joules;
+    if (job->root == 0)
+        return;
+    end->cpu_is_lower_bound = some_bool(job->is_lower_bound);
+    end->left_running = some_u64(job->live);
+    if (job->attached)
+        return;
+    end->exit_code = some_i64(session->sampler.end.status);
+    if (job->root_signal > 0)
+        end->signal = some_i64(job->root_signal);
+}
+
+static void watch_stage(struct session *session, struct pipeline_stage *stage)
+{
+    if (!stage->state || !stage->collector->watch_fd)
+        return;
+    struct loop *loop = &session->sampler.loop;
+    int fd = stage->collector->watch_fd(stage->state);
+    if (stage->collector->watches_input)
+        loop_watch_input(loop, fd, stage);
+    else
+        loop_watch_change(loop, fd, stage);
+}
+
+static void watch_returned_stages(struct session *session)
+{
+    for (size_t i = 0; i < session->pipeline.count; i++) {
+        struct pipeline_stage *stage = &session->pipeline.stages[i];
+        if (!stage->has_returned)
+            continue;
+        stage->has_returned = false;
+        watch_stage(session, stage);
+    }
+}
+
+static void report_findings(struct session *session, bool has_no_reader)
+{
+    struct sampler *sampler = &session->sampler;
+    const struct job *job = &session->job;
+    unsigned reports = has_no_reader ? SAMPLER_NO_READER : 0;
+    if (job->attached && job->live == 0) {
+        reports |= SAMPLER_TREE_ENDED;
+    } else if (job->attached && job->live_pid > 0 && job->live_pid != job->ended && sampler->wants_watch) {
+        sampler->watch = job->live_pid;
+        reports |= SAMPLER_WATCH;
+    }
+    if (reports != 0)
+        report(sampler, reports);
+}
+
+/* A sample that is complete goes out. */
+static void emit(struct session *session, struct sample *sample)
+{
+    struct sampler *sampler = &session->sampler;
+    bool is_final = session->pipeline.tick.is_final;
+    sampler->phase = SAMPLER_IDLE;
+    if (session->grid.interval_ns > SHORT_INTERVAL_NS && sampler->has_thread)
+        loop_arm(&session->loop, 0);
+    if (!session->has_sampled) {
+        sample->run = start_facts_of(&session->facts);
+        sample->run.cgroup_peak_mib = sample->cgroup.memory_peak_before_mib;
+    }
+    session->has_sampled = true;
+    if (is_final || (session->stops_with_tree && session->job.live == 0))
+        fill_outcome(session, sample);
+    int r = output_sample(&session->output, sample);
+    if (streaming_takes_samples(&session->streaming))
+        stream_sample(session->streaming.stream, &session->info, sample);
+    people_sample(&session->people, sample);
+    want_room(session);
+    watch_returned_stages(session);
+    if (!is_final)
+        report_findings(session, r == -EPIPE);
+}
+
+static void sample_at(struct session *session, int64_t now_ns, struct grid_turn turn, bool is_final)
+{
+    struct sampler *sampler = &session->sampler;
+    struct sampler_thread *self = (struct sampler_thread *)sampler->blocking.thread;
+    struct tick tick = {.is_final = is_final, .mono_ns = now_ns, .late_ns = turn.late_ns, .missed = turn.missed};
+    int64_t interval_ns = session->grid.interval_ns;
+    sampler->phase = SAMPLER_COLLECTING;
+    if (sampler->has_thread && !is_final)
+        loop_arm(&session->loop, now_ns + SAMPLER_STALL_NS + (interval_ns > SHORT_INTERVAL_NS ? 0 : interval_ns));
+    pipeline_sample(&session->pipeline, &tick, &self->sample);
+    emit(session, &self->sample);
+}
+
+/* A sample that is not on the grid: the final one. */
+static void sample_last(struct session *session)
+{
+    int64_t now_ns = now();
+    sample_at(session, now_ns, grid_between(&session->grid, now_ns), true);
+}
+
+static void sample_on_grid(struct session *session, uint64_t expirations)
+{
+    /* The sample that found an attached tree gone was the last one. */
+    if (session->stops_with_tree && session->has_outcome)
+        return;
+    int64_t now_ns = now();
+    sample_at(session, now_ns, grid_advance(&session->grid, expirations, now_ns), false);
+}
+
+static void log_end(const struct session *session)
+{
+    const struct job_usage *used = &session->job.reaped;
+    log_info("the command ended with status %d: %.3f s user, %.3f s system%s, largest process %.1f MiB, %llu voluntary "
+             "and %llu involuntary context switches",
+        session->sampler.end.status, (double)used->user_us / 1e6, (double)used->system_us / 1e6,
+        session->job.is_lower_bound ? " (at least: a process ignored SIGCHLD)" : "",
+        (double)used->max_rss_bytes / 1048576.0, (unsigned long long)used->voluntary_switches,
+        (unsigned long long)used->involuntary_switches);
+    if (session->job.live > 0)
+        log_info("%zu processes of the command are still running; what they used so far is counted", session->job.live);
+}
+
+/* After the final sample. */
+static void conclude(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    if (sampler->end.kind == SAMPLER_FINISH_JOB)
+        log_end(session);
+    /* What became of the command is reported at once, whatever streaming has still to do. */
+    if (session->exec_err.code < 0 && session->streaming.stream)
+        log_error("%s", session->exec_err.msg);
+    if (session->job.gpu_joules.has && sampler->end.kind != SAMPLER_FINISH_LEAVE)
+        log_info("the GPUs used %.1f J of energy, other work on them included", session->job.gpu_joules.v);
+    sampler->is_tidy = session_close(session);
+    sampler->is_done = true;
+    report(sampler, SAMPLER_DONE);
+}
+
+static void finish(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    bool wants_sample = sampler->end.kind == SAMPLER_FINISH_SAMPLE || sampler->end.kind == SAMPLER_FINISH_JOB;
+    /* Nothing reads samples any more, but a summary is to have its end. */
+    if (sampler->end.kind == SAMPLER_FINISH_LEAVE)
+        wants_sample = !session->has_outcome && people_want_samples(&session->people);
+    if (sampler->end.kind == SAMPLER_FINISH_JOB)
+        (void)reap_root(&session->job);
+    if (wants_sample)
+        sample_last(session);
+    conclude(session);
+}
+
+static void drain(struct session *session)
+{
+    if (output_room(&session->output, 0) == -EPIPE)
+        report(&session->sampler, SAMPLER_NO_READER);
+    want_room(session);
+}
+
+static void handle_change(struct session *session, void *watcher)
+{
+    struct pipeline_stage *stage = watcher;
+    if (watcher == session->streaming.stream)
+        stream_tell(session->streaming.stream);
+    else if (pipeline_stage_is_stuck(stage))
+        loop_unwatch(&session->sampler.loop, stage->collector->watch_fd(stage->state));
+    else
+        stage->collector->woken(stage->state);
+}
+
+static void handle_requests(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    eventfd_t unused;
+    (void)eventfd_read(sampler->request_fd, &unused);
+    unsigned requests = atomic_exchange(&sampler->requests, 0);
+    if (requests & SAMPLER_RESIZED)
+        people_resized(&session->people);
+    if (requests & SAMPLER_REFUSED)
+        complaint_say(&session->refused, "the command belongs to another user: signal %d cannot be passed on",
+            sampler->refused_signal);
+    if (requests & SAMPLER_READER_GONE)
+        complaint_say(&session->reader_gone, "nothing reads %s any more; the command goes on", session->output.name);
+    if (requests & SAMPLER_REAP)
+        reap_others(&session->job);
+    if (requests & SAMPLER_HIDE) {
+        people_hide(&session->people);
+        report(sampler, SAMPLER_HIDDEN);
+    }
+    /* While its first process is dead but not waited for, an attached tree still shows what that has used. */
+    if (requests & SAMPLER_SAMPLE) {
+        session->job.ended = sampler->ended;
+        sample_at(session, now(), (struct grid_turn){0}, false);
+    }
+    if (requests & SAMPLER_FINISH)
+        finish(session);
+}
+
+void sampler_run_once(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    struct loop_event event;
+    struct err err = {0};
+    if (loop_wait(&sampler->loop, &event, &err) < 0) {
+        const struct timespec pause = {.tv_nsec = 100 * NS_PER_MS};
+        complaint_say(&session->reader_gone, "%s; there are no more samples", err.msg);
+        (void)nanosleep(&pause, NULL);
+        handle_requests(session);
+        return;
+    }
+    switch (event.kind) {
+    case LOOP_TIMER:
+        sample_on_grid(session, event.expirations);
+        break;
+    case LOOP_GONE:
+        report(sampler, SAMPLER_NO_READER);
+        break;
+    case LOOP_ROOM:
+        drain(session);
+        break;
+    case LOOP_CHANGE:
+        if (event.watcher == sampler)
+            handle_requests(session);
+        else
+            handle_change(session, event.watcher);
+        break;
+    case LOOP_SIGNAL:
+    case LOOP_ENDED:
+    case LOOP_NONE:
+        break;
+    }
+}
+
+/* The collectors are open, and their first counters known. */
+static void begin(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    struct err err = {0};
+    if (session_wants_samples(session))
+        start_facts_init(&session->facts, session->settings, &session->root);
+    session->grid =
+        (struct grid){.start_ns = session->pipeline.start_ns, .interval_ns = session->settings->interval_ns};
+    for (size_t i = 0; i < session->pipeline.count; i++) {
+        if (!pipeline_stage_is_stuck(&session->pipeline.stages[i]))
+            watch_stage(session, &session->pipeline.stages[i]);
+    }
+    if (session->streaming.stream)
+        loop_watch_input(&sampler->loop, stream_watch_fd(session->streaming.stream), session->streaming.stream);
+    loop_watch_output(&sampler->loop, output_watch_fd(&session->output));
+    if (loop_start(&sampler->loop, &session->grid, &err) < 0)
+        log_warning("%s; there are no samples but the last", err.msg);
+    sampler->phase = SAMPLER_IDLE;
+}
+
+static void resume(struct session *session, struct sampler_thread *self)
+{
+    bool was_opening = session->sampler.phase == SAMPLER_OPENING;
+    pipeline_resume(&session->pipeline, &self->stuck->blocking, &self->sample);
+    if (was_opening) {
+        begin(session);
+        return;
+    }
+    emit(session, &self->sample);
+    if (session->pipeline.tick.is_final)
+        conclude(session);
+}
+
+static void enter_thread(struct session *session, struct sampler_thread *self)
+{
+    if (self->stuck) {
+        resume(session, self);
+        return;
+    }
+    session_open_collectors(session);
+    begin(session);
+}
+
+static void *run_thread(void *context)
+{
+    struct sampler_thread *self = context;
+    enter_thread(self->session, self);
+    while (!self->session->sampler.is_done)
+        sampler_run_once(self->session);
+    return NULL;
+}
+
+/* No signal is for the thread: all are blocked in it, as they are inherited. */
+static int start_thread(struct sampler_thread *thread)
+{
+    pthread_attr_t attributes;
+    int r = pthread_attr_init(&attributes);
+    if (r != 0)
+        return -r;
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&thread->id, &attributes, run_thread, thread);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return -r;
+}
+
+int sampler_init(struct sampler *sampler, struct err *err)
+{
+    *sampler = (struct sampler)SAMPLER_NONE;
+    sampler->request_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    sampler->report_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    sampler->thread = calloc(1, sizeof(*sampler->thread));
+    if (sampler->request_fd < 0 || sampler->report_fd < 0)
+        return err_sys(err, -errno, "cannot set up sampling");
+    if (!sampler->thread)
+        return err_set(err, -ENOMEM, "cannot set up sampling: out of memory");
+    int r = loop_open(&sampler->loop, NULL, err);
+    if (r == 0)
+        loop_watch_input(&sampler->loop, sampler->request_fd, sampler);
+    return r;
+}
+
+void sampler_start(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    sampler->is_started = true;
+    sampler->thread->session = session;
+    sampler->blocking.thread = &sampler->thread->blocking;
+    session->env.blocking = &sampler->blocking;
+    sampler->has_thread = true;
+    loop_watch_input(&session->loop, sampler->report_fd, sampler);
+    if (start_thread(sampler->thread) == 0)
+        return;
+    /* Too many threads or processes: then a file that does not answer holds us up. */
+    sampler->has_thread = false;
+    session->env.blocking = NULL;
+    loop_watch_input(&session->loop, sampler->loop.epoll_fd, &sampler->loop);
+    enter_thread(session, sampler->thread);
+}
+
+void sampler_request(struct sampler *sampler, unsigned requests)
+{
+    atomic_fetch_or(&sampler->requests, requests);
+    (void)eventfd_write(sampler->request_fd, 1);
+}
+
+unsigned sampler_reports(struct sampler *sampler)
+{
+    eventfd_t unused;
+    (void)eventfd_read(sampler->report_fd, &unused);
+    return atomic_exchange(&sampler->reports, 0);
+}
+
+/* CPU time of a thread so far: one that runs, if slowly, is not stuck. */
+static int64_t cpu_ns_of(const struct sampler_thread *thread)
+{
+    clockid_t clock;
+    struct timespec time;
+    if (pthread_getcpuclockid(thread->id, &clock) != 0 || clock_gettime(clock, &time) < 0)
+        return 0;
+    return (int64_t)time.tv_sec * NS_PER_SEC + time.tv_nsec;
+}
+
+static void replace_thread(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    struct sampler_thread *next = calloc(1, sizeof(*next));
+    if (!next || !blocking_abandon(&sampler->thread->blocking, sampler->seen_sequence)) {
+        free(next);
+        return;
+    }
+    *next = (struct sampler_thread){.session = session, .stuck = sampler->thread};
+    blocking_replace(&sampler->blocking, &next->blocking);
+    sampler->thread = next;
+    if (start_thread(next) == 0)
+        return;
+    sampler->has_thread = false;
+    loop_watch_input(&session->loop, sampler->loop.epoll_fd, &sampler->loop);
+    enter_thread(session, next);
+}
+
+int64_t sampler_check(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    if (!sampler->has_thread)
+        return 0;
+    struct blocking_thread *blocking = &sampler->thread->blocking;
+    bool is_inside = atomic_load(&blocking->state) == BLOCKING_INSIDE;
+    unsigned sequence = atomic_load(&blocking->sequence);
+    int64_t cpu_ns = is_inside ? cpu_ns_of(sampler->thread) : 0;
+    bool is_stuck =
+        is_inside && sampler->was_inside && sequence == sampler->seen_sequence && cpu_ns == sampler->seen_cpu_ns;
+    sampler->seen_sequence = sequence;
+    sampler->seen_cpu_ns = cpu_ns;
+    sampler->was_inside = is_inside && !is_stuck;
+    if (is_stuck)
+        replace_thread(session);
+    if (!is_inside && sampler->phase == SAMPLER_IDLE)
+        return 0;
+    return now() + SAMPLER_STALL_NS / 2;
+}
+
+void sampler_fini(struct sampler *sampler)
+{
+    loop_close(&sampler->loop);
+    fd_close(&sampler->request_fd);
+    fd_close(&sampler->report_fd);
+    /* One that was abandoned is still in use. */
+    if (sampler->thread && !sampler->thread->stuck)
+        free(sampler->thread);
+    sampler->thread = NULL;
+}
