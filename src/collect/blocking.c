@@ -4,15 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/str.h"
-
 struct blocking_thread *blocking_enter(struct blocking *blocking, pid_t pid, const char *file)
 {
     if (!blocking || !blocking->thread)
         return NULL;
     struct blocking_thread *thread = blocking->thread;
     thread->pid = pid;
-    (void)str_copy(str_of(file), thread->file, sizeof(thread->file));
+    thread->file = file;
     unsigned sequence = atomic_load_explicit(&thread->sequence, memory_order_relaxed);
     atomic_store_explicit(&thread->sequence, sequence + 1, memory_order_relaxed);
     atomic_store_explicit(&thread->state, BLOCKING_INSIDE, memory_order_release);

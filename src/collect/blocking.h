@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { BLOCKING_STALLS_MAX = 16, BLOCKING_FILE_BYTES = 24, BLOCKING_TEXT_BYTES = 4096 };
+enum { BLOCKING_STALLS_MAX = 16, BLOCKING_TEXT_BYTES = 4096 };
 
 enum blocking_state {
     BLOCKING_OUTSIDE,
@@ -26,7 +26,7 @@ struct blocking_thread {
     _Atomic int state;
     _Atomic unsigned sequence; /* of brackets entered */
     pid_t pid; /* whose file is read in the bracket; 0: a collector as a whole */
-    char file[BLOCKING_FILE_BYTES]; /* its name, or that of the collector */
+    const char *file; /* its name, or that of the collector; static */
     char text[BLOCKING_TEXT_BYTES]; /* where to read into: a late return may not write into memory that others use */
 };
 
@@ -38,7 +38,7 @@ struct blocking {
 };
 
 /* Enters a bracket; returns what blocking_leave takes. blocking may be NULL: then nothing supervises the caller, and
- * there is no bracket (NULL). */
+ * there is no bracket (NULL). file: a static string. */
 struct blocking_thread *blocking_enter(struct blocking *blocking, pid_t pid, const char *file);
 
 /* False: another thread has taken over; then blocking_return is all that the caller may still do. thread may be NULL.

@@ -73,9 +73,18 @@ struct tick {
  * close: only after a successful open.
  * watch_fd (optional): a descriptor that reports EPOLLPRI or EPOLLERR when something changed, or -1; woken is then
  *   called before the next collect. With watches_input it reports by becoming readable, and woken makes it stop that.
- * is_restartable: brackets its own blocking reads. Where one does not return, another thread calls collect again for
- * the same tick. All others are abandoned as a whole, and left out until the call returns.
+ * fills: where it may block (files of devices, of cgroups), the members of the sample that it fills. It is then given a
+ *   sample of its own, of which these are copied; where it does not return, it is left out until it does.
+ * is_restartable: brackets its own blocking reads instead. Where one does not return, another thread calls collect
+ * again for the same tick; so nothing is filled in before the last read.
  */
+enum { COLLECT_FILLS_MAX = 4 };
+
+#define COLLECT_FILLS(member)                                                                                          \
+    {                                                                                                                  \
+        offsetof(struct sample, member), sizeof(((struct sample *)0)->member)                                          \
+    }
+
 struct collector {
     const char *name;
     size_t state_bytes;
@@ -85,6 +94,9 @@ struct collector {
     int (*watch_fd)(const void *state);
     void (*woken)(void *state);
     bool watches_input;
+    struct collector_fills {
+        size_t offset, bytes; /* 0 bytes: none */
+    } fills[COLLECT_FILLS_MAX];
     bool is_restartable;
 };
 

@@ -418,6 +418,7 @@ static int disk_collect(void *state, const struct tick *tick, struct sample *sam
 
 const struct collector collector_disk = {
     .name = "disk",
+    .fills = {COLLECT_FILLS(disk)},
     .state_bytes = sizeof(struct disk_state),
     .open = disk_open,
     .collect = disk_collect,

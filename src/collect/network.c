@@ -301,6 +301,7 @@ static void network_close(void *opaque)
 
 const struct collector collector_network = {
     .name = "network",
+    .fills = {COLLECT_FILLS(network)},
     .state_bytes = sizeof(struct network_state),
     .open = network_open,
     .collect = network_collect,

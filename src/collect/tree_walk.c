@@ -118,7 +118,9 @@ static bool follow_parent(struct tree_walk *walk, struct tree_member *member, in
 
 static bool wants_children(const struct tree_walk *walk, const struct tree_member *member, int64_t now_ns)
 {
-    return !walk->reader.has_no_children && (member->has_run || now_ns - member->found_ns >= COLLECT_SLOW_NS);
+    /* Where a walk was abandoned, lists of children may have been read and not followed. */
+    return !walk->reader.has_no_children &&
+           (member->has_run || walk->is_restarted || now_ns - member->found_ns >= COLLECT_SLOW_NS);
 }
 
 /* Everybody from this place of the order on, those included who are found on the way. */
@@ -276,6 +278,7 @@ void tree_walk_turn(
     bool look_for_new = walk->is_in_tick || is_gate_open(walk, forks, last_pid);
     walk->finder.is_incomplete = false;
     walk->reader.saw_reuse = false;
+    walk->is_restarted = walk->is_in_tick;
     if (!walk->is_in_tick)
         begin_accounts(walk);
     walk->is_in_tick = true;

@@ -21,7 +21,8 @@ struct tree_walk {
     struct opt_u64 forks; /* at the last turn */
     struct opt_u64 last_pids[2]; /* at the last two turns */
     bool has_begun;
-    bool is_in_tick; /* a read did not return, and the walk of this tick begins again */
+    bool is_in_tick; /* a walk was begun and is not over */
+    bool is_restarted; /* it was abandoned, since a read did not return, and begins again */
 };
 
 void tree_walk_open(struct tree_walk *walk, const struct collect_env *env, struct tree_group *group);

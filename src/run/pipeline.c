@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool pipeline_stage_is_stuck(const struct pipeline_stage *stage)
 {
@@ -44,21 +45,40 @@ static bool is_usable(const struct pipeline *pipeline, struct pipeline_stage *st
     return true;
 }
 
-static void stage_collect(
-    const struct pipeline *pipeline, struct pipeline_stage *stage, const struct tick *tick, struct sample *sample)
+static void copy_filled(const struct collector *collector, const struct sample *from, struct sample *to)
+{
+    for (size_t i = 0; i < COLLECT_FILLS_MAX && collector->fills[i].bytes > 0; i++) {
+        size_t offset = collector->fills[i].offset;
+        (void)memcpy((char *)to + offset, (const char *)from + offset, collector->fills[i].bytes);
+    }
+}
+
+static int collect_apart(
+    struct pipeline *pipeline, struct pipeline_stage *stage, const struct tick *tick, struct err *err)
+{
+    static const struct sample empty;
+    const struct collector *collector = stage->collector;
+    struct sample *apart = pipeline->apart;
+    copy_filled(collector, &empty, apart);
+    struct blocking_thread *bracket = blocking_enter(pipeline->env->blocking, 0, collector->name);
+    int r = collector->collect(stage->state, tick, apart, err);
+    if (!blocking_leave(bracket))
+        blocking_return(bracket);
+    copy_filled(collector, apart, &pipeline->sample);
+    return r;
+}
+
+static void stage_collect(struct pipeline *pipeline, struct pipeline_stage *stage)
 {
     if (!is_usable(pipeline, stage) || !stage->state)
         return;
     const struct collector *collector = stage->collector;
-    struct tick own = *tick;
-    own.baseline |= stage->needs_baseline;
+    struct tick tick = pipeline->tick;
+    tick.baseline |= stage->needs_baseline;
     struct err err;
     err_clear(&err);
-    struct blocking_thread *bracket =
-        collector->is_restartable ? NULL : blocking_enter(pipeline->env->blocking, 0, collector->name);
-    int r = collector->collect(stage->state, &own, sample, &err);
-    if (!blocking_leave(bracket))
-        blocking_return(bracket);
+    int r = collector->fills[0].bytes > 0 ? collect_apart(pipeline, stage, &tick, &err)
+                                          : collector->collect(stage->state, &tick, &pipeline->sample, &err);
     stage->needs_baseline = false;
     if (r == -ENODATA)
         return;
@@ -71,14 +91,13 @@ static void stage_collect(
 }
 
 /* One after the other: where descriptors are few, those that come first get them. */
-static void run_stages(struct pipeline *pipeline, struct sample *sample)
+static void run_stages(struct pipeline *pipeline)
 {
     for (; pipeline->next < pipeline->count; pipeline->next++) {
         struct pipeline_stage *stage = &pipeline->stages[pipeline->next];
-        pipeline->before = *sample;
         if (pipeline->tick.baseline && !stage->state && !stage->stuck)
             stage_open(pipeline, stage);
-        stage_collect(pipeline, stage, &pipeline->tick, sample);
+        stage_collect(pipeline, stage);
     }
 }
 
@@ -93,8 +112,11 @@ void pipeline_open(struct pipeline *pipeline, const struct collect_env *env, con
     int64_t now_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
     pipeline->start_ns = info->start_ns.has ? info->start_ns.v : now_ns;
     pipeline->tick = (struct tick){.baseline = true, .mono_ns = now_ns, .late_ns = now_ns - pipeline->start_ns};
-    struct sample unused = {0};
-    run_stages(pipeline, &unused);
+    pipeline->apart = calloc(1, sizeof(*pipeline->apart));
+    if (pipeline->apart)
+        run_stages(pipeline);
+    else
+        log_warning("nothing is collected: out of memory");
 }
 
 void pipeline_close(struct pipeline *pipeline)
@@ -107,13 +129,15 @@ void pipeline_close(struct pipeline *pipeline)
         free(stage->state);
         stage->state = NULL;
     }
+    free(pipeline->apart);
+    pipeline->apart = NULL;
 }
 
-void pipeline_sample(struct pipeline *pipeline, const struct tick *tick, struct sample *ret_sample)
+void pipeline_sample(struct pipeline *pipeline, const struct tick *tick)
 {
     const struct clock *clock = pipeline->env->clock;
     int64_t real_ms = clock_read(clock, CLOCK_KIND_REALTIME) / NS_PER_MS;
-    *ret_sample = (struct sample){
+    pipeline->sample = (struct sample){
         .timestamp_secs = some_i64(real_ms / 1000),
         .timestamp_ms = some_i64(real_ms),
         .elapsed_secs = some_f64((double)(tick->mono_ns - pipeline->start_ns) / 1e9),
@@ -122,24 +146,21 @@ void pipeline_sample(struct pipeline *pipeline, const struct tick *tick, struct 
         .version = pipeline->info->version,
     };
     if (pipeline->has_previous)
-        ret_sample->actual_interval_ms = some_f64((double)(tick->mono_ns - pipeline->previous_ns) / 1e6);
+        pipeline->sample.actual_interval_ms = some_f64((double)(tick->mono_ns - pipeline->previous_ns) / 1e6);
     pipeline->previous_ns = tick->mono_ns;
     pipeline->has_previous = true;
     pipeline->tick = *tick;
     pipeline->next = 0;
-    run_stages(pipeline, ret_sample);
+    run_stages(pipeline);
 }
 
 /* A process that hangs is left out by the collector that reads it, which begins again; else the whole stage is. */
 static void leave_out(struct pipeline *pipeline, struct blocking_thread *stuck)
 {
     if (stuck->pid != 0) {
-        if (pipeline->warned_pid == stuck->pid)
-            return;
-        pipeline->warned_pid = stuck->pid;
-        log_warning(
-            "tree: /proc/%d/%s cannot be read, the process hangs in the kernel; what is not known of it is left "
-            "out until it goes on",
+        complaint_say(&pipeline->hanging,
+            "tree: /proc/%d/%s cannot be read, the process hangs in the kernel; what is not known of it, and of others "
+            "that hang, is left out until they go on",
             (int)stuck->pid, stuck->file);
         return;
     }
@@ -158,9 +179,33 @@ static void leave_out(struct pipeline *pipeline, struct blocking_thread *stuck)
     pipeline->next++;
 }
 
-void pipeline_resume(struct pipeline *pipeline, struct blocking_thread *stuck, struct sample *ret_sample)
+/* What is read from now on is of now. */
+static void set_time(struct pipeline *pipeline)
 {
-    *ret_sample = pipeline->before;
+    struct tick *tick = &pipeline->tick;
+    struct sample *sample = &pipeline->sample;
+    const struct clock *clock = pipeline->env->clock;
+    int64_t now_ns = clock_read(clock, CLOCK_KIND_MONOTONIC), passed_ns = now_ns - tick->mono_ns;
+    int64_t real_ms = clock_read(clock, CLOCK_KIND_REALTIME) / NS_PER_MS;
+    tick->mono_ns = pipeline->previous_ns = now_ns;
+    tick->late_ns += passed_ns;
+    sample->timestamp_secs = some_i64(real_ms / 1000);
+    sample->timestamp_ms = some_i64(real_ms);
+    sample->elapsed_secs = some_f64((double)(now_ns - pipeline->start_ns) / 1e9);
+    if (sample->actual_interval_ms.has)
+        sample->actual_interval_ms.v += (double)passed_ns / 1e6;
+}
+
+void pipeline_resume(struct pipeline *pipeline, struct blocking_thread *stuck)
+{
     leave_out(pipeline, stuck);
-    run_stages(pipeline, ret_sample);
+    if (!pipeline->tick.baseline)
+        set_time(pipeline);
+    /* The other one may still write to its own. */
+    if (stuck->pid == 0)
+        pipeline->apart = calloc(1, sizeof(*pipeline->apart));
+    if (pipeline->apart)
+        run_stages(pipeline);
+    else
+        pipeline->count = 0;
 }

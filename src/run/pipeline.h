@@ -30,11 +30,12 @@ struct pipeline {
     int64_t start_ns;
     int64_t previous_ns; /* when the previous sample was begun */
     bool has_previous;
-    /* what is under way: the stage that runs, and the sample before it */
-    size_t next;
+    /* what is under way */
+    size_t next; /* the stage that runs */
     struct tick tick;
-    struct sample before;
-    pid_t warned_pid; /* the last process that was reported to hang */
+    struct sample sample;
+    struct sample *apart; /* where a stage that may block fills in its part; owned by the thread that runs it */
+    struct complaint hanging; /* processes that hang */
 };
 
 /* Opens every collector of `collectors` and takes the baseline. One that cannot open is left out with a warning. */
@@ -42,14 +43,14 @@ void pipeline_open(struct pipeline *pipeline, const struct collect_env *env, con
     const struct collector *const *collectors, size_t count);
 void pipeline_close(struct pipeline *pipeline);
 
-/* Takes one sample. Lists and strings in it are valid until the next call. */
-void pipeline_sample(struct pipeline *pipeline, const struct tick *tick, struct sample *ret_sample);
+/* Takes one sample, which is then in pipeline->sample. Lists and strings in it are valid until the next call. */
+void pipeline_sample(struct pipeline *pipeline, const struct tick *tick);
 
 /*
- * In a thread that has taken over from `stuck`: goes on with what that was doing, pipeline_open (then *ret_sample means
- * nothing) or pipeline_sample. What it is stuck in is left out until it returns, with one warning.
+ * In a thread that has taken over from `stuck`: goes on with what that was doing, pipeline_open or pipeline_sample.
+ * What it is stuck in is left out until it returns, with one warning.
  */
-void pipeline_resume(struct pipeline *pipeline, struct blocking_thread *stuck, struct sample *ret_sample);
+void pipeline_resume(struct pipeline *pipeline, struct blocking_thread *stuck);
 
 /* Is a thread stuck in it? Then nothing of it may be touched. */
 bool pipeline_stage_is_stuck(const struct pipeline_stage *stage);

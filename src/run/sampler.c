@@ -15,7 +15,10 @@
 #include "run/reap.h"
 #include "run/session_state.h"
 
-enum { STACK_BYTES = 512 * 1024 };
+enum { STACK_BYTES = 512 * 1024, LATE_STALLS_MAX = 4 };
+
+/* So long after a thread was replaced the next one is, too, without much ado. */
+#define SAMPLER_STORM_NS (10 * NS_PER_SEC)
 
 /* Up to this interval the supervisor's timer is only moved on with every tick, else it is also disarmed after it. */
 #define SHORT_INTERVAL_NS (2 * NS_PER_SEC)
@@ -98,9 +101,10 @@ static void report_findings(struct session *session, bool has_no_reader)
 }
 
 /* A sample that is complete goes out. */
-static void emit(struct session *session, struct sample *sample)
+static void emit(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
+    struct sample *sample = &session->pipeline.sample;
     bool is_final = session->pipeline.tick.is_final;
     sampler->phase = SAMPLER_IDLE;
     if (session->grid.interval_ns > SHORT_INTERVAL_NS && sampler->has_thread)
@@ -125,14 +129,13 @@ static void emit(struct session *session, struct sample *sample)
 static void sample_at(struct session *session, int64_t now_ns, struct grid_turn turn, bool is_final)
 {
     struct sampler *sampler = &session->sampler;
-    struct sampler_thread *self = (struct sampler_thread *)sampler->blocking.thread;
     struct tick tick = {.is_final = is_final, .mono_ns = now_ns, .late_ns = turn.late_ns, .missed = turn.missed};
     int64_t interval_ns = session->grid.interval_ns;
     sampler->phase = SAMPLER_COLLECTING;
     if (sampler->has_thread && !is_final)
         loop_arm(&session->loop, now_ns + SAMPLER_STALL_NS + (interval_ns > SHORT_INTERVAL_NS ? 0 : interval_ns));
-    pipeline_sample(&session->pipeline, &tick, &self->sample);
-    emit(session, &self->sample);
+    pipeline_sample(&session->pipeline, &tick);
+    emit(session);
 }
 
 /* A sample that is not on the grid: the final one. */
@@ -299,12 +302,12 @@ static void begin(struct session *session)
 static void resume(struct session *session, struct sampler_thread *self)
 {
     bool was_opening = session->sampler.phase == SAMPLER_OPENING;
-    pipeline_resume(&session->pipeline, &self->stuck->blocking, &self->sample);
+    pipeline_resume(&session->pipeline, &self->stuck->blocking);
     if (was_opening) {
         begin(session);
         return;
     }
-    emit(session, &self->sample);
+    emit(session);
     if (session->pipeline.tick.is_final)
         conclude(session);
 }
@@ -336,7 +339,6 @@ static int start_thread(struct sampler_thread *thread)
     if (r != 0)
         return -r;
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigset_t all, before;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -413,6 +415,8 @@ static void replace_thread(struct session *session)
     }
     *next = (struct sampler_thread){.session = session, .stuck = sampler->thread};
     blocking_replace(&sampler->blocking, &next->blocking);
+    /* The end does not wait for one after the other. */
+    sampler->blocking.is_full |= sampler->late_stalls >= LATE_STALLS_MAX;
     sampler->thread = next;
     if (start_thread(next) == 0)
         return;
@@ -421,7 +425,7 @@ static void replace_thread(struct session *session)
     enter_thread(session, next);
 }
 
-int64_t sampler_check(struct session *session)
+int64_t sampler_check(struct session *session, bool is_ending)
 {
     struct sampler *sampler = &session->sampler;
     if (!sampler->has_thread)
@@ -435,15 +439,22 @@ int64_t sampler_check(struct session *session)
     sampler->seen_sequence = sequence;
     sampler->seen_cpu_ns = cpu_ns;
     sampler->was_inside = is_inside && !is_stuck;
-    if (is_stuck)
+    int64_t now_ns = now();
+    if (is_stuck) {
+        sampler->replaced_ns = now_ns;
+        sampler->late_stalls += is_ending;
         replace_thread(session);
+    }
     if (!is_inside && sampler->phase == SAMPLER_IDLE)
         return 0;
-    return now() + SAMPLER_STALL_NS / 2;
+    bool is_urgent = is_ending || (sampler->replaced_ns > 0 && now_ns - sampler->replaced_ns < SAMPLER_STORM_NS);
+    return now_ns + (is_urgent ? SAMPLER_SHORT_STALL_NS : SAMPLER_STALL_NS) / 2;
 }
 
 void sampler_fini(struct sampler *sampler)
 {
+    if (sampler->has_thread)
+        (void)pthread_join(sampler->thread->id, NULL);
     loop_close(&sampler->loop);
     fd_close(&sampler->request_fd);
     fd_close(&sampler->report_fd);

@@ -15,7 +15,6 @@
 
 #include "base/err.h"
 #include "collect/blocking.h"
-#include "model/sample.h"
 #include "run/loop.h"
 
 struct session;
@@ -58,9 +57,8 @@ struct sampler_end {
 enum sampler_phase { SAMPLER_OPENING, SAMPLER_IDLE, SAMPLER_COLLECTING };
 
 struct sampler_thread {
-    struct blocking_thread blocking; /* first: the one stands for the other */
+    struct blocking_thread blocking;
     struct session *session;
-    struct sample sample;
     struct sampler_thread *stuck; /* the thread that it takes over from; NULL: it is the first */
     pthread_t id;
 };
@@ -85,6 +83,8 @@ struct sampler {
     unsigned seen_sequence; /* the bracket that the thread was in when it was last checked */
     int64_t seen_cpu_ns;
     bool was_inside;
+    int64_t replaced_ns; /* monotonic, when a thread was last replaced */
+    int late_stalls; /* threads replaced while the run ends */
 };
 
 #define SAMPLER_NONE                                                                                                   \
@@ -92,8 +92,10 @@ struct sampler {
         .loop = LOOP_CLOSED, .request_fd = -1, .report_fd = -1                                                         \
     }
 
-/* How long a read may take before another thread goes on; half of it where the run ends. */
+/* How long a read may take before another thread goes on; where one process hangs, others may, and at the end there is
+ * no time to lose: then it is less. */
 #define SAMPLER_STALL_NS (800 * NS_PER_MS)
+#define SAMPLER_SHORT_STALL_NS (100 * NS_PER_MS)
 
 /* Takes the descriptors, before the command is started. Returns 0 or a negative errno with a message. */
 int sampler_init(struct sampler *sampler, struct err *err);
@@ -109,8 +111,9 @@ unsigned sampler_reports(struct sampler *sampler);
 
 /* To be called when the timer of the supervisor's loop fires, or at intervals while the run begins or ends: replaces a
  * thread that was stuck in the same bracket at the last call. Returns when to call it again (monotonic; 0: no need). */
-int64_t sampler_check(struct session *session);
+int64_t sampler_check(struct session *session, bool is_ending);
 
+/* After SAMPLER_DONE, or before sampler_start. */
 void sampler_fini(struct sampler *sampler);
 
 #endif

@@ -19,7 +19,7 @@
 #define WOKEN_NS NS_PER_SEC
 /* What outputs and the summary may take at the end, streaming apart, on a disk that is busy. */
 #define FINISH_NS (8 * NS_PER_SEC)
-enum { HIDE_MS = 300, FINISH_POLL_MS = 100 };
+enum { HIDE_MS = 300, FINISH_POLL_MS = 50 };
 
 static void handle(struct session *session, enum supervisor_event event, const struct loop_event *cause);
 
@@ -238,7 +238,7 @@ static void handle_signal(struct session *session, const struct loop_event *even
 /* The timer: the sampler is late. */
 static void check_sampler(struct session *session)
 {
-    int64_t again_ns = sampler_check(session);
+    int64_t again_ns = sampler_check(session, false);
     if (again_ns > 0)
         loop_arm(&session->loop, again_ns);
 }
@@ -264,7 +264,7 @@ static void handle_event(struct session *session, const struct loop_event *event
             sampler_run_once(session);
         break;
     case LOOP_NONE:
-        (void)sampler_check(session);
+        (void)sampler_check(session, false);
         break;
     case LOOP_GONE:
     case LOOP_ROOM:
@@ -294,7 +294,7 @@ static bool wait_for_sampler(struct session *session, struct err *err)
         if (event.kind == LOOP_CHANGE && event.watcher == &sampler->loop && !sampler->is_done)
             sampler_run_once(session);
         if (event.kind == LOOP_NONE || event.kind == LOOP_TIMER)
-            (void)sampler_check(session);
+            (void)sampler_check(session, true);
     }
     log_divert(NULL, NULL);
     log_warning("a file or a terminal does not answer: what was to be written at the end is not complete");

@@ -25,8 +25,8 @@ except ImportError:
     jsonschema = None
 
 SCHEMA_PATH = ROOT / "docs" / "schema" / "sample.schema.json"
-PASSED_ON = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH", "SIGXCPU", "SIGPROF",
-             "SIGVTALRM", "SIGIO", "SIGPWR", "SIGTRAP", "SIGSYS", "SIGPIPE", "SIGRTMAX")
+PASSED_ON = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH", "SIGXCPU",
+             "SIGPROF", "SIGVTALRM", "SIGIO", "SIGPWR", "SIGTRAP", "SIGSYS", "SIGPIPE", "SIGRTMAX")
 END = signal.SIGRTMIN
 ENDED_BY_TEST = 42
 
@@ -111,10 +111,12 @@ def ready_pid(lines):
 
 
 def children(pid):
-    """The children of a process; none where it is gone."""
+    """The children of a process, of all of its threads; none where it is gone."""
+    found = []
     with contextlib.suppress(OSError):
-        return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
-    return []
+        for path in sorted(pathlib.Path(f"/proc/{pid}/task").iterdir()):
+            found += [int(word) for word in (path / "children").read_text("ascii").split()]
+    return found
 
 
 def status_of(pid="self"):

@@ -312,10 +312,10 @@ def descriptors_are_closed_on_exec_and_hold_no_mounted_file():
 
 
 @test
-def it_is_one_thread():
+def it_is_one_thread_that_samples_and_one_that_supervises():
     with Tracker("-i", "0.05") as tracker:
         tracker.stdout.take(3)
-        equal(len(os.listdir(f"/proc/{tracker.pid}/task")), 1, "threads")
+        equal(len(os.listdir(f"/proc/{tracker.pid}/task")), 2, "threads")
         equal(tracker.stop(), 0, "exit status")
 
 

@@ -476,9 +476,12 @@ def a_machine_without_gpus():
 def calls_per_sample(place, **env):
     """System calls of the shortest turn of the steady state: births on the host and slow facts lengthen others."""
     trace = place / "trace"
-    subprocess.run([need_strace(), "-qq", "-o", trace, BINARY, "-i", "0.05", "-o", place / "samples", "--", "sleep",
+    subprocess.run([need_strace(), "-f", "-qq", "-o", trace, BINARY, "-i", "0.05", "-o", place / "samples", "--", "sleep",
                     "2"], env=clean_env(**env), cwd=place, timeout=WAIT_SECS * 2, check=True)
-    names = [line.split("(", 1)[0] for line in trace.read_text(encoding="utf-8", errors="replace").splitlines()]
+    lines = [line.split(maxsplit=1) for line in trace.read_text(encoding="utf-8", errors="replace").splitlines()]
+    # The thread that samples.
+    sampler = next(thread for thread, call in lines if call.startswith("write(") and '"{' in call)
+    names = [call.split("(", 1)[0] for thread, call in lines if thread == sampler and not call.startswith("<")]
     turns, turn = [], []
     for name in names:
         turn.append(name)

@@ -482,7 +482,7 @@ def control_c_ends_it():
     with Terminal("/bin/sh", "-c", "echo working; exec sleep 40") as terminal:
         terminal.wait_text("working")
         terminal.type(CTRL_C)
-        terminal.end("exited 130")
+        terminal.end("killed 2")
         terminal.expect_clean(["working"])
 
 

@@ -51,12 +51,13 @@ def trace_tree(count, interval, script):
             wait_file_lines(place / "out", count, secs=count * interval + 10)
             samples = end_job(tracker, place / "out")
         trace = (place / "trace").read_text(encoding="utf-8", errors="replace")
-    own, turns, turn = None, [], []
-    for line in trace.splitlines():
-        match = CALL.match(line)
-        if not match or (own and match[1] != own):
+    calls = [match for match in map(CALL.match, trace.splitlines()) if match]
+    # The thread that supervises is the first one, the one that samples writes the samples; all others are the job's.
+    own = {calls[0][1]} | {match[1] for match in calls if match[2] == "write" and '"{' in match[3]}
+    turns, turn = [], []
+    for match in calls:
+        if match[1] not in own:
             continue
-        own = own or match[1]
         turn.append((match[2], match[3]))
         if match[2] == "write" and '"{' in match[3]:
             turns.append(turn)

@@ -200,7 +200,8 @@ bool fixture_step(struct fixture *fixture, struct sample *ret_sample)
     fixture->tick++;
     play_tick(fixture);
     struct tick tick = {.mono_ns = fixture->mono_ns[fixture->tick]};
-    pipeline_sample(&fixture->pipeline, &tick, ret_sample);
+    pipeline_sample(&fixture->pipeline, &tick);
+    *ret_sample = fixture->pipeline.sample;
     return true;
 }
 

@@ -141,13 +141,12 @@ static void world_free(struct world *world)
 
 static struct sample world_sample(struct world *world, struct pipeline *pipeline, int64_t step_ns)
 {
-    struct sample sample;
     world->mono_ns += step_ns;
     world->real_ns += step_ns;
     struct tick tick = {.late_ns = 42, .missed = 7, .mono_ns = world->mono_ns};
-    memset(&sample, 0x5a, sizeof(sample));
-    pipeline_sample(pipeline, &tick, &sample);
-    return sample;
+    memset(&pipeline->sample, 0x5a, sizeof(pipeline->sample));
+    pipeline_sample(pipeline, &tick);
+    return pipeline->sample;
 }
 
 static void test_opening_takes_the_baseline(void **state)

@@ -329,6 +329,8 @@ static void gpu_woken(void *opaque)
 
 const struct collector collector_gpu = {
     .name = "gpu",
+    .fills = {COLLECT_FILLS(gpu), COLLECT_FILLS(cpu.process_gpu_usage), COLLECT_FILLS(cpu.process_gpu_vram_mib),
+        COLLECT_FILLS(cpu.process_gpu_utilized)},
     .state_bytes = sizeof(struct gpu_state),
     .open = gpu_open,
     .collect = gpu_collect,
