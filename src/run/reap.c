@@ -100,6 +100,13 @@ int reap_root(struct job *job)
     return WIFSIGNALED(status) ? REAP_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+void reap_quietly(pid_t root)
+{
+    int status;
+    while (waitpid(root, &status, WNOHANG) < 0 && errno == EINTR)
+        ;
+}
+
 bool reap_is_stopped(pid_t root)
 {
     siginfo_t info;

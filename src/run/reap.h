@@ -26,6 +26,9 @@ enum reap_news reap_peek(pid_t root, int *ret_signal, int *ret_status);
 /* After REAP_ENDED: waits for the root and all others that have ended meanwhile. Returns the root's exit status. */
 int reap_root(struct job *job);
 
+/* The same of the root alone, without an account of it. */
+void reap_quietly(pid_t root);
+
 /* Is the root stopped at this moment? */
 bool reap_is_stopped(pid_t root);
 

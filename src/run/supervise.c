@@ -318,5 +318,8 @@ int supervise(struct session *session, struct err *err)
         *err = session->exec_err;
     if (session->sampler.is_started)
         session->is_stuck = !wait_for_sampler(session, err) || !session->sampler.is_tidy;
+    /* Else its CPU time would be lost to our caller. The sampler has done it before, unless it is stuck. */
+    if (session->end.kind == SAMPLER_FINISH_JOB && (!session->sampler.is_started || session->is_stuck))
+        reap_quietly(session->command);
     return session->end.status;
 }

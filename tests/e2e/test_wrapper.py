@@ -85,6 +85,18 @@ def a_command_that_died_of_ctrl_c_takes_the_tracker_with_it_after_the_last_sampl
 
 
 @test
+def the_caller_gets_the_cpu_time_of_the_command():
+    burn = python("import time\nwhile time.process_time() < 0.3: pass")
+    for options in ((), ("-o", "out")):
+        with folder() as empty:
+            process = subprocess.Popen(wrap(burn, "-q" if not options else "-i1", *options), env=clean_env(), cwd=empty)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = status
+            equal(status, 0, "status")
+            expect(usage.ru_utime + usage.ru_stime >= 0.29, f"{usage.ru_utime + usage.ru_stime} s with {options}")
+
+
+@test
 def sampling_does_not_change_the_status():
     for options in ([], ["-f", "csv"], ["-o", "-"], ["-o", "out"]):
         equal(ask(wrap(end_with(77, 0.1), "-i", "0.01", *options)).returncode, 77, f"exit status with {options}")
