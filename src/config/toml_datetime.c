@@ -71,8 +71,8 @@ static int parse_part(struct cursor *cursor, struct part part, unsigned *ret)
     for (unsigned i = 0; i < part.digits; i++)
         value = value * 10 + (unsigned)(cursor->text.p[cursor->i++] - '0');
     if (value < part.min || value > part.max)
-        return toml_lex_fail(cursor->parser, at, -EINVAL, "the %s %0*u is not between %02u and %02u", part.name,
-            (int)part.digits, value, part.min, part.max);
+        return toml_lex_fail(
+            cursor->parser, at, -EINVAL, "the %s is not between %02u and %02u", part.name, part.min, part.max);
     *ret = value;
     return 0;
 }
