@@ -97,7 +97,7 @@ choose_prefix() {
 need_ours() {
     [ -e "$prefix/bin/$name" ] || return 0
     [ ! -e "$prefix/$docs/LICENSES.linked" ] || return 0
-    "$prefix/bin/$name" --version 2>/dev/null </dev/null | grep -q '^mbedTLS ' ||
+    "$prefix/bin/$name" -v --version 2>/dev/null </dev/null | grep -q '^mbedTLS ' ||
         fail "$prefix/bin/$name is another program of that name; $1"
 }
 

@@ -32,11 +32,12 @@ function __resource_tracker_complete_command
     complete "--do-complete="(string join ' ' -- $words (commandline -ct))
 end
 
-set -g __resource_tracker_needs_value -p --pid --from -i --interval -f --format --csv-columns -o --output --sysroot --summary-json --summary-markdown --report --grace -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag -c --config
+set -g __resource_tracker_needs_value -p --pid --duration --from -i --interval -f --format --csv-columns -o --output --sysroot --summary-json --summary-markdown --report --grace -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --aggregate-cpu-steal -c --config
 set -g __resource_tracker_needs_value_short '^-[^pifonc-]*[pifonc]$'
 
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -s p -l pid -x -a '(__fish_complete_pids)' -d 'track this running process and its descendants'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l stop-with-pid -d 'with --pid: end when the tracked processes have ended'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l duration -x -d 'without a command: end after this time, such as 90, 30s, 10m, 8h'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l from -r -F -d 'replay recorded samples (JSON lines or CSV, also gzip) through the outputs; may be given several times'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -s i -l interval -x -d 'time between two samples: seconds or with a unit, such as 0.25, 250ms, 2s, 1m'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -s f -l format -x -a 'json csv' -d 'write one JSON object or one CSV row per sample'
@@ -45,6 +46,7 @@ complete -c resource-tracker -n 'not __resource_tracker_has_command' -s o -l out
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l append -d 'add to the output file instead of replacing it'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -s q -l quiet -d 'write no samples'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l live -d 'show what is used at the bottom of the terminal (stderr), instead of samples there'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s r -l renice -d 'niceness of the tracker itself, never of the command: -20 to 19; without a number 19'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l sysroot -x -a '(__fish_complete_directories)' -d 'read proc and sys below this directory'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l summary -a 'auto always never' -d 'print a summary at the end: always, never or auto (when stderr is a terminal that gets no samples)'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l summary-json -r -F -d 'write the summary as JSON'
@@ -65,12 +67,13 @@ complete -c resource-tracker -n 'not __resource_tracker_has_command' -l executor
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l external-run-id -x -d 'id of the run in another system'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l container-image -x -d 'image the job runs in'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l tag -x -d 'a tag; may be given several times; the variable takes a list separated by commas'
-complete -c resource-tracker -n 'not __resource_tracker_has_command' -s c -l config -r -F -d 'read settings from this TOML file if it exists'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l aggregate-cpu-steal -x -d 'one steal time of all CPUs (true), or one of each CPU as well (false)'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s c -l config -r -F -d 'read settings from this TOML file'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l print-config -d 'print the effective settings as TOML with the origin of each, and exit'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l doctor -a 'online' -d 'say what can be measured on this host, and exit; online: test the streaming targets too'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l upload-spool -d 'deliver what earlier runs left in the spool, and exit'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l licenses -d 'print the licenses of what is built in, and exit'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -s v -l verbose -d 'say more on stderr; -vv says most'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -s h -l help -d 'print this text, and exit'
-complete -c resource-tracker -n 'not __resource_tracker_has_command' -s V -l version -d 'print the version, and exit'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -s V -l version -d 'print the version, and exit; with -v before it also what is built in'
 complete -c resource-tracker -x -a '(__resource_tracker_complete_command)'

@@ -80,7 +80,7 @@ def enter_root(root, target):
 def trial_version(path, target):
     with empty_root(path, target) as root:
         start = [*namespaces(), *enter_root(root, target)]
-        printed = call([*start, "--version"], secs=TRIAL_SECS, what="--version")
+        printed = call([*start, "-v", "--version"], secs=TRIAL_SECS, what="--version")
         doctor = call([*start, "--doctor"], secs=TRIAL_SECS, what="--doctor")
     wrap = (ROOT / "subprojects/mbedtls.wrap").read_text(encoding="utf-8")
     release = re.search(r"^directory = mbedtls-(\S+)", wrap, re.M).group(1)

@@ -21,6 +21,15 @@
 
 enum { EXIT_TRACKER_FAILED = 125, TEXT_BYTES_MAX = 1024 * 1024 };
 
+/* One line, which scripts cut at the blank; with -v also what the program is built with. */
+static void put_version(struct buf *text, bool is_long)
+{
+    buf_puts(text, "resource-tracker " RT_VERSION "\n");
+    if (is_long)
+        buf_printf(text, "%s, zlib %s\n%s", tls_library(), gzip_library(),
+            nvidia_has_nvml ? "" : "built without NVML: NVIDIA GPUs are not measured\n");
+}
+
 /* What is asked for instead of tracking, and has a text for stdout. */
 static int put_action(const struct config *config, struct buf *text, struct err *err)
 {
@@ -31,9 +40,7 @@ static int put_action(const struct config *config, struct buf *text, struct err 
         config_help(text);
         return 0;
     case CONFIG_VERSION:
-        buf_printf(text, "resource-tracker %s\n%s, zlib %s\n", RT_VERSION, tls_library(), gzip_library());
-        if (!nvidia_has_nvml)
-            buf_puts(text, "built without NVML: NVIDIA GPUs are not measured\n");
+        put_version(text, settings->verbosity > 0);
         return 0;
     case CONFIG_LICENSES:
         return licenses_put(text, err);

@@ -234,7 +234,7 @@ static void put_zsh(struct buf *buf, const struct option_row *row)
     enum docs_value value = docs_value(row);
     buf_puts(buf, "    '*'");
     if (row->letter)
-        buf_printf(buf, "{-%c%s,", row->letter, value == DOCS_REQUIRED ? "+" : "");
+        buf_printf(buf, "{-%c%s,", row->letter, value == DOCS_REQUIRED ? "+" : row->bare ? "-" : "");
     buf_printf(buf, "--%s%s%s%s'[", docs_negation(row), row->flag, ends[value], row->letter ? "}" : "");
     put_help(buf, row, "[]", "'\\''");
     buf_putc(buf, ']');

@@ -67,7 +67,7 @@ static void put_range(struct buf *buf, const struct option_row *row)
 /* Flags of switches say by themselves what is so without them. */
 static void put_default(struct buf *buf, const struct option_row *row)
 {
-    bool is_plain = row->flag && (row->type == OPTION_BOOL || row->type == OPTION_COUNT);
+    bool is_plain = row->flag && ((row->type == OPTION_BOOL && !row->metavar) || row->type == OPTION_COUNT);
     if (row->fallback && !is_plain)
         buf_printf(buf, "Default:\n.Ql %s .\n", row->fallback);
     if (!row->unset)
@@ -87,6 +87,8 @@ static void put_flag(struct buf *buf, const struct option_row *row)
     const char *macro = row->type == OPTION_ACTION ? "Cm" : "Ar";
     if (value == DOCS_REQUIRED)
         buf_printf(buf, " Ar %s", row->metavar);
+    else if (value == DOCS_OPTIONAL && row->type == OPTION_OPT_INTEGER)
+        buf_printf(buf, " Op Ar %s", row->metavar);
     else if (value == DOCS_OPTIONAL)
         buf_printf(buf, " Ns Op = Ns %s %s", macro, row->metavar);
     buf_putc(buf, '\n');

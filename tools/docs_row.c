@@ -6,14 +6,14 @@ enum docs_value docs_value(const struct option_row *row)
 {
     if (row->type == OPTION_ACTION)
         return option_word(row, 0) ? DOCS_OPTIONAL : DOCS_NONE;
-    if (row->type == OPTION_BOOL || row->type == OPTION_COUNT)
+    if ((row->type == OPTION_BOOL && !row->metavar) || row->type == OPTION_COUNT)
         return DOCS_NONE;
     return row->bare ? DOCS_OPTIONAL : DOCS_REQUIRED;
 }
 
 const char *docs_negation(const struct option_row *row)
 {
-    return row->type == OPTION_BOOL && strcmp(row->fallback, "true") == 0 ? "no-" : "";
+    return option_is_on(row) ? "no-" : "";
 }
 
 enum docs_words docs_words(const struct option_row *row)

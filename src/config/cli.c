@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "base/num.h"
 #include "base/vec.h"
 #include "config/show.h"
 
@@ -21,14 +22,14 @@ enum { NAME_MAX_BYTES = 32 };
 struct syntax {
     struct option longs[2 * OPTIONS_MAX + 1];
     char negated_names[OPTIONS_MAX][NAME_MAX_BYTES];
-    char letters[3 + 2 * OPTIONS_MAX];
+    char letters[3 + 3 * OPTIONS_MAX];
 };
 
 static int argument_kind(const struct option_row *row)
 {
     if (row->type == OPTION_COUNT || (row->type == OPTION_ACTION && !option_word(row, 0)))
         return no_argument;
-    if (row->type == OPTION_BOOL || row->type == OPTION_ACTION || row->bare)
+    if ((row->type == OPTION_BOOL && !row->metavar) || row->type == OPTION_ACTION || row->bare)
         return optional_argument;
     return required_argument;
 }
@@ -50,7 +51,9 @@ static void syntax_init(struct syntax *syntax)
         }
         if (row->letter) {
             syntax->letters[letters++] = row->letter;
-            if (kind == required_argument)
+            if (kind == required_argument || row->bare)
+                syntax->letters[letters++] = ':';
+            if (row->bare)
                 syntax->letters[letters++] = ':';
         }
     }
@@ -102,6 +105,10 @@ static int refuse_unknown(const char *word, int letter, struct err *err)
     }
     struct str name = long_name(word);
     show_text(&shown, (struct str){word, name.n + 2}, SHOW_VALUE_MAX);
+    AUTO_BUF struct buf instead;
+    buf_init(&instead, 256);
+    if (options_explain_flag(name, &instead))
+        return err_set(err, -EINVAL, "unknown option \"%s\"%s", buf_cstr(&shown), buf_cstr(&instead));
     if (!options_nearest_flag(name, &guess))
         return err_set(err, -EINVAL, "unknown option \"%s\"; see --help", buf_cstr(&shown));
     return err_set(err, -EINVAL, "unknown option \"%s\", did you mean \"--%s\"?", buf_cstr(&shown), buf_cstr(&guess));
@@ -142,6 +149,16 @@ static int take_action(struct cli *cli, const struct option_row *row, struct err
     return 0;
 }
 
+/* The next word, where it is a number that a flag without a value may have: "--renice 5 make" and "-r -5 make". */
+static void take_number(const struct option_row *row, int argc, char **argv)
+{
+    int64_t number;
+    if (optarg || !row->bare || row->type != OPTION_OPT_INTEGER || optind >= argc)
+        return;
+    if (num_parse_i64(str_of(argv[optind]), &number) == 0 && number >= row->min && number <= row->max)
+        optarg = argv[optind++];
+}
+
 /* One option. Returns 1 to go on, 0 at the end, or a negative errno. */
 static int next_option(int argc, char **argv, const struct syntax *syntax, struct cli *cli, struct err *err)
 {
@@ -161,6 +178,7 @@ static int next_option(int argc, char **argv, const struct syntax *syntax, struc
     size_t i = row_of_code(code, &negated);
     if (!is_exact(word, i, negated))
         return refuse_unknown(word, 0, err);
+    take_number(&options[i], argc, argv);
     if (options[i].type != OPTION_ACTION) {
         int r = add_item(cli, i, negated, err);
         return r < 0 ? r : 1;

@@ -21,6 +21,7 @@ struct config {
     enum config_action action;
     bool doctor_online; /* --doctor=online */
     bool file_found; /* settings.config_path exists and was read */
+    bool file_refused; /* it exists, but was not named and cannot be trusted */
     struct option_origin origins[OPTIONS_MAX]; /* by row of the option table */
     struct option_origin pair_origins[2][SETTINGS_PAIRS_MAX]; /* of tags and of headers, by pair */
     char warnings[CONFIG_WARNINGS_MAX][CONFIG_TEXT_MAX];
@@ -38,7 +39,7 @@ struct config {
 int config_load(int argc, char **argv, char *const *environ_, struct config *ret_config, struct err *err);
 void config_fini(struct config *config);
 
-/* Logs the warnings. */
+/* Logs what is odd about the settings, one line each. */
 void config_tell_warnings(const struct config *config);
 
 void config_help(struct buf *buf);

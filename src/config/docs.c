@@ -20,18 +20,34 @@ static const char intro[] =
     "\n"
     "The file is `resource-tracker.toml` in the working directory, or the one that `--config` or `TRACKER_CONFIG` "
     "names.\n"
-    "A file that does not exist is ignored; so is the default one where the working directory may not be searched. A\n"
-    "file that cannot be read, a malformed one, or a value of the wrong type or range, stops the program with exit "
+    "The one in the working directory is used only if it is a regular file that belongs to you or to root and that "
+    "neither\n"
+    "group nor others can write (of a link, both the link and the file must belong to you or to root); otherwise one\n"
+    "warning says why it is not used. It cannot give settings that name code to load (`collect.nvml_path`): these "
+    "come from\n"
+    "the environment or from a file that is named. Where there is no such file, or the working directory may not be\n"
+    "searched, nothing is said; a file that is named and does not exist is a warning.\n"
+    "\n"
+    "A file that cannot be read, a malformed one, or a value of the wrong type or range, stops the program with exit "
     "status\n"
-    "125 before anything runs. An unknown key is a warning. A file may be 1 MiB, a text 64 KiB, and there may be 256 "
-    "tags\n"
-    "and 24 headers.\n"
+    "125 before anything runs. An unknown key is a warning, and so is an unknown variable that begins with "
+    "`TRACKER_`. A\n"
+    "file may be 1 MiB, a text 64 KiB, and there may be 256 tags and 24 headers.\n"
+    "\n"
+    "Settings that contradict each other or have no effect are warnings: `--quiet` with `--output FILE`, `--append` "
+    "without a\n"
+    "file, an unknown `{name}` in a file name. What file and environment give is meant for many runs, so that of these "
+    "only\n"
+    "those are mentioned that lose samples (`quiet` and `output` from one source) or that limit the time of a command\n"
+    "(`duration_secs`). A stronger source that takes back what a weaker one gives is no contradiction. A command, and\n"
+    "`--from`, win over a `pid` of the file or the environment.\n"
     "\n"
     "- **Durations** are seconds or have a unit: `0.25`, `250ms`, `2s`, `1.5m`, `1h`. In TOML they are numbers or\n"
     "  strings of this form.\n"
     "- **Booleans** are 1/0, true/false, yes/no, on/off, in any case; in TOML `true` and `false`. A flag `--append` "
     "has\n"
     "  the forms `--append=no` and `--no-append`.\n"
+    "- **`--renice`** takes the next word as its number only where it is one: `--renice 5 make`, `--renice make`.\n"
     "- **Lists of pairs** in a variable are separated by commas: `TRACKER_TAGS=team=infra,owner=ops`; `\\,` is a "
     "comma\n"
     "  within a value. In TOML they are a table.\n"
@@ -62,11 +78,11 @@ static void put_flag(struct buf *buf, const struct option_row *row)
 {
     if (!row->flag)
         return;
-    bool on = row->type == OPTION_BOOL && strcmp(row->fallback, "true") == 0;
+    bool on = option_is_on(row);
     bool optional = row->bare || row->type == OPTION_ACTION;
     buf_printf(buf, "`--%s%s", on ? "no-" : "", row->flag);
     if (row->metavar) {
-        buf_puts(buf, optional ? "[=" : " ");
+        buf_puts(buf, row->type == OPTION_OPT_INTEGER && row->bare ? " [" : optional ? "[=" : " ");
         put_metavar(buf, row->metavar);
         buf_puts(buf, optional ? "]" : "");
     }

@@ -39,11 +39,15 @@ static void put_left(struct buf *buf, const struct option_row *row)
         buf_printf(buf, "  -%c, ", row->letter);
     else
         buf_puts(buf, "      ");
-    bool on = row->type == OPTION_BOOL && strcmp(row->fallback, "true") == 0;
+    bool on = option_is_on(row);
     buf_printf(buf, "--%s%s", on ? "no-" : "", row->flag);
     bool optional = row->bare || row->type == OPTION_ACTION;
     if (row->metavar)
-        buf_printf(buf, optional ? "[=%s]" : " %s", row->metavar);
+        buf_printf(buf,
+            row->type == OPTION_OPT_INTEGER && row->bare ? " [%s]"
+            : optional                                   ? "[=%s]"
+                                                         : " %s",
+            row->metavar);
 }
 
 /* " [TRACKER_INTERVAL; default: 1]" */
@@ -51,7 +55,7 @@ static void put_facts(struct buf *buf, const struct option_row *row)
 {
     const char *fallback = row->fallback ? row->fallback : row->unset;
     /* Switches are off unless they stand there as --no-NAME; without a flag it has to be said. */
-    if (row->type == OPTION_COUNT || (row->type == OPTION_BOOL && row->flag))
+    if (row->type == OPTION_COUNT || (row->type == OPTION_BOOL && row->flag && !row->metavar))
         fallback = NULL;
     const char *variable = row->flag ? row->envs[0] : row->envs[1];
     if (!variable && !fallback)
@@ -75,7 +79,7 @@ static void put_row(struct buf *buf, const struct option_row *row)
         buf_printf(buf, "%*s", (int)(HELP_COLUMN - left), "");
     AUTO_BUF struct buf text;
     buf_init(&text, 1024);
-    bool on = row->flag && row->type == OPTION_BOOL && strcmp(row->fallback, "true") == 0;
+    bool on = row->flag && option_is_on(row);
     buf_puts(&text, on ? "do not " : "");
     buf_puts(&text, row->help);
     put_facts(&text, row);

@@ -6,13 +6,28 @@
 #include "config/load.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
+#include "config/check.h"
 #include "config/cli.h"
 #include "config/metadata.h"
 #include "config/show.h"
+
+void load_warn(struct config *config, const char *fmt, ...)
+{
+    if (config->warning_count == CONFIG_WARNINGS_MAX) {
+        config->warnings_dropped++;
+        return;
+    }
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(config->warnings[config->warning_count++], CONFIG_TEXT_MAX, fmt, args);
+    va_end(args);
+}
 
 struct value_place load_place(struct config *config, size_t i, const struct option_origin *origin)
 {
@@ -140,10 +155,24 @@ static int apply_config_path(struct config *config, const struct cli *cli, char 
     return r < 0 ? r : apply_flags(config, cli, row, err);
 }
 
+/* A process that the file or the environment names is what is tracked where nothing else is asked for. */
+static void drop_weak_pid(struct config *config)
+{
+    struct option_origin *origin = &config->origins[options_by_flag(STR("pid"))];
+    struct settings *settings = &config->settings;
+    if (!settings->pid.has || origin->source == SOURCE_FLAG || !(settings->command || settings->from))
+        return;
+    settings->pid = (struct opt_i64){0};
+    *origin = (struct option_origin){.source = SOURCE_DEFAULT};
+}
+
 /* A command, --pid and --from each say what to track: two of them contradict each other. */
 static int check_modes(const struct config *config, struct err *err)
 {
     const struct settings *settings = &config->settings;
+    if (settings->command && config->origins[options_by_flag(STR("duration"))].source == SOURCE_FLAG)
+        return err_set(
+            err, -EINVAL, "--duration cannot be combined with a command; to limit it, track \"timeout 10m COMMAND\"");
     if (settings->command && config->action == CONFIG_UPLOAD_SPOOL)
         return err_set(err, -EINVAL, "--upload-spool cannot be combined with a command");
     if (settings->command && config->action == CONFIG_DOCTOR)
@@ -227,7 +256,9 @@ static int load_all(struct config *config, const struct cli *cli, char *const *e
     config->doctor_online = cli->doctor_online;
     config->settings.command = cli->command;
     int r = apply_defaults(config, err);
-    if (r < 0 || config->action == CONFIG_HELP || config->action == CONFIG_VERSION)
+    if (r == 0 && config->action == CONFIG_VERSION)
+        return apply_flags(config, cli, options_by_flag(STR("verbose")), err);
+    if (r < 0 || config->action == CONFIG_HELP)
         return r;
     r = apply_config_path(config, cli, environ_, err);
     if (r == 0)
@@ -238,8 +269,13 @@ static int load_all(struct config *config, const struct cli *cli, char *const *e
         r = apply_flags(config, cli, options_count, err);
     if (r == 0)
         r = metadata_fill(config, environ_, err);
+    drop_weak_pid(config);
     if (r == 0)
         r = check_modes(config, err);
+    if (r == 0) {
+        check_variables(config, environ_);
+        check_effects(config, cli, environ_);
+    }
     config->settings.is_format_given = config->origins[options_by_flag(STR("format"))].source != SOURCE_DEFAULT;
     enum option_source named = config->origins[options_by_flag(STR("job-name"))].source;
     config->settings.is_job_name_given = named > SOURCE_AUTO;

@@ -12,6 +12,9 @@
 /* Reads settings.config_path, if it exists, into the settings. Unknown keys become warnings. */
 int load_file(struct config *config, struct err *err);
 
+/* Keeps a warning about the settings; those that find no room are counted. */
+void load_warn(struct config *config, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* The value of a variable; NULL where it is not set or empty. */
 const char *load_env_value(char *const *environ_, const char *name);
 

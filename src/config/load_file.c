@@ -40,12 +40,23 @@ static int refuse_file(const char *path, int code, struct err *err)
     return err_sys(err, code, "cannot read the configuration file %s", buf_cstr(&shown));
 }
 
+static bool is_file_named(const struct config *config)
+{
+    return config->origins[options_by_flag(STR("config"))].source != SOURCE_DEFAULT;
+}
+
+/* A library in a file that lies there would be code that whoever made the directory has chosen. */
+static void warn_unnamed(struct config *config, const struct option_row *row, const struct toml_node *node)
+{
+    AUTO_BUF struct buf where;
+    buf_init(&where, 256);
+    show_path(&where, str_of(config->settings.config_path), SHOW_PATH_MAX);
+    load_warn(config, "%s (%s:%u:%u) is ignored: it names code to load, which takes %s or a file named with --config",
+        row->key, buf_cstr(&where), node->line, node->column, row->envs[0]);
+}
+
 static void warn_unknown(struct config *config, struct str full_name, const struct toml_node *node, bool top_level)
 {
-    if (config->warning_count == CONFIG_WARNINGS_MAX) {
-        config->warnings_dropped++;
-        return;
-    }
     AUTO_BUF struct buf text;
     AUTO_BUF struct buf guess;
     buf_init(&text, 1024);
@@ -58,7 +69,7 @@ static void warn_unknown(struct config *config, struct str full_name, const stru
     buf_printf(&text, ":%u:%u)", node->key_line, node->key_column);
     if (options_nearest_key(full_name, table, &guess))
         buf_printf(&text, ", did you mean \"%s\"?", buf_cstr(&guess));
-    (void)str_copy((struct str){text.data, text.len}, config->warnings[config->warning_count++], CONFIG_TEXT_MAX);
+    load_warn(config, "%s", buf_cstr(&text));
 }
 
 static int refuse_node(
@@ -73,6 +84,10 @@ static int refuse_node(
 
 static int apply_node(struct config *config, size_t i, struct str name, const struct toml_node *node, struct err *err)
 {
+    if ((options[i].props & OPTION_NAMED_FILE) && !is_file_named(config)) {
+        warn_unnamed(config, &options[i], node);
+        return 0;
+    }
     struct option_origin origin = {.source = SOURCE_FILE, .line = node->line, .column = node->column};
     struct value_place place = load_place(config, i, &origin);
     int r = value_set_toml(&options[i], node, &place, err);
@@ -108,7 +123,7 @@ static int apply_table(struct config *config, const struct toml_node *table, str
 
 static int apply_child(struct config *config, const struct toml_node *node, struct str prefix, struct err *err)
 {
-    static const struct option_row no_row;
+    static const struct option_row no_row = {.props = OPTION_SECRET}; /* what its keys would have held */
     AUTO_BUF struct buf full;
     buf_init(&full, 8 * TOML_BYTES_MAX);
     buf_append(&full, prefix.p, prefix.n);
@@ -157,30 +172,86 @@ static int refuse_syntax(const char *path, int code, struct err *err)
     return err_set(err, code, "%s", buf_cstr(&text));
 }
 
-/*
- * Nobody asked for the file of the default name: where the working directory may not be searched, it is as good as
- * missing. One that is there and may not be read is an error, like any that was named.
- */
-static bool is_missing(const struct config *config, int code)
+static bool is_absent(int code)
 {
-    if (code == -ENOENT || code == -ENOTDIR)
-        return true;
-    if (code != -EACCES || config->origins[options_by_flag(STR("config"))].source != SOURCE_DEFAULT)
-        return false;
-    struct stat entry;
-    return lstat(config->settings.config_path, &entry) < 0 && errno == EACCES;
+    return code == -ENOENT || code == -ENOTDIR;
+}
+
+/* Named, and not there: the job runs, but not with the settings that were meant. */
+static void warn_absent(struct config *config)
+{
+    const struct option_row *row = &options[options_by_flag(STR("config"))];
+    AUTO_BUF struct buf text;
+    buf_init(&text, 1024);
+    show_path(&text, str_of(config->settings.config_path), 2 * SHOW_PATH_MAX);
+    buf_puts(&text, " (from ");
+    show_origin(&text, row, &config->origins[options_by_flag(STR("config"))], config->settings.config_path);
+    load_warn(config, "the configuration file %s) does not exist; going on without it", buf_cstr(&text));
+}
+
+/* As cat would open it: --config <(command) is a pipe, and waits for its writer. Returns -ENOENT where it is absent. */
+static int open_named(struct config *config, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd >= 0 || !is_absent(-errno))
+        return fd >= 0 ? fd : -errno;
+    warn_absent(config);
+    return -ENOENT;
+}
+
+static bool is_owner_trusted(const struct stat *file)
+{
+    return file->st_uid == geteuid() || file->st_uid == 0;
+}
+
+/* Why a file that was not named is not used; NULL: it is. */
+static const char *distrust(const struct stat *file)
+{
+    if (!is_owner_trusted(file))
+        return "it belongs to another user; own it, or name it with --config";
+    if (S_ISLNK(file->st_mode))
+        return NULL;
+    if (!S_ISREG(file->st_mode))
+        return "it is not a regular file; name it with --config to use it";
+    return file->st_mode & (S_IWGRP | S_IWOTH) ? "others can write it; chmod go-w it, or name it with --config" : NULL;
+}
+
+static int refuse_trust(struct config *config, const char *path, const char *why)
+{
+    config->file_refused = true;
+    load_warn(config, "%s is not used: %s", path, why);
+    return -ENOENT;
+}
+
+/*
+ * The file of the default name, which serves every command that is run in this directory, whoever put it there:
+ * a link and what it leads to must belong to us or to root, and others must not be able to write it. The content is
+ * judged by the descriptor it is read from, so that a directory in which others may rename files can only choose among
+ * files that are ours. Where the working directory may not be searched, the file is as good as absent.
+ */
+static int open_default(struct config *config, const char *path)
+{
+    struct stat file;
+    if (lstat(path, &file) < 0)
+        return is_absent(-errno) || errno == EACCES ? -ENOENT : -errno;
+    const char *why = distrust(&file);
+    if (why)
+        return refuse_trust(config, path, why);
+    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &file) < 0)
+        return is_absent(-errno) ? -ENOENT : -errno;
+    why = distrust(&file);
+    if (why)
+        return refuse_trust(config, path, why);
+    return fd_take(&fd);
 }
 
 int load_file(struct config *config, struct err *err)
 {
     const char *path = config->settings.config_path;
-    /* Blocking, unlike other files: --config <(command) is a pipe, and waits for its writer as cat would. */
-    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    int failure = fd < 0 ? -errno : 0;
-    if (is_missing(config, failure))
-        return 0;
-    if (failure < 0)
-        return refuse_file(path, failure, err);
+    AUTO_FD int fd = is_file_named(config) ? open_named(config, path) : open_default(config, path);
+    if (fd < 0)
+        return fd == -ENOENT ? 0 : refuse_file(path, fd, err);
     AUTO_BUF struct buf content;
     buf_init(&content, (size_t)TOML_BYTES_MAX + 1);
     int r = read_whole(fd, &content);

@@ -42,7 +42,11 @@ enum option_props {
     OPTION_URL = 2, /* shown without user, password and query */
     OPTION_NONEMPTY = 4, /* an empty text is an error, not "unset" */
     OPTION_HEADERS = 8, /* of pairs: HTTP headers */
+    OPTION_NAMED_FILE = 16, /* names code to load: of files only one that was named (--config) may give it */
 };
+
+/* What a run does, as bits of option_row.modes. */
+enum option_mode { MODE_COMMAND = 1, MODE_PID = 2, MODE_HOST = 4, MODE_REPLAY = 8 };
 
 enum option_group {
     GROUP_TRACK,
@@ -56,7 +60,7 @@ enum option_group {
     GROUP_COUNT,
 };
 
-enum { OPTION_ENVS = 2, OPTIONS_MAX = 80 };
+enum { OPTION_ENVS = 2, OPTIONS_MAX = 96 };
 
 /* Fewer headers than pairs: a request has room for 32, and some are ours. */
 enum { SETTINGS_PAIRS_MAX = 256, SETTINGS_HEADERS_MAX = 24, SETTINGS_TEXT_MAX = 65536 };
@@ -68,8 +72,9 @@ struct option_row {
     const char *fallback; /* the default as text; NULL: unset */
     const char *unset; /* what happens then, for --help and docs; NULL: nothing to say */
     const char *words; /* choices, or what may stand in a list: each with a NUL behind it, and one more; NULL: none */
-    const char *bare; /* the value of the flag without one; NULL: it needs one */
-    const char *metavar; /* in --help */
+    const char *bare; /* the value of the flag without one; NULL: it needs one. Of an integer: the next word is the
+                         value where it is one of its numbers, since people write --renice 5 */
+    const char *metavar; /* in --help; a boolean with one needs a value as a flag */
     const char *help; /* begins with a small letter, no full stop */
     int64_t min, max; /* integers, counts; nanoseconds for durations */
     uint16_t offset; /* into struct settings */
@@ -77,6 +82,7 @@ struct option_row {
     enum option_group group : 8;
     enum config_action action : 8;
     uint8_t props;
+    uint8_t modes; /* runs in which it has an effect; 0: in all */
     char letter;
 };
 
@@ -114,12 +120,27 @@ bool options_is_table(struct str name);
 bool options_nearest_flag(struct str typed, struct buf *ret_flag);
 bool options_nearest_key(struct str typed, bool table, struct buf *ret_key);
 
+/* The known environment variable that is meant by this name; false where none is near. */
+bool options_nearest_variable(struct str typed, struct buf *ret_variable);
+
+/* Is this a variable of the table? */
+bool options_has_variable(struct str name);
+
+/*
+ * What to write instead of a flag (without dashes) that other programs have and we do not: ", did you mean ...?" or
+ * ": ...". False where there is nothing special to say about it.
+ */
+bool options_explain_flag(struct str typed, struct buf *ret_text);
+
 /* The word of the row nearest to what was typed: whatever the distance, it shows what names look like.
  * False for a text that is too long to compare. */
 bool options_nearest_word(const struct option_row *row, struct str typed, struct buf *ret_word);
 
 /* The i-th of its words; NULL behind the last. */
 const char *option_word(const struct option_row *row, size_t i);
+
+/* A switch that is on unless its flag, --no-NAME, is given. */
+bool option_is_on(const struct option_row *row);
 
 /* What messages call a setting: the last part of its TOML key, else its flag, else its variable. */
 const char *option_name(const struct option_row *row);

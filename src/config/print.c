@@ -46,7 +46,7 @@ static void put_setting(struct buf *buf, const struct config *config, size_t i)
         return;
     }
     buf_printf(buf, "%s%s = ", unset ? "# " : "", option_name(row));
-    if (unset && row->type == OPTION_OPT_INTEGER)
+    if (unset && (row->type == OPTION_OPT_INTEGER || row->type == OPTION_DURATION))
         buf_puts(buf, row->metavar);
     else if (unset && row->type == OPTION_LIST)
         buf_puts(buf, "[]");
@@ -116,7 +116,7 @@ void config_print(const struct config *config, struct buf *buf)
     buf_puts(
         buf, "# resource-tracker " RT_VERSION ": effective settings, each with its origin\n# configuration file: ");
     show_text(buf, str_of(config->settings.config_path), CONFIG_TEXT_MAX);
-    buf_puts(buf, config->file_found ? "\n" : " (not found)\n");
+    buf_puts(buf, config->file_found ? "\n" : config->file_refused ? " (not used)\n" : " (not found)\n");
     for (size_t i = 0; option_tables[i]; i++)
         put_table(buf, config, str_of(option_tables[i]));
     buf_puts(buf, "\n# Not from a file:\n");

@@ -29,6 +29,7 @@ struct settings {
     /* what to track */
     struct opt_i64 pid;
     bool stop_with_pid;
+    int64_t duration_ns; /* 0: no end of its own */
     char *from; /* --from FILE, the last one; NULL: none */
     const char **sources; /* all of them, in their order; the list is owned, the texts are not */
     size_t source_count;
@@ -42,6 +43,7 @@ struct settings {
     bool append;
     bool quiet;
     bool live;
+    struct opt_i64 renice; /* niceness of the tracker; none: a little ahead of the command */
     const char *term, *locale; /* TERM and the locale of the caller; NULL: not set. Not owned. */
     bool has_colour; /* by TERM there are colours, and nobody objects to them (NO_COLOR) */
     int csv_columns; /* enum settings_csv_columns */
@@ -68,6 +70,7 @@ struct settings {
     bool collect_gpu, collect_disk, collect_network, collect_cloud;
     char *nvml_path; /* NULL: where the system has it */
     int collect_pss; /* enum settings_when */
+    bool aggregate_cpu_steal; /* false: steal time of each CPU as well */
 
     /* streaming */
     char *sentinel_token, *sentinel_url;

@@ -187,6 +187,8 @@ bool value_is_unset(const struct option_row *row, const struct settings *setting
         return !*(char *const *)member;
     if (row->type == OPTION_PAIRS)
         return ((const struct settings_pairs *)member)->count == 0;
+    if (row->type == OPTION_DURATION && !row->fallback)
+        return *(const int64_t *)member == 0;
     return row->type == OPTION_ACTION;
 }
 

@@ -14,6 +14,9 @@
 /* The program that runs now, whatever has become of its file since. */
 #define SYSROOT_OWN_PROGRAM "/proc/self/exe"
 
+/* A directory with our own threads, by number. */
+#define SYSROOT_OWN_THREADS "/proc/self/task"
+
 struct sysroot {
     int root_fd;
     int proc_fd; /* -1: this root has no proc */

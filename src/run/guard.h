@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold before the first file is opened and the first line is written. */
+/* What must hold before the first file is opened and the first line is written, and the tracker's own niceness. */
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H
 
 #include <signal.h>
+
+#include "config/settings.h"
 
 /*
  * Descriptors 0, 1 and 2 are taken (by /dev/null where they were closed), and a broken pipe, a file size limit or a
@@ -17,5 +19,11 @@ void guard_streams(sigset_t *ret_caller_mask);
  * then. Leaves no core. Returns where we cannot: another signal, or the first process of a container.
  */
 void guard_die_of(int signal_number);
+
+/*
+ * Gives every thread of the tracker the niceness that is asked for, if any; threads and helpers that are started later
+ * inherit it. Only after the command was started, which must not. A refusal is one warning.
+ */
+void renice_self(const struct settings *settings);
 
 #endif

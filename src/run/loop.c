@@ -67,12 +67,24 @@ void loop_arm(const struct loop *loop, int64_t at_ns)
     (void)timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &once, NULL);
 }
 
+int loop_end_at(struct loop *loop, int64_t end_ns, struct err *err)
+{
+    struct itimerspec once = {.it_value = timespec_of(end_ns)};
+    loop->end_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    int r = loop->end_fd < 0 ? -errno : watch(loop, loop->end_fd, EPOLLIN | EPOLLONESHOT, &loop->end_fd);
+    if (r == 0 && timerfd_settime(loop->end_fd, TFD_TIMER_ABSTIME, &once, NULL) < 0)
+        r = -errno;
+    loop->end_ns = end_ns;
+    return r < 0 ? err_sys(err, r, "cannot start the timer") : 0;
+}
+
 void loop_close(struct loop *loop)
 {
     fd_close(&loop->epoll_fd);
     fd_close(&loop->timer_fd);
     fd_close(&loop->signal_fd);
     fd_close(&loop->process_fd);
+    fd_close(&loop->end_fd);
 }
 
 int loop_watch_process(struct loop *loop, pid_t pid)
@@ -128,12 +140,18 @@ static void read_output_event(struct loop *loop, uint32_t events, struct loop_ev
     event->kind = LOOP_GONE;
 }
 
+/* The last place of the grid may be the end as well, and then gets one sample and not two. */
+static bool is_over(const struct loop *loop)
+{
+    return loop->end_fd >= 0 && clock_read(&clock_system, CLOCK_KIND_MONOTONIC) >= loop->end_ns;
+}
+
 static void read_event(struct loop *loop, const struct epoll_event *ready, struct loop_event *event)
 {
     void *name = ready->data.ptr;
     if (name == &loop->timer_fd) {
         if (read(loop->timer_fd, &event->expirations, sizeof(event->expirations)) == sizeof(event->expirations))
-            event->kind = LOOP_TIMER;
+            event->kind = is_over(loop) ? LOOP_OVER : LOOP_TIMER;
     } else if (name == &loop->signal_fd) {
         struct signalfd_siginfo info;
         if (read(loop->signal_fd, &info, sizeof(info)) == sizeof(info)) {
@@ -147,6 +165,8 @@ static void read_event(struct loop *loop, const struct epoll_event *ready, struc
         read_output_event(loop, ready->events, event);
     } else if (name == &loop->process_fd) {
         event->kind = LOOP_ENDED;
+    } else if (name == &loop->end_fd) {
+        event->kind = LOOP_OVER;
     } else {
         event->kind = LOOP_CHANGE;
         event->watcher = name;

@@ -20,6 +20,7 @@ enum loop_event_kind {
     LOOP_GONE, /* the reader of the output went away */
     LOOP_ROOM, /* the output takes more */
     LOOP_ENDED, /* the watched process has ended */
+    LOOP_OVER, /* the time of loop_end_at is reached */
     LOOP_NONE,
 };
 
@@ -39,11 +40,14 @@ struct loop {
     int output_fd; /* not owned; -1: none */
     int process_fd; /* -1: none */
     int timeout_ms; /* how long loop_wait waits; -1: for ever */
+    int end_fd; /* -1: no end was set */
+    int64_t end_ns;
 };
 
 #define LOOP_CLOSED                                                                                                    \
     {                                                                                                                  \
-        .epoll_fd = -1, .timer_fd = -1, .signal_fd = -1, .output_fd = -1, .process_fd = -1, .timeout_ms = -1           \
+        .epoll_fd = -1, .timer_fd = -1, .signal_fd = -1, .output_fd = -1, .process_fd = -1, .end_fd = -1,              \
+        .timeout_ms = -1                                                                                               \
     }
 
 /* Blocks the signals (NULL: none are read here) and takes the descriptors. Returns 0 or a negative errno with a
@@ -57,6 +61,9 @@ int loop_start(struct loop *loop, const struct grid *grid, struct err *err);
 /* The same for once, at a time of the monotonic clock; 0: never. Any thread may say so. */
 void loop_arm(const struct loop *loop, int64_t at_ns);
 void loop_close(struct loop *loop);
+
+/* From this monotonic time on there is LOOP_OVER, also in the place of a LOOP_TIMER that is due by then. */
+int loop_end_at(struct loop *loop, int64_t end_ns, struct err *err);
 
 /* EPOLLPRI on fd becomes LOOP_CHANGE with `watcher`. Descriptors that cannot be polled are silently not watched. */
 void loop_watch_change(struct loop *loop, int fd, void *watcher);

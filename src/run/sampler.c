@@ -265,6 +265,9 @@ void sampler_run_once(struct session *session)
     case LOOP_ROOM:
         drain(session);
         break;
+    case LOOP_OVER:
+        report(sampler, SAMPLER_OVER);
+        break;
     case LOOP_CHANGE:
         if (event.watcher == sampler)
             handle_requests(session);
@@ -296,6 +299,9 @@ static void begin(struct session *session)
     loop_watch_output(&sampler->loop, output_watch_fd(&session->output));
     if (loop_start(&sampler->loop, &session->grid, &err) < 0)
         log_warning("%s; there are no samples but the last", err.msg);
+    int64_t duration_ns = session->settings->command ? 0 : session->settings->duration_ns;
+    if (duration_ns > 0 && loop_end_at(&sampler->loop, session->grid.start_ns + duration_ns, &err) < 0)
+        log_warning("%s; --duration has no effect", err.msg);
     sampler->phase = SAMPLER_IDLE;
 }
 

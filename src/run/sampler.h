@@ -37,6 +37,7 @@ enum sampler_report {
     SAMPLER_WATCH = 4, /* the end of this process: watch */
     SAMPLER_HIDDEN = 8,
     SAMPLER_DONE = 16, /* everything is out */
+    SAMPLER_OVER = 32, /* the time of --duration has passed */
 };
 
 enum sampler_finish {

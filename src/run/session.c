@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "collect/mounts.h"
 #include "run/attach.h"
+#include "run/guard.h"
 #include "run/session_state.h"
 #include "run/signals.h"
 #include "run/spawn.h"
@@ -172,7 +173,6 @@ static int start_job(struct session *session, const struct settings *settings, c
     session->job.group_dir = session->group.dir_fd >= 0 ? session->group.dir : NULL;
     session->info.tracked_pid = some_u64((uint64_t)session->spawn.pid);
     session->info.start_ns = some_i64(session->job.start_ns);
-    raise_priority();
     loop_watch_input(&session->loop, session->spawn.report_fd, &session->spawn);
     session->state = SUPERVISOR_JOB;
     return 0;
@@ -253,6 +253,10 @@ static int session_start(
         return r;
     if (!settings->command && session->streaming.stream)
         stream_begin(session->streaming.stream);
+    if (settings->renice.has)
+        renice_self(settings);
+    else if (settings->command)
+        raise_priority();
     if (needs_sampler(session))
         sampler_start(session);
     return 0;

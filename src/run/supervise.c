@@ -95,6 +95,8 @@ static void handle_reports(struct session *session, unsigned reports)
         handle_finding(session, SUPERVISOR_READER_GONE);
     if (reports & SAMPLER_TREE_ENDED)
         handle_finding(session, SUPERVISOR_TREE_ENDED);
+    if (reports & SAMPLER_OVER)
+        handle_finding(session, SUPERVISOR_STOP_SIGNAL);
 }
 
 /* What is ours on the terminal goes before we stop. */
@@ -268,6 +270,7 @@ static void handle_event(struct session *session, const struct loop_event *event
         break;
     case LOOP_GONE:
     case LOOP_ROOM:
+    case LOOP_OVER:
         break;
     }
     bool is_opening = session->sampler.has_thread && session->sampler.phase == SAMPLER_OPENING;

@@ -12,10 +12,12 @@ import tomllib
 
 import tap
 from tap import Skip, equal, expect, test
-from tracker import BINARY, Tracker, clean_env, folder, parse, run, wait_file_lines
+from tracker import BINARY, Tracker, clean_env, folder, parse, run, wait_file_lines, wait_until
 
 KEPT = "this was here before\n"
 SECRET = "s3cr3tVALUE"
+# The discard port, on which nothing listens.
+NOBODY = "http://127.0.0.1:9"
 
 
 def show(args=(), env=None, cwd=None):
@@ -31,6 +33,7 @@ def write_toml(place, text):
         path.write_bytes(text)
     else:
         path.write_text(text, encoding="utf-8")
+    path.chmod(0o644)  # one that others can write would not be used
     return path
 
 
@@ -116,6 +119,10 @@ REFUSED = [
      {"env": {"TRACKER_HTTP_HEADERS": SECRET}}),
     ("a header name that is none, without showing its value", ["TRACKER_HTTP_HEADERS", "name of a header"],
      {"env": {"TRACKER_HTTP_HEADERS": f"X Y={SECRET}"}}),
+    ("a secret without its quotes, without showing it", ["resource-tracker.toml:2:13", "needs quotes"],
+     {"toml": f"[http.headers]\nX-Api-Key = {SECRET}\n"}),
+    ("--duration and a command at once", ["--duration", "command"], {"args": ["--duration", "5", "true"]}),
+    ("a flag of other programs", ["--json", "--format json"], {"args": ["--json"]}),
     ("a header value with a line break, without showing it", ["resource-tracker.toml:2:5", "control characters"],
      {"toml": f'[http.headers]\nX = "{SECRET}\\r\\nY: 1"\n'}),
     ("an unknown field in TRACKER_OMIT", ["omit", "TRACKER_OMIT", 'did you mean "host_ip"'],
@@ -189,12 +196,179 @@ def the_file_in_the_working_directory_is_read_unless_another_is_named():
 
 
 @test
-def a_missing_configuration_file_is_no_event():
-    for args in ([], ["--config", "/nonexistent/file.toml"], ["--config", "/dev/null/file.toml"]):
-        with Tracker("-i", "0.05", *args) as tracker:
+def a_missing_configuration_file_is_a_warning_where_it_was_named():
+    for args, env in (([], {}), (["--config", "/nonexistent/file.toml"], {}),
+                      ([], {"TRACKER_CONFIG": "/dev/null/file.toml"})):
+        with Tracker("-i", "0.05", *args, env=env) as tracker:
             parse(tracker.stdout.next())
             equal(tracker.stop(), 0, "exit status")
-            equal(tracker.stderr(), "", "stderr")
+            stderr = tracker.stderr()
+        named = args or env
+        pattern = r"resource-tracker: warning: [^\n]*file\.toml \(from [^\n]+\) does not exist[^\n]*\n" if named else ""
+        expect(re.fullmatch(pattern, stderr), f"stderr with {named}: {stderr!r}")
+
+
+def warning_of(args=(), env=None, cwd=None):
+    """What the run of a command says about its settings: at most one warning."""
+    done = run([*args, "true"], env=env, cwd=cwd)
+    equal((done.returncode, done.stdout), (0, ""), "status and stdout")
+    expect(re.fullmatch(r"(resource-tracker: warning: [^\n]+\n)?", done.stderr), f"stderr {done.stderr!r}")
+    return done.stderr
+
+
+@test
+def a_file_of_another_user_in_the_working_directory_is_not_used():
+    if os.geteuid() != 0:
+        raise Skip("needs root to give files away")
+    with folder() as place:
+        # As in /tmp: everybody may put files there, and the caller is root.
+        place.chmod(0o1777)
+        precious = place / "precious"
+        precious.write_text(KEPT, encoding="utf-8")
+        text = f'[tracker]\noutput = "{precious}"\n'
+        path = write_toml(place, text)
+        os.chown(path, 65534, 65534)
+        for _ in ("the file", "a link of that user to a file of ours"):
+            stderr = warning_of(cwd=place, args=["-q"])
+            expect("resource-tracker.toml is not used: it belongs to another user" in stderr, stderr)
+            expect("--config" in stderr, stderr)
+            run(["true"], cwd=place)
+            equal(precious.read_text(encoding="utf-8"), KEPT, "the file that was to be overwritten")
+            path.unlink()
+            (place / "ours.toml").write_text(text, encoding="utf-8")
+            path.symlink_to("ours.toml")
+            os.chown(path, 65534, 65534, follow_symlinks=False)
+        # A link of ours to a file of ours serves: so do Kubernetes' ConfigMaps.
+        os.chown(path, 0, 0, follow_symlinks=False)
+        (place / "ours.toml").write_text("[tracker]\ninterval_secs = 3\n", encoding="utf-8")
+        (place / "ours.toml").chmod(0o644)
+        equal(show(cwd=place)["tracker"]["interval_secs"], 3, "interval_secs by a link")
+        os.chown(place / "ours.toml", 65534, 65534)
+        expect("another user" in warning_of(cwd=place, args=["-q"]), "a link to a file of another user is used")
+        # Whoever names it has decided.
+        equal(show(["-c", "resource-tracker.toml"], cwd=place)["tracker"]["interval_secs"], 3, "when it is named")
+
+
+@test
+def a_file_in_the_working_directory_that_others_can_write_is_not_used():
+    with folder() as place:
+        path = write_toml(place, "[tracker]\ninterval_secs = 3\n")
+        for mode in (0o664, 0o646, 0o666):
+            path.chmod(mode)
+            stderr = warning_of(cwd=place, args=["-q"])
+            expect("others can write it" in stderr and "chmod go-w" in stderr, f"mode {mode:o}: {stderr!r}")
+        path.unlink()
+        os.mkfifo(path)
+        expect("not a regular file" in warning_of(cwd=place, args=["-q"]), "a pipe")
+        path.unlink()
+        path.mkdir()
+        expect("not a regular file" in warning_of(cwd=place, args=["-q"]), "a directory")
+
+
+@test
+def a_file_in_the_working_directory_loads_no_code():
+    library = os.environ.get("FAKE_NVML_LIB", "/nonexistent/lib.so")
+    with folder() as place:
+        write_toml(place, f'[collect]\nnvml_path = "{library}"\n')
+        stderr = warning_of(cwd=place, args=["-q"])
+        expect("collect.nvml_path (resource-tracker.toml:2:13) is ignored" in stderr, stderr)
+        with Tracker("-i", "0.05", cwd=place) as tracker:
+            sample = parse(tracker.stdout.next())
+            equal(tracker.stop(), 0, "exit status")
+        expect(not [gpu for gpu in sample["gpu"] or [] if "Fake" in str(gpu)], sample["gpu"])
+        equal(show(["-c", "resource-tracker.toml"], cwd=place)["collect"]["nvml_path"], library, "nvml_path when named")
+
+
+@test
+def settings_without_effect_are_mentioned():
+    for args, env, words in (
+            (["-q", "-o", "a.jsonl"], {}, "no samples are written to a.jsonl"),
+            (["-q", "--append"], {}, "--append has no effect"),
+            (["-q", "--stop-with-pid"], {}, "--stop-with-pid has no effect without --pid"),
+            (["-o", "{jobname}.jsonl"], {}, "{jobname} is not replaced"),
+            (["-o", "a.jsonl", "--csv-columns", "full"], {}, "--csv-columns has no effect"),
+            (["-q"], {"TRACKER_DURATION": "5"}, "duration_secs (from TRACKER_DURATION) has no effect with a command"),
+            (["-q"], {"TRACKER_INTREVAL": "5"}, "TRACKER_INTREVAL, did you mean TRACKER_INTERVAL?")):
+        with folder() as place:
+            expect(words in warning_of(args, env, place), f"{words!r} is not said of {args} {env}")
+    for args, env in ((["-q"], {"TRACKER_APPEND": "1", "TRACKER_STOP_WITH_PID": "1", "TRACKER_CSV_COLUMNS": "full",
+                                "TRACKER_OUTPUT": "x.jsonl", "TRACKER_FORMAT": "csv", "TRACKER_CGROUP": "0"}),
+                      (["-o", "{job}{host}{pid}{datetime}.jsonl", "--append"], {})):
+        with folder() as place:
+            equal(warning_of(args, env, place), "", f"stderr of {args} {env}")
+
+
+@test
+def words_that_are_no_command_get_a_hint():
+    for args, words in ((["--summary", "always", "true"], "--summary=always"), (["help"], "--help"),
+                        (["version"], "--version")):
+        done = run(["-q", *args])
+        equal(done.returncode, 127, f"status of {args}")
+        lines = done.stderr.splitlines()
+        expect(len(lines) == 2 and words in lines[0] and "command not found" in lines[1], lines)
+
+
+@test
+def a_command_wins_over_a_pid_of_the_file_or_the_environment():
+    with folder() as place:
+        write_toml(place, "[job]\npid = 1\n")
+        done = run(["-q", "--", "sh", "-c", "exit 7"], env={"TRACKER_PID": "4194304"}, cwd=place)
+        equal((done.returncode, done.stderr), (7, ""), "status and stderr")
+
+
+def niceness(pid):
+    """Of every thread of a process."""
+    return {int((task / "stat").read_text().rsplit(") ", 1)[1].split()[16])
+            for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
+
+
+@test
+def renice_is_of_the_tracker_and_not_of_the_command():
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    more = min(own + 3, 19)
+    for args, env, want in ((["-r"], {}, 19), (["--renice", str(more)], {}, more), ([f"-r{more}"], {}, more),
+                            ([], {"TRACKER_RENICE": str(more)}, more),
+                            # With a thread that is there before the command starts.
+                            (["-r", "19"], {"TRACKER_HTTP_START_URL": f"{NOBODY}/x", "TRACKER_GRACE": "0"}, 19)):
+        with folder() as place, Tracker("-q", *args, "--", "sh", "-c", "nice > nice; exec sleep 30", cwd=place,
+                                        env={**env, "TRACKER_SPOOL": str(place / "spool")}) as tracker:
+            wait_file_lines(place / "nice", 1)
+            equal(int((place / "nice").read_text()), own, f"niceness of the command with {args} {env}")
+            wait_until(lambda: niceness(tracker.process.pid) == {want}, f"niceness {want} with {args} {env}")
+            tracker.stop()
+
+
+@test
+def a_niceness_that_is_refused_is_one_warning():
+    setpriv = shutil.which("setpriv")
+    if os.geteuid() != 0 or not setpriv:
+        raise Skip("needs root and setpriv to become another user")
+    with folder() as shelf:
+        shelf.chmod(0o755)
+        binary = shutil.copy(BINARY, shelf / "resource-tracker")
+        done = subprocess.run([setpriv, "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all",
+                               binary, "-q", "--renice=-20", "--", "sh", "-c", "exit 3"], env=clean_env(), cwd="/",
+                              text=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=10, check=False)
+    equal(done.returncode, 3, "exit status")
+    expect(re.fullmatch(r"resource-tracker: warning: [^\n]*niceness[^\n]*-20[^\n]*\n", done.stderr), done.stderr)
+
+
+@test
+def tracking_without_a_command_ends_after_its_duration():
+    with folder() as place, subprocess.Popen(["sleep", "30"]) as job:
+        try:
+            for mode in ([], ["--pid", str(job.pid)]):
+                begin = time.monotonic()
+                done = run([*mode, "-i", "0.1", "--duration", "0.5", "-o", "x.jsonl"], cwd=place)
+                took = time.monotonic() - begin
+                equal((done.returncode, done.stderr), (0, ""), "status and stderr")
+                expect(0.5 <= took < 5, f"it took {took:.2f} s")
+                samples = [parse(line) for line in (place / "x.jsonl").read_text().splitlines()]
+                expect(1 <= len(samples) <= 5, f"{len(samples)} samples")
+                expect(samples[-1]["elapsed_secs"] >= 0.5, samples[-1]["elapsed_secs"])
+        finally:
+            job.kill()
+    equal(run(["--duration", "1", "true"]).returncode, 125, "status with a command")
 
 
 def print_config_as_nobody(place, args=(), env=None):
@@ -418,10 +592,6 @@ def secrets_are_never_shown():
         tomllib.loads(done.stdout)
 
 
-# Nobody listens on the discard port, and nothing outside this machine may be asked.
-NOBODY = "http://127.0.0.1:9"
-
-
 @test
 def secrets_are_never_told_while_running():
     env = {"SENTINEL_API_TOKEN": SECRET, "SENTINEL_API_URL": f"{NOBODY}/api", "TRACKER_COLLECT_CLOUD": "0",
@@ -456,8 +626,9 @@ def options_behind_the_command_are_not_parsed():
 def help_and_version_go_to_stdout():
     for flag, pattern in (("--help", r"(?s)Usage: resource-tracker .*--interval.*TRACKER_INTERVAL.*"),
                           ("-h", r"(?s)Usage: .*"),
-                          ("--version", r"resource-tracker \d+\.\d+\.\d+\S*\nmbedTLS \d\S+, zlib \d\S+\n"),
-                          ("-V", r"resource-tracker \S+\nmbedTLS \S+, zlib \S+\n")):
+                          ("--version", r"resource-tracker \d+\.\d+\.\d+\S*\n"),
+                          ("-V", r"resource-tracker \S+\n"),
+                          ("-vV", r"resource-tracker \S+\nmbedTLS \d\S+, zlib \d\S+\n(built without NVML[^\n]*\n)?")):
         done = run([flag], env={"TRACKER_INTERVAL": "0", "TRACKER_CONFIG": "/"})
         equal((done.returncode, done.stderr), (0, ""), f"status and stderr of {flag}")
         expect(re.fullmatch(pattern, done.stdout), f"{flag} prints", done.stdout)
@@ -470,8 +641,7 @@ def help_names_every_option_of_the_contract():
                  "stage-name", "task-name", "team", "env", "language", "orchestrator", "executor", "external-run-id",
                  "container-image", "tag", "csv-columns", "summary", "summary-json", "summary-markdown", "report",
                  "sysroot", "grace", "cgroup", "print-config", "upload-spool", "doctor", "help", "version", "verbose",
-                 "from",
-                 "stop-with-pid"):
+                 "from", "stop-with-pid", "renice", "aggregate-cpu-steal", "duration"):
         expect(re.search(rf"--{flag}\b", text), f"--{flag} is not in --help")
     expect(re.search(r"\n  129 +ended by SIGHUP", text), "status 129 is not in --help")
     expect("subreaper" in text, "--no-subreaper is not in --help")

@@ -43,6 +43,7 @@ static inline void given_write(const char *path, const void *bytes, size_t n)
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, n, file), n);
     assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0644), 0); /* whatever the umask: one that others can write would not be used */
 }
 
 static inline int given_load(const struct given *given, struct config *ret_config, struct err *err)

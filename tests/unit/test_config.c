@@ -211,12 +211,34 @@ static void test_modes_exclude_each_other(void **state)
 {
     (void)state;
     given_refused(GIVEN(.args = {"-p5", "true"}), "pid = 5 (from --pid): cannot be combined with a command");
-    given_refused(GIVEN(.env = {"TRACKER_PID=5"}, .args = {"true"}),
-        "pid = 5 (from TRACKER_PID): cannot be combined with a command");
+    given_refused(GIVEN(.args = {"--duration=5", "true"}),
+        "--duration cannot be combined with a command; to limit it, track \"timeout 10m COMMAND\"");
     given_refused(GIVEN(.args = {"--from=x", "true"}),
         "from = x (from --from): cannot be combined with a command; give --from before every file");
     given_refused(GIVEN(.args = {"--upload-spool", "true"}), "--upload-spool cannot be combined with a command");
     given_refused(GIVEN(.args = {"--from=x", "-p1"}), "from = x (from --from): cannot be combined with --pid");
+}
+
+/* What to track where nothing else is asked for: a command and a recording win over it. */
+static void test_weak_pid(void **state)
+{
+    (void)state;
+    struct config config;
+    static const char *const args[] = {"true", "--from=x"};
+    for (size_t i = 0; i < 2; i++) {
+        given_ok(GIVEN(.env = {"TRACKER_PID=5"}, .args = {args[i]}), &config);
+        assert_false(config.settings.pid.has);
+        assert_int_equal(config.warning_count, 0);
+        config_fini(&config);
+        given_ok(GIVEN(.file = "job.pid = 5", .args = {args[i]}), &config);
+        assert_false(config.settings.pid.has);
+        config_fini(&config);
+    }
+    given_ok(GIVEN(.file = "job.pid = 5"), &config);
+    assert_int_equal(config.settings.pid.v, 5);
+    config_fini(&config);
+    given_refused(GIVEN(.file = "job.pid = 5", .args = {"-p5", "true"}),
+        "pid = 5 (from --pid): cannot be combined with a command");
 }
 
 static void test_unknown_keys(void **state)
@@ -230,6 +252,8 @@ static void test_unknown_keys(void **state)
             "unknown key \"interval_secs\" (resource-tracker.toml:1:1), did you mean \"tracker.interval_secs\"?"},
         {"[trackr]\ninterval_secs = 1",
             "unknown table \"trackr\" (resource-tracker.toml:1:2), did you mean \"tracker\"?"},
+        {"[tracker]\ninterval = 1",
+            "unknown key \"tracker.interval\" (resource-tracker.toml:2:1), did you mean \"tracker.interval_secs\"?"},
         {"wat = 1", "unknown key \"wat\" (resource-tracker.toml:1:1)"},
         {"[something.else]\nx = 1", "unknown table \"something\" (resource-tracker.toml:1:2)"},
         {"\"tracker.interval_secs\" = 4",
@@ -264,11 +288,20 @@ static void test_file(void **state)
     given_refused(GIVEN(.env = {"TRACKER_CONFIG=/"}), "cannot read the configuration file /: Is a directory");
     given_refused(GIVEN(.args = {"--config="}), "config = \"\" (from --config): must not be empty");
     struct config config;
+    given_ok(GIVEN(.args = {NULL}), &config);
+    assert_false(config.file_found);
+    assert_int_equal(config.warning_count, 0);
+    config_fini(&config);
     given_ok(GIVEN(.args = {"-c", "missing.toml"}), &config);
     assert_false(config.file_found);
+    assert_int_equal(config.warning_count, 1);
+    assert_string_equal(
+        config.warnings[0], "the configuration file missing.toml (from --config) does not exist; going on without it");
     config_fini(&config);
     given_ok(GIVEN(.env = {"TRACKER_CONFIG=/dev/null/x"}), &config);
     assert_false(config.file_found);
+    assert_string_equal(config.warnings[0],
+        "the configuration file /dev/null/x (from TRACKER_CONFIG) does not exist; going on without it");
     config_fini(&config);
     given_ok(GIVEN(.file = "job.name = \"here\"", .args = {"-c", "missing.toml"}), &config);
     assert_null(config.settings.job_name);
@@ -340,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_unknown_options),
         cmocka_unit_test(test_actions),
         cmocka_unit_test(test_modes_exclude_each_other),
+        cmocka_unit_test(test_weak_pid),
         cmocka_unit_test(test_unknown_keys),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_file_size),

@@ -197,7 +197,7 @@ static void test_wrong_toml_types(void **state)
     given_refused(GIVEN(.file = "job.tags = 1"),
         "tags = 1 (from resource-tracker.toml:1:12): is an integer, must be a table of strings");
     given_refused(
-        GIVEN(.file = "tracker = 5"), "tracker = 5 (from resource-tracker.toml:1:11): is an integer, must be a table");
+        GIVEN(.file = "tracker = 5"), "tracker (from resource-tracker.toml:1:11): is an integer, must be a table");
 }
 
 static const char *tag(const struct config *config, const char *key)
