@@ -25,7 +25,7 @@ share/zsh/site-functions/_$name"
 
 usage() {
     cat <<'END'
-usage: sh install.sh [--from URL|DIR] [--version VERSION] [--prefix DIR] [--libc gnu|musl]
+usage: sh install.sh [--from URL|DIR] [--version VERSION] [--prefix DIR] [--libc gnu|musl] [--sha256 SUM]
        sh install.sh --uninstall [--prefix DIR]
 
   --from URL|DIR     the folder of a release, with its SHA256SUMS (default: $RESOURCE_TRACKER_RELEASES)
@@ -33,6 +33,7 @@ usage: sh install.sh [--from URL|DIR] [--version VERSION] [--prefix DIR] [--libc
   --prefix DIR       where to install (default: /usr/local where that can be written, else ~/.local)
   --libc gnu|musl    gnu needs glibc 2.17 or newer; musl runs everywhere, but sees no NVIDIA GPU
                      (default: gnu where it fits)
+  --sha256 SUM       only the archive with this SHA-256 will do, whatever the release says of it
   --allow-http       permit plain http to other hosts than this one
   --uninstall        remove what was installed below the prefix
   --help             show this
@@ -47,17 +48,23 @@ fail() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
+is_sum() {
+    case $1 in *[!0-9a-f]*) return 1 ;; esac
+    [ ${#1} -eq 64 ]
+}
+
 parse_arguments() {
-    from=${RESOURCE_TRACKER_RELEASES:-} version='' prefix='' libc='' action=install allow_http=
+    from=${RESOURCE_TRACKER_RELEASES:-} version='' prefix='' libc='' sha256='' action=install allow_http=
     while [ $# -gt 0 ]; do
         case $1 in
-        --from | --version | --prefix | --libc)
+        --from | --version | --prefix | --libc | --sha256)
             [ -n "${2:-}" ] || fail "$1 needs a value"
             case $1 in
             --from) from=$2 ;;
             --version) version=${2#v} ;;
             --prefix) prefix=$2 ;;
             --libc) libc=$2 ;;
+            --sha256) sha256=$2 ;;
             esac
             shift
             ;;
@@ -65,6 +72,7 @@ parse_arguments() {
         --version=*) version=${1#*=} && version=${version#v} ;;
         --prefix=*) prefix=${1#*=} ;;
         --libc=*) libc=${1#*=} ;;
+        --sha256=*) sha256=${1#*=} ;;
         --allow-http) allow_http=yes ;;
         --uninstall) action=uninstall ;;
         -h | --help) usage && exit 0 ;;
@@ -73,6 +81,7 @@ parse_arguments() {
         shift
     done
     case $libc in '' | gnu | musl) ;; *) fail "--libc is gnu or musl, not $libc" ;; esac
+    [ -z "$sha256" ] || is_sum "$sha256" || fail "$sha256 is no SHA-256 (64 digits, 0 to 9 and a to f)"
     case $version in *[!0-9A-Za-z.+~-]*) fail "$version is no version" ;; esac
 }
 
@@ -145,6 +154,15 @@ choose_target() {
     target=$arch-linux-$libc
 }
 
+# Does this wget check the certificates of servers? That of BusyBox does not, and has no option to name any.
+can_wget_verify() { wget --help 2>&1 | grep -q -e --ca-certificate; }
+
+# SHA256SUMS comes the same way as the archive: from a server that is not verified it proves nothing.
+need_verification() {
+    has curl || [ -n "$sha256" ] || can_wget_verify ||
+        fail "this wget does not check the certificate of $from; install curl or GNU wget, or give --sha256 SUM of the archive"
+}
+
 # Sets from to a folder, or to a URL without a slash at its end.
 choose_source() {
     if [ -z "$from" ] && [ -n "$home_url" ]; then
@@ -167,6 +185,7 @@ choose_source() {
         ;;
     esac
     has curl || has wget || fail "neither curl nor wget is here to download with; give --from DIR"
+    case $from in https://*) need_verification ;; esac
 }
 
 # The first line that a tool said.
@@ -242,10 +261,8 @@ choose_archive() {
         sum='' file=
     done <"$work/SHA256SUMS"
     [ -n "$archive" ] || fail "SHA256SUMS of $from names no $pattern: nothing can be verified"
-    case $wanted_sum in
-    *[!0-9a-f]*) fail "SHA256SUMS of $from is damaged" ;;
-    esac
-    [ ${#wanted_sum} -eq 64 ] || fail "SHA256SUMS of $from is damaged"
+    is_sum "$wanted_sum" || fail "SHA256SUMS of $from is damaged"
+    [ "${sha256:-$wanted_sum}" = "$wanted_sum" ] || fail "$archive of $from is not the one with the --sha256 you gave"
 }
 
 # Downloads, verifies and unpacks below $work/new.

@@ -11,12 +11,14 @@ import os
 import pathlib
 import shutil
 import signal
+import ssl
 import stat
 import subprocess
 import sys
 import tarfile
 import tempfile
 import threading
+import urllib.request
 
 import tap
 import tracker
@@ -319,6 +321,88 @@ for each in ("curl", "wget", "busybox wget"):
     tap.add(f"does not fill the disk with {each}", from_a_server, each, "endless", "cannot get", limit=60)
 
 
+@contextlib.contextmanager
+def encrypted(place, address):
+    """A proxy that speaks TLS for a server, with a certificate that nobody vouches for; yields its address."""
+    openssl = shutil.which("openssl")
+    if not openssl:
+        raise Skip("no openssl here")
+    subprocess.run([openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=other.example", "-days",
+                    "2", "-keyout", place / "key", "-out", place / "crt"], check=True, capture_output=True, timeout=60)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(place / "crt", place / "key")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2  # all that the wget of BusyBox speaks, with old ciphers
+    context.set_ciphers("ALL:@SECLEVEL=0")
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):  # pylint: disable=invalid-name
+            with urllib.request.urlopen(address + self.path, timeout=20) as answer:
+                content = answer.read()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_):
+            pass
+
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_):  # a client that refuses the certificate
+            pass
+
+    with Server(("127.0.0.1", 0), Handler) as listener:
+        listener.socket = context.wrap_socket(listener.socket, server_side=True)
+        thread = threading.Thread(target=listener.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"https://127.0.0.1:{listener.server_address[1]}"
+        finally:
+            listener.shutdown()
+            thread.join(10)
+
+
+@test(limit=120)
+def https_without_verification_is_refused():
+    busybox = shutil.which("busybox")
+    if not busybox:
+        raise Skip("no busybox here")
+    with world() as here, folder() as keys, server(here.release) as (address, _), encrypted(keys, address) as secure:
+        env = here.tools(*TOOLS, "sha256sum", wget=f'exec {busybox} wget "$@"\n')
+        arguments = ("--prefix", here.prefix, "--libc", "gnu")
+        here.refused("this wget does not check the certificate", *arguments, source=secure, env=env)
+        here.refused("--sha256", *arguments, source=secure, env=env)
+        # A sum that came on another way is worth what the certificate would be.
+        good = hashlib.sha256((here.release / GNU).read_bytes()).hexdigest()
+        probe = subprocess.run([busybox, "wget", "-q", "-O", "-", f"{secure}/SHA256SUMS"], capture_output=True,
+                               timeout=30, check=False, env=env)
+        if probe.returncode != 0:
+            raise Skip(f"this busybox has no TLS: {probe.stderr.decode(errors='replace').strip()}")
+        here.refused("is not the one with the --sha256", *arguments, "--sha256", "0" * 64, source=secure, env=env)
+        done = here.run(*arguments, f"--sha256={good}", source=secure, env=env)
+        equal(done.returncode, 0, done.stderr)
+        here.installed()
+    # Those that verify refuse by themselves.
+    for tool in ("curl", "wget"):
+        if shutil.which(tool):
+            with world() as here, folder() as keys, server(here.release) as (address, _), \
+                    encrypted(keys, address) as secure:
+                env = here.tools(*TOOLS, "sha256sum", tool)
+                here.refused("cannot get", "--prefix", here.prefix, source=secure, env=env)
+
+
+@test(limit=60)
+def a_sum_that_is_given_is_kept():
+    with world() as here:
+        good = hashlib.sha256((here.release / GNU).read_bytes()).hexdigest()
+        here.refused("is not the one with the --sha256", "--prefix", here.prefix, "--libc", "gnu", "--sha256", "0" * 64)
+        # As one who controls the server would: another archive, and sums that fit it.
+        (here.release / GNU).write_bytes((here.release / MUSL).read_bytes())
+        here.seal()
+        here.refused("is not the one with the --sha256", "--prefix", here.prefix, "--libc", "gnu", "--sha256", good)
+
+
 @test(limit=60)
 def a_server_without_the_files_is_named():
     with world() as here, server(here.place / "nothing") as (address, _):
@@ -465,7 +549,8 @@ def wget_is_kept_from_going_on_without_encryption():
     for source, want in (("https://localhost/x", "http://127.0.0.1:9"), ("http://localhost/x", "unset")):
         with world() as here:
             note = here.place / "tmp note"
-            env = here.tools(*TOOLS, "sha256sum", wget=f'case $1 in --help) echo --tries; exit ;; esac\n'
+            env = here.tools(*TOOLS, "sha256sum",
+                             wget=f'case $1 in --help) echo --tries --ca-certificate; exit ;; esac\n'
                              f'echo "${{http_proxy-unset}}" >"{note}"\nexit 1\n')
             done = here.run("--prefix", here.prefix, env=env, source=source)
             equal((done.returncode, note.read_text().strip()), (1, want), f"{source}: {done.stderr}")
@@ -479,7 +564,7 @@ def words_that_make_no_sense_are_refused():
             ("names no resource-tracker-9.9-", ("--version", "9.9"), None), ("is no folder", (), "/nowhere"),
             ("is not encrypted", (), "http://example.org/x"), ("only https and http", (), "ftp://example.org"),
             ("name or a password", (), "http://localhost:1@example.org/"),
-            ("is not encrypted", (), "http://localhost.x/")):
+            ("is not encrypted", (), "http://localhost.x/"), ("is no SHA-256", ("--sha256", "abc"), None)):
         with world() as here:
             before = snapshot(here.place)
             done = here.run(*(arguments or ("--libc", "musl")), source=source)
