@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A TLS client with mbedTLS 3.6, or 2.28 where nothing newer is at hand (that one has no TLS 1.3 and cannot check
- * numeric addresses). Sockets are non-blocking: mbedTLS says what it waits for, struct net_wait does the waiting.
+ * A TLS client with mbedTLS 3.6, or 2.28 where nothing newer is at hand (that one has no TLS 1.3 and is not trusted
+ * with numeric addresses). Sockets are non-blocking: mbedTLS says what it waits for, struct net_wait does the waiting.
  */
 #include "net/tls.h"
 
@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 
 #include "net/tls_entropy.h"
+#include "net/tls_names.h"
 #include "net/tls_trust.h"
 #include "net/tls_words.h"
 
@@ -32,6 +33,7 @@ struct tls {
     mbedtls_ssl_context ssl;
     mbedtls_ssl_config config;
     mbedtls_x509_crt roots; /* empty after the handshake */
+    struct tls_names names; /* of the handshake */
     struct net_wait wait;
     int fd; /* the caller's */
     int io_code; /* why a callback failed */
@@ -119,14 +121,16 @@ static int tls_prepare(struct tls *tls, const char *host, struct err *err)
     set_versions(&tls->config);
     mbedtls_ssl_conf_authmode(&tls->config, MBEDTLS_SSL_VERIFY_REQUIRED);
     mbedtls_ssl_conf_ca_chain(&tls->config, &tls->roots, NULL);
+    mbedtls_ssl_conf_verify(&tls->config, tls_names_verify, &tls->names);
     mbedtls_ssl_conf_rng(&tls->config, tls_entropy_fill, NULL);
 #ifdef MBEDTLS_SSL_PROTO_TLS1_3
     if (psa_crypto_init() != PSA_SUCCESS)
         return err_set(err, -ENOMEM, "%s: the cryptography cannot be set up", doing);
 #endif
     result = mbedtls_ssl_setup(&tls->ssl, &tls->config);
+    /* A name is sent as SNI and compared by mbedTLS; an address must not be sent (RFC 6066) and is compared by us. */
     if (result == 0)
-        result = mbedtls_ssl_set_hostname(&tls->ssl, host);
+        result = mbedtls_ssl_set_hostname(&tls->ssl, tls->names.address_bytes ? NULL : host);
     if (result != 0)
         return tls_words_failed(result, doing, err);
     mbedtls_ssl_set_bio(&tls->ssl, tls, on_send, on_receive, NULL);
@@ -144,7 +148,7 @@ static int tls_shake_hands(struct tls *tls, const char *host, int64_t deadline_n
         if (code < 0)
             return code;
     }
-    return 0;
+    return tls->names.has_verified ? 0 : tls_words_refused(0, host, err);
 }
 
 /* 2.28 compares host names only, and would take an address for a name. */
@@ -169,6 +173,7 @@ int tls_open(struct tls **ret_tls, const struct tls_peer *peer, const struct net
     mbedtls_ssl_init(&tls->ssl);
     mbedtls_ssl_config_init(&tls->config);
     mbedtls_x509_crt_init(&tls->roots);
+    tls_names_init(&tls->names, peer->host);
     struct tls_trust_count count;
     int code = tls_trust_load(peer->trust, &tls->roots, &count, err);
     if (code == 0)

@@ -18,7 +18,7 @@
 /* Where roots are: NULL for both means the usual bundles of Debian, RHEL, SUSE and Alpine, first that exists. */
 struct tls_trust {
     const char *file; /* PEM */
-    const char *dir; /* every file in it */
+    const char *dir; /* every file in it; several directories have colons between them */
 };
 
 struct tls_peer {

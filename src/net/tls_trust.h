@@ -8,13 +8,13 @@
 #include "base/err.h"
 #include "net/tls.h"
 
-enum { TLS_TRUST_BYTES_MAX = 4 * 1024 * 1024, TLS_TRUST_FILES_MAX = 4096 };
+enum { TLS_TRUST_BYTES_MAX = 4 * 1024 * 1024, TLS_TRUST_FILES_MAX = 4096, TLS_TRUST_DIRS_MAX = 16 };
 
 struct mbedtls_x509_crt;
 
 struct tls_trust_count {
     size_t loaded;
-    size_t refused; /* certificates that could not be read; of a file without a single good one: 1 */
+    size_t refused; /* certificates that could not be read; of a file without any: 1 */
 };
 
 /*

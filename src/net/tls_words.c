@@ -3,6 +3,7 @@
 #include "net/tls_words.h"
 
 #include <errno.h>
+#include <mbedtls/error.h>
 #include <mbedtls/ssl.h>
 #include <mbedtls/x509.h>
 #include <mbedtls/x509_crt.h>
@@ -32,6 +33,7 @@ static const struct flag_words flag_words[] = {
     {MBEDTLS_X509_BADCERT_KEY_USAGE | MBEDTLS_X509_BADCERT_EXT_KEY_USAGE | MBEDTLS_X509_BADCERT_NS_CERT_TYPE,
         "it is not for servers"},
     {MBEDTLS_X509_BADCERT_MISSING, "there is none"},
+    {MBEDTLS_X509_BADCERT_OTHER, "a CA above it must not vouch for this name (name constraints)"},
 };
 
 static void put_reason(struct buf *reasons, const char *words)
@@ -81,6 +83,8 @@ static const struct result_words result_words[] = {
     {MBEDTLS_ERR_SSL_BAD_PROTOCOL_VERSION, -EPROTO, "no version of TLS that both sides know"},
     {MBEDTLS_ERR_SSL_INVALID_RECORD, -EPROTO, "what came is no TLS (a plain HTTP server?)"},
     {MBEDTLS_ERR_SSL_INVALID_MAC, -EPROTO, "a record was damaged on its way"},
+    {MBEDTLS_ERR_SSL_BAD_INPUT_DATA, -EPROTO, "a message is too long (too many certificates?)"},
+    {MBEDTLS_ERR_ERROR_CORRUPTION_DETECTED, -EPROTO, "a message is too long (too many certificates?)"},
 };
 
 int tls_words_failed(int result, const char *doing, struct err *err)

@@ -70,7 +70,16 @@ ACCEPTED = (
     ("an IPv4 address in the certificate", "address", "127.0.0.1", True),
     ("an IPv6 address in the certificate", "address", "::1", True),
     ("a host name in capitals", "rsa", HOST.upper(), False),
+    ("a CA that may vouch for this name", "kept", HOST, True),
+    ("a CA that may vouch for this name, TLS 1.2", "kept-12", HOST, True),
+    ("a root that may vouch for this name", "bound", HOST, True),
+    ("a CA that may vouch for this address", "local-address", "127.0.0.1", True),
+    ("a wildcard of which another name is excluded", "excluded-wild", "some.wild.example", True),
+    ("a chain of 22 KiB", "long", HOST, True),
+    ("a chain of 22 KiB, TLS 1.2", "long-12", HOST, True),
 )
+# mbedTLS 2.28 cannot read a certificate with critical ones.
+CONSTRAINTS = "cannot be read" if IS_OLD else "name constraints"
 REFUSED = (
     # what, server, host, words
     ("another host name", "rsa", "bad.example", "another host name"),
@@ -85,6 +94,16 @@ REFUSED = (
     ("a host name only and asked for an address", "rsa", "127.0.0.1", "numeric address" if IS_OLD else "another host"),
     ("a SHA-1 signature", "sha1", HOST, "weak hash"),
     ("a key of 1024 bits", "short", HOST, "weak key"),
+    ("an address as a host name", "named-address", "127.0.0.1", "numeric address" if IS_OLD else "another host"),
+    ("a CA for other names", "firm", HOST, CONSTRAINTS),
+    ("a CA for other names, TLS 1.2", "firm-12", HOST, CONSTRAINTS),
+    ("a CA for other names that does not insist", "soft", HOST, "name constraints"),
+    ("a CA below one for other names", "firm-below", HOST, CONSTRAINTS),
+    ("a CA that must not vouch for this name", "excluded", HOST, CONSTRAINTS),
+    ("a wildcard of which this name is excluded", "excluded-wild", "bad.wild.example", CONSTRAINTS),
+    ("a CA for other addresses", "remote-address", "127.0.0.1", "numeric address" if IS_OLD else "name constraints"),
+    ("a root for other names", "unbound", "bad.example", CONSTRAINTS + "|issuer is unknown"),
+    ("another name beside one that is permitted", "unbound", HOST, CONSTRAINTS + "|issuer is unknown"),
 )
 
 
@@ -154,6 +173,23 @@ def tests_of(world):
         refuses(client(world.ports["rsa"], folder="/nonexistent"), "ENOENT", "/nonexistent")
 
     @test
+    def a_list_of_folders_of_CA_certificates():
+        first, second = world.place / "first", world.place / "second"
+        for place, name in ((first, "foreign-root"), (second, "root")):
+            place.mkdir()
+            (place / f"{name}.pem").write_bytes((world.place / f"{name}.crt").read_bytes())
+        for folders in (f"{first}:{second}", f"{second}:{first}", f"/nonexistent:{second}", f"{second}:/nonexistent",
+                        f":{first}::{second}:"):
+            equal(client(world.ports["rsa"], folder=folders), "ok HTTP/1.1 200 OK", folders)
+        refuses(client(world.ports["rsa"], folder=first), "EKEYREJECTED", "issuer is unknown")
+        refuses(client(world.ports["rsa"], folder="/nonexistent:/none"), "ENOENT", "/nonexistent:/none")
+
+    @test
+    def a_chain_that_is_too_long_is_refused():
+        for server in ("too-long", "too-long-12"):
+            refuses(client(world.ports[server], file=world.trusted), "EPROTO", "failed" if IS_OLD else "too long")
+
+    @test
     def the_usual_CA_certificates_do_not_know_our_root():
         if not SYSTEM_BUNDLE.exists():
             raise Skip("no CA certificates are installed")
@@ -192,6 +228,25 @@ def tests_of(world):
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         made.load_cert_chain(world.place / "rsa.chain", world.place / "rsa.key")
         return made
+
+    @test
+    def an_address_is_not_sent_as_a_server_name():
+        seen = []
+
+        def talk(connection):
+            made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            made.load_cert_chain(world.place / "address.chain", world.place / "rsa.key")
+            made.sni_callback = lambda _, name, __: seen.append(name)
+            with contextlib.suppress(ssl.SSLError), made.wrap_socket(connection, server_side=True) as server:
+                server.recv(1000)
+                server.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                server.unwrap()
+        with serving(talk) as port:
+            if not IS_OLD:
+                equal(client(port, "127.0.0.1", world.trusted), "ok HTTP/1.1 200 OK", "answer")
+                equal(client(port, "::1", world.trusted), "ok HTTP/1.1 200 OK", "answer")
+            refuses(client(port, HOST, world.trusted), "EKEYREJECTED", "another host name")
+        equal(seen, [HOST] if IS_OLD else [None, None, HOST], "server names")
 
     @test
     def an_answer_that_is_cut():

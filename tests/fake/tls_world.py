@@ -85,14 +85,28 @@ class Leaf:
     """What a server's certificate says, and how it is served."""
 
     def __init__(self, name, key="rsa", names=f"DNS:{HOST}", usage="serverAuth", issuer="middle", digest="sha256",
-                 start="20200101000000Z", end="20990101000000Z", protocols="TLSv1.2 TLSv1.3"):
+                 start="20200101000000Z", end="20990101000000Z", protocols="TLSv1.2 TLSv1.3", copies=1):
         self.name, self.key, self.names, self.usage, self.issuer = name, key, names, usage, issuer
         self.digest, self.start, self.end, self.protocols = digest, start, end, protocols
+        self.copies = copies  # of its issuer in the chain
 
     def section(self):
         return (f"\n[{self.name}]\nbasicConstraints = critical,CA:FALSE\nsubjectAltName = {self.names}\n"
                 f"extendedKeyUsage = {self.usage}\n")
 
+
+# CAs that may vouch for some names only: issuer (itself: a root), and what nameConstraints says.
+CONSTRAINED = {
+    "keeping": ("root", f"critical,permitted;DNS:{HOST}"),
+    "softly": ("root", "permitted;DNS:other.example"),
+    "firmly": ("root", "critical,permitted;DNS:other.example"),
+    "excluding": ("root", f"critical,permitted;DNS:example,excluded;DNS:{HOST},excluded;DNS:bad.wild.example"),
+    "local": ("root", "critical,permitted;IP:127.0.0.0/255.0.0.0"),
+    "remote": ("root", "critical,permitted;IP:10.0.0.0/255.0.0.0"),
+    "bound-root": ("bound-root", f"critical,permitted;DNS:{HOST}"),
+    # Below one that is bound: what it may itself say does not matter.
+    "below": ("firmly", f"critical,permitted;DNS:{HOST}"),
+}
 
 LEAVES = (
     Leaf("rsa"),
@@ -111,6 +125,23 @@ LEAVES = (
     Leaf("client", usage="clientAuth"),
     Leaf("sha1", digest="sha1"),
     Leaf("short", key="rsa1024"),
+    Leaf("named-address", names="DNS:127.0.0.1"),
+    Leaf("kept", issuer="keeping"),
+    Leaf("kept-12", issuer="keeping", protocols="TLSv1.2"),
+    Leaf("soft", issuer="softly"),
+    Leaf("firm", issuer="firmly"),
+    Leaf("firm-12", issuer="firmly", protocols="TLSv1.2"),
+    Leaf("firm-below", issuer="below"),
+    Leaf("excluded", issuer="excluding"),
+    Leaf("excluded-wild", issuer="excluding", names="DNS:*.wild.example"),
+    Leaf("local-address", issuer="local", names="IP:127.0.0.1"),
+    Leaf("remote-address", issuer="remote", names="IP:127.0.0.1"),
+    Leaf("bound", issuer="bound-root"),
+    Leaf("unbound", issuer="bound-root", names=f"DNS:{HOST},DNS:bad.example"),
+    Leaf("long", copies=40),
+    Leaf("long-12", copies=40, protocols="TLSv1.2"),
+    Leaf("too-long", copies=120),
+    Leaf("too-long-12", copies=120, protocols="TLSv1.2"),
 )
 KEYS = {
     "root": "EC -pkeyopt ec_paramgen_curve:P-256",
@@ -171,30 +202,35 @@ class World:
                       f"{name}.req")
         by = ["-selfsign"] if issuer == name else ["-cert", f"{issuer}.crt"]
         self._openssl("ca", "-batch", "-notext", "-config", "config", "-extensions",
-                      name if name in {leaf.name for leaf in LEAVES} else "root", "-keyfile", f"{issuer_key}.key", *by,
+                      name if name in {leaf.name for leaf in LEAVES} | set(CONSTRAINED) else "root", "-keyfile",
+                      f"{issuer_key}.key", *by,
                       "-md", digest, "-startdate", start, "-enddate", end, "-in", f"{name}.req", "-out", f"{name}.crt")
 
     def _make_certificates(self):
         (self.place / "index").touch()
         (self.place / "config").write_text(
-            CONFIG.format(place=self.place) + "".join(leaf.section() for leaf in LEAVES), encoding="ascii")
+            CONFIG.format(place=self.place) + "".join(leaf.section() for leaf in LEAVES) +
+            "".join(f"\n[{name}]\nbasicConstraints = critical,CA:TRUE\nkeyUsage = critical,keyCertSign\n"
+                    f"nameConstraints = {words}\n" for name, (_, words) in CONSTRAINED.items()), encoding="ascii")
         for name, words in KEYS.items():
             self._openssl("genpkey", "-quiet", "-algorithm", *words.split(), "-out", f"{name}.key")
         long = ("20200101000000Z", "20990101000000Z")
-        issuer_keys = {"root": "root", "middle": "ec384", "foreign-root": "ec", "rsa": "rsa"}
-        for name, issuer in (("root", "root"), ("middle", "root"), ("foreign-root", "foreign-root")):
+        issuer_keys = {"root": "root", "middle": "ec384", "foreign-root": "ec", "rsa": "rsa",
+                       **{name: "ec" for name in CONSTRAINED}}
+        for name, issuer in (("root", "root"), ("middle", "root"), ("foreign-root", "foreign-root"),
+                             *((name, issuer) for name, (issuer, _) in CONSTRAINED.items())):
             self._sign(name, issuer_keys[name], issuer, issuer_keys[issuer], "sha256", *long)
         for leaf in LEAVES:
             self._sign(leaf.name, leaf.key, leaf.issuer, issuer_keys[leaf.issuer], leaf.digest, leaf.start, leaf.end)
             self._write_chain(leaf)
         bundle = SYSTEM_BUNDLE.read_text(encoding="utf-8") if SYSTEM_BUNDLE.exists() else ""
-        self.trusted.write_text(bundle + self._pem("root"), encoding="utf-8")
+        self.trusted.write_text(bundle + self._pem("root") + self._pem("bound-root"), encoding="utf-8")
 
     def _pem(self, name):
         return (self.place / f"{name}.crt").read_text(encoding="ascii")
 
     def _write_chain(self, leaf):
-        chain = {"middle": ["middle"], "rsa": ["rsa", "middle"]}.get(leaf.issuer, [leaf.issuer])
+        chain = {"rsa": ["rsa", "middle"], "below": ["below", "firmly"]}.get(leaf.issuer, [leaf.issuer] * leaf.copies)
         (self.place / f"{leaf.name}.chain").write_text("".join(map(self._pem, [leaf.name, *chain])), encoding="ascii")
 
     def _start(self):

@@ -24,6 +24,7 @@
 
 #include "net/tls.h"
 #include "net/tls_entropy.h"
+#include "net/tls_names.h"
 #include "net/tls_trust.h"
 #include "net/tls_words.h"
 #include "scratch.h"
@@ -119,7 +120,8 @@ static void test_words_of_refusals(void **state)
     assert_string_equal(
         err.msg, "the certificate of a.example is refused: it is made out to another host name, it has a weak key");
     tls_words_refused(MBEDTLS_X509_BADCERT_OTHER, "a.example", &err);
-    assert_string_equal(err.msg, "the certificate of a.example is refused: it cannot be verified");
+    assert_string_equal(err.msg, "the certificate of a.example is refused: a CA above it must not vouch for this name "
+                                 "(name constraints)");
     tls_words_refused(0, "a.example", &err);
     assert_string_equal(err.msg, "the certificate of a.example is refused: it cannot be verified");
     /* All at once, and a host name of any length: still one line that is not cut in the middle of its head. */
@@ -218,6 +220,80 @@ static void test_file_that_is_too_large(void **state)
     assert_int_equal(scratch_remove(folder), 0);
 }
 
+/* A NameConstraints of one list: 0xa0 permitted, 0xa1 excluded; short forms only. */
+static struct str constraints_of(char *room, unsigned char list, unsigned char tag, struct str base)
+{
+    char *p = room;
+    unsigned char inner = (unsigned char)(base.n + 2);
+    const unsigned char head[] = {
+        0x30, (unsigned char)(inner + 4), list, (unsigned char)(inner + 2), 0x30, inner, tag, (unsigned char)base.n};
+    memcpy(p, head, sizeof(head));
+    memcpy(p + sizeof(head), base.p, base.n);
+    return (struct str){room, sizeof(head) + base.n};
+}
+
+static void test_name_constraints(void **state)
+{
+    (void)state;
+    enum { PERMITTED = 0xa0, EXCLUDED = 0xa1, DNS = 2, DIRECTORY = 4, ADDRESS = 7, MAIL = 1 };
+    const struct {
+        unsigned char list, tag;
+        struct str base;
+        unsigned type;
+        struct str name;
+        bool is_permitted;
+    } cases[] = {
+        {PERMITTED, 0x82, STR("a.org"), DNS, STR("a.org"), true},
+        {PERMITTED, 0x82, STR("a.org"), DNS, STR("B.A.ORG"), true},
+        {PERMITTED, 0x82, STR("a.org"), DNS, STR("*.a.org"), true},
+        {PERMITTED, 0x82, STR("a.org"), DNS, STR("ba.org"), false},
+        {PERMITTED, 0x82, STR("a.org"), DNS, STR("a.org.evil"), false},
+        {PERMITTED, 0x82, STR("a.org"), DNS, STR("a.com"), false},
+        {PERMITTED, 0x82, STR("a.org"), DNS, STR(""), false},
+        {PERMITTED, 0x82, STR(".a.org"), DNS, STR("b.a.org"), true},
+        {PERMITTED, 0x82, STR(".a.org"), DNS, STR("a.org"), false},
+        {PERMITTED, 0x82, STR(""), DNS, STR("any.example"), true},
+        {EXCLUDED, 0x82, STR("a.org"), DNS, STR("b.a.org"), false},
+        {EXCLUDED, 0x82, STR("a.org"), DNS, STR("a.com"), true},
+        {EXCLUDED, 0x82, STR(""), DNS, STR("any.example"), false},
+        /* Of another form there is nothing to keep. */
+        {PERMITTED, 0x82, STR("a.org"), ADDRESS, STR("\x7f\0\0\1"), true},
+        {PERMITTED, 0x87, STR("\x7f\0\0\0\xff\0\0\0"), ADDRESS, STR("\x7f\1\2\3"), true},
+        {PERMITTED, 0x87, STR("\x7f\0\0\0\xff\0\0\0"), ADDRESS, STR("\x80\0\0\1"), false},
+        {EXCLUDED, 0x87, STR("\0\0\0\0\0\0\0\0"), ADDRESS, STR("\x7f\0\0\1"), false},
+        {PERMITTED, 0x87, STR("\x7f\0\0\0\xff\0\0\0"), ADDRESS, STR("0123456789abcdef"), false},
+        {PERMITTED, 0x87, STR("\x7f\0\0\0"), ADDRESS, STR("\x7f\0\0\0"), false},
+        /* O=Ab below O=ab, whatever the kind of string; not CN=ab, and not with UTF-16 of which one half is NUL. */
+        {PERMITTED, 0xa4, STR("\x30\x0d\x31\x0b\x30\x09\x06\x03\x55\x04\x0a\x13\x02\x61\x62"), DIRECTORY,
+            STR("\x30\x0d\x31\x0b\x30\x09\x06\x03\x55\x04\x0a\x0c\x02\x41\x62"), true},
+        {PERMITTED, 0xa4, STR("\x30\x0d\x31\x0b\x30\x09\x06\x03\x55\x04\x0a\x13\x02\x61\x62"), DIRECTORY,
+            STR("\x30\x0d\x31\x0b\x30\x09\x06\x03\x55\x04\x03\x13\x02\x61\x62"), false},
+        {PERMITTED, 0xa4, STR("\x30\x0d\x31\x0b\x30\x09\x06\x03\x55\x04\x0a\x1e\x02\x00\x62"), DIRECTORY,
+            STR("\x30\x0d\x31\x0b\x30\x09\x06\x03\x55\x04\x0a\x1e\x02\x00\x63"), false},
+        {PERMITTED, 0xa4, STR("\x30\x00"), DIRECTORY,
+            STR("\x30\x0d\x31\x0b\x30\x09\x06\x03\x55\x04\x03\x13\x02\x61\x62"), true},
+        /* What cannot be compared is refused: names to exclude that may be written in several ways, and other forms. */
+        {EXCLUDED, 0xa4, STR("\x30\x0d\x31\x0b\x30\x09\x06\x03\x55\x04\x0a\x13\x02\x61\x62"), DIRECTORY,
+            STR("\x30\x00"), false},
+        {PERMITTED, 0x81, STR("a.org"), MAIL, STR("x@a.org"), false},
+        {PERMITTED, 0x81, STR("a.org"), DNS, STR("b.com"), true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char room[128];
+        struct str constraints = constraints_of(room, cases[i].list, cases[i].tag, cases[i].base);
+        if (tls_names_permit(constraints, cases[i].type, cases[i].name) != cases[i].is_permitted)
+            fail_msg("case %zu", i);
+        /* Cut anywhere, it permits nothing. */
+        for (size_t n = 0; n < constraints.n; n++)
+            assert_false(tls_names_permit((struct str){room, n}, DNS, STR("a.org")));
+    }
+    /* A minimum beside the base, a list of neither kind, and bytes behind the end. */
+    assert_false(tls_names_permit(STR("\x30\x0c\xa0\x0a\x30\x08\x82\x01\x61\x80\x01\x00\x81\x00"), DNS, STR("a")));
+    assert_false(tls_names_permit(STR("\x30\x07\xa2\x05\x30\x03\x82\x01\x61"), DNS, STR("a")));
+    assert_true(tls_names_permit(STR("\x30\x07\xa0\x05\x30\x03\x82\x01\x61"), DNS, STR("a")));
+    assert_false(tls_names_permit(STR("\x30\x07\xa0\x05\x30\x03\x82\x01\x61\x00"), DNS, STR("a")));
+}
+
 static void test_waits_are_bounded(void **state)
 {
     (void)state;
@@ -261,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_no_roots),
         cmocka_unit_test(test_roots_of_a_folder),
         cmocka_unit_test(test_file_that_is_too_large),
+        cmocka_unit_test(test_name_constraints),
         cmocka_unit_test(test_waits_are_bounded),
         cmocka_unit_test(test_peers_without_manners),
         cmocka_unit_test(test_library),
