@@ -15,17 +15,24 @@ static const char oid_alternative_name[] = "\x55\x1d\x11"; /* 2.5.29.17 */
 /* Cuts the next element off DER: its tag, and its content. False at the end and where it is malformed. */
 static bool next_element(struct str *rest, unsigned *ret_tag, struct str *ret_content)
 {
-    if (rest->n == 0)
+    enum { HEAD_BYTES = 2, LONG_FORM = 0x80, LONG_BYTES_MAX = 3 };
+    if (rest->n < HEAD_BYTES)
         return false;
-    unsigned char *p = (unsigned char *)(uintptr_t)rest->p;
-    const unsigned char *end = p + rest->n;
-    *ret_tag = *p++;
-    size_t n;
-    if (mbedtls_asn1_get_len(&p, end, &n) != 0)
+    const unsigned char *p = (const unsigned char *)rest->p;
+    size_t head = HEAD_BYTES, n = p[1];
+    if (n >= LONG_FORM) {
+        head += n - LONG_FORM;
+        if (n == LONG_FORM || n > LONG_FORM + LONG_BYTES_MAX || rest->n < head)
+            return false;
+        n = 0;
+        for (size_t i = HEAD_BYTES; i < head; i++)
+            n = n << 8 | p[i];
+    }
+    if (rest->n - head < n)
         return false;
-    *ret_content = (struct str){(const char *)p, n};
-    rest->n = (size_t)(end - (p + n));
-    rest->p = (const char *)p + n;
+    *ret_tag = p[0];
+    *ret_content = (struct str){rest->p + head, n};
+    str_skip(rest, head + n);
     return true;
 }
 
