@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "collect/gpu/gpu.h"
 #include "collect/gpu/nvml_helper.h"
+#include "collect/probe.h"
 #include "config/config.h"
 #include "net/gzip.h"
 #include "net/tls.h"
@@ -71,6 +72,8 @@ int main(int argc, char **argv)
 {
     if (nvml_helper_is_meant(argc, argv))
         return nvml_helper_main(argv);
+    if (probe_helper_is_meant(argc, argv))
+        return probe_helper_main(argv);
     sigset_t caller_mask;
     guard_streams(&caller_mask);
     struct config config;

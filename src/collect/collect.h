@@ -30,6 +30,8 @@ struct collect_gpu {
     bool wants_energy; /* the energy of the whole run is wanted at its end */
 };
 
+struct probe;
+
 struct collect_env {
     const struct sysroot *root;
     const struct clock *clock;
@@ -49,6 +51,8 @@ struct collect_env {
     void *cpu_time_context;
     size_t descriptors; /* how many the tree may keep open */
     struct collect_gpu gpu;
+    struct probe *probe; /* asks devices off the path (collect/probe.h); NULL: they are asked at once, as tests do */
+    const char *program; /* ourselves, executed as its helper */
 };
 
 /* One turn of the loop. */
@@ -106,6 +110,7 @@ struct collector {
  */
 int collect_fail(struct err *err, int r, const char *module, const struct sysroot *root, const char *path);
 
+extern const struct collector collector_probe;
 extern const struct collector collector_cpu;
 extern const struct collector collector_tree;
 extern const struct collector collector_memory;

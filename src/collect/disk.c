@@ -16,6 +16,7 @@
 #include "collect/collect.h"
 #include "collect/disk_table.h"
 #include "collect/mounts.h"
+#include "collect/probe.h"
 #include "collect/zfs.h"
 
 enum {
@@ -71,6 +72,12 @@ void disk_derive(
         ret_disk->busy_pct = some_f64(busy_ms.v < 1000 ? busy_ms.v / 10 : 100);
 }
 
+static void start_zfs(void *state, int64_t now_ns)
+{
+    struct disk_state *disk = state;
+    zfs_poll(&disk->zfs, now_ns, disk->has_zfs);
+}
+
 static int disk_open(void *state, const struct collect_env *env, struct err *err)
 {
     struct disk_state *disk = state;
@@ -79,10 +86,11 @@ static int disk_open(void *state, const struct collect_env *env, struct err *err
     kept_file_init(&disk->stats_file, env->root->proc_fd, "diskstats", FILE_RECORDS);
     buf_init(&disk->stats_text, STATS_BYTES_MAX);
     buf_init(&disk->size_text, SIZE_BYTES_MAX);
-    disk_table_init(&disk->table, env->root->sys_fd);
+    disk_table_init(&disk->table, env);
     mounts_open(&disk->mounts, env);
     zfs_open(&disk->zfs, env);
     disk->has_zfs = zfs_is_loaded(&disk->zfs);
+    probe_at_begin(env, start_zfs, disk);
     return 0;
 }
 
@@ -174,7 +182,8 @@ static void read_capacity(struct disk_state *disk, struct disk_device *device)
         disk->size_failure = r;
     if (r == 0) {
         struct str text = str_trim((struct str){disk->size_text.data, disk->size_text.len});
-        if (num_parse_u64(text, &units) == 0 && units <= UINT64_MAX / DISKSTATS_UNIT_BYTES)
+        /* A size of 0 is that of a loop device without a file, of a reader without a card: there is no capacity. */
+        if (num_parse_u64(text, &units) == 0 && units > 0 && units <= UINT64_MAX / DISKSTATS_UNIT_BYTES)
             capacity = some_u64(units * DISKSTATS_UNIT_BYTES);
     }
     /* Another size: a loop device attached to another file, a card changed in its reader. */
@@ -204,6 +213,25 @@ static bool is_shown(const struct disk_row *row, const struct diskstats_row *cur
     return !row->idle_hidden || row->device->mount_count > 0 || disk_table_has_io(cur);
 }
 
+/* Another disk has another identity: the old one is void at once, the new one comes when the probe has it. */
+static void read_identity(const struct disk_state *disk, const struct disk_row *row)
+{
+    const struct diskstats_row *who = &row->prev;
+    struct disk_device *device = row->device;
+    struct probe_subject subject = {.kind = PROBE_DISK, .major = who->major, .minor = who->minor};
+    struct probe_answer answer;
+    (void)str_copy(str_of(who->name), subject.name, sizeof(subject.name));
+    if (!device->identified) {
+        probe_drop(disk->env, &device->ticket);
+        device->identity = disk_identity_of_name(who->name);
+        device->identified = device->wants_identity = device->stacked_stale = true;
+    }
+    if (!device->wants_identity || !probe_get(disk->env, &device->ticket, &subject, &answer))
+        return;
+    device->identity = answer.disk;
+    device->wants_identity = false;
+}
+
 /* What changes seldom: read for a new device, and some of it again every ten seconds or when the mounts change. */
 static void refresh_devices(struct disk_state *disk, int64_t now_ns, bool mounts_changed)
 {
@@ -227,11 +255,7 @@ static void refresh_devices(struct disk_state *disk, int64_t now_ns, bool mounts
         bool attached = is_loop && device->capacity_bytes.v == 0 && has_moved(row, &disk->stats.items[index]);
         if (!device->identified || slow || attached)
             read_capacity(disk, device);
-        if (!device->identified) {
-            disk_identity_read(disk->table.sys_fd, row->prev.major, row->prev.minor, row->prev.name, &device->identity);
-            device->identified = true;
-            device->stacked_stale = true;
-        }
+        read_identity(disk, row);
         if (device->stacked_stale)
             device->stacked = find_stacked(disk, row);
         device->stacked_stale = false;
@@ -273,12 +297,12 @@ static bool has_zfs_mount(const struct mounts *mounts)
 }
 
 /* Mounts, devices and pools brought together again where one of them changed. */
-static int refresh_placement(struct disk_state *disk, int64_t now_ns)
+static int refresh_placement(struct disk_state *disk, int64_t now_ns, bool may_ask_zfs)
 {
     bool mounts_changed = disk->placed_mounts != disk->mounts.generation;
     if (mounts_changed)
         disk->has_zfs = has_zfs_mount(&disk->mounts) || zfs_is_loaded(&disk->zfs);
-    zfs_poll(&disk->zfs, now_ns, disk->has_zfs);
+    zfs_poll(&disk->zfs, now_ns, disk->has_zfs && may_ask_zfs);
     int r = disk_table_classify(&disk->table, &disk->stats);
     if (r < 0)
         return r;
@@ -351,8 +375,8 @@ static void fill_pool(struct disk_state *disk, const struct zfs_pool *pool)
         .used_bytes = pool->alloc_bytes,
         .available_bytes = pool->free_bytes,
     };
-    if (pool->alloc_bytes.has && pool->free_bytes.has)
-        mount->used_pct = mounts_used_pct(pool->alloc_bytes.v, pool->free_bytes.v);
+    if (pool->alloc_bytes.has && pool->size_bytes.has)
+        mount->used_pct = mounts_used_pct(pool->alloc_bytes.v, pool->size_bytes.v);
     disk->out.items[disk->out.count++] = (struct sample_disk){
         .device = pool->device,
         .capacity_bytes = pool->size_bytes,
@@ -387,6 +411,15 @@ static int fill_list(struct disk_state *disk, int64_t now_ns)
     return 0;
 }
 
+/* Finds out what the devices are while the command starts, and asks for what takes longer. */
+static void prepare(struct disk_state *disk, int64_t now_ns)
+{
+    struct err unused = {0};
+    (void)mounts_refresh(&disk->mounts, now_ns, &unused);
+    if (refresh_placement(disk, now_ns, false) == 0)
+        mounts_ask_unproven(&disk->mounts);
+}
+
 static int disk_collect(void *state, const struct tick *tick, struct sample *sample, struct err *err)
 {
     struct disk_state *disk = state;
@@ -394,13 +427,16 @@ static int disk_collect(void *state, const struct tick *tick, struct sample *sam
     if (r < 0)
         return r;
     if (tick->baseline) {
-        zfs_poll(&disk->zfs, tick->mono_ns, disk->has_zfs);
+        if (!probe_is_late(disk->env))
+            zfs_poll(&disk->zfs, tick->mono_ns, disk->has_zfs);
         remember(disk);
+        if (probe_is_late(disk->env))
+            prepare(disk, tick->mono_ns);
         return 0;
     }
     /* Without mounts the devices are still worth telling; the error then says what is missing. */
     (void)mounts_refresh(&disk->mounts, tick->mono_ns, err);
-    r = refresh_placement(disk, tick->mono_ns);
+    r = refresh_placement(disk, tick->mono_ns, !tick->is_final);
     if (r == 0) {
         /* By the place on the grid: a late sample must not make the next one look too early. */
         mounts_read_space(&disk->mounts, tick->mono_ns - tick->late_ns);

@@ -13,20 +13,33 @@
 #include "base/num.h"
 #include "base/str.h"
 
-enum { ATTRIBUTE_PATH_BYTES = 104, PAGE80_HEADER_BYTES = 4, PAGE80_BYTES_MAX = 4096 };
+enum { PAGE80_HEADER_BYTES = 4 };
 
-struct attribute_path {
-    char text[ATTRIBUTE_PATH_BYTES];
-};
-
-static struct attribute_path attribute(unsigned major, unsigned minor, const char *name)
+static struct disk_attribute_path attribute(unsigned major, unsigned minor, const char *name)
 {
-    struct attribute_path path;
+    struct disk_attribute_path path;
     (void)snprintf(path.text, sizeof(path.text), "dev/block/%u:%u%s%s", major, minor, *name ? "/" : "", name);
     return path;
 }
 
-static bool exists(int sys_fd, struct attribute_path path)
+struct disk_attribute_path disk_identity_path(unsigned major, unsigned minor, enum disk_attribute which)
+{
+    static const char *const names[DISK_ATTRIBUTES] = {
+        [DISK_SECTOR_BYTES] = "queue/hw_sector_size",
+        [DISK_ROTATIONAL] = "queue/rotational",
+        [DISK_MODEL] = "device/model",
+        [DISK_CARD_NAME] = "device/name",
+        [DISK_VENDOR] = "device/vendor",
+        [DISK_WWID] = "wwid",
+        [DISK_DEVICE_WWID] = "device/wwid",
+        [DISK_PAGE80] = "device/vpd_pg80",
+        [DISK_SERIAL] = "serial",
+        [DISK_DEVICE_SERIAL] = "device/serial",
+    };
+    return attribute(major, minor, names[which]);
+}
+
+static bool exists(int sys_fd, struct disk_attribute_path path)
 {
     return sys_fd >= 0 && faccessat(sys_fd, path.text, F_OK, 0) == 0;
 }
@@ -63,8 +76,11 @@ int disk_identity_kind(
         *ret_kind = DISK_PARTITION;
         return 0;
     }
+    /* Only NVMe has devices that are hidden behind others. */
     char hidden[8];
-    int r = file_read_line_at(sys_fd, attribute(major, minor, "hidden").text, hidden, sizeof(hidden));
+    int r = -ENOENT;
+    if (memmem(link, (size_t)n, "/nvme", 5))
+        r = file_read_line_at(sys_fd, attribute(major, minor, "hidden").text, hidden, sizeof(hidden));
     *ret_kind = r > 0 && strcmp(hidden, "1") == 0 ? DISK_LEFT_OUT : DISK_WHOLE;
     return 0;
 }
@@ -91,64 +107,86 @@ static bool is_paravirtual(const char *name)
     return strncmp(name, "vd", 2) == 0 || strncmp(name, "xvd", 3) == 0;
 }
 
-static const char *device_type(int sys_fd, unsigned major, unsigned minor, const char *name)
+static const char *device_type(const char *name, struct str rotational)
 {
-    if (disk_identity_is_numbered(name, "nvme"))
-        return "nvme";
-    char flag[8];
-    int r = file_read_line_at(sys_fd, attribute(major, minor, "queue/rotational").text, flag, sizeof(flag));
-    if (r <= 0 || has_no_type(name))
+    if (has_no_type(name))
         return NULL;
-    if (strcmp(flag, "0") == 0)
+    if (str_eq(rotational, STR("0")))
         return "ssd";
     /* Hypervisors say 1 unless told otherwise, whatever lies beneath. */
-    return strcmp(flag, "1") == 0 && !is_paravirtual(name) ? "hdd" : NULL;
+    return str_eq(rotational, STR("1")) && !is_paravirtual(name) ? "hdd" : NULL;
 }
 
-static bool read_text(int sys_fd, struct attribute_path path, char out[static DISK_TEXT_BYTES])
+static void add_text(struct str text, char out[static DISK_TEXT_BYTES])
 {
-    int r = file_read_line_at(sys_fd, path.text, out, DISK_TEXT_BYTES);
-    if (r <= 0)
-        out[0] = '\0';
-    return out[0] != '\0';
+    if (text.n > 0)
+        (void)str_copy(text, out, DISK_TEXT_BYTES);
 }
 
 /* SCSI "unit serial number" page: 00 80, a length in two bytes (big end first), then the text. */
-static void read_page80(int sys_fd, struct attribute_path path, char out[static DISK_TEXT_BYTES])
+static struct str page80_text(struct str page)
 {
-    AUTO_BUF struct buf page;
-    buf_init(&page, PAGE80_BYTES_MAX);
-    if (file_read_at(sys_fd, path.text, &page) < 0 || page.len <= PAGE80_HEADER_BYTES)
-        return;
-    const unsigned char *head = (const unsigned char *)page.data;
+    if (page.n <= PAGE80_HEADER_BYTES)
+        return STR("");
+    const unsigned char *head = (const unsigned char *)page.p;
     size_t said = (size_t)head[2] << 8 | head[3];
-    size_t there = page.len - PAGE80_HEADER_BYTES;
-    struct str text = {page.data + PAGE80_HEADER_BYTES, said < there ? said : there};
+    size_t there = page.n - PAGE80_HEADER_BYTES;
+    struct str text = {page.p + PAGE80_HEADER_BYTES, said < there ? said : there};
     text.n = strnlen(text.p, text.n);
-    (void)str_copy(str_trim(text), out, DISK_TEXT_BYTES);
+    return str_trim(text);
 }
 
-void disk_identity_read(
-    int sys_fd, unsigned major, unsigned minor, const char *name, struct disk_identity *ret_identity)
+struct disk_identity disk_identity_of_name(const char *name)
 {
-    struct disk_identity identity = {0};
-    /* SD and eMMC cards have a name instead of a model. */
-    if (!read_text(sys_fd, attribute(major, minor, "device/model"), identity.model) && strncmp(name, "mmcblk", 6) == 0)
-        (void)read_text(sys_fd, attribute(major, minor, "device/name"), identity.model);
-    (void)read_text(sys_fd, attribute(major, minor, "device/vendor"), identity.vendor);
-    /* PCI and virtio have a number there, which names nobody. */
-    if (strncmp(identity.vendor, "0x", 2) == 0)
-        identity.vendor[0] = '\0';
-    if (!read_text(sys_fd, attribute(major, minor, "device/serial"), identity.serial) &&
-        !read_text(sys_fd, attribute(major, minor, "serial"), identity.serial))
-        read_page80(sys_fd, attribute(major, minor, "device/vpd_pg80"), identity.serial);
-    identity.device_type = device_type(sys_fd, major, minor, name);
-    char number[24];
+    return (struct disk_identity){.device_type = disk_identity_is_numbered(name, "nvme") ? "nvme" : NULL};
+}
+
+static struct str first_line(struct str content)
+{
+    struct str line = {content.p, 0};
+    (void)str_line(&content, &line);
+    return str_trim(line);
+}
+
+void disk_identity_add(
+    struct disk_identity *identity, const char *name, enum disk_attribute attribute, struct str content)
+{
+    struct str line = first_line(content);
     uint64_t bytes;
-    int r = file_read_line_at(sys_fd, attribute(major, minor, "queue/hw_sector_size").text, number, sizeof(number));
-    if (r > 0 && num_parse_u64(str_of(number), &bytes) == 0)
-        identity.sector_bytes = some_u64(bytes);
-    *ret_identity = identity;
+    switch (attribute) {
+    case DISK_SECTOR_BYTES:
+        if (num_parse_u64(line, &bytes) == 0)
+            identity->sector_bytes = some_u64(bytes);
+        break;
+    case DISK_ROTATIONAL:
+        if (!identity->device_type)
+            identity->device_type = device_type(name, line);
+        break;
+    case DISK_MODEL:
+        add_text(line, identity->model);
+        break;
+    case DISK_CARD_NAME:
+        /* SD and eMMC cards have a name instead of a model. */
+        if (identity->model[0] == '\0' && strncmp(name, "mmcblk", 6) == 0)
+            add_text(line, identity->model);
+        break;
+    case DISK_VENDOR:
+        /* PCI and virtio have a number there, which is not a name. */
+        if (line.n < 2 || memcmp(line.p, "0x", 2) != 0)
+            add_text(line, identity->vendor);
+        break;
+    case DISK_PAGE80:
+        add_text(page80_text(content), identity->serial);
+        break;
+    case DISK_WWID:
+    case DISK_DEVICE_WWID:
+    case DISK_SERIAL:
+    case DISK_DEVICE_SERIAL:
+        add_text(line, identity->serial);
+        break;
+    case DISK_ATTRIBUTES:
+        break;
+    }
 }
 
 void disk_identity_init_size(struct kept_file *file, int sys_fd, unsigned major, unsigned minor)

@@ -6,16 +6,18 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "collect/probe.h"
 
-void disk_table_init(struct disk_table *table, int sys_fd)
+void disk_table_init(struct disk_table *table, const struct collect_env *env)
 {
-    *table = (struct disk_table){.sys_fd = sys_fd};
+    *table = (struct disk_table){.env = env, .sys_fd = env->root->sys_fd};
 }
 
 static void free_device(struct disk_table *table, struct disk_row *row)
 {
     if (!row->device)
         return;
+    probe_drop(table->env, &row->device->ticket);
     kept_file_fini(&row->device->size_file);
     free(row->device);
     row->device = NULL;

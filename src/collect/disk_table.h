@@ -11,13 +11,16 @@
 #include <stdint.h>
 
 #include "base/file.h"
+#include "collect/collect.h"
 #include "collect/disk_identity.h"
 #include "kernel/diskstats.h"
 
 enum { DISK_ROWS_MAX = 4096, DISK_DEVICES_MAX = 1024, DISK_KEPT_SIZES_MAX = 128 };
 
 struct disk_device {
-    bool identified;
+    bool identified; /* its identity is known, or is being asked for */
+    bool wants_identity;
+    uint32_t ticket; /* of the probe */
     struct disk_identity identity;
     struct kept_file size_file;
     struct opt_u64 capacity_bytes;
@@ -42,6 +45,7 @@ struct disk_rows {
 };
 
 struct disk_table {
+    const struct collect_env *env; /* not owned */
     int sys_fd; /* not owned; -1: no sysfs */
     struct disk_rows rows; /* row i belongs to row i of the diskstats last given */
     struct disk_rows next;
@@ -54,7 +58,7 @@ struct disk_table {
     uint64_t generation; /* grows when rows come, go or move */
 };
 
-void disk_table_init(struct disk_table *table, int sys_fd);
+void disk_table_init(struct disk_table *table, const struct collect_env *env);
 void disk_table_fini(struct disk_table *table);
 
 /* Lines the rows up with a new reading. Returns 0 or -ENOMEM; on failure nothing changes. */

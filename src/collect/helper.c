@@ -3,8 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,4 +154,42 @@ void helper_forget(struct helper *helper)
     fd_close(&helper->pid_fd);
     helper->pid = 0;
     helper->has_group = false;
+}
+
+int helper_make_channel(int *ret_ours, int *ret_theirs)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -errno;
+    if (ends[1] <= HELPER_CHANNEL_FD) {
+        int moved = fcntl(ends[1], F_DUPFD_CLOEXEC, HELPER_CHANNEL_FD + 1);
+        (void)close(ends[1]);
+        ends[1] = moved;
+    }
+    if (ends[1] < 0) {
+        (void)close(ends[0]);
+        return -EMFILE;
+    }
+    *ret_ours = ends[0];
+    *ret_theirs = ends[1];
+    return 0;
+}
+
+void helper_make_modest(const char *name)
+{
+    struct rlimit none = {0};
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)prctl(PR_SET_NAME, name, 0, 0, 0);
+    /* The tracker may have put itself ahead of others, for its samples' sake; a helper has no such need. */
+    errno = 0;
+    if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0)
+        (void)setpriority(PRIO_PROCESS, 0, 0);
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)syscall(SYS_close_range, HELPER_CHANNEL_FD + 1, ~0U, 0);
+    (void)fcntl(HELPER_CHANNEL_FD, F_SETFD, FD_CLOEXEC);
+    /* The tracker may have gone before we asked to go with it. */
+    struct pollfd channel = {.fd = HELPER_CHANNEL_FD};
+    if (poll(&channel, 1, 0) > 0)
+        _exit(EXIT_SUCCESS);
 }

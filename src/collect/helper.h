@@ -47,4 +47,16 @@ void helper_kill(const struct helper *helper);
 /* Closes what we have of it, gone or not. */
 void helper_forget(struct helper *helper);
 
+/*
+ * A pair of connected sockets that keep messages apart: ours and the end for channel_fd, which has a number that an old
+ * libc does not close when it makes HELPER_CHANNEL_FD of it. 0 or a negative errno.
+ */
+int helper_make_channel(int *ret_ours, int *ret_theirs);
+
+/*
+ * For the helper itself, where it is this program with a channel: under a name of its own, without core dumps and
+ * without a descriptor of others, and killed with the tracker. Does not return where the tracker is gone already.
+ */
+void helper_make_modest(const char *name);
+
 #endif

@@ -77,12 +77,12 @@ static bool is_fixed_disk(int block_fd, const char *name)
 }
 
 /*
- * A name that all paths to a disk share. A serial number below device/ would not do: namespaces of one NVMe controller
- * and units of one array may have the same.
+ * A name that all paths to a disk share, from the kernel's memory. A serial number would not do: namespaces of one NVMe
+ * controller and units of one array may have the same, and that of a virtio disk is asked of the device.
  */
 static void read_key(int block_fd, const char *name, char out[static KEY_BYTES])
 {
-    static const char *const attributes[] = {"wwid", "device/wwid", "serial"};
+    static const char *const attributes[] = {"wwid", "device/wwid"};
     for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
         if (read_attribute(block_fd, name, attributes[i], out, KEY_BYTES) > 0 && strspn(out, "0-. ") < strlen(out))
             return;

@@ -13,7 +13,7 @@
 
 #include "base/opt.h"
 
-enum { JOB_HELPERS_MAX = 8, JOB_REAPED_MAX = 65536 };
+enum { JOB_HELPERS_MAX = 12, JOB_REAPED_MAX = 65536 };
 
 enum job_pss { JOB_PSS_AUTO, JOB_PSS_ALWAYS, JOB_PSS_NEVER };
 
@@ -57,6 +57,7 @@ struct job {
     pid_t
         helper_groups[JOB_HELPERS_MAX]; /* process groups of helpers; what a helper starts is not of the tree either */
     uint64_t helpers_cpu_ns, helpers_rss_bytes; /* what long-lived helpers used so far, and hold now */
+    uint64_t probe_cpu_ns; /* what the short-lived helpers that ask devices used so far */
     bool wants_members; /* somebody needs to know the processes of the tree */
     bool wants_top; /* and somebody the names of the largest */
     struct opt_f64 gpu_joules; /* energy of all GPUs over the run; known after the final sample */

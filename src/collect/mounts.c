@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "collect/mount_source.h"
 #include "collect/mount_tree.h"
+#include "collect/probe.h"
 
 static void open_file(struct mounts *mounts)
 {
@@ -105,6 +106,13 @@ static struct filesystem *find_filesystem(const struct filesystem_list *list, un
     return NULL;
 }
 
+/* These keep the count of their free blocks in memory. vfat, for one, counts them on the medium, if only once. */
+static bool counts_in_memory(const char *fstype)
+{
+    return str_is_listed(
+        fstype, "bcachefs btrfs erofs exfat ext2 ext3 ext4 f2fs iso9660 jfs ntfs3 reiserfs squashfs xfs");
+}
+
 /* Enters one mount; -ENOMEM, or 0 (also when the list is full: the rest of the machine is then left out). */
 static int enter_mount(struct mounts *mounts, struct mount_tree *tree, size_t row)
 {
@@ -124,7 +132,11 @@ static int enter_mount(struct mounts *mounts, struct mount_tree *tree, size_t ro
             return r == -E2BIG ? 0 : r;
         known = &list->items[list->count++];
     }
-    *known = (struct filesystem){.major = major, .minor = minor, .row = row, .reachable = reach.visible && reach.safe};
+    *known = (struct filesystem){.major = major,
+        .minor = minor,
+        .row = row,
+        .reachable = reach.visible && reach.safe,
+        .is_unproven = probe_is_late(mounts->env) && !counts_in_memory(mounts->info.items[row].fstype)};
     return 0;
 }
 
@@ -139,15 +151,18 @@ static void keep_space(struct mounts *mounts)
 {
     for (size_t i = 0; i < mounts->list.count; i++) {
         struct filesystem *filesystem = &mounts->list.items[i];
-        const struct filesystem *old = find_filesystem(&mounts->old, filesystem->major, filesystem->minor);
+        struct filesystem *old = find_filesystem(&mounts->old, filesystem->major, filesystem->minor);
         if (!old || !filesystem->reachable)
             continue;
         struct filesystem fresh = *filesystem;
         *filesystem = *old;
+        old->ticket = 0;
         filesystem->row = fresh.row;
         filesystem->reachable = fresh.reachable;
         filesystem->owner = NULL;
     }
+    for (size_t i = 0; i < mounts->old.count; i++)
+        probe_drop(mounts->env, &mounts->old.items[i].ticket);
 }
 
 static int build_list(struct mounts *mounts)
@@ -204,11 +219,40 @@ int mounts_refresh(struct mounts *mounts, int64_t now_ns, struct err *err)
     return 0;
 }
 
+/* 0, -EAGAIN where it is not known yet, or another negative errno. */
+static int probe_space(const struct mounts *mounts, struct filesystem *filesystem, struct fs_space *ret_space)
+{
+    struct probe_subject subject = {.kind = PROBE_SPACE};
+    struct probe_answer answer;
+    if (!str_copy(str_of(mounts_row(mounts, filesystem)->mount_point), subject.name, sizeof(subject.name)))
+        return -ENAMETOOLONG;
+    if (!probe_get(mounts->env, &filesystem->ticket, &subject, &answer))
+        return -EAGAIN;
+    /* One that hung is not asked again before the mounts change, and then not by a thread of ours. */
+    filesystem->is_unproven = answer.error < 0;
+    filesystem->reachable = answer.error == 0;
+    *ret_space = answer.space.space;
+    return answer.error < 0 ? answer.error : answer.space.error;
+}
+
+void mounts_ask_unproven(struct mounts *mounts)
+{
+    struct fs_space unused;
+    for (size_t i = 0; i < mounts->list.count; i++) {
+        struct filesystem *filesystem = &mounts->list.items[i];
+        if (filesystem->owner && filesystem->reachable && filesystem->is_unproven && filesystem->ticket == 0)
+            (void)probe_space(mounts, filesystem, &unused);
+    }
+}
+
 static void ask_space(struct mounts *mounts, struct filesystem *filesystem)
 {
     const struct collect_env *env = mounts->env;
     struct fs_space space;
-    if (env->space(env->space_context, mounts_row(mounts, filesystem)->mount_point, &space) < 0) {
+    int r = filesystem->is_unproven
+                ? probe_space(mounts, filesystem, &space)
+                : env->space(env->space_context, mounts_row(mounts, filesystem)->mount_point, &space);
+    if (r < 0) {
         filesystem->total_bytes = filesystem->used_bytes = filesystem->available_bytes = (struct opt_u64){0};
         filesystem->used_pct = (struct opt_f64){0};
         return;
@@ -217,7 +261,7 @@ static void ask_space(struct mounts *mounts, struct filesystem *filesystem)
     filesystem->total_bytes = some_u64(space.total_bytes);
     filesystem->used_bytes = some_u64(used);
     filesystem->available_bytes = some_u64(space.available_bytes);
-    filesystem->used_pct = mounts_used_pct(used, space.available_bytes);
+    filesystem->used_pct = mounts_used_pct(used, space.total_bytes);
 }
 
 void mounts_read_space(struct mounts *mounts, int64_t now_ns)
@@ -252,7 +296,11 @@ const struct mount_row *mounts_find_path(const struct mounts *mounts, const char
 
 int mounts_statvfs(void *context, const char *mount_point, struct fs_space *ret_space)
 {
-    const struct sysroot *root = context;
+    return mounts_ask_kernel(context, mount_point, ret_space);
+}
+
+int mounts_ask_kernel(const struct sysroot *root, const char *mount_point, struct fs_space *ret_space)
+{
     char path[PATH_MAX];
     int n = snprintf(path, sizeof(path), "%s%s", root->path, mount_point);
     if (n < 0 || (size_t)n >= sizeof(path))

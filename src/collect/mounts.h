@@ -24,6 +24,8 @@ struct filesystem {
     size_t row; /* the mount that stands for it, in mounts.info */
     bool reachable; /* its space may be asked for */
     void *owner; /* set by the user of the list; NULL: nobody wants its space */
+    bool is_unproven; /* its first statvfs may read the medium: the probe does that one */
+    uint32_t ticket; /* of the probe */
     bool asked;
     int64_t asked_ns;
     struct opt_u64 total_bytes, used_bytes, available_bytes;
@@ -55,6 +57,9 @@ void mounts_close(struct mounts *mounts);
 /* Brings the list up to date where something changed. A negative errno (with a message) leaves it empty. */
 int mounts_refresh(struct mounts *mounts, int64_t now_ns, struct err *err);
 
+/* Has the probe ask for the space of filesystems that may have to read their medium for it. */
+void mounts_ask_unproven(struct mounts *mounts);
+
 /* Space of the filesystems that have an owner, of each at most once per COLLECT_SPACE_NS. */
 void mounts_read_space(struct mounts *mounts, int64_t now_ns);
 
@@ -63,11 +68,10 @@ static inline const struct mount_row *mounts_row(const struct mounts *mounts, co
     return &mounts->info.items[filesystem->row];
 }
 
-/* used / (used + available), as df shows it; absent where both are 0. */
-static inline struct opt_f64 mounts_used_pct(uint64_t used, uint64_t available)
+/* used / total; absent where the total is 0. df leaves the blocks reserved for root out of the total. */
+static inline struct opt_f64 mounts_used_pct(uint64_t used, uint64_t total)
 {
-    double sum = (double)used + (double)available;
-    return sum > 0 ? some_f64((double)used / sum * 100) : (struct opt_f64){0};
+    return total > 0 ? some_f64((double)used / (double)total * 100) : (struct opt_f64){0};
 }
 
 /* The mount that a path lies on (the longest mount point above it), or NULL. */
@@ -77,7 +81,10 @@ const struct mount_row *mounts_find_path(const struct mounts *mounts, const char
 bool mounts_find_device(
     const struct mounts *mounts, const struct mount_row *row, unsigned *ret_major, unsigned *ret_minor);
 
-/* collect_env.space for real filesystems; context is a const struct sysroot *. */
+/* statvfs of a mount point below the root; 0 or a negative errno. */
+int mounts_ask_kernel(const struct sysroot *root, const char *mount_point, struct fs_space *ret_space);
+
+/* The same as collect_env.space; context is a const struct sysroot *. */
 int mounts_statvfs(void *context, const char *mount_point, struct fs_space *ret_space);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "collect/collect.h"
 #include "collect/network_interface.h"
+#include "collect/probe.h"
 
 enum {
     NET_DEV_BYTES_MAX = 2 * 1024 * 1024,
@@ -185,7 +186,8 @@ static void network_tell(const struct network_state *state, struct err *err)
     const char *root = state->env->root->path;
     int failure = state->list_failure;
     for (size_t i = 0; i < state->interfaces.count && failure == 0; i++)
-        failure = state->interfaces.items[i].failure;
+        failure = state->interfaces.items[i].failure < 0 ? state->interfaces.items[i].failure
+                                                         : state->interfaces.items[i].speed_failure;
     if (failure != 0)
         (void)err_sys(err, failure, "network: some facts are missing, cannot read %s/sys/class/net", root);
     else if (state->owner == OWNER_OTHER && state->interfaces.count > 0)
@@ -226,12 +228,33 @@ static void interface_derive(const struct network_interface *interface, int64_t 
 
 static void network_refresh(struct network_state *state, struct network_interface *interface, int64_t now_ns)
 {
-    if (state->owner != OWNER_OURS || now_ns < interface->due_ns)
-        return;
+    if (state->owner == OWNER_OURS && now_ns >= interface->due_ns) {
+        if (interface->in_sysfs)
+            network_interface_refresh(&state->shared, interface, now_ns);
+        if (!interface->in_sysfs && state->list_matches)
+            network_interface_identify(&state->shared, interface, now_ns);
+    }
+}
+
+static void take_speed(struct network_state *state, struct network_interface *interface)
+{
     if (interface->in_sysfs)
-        network_interface_refresh(&state->shared, interface, now_ns);
-    if (!interface->in_sysfs && state->list_matches)
-        network_interface_identify(&state->shared, interface, now_ns);
+        network_interface_take_speed(&state->shared, interface);
+}
+
+static void network_refresh_all(struct network_state *state, int64_t now_ns)
+{
+    sysfs_check_owner(state, now_ns);
+    for (size_t i = 0; i < state->interfaces.count; i++)
+        network_refresh(state, &state->interfaces.items[i], now_ns);
+}
+
+/* Finds out what the interfaces are while the command starts, and asks for what takes longer. */
+static void network_prepare(struct network_state *state, int64_t now_ns)
+{
+    network_refresh_all(state, now_ns);
+    for (size_t i = 0; i < state->interfaces.count; i++)
+        take_speed(state, &state->interfaces.items[i]);
 }
 
 static int network_report(struct network_state *state, int64_t now_ns, struct sample *sample, struct err *err)
@@ -240,10 +263,10 @@ static int network_report(struct network_state *state, int64_t now_ns, struct sa
     int r = VEC_GROW(&state->out, count, (size_t)NET_DEV_ROWS_MAX);
     if (r < 0)
         return r;
-    sysfs_check_owner(state, now_ns);
+    network_refresh_all(state, now_ns);
     for (size_t i = 0; i < count; i++) {
         struct network_interface *interface = &state->interfaces.items[i];
-        network_refresh(state, interface, now_ns);
+        take_speed(state, interface);
         interface_derive(interface, now_ns - state->read_ns, &state->out.items[i]);
     }
     state->out.count = count;
@@ -256,7 +279,7 @@ static int network_open(void *opaque, const struct collect_env *env, struct err 
 {
     (void)err;
     struct network_state *state = opaque;
-    *state = (struct network_state){.env = env, .shared = {.sys_fd = env->root->sys_fd}};
+    *state = (struct network_state){.env = env, .shared = {.env = env, .sys_fd = env->root->sys_fd, .near_fd = -1}};
     kept_file_init(&state->net_dev, env->root->proc_fd, "net/dev", FILE_RECORDS);
     buf_init(&state->text, NET_DEV_BYTES_MAX);
     return 0;
@@ -274,6 +297,8 @@ static int network_collect(void *opaque, const struct tick *tick, struct sample 
         return err_set(err, r, "network: %s/proc/net/dev is cut or broken", state->env->root->path);
     if (r >= 0)
         r = interfaces_update(state);
+    if (r >= 0 && tick->baseline && probe_is_late(state->env))
+        network_prepare(state, now_ns);
     if (r >= 0 && !tick->baseline)
         r = network_report(state, now_ns, sample, err);
     if (r < 0)

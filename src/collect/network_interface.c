@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What sysfs knows of one interface (Documentation/ABI/testing/sysfs-class-net). Driver and kind are read once;
- * address, operstate, speed and mtu again every COLLECT_SLOW_NS, the interfaces taking turns.
+ * address, operstate and mtu again every COLLECT_SLOW_NS, the interfaces taking turns. The speed is the answer of the
+ * driver, which may have to ask the device: the probe reads it when the link has changed, that of an interface without
+ * hardware (bonds, bridges) also when any link of hardware has, and every SPEED_NS in any case.
  */
 #include "collect/network_interface.h"
 
@@ -18,6 +20,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "collect/collect.h"
+#include "collect/probe.h"
 
 enum {
     KEPT_INTERFACES_MAX = 64, /* the links of others are opened and closed for every reading */
@@ -28,9 +31,11 @@ enum {
 
 #define NEVER_NS INT64_MAX
 
-enum link_attr { LINK_ADDRESS, LINK_OPERSTATE, LINK_SPEED, LINK_MTU };
+#define SPEED_NS (300 * NS_PER_SEC)
 
-static const char *const link_names[NETWORK_INTERFACE_LINKS] = {"address", "operstate", "speed", "mtu"};
+enum link_attr { LINK_ADDRESS, LINK_OPERSTATE, LINK_CHANGES, LINK_MTU };
+
+static const char *const link_names[NETWORK_INTERFACE_LINKS] = {"address", "operstate", "carrier_changes", "mtu"};
 
 bool network_interface_is_absence(int r)
 {
@@ -54,6 +59,8 @@ void network_interface_fini(struct network_interface_shared *shared, struct netw
 {
     for (size_t i = 0; i < NETWORK_INTERFACE_LINKS; i++)
         fd_close(&interface->links[i]);
+    probe_drop(shared->env, &interface->ticket);
+    shared->hardware_changes += interface->is_virtual.has && !interface->is_virtual.v;
     if (interface->keeps_links)
         shared->kept_count--;
 }
@@ -64,12 +71,14 @@ void network_interface_forget(struct network_interface_shared *shared, struct ne
     for (size_t i = 0; i < NETWORK_INTERFACE_LINKS; i++)
         interface->links[i] = LINK_NOT_OPEN;
     interface->in_sysfs = interface->keeps_links = false;
-    interface->failure = 0;
-    interface->due_ns = 0;
+    interface->failure = interface->speed_failure = 0;
+    interface->due_ns = interface->speed_due_ns = 0;
+    interface->wants_speed = false;
     interface->is_virtual = (struct opt_bool){0};
     interface->speed_mbps = (struct opt_i64){0};
     interface->mtu = (struct opt_u64){0};
     interface->operstate[0] = interface->driver[0] = interface->mac_address[0] = '\0';
+    interface->carrier_changes[0] = '\0';
 }
 
 /* Trimmed and NUL-terminated; returns the length or a negative errno. */
@@ -99,7 +108,8 @@ static int link_read(struct network_interface_shared *shared, struct network_int
     fd_close(fd);
     char path[96];
     (void)snprintf(path, sizeof(path), "class/net/%s/%s", interface->row.name, link_names[attr]);
-    int opened = file_open_at(shared->sys_fd, path, O_RDONLY);
+    int opened = shared->near_fd >= 0 ? file_open_at(shared->near_fd, link_names[attr], O_RDONLY)
+                                      : file_open_at(shared->sys_fd, path, O_RDONLY);
     if (opened < 0) {
         *fd = opened == -ENOENT ? LINK_MISSING : LINK_NOT_OPEN;
         if (!network_interface_is_absence(opened))
@@ -131,19 +141,52 @@ static bool interface_is_replaced(struct network_interface_shared *shared, struc
     return (r >= 0 || network_interface_is_absence(r)) && strcmp(mac, interface->mac_address) != 0;
 }
 
-static void interface_read_links(struct network_interface_shared *shared, struct network_interface *interface)
+void network_interface_take_speed(struct network_interface_shared *shared, struct network_interface *interface)
 {
-    char text[32];
-    if (link_read(shared, interface, LINK_OPERSTATE, interface->operstate, sizeof(interface->operstate)) < 0)
-        interface->operstate[0] = '\0';
-
+    struct probe_subject subject = {.kind = PROBE_SPEED};
+    struct probe_answer answer;
+    if (interface->is_virtual.v && interface->hardware_changes != shared->hardware_changes)
+        interface->wants_speed = true;
+    interface->hardware_changes = shared->hardware_changes;
+    (void)str_copy(str_of(interface->row.name), subject.name, sizeof(subject.name));
+    if (!interface->wants_speed || !probe_get(shared->env, &interface->ticket, &subject, &answer))
+        return;
+    int r = answer.error < 0 ? answer.error : answer.speed.error;
+    interface->wants_speed = false;
+    interface->speed_failure = r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EACCES || r == -EPERM ? r : 0;
     /* A speed the driver does not know is -1, or the same as an unsigned 32-bit number. */
     int64_t speed;
-    int r = link_read(shared, interface, LINK_SPEED, text, sizeof(text));
-    bool known = r >= 0 && num_parse_i64(str_of(text), &speed) == 0 && speed >= 0 && speed != UINT32_MAX;
+    bool known = r == 0 && num_parse_i64(str_of(answer.speed.text), &speed) == 0 && speed >= 0 && speed != UINT32_MAX;
     /* -1 is what the driver says, not what we could not ask. */
     interface->speed_mbps = some_i64(known ? speed : -1);
-    interface->speed_mbps.has = r >= 0 || r != interface->failure;
+    interface->speed_mbps.has = answer.error == 0 && interface->speed_failure == 0;
+}
+
+/* Reads it again: has it changed? */
+static bool link_differs(struct network_interface_shared *shared, struct network_interface *interface,
+    enum link_attr attr, char *text, size_t size)
+{
+    char fresh[24];
+    if (link_read(shared, interface, attr, fresh, sizeof(fresh)) < 0)
+        fresh[0] = '\0';
+    bool differs = strcmp(fresh, text) != 0;
+    (void)str_copy(str_of(fresh), text, size);
+    return differs;
+}
+
+/* The last speed holds until the next is known. */
+static void interface_read_links(
+    struct network_interface_shared *shared, struct network_interface *interface, int64_t now_ns)
+{
+    char text[32];
+    bool differs = link_differs(shared, interface, LINK_OPERSTATE, interface->operstate, sizeof(interface->operstate));
+    differs |=
+        link_differs(shared, interface, LINK_CHANGES, interface->carrier_changes, sizeof(interface->carrier_changes));
+    if (differs || interface->speed_failure < 0 || now_ns >= interface->speed_due_ns) {
+        interface->wants_speed = true;
+        interface->speed_due_ns = now_ns + SPEED_NS;
+        shared->hardware_changes += differs && !interface->is_virtual.v;
+    }
 
     uint64_t mtu;
     bool has_mtu =
@@ -187,8 +230,10 @@ void network_interface_identify(
     interface->keeps_links = shared->kept_count < KEPT_INTERFACES_MAX;
     shared->kept_count += interface->keeps_links;
     interface_read_device(interface, dir_fd);
+    shared->near_fd = dir_fd;
     (void)interface_read_mac(shared, interface, interface->mac_address);
-    interface_read_links(shared, interface);
+    interface_read_links(shared, interface, now_ns);
+    shared->near_fd = -1;
     /* Interfaces seen together are read again at different ticks. */
     interface->due_ns -= (int64_t)(shared->spread++ % SPREAD_TURNS) * (COLLECT_SLOW_NS / SPREAD_TURNS);
 }
@@ -201,6 +246,6 @@ void network_interface_refresh(
         network_interface_forget(shared, interface);
         return;
     }
-    interface_read_links(shared, interface);
+    interface_read_links(shared, interface, now_ns);
     interface->due_ns = now_ns + COLLECT_SLOW_NS;
 }

@@ -12,15 +12,19 @@
 #include <stdint.h>
 
 #include "base/opt.h"
+#include "collect/collect.h"
 #include "kernel/net_dev.h"
 
 enum { NETWORK_INTERFACE_LINKS = 4, NETWORK_INTERFACE_MAC_BYTES = 100 };
 
-/* What the interfaces of one collector have in common. Starts as zeros but for sys_fd. */
+/* What the interfaces of one collector have in common. Starts as zeros but for the descriptors and env. */
 struct network_interface_shared {
+    const struct collect_env *env; /* borrowed */
     int sys_fd; /* borrowed */
     size_t kept_count; /* interfaces whose links stay open */
     uint64_t spread; /* grows with every interface identified */
+    uint64_t hardware_changes; /* grows when the link of a piece of hardware changes, or goes */
+    int near_fd; /* directory of the interface that is being identified; -1: none is */
 };
 
 struct network_interface {
@@ -33,8 +37,14 @@ struct network_interface {
     int64_t due_ns; /* when its facts are read next */
     struct opt_bool is_virtual;
     struct opt_i64 speed_mbps;
+    bool wants_speed; /* it is being asked for */
+    uint32_t ticket; /* of the probe */
+    int speed_failure; /* as failure, of the speed alone */
+    int64_t speed_due_ns; /* when it is asked for next though the link did not change */
+    uint64_t hardware_changes; /* up to which it was asked for */
     struct opt_u64 mtu;
     char operstate[24], driver[64], mac_address[NETWORK_INTERFACE_MAC_BYTES]; /* "": unknown */
+    char carrier_changes[24];
 };
 
 /* Nothing is known of it yet but the row, and its facts are due at once. */
@@ -54,6 +64,9 @@ void network_interface_identify(
 /* Reads the link state of an interface that is in_sysfs; one replaced by another device of its name is forgotten. */
 void network_interface_refresh(
     struct network_interface_shared *shared, struct network_interface *interface, int64_t now_ns);
+
+/* Picks up the speed of an interface that is in_sysfs, where it has come. */
+void network_interface_take_speed(struct network_interface_shared *shared, struct network_interface *interface);
 
 /* What is not there is an answer; any other errno (no descriptor left, no permission) hides one. */
 bool network_interface_is_absence(int r);

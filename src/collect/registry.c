@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every collector there is, in the order of the sample; the tree needs what the CPU collector
- * read just before, and the tracker comes last so that it sees what the others cost. */
+/* Every collector there is, in the order of the sample; the probe of devices comes before those that ask it, the tree
+ * needs what the CPU collector read just before, and the tracker comes last so that it sees what the others cost. */
 #include "collect/collect.h"
 
 const struct collector *const collector_registry[] = {
+    &collector_probe,
     &collector_cpu,
     &collector_tree,
     &collector_memory,

@@ -51,7 +51,7 @@ static int tracker_collect(void *opaque, const struct tick *tick, struct sample 
     int64_t cpu_ns = clock_read(state->env->clock, CLOCK_KIND_OWN_CPU);
     struct opt_f64 rss_mib = tracker_rss_mib(state);
     if (job) {
-        cpu_ns += (int64_t)job->helpers_cpu_ns;
+        cpu_ns += (int64_t)(job->helpers_cpu_ns + job->probe_cpu_ns);
         rss_mib.v += (double)job->helpers_rss_bytes / BYTES_PER_MIB;
     }
     if (!tick->baseline) {

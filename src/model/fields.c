@@ -66,7 +66,7 @@ static const struct field network_rows[] = {
     ROW(STRING, NULLABLE, "mac_address", mac_address, "", "Hardware address.")
     ROW(STRING, NULLABLE, "driver", driver, "", "Kernel driver.")
     ROW(STRING, NULLABLE, "operstate", operstate, "", "Link state: up, down, unknown and so on.")
-    ROW(I64, NULLABLE, "speed_mbps", speed_mbps, "Mbit/s", "Link speed; -1 where the interface does not report one.")
+    ROW(I64, NULLABLE, "speed_mbps", speed_mbps, "Mbit/s", "Link speed; -1 where the interface does not report one; null until its driver has answered.")
     ROW(U64, NULLABLE, "mtu", mtu, "bytes", "Largest packet.")
     ROW(F64, NULLABLE, "rx_bytes_per_sec", rx_bytes_per_sec, "bytes/s", "Bytes received per second in this interval.")
     ROW(F64, NULLABLE, "tx_bytes_per_sec", tx_bytes_per_sec, "bytes/s", "Bytes sent per second in this interval.")
@@ -90,7 +90,7 @@ static const struct field mount_rows[] = {
     ROW(U64, NULLABLE, "total_bytes", total_bytes, "bytes", "Size of the filesystem.")
     ROW(U64, NULLABLE, "used_bytes", used_bytes, "bytes", "Space in use.")
     ROW(U64, NULLABLE, "available_bytes", available_bytes, "bytes", "Space ordinary users can still fill.")
-    ROW(F64, NULLABLE, "used_pct", used_pct, "%", "used / (used + available), as df shows it.")
+    ROW(F64, NULLABLE, "used_pct", used_pct, "%", "used_bytes as a share of total_bytes.")
 };
 TABLE_OF(mount);
 #undef TABLE
@@ -100,9 +100,9 @@ static const struct field disk_rows[] = {
     ROW(STRING, ALWAYS, "device", device, "", "Name of the whole device; zfs:POOL for ZFS pools.")
     ROW(STRING, NULLABLE, "model", model, "", "Model name.")
     ROW(STRING, NULLABLE, "vendor", vendor, "", "Vendor name.")
-    ROW(STRING, NULLABLE, "serial", serial, "", "Serial number.")
+    ROW(STRING, NULLABLE, "serial", serial, "", "Serial number; the WWID where there is none.")
     ROW(STRING, NULLABLE, "device_type", device_type, "", "nvme, ssd or hdd.")
-    ROW(U64, NULLABLE, "capacity_bytes", capacity_bytes, "bytes", "Size of the device.")
+    ROW(U64, NULLABLE, "capacity_bytes", capacity_bytes, "bytes", "Size of the device; null where it has none (a loop device without a file, a reader without a card).")
     ROW(U64, NULLABLE, "sector_bytes", sector_bytes, "bytes", "Hardware sector size (counters are in 512-byte units whatever it is).")
     NEST(OBJECT_LIST, "mounts", mounts, mount, "Filesystems on the device and its partitions, each once.")
     ROW(F64, NULLABLE, "read_bytes_per_sec", read_bytes_per_sec, "bytes/s", "Bytes read per second in this interval.")

@@ -311,6 +311,8 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .space_context = &session->root,
         .job = &session->job,
         .cpu_time = process_cpu,
+        .probe = &session.probe,
+        .program = SYSROOT_OWN_PROGRAM,
     };
     int r = session_start(session, settings, caller_mask, err);
     if (r == 0)

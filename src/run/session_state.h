@@ -7,6 +7,7 @@
 #define RUN_SESSION_STATE_H
 
 #include "collect/collect.h"
+#include "collect/probe.h"
 #include "run/loop.h"
 #include "run/output.h"
 #include "run/own_cgroup.h"
@@ -23,6 +24,7 @@ struct session {
     const struct settings *settings;
     struct sysroot root;
     struct collect_env env;
+    struct probe probe;
     struct run_info info;
     bool stops_with_tree; /* attached, and the end of the tree is our end */
     bool has_view; /* something of ours may be on the terminal */

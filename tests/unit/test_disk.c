@@ -74,15 +74,18 @@ static void test_identity_kinds(void **state)
     disk_world_add_sysfs(&world, "259:0", "nvme/block/nvme0n1");
     tree_write(&world.tree, "sys/devices/nvme/block/nvme0n1/queue/rotational", "0\n");
     tree_write(&world.tree, "sys/devices/nvme/block/nvme0n1/device/serial", "   S1   \n");
+    tree_write(&world.tree, "sys/devices/nvme/block/nvme0n1/wwid", "eui.0025388b71b0a5c2\n");
     tree_write(&world.tree, "sys/devices/nvme/block/nvme0n1/device/model", "      \n");
     disk_world_add_sysfs(&world, "259:1", "nvme/block/nvme0c0n1");
     tree_write(&world.tree, "sys/devices/nvme/block/nvme0c0n1/hidden", "1\n");
     disk_world_add_sysfs(&world, "252:0", "virtual/block/zram0");
     tree_write(&world.tree, "sys/devices/virtual/block/zram0/queue/rotational", "0\n");
+    tree_write(&world.tree, "sys/devices/virtual/block/zram0/size", "0\n");
     disk_world_add_sysfs(&world, "104:0", "pci/block/cciss!c0d0");
     disk_world_add_sysfs(&world, "104:1", "pci/block/cciss!c0d0/cciss!c0d0p1");
     tree_write(&world.tree, "sys/devices/pci/block/cciss!c0d0/cciss!c0d0p1/partition", "1\n");
     tree_write(&world.tree, "sys/devices/pci/block/cciss!c0d0/queue/rotational", "0\n");
+    tree_write(&world.tree, "sys/devices/pci/block/cciss!c0d0/device/wwid", "naa.600508b1001c0000\n");
     tree_write(&world.tree, "proc/self/mountinfo", "20 1 104:1 / / rw - ext4 /dev/cciss/c0d0p1 rw\n");
     tree_write(&world.tree, "proc/diskstats",
         "254 0 vda 1 0 8 0 0 0 0 0 0 0 0\n259 0 nvme0n1 1 0 8 0 0 0 0 0 0 0 0\n"
@@ -97,6 +100,7 @@ static void test_identity_kinds(void **state)
     assert_string_equal(items[2].device, "vda");
     assert_string_equal(items[3].device, "zram0");
     assert_string_equal(items[0].device_type, "ssd");
+    assert_string_equal(items[0].serial, "naa.600508b1001c0000"); /* for lack of a serial number */
     assert_string_equal(disk_world_mount(&items[0], 0)->mount_point, "/");
     assert_string_equal(items[1].device_type, "nvme");
     assert_string_equal(items[1].serial, "S1");
@@ -106,6 +110,7 @@ static void test_identity_kinds(void **state)
     assert_string_equal(items[2].serial, "vol-1");
     assert_null(items[3].device_type);
     assert_false(items[2].capacity_bytes.has);
+    assert_false(items[3].capacity_bytes.has); /* a size of 0 is none */
     assert_false(items[2].read_bytes_per_sec.has); /* no reading before this one */
     assert_false(items[2].read_bytes_delta.has);
     assert_int_equal(items[2].read_bytes_total.v, 8 * 512);

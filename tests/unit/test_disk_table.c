@@ -16,6 +16,9 @@
 #include "collect/disk.h"
 #include "collect/disk_table.h"
 
+static const struct sysroot no_sysfs = {.root_fd = -1, .proc_fd = -1, .sys_fd = -1};
+static const struct collect_env no_sysfs_env = {.root = &no_sysfs};
+
 static void test_derive(void **state)
 {
     (void)state;
@@ -72,7 +75,7 @@ static void test_rows_move_and_go(void **state)
     struct diskstats_row second[] = {row(32, "sdc"), row(48, "sdd"), row(16, "sdX"), row(0, "sda")};
     struct diskstats stats = {.items = first, .count = 4};
     struct disk_table table;
-    disk_table_init(&table, -1);
+    disk_table_init(&table, &no_sysfs_env);
     assert_int_equal(disk_table_match(&table, &stats), 0);
     assert_int_equal(disk_table_classify(&table, &stats), 0);
     assert_int_equal(table.order.count, 3);
@@ -114,7 +117,7 @@ static void test_many_disks(void **state)
     }
     struct diskstats stats = {.items = rows, .count = COUNT};
     struct disk_table table;
-    disk_table_init(&table, -1);
+    disk_table_init(&table, &no_sysfs_env);
     assert_int_equal(disk_table_match(&table, &stats), 0);
     assert_int_equal(disk_table_classify(&table, &stats), 0);
     assert_int_equal(table.rows.count, DISK_ROWS_MAX);

@@ -293,9 +293,10 @@ static void test_paths_to_one_disk(void **state)
     add_disk(&tree, "sda", "device/wwid", "0000-0000\n");
     add_disk(&tree, "sdb", "device/wwid", "0000-0000\n");
     assert_storage(&tree, 1024);
+    /* To read the serial number of a virtio disk is a request to the device: it is not asked. */
     add_disk(&tree, "sda", "serial", "disk-1\n");
     add_disk(&tree, "sdb", "serial", "disk-1\n");
-    assert_storage(&tree, 512);
+    assert_storage(&tree, 1024);
     tree_free(&tree);
 }
 

@@ -54,6 +54,7 @@ static void put_card(struct fake_env *fake, const char *name)
     put_sys(fake, name, "address", "52:54:00:12:34:56\n");
     put_sys(fake, name, "operstate", "up\n");
     put_sys(fake, name, "speed", "10000\n");
+    put_sys(fake, name, "carrier_changes", "2\n");
     put_sys(fake, name, "mtu", "1500\n");
     char path[128];
     (void)snprintf(path, sizeof(path), "sys/class/net/%s/device/driver", name);
@@ -210,12 +211,21 @@ static void test_links_are_slow_and_kept(void **unused)
     assert_true(find(&run, "eth0")->mtu.v == 9000);
     assert_string_equal(find(&run, "eth0")->mac_address, "52:54:00:12:34:56");
 
-    /* A new file of the same name goes unseen while the descriptor works, and is found when it does not. */
-    int open_now = fake_env_open_count();
-    fake_env_remove(&fake, "sys/class/net/eth0/speed");
+    /* The driver is asked for the speed again when the link changed, and seldom when it did not. */
     put_sys(&fake, "eth0", "speed", "40000\n");
     step(&fake, &run, COLLECT_SLOW_NS);
     assert_true(find(&run, "eth0")->speed_mbps.v == 100);
+    put_sys(&fake, "eth0", "carrier_changes", "4\n");
+    step(&fake, &run, COLLECT_SLOW_NS);
+    assert_true(find(&run, "eth0")->speed_mbps.v == 40000);
+    put_sys(&fake, "eth0", "speed", "20000\n");
+    step(&fake, &run, 20 * COLLECT_SLOW_NS);
+    assert_true(find(&run, "eth0")->speed_mbps.v == 40000);
+    step(&fake, &run, 20 * COLLECT_SLOW_NS);
+    assert_true(find(&run, "eth0")->speed_mbps.v == 20000);
+
+    /* A new file of the same name goes unseen while the descriptor works, and is found when it does not. */
+    int open_now = fake_env_open_count();
     fake_env_break(&fake, "sys/class/net/eth0/mtu");
     fake_env_remove(&fake, "sys/class/net/eth0/mtu");
     put_sys(&fake, "eth0", "mtu", "1400\n");
@@ -298,6 +308,7 @@ static void test_hundred_interfaces(void **unused)
         put_sys(&fake, names[i], "operstate", "up\n");
         put_sys(&fake, names[i], "mtu", "1500\n");
         put_sys(&fake, names[i], "speed", "10000\n");
+        put_sys(&fake, names[i], "carrier_changes", "2\n");
     }
     put_dev(&fake, rows, 100);
     struct fake_run run;
@@ -497,7 +508,7 @@ static void test_replaced(void **unused)
     assert_int_equal(fake_env_open_count(), open_now);
 
     /* The descriptors fail, as those of a removed device do; the new one has a speed and no operstate. */
-    const char *const names[] = {"address", "operstate", "speed", "mtu"};
+    const char *const names[] = {"address", "operstate", "carrier_changes", "mtu"};
     for (size_t i = 0; i < 4; i++) {
         char path[64];
         (void)snprintf(path, sizeof(path), "sys/class/net/eth0/%s", names[i]);
@@ -512,7 +523,7 @@ static void test_replaced(void **unused)
     assert_null(eth0->operstate);
     assert_true(eth0->speed_mbps.v == 25000);
     assert_false(eth0->mtu.has);
-    assert_int_equal(fake_env_open_count(), open_now - 2);
+    assert_int_equal(fake_env_open_count(), open_now - 3);
     fake_env_close(&run);
     fake_env_fini(&fake);
 }
@@ -556,7 +567,7 @@ static void test_few_descriptors(void **unused)
         assert_true(eth0->rx_bytes_total.has);
         assert_true(eth0->is_virtual.has == (more > 0));
         assert_false(eth0->mtu.has);
-        assert_true(eth0->speed_mbps.has == (more == 4));
+        assert_true(eth0->speed_mbps.has == (more > 0));
 
         /* Still told while nothing was tried again, and over when it worked. */
         if (more > 0) {

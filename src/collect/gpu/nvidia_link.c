@@ -14,7 +14,7 @@
 #include "collect/gpu/nvml_helper.h"
 
 /* More messages than a socket holds at once are nonsense. */
-enum { ENERGY_WAIT_MS = 20, ENERGY_WAIT_CARD_MS = 10, CHANNEL_FD_LEAST = HELPER_CHANNEL_FD + 1, MESSAGES_MAX = 8192 };
+enum { ENERGY_WAIT_MS = 20, ENERGY_WAIT_CARD_MS = 10, MESSAGES_MAX = 8192 };
 
 void nvidia_link_open(struct nvidia_link *link, const struct collect_env *env, int64_t due_ns)
 {
@@ -43,35 +43,14 @@ void nvidia_link_close(struct nvidia_link *link)
     link->cards.count = link->cards.cap = 0;
 }
 
-/* The end that the helper gets must not have the number that it will have there: an old libc would close it. */
-static int make_channel(int ret_ends[static 2])
-{
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return -errno;
-    if (ends[1] < CHANNEL_FD_LEAST) {
-        int moved = fcntl(ends[1], F_DUPFD_CLOEXEC, CHANNEL_FD_LEAST);
-        (void)close(ends[1]);
-        ends[1] = moved;
-    }
-    if (ends[1] < 0) {
-        (void)close(ends[0]);
-        return -EMFILE;
-    }
-    ret_ends[0] = ends[0];
-    ret_ends[1] = ends[1];
-    return 0;
-}
-
 static int start_process(struct nvidia_link *link)
 {
     const struct collect_gpu *gpu = &link->env->gpu;
-    int ends[2] = {-1, -1};
-    int r = make_channel(ends);
+    AUTO_FD int ours = -1;
+    AUTO_FD int theirs = -1;
+    int r = helper_make_channel(&ours, &theirs);
     if (r < 0)
         return r;
-    AUTO_FD int ours = ends[0];
-    AUTO_FD int theirs = ends[1];
     char name[] = "resource-tracker", flag[] = NVML_HELPER_FLAG, library[PATH_MAX], start[NUM_TEXT_BYTES],
          interval[NUM_TEXT_BYTES], lists[] = "0";
     if (!str_copy(str_of(gpu->nvml_library), library, sizeof(library)))

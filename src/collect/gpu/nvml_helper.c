@@ -2,20 +2,15 @@
 #include "collect/gpu/nvml_helper.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "base/syscalls.h"
 #include "collect/gpu/nvml_pace.h"
 #include "collect/gpu/nvml_report.h"
 #include "collect/helper.h"
@@ -85,26 +80,6 @@ static void run(struct nvml_report *report, int64_t start_ns, int64_t interval_n
     }
 }
 
-/* A process that nobody notices: no core dump, no descriptor of others, gone with the tracker. */
-static void make_modest(void)
-{
-    struct rlimit none = {0};
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    (void)prctl(PR_SET_NAME, "tracker-nvml", 0, 0, 0);
-    /* The tracker may have put itself ahead of others, for its samples' sake; the library has no such need. */
-    errno = 0;
-    if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0)
-        (void)setpriority(PRIO_PROCESS, 0, 0);
-    (void)setrlimit(RLIMIT_CORE, &none);
-    (void)syscall(SYS_close_range, HELPER_CHANNEL_FD + 1, ~0U, 0);
-    (void)fcntl(HELPER_CHANNEL_FD, F_SETFD, FD_CLOEXEC);
-    /* The tracker may have gone before we asked to go with it. */
-    struct pollfd channel = {.fd = HELPER_CHANNEL_FD};
-    if (poll(&channel, 1, 0) > 0)
-        _exit(EXIT_SUCCESS);
-}
-
 int nvml_helper_main(char **argv)
 {
     int64_t start_ns, interval_ns;
@@ -115,7 +90,7 @@ int nvml_helper_main(char **argv)
     struct nvml_report *report = calloc(1, sizeof(*report));
     if (!report)
         return EXIT_FAILURE;
-    make_modest();
+    helper_make_modest("tracker-nvml");
     report->wants_lists = strcmp(argv[NVML_HELPER_LISTS_AT], "1") == 0;
     int r = nvml_report_open(report, argv[NVML_HELPER_LIBRARY_AT]);
     /* The library may have been named relative to the folder we were started in, which must not be kept busy. */
