@@ -10,6 +10,7 @@ from section import Section
 CALLS, CALLS_PER_PROCESS = 20, 3
 GROWTH_MIB = 0.05
 DRIFT_SECS = 0.01
+OUTPUT_FACTOR = 3.5
 
 
 def dig(done, section, *keys):
@@ -23,8 +24,15 @@ def dig(done, section, *keys):
 def wrapper(done):
     ours, bare = (dig(done, "wrapper", "true", name, "p50") for name in ("ours", "bare"))
     measured = ours / bare if ours and bare else None
-    return [("`-q -- true` against bare `true`, medians", "<= 3.0 x", measured and f"{measured:.2f} x",
+    rows = [("`-q -- true` against bare `true`, medians", "<= 3.0 x", measured and f"{measured:.2f} x",
              measured and measured <= 3.0)]
+    for state in ("idle", "busy disk"):
+        for name in ("-o FILE", "--summary"):
+            ours, bare = (dig(done, "wrapper", "outputs", state, which, "p50") for which in (name, "bare"))
+            measured = ours / bare if ours and bare else None
+            rows.append((f"`{name} -- true` against bare `true`, {state}", f"<= {OUTPUT_FACTOR} x",
+                         measured and f"{measured:.2f} x", measured and measured <= OUTPUT_FACTOR))
+    return rows
 
 
 def counts(done):

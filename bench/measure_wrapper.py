@@ -2,8 +2,11 @@
 """(a) What it costs to have a tool in front of a command: from the start of the tool to its end, in turns.
 
 Tools that take most of a second for `true` run in every so many turns only; what is compared lies in the same turns.
+Ours is also measured with samples and with a summary, and both while another process saturates the disk: nothing of it
+may wait for a device.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -24,6 +27,8 @@ SLOW = ("rust", "python", "python-psutil", "psrecord")
 LIMIT_SECS = 30
 FULL_ONLY = ("python-psutil",)
 HYPERFINE_RUNS = 200
+OUTPUT_TURNS, QUICK_OUTPUT_TURNS = 150, 60
+LOAD_ROUNDS, LOAD_MIB, LOAD_BEFORE_SECS = 400, 128, 1
 
 
 def wall_secs(argv, env):
@@ -73,6 +78,63 @@ def measure_command(context, words, turns, slow_turns):
     return {name: table.spread(values) for name, values in times.items() if values}, failed
 
 
+@contextlib.contextmanager
+def busy_disk(place):
+    """A process that writes to the disk of `place` past the page cache, for a bounded number of rounds at most."""
+    target = place / "load"
+    script = (f"i=0; while [ $i -lt {LOAD_ROUNDS} ]; do i=$((i+1)); "
+              f"dd if=/dev/zero of='{target}' bs=1M count={LOAD_MIB} oflag=direct conv=notrunc || exit 1; done")
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, start_new_session=True) as child:
+        try:
+            time.sleep(LOAD_BEFORE_SECS)
+            if child.poll() is not None:
+                raise Failed("dd cannot write past the page cache here")
+            yield
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+
+
+def measure_outputs(context, place, turns):
+    """`true` bare, without samples, with a file of samples and with a summary, in turns; the file is new each time."""
+    ours, command, output = context.tool("ours"), [shutil.which("true")], place / "samples"
+    quiet = ours.argv_wrap(command, 1, None)
+    at = quiet.index("--")
+    cases = {"bare": (command, {}), "-q": (quiet, ours.environ()),
+             "-o FILE": (ours.argv_wrap(command, 1, output), ours.environ()),
+             "--summary": ([*quiet[:at], "--summary=always", *quiet[at:]], ours.environ())}
+    times = {name: [] for name in cases}
+    for _ in range(turns):
+        for name, (argv, env) in cases.items():
+            output.unlink(missing_ok=True)
+            times[name].append(wall_secs(argv, env))
+    return {name: table.spread(values) for name, values in times.items()}
+
+
+def add_outputs(context, section):
+    turns = QUICK_OUTPUT_TURNS if context.quick else OUTPUT_TURNS
+    section.values["outputs"] = {}
+    for state, load in (("idle", contextlib.nullcontext), ("busy disk", busy_disk)):
+        with context.folder("wrapper") as place:
+            try:
+                with load(place) if load is busy_disk else load():
+                    spreads = measure_outputs(context, place, turns)
+            except (Failed, OSError) as reason:
+                section.notes.append(f"`true` with samples, {state}: {reason}")
+                continue
+        section.values["outputs"][state] = spreads
+        add_rows(section, f"`true`, {state}", spreads)
+
+
+def add_rows(section, name, spreads):
+    bare = spreads["bare"]["p50"]
+    for tool, spread in spreads.items():
+        added = None if tool == "bare" else table.number((spread["p50"] - bare) * 1e3)
+        section.rows.append([name, tool, milliseconds(spread, "p50"), milliseconds(spread, "p10"),
+                             milliseconds(spread, "p90"), added, f"{spread['p50'] / bare:.2f}", spread["count"]])
+
+
 def milliseconds(spread, key):
     return table.number(spread[key] * 1e3)
 
@@ -98,14 +160,12 @@ def measure(context):
     for words, turns, slow_turns in QUICK if context.quick else COMMANDS:
         name = " ".join(words)
         spreads, failed = measure_command(context, words, turns, slow_turns)
-        bare = spreads["bare"]["p50"]
-        for tool, spread in spreads.items():
-            added = None if tool == "bare" else table.number((spread["p50"] - bare) * 1e3)
-            section.rows.append([f"`{name}`", tool, milliseconds(spread, "p50"), milliseconds(spread, "p10"),
-                                 milliseconds(spread, "p90"), added, f"{spread['p50'] / bare:.2f}", spread["count"]])
+        add_rows(section, f"`{name}`", spreads)
         section.notes += [f"`{name}`, {tool}: {why}" for tool, why in failed.items()]
         section.values[name] = spreads
-    section.notes.append("Interval of 1 s, no samples kept. `sh` is `sh -c` with a child of its own.")
+    add_outputs(context, section)
+    section.notes.append("Interval of 1 s, no samples kept unless `-o FILE` says so. `sh` is `sh -c` with a child of its "
+                         "own. Busy disk: beside a process that writes to it past the page cache.")
     note = hyperfine_note(context)
     if note:
         section.notes.append(note)
