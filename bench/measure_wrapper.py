@@ -164,8 +164,8 @@ def measure(context):
         section.notes += [f"`{name}`, {tool}: {why}" for tool, why in failed.items()]
         section.values[name] = spreads
     add_outputs(context, section)
-    section.notes.append("Interval of 1 s, no samples kept unless `-o FILE` says so. `sh` is `sh -c` with a child of its "
-                         "own. Busy disk: beside a process that writes to it past the page cache.")
+    section.notes.append("Interval of 1 s, no samples kept unless `-o FILE` says so. `sh` is `sh -c` with a child of "
+                         "its own. Busy disk: beside a process that writes to it past the page cache.")
     note = hyperfine_note(context)
     if note:
         section.notes.append(note)
