@@ -24,7 +24,7 @@ static void arm(struct probe *probe, int64_t delay_ns)
     probe->is_armed = delay_ns > 0;
 }
 
-static void probe_init(struct probe *probe, const struct collect_env *env)
+void probe_init(struct probe *probe, const struct collect_env *env)
 {
     *probe = (struct probe){
         .env = env, .process = HELPER_NONE, .channel_fd = -1, .timer_fd = -1, .pause_ns = PROBE_PAUSE_NS};
@@ -33,7 +33,7 @@ static void probe_init(struct probe *probe, const struct collect_env *env)
 }
 
 /* Never waits: a helper that hangs in the kernel stays, with nothing of ours but memory. */
-static void probe_fini(struct probe *probe)
+void probe_fini(struct probe *probe)
 {
     struct opt_i64 status;
     if (probe->process.pid > 0 && !helper_reap(&probe->process, probe->env->job, &status))

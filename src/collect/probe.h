@@ -82,6 +82,10 @@ struct probe {
     struct probe_subject why_subject;
 };
 
+/* collector_probe does both, and makes it move. One that does not move answers nothing. */
+void probe_init(struct probe *probe, const struct collect_env *env);
+void probe_fini(struct probe *probe);
+
 /*
  * A fact of a subject: true with the answer when it is there, false where it is not known yet. The first call with a
  * *ticket of 0 asks, the one that returns true makes the ticket 0 again. Without a probe in the environment it is read

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "collect/mounts.h"
+#include "collect/probe.h"
 #include "run/doctor_parts.h"
 
 static const struct {
@@ -78,6 +79,7 @@ static void examine(struct doctor *doctor)
 int doctor_examine(const struct settings *settings, bool is_online, bool is_json, struct buf *buf, struct err *err)
 {
     struct doctor doctor = {.settings = settings, .is_online = is_online};
+    struct probe probe;
     int r = sysroot_open(settings->sysroot ? settings->sysroot : "/", &doctor.root, err);
     if (r < 0)
         return r;
@@ -89,8 +91,12 @@ int doctor_examine(const struct settings *settings, bool is_online, bool is_json
         .page_bytes = sysconf(_SC_PAGESIZE),
         .space = mounts_statvfs,
         .space_context = &doctor.root,
+        .probe = &probe,
     };
+    /* Never stepped: what only the devices know is not of interest here, and they may hang. */
+    probe_init(&probe, &doctor.env);
     examine(&doctor);
+    probe_fini(&probe);
     sysroot_close(&doctor.root);
     if (is_json)
         doctor_put_json(buf, &doctor.findings);

@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import select
 import stat
 import struct
 import threading
@@ -45,12 +46,13 @@ class SlowFile:
         self.path, self.text, self.delay_secs = directory / "file", text, delay_secs
         self.directory, self.reads, self.timers = directory, 0, []
         self.was_read = threading.Event()
-        self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+        self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+        self.over = os.pipe()
         options = f"fd={self.fd},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
         try:
             system("mount", b"slow", bytes(directory), b"fuse", MS_NOSUID | MS_NODEV, options)
         except Skip:
-            os.close(self.fd)
+            self.close()
             raise
         self.thread = threading.Thread(target=self.serve, daemon=True)
         self.thread.start()
@@ -60,8 +62,14 @@ class SlowFile:
         for timer in self.timers:
             timer.cancel()
         libc.umount2(bytes(self.directory), MNT_DETACH)
-        with contextlib.suppress(OSError):
-            os.close(self.fd)
+        os.write(self.over[1], b"x")
+        self.thread.join()
+        self.close()
+
+    def close(self):
+        for fd in (self.fd, *self.over):
+            os.close(fd)
+        self.fd = -1
 
     def reply(self, unique, body=b"", error=0):
         with contextlib.suppress(OSError):
@@ -96,7 +104,7 @@ class SlowFile:
             self.reply(unique, error=errno.ENOSYS)
 
     def serve(self):
-        while True:
+        while self.over[0] not in select.select([self.fd, self.over[0]], [], [])[0]:
             try:
                 request = os.read(self.fd, 1 << 17)
             except OSError as reason:

@@ -63,6 +63,17 @@ def a_short_command_waits_for_no_disk():
 
 
 @test(limit=60)
+def the_doctor_waits_for_no_disk():
+    private()
+    with folder() as place:
+        (place / "fuse").mkdir()
+        with slow_file_at(real_serial(), place / "fuse", delay_secs=SLOW_SECS) as slow:
+            done, secs = track("--doctor", cwd=place)
+            expect("devices" in done.stdout, done.stdout)
+            expect(secs < SOON_SECS and slow.reads == 0, f"it took {secs:.1f} s and {slow.reads} questions")
+
+
+@test(limit=60)
 def a_command_waits_for_no_disk_at_its_end():
     private()
     with folder() as place:
