@@ -198,6 +198,8 @@ static int read_mounts(struct mounts *mounts)
          */
         fd_close(&mounts->fd);
         mounts->polled = false;
+        for (size_t i = 0; i < mounts->list.count; i++)
+            probe_drop(mounts->env, &mounts->list.items[i].ticket);
         mounts->info.count = 0;
         mounts->list.count = 0;
     }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "collect/probe.h"
 #include "disk_world.h"
 
 /* 4096-byte sectors are reported and never multiplied; partitions count with their device. */
@@ -223,11 +224,67 @@ static void test_unreadable_files(void **state)
     disk_world_end(&world);
 }
 
+/* The questions that are pending, each answered with this serial number. */
+static size_t answer_all(struct probe *probe, const char *serial)
+{
+    for (size_t i = 0; i < probe->questions.count; i++) {
+        struct probe_question *question = &probe->questions.items[i];
+        assert_int_equal(question->subject.kind, PROBE_DISK);
+        (void)str_copy(str_of(serial), question->answer.disk.serial, sizeof(question->answer.disk.serial));
+        question->state = PROBE_OVER;
+    }
+    return probe->questions.count;
+}
+
+/* Nothing but the probe asks a device what it is; what the kernel knows itself is there from the first sample on. */
+static void test_identity_comes_later(void **state)
+{
+    (void)state;
+    struct disk_world world;
+    struct probe probe;
+    disk_world_make(&world);
+    disk_world_add_sysfs(&world, "254:0", "virtio/block/vda");
+    tree_write(&world.tree, "sys/devices/virtio/block/vda/size", "16\n");
+    tree_write(&world.tree, "sys/devices/virtio/block/vda/serial", "of-sysfs\n");
+    tree_write(&world.tree, "proc/diskstats", "254 0 vda 5 0 8 0 0 0 0 0 0 0 0\n");
+    disk_world_open(&world);
+    probe_init(&probe, &world.env);
+    world.env.probe = &probe;
+    assert_int_equal(disk_world_collect(&world, true), 0);
+    assert_int_equal(probe.questions.count, 1); /* the device was found with the baseline */
+    disk_world_step(&world, NS_PER_SEC);
+    assert_null(disk_world_find(&world, "vda")->serial);
+    assert_int_equal(disk_world_find(&world, "vda")->capacity_bytes.v, 16 * 512);
+    assert_int_equal(answer_all(&probe, "first"), 1);
+    disk_world_step(&world, NS_PER_SEC);
+    assert_string_equal(disk_world_find(&world, "vda")->serial, "first");
+    assert_int_equal(probe.questions.count, 0);
+
+    /* Another disk: what was known is void at once. */
+    tree_write(&world.tree, "proc/diskstats", "254 0 vda 1 0 8 0 0 0 0 0 0 0 0\n");
+    disk_world_step(&world, NS_PER_SEC);
+    assert_null(disk_world_find(&world, "vda")->serial);
+    assert_int_equal(answer_all(&probe, "second"), 1);
+    disk_world_step(&world, NS_PER_SEC);
+    assert_string_equal(disk_world_find(&world, "vda")->serial, "second");
+
+    /* One that goes takes its question along. */
+    tree_write(&world.tree, "proc/diskstats", "254 0 vda 0 0 0 0 0 0 0 0 0 0 0\n");
+    disk_world_step(&world, NS_PER_SEC);
+    assert_int_equal(probe.questions.count, 1);
+    tree_write(&world.tree, "proc/diskstats", "");
+    disk_world_step(&world, NS_PER_SEC);
+    assert_int_equal(probe.questions.count, 0);
+    disk_world_end(&world);
+    probe_fini(&probe);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_4k_disk_with_partitions),
         cmocka_unit_test(test_identity_kinds),
+        cmocka_unit_test(test_identity_comes_later),
         cmocka_unit_test(test_vanish_and_return),
         cmocka_unit_test(test_without_sysfs),
         cmocka_unit_test(test_unreadable_files),

@@ -16,6 +16,7 @@
 #include "collect/mount_source.h"
 #include "collect/mount_tree.h"
 #include "collect/mounts.h"
+#include "collect/probe.h"
 #include "tree.h"
 
 struct world {
@@ -371,6 +372,51 @@ static void test_find_path(void **state)
     end_world(&world);
 }
 
+/* The first statvfs of a filesystem that may read its medium for it is for the probe. */
+static void test_first_space_of_some(void **state)
+{
+    (void)state;
+    struct world world;
+    struct probe probe;
+    start_world(&world, "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+                        "21 20 8:2 / /efi rw - vfat /dev/sda2 rw\n"
+                        "22 20 8:3 / /hangs rw - udf /dev/sda3 rw\n");
+    probe_init(&probe, &world.env);
+    world.env.probe = &probe;
+    read_all(&world, 0);
+    assert_true(was_asked(&world, "/"));
+    assert_false(was_asked(&world, "/efi") || was_asked(&world, "/hangs"));
+    assert_false(at(&world, "/efi")->total_bytes.has);
+    assert_int_equal(probe.questions.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        struct probe_question *question = &probe.questions.items[i];
+        bool hangs = strcmp(question->subject.name, "/hangs") == 0;
+        question->state = PROBE_OVER;
+        question->answer.error = hangs ? -ETIMEDOUT : 0;
+        question->answer.space.error = 0;
+        question->answer.space.space = (struct fs_space){.total_bytes = 2000, .free_bytes = 500};
+    }
+    read_all(&world, NS_PER_SEC);
+    assert_int_equal(at(&world, "/efi")->used_bytes.v, 1500);
+    assert_false(at(&world, "/hangs")->total_bytes.has);
+    assert_int_equal(probe.questions.count, 0);
+    /* From then on it is asked as all others are; one that hung is not asked again before the mounts change. */
+    read_all(&world, 2 * NS_PER_SEC);
+    assert_true(was_asked(&world, "/efi"));
+    assert_int_equal(probe.questions.count, 0);
+    world.mounts.dirty = true;
+    read_all(&world, 3 * NS_PER_SEC);
+    assert_int_equal(probe.questions.count, 1);
+    assert_false(was_asked(&world, "/hangs"));
+    /* A question goes with its filesystem. */
+    tree_write(&world.tree, "proc/self/mountinfo", "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+    world.mounts.dirty = true;
+    read_all(&world, 4 * NS_PER_SEC);
+    assert_int_equal(probe.questions.count, 0);
+    end_world(&world);
+    probe_fini(&probe);
+}
+
 static void test_statvfs(void **state)
 {
     (void)state;
@@ -399,6 +445,7 @@ int main(void)
         cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_resolve_source),
         cmocka_unit_test(test_find_path),
+        cmocka_unit_test(test_first_space_of_some),
         cmocka_unit_test(test_statvfs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
