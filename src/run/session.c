@@ -311,7 +311,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .space_context = &session->root,
         .job = &session->job,
         .cpu_time = process_cpu,
-        .probe = &session.probe,
+        .probe = &session->probe,
         .program = SYSROOT_OWN_PROGRAM,
     };
     int r = session_start(session, settings, caller_mask, err);
