@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Diagnostics on stderr: "resource-tracker: warning: …", one line and one write each, control bytes made harmless. Only
- * run/, stream/, config/ and main.c call this; everything below returns an err. A stderr that takes nothing now (a full
- * pipe, a stopped terminal) does not block us: the line is dropped, and a complaint is said again at the next occasion.
+ * Diagnostics on stderr: "resource-tracker: warning: …", one line and one write each, text made harmless for terminals.
+ * Only run/, stream/, config/ and main.c call this; everything below returns an err. A stderr that takes nothing now (a
+ * full pipe, a stopped terminal) does not block us: the line is dropped, and a complaint is said again at the next
+ * occasion.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The calendar is the Gregorian one over all years (RFC 3339). Read are "2026-11-15T09:30:00.5+05:30",
- * "20261115T093000Z" and "Sun, 15 Nov 2026 09:30:00 GMT". A second of 60 is the first of the next minute, anywhere,
+ * "20261115T093000Z" and the three dates of HTTP. A second of 60 is the first of the next minute, anywhere,
  * since leap seconds cannot be foretold. Of an HTTP date the name of the day is not held against the date.
  */
 #include "base/utc.h"
@@ -203,16 +203,68 @@ static bool take_name(struct str *rest, struct str names, unsigned *ret_number)
     return false;
 }
 
-int utc_parse_http(struct str text, int64_t *ret_unix_secs)
+static bool take_month(struct str *rest, unsigned *ret_month)
 {
-    struct civil at;
+    return take_name(rest, STR("JanFebMarAprMayJunJulAugSepOctNovDec"), ret_month);
+}
+
+/* " 09:30:00 GMT" and nothing behind it. */
+static bool take_gmt(struct str *rest, struct civil *at)
+{
+    return str_take(rest, ' ') && take_time(rest, ":", at) && str_eq(*rest, STR(" GMT"));
+}
+
+/* "15 Nov 2026 09:30:00 GMT" */
+static bool take_fixdate(struct str *rest, struct civil *at)
+{
+    return take_digits(rest, 2, 31, &at->day) && str_take(rest, ' ') && take_month(rest, &at->month) &&
+           str_take(rest, ' ') && take_digits(rest, 4, YEAR_MAX, &at->year) && take_gmt(rest, at);
+}
+
+/* "15-Nov-26 09:30:00 GMT", with the century that RFC 9110 (5.6.7) wants. */
+static bool take_rfc850(struct str *rest, int64_t now_unix_secs, struct civil *at)
+{
+    enum { CENTURY = 100, AHEAD_YEARS_MAX = 50 };
+    unsigned year;
+    if (!take_digits(rest, 2, 31, &at->day) || !str_take(rest, '-') || !take_month(rest, &at->month) ||
+        !str_take(rest, '-') || !take_digits(rest, 2, CENTURY - 1, &year) || !take_gmt(rest, at))
+        return false;
+    struct civil limit = civil_of(now_unix_secs);
+    limit.year += AHEAD_YEARS_MAX;
+    int64_t limit_secs = secs_of(&limit);
+    at->year = limit.year - limit.year % CENTURY + year;
+    while (at->year >= CENTURY && (at->year > YEAR_MAX || secs_of(at) > limit_secs))
+        at->year -= CENTURY;
+    return true;
+}
+
+/* " Nov  6 08:49:37 1994" */
+static bool take_asctime(struct str *rest, struct civil *at)
+{
+    if (!str_take(rest, ' ') || !take_month(rest, &at->month) || !str_take(rest, ' '))
+        return false;
+    bool is_day = str_take(rest, ' ') ? take_digits(rest, 1, 9, &at->day) : take_digits(rest, 2, 31, &at->day);
+    return is_day && str_take(rest, ' ') && take_time(rest, ":", at) && str_take(rest, ' ') &&
+           take_digits(rest, 4, YEAR_MAX, &at->year) && rest->n == 0;
+}
+
+/* "day, " in full behind the first three letters of its name. */
+static bool take_full_day(struct str *rest, unsigned weekday)
+{
+    static const char rests[][8] = {"day, ", "sday, ", "nesday, ", "rsday, ", "day, ", "urday, ", "day, "};
+    return take_text(rest, (struct str){rests[weekday - 1], strnlen(rests[weekday - 1], sizeof(rests[0]))});
+}
+
+int utc_parse_http(struct str text, int64_t now_unix_secs, int64_t *ret_unix_secs)
+{
+    struct civil at = {0};
     unsigned weekday;
-    if (!take_name(&text, STR("MonTueWedThuFriSatSun"), &weekday) || !take_text(&text, STR(", ")) ||
-        !take_digits(&text, 2, 31, &at.day) || !str_take(&text, ' ') ||
-        !take_name(&text, STR("JanFebMarAprMayJunJulAugSepOctNovDec"), &at.month) || !str_take(&text, ' ') ||
-        !take_digits(&text, 4, YEAR_MAX, &at.year) || !is_date(&at))
+    if (!take_name(&text, STR("MonTueWedThuFriSatSun"), &weekday))
         return -EINVAL;
-    if (!str_take(&text, ' ') || !take_time(&text, ":", &at) || !str_eq(text, STR(" GMT")))
+    bool is_read = take_text(&text, STR(", "))     ? take_fixdate(&text, &at)
+                   : take_full_day(&text, weekday) ? take_rfc850(&text, now_unix_secs, &at)
+                                                   : take_asctime(&text, &at);
+    if (!is_read || !is_date(&at))
         return -EINVAL;
     *ret_unix_secs = secs_of(&at);
     return 0;

@@ -22,7 +22,11 @@ void utc_format_basic(int64_t unix_secs, char ret_text[static UTC_BASIC_BYTES]);
  */
 int utc_parse_iso(struct str text, int64_t *ret_unix_secs);
 
-/* "Sun, 15 Nov 2026 09:30:00 GMT". The two obsolete forms are not read. Returns 0 or -EINVAL. */
-int utc_parse_http(struct str text, int64_t *ret_unix_secs);
+/*
+ * The three forms that RFC 9110 wants read: "Sun, 15 Nov 2026 09:30:00 GMT", "Sunday, 15-Nov-26 09:30:00 GMT" and
+ * "Sun Nov 15 09:30:00 2026". A year of two digits is the one that is not more than 50 years after now_unix_secs.
+ * Returns 0 or -EINVAL.
+ */
+int utc_parse_http(struct str text, int64_t now_unix_secs, int64_t *ret_unix_secs);
 
 #endif

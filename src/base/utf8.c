@@ -21,3 +21,22 @@ size_t utf8_length(struct str text)
     }
     return length;
 }
+
+bool utf8_is_unsafe(struct str character)
+{
+    const unsigned char *p = (const unsigned char *)character.p;
+    switch (character.n) {
+    case 1:
+        return p[0] < 0x20 || p[0] == 0x7f;
+    case 2: /* U+0080 to U+009F, U+061C */
+        return (p[0] == 0xc2 && p[1] < 0xa0) || (p[0] == 0xd8 && p[1] == 0x9c);
+    case 3: /* U+200B to U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF */
+        return (p[0] == 0xe2 && p[1] == 0x80 && ((p[2] >= 0x8b && p[2] <= 0x8f) || (p[2] >= 0xa8 && p[2] <= 0xae))) ||
+               (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa0 && p[2] <= 0xaf) ||
+               (p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf);
+    case 4: /* U+E0000 to U+E007F: tags */
+        return p[0] == 0xf3 && p[1] == 0xa0 && p[2] <= 0x81;
+    default:
+        return true;
+    }
+}

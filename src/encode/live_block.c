@@ -311,21 +311,11 @@ static void put_values(struct buf *buf, const struct live_block *block, enum liv
     pad(buf, from, course_column(columns));
 }
 
-/*
- * Bytes of the character at p if it can be shown as it is, else 0: no control characters, also not those of U+0080 to
- * U+009F, and none that change the direction of text or are invisible.
- */
+/* Bytes of the character at the start of text if it can be shown as it is, else 0. */
 static size_t showable(const struct live_block *block, struct str text)
 {
-    const unsigned char *p = (const unsigned char *)text.p;
-    if (p[0] < 0x80)
-        return p[0] >= 0x20 && p[0] != 0x7f;
-    size_t n = block->style.is_utf8 ? utf8_length(text) : 0;
-    if (n == 2 && p[0] == 0xc2 && p[1] < 0xa0)
-        return 0;
-    if (n == 3 && p[0] == 0xe2 && p[1] == 0x80 && (p[2] < 0x90 || p[2] > 0xa7)) /* U+2000 to U+203F but U+2010.. */
-        return 0;
-    if (n == 3 && p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa0) /* U+2060 and on */
+    size_t n = utf8_length(text);
+    if (n == 0 || (n > 1 && !block->style.is_utf8) || utf8_is_unsafe((struct str){text.p, n}))
         return 0;
     return n;
 }

@@ -38,7 +38,7 @@ int64_t http_answer_retry_after(const struct http_answer *answer, int64_t now_un
         return max_secs;
     if (r == 0)
         return secs < (uint64_t)max_secs ? (int64_t)secs : max_secs;
-    if (value.n == 0 || utc_parse_http(value, &date) < 0)
+    if (value.n == 0 || utc_parse_http(value, now_unix_secs, &date) < 0)
         return -1;
     if (date <= now_unix_secs)
         return 0;

@@ -55,9 +55,9 @@ struct s3_client {
 int s3_find_region(struct s3_client *client, struct s3_bucket *bucket, int64_t deadline_ns);
 
 enum s3_outcome {
-    S3_DONE, /* 200 or 201 */
-    S3_AGAIN, /* may pass: network, 408, 429, 5xx, a clock or a region that was just corrected */
-    S3_EXPIRED, /* 400, 401 or 403 with an expired or invalid token: new credentials, then again */
+    S3_DONE, /* 200 or 201 with an ETag */
+    S3_AGAIN, /* may pass: network, 408, 429, 5xx, a success without an ETag, a clock or region just corrected */
+    S3_EXPIRED, /* 400, 401 or 403 with an expired or unknown key or token: new credentials, then again */
     S3_DENIED, /* any other 403: may pass */
     S3_REFUSED, /* for good: any other 3xx or 4xx, or a request that cannot be made (endpoint, key, no region) */
     S3_CANCELED,

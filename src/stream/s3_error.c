@@ -57,14 +57,10 @@ static struct str next_character(struct str text, size_t *ret_used)
             return str_of(entities[i].character);
         }
     }
-    *ret_used = 1;
-    if ((unsigned char)text.p[0] < 0x20 || text.p[0] == 0x7f)
-        return STR(" ");
     size_t n = utf8_length(text);
-    if (n == 0)
-        return STR("?");
-    *ret_used = n;
-    return (struct str){text.p, n};
+    *ret_used = n > 0 ? n : 1;
+    struct str character = {text.p, n};
+    return n == 0 ? STR("?") : utf8_is_unsafe(character) ? STR(" ") : character;
 }
 
 bool s3_error_decode(struct str text, char *out, size_t size)
@@ -115,11 +111,12 @@ static bool is_among(const char *code, const char *const *codes)
     return false;
 }
 
-/* Amazon says of a token that it is expired with 400, others do with 403 or 401. */
+/* Amazon says of a token that it is expired with 400, others do with 403 or 401; some have forgotten a temporary key
+ * once it has expired, and know it no more. */
 static enum s3_outcome outcome_of(int status, const char *code)
 {
-    static const char *const expired[] = {
-        "ExpiredToken", "ExpiredTokenException", "InvalidToken", "InvalidTokenId", "TokenRefreshRequired", NULL};
+    static const char *const expired[] = {"ExpiredToken", "ExpiredTokenException", "InvalidToken", "InvalidTokenId",
+        "TokenRefreshRequired", "InvalidAccessKeyId", NULL};
     static const char *const passing[] = {"RequestTimeout", "OperationAborted", "SlowDown", "InternalError", NULL};
     if (status == 200 || status == 201)
         return S3_DONE;
@@ -155,7 +152,7 @@ static bool correct_clock(
     int64_t date;
     if (answer->status != 403 && !is_told)
         return false;
-    if (utc_parse_http(http_answer_header(answer, "Date"), &date) < 0)
+    if (utc_parse_http(http_answer_header(answer, "Date"), now_unix_secs, &date) < 0)
         return false;
     int64_t skew = date - now_unix_secs;
     int64_t off = skew - bucket->skew_secs;
@@ -190,9 +187,17 @@ struct s3_result s3_error_judge(
     s3_error_read((struct str){answer->body.data, answer->body.len}, &error);
     struct s3_result result = {.outcome = outcome_of(answer->status, error.code),
         .retry_after_secs = http_answer_retry_after(answer, now_unix_secs, RETRY_AFTER_SECS_MAX)};
-    if (result.outcome == S3_DONE)
+    /* Every S3 names what it has stored; the page of a portal or of a wrong port does not. */
+    bool is_stored = result.outcome == S3_DONE && http_answer_header(answer, "ETag").n > 0;
+    if (is_stored)
         return result;
-    if (result.outcome != S3_EXPIRED && correct_region(bucket, answer, &error)) {
+    if (result.outcome == S3_DONE) {
+        result.outcome = S3_AGAIN;
+        (void)err_set(err, -EAGAIN,
+            "S3: the bucket %s answers %d without an ETag, as no S3 does, so nothing counts as stored; check the "
+            "endpoint, proxies and captive portals",
+            bucket->bucket, answer->status);
+    } else if (result.outcome != S3_EXPIRED && correct_region(bucket, answer, &error)) {
         result.outcome = S3_AGAIN;
         (void)err_set(err, -EAGAIN, "S3: the bucket %s is in the region %s", bucket->bucket, bucket->region);
     } else if (result.outcome != S3_EXPIRED && correct_clock(bucket, answer, &error, now_unix_secs)) {

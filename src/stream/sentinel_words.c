@@ -250,18 +250,12 @@ static void mask_codings(struct buf *text, struct str token)
     str_wipe(coded.data, coded.len);
 }
 
-/* Control characters, line separators, and what turns the direction of writing. */
+/* What must not reach a terminal, and blanks of any width: U+0020, U+00A0, U+2000 to U+200A. */
 static bool is_blank_character(struct str c)
 {
     const unsigned char *p = (const unsigned char *)c.p;
-    if (c.n == 1)
-        return p[0] <= 0x20 || p[0] == 0x7f;
-    if (c.n == 2)
-        return p[0] == 0xc2 && p[1] <= 0xa0;
-    if (c.n != 3 || p[0] != 0xe2)
-        return false;
-    return (p[1] == 0x80 && (p[2] <= 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae))) ||
-           (p[1] == 0x81 && p[2] >= 0xa0 && p[2] <= 0xaf);
+    return utf8_is_unsafe(c) || str_eq(c, STR(" ")) || str_eq(c, STR("\xc2\xa0")) ||
+           (c.n == 3 && p[0] == 0xe2 && p[1] == 0x80 && p[2] <= 0x8a);
 }
 
 /* Whole characters, single blanks, an ellipsis where it had to be cut. */

@@ -67,11 +67,12 @@ static void tell_lack(struct to_bucket *to)
         trouble_say(&to->trouble, to->delivery, DELIVERY_KEPT);
 }
 
+/* Keys expire by the server's clock. */
 static bool has_lasting_credentials(const struct to_bucket *to)
 {
+    int64_t now_secs = delivery_unix_secs(to->delivery) + to->bucket.skew_secs;
     return to->has_credentials &&
-           (!to->credentials.expires_secs.has ||
-               to->credentials.expires_secs.v - DELIVERY_REFRESH_SECS > delivery_unix_secs(to->delivery));
+           (!to->credentials.expires_secs.has || to->credentials.expires_secs.v - DELIVERY_REFRESH_SECS > now_secs);
 }
 
 /* Credentials and region; false where they are not to be had now. */

@@ -119,7 +119,8 @@ static bool prepare_upload(struct to_sentinel *to, int64_t deadline_ns)
         }
         to->has_bucket = true;
     }
-    if (sentinel_needs_refresh(&to->api, delivery_unix_secs(to->delivery)) &&
+    /* Keys expire by the server's clock. */
+    if (sentinel_needs_refresh(&to->api, delivery_unix_secs(to->delivery) + to->bucket.skew_secs) &&
         !settle(to, sentinel_refresh(&to->api, deadline_ns, &err), &err))
         return false;
     /* Once: what the bucket corrects later is right. */

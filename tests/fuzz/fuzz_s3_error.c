@@ -12,7 +12,7 @@ static void check_message(struct str text)
 {
     while (text.n > 0) {
         size_t n = utf8_length(text);
-        check(n > 0 && (unsigned char)text.p[0] >= 0x20 && text.p[0] != 0x7f);
+        check(n > 0 && !utf8_is_unsafe((struct str){text.p, n}));
         text = (struct str){text.p + n, text.n - n};
     }
 }

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (utc_parse_iso(text, &secs) == 0)
         check_written(secs);
-    if (utc_parse_http(text, &secs) == 0)
+    if (utc_parse_http(text, 1794735000, &secs) == 0)
         check_written(secs);
     free(copy);
     return 0;

@@ -86,6 +86,39 @@ static void test_control_bytes_are_replaced(void **state)
     assert_string_equal(capture_end(&capture), "resource-tracker: warning: a?b?c?[31md?e? \xc3\xa9\n");
 }
 
+/* C1 controls, what changes the direction of writing, and bytes that are no UTF-8. */
+static void test_other_tricks_are_replaced(void **state)
+{
+    (void)state;
+    struct capture capture;
+    capture_begin(&capture);
+    log_warning("%s", "a\xc2\x9b"
+                      "31mb\xe2\x80\xae"
+                      "c\xe2\x81\xa6"
+                      "d\x9b"
+                      "e\xef\xbb\xbf"
+                      "f\xd8\x9cg\xe2\x80\xa8h \xe2\x80\xa6\xc3\xa9\xf0\x9f\x98\x80 \xe2\x82");
+    assert_string_equal(capture_end(&capture),
+        "resource-tracker: warning: a?31mb?c?d?e?f?g?h \xe2\x80\xa6\xc3\xa9\xf0\x9f\x98\x80 ??\n");
+}
+
+static void test_no_character_is_cut_in_the_middle(void **state)
+{
+    (void)state;
+    char text[1400];
+    for (size_t i = 0; i + 2 < sizeof(text); i += 3)
+        memcpy(text + i, "\xe2\x82\xac", 3);
+    for (int before = 0; before < 3; before++) {
+        struct capture capture;
+        capture_begin(&capture);
+        log_warning("%.*s%.*s", before, "xyz", 1398, text);
+        const char *got = capture_end(&capture);
+        size_t n = strlen(got);
+        assert_null(strchr(got, '?'));
+        assert_memory_equal(got + n - 4, "\xe2\x82\xac\n", 4);
+    }
+}
+
 static void test_long_message_is_cut(void **state)
 {
     (void)state;
@@ -161,6 +194,8 @@ int main(void)
         cmocka_unit_test(test_prefix_and_level),
         cmocka_unit_test(test_lines_above_the_level_are_not_written),
         cmocka_unit_test(test_control_bytes_are_replaced),
+        cmocka_unit_test(test_other_tricks_are_replaced),
+        cmocka_unit_test(test_no_character_is_cut_in_the_middle),
         cmocka_unit_test(test_long_message_is_cut),
         cmocka_unit_test(test_lengths_around_the_cut),
         cmocka_unit_test(test_errno_survives),

@@ -192,6 +192,12 @@ static void errors_read(void **state)
     assert_string_equal(error.code, "");
     assert_string_equal(error.region, "");
 
+    s3_error_read(STR("<Message>a\xc2\x9b"
+                      "31m\xe2\x80\xae"
+                      "b\xe2\x81\xa6 \xe2\x80\xa6</Message>"),
+        &error);
+    assert_string_equal(error.message, "a 31m b  \xe2\x80\xa6");
+
     static const char *const nothing[] = {"", "<", "<Code", "<Code>", "<Code>x", "Code>x</Code>", "<html>Code</html>",
         "<Code<Message", "<code>x</code>", "<<<<>>>>", "<Code><b>x</b></Code>"};
     for (size_t i = 0; i < COUNT(nothing); i++) {
@@ -247,7 +253,8 @@ static void outcomes(void **state)
         {403, "", S3_DENIED},
         {403, "AccessDenied", S3_DENIED},
         {403, "SignatureDoesNotMatch", S3_DENIED},
-        {403, "InvalidAccessKeyId", S3_DENIED},
+        {403, "InvalidAccessKeyId", S3_EXPIRED},
+        {404, "InvalidAccessKeyId", S3_REFUSED},
         {403, "ExpiredToken", S3_EXPIRED},
         {403, "ExpiredTokenException", S3_EXPIRED},
         {404, "NoSuchBucket", S3_REFUSED},
@@ -268,7 +275,7 @@ static void outcomes(void **state)
         char body[128];
         (void)snprintf(body, sizeof(body), "<Error><Code>%s</Code></Error>", cases[i].code);
         struct err err = {0};
-        struct s3_result result = judge(&bucket, cases[i].status, "", body, &err);
+        struct s3_result result = judge(&bucket, cases[i].status, "ETag: \"x\"\n", body, &err);
         if (result.outcome != cases[i].want)
             fail_msg("%d %s gives %d", cases[i].status, cases[i].code, (int)result.outcome);
         assert_int_equal(result.retry_after_secs, -1);
@@ -294,6 +301,23 @@ static void words(void **state)
     assert_int_equal(result.retry_after_secs, 30);
     assert_int_equal(judge(&bucket, 503, "Retry-After: 99999999\n", "", &err).retry_after_secs, 3600);
     assert_int_equal(judge(&bucket, 403, "", "", NULL).outcome, S3_DENIED);
+}
+
+/* What answers 200 to everything, a portal or a wrong port, has stored nothing. */
+static void success_of_something_else(void **state)
+{
+    (void)state;
+    static const int statuses[] = {200, 201};
+    for (size_t i = 0; i < COUNT(statuses); i++) {
+        struct s3_bucket bucket = bucket_of("s3://metrics", NULL, false);
+        struct err err = {0};
+        struct s3_result result =
+            judge(&bucket, statuses[i], "Content-Type: text/html\n", "<html><title>Welcome</title></html>", &err);
+        assert_int_equal(result.outcome, S3_AGAIN);
+        assert_int_equal(err.code, -EAGAIN);
+        assert_non_null(strstr(err.msg, "without an ETag"));
+        assert_int_equal(judge(&bucket, statuses[i], "etag: \"d41d8cd9\"\n", "", &err).outcome, S3_DONE);
+    }
 }
 
 #define SKEWED "<Error><Code>RequestTimeTooSkewed</Code><Message>x</Message></Error>"
@@ -325,7 +349,7 @@ static void clock_skew(void **state)
     assert_int_equal(judge(&bucket, 403, "Date: yesterday\n", SKEWED, &err).outcome, S3_DENIED);
     assert_int_equal(judge(&bucket, 403, "", SKEWED, &err).outcome, S3_DENIED);
     assert_int_equal(judge(&bucket, 404, "Date: Sun, 15 Nov 2026 10:30:00 GMT\n", DENIED, &err).outcome, S3_REFUSED);
-    assert_int_equal(judge(&bucket, 200, "Date: Sun, 15 Nov 2026 10:30:00 GMT\n", "", &err).outcome, S3_DONE);
+    assert_int_equal(judge(&bucket, 200, "ETag: x\nDate: Sun, 15 Nov 2026 10:30:00 GMT\n", "", &err).outcome, S3_DONE);
     assert_int_equal(
         judge(&bucket, 403, "Date: Sun, 15 Nov 2026 10:30:00 GMT\n", "<Code>ExpiredToken</Code>", &err).outcome,
         S3_EXPIRED);
@@ -367,6 +391,7 @@ int main(void)
         cmocka_unit_test(errors_read),
         cmocka_unit_test(outcomes),
         cmocka_unit_test(words),
+        cmocka_unit_test(success_of_something_else),
         cmocka_unit_test(clock_skew),
         cmocka_unit_test(wrong_region),
     };

@@ -204,7 +204,7 @@ static void test_iso_cut_anywhere(void **state)
 static void assert_no_http(const char *text)
 {
     int64_t secs = -7;
-    if (utc_parse_http(str_of(text), &secs) != -EINVAL)
+    if (utc_parse_http(str_of(text), when, &secs) != -EINVAL)
         fail_msg("read as a date: '%s'", text);
     assert_int_equal(secs, -7);
 }
@@ -213,25 +213,61 @@ static void test_http(void **state)
 {
     (void)state;
     int64_t secs;
-    assert_int_equal(utc_parse_http(STR("Sun, 15 Nov 2026 09:30:00 GMT"), &secs), 0);
+    assert_int_equal(utc_parse_http(STR("Sun, 15 Nov 2026 09:30:00 GMT"), when, &secs), 0);
     assert_int_equal(secs, when);
-    assert_int_equal(utc_parse_http(STR("Sun, 06 Nov 1994 08:49:37 GMT"), &secs), 0);
+    assert_int_equal(utc_parse_http(STR("Sun, 06 Nov 1994 08:49:37 GMT"), when, &secs), 0);
     assert_int_equal(secs, 784111777);
-    assert_int_equal(utc_parse_http(STR("Thu, 01 Jan 1970 00:00:00 GMT"), &secs), 0);
+    assert_int_equal(utc_parse_http(STR("Thu, 01 Jan 1970 00:00:00 GMT"), when, &secs), 0);
     assert_int_equal(secs, 0);
-    assert_int_equal(utc_parse_http(STR("Thu, 29 Feb 2024 23:59:60 GMT"), &secs), 0);
+    assert_int_equal(utc_parse_http(STR("Thu, 29 Feb 2024 23:59:60 GMT"), when, &secs), 0);
     assert_int_equal(secs, 1709251200);
-    assert_int_equal(utc_parse_http(STR("Fri, 31 Dec 9999 23:59:59 GMT"), &secs), 0);
+    assert_int_equal(utc_parse_http(STR("Fri, 31 Dec 9999 23:59:59 GMT"), when, &secs), 0);
     assert_int_equal(secs, year_9999_end);
     /* The wrong day of the week does not make a date unreadable. */
-    assert_int_equal(utc_parse_http(STR("Mon, 15 Nov 2026 09:30:00 GMT"), &secs), 0);
+    assert_int_equal(utc_parse_http(STR("Mon, 15 Nov 2026 09:30:00 GMT"), when, &secs), 0);
     assert_int_equal(secs, when);
+}
+
+/* The forms that are obsolete and must still be read. */
+static void test_http_obsolete(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t secs;
+    } rows[] = {
+        {"Sunday, 15-Nov-26 09:30:00 GMT", when},
+        {"Sunday, 06-Nov-94 08:49:37 GMT", 784111777},
+        {"Sun Nov 15 09:30:00 2026", when},
+        {"Sun Nov  6 08:49:37 1994", 784111777},
+        {"Thu Jan  1 00:00:00 1970", 0},
+        {"Thursday, 01-Jan-70 00:00:00 GMT", 3155760000}, /* 2070 is less than 50 years ahead */
+        {"Saturday, 01-Jan-77 00:00:00 GMT", 220924800}, /* 2077 is more */
+        {"Monday, 29-Feb-24 23:59:60 GMT", 1709251200},
+        {"Tuesday, 15-Nov-26 09:30:00 GMT", when},
+        {"Wednesday, 15-Nov-26 09:30:00 GMT", when},
+        {"Friday, 15-Nov-26 09:30:00 GMT", when},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t secs = -7;
+        if (utc_parse_http(str_of(rows[i].text), when, &secs) != 0)
+            fail_msg("not read: '%s'", rows[i].text);
+        assert_int_equal(secs, rows[i].secs);
+    }
+    /* Near the ends of the calendar there may be no century to choose. */
+    int64_t secs;
+    (void)utc_parse_http(STR("Sunday, 15-Nov-26 09:30:00 GMT"), INT64_MAX, &secs);
+    (void)utc_parse_http(STR("Sunday, 15-Nov-26 09:30:00 GMT"), INT64_MIN, &secs);
 }
 
 static void test_http_broken(void **state)
 {
     (void)state;
-    static const char *const broken[] = {"", "120", "Sun", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+    static const char *const broken[] = {"", "120", "Sun", "Sunday, 06-Nov-94 08:49:37", "Sun Nov  6 08:49:37 94",
+        "Sunday, 06 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Monsday, 06-Nov-94 08:49:37 GMT",
+        "Sunday, 6-Nov-94 08:49:37 GMT", "Sunday, 31-Nov-94 08:49:37 GMT", "Sunday, 06-Nov-1994 08:49:37 GMT",
+        "Sun Nov 6 08:49:37 1994", "Sun Nov  6 08:49:37 1994 GMT", "Sun Nov 31 08:49:37 1994",
+        "Sun  Nov 15 09:30:00 2026", "Sun Nov  0 08:49:37 1994", "Sunday Nov 15 09:30:00 2026",
         "Sun, 15 Nov 2026 09:30:00", "Sun, 15 Nov 2026 09:30:00 UTC", "Sun, 15 Nov 2026 09:30:00 gmt",
         "Sun, 15 Nov 2026 09:30:00 GMT ", " Sun, 15 Nov 2026 09:30:00 GMT", "Sun,15 Nov 2026 09:30:00 GMT",
         "Sun, 5 Nov 2026 09:30:00 GMT", "Sun, 00 Nov 2026 09:30:00 GMT", "Sun, 31 Nov 2026 09:30:00 GMT",
@@ -257,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_iso_broken),
         cmocka_unit_test(test_iso_cut_anywhere),
         cmocka_unit_test(test_http),
+        cmocka_unit_test(test_http_obsolete),
         cmocka_unit_test(test_http_broken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
