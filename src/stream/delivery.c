@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/auto.h"
+#include "net/gzip.h"
 
 #define RETRY_BASE_NS NS_PER_SEC
 #define RETRY_BASE_HASTY_NS (100 * NS_PER_MS)
@@ -84,7 +85,15 @@ void trouble_end(struct trouble *trouble, const struct delivery *delivery, const
 {
     if (trouble->is_said)
         exchange_tell(delivery->exchange, LOG_WARNING, "%s", words);
-    *trouble = (struct trouble){0};
+    trouble->is_said = false;
+    trouble->text[0] = '\0';
+}
+
+const char *trouble_reason(const struct trouble *trouble, const char *short_text)
+{
+    if (trouble->text[0] != '\0')
+        return trouble->is_said ? short_text : trouble->text;
+    return trouble->refusal[0] != '\0' ? trouble->refusal : "there was no time left";
 }
 
 void delivery_fail(const struct delivery *delivery, struct retry *retry, struct trouble *trouble, const struct err *err,
@@ -109,14 +118,44 @@ bool delivery_next_batch(const struct delivery *delivery, const struct number_se
     return false;
 }
 
-bool delivery_refuse_batch(
-    const struct delivery *delivery, struct number_set *refused, uint32_t number, const char *why)
+bool delivery_refuse_batch(const struct delivery *delivery, struct trouble *trouble, struct number_set *refused,
+    uint32_t number, const struct err *err)
 {
-    if (number_set_count(refused) == 0)
+    trouble_note(trouble, err);
+    (void)str_copy(str_of(err->msg), trouble->refusal, sizeof(trouble->refusal));
+    if (number_set_count(refused) == 0 && !delivery->is_over)
         exchange_tell(delivery->exchange, LOG_WARNING,
-            "%s; batch %06u is not tried again in this run, and neither are others that are refused", why,
+            "%s; batch %06u, and others that are refused, wait in the spool and are tried again at the end", err->msg,
             (unsigned)number);
     return number_set_add(refused, number) == 0;
+}
+
+static int take_nothing(void *context, struct str piece)
+{
+    (void)context;
+    (void)piece;
+    return 0;
+}
+
+int delivery_read_batch(struct delivery *delivery, uint32_t number, struct buf *buf, struct err *err)
+{
+    struct err why = {0};
+    int r = spool_run_read(delivery->run, number, buf, &why);
+    if (r == 0) {
+        r = gzip_unpack((struct str){buf->data, buf->len}, take_nothing, NULL);
+        if (r == 0)
+            return 0;
+        (void)err_sys(&why, r, "batch %06u in the spool", (unsigned)number);
+    }
+    if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
+        return err_set(err, r, "%s", why.msg);
+    char kept[SPOOL_ASIDE_BYTES];
+    spool_run_set_aside(delivery->run, number, kept);
+    if (delivery->unreadable == 0)
+        exchange_tell(delivery->exchange, LOG_WARNING, "streaming: %s; the run is delivered without it%s%s%s", why.msg,
+            kept[0] ? " and what is left of it kept as " : "", kept, kept[0] ? " beside the others" : "");
+    delivery->unreadable++;
+    return err_set(err, -ENODATA, "%s", why.msg);
 }
 
 static void put_state(struct delivery *delivery, int (*put)(struct spool_run *run, struct str bytes, struct err *err))

@@ -31,6 +31,7 @@ struct delivery {
     int64_t round_ns; /* between two rounds of attempts */
     bool is_over; /* the run has ended: what is left is all there is */
     bool is_spool_trouble; /* the disk does not take everything; it has been told */
+    unsigned unreadable; /* batches that were in the spool and could not be read back */
 };
 
 int64_t delivery_now(const struct delivery *delivery); /* monotonic */
@@ -59,11 +60,15 @@ bool retry_is_serious(const struct retry *retry);
 struct trouble {
     bool is_said;
     char text[sizeof(((struct err *)0)->msg)]; /* the newest; "": none */
+    char refusal[sizeof(((struct err *)0)->msg)]; /* of an object, for good: no later success makes up for it */
 };
 
 void trouble_note(struct trouble *trouble, const struct err *err);
 void trouble_say(struct trouble *trouble, const struct delivery *delivery, const char *consequence);
 void trouble_end(struct trouble *trouble, const struct delivery *delivery, const char *words);
+
+/* Why not everything was delivered; where the newest error was reported already, the short text instead of it. */
+const char *trouble_reason(const struct trouble *trouble, const char *short_text);
 
 /* An attempt failed and may work later: notes it, plans the next one, and tells when a whole round has failed. */
 #define DELIVERY_KEPT "the data waits in the spool until it works"
@@ -74,9 +79,16 @@ void delivery_fail(const struct delivery *delivery, struct retry *retry, struct 
 bool delivery_next_batch(const struct delivery *delivery, const struct number_set *delivered,
     const struct number_set *refused, uint32_t *ret_number);
 
-/* Refused for good: it stays in the spool, and the first one is told. False where no more can be kept in mind. */
-bool delivery_refuse_batch(
-    const struct delivery *delivery, struct number_set *refused, uint32_t number, const char *why);
+/* Refused for good: it stays in the spool, and is tried once more at the end of the run. False where no more can be
+ * kept in mind. */
+bool delivery_refuse_batch(const struct delivery *delivery, struct trouble *trouble, struct number_set *refused,
+    uint32_t number, const struct err *err);
+
+/*
+ * A whole batch, replacing the content of buf. Returns 0; -ENODATA where it cannot be read or is broken: it is set
+ * aside, which is reported, and the run goes on without it; or another negative errno that may pass, with a message.
+ */
+int delivery_read_batch(struct delivery *delivery, uint32_t number, struct buf *buf, struct err *err);
 
 /* Notes a delivered batch in the state on disk; batches that every target has are dropped. False as above. */
 bool delivery_note_batch(struct delivery *delivery, struct number_set *delivered, uint32_t number);

@@ -76,6 +76,7 @@ void run_state_put(struct buf *buf, const struct run_state *state)
         put_text(buf, "upload_uri_prefix", state->sentinel.upload_prefix);
         put_numbers(buf, "delivered", &state->sentinel.delivered);
         put_bool(buf, "finishing", state->sentinel.is_finishing);
+        put_bool(buf, "finished", state->sentinel.is_finished);
         put_bool(buf, "done", state->sentinel.is_done);
         buf_putc(buf, '}');
     }
@@ -133,6 +134,7 @@ static bool read_sentinel(const struct json_value *value, struct state_sentinel 
         return true;
     sentinel->is_wanted = true;
     sentinel->is_finishing = is_true(json_get(value, "finishing"));
+    sentinel->is_finished = is_true(json_get(value, "finished"));
     sentinel->is_done = is_true(json_get(value, "done"));
     return json_string_copy(json_get(value, "url"), sentinel->url, sizeof(sentinel->url)) &&
            json_string_copy(json_get(value, "run_id"), sentinel->run_id, sizeof(sentinel->run_id)) &&

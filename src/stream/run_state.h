@@ -30,6 +30,7 @@ struct run_state {
         char upload_prefix[RUN_STATE_URL_BYTES];
         struct number_set delivered;
         bool is_finishing; /* a finish call was sent, and its answer is not known */
+        bool is_finished; /* the API has taken one; where the run is not done a batch was refused */
         bool is_done;
     } sentinel;
     struct state_bucket {

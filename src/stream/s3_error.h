@@ -25,8 +25,8 @@ void s3_error_read(struct str body, struct s3_error *ret_error);
 struct str s3_error_element(struct str xml, const char *name);
 
 /*
- * Text of an element with its entities decoded, what must not reach a terminal as blanks and what is no UTF-8 as '?'; whole
- * characters and a NUL. False where it had to cut.
+ * Text of an element with its entities decoded, what must not reach a terminal as blanks and what is no UTF-8 as '?';
+ * whole characters and a NUL. False where it had to cut.
  */
 bool s3_error_decode(struct str text, char *out, size_t size);
 

@@ -25,7 +25,7 @@ struct sentinel {
     enum sentinel_inline inline_form;
     /* by the API */
     char run_id[128]; /* [A-Za-z0-9._-]+; "": not registered */
-    char upload_prefix[1024]; /* "s3://bucket/prefix" */
+    char upload_prefix[1024]; /* "s3://bucket/prefix"; "": nothing can be uploaded */
     struct s3_credentials credentials;
     bool has_credentials; /* a registration may come without; then sentinel_needs_refresh is true */
     unsigned finish_calls; /* finish calls sent so far, each form for itself */

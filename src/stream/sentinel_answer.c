@@ -50,16 +50,14 @@ static int read_run_id(const struct json_value *value, struct sentinel *fresh, s
     return 0;
 }
 
-static int read_prefix(const struct json_value *value, struct sentinel *fresh, struct err *err)
+/* The run exists, whatever is said of uploads: asking again would make another one. */
+static void read_prefix(const struct json_value *value, struct sentinel *fresh)
 {
     struct s3_bucket bucket;
     char *prefix = fresh->upload_prefix;
-    if (!is_given(value))
-        return err_set(err, -EBADMSG, "no upload_uri_prefix");
     if (!json_string_copy(value, prefix, sizeof(fresh->upload_prefix)) ||
         s3_bucket_parse(str_of(prefix), NULL, false, &bucket, NULL) < 0)
-        return err_set(err, -EBADMSG, "an upload_uri_prefix that cannot be used");
-    return 0;
+        prefix[0] = '\0';
 }
 
 static int read_key(
@@ -114,14 +112,19 @@ static int read_members(const struct json_value *root, bool is_run, struct senti
     const struct json_value *credentials = json_get(root, "upload_credentials");
     if (root->type != JSON_OBJECT)
         return err_set(err, -EBADMSG, "no JSON object");
-    if (is_run) {
-        int r = read_run_id(json_get(root, "run_id"), fresh, err);
-        if (r == 0)
-            r = read_prefix(json_get(root, "upload_uri_prefix"), fresh, err);
-        if (r < 0 || !is_given(credentials))
-            return r;
+    if (!is_run)
+        return read_credentials(credentials, fresh, err);
+    int r = read_run_id(json_get(root, "run_id"), fresh, err);
+    if (r < 0)
+        return r;
+    read_prefix(json_get(root, "upload_uri_prefix"), fresh);
+    /* Keys that cannot be used are as good as none: a refresh brings others. */
+    struct err ignored;
+    if (read_credentials(credentials, fresh, &ignored) < 0) {
+        s3_credentials_wipe(&fresh->credentials);
+        fresh->has_credentials = false;
     }
-    return read_credentials(credentials, fresh, err);
+    return 0;
 }
 
 /* Into a copy first, so that an answer that breaks off in the middle leaves what we had. */

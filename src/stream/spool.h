@@ -18,6 +18,7 @@
 
 enum {
     SPOOL_NAME_BYTES = 64,
+    SPOOL_ASIDE_BYTES = 32,
     SPOOL_RUNS_MAX = 4096,
     SPOOL_BATCHES_MAX = 1000000, /* six digits */
     SPOOL_STATE_BYTES_MAX = 1024 * 1024,
@@ -93,7 +94,8 @@ void spool_run_close(struct spool_run *run);
 
 /*
  * Removes the folder and everything of ours in it, then closes. Returns 0 or a negative errno with a message:
- * -ENOTEMPTY where there is something else in it, which stays with its folder.
+ * -ENOTEMPTY where there is something else in it, which stays with its folder; -ENODATA where that is only what was
+ * set aside.
  */
 int spool_run_remove(struct spool_run *run, struct err *err);
 
@@ -139,6 +141,10 @@ int spool_run_read(struct spool_run *run, uint32_t number, struct buf *buf, stru
 
 /* Delivered: forgets it. */
 void spool_run_drop(struct spool_run *run, uint32_t number);
+
+/* Cannot be read: forgets it, and keeps what is left of the file as "NNNNNN.csv.gz.bad". ret_kept: that name, or ""
+ * where there is nothing to keep. */
+void spool_run_set_aside(struct spool_run *run, uint32_t number, char ret_kept[static SPOOL_ASIDE_BYTES]);
 
 /* The runs in the spool, sorted by name. Free the array. Returns their number or a negative errno with a message. */
 struct spool_entry {

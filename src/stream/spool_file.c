@@ -37,9 +37,10 @@ static enum spool_kind numbered_kind(struct str name, uint32_t *ret_number)
     if (name.n <= NUMBER_DIGITS || num_parse_u64((struct str){name.p, NUMBER_DIGITS}, &number) < 0)
         return SPOOL_KIND_FOREIGN;
     struct str suffix = {name.p + NUMBER_DIGITS, name.n - NUMBER_DIGITS};
-    enum spool_kind kind = str_eq(suffix, STR(".csv.gz")) ? SPOOL_KIND_SEALED
-                           : str_eq(suffix, STR(".csv"))  ? SPOOL_KIND_JOURNAL
-                                                          : SPOOL_KIND_FOREIGN;
+    enum spool_kind kind = str_eq(suffix, STR(".csv.gz"))       ? SPOOL_KIND_SEALED
+                           : str_eq(suffix, STR(".csv"))        ? SPOOL_KIND_JOURNAL
+                           : str_eq(suffix, STR(".csv.gz.bad")) ? SPOOL_KIND_ASIDE
+                                                                : SPOOL_KIND_FOREIGN;
     if (kind != SPOOL_KIND_FOREIGN)
         *ret_number = (uint32_t)number;
     return kind;
@@ -186,11 +187,12 @@ static int remove_known(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES])
         enum spool_kind kind = spool_file_kind(entry.name, &number);
         if (kind == SPOOL_KIND_LOCK)
             continue;
-        if (kind != SPOOL_KIND_FOREIGN && unlinkat(dir_fd, entry.name, 0) == 0)
+        bool is_kept = kind == SPOOL_KIND_FOREIGN || kind == SPOOL_KIND_ASIDE;
+        if (!is_kept && unlinkat(dir_fd, entry.name, 0) == 0)
             removed++;
-        else if (kind == SPOOL_KIND_FOREIGN || errno == EISDIR)
+        else if ((is_kept || errno == EISDIR) && (kind != SPOOL_KIND_ASIDE || !ret_foreign[0]))
             (void)str_copy(str_of(entry.name), ret_foreign, SPOOL_NAME_BYTES);
-        else if (errno != ENOENT)
+        else if (!is_kept && errno != ENOENT)
             return -errno;
     }
     return walk.error < 0 ? walk.error : removed;

@@ -20,6 +20,7 @@ enum spool_kind {
     SPOOL_KIND_STATE,
     SPOOL_KIND_SEALED, /* NNNNNN.csv.gz */
     SPOOL_KIND_JOURNAL, /* NNNNNN.csv */
+    SPOOL_KIND_ASIDE, /* NNNNNN.csv.gz.bad */
     SPOOL_KIND_TEMPORARY, /* a sealed batch or a state with ".new" behind it */
 };
 
@@ -64,7 +65,7 @@ bool spool_file_is_at(int fd, int dir_fd, const char *name);
 int spool_lock_take(int dir_fd, int flags);
 
 /* Removes the files that are ours from a run's folder, the lock last. 0, -ENOTEMPTY (with the name of a file that is
- * not ours) or another negative errno. */
+ * not ours, or else of one that was set aside) or another negative errno. */
 int spool_folder_empty(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES]);
 
 /* Makes and opens the folder of the spool again, where an ending tracker has just removed it for being empty. */

@@ -210,12 +210,19 @@ static int remove_folder(struct spool_run *run, struct err *err)
     (void)snprintf(hidden, sizeof(hidden), ".%s", run->name);
     bool is_hidden = renameat(spool->dir_fd, run->name, spool->dir_fd, hidden) == 0;
     int r = spool_folder_empty(run->dir_fd, foreign);
-    if (r == 0 && unlinkat(spool->dir_fd, is_hidden ? hidden : run->name, AT_REMOVEDIR) < 0)
+    /* Where it has been removed already there is nothing to do. */
+    if (r == 0 && unlinkat(spool->dir_fd, is_hidden ? hidden : run->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         r = -errno;
     if (r == 0)
         return 0;
     if (is_hidden)
         (void)renameat(spool->dir_fd, hidden, spool->dir_fd, run->name);
+    uint32_t number;
+    if (r == -ENOTEMPTY && spool_file_kind(foreign, &number) == SPOOL_KIND_ASIDE)
+        return err_set(err, -ENODATA,
+            "spool %s/%s holds %s, which could not be read, so the folder stays; remove it "
+            "by hand",
+            spool->path, run->name, foreign);
     if (r == -ENOTEMPTY && foreign[0])
         return err_set(err, r, "spool %s/%s holds '%s', which is not ours, so the folder stays; remove it by hand",
             spool->path, run->name, foreign);

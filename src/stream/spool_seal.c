@@ -260,6 +260,18 @@ int spool_run_read(struct spool_run *run, uint32_t number, struct buf *buf, stru
     return 0;
 }
 
+static void forget_batch(struct spool_run *run, struct spool_batch *batch)
+{
+    if (batch->memory)
+        run->memory_bytes -= batch->bytes;
+    else
+        run->sealed_bytes -= batch->bytes;
+    free(batch->memory);
+    size_t at = (size_t)(batch - run->batches.items);
+    run->batches.count--;
+    memmove(batch, batch + 1, (run->batches.count - at) * sizeof(*batch));
+}
+
 void spool_run_drop(struct spool_run *run, uint32_t number)
 {
     struct spool_batch *batch = find_batch(run, number);
@@ -271,12 +283,24 @@ void spool_run_drop(struct spool_run *run, uint32_t number)
     spool_file_name_sealed(name, number);
     if (run->dir_fd >= 0)
         (void)unlinkat(run->dir_fd, name, 0);
-    if (batch->memory)
-        run->memory_bytes -= batch->bytes;
-    else
-        run->sealed_bytes -= batch->bytes;
-    free(batch->memory);
-    size_t at = (size_t)(batch - run->batches.items);
-    run->batches.count--;
-    memmove(batch, batch + 1, (run->batches.count - at) * sizeof(*batch));
+    forget_batch(run, batch);
+}
+
+void spool_run_set_aside(struct spool_run *run, uint32_t number, char ret_kept[static SPOOL_ASIDE_BYTES])
+{
+    char name[SPOOL_FILE_BYTES];
+    struct stat st;
+    ret_kept[0] = '\0';
+    struct spool_batch *batch = find_batch(run, number);
+    if (!batch)
+        return;
+    spool_file_name_sealed(name, number);
+    bool is_there = run->dir_fd >= 0 && fstatat(run->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    (void)snprintf(ret_kept, SPOOL_ASIDE_BYTES, "%s.bad", name);
+    if (!is_there || st.st_size == 0 || renameat(run->dir_fd, name, run->dir_fd, ret_kept) < 0) {
+        ret_kept[0] = '\0';
+        if (is_there)
+            (void)unlinkat(run->dir_fd, name, 0);
+    }
+    forget_batch(run, batch);
 }

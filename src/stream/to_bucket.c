@@ -59,6 +59,14 @@ int64_t to_bucket_due(const struct to_bucket *to)
     return to->retry.next_ns;
 }
 
+void to_bucket_end(struct to_bucket *to)
+{
+    retry_hurry(&to->retry);
+    to->refused.count = 0;
+    to->trouble.refusal[0] = '\0';
+    to->is_stuck = false;
+}
+
 static void tell_lack(struct to_bucket *to)
 {
     if (to->delivery->is_over)
@@ -120,8 +128,6 @@ static bool settle(struct to_bucket *to, struct s3_result result, struct err *er
         delivery_fail(to->delivery, &to->retry, &to->trouble, err, result.retry_after_secs);
         break;
     case S3_REFUSED:
-        trouble_note(&to->trouble, err);
-        break;
     case S3_CANCELED:
         break;
     }
@@ -149,11 +155,15 @@ static void upload_run(struct to_bucket *to, int64_t deadline_ns)
     struct s3_object object = {{key.data, key.len}, {body.data, body.len}, "application/json"};
     struct s3_result result = put_object(to, &object, deadline_ns, &err);
     if (settle(to, result, &err)) {
+        /* With its end also where a batch was refused, which then stays for later. */
+        bool is_whole = number_set_count(&to->refused) == 0;
         state_of(to)->is_introduced = true;
-        state_of(to)->is_done = to->delivery->is_over;
+        state_of(to)->is_done = to->delivery->is_over && is_whole;
+        to->is_stuck = to->delivery->is_over && !is_whole;
         delivery_save(to->delivery);
     } else if (result.outcome == S3_REFUSED) {
         /* The bucket takes nothing of us: neither would it take the rest. */
+        trouble_note(&to->trouble, &err);
         to->is_stuck = true;
         if (!to->delivery->is_over)
             trouble_say(&to->trouble, to->delivery, "the data stays in the spool");
@@ -163,20 +173,22 @@ static void upload_run(struct to_bucket *to, int64_t deadline_ns)
 static void upload_batch(struct to_bucket *to, uint32_t number, int64_t deadline_ns)
 {
     struct err err = {0};
-    struct s3_result result = {.outcome = S3_REFUSED, .retry_after_secs = -1};
-    if (spool_run_read(to->delivery->run, number, &to->batch, &err) == 0) {
-        deadline_ns += delivery_extra_ns(to->delivery, to->batch.len);
-        AUTO_BUF struct buf key;
-        buf_init(&key, KEY_BYTES_MAX);
-        delivery_put_key(&key, to->bucket.prefix, state_of(to)->folder, number);
-        struct s3_object object = {{key.data, key.len}, {to->batch.data, to->batch.len}, "application/gzip"};
-        result = put_object(to, &object, deadline_ns, &err);
+    int r = delivery_read_batch(to->delivery, number, &to->batch, &err);
+    if (r < 0) {
+        if (r != -ENODATA)
+            delivery_fail(to->delivery, &to->retry, &to->trouble, &err, -1);
+        return;
     }
-    if (settle(to, result, &err)) {
+    deadline_ns += delivery_extra_ns(to->delivery, to->batch.len);
+    AUTO_BUF struct buf key;
+    buf_init(&key, KEY_BYTES_MAX);
+    delivery_put_key(&key, to->bucket.prefix, state_of(to)->folder, number);
+    struct s3_object object = {{key.data, key.len}, {to->batch.data, to->batch.len}, "application/gzip"};
+    struct s3_result result = put_object(to, &object, deadline_ns, &err);
+    if (settle(to, result, &err))
         to->is_stuck = !delivery_note_batch(to->delivery, &state_of(to)->delivered, number);
-    } else if (result.outcome == S3_REFUSED) {
-        to->is_stuck = !delivery_refuse_batch(to->delivery, &to->refused, number, err.msg);
-    }
+    else if (result.outcome == S3_REFUSED)
+        to->is_stuck = !delivery_refuse_batch(to->delivery, &to->trouble, &to->refused, number, &err);
 }
 
 void to_bucket_step(struct to_bucket *to, int64_t deadline_ns)
@@ -187,8 +199,6 @@ void to_bucket_step(struct to_bucket *to, int64_t deadline_ns)
     bool is_first = wants_introduction(to) && !to->delivery->is_over;
     if (!is_first && delivery_next_batch(to->delivery, &state_of(to)->delivered, &to->refused, &number))
         upload_batch(to, number, deadline_ns);
-    else if (is_first || number_set_count(&to->refused) == 0)
-        upload_run(to, deadline_ns);
     else
-        to->is_stuck = true;
+        upload_run(to, deadline_ns);
 }

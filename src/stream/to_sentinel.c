@@ -46,11 +46,24 @@ static bool has_uploaded(const struct to_sentinel *to)
     return number_set_count(&state_of(to)->delivered) > 0;
 }
 
+/* Without a usable place for uploads everything waits for the finish call. */
+static bool can_upload(const struct to_sentinel *to)
+{
+    return to->api.upload_prefix[0] != '\0';
+}
+
 static bool has_work(const struct to_sentinel *to)
 {
     uint32_t number;
     return to->delivery->is_over || to->api.run_id[0] == '\0' ||
-           delivery_next_batch(to->delivery, &state_of(to)->delivered, &to->refused, &number);
+           (can_upload(to) && delivery_next_batch(to->delivery, &state_of(to)->delivered, &to->refused, &number));
+}
+
+void to_sentinel_end(struct to_sentinel *to)
+{
+    retry_hurry(&to->retry);
+    to->refused.count = 0;
+    to->trouble.refusal[0] = '\0';
 }
 
 int64_t to_sentinel_due(const struct to_sentinel *to)
@@ -105,6 +118,10 @@ static void enroll(struct to_sentinel *to, int64_t deadline_ns)
     (void)str_copy(str_of(to->api.upload_prefix), state_of(to)->upload_prefix, sizeof(state_of(to)->upload_prefix));
     delivery_save(to->delivery);
     exchange_tell(to->delivery->exchange, LOG_INFO, "Sentinel: the run is registered as %s", to->api.run_id);
+    if (!can_upload(to))
+        exchange_tell(to->delivery->exchange, LOG_WARNING,
+            "Sentinel: the answer to the registration has no usable upload_uri_prefix; the samples wait in the spool "
+            "and are sent with the finish call");
 }
 
 /* Credentials and region for the next upload; false where they are not to be had now. */
@@ -134,8 +151,7 @@ static bool prepare_upload(struct to_sentinel *to, int64_t deadline_ns)
 static void refuse_batch(struct to_sentinel *to, uint32_t number, struct err *err)
 {
     (void)err_wrap(err, "Sentinel");
-    trouble_note(&to->trouble, err);
-    to->is_stuck = !delivery_refuse_batch(to->delivery, &to->refused, number, err->msg);
+    to->is_stuck = !delivery_refuse_batch(to->delivery, &to->trouble, &to->refused, number, err);
 }
 
 static void settle_upload(struct to_sentinel *to, uint32_t number, struct s3_result result, struct err *err)
@@ -172,8 +188,10 @@ static void upload(struct to_sentinel *to, uint32_t number, int64_t deadline_ns)
     if (!prepare_upload(to, deadline_ns))
         return;
     struct err err = {0};
-    if (spool_run_read(to->delivery->run, number, &to->batch, &err) < 0) {
-        refuse_batch(to, number, &err);
+    int r = delivery_read_batch(to->delivery, number, &to->batch, &err);
+    if (r < 0) {
+        if (r != -ENODATA)
+            delivery_fail(to->delivery, &to->retry, &to->trouble, &err, -1);
         return;
     }
     deadline_ns += delivery_extra_ns(to->delivery, to->batch.len);
@@ -254,7 +272,10 @@ static void settle_finish(struct to_sentinel *to, struct sentinel_result result,
     state->is_finishing = result.outcome == SENTINEL_CANCELED || result.outcome == SENTINEL_AGAIN;
     if (settle(to, result, err)) {
         succeed(to);
-        state->is_done = true;
+        state->is_finished = true;
+        /* A batch that was refused stays for later. */
+        state->is_done = number_set_count(&to->refused) == 0;
+        to->is_stuck = !state->is_done;
     }
     delivery_save(to->delivery);
 }
@@ -277,8 +298,26 @@ static uint64_t waiting_bytes(const struct spool_run *run)
     return bytes;
 }
 
+/* Batches that cannot be read are set aside before the call is made; false where that cannot be known now. */
+static bool check_batches(struct to_sentinel *to)
+{
+    struct spool_run *run = to->delivery->run;
+    struct err err = {0};
+    for (size_t i = 0; i < run->batches.count;) {
+        int r = delivery_read_batch(to->delivery, run->batches.items[i].number, &to->batch, &err);
+        if (r < 0 && r != -ENODATA) {
+            delivery_fail(to->delivery, &to->retry, &to->trouble, &err, -1);
+            return false;
+        }
+        i += r == 0;
+    }
+    return true;
+}
+
 static void finish_inline(struct to_sentinel *to, int64_t deadline_ns)
 {
+    if (!check_batches(to))
+        return;
     begin_finish(to);
     struct sentinel_csv csv = {.read = read_csv, .context = to};
     struct err err = {0};
@@ -286,12 +325,15 @@ static void finish_inline(struct to_sentinel *to, int64_t deadline_ns)
         sentinel_finish_inline(&to->api, &to->delivery->state->end, &csv, deadline_ns, &err);
     bool is_form_refused = result.outcome == SENTINEL_REFUSED && result.status != 401 && result.status != 403 &&
                            result.status != 404 && result.status != 409;
-    if (is_form_refused && to->delivery->run->batches.count > 0) {
+    if (is_form_refused && to->delivery->run->batches.count > 0 && can_upload(to)) {
         /* It may still take the data by way of the bucket. */
         to->is_inline_refused = true;
         trouble_note(&to->trouble, &err);
         return;
     }
+    /* What was refused as an object is in the call. */
+    if (result.outcome == SENTINEL_DONE)
+        to->refused.count = 0;
     settle_finish(to, result, &err);
 }
 
@@ -318,6 +360,16 @@ static void finish_uploaded(struct to_sentinel *to, int64_t deadline_ns)
     settle_finish(to, result, &err);
 }
 
+/* Nothing is left to try: done where the API knows of the end, and all that was left behind then has been uploaded. */
+static void end_finished(struct to_sentinel *to)
+{
+    struct state_sentinel *state = state_of(to);
+    state->is_done = state->is_finished && number_set_count(&to->refused) == 0;
+    to->is_stuck = !state->is_done;
+    if (state->is_done)
+        delivery_save(to->delivery);
+}
+
 void to_sentinel_step(struct to_sentinel *to, int64_t deadline_ns)
 {
     uint32_t number;
@@ -326,13 +378,16 @@ void to_sentinel_step(struct to_sentinel *to, int64_t deadline_ns)
         enroll(to, deadline_ns);
         return;
     }
-    bool is_short = !has_uploaded(to) && waiting_bytes(to->delivery->run) <= INLINE_BYTES_MAX;
-    if (is_over && is_short && !to->is_inline_refused)
+    struct state_sentinel *state = state_of(to);
+    bool has_next = delivery_next_batch(to->delivery, &state->delivered, &to->refused, &number);
+    bool is_short = waiting_bytes(to->delivery->run) <= INLINE_BYTES_MAX;
+    bool may_inline = is_over && !state->is_finished && !has_uploaded(to) && !to->is_inline_refused;
+    if (may_inline && (is_short || !has_next || !can_upload(to)))
         finish_inline(to, deadline_ns);
-    else if (delivery_next_batch(to->delivery, &state_of(to)->delivered, &to->refused, &number))
+    else if (has_next && can_upload(to))
         upload(to, number, deadline_ns);
-    else if (is_over && has_uploaded(to) && number_set_count(&to->refused) == 0)
+    else if (is_over && !state->is_finished && has_uploaded(to))
         finish_uploaded(to, deadline_ns);
     else if (is_over)
-        to->is_stuck = true;
+        end_finished(to);
 }

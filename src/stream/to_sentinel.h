@@ -43,6 +43,9 @@ void to_sentinel_fini(struct to_sentinel *to);
 /* When it wants to act: a monotonic time, DELIVERY_NEVER where there is nothing to do (any more). */
 int64_t to_sentinel_due(const struct to_sentinel *to);
 
+/* The run is over: pauses of our own are, too, and an object that was refused is tried once more. */
+void to_sentinel_end(struct to_sentinel *to);
+
 /* One attempt at what is next. */
 void to_sentinel_step(struct to_sentinel *to, int64_t deadline_ns);
 

@@ -146,8 +146,9 @@ static void report_trouble(struct upload_run *run)
 {
     bool is_sentinel_open = run->state.sentinel.is_wanted && !run->state.sentinel.is_done;
     bool is_bucket_open = run->state.bucket.is_wanted && !run->state.bucket.is_done;
-    const char *sentinel = run->sentinel_lack ? run->sentinel_lack : run->to_sentinel.trouble.text;
-    const char *bucket = run->to_bucket.trouble.text;
+    const char *sentinel =
+        run->sentinel_lack ? run->sentinel_lack : trouble_reason(&run->to_sentinel.trouble, "Sentinel did not take it");
+    const char *bucket = trouble_reason(&run->to_bucket.trouble, "the bucket did not take it");
     buf_printf(run->upload->report, "%s: not delivered:%s%s%s%s\n", run->run.name, is_sentinel_open ? " " : "",
         is_sentinel_open ? sentinel : "", is_bucket_open ? " " : "", is_bucket_open ? bucket : "");
 }
@@ -163,13 +164,18 @@ static bool deliver(struct upload_run *run)
     if (!is_done) {
         report_trouble(run);
         delivery_save(&run->delivery);
-    } else if (spool_run_remove(&run->run, &err) < 0) {
-        buf_printf(run->upload->report, "%s: delivered, but %s\n", run->run.name, err.msg);
-        is_done = false;
-    } else {
-        buf_printf(run->upload->report, "%s: delivered\n", run->run.name);
+        return false;
     }
-    return is_done;
+    unsigned unreadable = run->delivery.unreadable;
+    int r = spool_run_remove(&run->run, &err);
+    if (r < 0)
+        buf_printf(run->upload->report, "%s: delivered, but %s\n", run->run.name, err.msg);
+    else if (unreadable > 0)
+        buf_printf(run->upload->report, "%s: delivered, but for %u batches that could not be read\n", run->run.name,
+            unreadable);
+    else
+        buf_printf(run->upload->report, "%s: delivered\n", run->run.name);
+    return r == 0 || r == -ENODATA;
 }
 
 /* A tracker that was killed before it had written anything down. */
@@ -198,7 +204,10 @@ static int upload_one(struct upload *upload, struct spool *spool, const char *na
     bool is_done = false;
     r = load(&run, &err);
     if (is_stillborn(&run, r)) {
-        is_done = spool_run_remove(&run.run, &err) == 0;
+        r = spool_run_remove(&run.run, &err);
+        is_done = r == 0 || r == -ENODATA;
+        if (r < 0)
+            buf_printf(upload->report, "%s: nothing to deliver, but %s\n", name, err.msg);
     } else if (r < 0) {
         buf_printf(upload->report, "%s: not delivered: %s\n", name, err.msg);
     } else {

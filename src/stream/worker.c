@@ -222,10 +222,15 @@ int64_t worker_next_delivery(const struct worker *worker)
 void worker_deliver(struct worker *worker, int64_t deadline_ns)
 {
     int64_t now_ns = worker_now(worker);
-    if (to_bucket_due(&worker->to_bucket) <= now_ns)
+    bool is_bucket_due = to_bucket_due(&worker->to_bucket) <= now_ns;
+    bool is_sentinel_due = to_sentinel_due(&worker->to_sentinel) <= now_ns;
+    /* Alternately: a slow one with a backlog must not keep the other one waiting for all of it. */
+    bool is_bucket = is_bucket_due && (worker->is_bucket_next || !is_sentinel_due);
+    if (is_bucket)
         to_bucket_step(&worker->to_bucket, deadline_ns);
-    else if (to_sentinel_due(&worker->to_sentinel) <= now_ns)
+    else if (is_sentinel_due)
         to_sentinel_step(&worker->to_sentinel, deadline_ns);
+    worker->is_bucket_next = !is_bucket;
 }
 
 /* Who and where we are. */

@@ -35,6 +35,7 @@ struct worker {
     int64_t seal_ns; /* when the open batch is sealed; DELIVERY_NEVER: it is empty */
     int64_t heartbeat_ns; /* when the next one is due */
     int64_t leave_ns; /* when a request that was under way as the run ended has had its time; 0: the run goes on */
+    bool is_bucket_next; /* of two targets that are due at the same time */
     bool is_ending; /* what is under way now was begun after the end */
     bool is_introduced; /* the machine is known, and the targets may be told */
     bool is_spool_open;

@@ -54,21 +54,13 @@ static void tell_rest(struct worker *worker)
         exchange_tell(worker->exchange, LOG_WARNING, "the last words about the run %s", later);
 }
 
-/* What was told already is not told again. */
-static const char *reason(const struct trouble *trouble, const char *short_name)
-{
-    if (trouble->text[0] == '\0')
-        return "there was no time left";
-    return trouble->is_said ? short_name : trouble->text;
-}
-
 static void announce(struct worker *worker)
 {
     bool is_sentinel = is_sentinel_open(worker), is_bucket = is_bucket_open(worker);
     exchange_tell(worker->exchange, LOG_WARNING, "not everything was delivered: %s%s%s",
-        is_sentinel ? reason(&worker->to_sentinel.trouble, "Sentinel did not take it, as told above") : "",
+        is_sentinel ? trouble_reason(&worker->to_sentinel.trouble, "Sentinel did not take it, as told above") : "",
         is_sentinel && is_bucket ? "; " : "",
-        is_bucket ? reason(&worker->to_bucket.trouble, "the bucket did not take it, as told above") : "");
+        is_bucket ? trouble_reason(&worker->to_bucket.trouble, "the bucket did not take it, as told above") : "");
     tell_rest(worker);
 }
 
@@ -82,8 +74,17 @@ static void close_run(struct worker *worker)
         spool_run_close(&worker->run);
         return;
     }
-    if (spool_run_remove(&worker->run, &err) < 0)
+    unsigned unreadable = worker->delivery.unreadable;
+    if (unreadable > 1)
+        exchange_tell(
+            worker->exchange, LOG_WARNING, "streaming: %u batches could not be read and are not delivered", unreadable);
+    int r = spool_run_remove(&worker->run, &err);
+    if (r < 0 && r != -ENODATA)
         exchange_tell(worker->exchange, LOG_WARNING, "everything is delivered, but %s", err.msg);
+    else if (r < 0)
+        exchange_tell(worker->exchange, LOG_WARNING, "streaming: %s", err.msg);
+    else if (unreadable > 0)
+        return;
     else if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
         exchange_tell(worker->exchange, LOG_INFO, "streaming: everything is delivered");
 }
@@ -95,8 +96,8 @@ void worker_end(struct worker *worker)
     worker->state.end = worker->news.end;
     worker->facts.host.server_allocation = worker->news.server_allocation;
     worker->delivery.is_over = worker->is_ending = true;
-    retry_hurry(&worker->to_sentinel.retry);
-    retry_hurry(&worker->to_bucket.retry);
+    to_sentinel_end(&worker->to_sentinel);
+    to_bucket_end(&worker->to_bucket);
     /* The end is written down before the disk is waited for. */
     worker_introduce(worker);
     worker_seal(worker);

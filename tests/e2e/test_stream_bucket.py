@@ -528,7 +528,7 @@ def later_only_what_is_missing_is_uploaded():
 
 
 @together
-def a_batch_that_is_refused_for_good_stays_and_the_others_arrive():
+def a_batch_that_is_refused_also_at_the_end_stays_and_the_others_arrive():
     def refuse(request):
         return Status(400) if request.path.endswith("/000000.csv.gz") else None
 
@@ -538,7 +538,7 @@ def a_batch_that_is_refused_for_good_stays_and_the_others_arrive():
             done = wait_done(tracker).ended(3, "batch 000000")
         world.check_waiting(done)
         equal([path.name for path in world.spooled_batches()], ["000000.csv.gz"], "batches in the spool")
-        equal(sum(target.endswith("/000000.csv.gz") for _, _, target, _ in world.s3.requests), 1, "attempts")
+        equal(sum(target.endswith("/000000.csv.gz") for _, _, target, _ in world.s3.requests), 2, "attempts")
         world.s3.behave = None
         world.deliver()
         world.check_arrived()

@@ -4,14 +4,17 @@
 the spool, somebody is told, and the command never notices.
 """
 
+import contextlib
 import itertools
 import json
 import re
+import subprocess
 import time
 
 import tap
+from stream_bucket import BucketWorld
 from stream_together import together
-from stream_world import PATIENCE, TOKEN, WAIT_SECS, Plan, World, stop, wait_for  # knows where the fakes are
+from stream_world import PATIENCE, TOKEN, WAIT_SECS, Plan, World, stop, wait_done, wait_for  # knows where the fakes are
 from fake_http import Answer, Server
 from fake_sentinel import FORMS
 from net_faults import (AFTER, EARLY, BlackHole, Close, Drip, Fault, FullBacklog, LostAnswer, Malformed, Oversized,
@@ -233,10 +236,11 @@ def a_signal_ends_the_grace_time():
 
 REGISTER_LIES = (but(run_id=...), but(run_id=None), but(run_id=""), but(run_id=[]), but(run_id={"a": 1}),
                  but(run_id="../../etc"), but(run_id="a b"), but(run_id="x" * 5000), but(run_id="a\r\nX: y"),
-                 but(run_id=-1), but(run_id=1.5), but(run_id=True),
-                 but(upload_uri_prefix=...), but(upload_uri_prefix=7), but(upload_uri_prefix="https://example.net/"),
-                 but(upload_uri_prefix="s3://"), but(upload_uri_prefix="s3://b/" + "x" * 5000),
-                 but(upload_uri_prefix="s3://Bad_Bucket?/x"), instead([]), instead("text"), instead(17), instead({}))
+                 but(run_id=-1), but(run_id=1.5), but(run_id=True), instead([]), instead("text"), instead(17),
+                 instead({}))
+PREFIX_LIES = (but(upload_uri_prefix=...), but(upload_uri_prefix=None), but(upload_uri_prefix=7),
+               but(upload_uri_prefix="https://example.net/"), but(upload_uri_prefix="s3://"),
+               but(upload_uri_prefix="s3://b/" + "x" * 5000), but(upload_uri_prefix="s3://Bad_Bucket?/x"))
 KEY_LIES = (but(upload_credentials=...), but(upload_credentials=None), but(upload_credentials="keys"),
             but(upload_credentials=[1]), but(upload_credentials={}), but(keys__access_key=...), but(keys__access_key=7),
             but(keys__access_key=""), but(keys__secret_key=None), but(keys__secret_key="a\r\nb"),
@@ -256,10 +260,29 @@ def a_refresh_with_wrong_types_is_overcome():
     for_all(overcomes, [(lie, "refresh", NO_FORMS) for lie in KEY_LIES + HARMLESS_LIES])
 
 
+def is_registered_once(lie):
+    """Without a place for uploads there is one run, which is finished with the data in the call."""
+    with World(Plan(register=lie)) as world:
+        words = ("-i", "0.1", "--", "sh", "-c", "cat >/dev/null; exit 4")
+        with world.start(*world.local(), *words, env=LONG_GRACE, stdin=subprocess.PIPE) as tracker:
+            wait_for(lambda: "upload_uri_prefix" in tracker.stderr(), "a warning while the command runs")
+            wait_for(world.spooled_batches, "a batch in the spool")
+            tracker.process.stdin.close()
+            tracker.process.stdin = None
+            done = wait_done(tracker).ended(4)
+        equal((len(done.warnings()), world.plan.count("upload")), (1, 0), f"warnings in {done.stderr!r}, uploads")
+        equal((world.finished()["data_source"], world.finished()["exit_code"]), ("inline", 4), "end")
+        world.check_delivered()
+
+
+@test
+def a_run_without_a_place_for_uploads_is_registered_once_and_finished_inline():
+    for_all(is_registered_once, [(lie,) for lie in PREFIX_LIES])
+
+
 @test
 def a_server_that_always_lies_is_survived():
-    rows = [(but(run_id="../.."), "register", NO_FORMS), (but(upload_uri_prefix=7), "register", NO_FORMS),
-            (instead([]), "register", NO_FORMS), (but(keys__secret_key=7), "refresh", NO_FORMS),
+    rows = [(but(run_id="../.."), "register", NO_FORMS), (instead([]), "register", NO_FORMS), (but(keys__secret_key=7), "refresh", NO_FORMS),
             (instead({}), "refresh", NO_FORMS)]
     for_all(survives, rows)
 
@@ -387,9 +410,110 @@ for each in (400, 404, 405, 412, 413):
     add(f"an upload that is refused for good is not tried again: {each}", permanent_refusal, each)
 
 
+PORTAL = Status(200, [("Content-Type", "text/html")], b"<html><title>Welcome to the hotel</title></html>")
+
+
+@test
+def a_page_instead_of_an_answer_of_S3_is_not_a_stored_object():
+    with World(Plan(upload=PORTAL), forms=NO_FORMS) as world:
+        all_steps(world, SHORT_GRACE).ended(9, NOT_ALL, "without an ETag", LATER)
+        world.check_spooled()
+        world.plan.heal()
+        world.upload_spool().ended(0)
+        world.check_delivered()
+
+
+@test
+def a_key_that_the_server_has_forgotten_is_renewed():
+    gone = Status(403, body=b"<Error><Code>InvalidAccessKeyId</Code><Message>No such key</Message></Error>")
+    with World(Plan(upload=[gone]), forms=NO_FORMS) as world:
+        world.api.region = "eu-central-1"
+        world.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
+        equal(world.plan.steps("refresh", "upload"), ["upload", "refresh", "upload"], "refreshes and uploads")
+        world.check_delivered()
+
+
+@test
+def tricks_of_a_bucket_do_not_reach_the_terminal():
+    body = "<Error><Code>Odd</Code><Message>a\u009b31mb\u202ec\u2066d\x1b[0m</Message></Error>".encode()
+    with World(Plan(upload=Status(400, body=body)), forms=NO_FORMS) as world:
+        done = all_steps(world, LONG_GRACE).ended(9, NOT_ALL, "Odd", "31mb")
+        expect(not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u2066]", done.stderr), repr(done.stderr))
+
+
+# One object that is refused
+
+
+class RefuseOne:
+    """Refuses the uploads of one batch, so many times, and notes them."""
+
+    def __init__(self, plan, number, times):
+        self.plan, self.end, self.left, self.seen = plan, f"/{number:06d}.csv.gz", times, []
+
+    def __call__(self, request):
+        if request.method == "PUT" and request.target.endswith(self.end):
+            self.seen.append(request.target)
+            if len(self.seen) <= self.left:
+                return Status(404, body=b"default backend")
+        return self.plan(request)
+
+
+@contextlib.contextmanager
+def one_refused(times, make_world=World):
+    """A run of some batches of which the second is refused, while it goes on and at its end; then it is delivered."""
+    with make_world() as world:
+        world.api.region = "eu-central-1"
+        world.s3.behave = refuse = RefuseOne(world.plan, 1, times)
+        words = ("-i", "0.1", "--", "sh", "-c", "cat >/dev/null; exit 4")
+        with world.start(*world.local(), *words, env=LONG_GRACE, stdin=subprocess.PIPE) as tracker:
+            wait_for(lambda: any("/000002" in put[1] for put in world.s3.puts), "a batch behind it")
+            equal(len(refuse.seen), 1, "attempts at the second batch while the run goes on")
+            tracker.process.stdin.close()
+            tracker.process.stdin = None
+            done = wait_done(tracker)
+        equal(len(refuse.seen), 2, "attempts at the second batch")
+        yield world, done
+
+
+def deliver_refused(world, done):
+    """The end was told truly, one batch is left, and it is delivered later."""
+    done.ended(4, NOT_ALL, "answers 404", LATER)
+    expect("no time left" not in done.stderr, done.stderr)
+    equal([path.name for path in world.spooled_batches()], ["000001.csv.gz"], "batches in the spool")
+    world.upload_spool().ended(0)
+    equal(world.spool_files(), [], "files in the spool")
+
+
+@together
+def a_batch_that_is_refused_once_is_delivered_at_the_end():
+    with one_refused(1) as (world, done):
+        done.ended(4, "404", "tried again at the end")
+        expect(NOT_ALL not in done.stderr, done.stderr)
+        equal(world.finished()["exit_code"], 4, "exit_code")
+        world.check_delivered()
+
+
+@together
+def a_batch_that_is_refused_to_the_end_does_not_keep_the_run_open():
+    with one_refused(2) as (world, done):
+        equal(world.finished()["exit_code"], 4, "exit_code")
+        expect(not any(uri.endswith("/000001.csv.gz") for uri in world.finished()["data_uris"]), "it is named")
+        deliver_refused(world, done)
+        expect("prefix/x/run-1/000001.csv.gz" in world.objects(), "it was not delivered later")
+        equal(world.the_run()["finish_count"], 1, "finish calls")
+
+
+@together
+def a_batch_that_a_bucket_refuses_to_the_end_does_not_hide_the_end():
+    with one_refused(2, BucketWorld) as (world, done):
+        equal(world.run_json()["end"]["exit_code"], 4, "exit_code")
+        deliver_refused(world, done)
+        world.check_arrived()
+
+
 @test
 def an_upload_may_be_answered_with_201():
-    with World(Plan(upload=Status(201, when=AFTER)), forms=NO_FORMS) as world:
+    with World(Plan(upload=Status(201, [("ETag", '"x"')], when=AFTER)), forms=NO_FORMS) as world:
         all_steps(world, LONG_GRACE).ended(9, is_silent=True)
         equal(world.plan.count("upload"), 1, "uploads")
         world.check_delivered()

@@ -316,6 +316,66 @@ def a_folder_of_somebody_else_in_the_spool_stays():
         expect(not folder.exists(), "the second run is still there")
 
 
+def leave_batches(world, count):
+    """A run of so many batches in the spool, none of them delivered. Returns its Job and its folder."""
+    world.api.shut_door()
+    with Job(world, "-i", "0.05", env={"TRACKER_GRACE": "0"}) as job:
+        wait_for(lambda: len(world.spooled_batches()) >= count, f"{count} batches in the spool")
+        job.done().ended(STATUS, "--upload-spool")
+    world.api.open_door()
+    return job, run_folders(world)[0]
+
+
+def unreadable(damage, kept):
+    """A batch that something has damaged does not keep the others, and the end of the run, back."""
+    with make_world() as world:
+        job, folder = leave_batches(world, 3)
+        lost = unpack((folder / "000001.csv.gz").read_bytes())
+        damage(folder / "000001.csv.gz")
+        done = world.upload_spool().ended(0, "the run is delivered without it")
+        equal(len(done.warnings()), 1, f"warnings in {done.stderr!r}")
+        want = [line for line in job.csv.read_bytes().splitlines() if line not in lost]
+        got = world.api.run_csv(job.finished()).encode().splitlines()
+        equal(len(got), len(want), "lines that arrived")
+        expect(got == want, "other lines have arrived")
+        equal(job.finished()["finish"]["exit_code"], STATUS, "exit_code")
+        equal([path.name for path in world.spool_files()], kept, "files in the spool")
+        equal(len(world.upload_spool().ended(0, is_silent=True).stdout.splitlines()), 1, "lines the second time")
+        equal([path.name for path in world.spool_files()], kept, "files in the spool afterwards")
+        equal(job.finished()["finish_count"], 1, "finish calls")
+        world.check_strict()
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x55
+    path.write_bytes(data)
+
+
+for how, damage, kept in (("cut short", lambda path: os.truncate(path, 50), ["000001.csv.gz.bad"]),
+                          ("of other bytes", flip, ["000001.csv.gz.bad"]),
+                          ("emptied", lambda path: os.truncate(path, 0), [])):
+    tap.add(f"a batch that is {how} does not keep the others back", unreadable, damage, kept, limit=20 * PATIENCE)
+
+
+@test(limit=20 * PATIENCE)
+def a_spool_that_is_removed_meanwhile_costs_only_what_was_in_it():
+    with make_world() as world:
+        world.api.shut_door()
+        with Job(world, "-i", "0.05") as job:
+            wait_for(lambda: len(world.spooled_batches()) >= 2, "two batches in the spool")
+            shutil.rmtree(world.spool)
+            rows = job.row_count()
+            job.wait_rows(rows + 30)
+            world.api.open_door()
+            done = job.done().ended(STATUS, "the run is delivered without it")
+        want = job.csv.read_bytes().splitlines()
+        got = world.api.run_csv(job.finished()).encode().splitlines()
+        expect(got[1:] == want[-len(got) + 1:] and len(got) >= 30, f"{len(got)} lines of {len(want)} arrived")
+        equal(job.finished()["finish"]["exit_code"], STATUS, "exit_code")
+        expect("not everything was delivered" not in done.stderr, done.stderr)
+
+
 def as_nobody():
     """Words that run something as a user without rights; none for somebody who has none anyway."""
     if os.geteuid() != 0:

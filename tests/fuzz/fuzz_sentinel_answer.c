@@ -34,7 +34,8 @@ static void check_accepted(const struct sentinel *sentinel)
     struct s3_bucket bucket;
     check_name(sentinel->run_id, sizeof(sentinel->run_id));
     check(!strpbrk(sentinel->run_id, "/\\%?#:") && strcmp(sentinel->run_id, "..") != 0);
-    check(s3_bucket_parse(str_of(sentinel->upload_prefix), NULL, false, &bucket, NULL) == 0);
+    check(!sentinel->upload_prefix[0] ||
+          s3_bucket_parse(str_of(sentinel->upload_prefix), NULL, false, &bucket, NULL) == 0);
     check_visible(keys->access_key, sizeof(keys->access_key));
     check_visible(keys->secret_key, sizeof(keys->secret_key));
     check_visible(keys->session_token, sizeof(keys->session_token));
