@@ -158,7 +158,7 @@ int delivery_read_batch(struct delivery *delivery, uint32_t number, struct buf *
     return err_set(err, -ENODATA, "%s", why.msg);
 }
 
-static void put_state(struct delivery *delivery, int (*put)(struct spool_run *run, struct str bytes, struct err *err))
+static int put_state(struct delivery *delivery, int (*put)(struct spool_run *run, struct str bytes, struct err *err))
 {
     AUTO_BUF struct buf text;
     buf_init(&text, SPOOL_STATE_BYTES_MAX);
@@ -170,16 +170,28 @@ static void put_state(struct delivery *delivery, int (*put)(struct spool_run *ru
         (void)put(delivery->run, (struct str){text.data, text.len}, &err);
     if (err.code < 0)
         delivery_spool_fails(delivery, err.msg);
+    return err.code;
 }
 
-void delivery_save(struct delivery *delivery)
+int delivery_save(struct delivery *delivery)
 {
-    put_state(delivery, spool_run_save_state);
+    return put_state(delivery, spool_run_save_state);
 }
 
 void delivery_note(struct delivery *delivery)
 {
-    put_state(delivery, spool_run_note_state);
+    struct err ignored = {0};
+    (void)put_state(delivery, spool_run_note_state);
+    /* Where there is no room for it now, the end is written with the state. */
+    (void)spool_run_reserve_end(delivery->run, &ignored);
+}
+
+int delivery_note_end(struct delivery *delivery, struct err *err)
+{
+    AUTO_BUF struct buf text;
+    buf_init(&text, SPOOL_END_BYTES);
+    run_state_put_end(&text, delivery->state);
+    return spool_run_note_end(delivery->run, (struct str){text.data, text.len}, err);
 }
 
 void delivery_spool_fails(struct delivery *delivery, const char *why)
@@ -202,7 +214,7 @@ bool delivery_note_batch(struct delivery *delivery, struct number_set *delivered
     struct run_state *state = delivery->state;
     if (number_set_add(delivered, number) < 0)
         return false;
-    delivery_save(delivery);
+    (void)delivery_save(delivery);
     bool is_everywhere = (!state->sentinel.is_wanted || number_set_has(&state->sentinel.delivered, number)) &&
                          (!state->bucket.is_wanted || number_set_has(&state->bucket.delivered, number));
     if (is_everywhere)

@@ -67,6 +67,8 @@ void run_state_put(struct buf *buf, const struct run_state *state)
     put_text(buf, "run_id", state->run_id);
     put_time(buf, "started_at", state->started_secs);
     buf_printf(buf, ",\"made_folders\":%u", state->made_folders);
+    if (state->made_folders > 0)
+        put_text(buf, "made_in", state->made_in);
     put_object(buf, "register", &state->register_body);
     put_object(buf, "run", &state->run_body);
     if (state->sentinel.is_wanted) {
@@ -93,11 +95,17 @@ void run_state_put(struct buf *buf, const struct run_state *state)
         buf_putc(buf, '}');
     }
     if (state->has_end) {
-        buf_puts(buf, ",\"end\":{");
-        payload_end(buf, &state->end);
-        buf_putc(buf, '}');
+        buf_puts(buf, ",\"end\":");
+        run_state_put_end(buf, state);
     }
     buf_puts(buf, "}\n");
+}
+
+void run_state_put_end(struct buf *buf, const struct run_state *state)
+{
+    buf_putc(buf, '{');
+    payload_end(buf, &state->end);
+    buf_putc(buf, '}');
 }
 
 static bool is_true(const struct json_value *value)
@@ -177,7 +185,8 @@ static bool read_end(const struct json_value *value, struct run_state *state)
 static bool read_all(const struct json_value *root, struct run_state *state)
 {
     int64_t format, made;
-    if (json_integer(json_get(root, "made_folders"), &made) && made > 0 && made <= FOLDERS_MAX)
+    if (json_integer(json_get(root, "made_folders"), &made) && made > 0 && made <= FOLDERS_MAX &&
+        json_string_copy(json_get(root, "made_in"), state->made_in, sizeof(state->made_in)))
         state->made_folders = (unsigned)made;
     return json_integer(json_get(root, "format"), &format) && format == STATE_FORMAT &&
            json_string_copy(json_get(root, "run_id"), state->run_id, sizeof(state->run_id)) &&
@@ -198,6 +207,16 @@ int run_state_parse(struct str text, struct run_state *ret_state, struct err *er
     return r < 0 ? err_set(err, r, "its state.json cannot be read: %s",
                        r == -ENOMEM ? "no memory" : "it is broken or of another version")
                  : 0;
+}
+
+int run_state_parse_end(struct str text, struct run_state *state)
+{
+    struct json_doc doc = {0};
+    int r = json_doc_parse(text, &doc);
+    if (r == 0 && !read_end(&doc.items[0], state))
+        r = -EBADMSG;
+    json_doc_fini(&doc);
+    return r == 0 || r == -ENOMEM ? r : -EBADMSG;
 }
 
 void run_state_put_run(struct buf *buf, const struct run_state *state, uint32_t batches)

@@ -45,6 +45,7 @@ struct run_state {
     bool has_end;
     struct end_facts end;
     unsigned made_folders; /* of the spool's path, by this run; they go with the last run */
+    char made_in[4096]; /* that path: of a spool that was moved no folder is ours to remove */
 };
 
 void run_state_init(struct run_state *state);
@@ -54,6 +55,10 @@ void run_state_put(struct buf *buf, const struct run_state *state);
 
 /* Returns 0 or -EBADMSG / -ENOMEM with a message; *ret_state must be initialized and is to be freed in any case. */
 int run_state_parse(struct str text, struct run_state *ret_state, struct err *err);
+
+/* The end alone, as in the spool's "end". Parsing returns 0 or -EBADMSG / -ENOMEM, and then leaves the state alone. */
+void run_state_put_end(struct buf *buf, const struct run_state *state);
+int run_state_parse_end(struct str text, struct run_state *state);
 
 /* run.json with its end. */
 void run_state_put_run(struct buf *buf, const struct run_state *state, uint32_t batches);

@@ -234,6 +234,23 @@ int spool_open(
     return try_places(ret_spool, list, count, is_wanted, err);
 }
 
+int spool_sync(const struct spool *spool)
+{
+    char part[PATH_MAX];
+    int r = spool_file_sync(spool->dir_fd);
+    (void)str_copy(str_of(spool->path), part, sizeof(part));
+    for (unsigned i = 0; r == 0 && i < spool->made; i++) {
+        char *slash = strrchr(part, '/');
+        if (!slash || slash == part)
+            break;
+        *slash = '\0';
+        AUTO_FD int fd = spool_folder_open(AT_FDCWD, part);
+        /* One that may only be searched is not ours to sync. */
+        r = fd >= 0 ? spool_file_sync(fd) : fd == -EACCES ? 0 : fd;
+    }
+    return r;
+}
+
 int spool_revive(struct spool *spool, struct err *err)
 {
     AUTO_FREE struct place *place = calloc(1, sizeof(*place));

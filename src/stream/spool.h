@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The folder in which runs wait for delivery. One folder per run: "lock" (held while a tracker or an upload works on
- * it), "state.json", sealed batches "NNNNNN.csv.gz", and "NNNNNN.csv", the rows of the batch that is still open. Files
- * are written beside, synced and renamed into place, so that each is whole or not there; the open batch is appended to,
- * so that a killed tracker loses no row. Folders are 0700 and files 0600.
+ * it), "state.json", "end" (how the run ended), sealed batches "NNNNNN.csv.gz", and "NNNNNN.csv", the rows of the batch
+ * that is still open. Files are written beside, synced and renamed into place, so that each is whole or not there; the
+ * open batch is appended to, so that a killed tracker loses no row; the end is overwritten in place, so that a disk
+ * that is full takes it. Folders are 0700 and files 0600.
  */
 #ifndef STREAM_SPOOL_H
 #define STREAM_SPOOL_H
@@ -64,10 +65,11 @@ struct spool_batch {
 /* One run in it. */
 struct spool_run {
     struct spool *spool;
-    int dir_fd, lock_fd, journal_fd; /* -1: none */
+    int dir_fd, lock_fd, journal_fd, end_fd; /* -1: none */
     char name[SPOOL_NAME_BYTES];
     uint32_t open_number; /* of the batch that is being filled */
     uint64_t journal_bytes;
+    bool is_state_safe; /* it, and the folder that it is in, were synced */
     bool is_journal_torn; /* half a row behind those bytes, which could not be cut off */
     uint64_t sealed_bytes, memory_bytes; /* of the batches */
     struct {
@@ -99,10 +101,21 @@ void spool_run_close(struct spool_run *run);
  */
 int spool_run_remove(struct spool_run *run, struct err *err);
 
-/* Replaces "state.json". Harmless in memory. */
+/* Replaces "state.json", synced. Harmless in memory. */
 int spool_run_save_state(struct spool_run *run, struct str bytes, struct err *err);
-int spool_run_note_state(struct spool_run *run, struct str bytes, struct err *err); /* without a sync: at once */
+int spool_run_note_state(struct spool_run *run, struct str bytes, struct err *err); /* the first, without a sync */
 int spool_run_load_state(struct spool_run *run, struct buf *buf, struct err *err);
+
+/*
+ * The end of the run: room for it is taken early, so that a full disk takes it later, and it is there at once where the
+ * tracker is killed; spool_run_sync_end waits for the disk. Text is at most SPOOL_END_BYTES. Each returns 0 or a
+ * negative errno with a message; loading gives -ENODATA where there is none. Harmless in memory.
+ */
+enum { SPOOL_END_BYTES = 256 };
+int spool_run_reserve_end(struct spool_run *run, struct err *err);
+int spool_run_note_end(struct spool_run *run, struct str text, struct err *err);
+int spool_run_sync_end(struct spool_run *run, struct err *err);
+int spool_run_load_end(struct spool_run *run, struct buf *buf, struct err *err);
 
 /* Appends whole lines to the rows of the open batch; no sync. Returns 0 or a negative errno with a message. */
 int spool_run_journal(struct spool_run *run, struct str lines, struct err *err);

@@ -53,6 +53,8 @@ enum spool_kind spool_file_kind(const char *name, uint32_t *ret_number)
         return SPOOL_KIND_LOCK;
     if (str_eq(text, STR(SPOOL_STATE)))
         return SPOOL_KIND_STATE;
+    if (str_eq(text, STR(SPOOL_END)))
+        return SPOOL_KIND_END;
     if (text.n > new_suffix.n && str_eq((struct str){name + text.n - new_suffix.n, new_suffix.n}, new_suffix)) {
         struct str stem = {name, text.n - new_suffix.n};
         uint32_t number;

@@ -13,11 +13,13 @@ enum { SPOOL_FILE_BYTES = 24, SPOOL_HIDDEN_BYTES = SPOOL_NAME_BYTES + 8 };
 
 #define SPOOL_LOCK "lock"
 #define SPOOL_STATE "state.json"
+#define SPOOL_END "end"
 
 enum spool_kind {
     SPOOL_KIND_FOREIGN,
     SPOOL_KIND_LOCK,
     SPOOL_KIND_STATE,
+    SPOOL_KIND_END,
     SPOOL_KIND_SEALED, /* NNNNNN.csv.gz */
     SPOOL_KIND_JOURNAL, /* NNNNNN.csv */
     SPOOL_KIND_ASIDE, /* NNNNNN.csv.gz.bad */
@@ -51,8 +53,12 @@ int spool_file_sync(int fd);
 /* Writes beside, syncs, renames, syncs the folder. 0 or a negative errno, with nothing new left behind. */
 int spool_file_replace(int dir_fd, const char *name, struct str bytes);
 
-/* The same without any sync: it outlives us, though perhaps not the machine, and no disk holds it up. */
+/* The same without any sync: it outlives us, though perhaps not the machine, and no disk holds it up. Never over a file
+ * that was synced: XFS may have the new name after a loss of power, and none of the bytes. */
 int spool_file_place(int dir_fd, const char *name, struct str bytes);
+
+/* Syncs the names of the spool: its runs, and those of its parents that are new. 0 or a negative errno. */
+int spool_sync(const struct spool *spool);
 
 /* A folder as it is, no link. The descriptor or a negative errno. */
 int spool_folder_open(int parent_fd, const char *name);

@@ -23,7 +23,7 @@ enum { CREATE_ATTEMPTS_MAX = 16 };
 
 static void set_up(struct spool_run *run, struct spool *spool, const char *name)
 {
-    *run = (struct spool_run){.spool = spool, .dir_fd = -1, .lock_fd = -1, .journal_fd = -1};
+    *run = (struct spool_run){.spool = spool, .dir_fd = -1, .lock_fd = -1, .journal_fd = -1, .end_fd = -1};
     (void)str_copy(str_of(name), run->name, sizeof(run->name));
 }
 
@@ -187,6 +187,7 @@ static void let_go(struct spool_run *run)
         free(run->batches.items[i].memory);
     free(run->batches.items);
     fd_close(&run->journal_fd);
+    fd_close(&run->end_fd);
     fd_close(&run->dir_fd);
     fd_close(&run->lock_fd);
     struct spool *spool = run->spool;
@@ -251,7 +252,14 @@ static int put_state(
 
 int spool_run_save_state(struct spool_run *run, struct str bytes, struct err *err)
 {
-    return put_state(run, bytes, spool_file_replace, err);
+    int r = put_state(run, bytes, spool_file_replace, err);
+    if (r < 0 || run->dir_fd < 0 || run->is_state_safe)
+        return r;
+    r = spool_sync(run->spool);
+    if (r < 0)
+        return err_sys(err, r, "spool %s cannot be synced", run->spool->path);
+    run->is_state_safe = true;
+    return 0;
 }
 
 int spool_run_note_state(struct spool_run *run, struct str bytes, struct err *err)
@@ -267,5 +275,65 @@ int spool_run_load_state(struct spool_run *run, struct buf *buf, struct err *err
         r = -EFBIG;
     if (r < 0)
         return err_sys(err, r, "spool %s/%s/%s cannot be read", run->spool->path, run->name, SPOOL_STATE);
+    return 0;
+}
+
+static int end_error(const struct spool_run *run, int r, struct err *err)
+{
+    return err_sys(err, r, "spool %s/%s/%s cannot be written", run->spool->path, run->name, SPOOL_END);
+}
+
+/* All of its bytes, with blanks behind the text: below the size of a sector, and in place. */
+static int write_end(int fd, struct str text)
+{
+    char bytes[SPOOL_END_BYTES];
+    memset(bytes, ' ', sizeof(bytes));
+    memcpy(bytes, text.p, text.n);
+    bytes[sizeof(bytes) - 1] = '\n';
+    ssize_t n = pwrite(fd, bytes, sizeof(bytes), 0);
+    return n < 0 ? -errno : n < (ssize_t)sizeof(bytes) ? -ENOSPC : 0;
+}
+
+int spool_run_reserve_end(struct spool_run *run, struct err *err)
+{
+    if (run->dir_fd < 0 || run->end_fd >= 0)
+        return 0;
+    AUTO_FD int fd = openat(run->dir_fd, SPOOL_END, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+    int r = fd >= 0 ? write_end(fd, STR("")) : -errno;
+    if (r < 0)
+        return end_error(run, r, err);
+    run->end_fd = fd_take(&fd);
+    return 0;
+}
+
+int spool_run_note_end(struct spool_run *run, struct str text, struct err *err)
+{
+    if (run->dir_fd < 0)
+        return 0;
+    if (text.n >= SPOOL_END_BYTES)
+        return end_error(run, -E2BIG, err);
+    int r = spool_run_reserve_end(run, err);
+    if (r < 0)
+        return r;
+    r = write_end(run->end_fd, text);
+    return r < 0 ? end_error(run, r, err) : 0;
+}
+
+int spool_run_sync_end(struct spool_run *run, struct err *err)
+{
+    int r = run->end_fd >= 0 ? spool_file_sync(run->end_fd) : 0;
+    if (r == 0 && run->dir_fd >= 0)
+        r = spool_file_sync(run->dir_fd);
+    return r < 0 ? end_error(run, r, err) : 0;
+}
+
+int spool_run_load_end(struct spool_run *run, struct buf *buf, struct err *err)
+{
+    AUTO_FD int fd = run->dir_fd >= 0 ? file_open_at(run->dir_fd, SPOOL_END, O_RDONLY | O_NOFOLLOW) : -ENOENT;
+    int r = fd >= 0 ? file_read_fd(fd, FILE_TO_END, buf) : fd;
+    if (r == 0 && str_trim((struct str){buf->data, buf->len}).n == 0)
+        r = -ENOENT;
+    if (r < 0)
+        return err_sys(err, r == -ENOENT ? -ENODATA : r, "spool %s/%s/%s", run->spool->path, run->name, SPOOL_END);
     return 0;
 }

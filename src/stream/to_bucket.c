@@ -160,7 +160,7 @@ static void upload_run(struct to_bucket *to, int64_t deadline_ns)
         state_of(to)->is_introduced = true;
         state_of(to)->is_done = to->delivery->is_over && is_whole;
         to->is_stuck = to->delivery->is_over && !is_whole;
-        delivery_save(to->delivery);
+        (void)delivery_save(to->delivery);
     } else if (result.outcome == S3_REFUSED) {
         /* The bucket takes nothing of us: neither would it take the rest. */
         trouble_note(&to->trouble, &err);

@@ -116,7 +116,7 @@ static void enroll(struct to_sentinel *to, int64_t deadline_ns)
     succeed(to);
     (void)str_copy(str_of(to->api.run_id), state_of(to)->run_id, sizeof(state_of(to)->run_id));
     (void)str_copy(str_of(to->api.upload_prefix), state_of(to)->upload_prefix, sizeof(state_of(to)->upload_prefix));
-    delivery_save(to->delivery);
+    (void)delivery_save(to->delivery);
     exchange_tell(to->delivery->exchange, LOG_INFO, "Sentinel: the run is registered as %s", to->api.run_id);
     if (!can_upload(to))
         exchange_tell(to->delivery->exchange, LOG_WARNING,
@@ -277,7 +277,7 @@ static void settle_finish(struct to_sentinel *to, struct sentinel_result result,
         state->is_done = number_set_count(&to->refused) == 0;
         to->is_stuck = !state->is_done;
     }
-    delivery_save(to->delivery);
+    (void)delivery_save(to->delivery);
 }
 
 /* Before the first call, so that a repeated one is known as such whatever happens to us. */
@@ -286,7 +286,7 @@ static void begin_finish(struct to_sentinel *to)
     bool was = state_of(to)->is_finishing;
     state_of(to)->is_finishing = true;
     if (!was)
-        delivery_save(to->delivery);
+        (void)delivery_save(to->delivery);
     state_of(to)->is_finishing = was;
 }
 
@@ -367,7 +367,7 @@ static void end_finished(struct to_sentinel *to)
     state->is_done = state->is_finished && number_set_count(&to->refused) == 0;
     to->is_stuck = !state->is_done;
     if (state->is_done)
-        delivery_save(to->delivery);
+        (void)delivery_save(to->delivery);
 }
 
 void to_sentinel_step(struct to_sentinel *to, int64_t deadline_ns)

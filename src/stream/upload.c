@@ -52,6 +52,19 @@ static void guess_end(struct upload_run *run)
     run->state.has_end = true;
 }
 
+/* The file "end" is newer than the state, which a disk that was full may not have taken. */
+static void find_end(struct upload_run *run)
+{
+    AUTO_BUF struct buf text;
+    buf_init(&text, 16 * SPOOL_END_BYTES);
+    struct err ignored = {0};
+    if (run->state.has_end)
+        return;
+    if (spool_run_load_end(&run->run, &text, &ignored) < 0 ||
+        run_state_parse_end((struct str){text.data, text.len}, &run->state) < 0)
+        guess_end(run);
+}
+
 static int load(struct upload_run *run, struct err *err)
 {
     AUTO_BUF struct buf text;
@@ -61,11 +74,10 @@ static int load(struct upload_run *run, struct err *err)
         r = run_state_parse((struct str){text.data, text.len}, &run->state, err);
     if (r < 0)
         return r;
-    if (run->state.made_folders > run->run.spool->made)
+    if (run->state.made_folders > run->run.spool->made && strcmp(run->state.made_in, run->run.spool->path) == 0)
         run->run.spool->made = run->state.made_folders;
     (void)spool_run_find_journal(&run->run);
-    if (!run->state.has_end)
-        guess_end(run);
+    find_end(run);
     r = batch_recover(&run->run, err);
     return r < 0 ? r : 0;
 }
@@ -163,7 +175,7 @@ static bool deliver(struct upload_run *run)
     struct err err = {0};
     if (!is_done) {
         report_trouble(run);
-        delivery_save(&run->delivery);
+        (void)delivery_save(&run->delivery);
         return false;
     }
     unsigned unreadable = run->delivery.unreadable;
@@ -178,10 +190,12 @@ static bool deliver(struct upload_run *run)
     return r == 0 || r == -ENODATA;
 }
 
-/* A tracker that was killed before it had written anything down. */
+/* A tracker that was killed before it had written anything down, or whose disk took none of it: at most journals
+ * without a row, which go. */
 static bool is_stillborn(struct upload_run *run, int loaded)
 {
-    return loaded == -ENOENT && run->run.batches.count == 0 && spool_run_find_journal(&run->run) == 0;
+    struct err ignored = {0};
+    return loaded == -ENOENT && run->run.batches.count == 0 && batch_recover(&run->run, &ignored) == 0;
 }
 
 /* 0 delivered or not ours to deliver, 1 not delivered. */

@@ -35,6 +35,9 @@ void worker_seal(struct worker *worker)
     struct err err = {0};
     uint64_t lost_before = worker->batch.lost_rows;
     bool had_rows = worker->batch.rows > 0;
+    /* A batch whose run nothing is known of could not be delivered later. */
+    if (had_rows && !worker->run.is_state_safe)
+        (void)delivery_save(&worker->delivery);
     int r = batch_seal(&worker->batch, &err);
     worker->seal_ns = DELIVERY_NEVER;
     if (r < 0) {
@@ -142,7 +145,7 @@ int worker_init(struct worker *worker, const struct stream_options *options, str
         .exchange = exchange,
         .hurry = {.fd = -1},
         .spool = {.dir_fd = -1},
-        .run = {.dir_fd = -1, .lock_fd = -1, .journal_fd = -1},
+        .run = {.dir_fd = -1, .lock_fd = -1, .journal_fd = -1, .end_fd = -1},
         .seal_ns = DELIVERY_NEVER,
         .started_ns = clock_read(options->clock, CLOCK_KIND_MONOTONIC),
     };

@@ -64,12 +64,25 @@ static void announce(struct worker *worker)
     tell_rest(worker);
 }
 
+/* The end, for --upload-spool: in its own file, or with the state. There may be room now that rows are sealed. */
+static void keep_end(struct worker *worker)
+{
+    struct err err = {0};
+    int r = delivery_note_end(&worker->delivery, &err);
+    if (r == 0)
+        r = spool_run_sync_end(&worker->run, &err);
+    if (delivery_save(&worker->delivery) < 0 && r < 0)
+        exchange_tell(worker->exchange, LOG_WARNING,
+            "streaming: %s; how the run ended is not known there, and --upload-spool will report it as failed",
+            err.msg);
+}
+
 static void close_run(struct worker *worker)
 {
     struct err err = {0};
     if (is_sentinel_open(worker) || is_bucket_open(worker)) {
         (void)spool_run_flush(&worker->run);
-        delivery_note(&worker->delivery);
+        keep_end(worker);
         announce(worker);
         spool_run_close(&worker->run);
         return;
@@ -99,6 +112,9 @@ void worker_end(struct worker *worker)
     to_sentinel_end(&worker->to_sentinel);
     to_bucket_end(&worker->to_bucket);
     /* The end is written down before the disk is waited for. */
+    struct err ignored = {0};
+    if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
+        (void)delivery_note_end(&worker->delivery, &ignored);
     worker_introduce(worker);
     worker_seal(worker);
     int64_t now_ns = worker_now(worker);

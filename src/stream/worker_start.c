@@ -172,6 +172,7 @@ void worker_open_spool(struct worker *worker)
     if (spool_run_create(&worker->run, &worker->spool, worker->state.run_id, &err) < 0)
         tell_no_spool(worker, err.msg);
     worker->state.made_folders = worker->spool.made;
+    (void)str_copy(str_of(worker->spool.path), worker->state.made_in, sizeof(worker->state.made_in));
     if (worker->run.dir_fd >= 0)
         set_later(worker);
     if (batch_init(&worker->batch, &worker->run, str_of(worker->options->csv_header)) < 0)
@@ -179,7 +180,7 @@ void worker_open_spool(struct worker *worker)
             worker->exchange, LOG_WARNING, "streaming: no memory for a batch; samples are lost to the targets");
     worker_make_bodies(worker);
     if (wants_spool)
-        delivery_note(&worker->delivery);
+        delivery_note(&worker->delivery); /* nothing that was synced is replaced, and nothing is in the spool yet */
 }
 
 void worker_introduce(struct worker *worker)
@@ -190,5 +191,5 @@ void worker_introduce(struct worker *worker)
     worker->facts.host.gpu_memory_mib = worker->news.gpu_memory_mib;
     worker_make_bodies(worker);
     if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
-        delivery_note(&worker->delivery);
+        (void)delivery_save(&worker->delivery);
 }

@@ -18,7 +18,7 @@ import time
 import tap
 from stream_world import PATIENCE, TOKEN, WAIT_SECS, Plan, wait_done, wait_for  # knows where the fakes are
 from fake_sentinel import FakeSentinel
-from net_faults import BlackHole
+from net_faults import BlackHole, Status
 from spooled import (STATUS, Job, full_backlog, holds_row, leave_run, make_world, no_answers, run_folders, snapshot,
                      state_of, unpack)
 from tap import Skip, equal, expect, test
@@ -503,6 +503,76 @@ def a_disk_that_fills_up_meanwhile_loses_nothing_that_can_be_delivered():
             equal(job.check_arrived()["data_source"], "inline", "data_source")
         lines = done.warnings()  # a second one may tell that it is over
         equal(["No space left" in line for line in lines], [True, False][:len(lines)], f"warnings in {done.stderr!r}")
+
+
+FULL_DISK = """
+mount --make-rprivate / && mount -t tmpfs -o "$1" none "$0" || exit 99
+disk=$0 how=$2 binary=$3
+[ "$how" != before ] || cat /dev/zero > "$disk/filler" 2>/dev/null
+DISK=$disk HOW=$how "$binary" -q -i 0.05 -- sh -c '
+    until [ -n "$(find "$DISK/spool" -name end -size +0 2>/dev/null)" ] || [ "$HOW" = before ]; do sleep 0.02; done
+    [ "$HOW" != meanwhile ] || cat /dev/zero > "$DISK/filler" 2>/dev/null
+    exit 0' || exit 98
+rm -f "$disk/filler"
+echo later >&2
+"$binary" --upload-spool || exit 97
+find "$disk" -type f
+"""
+
+
+def full_disk(options, how, is_kept):
+    """A run that ends well while its disk is full: later nothing else is said of it, if it is known at all."""
+    with make_world(Plan(register=[Status(401)])) as world:
+        disk = world.folder / "disk"
+        world.spool = disk / "spool"
+        disk.mkdir()
+        words = ("unshare", "-m", "sh", "-c", FULL_DISK, str(disk), options, how, BINARY)
+        if subprocess.run(("unshare", "-m", "sh", "-c", "mount --make-rprivate / && mount -t tmpfs none /mnt"),
+                          capture_output=True, timeout=WAIT_SECS, check=False).returncode != 0:
+            raise Skip("a mount namespace is not permitted")
+        ran = subprocess.run(words, env=clean_env(**world.env()), cwd=world.folder, capture_output=True, text=True,
+                             timeout=3 * WAIT_SECS, check=False)
+        said, _, later = ran.stderr.partition("later\n")
+        equal(ran.returncode, 0, f"exit status, {said!r}, later {ran.stdout!r} {later!r}")
+        finishes = [run["finish"] for run in world.api.runs.values()]
+        equal([(end["run_status"], end["exit_code"]) for end in finishes], [("finished", 0)] * is_kept, "ends")
+        expect(is_kept or "samples are lost" in said, "no word on the loss:", said)
+        expect(is_kept or str(disk) not in ran.stdout, "something is left:", ran.stdout)
+        world.check_strict()
+
+
+for options, how, is_kept in (("size=1m", "meanwhile", True), ("size=12k", "not at all", True),
+                              ("size=8k", "not at all", True), ("size=1m,nr_inodes=6", "not at all", True),
+                              ("size=1m,nr_inodes=7", "not at all", True), ("size=1m", "before", False)):
+    tap.add(f"a full disk makes no failure of a run that was none: {options}, filled {how}", full_disk, options, how,
+            is_kept, limit=20 * PATIENCE)
+
+
+@test
+def a_run_that_never_got_a_row_onto_the_disk_is_cleared_away():
+    with make_world() as world:
+        leave_run(world)
+        for name, data in (("20200101T000000Z-00000001", b""), ("20200101T000000Z-00000002", b"timestamp,a\n"),
+                           ("20200101T000000Z-00000003", b"timestamp,a\n1,")):
+            (world.spool / name).mkdir(mode=0o700)
+            (world.spool / name / "lock").touch()
+            (world.spool / name / "000000.csv").write_bytes(data)
+        world.upload_spool().ended(0, is_silent=True)
+        expect(not world.spool.exists() or not world.spool_files(), f"left: {world.spool_files()}")
+
+
+@test
+def a_spool_that_was_moved_takes_no_foreign_folder_with_it():
+    with make_world() as world:
+        world.spool = world.folder / "deep" / "below" / "spool"
+        job = leave_run(world)
+        other = world.folder / "mine" / "empty" / "spool"
+        other.parent.mkdir(parents=True)
+        world.spool.rename(other)
+        world.spool = other
+        world.upload_spool().ended(0)
+        job.check_arrived()
+        expect(other.parent.is_dir(), "a folder that the tracker had not made is gone")
 
 
 def fill_spool(world, free_bytes):

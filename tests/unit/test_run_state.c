@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "stream/run_state.h"
+#include "stream/spool.h"
 
 static void fill(struct run_state *state)
 {
@@ -103,6 +104,31 @@ static void test_broken_states_are_refused(void **unused)
     run_state_fini(&state);
 }
 
+static void test_end_alone(void **unused)
+{
+    (void)unused;
+    static struct run_state state, again;
+    run_state_init(&state);
+    run_state_init(&again);
+    state.end =
+        (struct end_facts){.exit_code = some_i64(-2147483648), .is_failed = true, .finished_secs = 253402300799};
+    struct buf text;
+    buf_init(&text, SPOOL_END_BYTES - 1);
+    run_state_put_end(&text, &state);
+    assert_true(buf_ok(&text)); /* the longest that there can be */
+    assert_int_equal(run_state_parse_end((struct str){text.data, text.len}, &again), 0);
+    assert_true(again.has_end && again.end.is_failed);
+    assert_int_equal(again.end.exit_code.v, -2147483648);
+    assert_int_equal(again.end.finished_secs, 253402300799);
+    static const char *const bad[] = {"", "{", "[]", "{}", "7", "{\"run_status\":\"finished\"}"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        again.has_end = false;
+        assert_int_equal(run_state_parse_end(str_of(bad[i]), &again), -EBADMSG);
+        assert_false(again.has_end);
+    }
+    buf_fini(&text);
+}
+
 static void test_run_with_its_end(void **unused)
 {
     (void)unused;
@@ -130,6 +156,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_no_targets_and_no_end),
         cmocka_unit_test(test_broken_states_are_refused),
+        cmocka_unit_test(test_end_alone),
         cmocka_unit_test(test_run_with_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
