@@ -1,22 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing is lost and nothing comes twice: trackers that are killed at every stage, flaky servers, long outages.
+"""Nothing is lost and nothing comes twice: trackers that are killed at every stage, flaky servers, long outages, disks
+that lose power.
 
 With E2E_LONG=1 the runs are as long as they would be in earnest.
 """
 
 import contextlib
+import fcntl
 import os
 import pathlib
+import shutil
 import signal
 import statistics
+import struct
+import subprocess
 import time
 
 import tap
-from stream_world import PATIENCE, Plan, wait_for  # knows where the fakes are
+from stream_world import PATIENCE, Plan, csv_rows, wait_for  # knows where the fakes are
 from net_faults import AFTER, BlackHole, Down, Flaky, LostAnswer, Reset, Retry429, Status
-from spooled import BUCKET_ENV, STATUS, Job, deliver_all, journal_rows, make_world, replan, run_folders, state_of
-from tap import diag, equal, expect, test
+from spooled import BUCKET_ENV, STATUS, Job, deliver_all, journal_rows, make_world, replan, run_folders, state_of, unpack
+from tap import Skip, diag, equal, expect, test
 from tracker import SLOW
 
 IS_LONG = os.environ.get("E2E_LONG") == "1"
@@ -224,7 +229,7 @@ def a_server_that_is_down_half_the_time_gets_every_row_once_and_in_order():
 @test(limit=600)
 def ten_thousand_rows_of_one_run_survive_flaky_servers_and_crashes():
     if not IS_LONG:
-        raise tap.Skip("only with E2E_LONG=1")
+        raise Skip("only with E2E_LONG=1")
     with make_world(Flaky(0.3, seed=1)) as world:
         jobs = []
         for number in range(CROWD_CRASHES + 1):
@@ -239,6 +244,110 @@ def ten_thousand_rows_of_one_run_survive_flaky_servers_and_crashes():
         check_crowd(world, jobs, jobs[:CROWD_CRASHES])
 
 
+# Loss of power
+
+
+class Disk:
+    """A disk of its own in a file, with the spool on it, which can lose power: what was not synced is gone then."""
+
+    BYTES = 512 * 1024 * 1024  # of holes
+    SHUTDOWN, NO_LOG_FLUSH = 0x8004587d, struct.pack("I", 2)  # XFS_IOC_GOINGDOWN and EXT4_IOC_SHUTDOWN
+
+    def __init__(self, world, kind):
+        self.image, self.place = world.folder / "disk.image", world.folder / "disk"
+        self.kind, self.is_mounted = kind, False
+        world.spool = self.place / "spool"
+
+    def _run(self, *words):
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=30 * PATIENCE, check=False)
+        if ran.returncode != 0:
+            raise OSError(f"{' '.join(words)}: {ran.stderr.strip()}")
+
+    def __enter__(self):
+        if os.geteuid() != 0:
+            raise Skip("only root can mount a disk")
+        if not shutil.which(f"mkfs.{self.kind}"):
+            raise Skip(f"there is no mkfs.{self.kind} ({'xfsprogs' if self.kind == 'xfs' else 'e2fsprogs'})")
+        with open(self.image, "wb") as image:
+            image.truncate(self.BYTES)
+        self.place.mkdir()
+        try:
+            self._run(f"mkfs.{self.kind}", "-q", str(self.image))
+            self.mount()
+        except OSError as error:
+            raise Skip(f"a disk of {self.kind} cannot be made here: {error}") from error
+        return self
+
+    def __exit__(self, *_what):
+        if self.is_mounted:
+            subprocess.run(("umount", "-l", str(self.place)), timeout=30 * PATIENCE, check=False)
+
+    def mount(self):
+        self._run("mount", "-t", self.kind, "-o", "loop", str(self.image), str(self.place))
+        self.is_mounted = True
+
+    def sync(self):
+        """All that is in memory now is on the disk."""
+        self._run("sync", "-f", str(self.place))
+
+    def lose_power(self):
+        """From now on nothing reaches it."""
+        place = os.open(self.place, os.O_RDONLY)
+        try:
+            fcntl.ioctl(place, self.SHUTDOWN, self.NO_LOG_FLUSH)
+        finally:
+            os.close(place)
+
+    def restart(self):
+        """As after a reboot."""
+        self._run("umount", str(self.place))
+        self.is_mounted = False
+        self.mount()
+
+
+def power_is_lost_meanwhile(kind):
+    """With an API that is down: sealed batches are there afterwards, and what is needed to deliver them."""
+    with make_world() as world, Disk(world, kind) as disk:
+        world.api.shut_door()
+        with Job(world, "-i", "0.05") as job:
+            wait_for(lambda: len(world.spooled_batches()) >= 2, "two batches in the spool")
+            sealed = [row for path in world.spooled_batches()[:2] for row in unpack(path.read_bytes())]
+            disk.lose_power()
+            job.kill()
+        disk.restart()
+        world.api.open_door()
+        world.upload_spool().ended(0)
+        got = world.api.run_csv(job.finished()).encode().splitlines()[1:]
+        equal(got[:len(sealed)], sealed, "the rows of the sealed batches")
+        expect(got == csv_rows(job.csv.read_bytes())[:len(got)], "other rows have arrived")
+        equal(job.finished()["finish"]["run_status"], "failed", "run_status")
+        world.check_strict()
+
+
+def power_is_lost_after_the_end(kind):
+    """Some batches are delivered, then the server is gone: the rest and the outcome wait for a better time."""
+    with make_world() as world, Disk(world, kind) as disk:
+        with Job(world, "-i", "0.05", env={"TRACKER_GRACE": "0.5"}) as job:
+            wait_for(world.objects, "an upload")
+            disk.sync()
+            world.api.shut_door()
+            world.s3.shut_door()
+            wait_for(world.spooled_batches, "a batch in the spool")
+            job.done().ended(STATUS, "--upload-spool")
+            disk.lose_power()
+        disk.restart()
+        world.api.open_door()
+        world.s3.open_door()
+        world.upload_spool().ended(0)
+        finish = job.check_arrived()
+        equal([finish["exit_code"], finish["data_source"]], [STATUS, "s3"], "exit_code, data_source")
+        equal(len(world.api.runs), 1, "registered runs")
+        world.check_strict()
+
+
+for kind in ("xfs", "ext4"):
+    tap.add(f"power is lost while a run goes on: {kind}", power_is_lost_meanwhile, kind, limit=60 * PATIENCE)
+    tap.add(f"power is lost after the end of a run: {kind}", power_is_lost_after_the_end, kind, limit=60 * PATIENCE)
 for name, *trouble in (("and then the connection breaks", Reset()), ("and then the server is busy", Retry429(1)),
                        ("and then the server is ill", Status(503), Status(500)), ("twice", LostAnswer())):
     tap.add(f"a finish whose answer is lost {name} is done once", lost_finish, *trouble, limit=20 * PATIENCE)
