@@ -66,6 +66,22 @@ void http_client_free(struct http_client *client)
     free(client);
 }
 
+int http_client_look_up(struct http_client *client, struct str url)
+{
+    const struct http_world *world = &client->world;
+    const struct proxy_rules rules = {world->https_proxy, world->http_proxy, world->no_proxy};
+    struct url parsed;
+    struct proxy proxy = {0};
+    struct err ignored = {0};
+    char host[URL_HOST_MAX + 1];
+    /* What is wrong with it is for http_send to say. */
+    if (url_parse(url, &parsed, &ignored) < 0 || proxy_choose(&rules, &parsed, &proxy, &ignored) < 0)
+        return -1;
+    bool is_whole = str_copy(proxy.is_used ? proxy.url.host : parsed.host, host, sizeof(host));
+    proxy_fini(&proxy);
+    return is_whole ? lookup_begin(&client->lookup, host) : -1;
+}
+
 static void exchange_fini(struct exchange *exchange)
 {
     if (exchange->first.data)

@@ -43,6 +43,12 @@ void http_client_free(struct http_client *client); /* NULL allowed */
 /* Closes the kept connection and frees what it holds. */
 void http_client_rest(struct http_client *client);
 
+/*
+ * Begins to look up the name that a request to this URL needs (a proxy's, where one is used), and does not wait.
+ * Returns -1 where http_send would not wait for it either, else a descriptor that becomes readable then.
+ */
+int http_client_look_up(struct http_client *client, struct str url);
+
 struct http_request {
     const char *method; /* "GET", "HEAD", "PUT", "POST" */
     struct str url; /* user info becomes basic authentication, unless there is an Authorization header */

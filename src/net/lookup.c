@@ -53,6 +53,7 @@ static void drop_job(struct lookup *lookup)
     if (lookup->job)
         job_let_go(lookup->job);
     lookup->job = NULL;
+    lookup->is_early = false;
 }
 
 void lookup_fini(struct lookup *lookup)
@@ -179,7 +180,8 @@ static void drop_if_useless(struct lookup *lookup, const char *name)
     if (!job || !atomic_load(&job->is_done))
         return;
     int64_t age_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - job->done_ns;
-    if (job->failure != 0 || age_ns > LATE_RESULT_NS || strcasecmp(job->name, name) != 0)
+    bool is_failed = job->failure != 0 && !lookup->is_early;
+    if (is_failed || age_ns > LATE_RESULT_NS || strcasecmp(job->name, name) != 0)
         drop_job(lookup);
 }
 
@@ -229,20 +231,44 @@ static void set_loopback(struct lookup_result *result)
     result->items[1].at.ip6.sin6_addr = in6addr_loopback;
 }
 
+static bool is_host_name(const char *host)
+{
+    return host[0] != '\0' && strlen(host) < NAME_BYTES;
+}
+
+/* What needs no thread. */
+static bool find_at_once(const char *host, struct lookup_result *ret_result)
+{
+    struct lookup_result numeric;
+    if (resolve_into(getaddrinfo, host, AI_NUMERICHOST, &numeric) == 0)
+        *ret_result = numeric;
+    else if (is_localhost(host))
+        set_loopback(ret_result);
+    else
+        return false;
+    return true;
+}
+
+int lookup_begin(struct lookup *lookup, const char *host)
+{
+    struct lookup_result ignored;
+    if (!is_host_name(host) || find_at_once(host, &ignored))
+        return -1;
+    drop_if_useless(lookup, host);
+    if (!lookup->job) {
+        lookup->job = start_job(lookup->resolve, host);
+        lookup->is_early = lookup->job != NULL;
+    }
+    return lookup->job && !atomic_load(&lookup->job->is_done) ? lookup->job->event_fd : -1;
+}
+
 int lookup_find(struct lookup *lookup, const char *host, const struct net_wait *wait, int64_t deadline_ns,
     struct lookup_result *ret_result, struct err *err)
 {
-    struct lookup_result numeric;
-    if (host[0] == '\0' || strlen(host) >= NAME_BYTES)
+    if (!is_host_name(host))
         return err_set(err, -ENXIO, "not a host name");
-    if (resolve_into(getaddrinfo, host, AI_NUMERICHOST, &numeric) == 0) {
-        *ret_result = numeric;
+    if (find_at_once(host, ret_result))
         return 0;
-    }
-    if (is_localhost(host)) {
-        set_loopback(ret_result);
-        return 0;
-    }
     drop_if_useless(lookup, host);
     struct lookup_job *job = lookup->job;
     if (job && strcasecmp(job->name, host) != 0) {

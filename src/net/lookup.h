@@ -8,6 +8,7 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -39,12 +40,19 @@ struct lookup_job;
 struct lookup {
     lookup_function *resolve; /* getaddrinfo, or a test's; called from another thread */
     struct lookup_job *job; /* the thread's, also after it was abandoned; NULL: none */
+    bool is_early; /* it was begun by lookup_begin: its answer counts, whatever it is */
 };
 
 void lookup_init(struct lookup *lookup);
 
 /* Does not wait for the thread. */
 void lookup_fini(struct lookup *lookup);
+
+/*
+ * Begins to look up a name and does not wait. Returns -1 where lookup_find would not wait either (it is known, or known
+ * not to be had), else a descriptor that becomes readable then and belongs to the lookup.
+ */
+int lookup_begin(struct lookup *lookup, const char *host);
 
 /*
  * Numeric addresses and names of this host (localhost and below) are known at once. Another name is asked for; while an

@@ -11,8 +11,8 @@ static const char *either(char *const *environment, const char *name, const char
     return value ? value : aws_env(environment, other);
 }
 
-int clients_make(const struct stream_options *options, const struct net_wait *wait, struct http_client **ret_http,
-    struct http_client **ret_http_s3)
+int clients_make_one(
+    const struct stream_options *options, const struct net_wait *wait, bool is_s3, struct http_client **ret_client)
 {
     char *const *environment = options->environment;
     struct http_world world = {
@@ -25,9 +25,15 @@ int clients_make(const struct stream_options *options, const struct net_wait *wa
         .user_agent = USER_AGENT,
         .allow_http = options->allow_http,
     };
-    int r = http_client_new(&world, ret_http);
-    const char *bundle = aws_env(environment, "AWS_CA_BUNDLE");
+    const char *bundle = is_s3 ? aws_env(environment, "AWS_CA_BUNDLE") : NULL;
     if (bundle)
         world.trust = (struct tls_trust){.file = bundle};
-    return r < 0 ? r : http_client_new(&world, ret_http_s3);
+    return http_client_new(&world, ret_client);
+}
+
+int clients_make(const struct stream_options *options, const struct net_wait *wait, struct http_client **ret_http,
+    struct http_client **ret_http_s3)
+{
+    int r = clients_make_one(options, wait, false, ret_http);
+    return r < 0 ? r : clients_make_one(options, wait, true, ret_http_s3);
 }

@@ -21,7 +21,7 @@ enum { UPLOAD_FAILURES_MAX = 5 };
 
 struct upload {
     const struct stream_options *options;
-    struct http_client *http, *http_s3;
+    struct http_client *http, *http_s3, *http_bucket;
     struct exchange exchange; /* nobody else is there, but the targets tell their notices to one */
     struct buf *report;
 };
@@ -122,7 +122,7 @@ static void make_targets(struct upload_run *run)
         .inline_form = upload->options->sentinel_inline,
     };
     to_sentinel_init(&run->to_sentinel, &run->delivery, &sentinel);
-    to_bucket_init(&run->to_bucket, &run->delivery, upload->http_s3, upload->options->environment);
+    to_bucket_init(&run->to_bucket, &run->delivery, upload->http_bucket, upload->options->environment);
     run->sentinel_lack = run->state.sentinel.is_wanted && !run->state.sentinel.is_done ? find_lack(run) : NULL;
 }
 
@@ -285,12 +285,15 @@ int upload_spool(const struct stream_options *options, struct buf *report, struc
         return r;
     }
     r = clients_make(options, &net_wait_plain, &upload.http, &upload.http_s3);
+    if (r == 0)
+        r = clients_make_one(options, &net_wait_plain, true, &upload.http_bucket);
     if (r < 0)
         (void)err_set(err, r, "streaming: no memory");
     else
         r = upload_all(&upload, &spool, err);
     http_client_free(upload.http);
     http_client_free(upload.http_s3);
+    http_client_free(upload.http_bucket);
     exchange_fini(&upload.exchange);
     spool_close(&spool);
     return r;

@@ -15,6 +15,7 @@
 /* How long the introduction waits for the first sample, which knows the GPUs. */
 #define INTRODUCTION_NS (15 * NS_PER_SEC)
 #define HOOK_NS (10 * NS_PER_SEC)
+#define HOOK_LATE_NS (20 * NS_PER_MS)
 
 int64_t worker_now(const struct worker *worker)
 {
@@ -155,6 +156,10 @@ int worker_init(struct worker *worker, const struct stream_options *options, str
     run_state_init(&worker->state);
     int r = clients_make(options, &worker->wait, &worker->http, &worker->http_s3);
     if (r == 0)
+        r = clients_make_one(options, &worker->wait, true, &worker->http_bucket);
+    if (r == 0)
+        r = clients_make_one(options, &worker->wait, false, &worker->http_hooks);
+    if (r == 0)
         worker_make_facts(worker);
     if (r < 0)
         worker_fini(worker);
@@ -170,25 +175,21 @@ void worker_fini(struct worker *worker)
     spool_close(&worker->spool);
     http_client_free(worker->http);
     http_client_free(worker->http_s3);
+    http_client_free(worker->http_bucket);
+    http_client_free(worker->http_hooks);
     run_state_fini(&worker->state);
     buf_fini(&worker->rows);
 }
 
-void worker_tell_hook(struct worker *worker, enum hooks_event event, int64_t deadline_ns)
+static void send_hook(struct worker *worker, enum hooks_event event)
 {
-    if (!hooks_has(&worker->hooks, event))
-        return;
+    struct worker_hook *hook = &worker->pending[event];
     AUTO_BUF struct buf body;
     buf_init(&body, RUN_STATE_BODY_MAX);
-    int64_t now_ns = worker_now(worker);
-    struct payload_event told = {.event = hooks_name(event),
-        .now_secs = clock_read(worker->options->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC,
-        .elapsed_secs = (double)(now_ns - worker->started_ns) / 1e9,
-        .end = event == HOOKS_STOP ? &worker->state.end : NULL};
-    payload_hook(&body, &worker->facts, &told, worker->options->omit);
+    payload_hook(&body, &worker->facts, &hook->told, worker->options->omit);
+    hook->is_pending = false;
     struct err err = {0};
-    int64_t limit_ns = now_ns + HOOK_NS < deadline_ns ? now_ns + HOOK_NS : deadline_ns;
-    int r = hooks_send(&worker->hooks, event, (struct str){body.data, body.len}, limit_ns, &err);
+    int r = hooks_send(&worker->hooks, event, (struct str){body.data, body.len}, hook->deadline_ns, &err);
     bool is_again = event == HOOKS_HEARTBEAT && worker->is_hook_trouble;
     if (r < 0 && !is_again)
         exchange_tell(worker->exchange, LOG_WARNING, "%s", err.msg);
@@ -196,6 +197,46 @@ void worker_tell_hook(struct worker *worker, enum hooks_event event, int64_t dea
         exchange_tell(worker->exchange, LOG_WARNING, "the heartbeat hook works again");
     if (event == HOOKS_HEARTBEAT)
         worker->is_hook_trouble = r < 0;
+}
+
+int64_t worker_send_hooks(struct worker *worker, int *ret_fd)
+{
+    *ret_fd = -1;
+    /* In their order: no end is told before the beginning. */
+    for (int i = 0; i < HOOKS_EVENTS; i++) {
+        enum hooks_event event = (enum hooks_event)i;
+        struct worker_hook *hook = &worker->pending[event];
+        if (!hook->is_pending)
+            continue;
+        int64_t now_ns = worker_now(worker);
+        int fd = http_client_look_up(worker->http_hooks, str_of(worker->hooks.urls[event]));
+        if (fd >= 0 && now_ns < hook->deadline_ns) {
+            *ret_fd = fd;
+            return hook->deadline_ns;
+        }
+        if (fd >= 0) /* too late: only for the words on what it waited for */
+            hook->deadline_ns = now_ns + HOOK_LATE_NS;
+        send_hook(worker, event);
+    }
+    return DELIVERY_NEVER;
+}
+
+void worker_tell_hook(struct worker *worker, enum hooks_event event, int64_t deadline_ns)
+{
+    struct worker_hook *hook = &worker->pending[event];
+    if (!hooks_has(&worker->hooks, event) || hook->is_pending)
+        return;
+    int64_t now_ns = worker_now(worker);
+    *hook = (struct worker_hook){
+        .is_pending = true,
+        .deadline_ns = now_ns + HOOK_NS < deadline_ns ? now_ns + HOOK_NS : deadline_ns,
+        .told = {.event = hooks_name(event),
+            .now_secs = clock_read(worker->options->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC,
+            .elapsed_secs = (double)(now_ns - worker->started_ns) / 1e9,
+            .end = event == HOOKS_STOP ? &worker->state.end : NULL},
+    };
+    int fd;
+    (void)worker_send_hooks(worker, &fd);
 }
 
 /* The machine is known, and so are the GPUs as far as they ever will be: the targets may be told. */
@@ -248,12 +289,13 @@ static void start(struct worker *worker)
         options->discover_cloud(options->discover_context, &worker->wait, &worker->facts.cloud);
 }
 
-/* What is due; false where there is nothing, and *ret_due_ns says until when. */
-static bool act(struct worker *worker, int64_t *ret_due_ns)
+/* What is due; false where there is nothing, and *ret_due_ns says until when, or until *ret_fd is readable. */
+static bool act(struct worker *worker, int64_t *ret_due_ns, int *ret_fd)
 {
     int64_t now_ns = worker_now(worker);
     introduce_in_time(worker, now_ns);
     beat(worker, now_ns);
+    int64_t hook_ns = worker_send_hooks(worker, ret_fd);
     int64_t due_ns = worker_next_delivery(worker);
     if (due_ns <= now_ns) {
         worker_deliver(worker, now_ns + DELIVERY_REQUEST_NS);
@@ -261,6 +303,7 @@ static bool act(struct worker *worker, int64_t *ret_due_ns)
     }
     if (!worker->is_introduced && due_ns > worker->started_ns + INTRODUCTION_NS)
         due_ns = worker->started_ns + INTRODUCTION_NS;
+    due_ns = due_ns < hook_ns ? due_ns : hook_ns;
     *ret_due_ns = due_ns < worker->heartbeat_ns ? due_ns : worker->heartbeat_ns;
     return false;
 }
@@ -281,11 +324,14 @@ void worker_run(struct worker *worker)
     start(worker);
     while (!worker->news.is_over) {
         int64_t due_ns;
-        if (act(worker, &due_ns))
+        int fd;
+        if (act(worker, &due_ns, &fd))
             continue;
         http_client_rest(worker->http);
         http_client_rest(worker->http_s3);
-        (void)rest(worker, -1, 0, due_ns);
+        http_client_rest(worker->http_bucket);
+        http_client_rest(worker->http_hooks);
+        (void)rest(worker, fd, POLLIN, due_ns);
     }
     worker_end(worker);
     exchange_finish(worker->exchange);

@@ -14,12 +14,20 @@
 #include "stream/to_bucket.h"
 #include "stream/to_sentinel.h"
 
+/* A hook on its way: it waits for the name of its host, while others are served. */
+struct worker_hook {
+    bool is_pending;
+    int64_t deadline_ns;
+    struct payload_event told;
+};
+
 struct worker {
     const struct stream_options *options;
     struct exchange *exchange;
     struct net_wait wait;
     struct stream_hurry hurry; /* watched where there is no other thread to do it; fd -1 otherwise */
-    struct http_client *http, *http_s3;
+    struct http_client *http, *http_s3; /* of Sentinel: its API, and the bucket that it names */
+    struct http_client *http_bucket, *http_hooks;
     struct spool spool;
     struct spool_run run;
     struct batch batch;
@@ -28,6 +36,7 @@ struct worker {
     struct to_sentinel to_sentinel;
     struct to_bucket to_bucket;
     struct hooks hooks;
+    struct worker_hook pending[HOOKS_EVENTS];
     struct run_facts facts;
     struct exchange_news news;
     struct buf rows; /* taken and not yet in the batch */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a run: the last batch, the last words to every target, and what is left for later. */
 #include <errno.h>
+#include <poll.h>
 
 #include "stream/worker_parts.h"
 
@@ -25,11 +26,14 @@ static int64_t fair_deadline(const struct worker *worker, int64_t now_ns)
 static void deliver_rest(struct worker *worker)
 {
     for (;;) {
+        int fd;
+        int64_t hook_ns = worker_send_hooks(worker, &fd);
         int64_t now_ns = worker_now(worker);
         int64_t due_ns = worker_next_delivery(worker);
+        due_ns = due_ns < hook_ns ? due_ns : hook_ns;
         if (due_ns >= worker->news.give_up_ns || now_ns >= worker->news.give_up_ns)
             return;
-        if (due_ns > now_ns && net_wait_until(&worker->wait, -1, 0, due_ns) == -ECANCELED)
+        if (due_ns > now_ns && net_wait_until(&worker->wait, fd, POLLIN, due_ns) == -ECANCELED)
             return;
         worker_deliver(worker, fair_deadline(worker, worker_now(worker)));
     }
@@ -118,7 +122,12 @@ void worker_end(struct worker *worker)
     worker_introduce(worker);
     worker_seal(worker);
     int64_t now_ns = worker_now(worker);
-    worker_tell_hook(worker, HOOKS_STOP, now_ns + (worker->news.give_up_ns - now_ns) / 3);
+    int64_t hook_ns = now_ns + (worker->news.give_up_ns - now_ns) / 3;
+    for (size_t i = 0; i < HOOKS_EVENTS; i++) {
+        if (worker->pending[i].deadline_ns > hook_ns)
+            worker->pending[i].deadline_ns = hook_ns;
+    }
+    worker_tell_hook(worker, HOOKS_STOP, hook_ns);
     deliver_rest(worker);
     if (worker->lost_rows > 0)
         exchange_tell(worker->exchange, LOG_WARNING, "streaming: %llu of %llu samples are lost to the targets",

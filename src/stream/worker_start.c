@@ -76,7 +76,7 @@ void worker_make_facts(struct worker *worker)
     worker->hooks = (struct hooks){.urls = {options->hook_start, options->hook_heartbeat, options->hook_stop},
         .headers = options->hook_headers,
         .header_count = options->hook_header_count,
-        .http = worker->http};
+        .http = worker->http_hooks};
 }
 
 void worker_make_bodies(struct worker *worker)
@@ -115,7 +115,7 @@ static void make_targets(struct worker *worker)
         .inline_form = options->sentinel_inline,
     };
     to_sentinel_init(&worker->to_sentinel, &worker->delivery, &sentinel);
-    to_bucket_init(&worker->to_bucket, &worker->delivery, worker->http_s3, options->environment);
+    to_bucket_init(&worker->to_bucket, &worker->delivery, worker->http_bucket, options->environment);
 }
 
 /* Where there is no spool, or none that can be used: once, and nothing more about it. */

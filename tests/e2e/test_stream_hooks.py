@@ -3,6 +3,7 @@
 """HTTP hooks, and what is told of the machine, of its cloud and of the scheduler or CI system that runs the job."""
 
 import json
+import os
 import re
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from stream_world import PATIENCE, TOKEN, World, stop, wait_done, wait_for
 from fake_http import Answer, Server
 from net_faults import BlackHole, Close, Drip, FullBacklog, LostAnswer, Malformed, Oversized, Reset, Slow, Status
 from tap import equal, expect, test
+from tracker import SLOW
 
 READ = ("--", "sh", "-c", "read line; exit 3")  # until stdin is closed
 PATH, QUERY, HEADER = "s3cr3t-path", "s3cr3t-query", "s3cr3t-header"
@@ -445,6 +447,45 @@ for title, job_, words_, env_ in (
          ["--job-name="], SLURM),
         ("a job whose surroundings do not matter", {}, [], {**GITHUB, **SLURM, "TRACKER_AUTO_METADATA": "off"})):
     tap.add(f"{title} is registered", metadata_is_told, job_, words_, env_)
+
+
+# ---- names that cannot be looked up
+
+def with_names(world, hooks, **more):
+    """The settings of a tracker whose servers have names: those that end in .never are looked up for ever."""
+    library = os.environ.get("SLOW_NAMES_LIB", "")
+    if SLOW or not os.path.exists(library):
+        raise tap.Skip("SLOW_NAMES_LIB does not name a library, or there is another one in its way")
+    env = {name: value.replace("127.0.0.1", "hook.never") for name, value in hooks.env().items() if value}
+    env = {**env, "SENTINEL_API_TOKEN": TOKEN, "TRACKER_ALLOW_HTTP": "true", "LD_PRELOAD": library,
+           "SENTINEL_API_URL": world.api.url.replace("127.0.0.1", "api.here"), **more}
+    if world.run("-q", "--", "true", env={**env, "TRACKER_HTTP_START_URL": None, "TRACKER_HTTP_HEARTBEAT_URL": None,
+                                          "TRACKER_HTTP_STOP_URL": None}).stderr:
+        raise tap.Skip("getaddrinfo of the tracker cannot be replaced")
+    world.api.runs.clear()
+    return env
+
+
+@test
+def a_hook_whose_name_never_resolves_holds_back_no_finish():
+    with World() as world, Hooks() as hooks:
+        env = with_names(world, hooks, TRACKER_GRACE="3")
+        done = world.track("--", "sleep", "0.3", env=env).ended(0, "start hook", "hook.never", "looked up in time")
+        expect(done.secs < 0.3 + 3 + PATIENCE, f"took {done.secs} s")
+        check_discreet(done.stderr)
+        world.check_delivered()
+
+
+@test
+def a_hook_whose_name_never_resolves_holds_back_no_registration():
+    with World() as world, Hooks() as hooks:
+        env = with_names(world, hooks, TRACKER_GRACE="1")
+        with world.start("-q", "-i", "0.1", *READ, stdin=subprocess.PIPE, env=env) as tracker:
+            wait_for(lambda: world.api.runs and world.objects(), "the registration and an upload")
+            secs = time.monotonic() - tracker.started
+            expect(secs < LATE_SECS and "hook.never" not in tracker.stderr(), f"after {secs} s", tracker.stderr())
+            wait_done(tracker).ended(3, "hook.never")
+        equal(world.finished()["exit_code"], 3, "exit_code")
 
 
 if __name__ == "__main__":

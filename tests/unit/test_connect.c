@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -179,6 +180,33 @@ static void test_a_lookup_that_hangs(void **state)
     assert_int_equal(gate_calls(), 2);
 }
 
+static void test_a_lookup_that_nothing_waits_for(void **state)
+{
+    struct lookup *lookup = *state;
+    struct lookup_result result;
+    struct err err = {0};
+    assert_int_equal(lookup_begin(lookup, "127.0.0.1"), -1);
+    assert_int_equal(lookup_begin(lookup, "a.localhost"), -1);
+    assert_int_equal(lookup_begin(lookup, ""), -1);
+    assert_int_equal(gate_calls(), 0);
+    int fd = lookup_begin(lookup, "slow.test");
+    assert_true(fd >= 0);
+    assert_int_equal(lookup_begin(lookup, "slow.test"), fd);
+    gate_set(true);
+    struct pollfd done = {.fd = fd, .events = POLLIN};
+    assert_int_equal(poll(&done, 1, 10 * 1000), 1);
+    assert_int_equal(lookup_begin(lookup, "slow.test"), -1);
+    assert_int_equal(find(lookup, "slow.test", 5000, &result, &err), 0);
+    assert_int_equal(gate_calls(), 1);
+    /* A failure counts as well: it is not asked for again before it was reported. */
+    while ((done.fd = lookup_begin(lookup, "nobody.test")) >= 0)
+        (void)poll(&done, 1, 10 * 1000);
+    assert_int_equal(find(lookup, "nobody.test", 5000, &result, &err), -ENXIO);
+    assert_int_equal(gate_calls(), 2);
+    assert_int_equal(find(lookup, "nobody.test", 5000, &result, &err), -ENXIO);
+    assert_int_equal(gate_calls(), 3);
+}
+
 static void test_another_name_behind_a_late_one(void **state)
 {
     struct lookup *lookup = *state;
@@ -335,6 +363,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_name, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_such_name, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_lookup_that_hangs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_lookup_that_nothing_waits_for, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_name_behind_a_late_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_called_off, setup, teardown),
         cmocka_unit_test_setup_teardown(test_connecting, setup, teardown),
