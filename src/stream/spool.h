@@ -71,7 +71,10 @@ struct spool_run {
     uint64_t journal_bytes;
     bool is_state_safe; /* it, and the folder that it is in, were synced */
     bool is_journal_torn; /* half a row behind those bytes, which could not be cut off */
-    uint64_t sealed_bytes, memory_bytes; /* of the batches */
+    uint64_t sealed_bytes, memory_bytes; /* of the batches, less the passing one */
+    bool may_pass; /* set by the caller: some target takes a batch now */
+    bool has_passing; /* one batch that nothing has room for: in memory, until the next one is sealed */
+    uint32_t passing;
     struct {
         struct spool_batch *items; /* oldest first */
         size_t count, cap;
@@ -129,13 +132,17 @@ int spool_run_read_journal(
  * The open batch is complete: keeps its compressed form under its number and begins the next one. On disk, where the
  * rows are dropped then; else in memory, where the rows stay (a kill would lose them) unless they are in the way.
  * Batches in memory are tried first. Returns 0; 1 where it is kept in memory only (err says why the disk does not take
- * it, or that the spool is full: max_bytes); -ENOSPC where the memory is full too: the batch is lost, its number not
- * used up, and err says what is full; or another negative errno with the same meaning.
+ * it, or that the spool is full: max_bytes); 2 where the memory is full too, and with may_pass it is there for targets
+ * that take it at once; -ENOSPC where it is not: the batch is lost, its number not used up, and err says what is full;
+ * or another negative errno with the same meaning.
  */
 int spool_run_seal(struct spool_run *run, struct str compressed, struct err *err);
 
 /* Offers batches in memory to the disk, oldest first. Returns 0, or a negative errno where some are still there. */
 int spool_run_flush(struct spool_run *run);
+
+/* Is there room for the passing batch now? Then it is kept like any other: true. */
+bool spool_run_keep_passing(struct spool_run *run);
 
 /*
  * Makes the smallest number with unsealed rows on disk the open one (the first free number where there is none). Rows

@@ -103,9 +103,14 @@ static bool is_within_limit(struct spool_run *run, uint64_t bytes)
     return spool_count_bytes(run->spool, run->name, left) <= left;
 }
 
+static bool has_memory(const struct spool_run *run, uint64_t bytes)
+{
+    return bytes <= SPOOL_MEMORY_BYTES_MAX - run->memory_bytes;
+}
+
 bool spool_run_has_room(struct spool_run *run, uint64_t bytes)
 {
-    return run->dir_fd < 0 ? bytes <= SPOOL_MEMORY_BYTES_MAX - run->memory_bytes : is_within_limit(run, bytes);
+    return run->dir_fd < 0 ? has_memory(run, bytes) : is_within_limit(run, bytes);
 }
 
 static int check_size(const struct spool_run *run, size_t bytes, struct err *err)
@@ -126,11 +131,16 @@ static int write_batch(struct spool_run *run, uint32_t number, struct str bytes)
     return spool_file_replace(run->dir_fd, name, bytes);
 }
 
+static bool is_passing(const struct spool_run *run, const struct spool_batch *batch)
+{
+    return run->has_passing && run->passing == batch->number;
+}
+
 int spool_run_flush(struct spool_run *run)
 {
     for (size_t i = 0; run->memory_bytes > 0 && i < run->batches.count; i++) {
         struct spool_batch *batch = &run->batches.items[i];
-        if (!batch->memory)
+        if (!batch->memory || is_passing(run, batch))
             continue;
         if (!is_within_limit(run, 0)) /* it counts as it is */
             return -EDQUOT;
@@ -164,7 +174,8 @@ static int keep_in_memory(struct spool_run *run, struct str compressed, int caus
         (void)snprintf(why, sizeof(why), "full (%.1f MiB)", (double)run->spool->max_bytes / MIB);
     else if (run->dir_fd >= 0)
         (void)str_copy(str_of(strerror(-cause)), why, sizeof(why));
-    if (compressed.n > SPOOL_MEMORY_BYTES_MAX - run->memory_bytes)
+    bool is_kept = has_memory(run, compressed.n);
+    if (!is_kept && (!run->may_pass || run->has_passing))
         return err_set(err, -ENOSPC, "spool %s: %s, and the %d MiB of memory for waiting batches are full too",
             run->spool->path, why, SPOOL_MEMORY_BYTES_MAX / MIB);
     char *memory = malloc(compressed.n > 0 ? compressed.n : 1);
@@ -174,10 +185,10 @@ static int keep_in_memory(struct spool_run *run, struct str compressed, int caus
         memcpy(memory, compressed.p, compressed.n);
     *ret_memory = memory;
     (void)err_set(err, cause, "spool %s: %s, so batches wait in memory", run->spool->path, why);
-    return 1;
+    return is_kept ? 1 : 2;
 }
 
-static void insert_batch(struct spool_run *run, const struct spool_batch *batch)
+static void insert_batch(struct spool_run *run, const struct spool_batch *batch, bool must_pass)
 {
     size_t at = run->batches.count;
     while (at > 0 && run->batches.items[at - 1].number > batch->number)
@@ -186,7 +197,10 @@ static void insert_batch(struct spool_run *run, const struct spool_batch *batch)
     memmove(place + 1, place, (run->batches.count - at) * sizeof(*place));
     *place = *batch;
     run->batches.count++;
-    if (batch->memory)
+    if (must_pass) {
+        run->has_passing = true;
+        run->passing = batch->number;
+    } else if (batch->memory)
         run->memory_bytes += batch->bytes;
     else
         run->sealed_bytes += batch->bytes;
@@ -210,7 +224,7 @@ static int seal(struct spool_run *run, struct str compressed, struct err *err)
     if (is_full) /* its rows would take even more of the room that there is not */
         spool_run_drop_journal(run);
     if (r >= 0)
-        insert_batch(run, &batch);
+        insert_batch(run, &batch, r == 2);
     return r;
 }
 
@@ -260,9 +274,26 @@ int spool_run_read(struct spool_run *run, uint32_t number, struct buf *buf, stru
     return 0;
 }
 
+bool spool_run_keep_passing(struct spool_run *run)
+{
+    const struct spool_batch *batch = run->has_passing ? find_batch(run, run->passing) : NULL;
+    if (!batch)
+        return false;
+    /* Whatever the disk takes makes room in memory. */
+    if (run->dir_fd >= 0)
+        (void)spool_run_flush(run);
+    if (!has_memory(run, batch->bytes))
+        return false;
+    run->memory_bytes += batch->bytes;
+    run->has_passing = false;
+    return true;
+}
+
 static void forget_batch(struct spool_run *run, struct spool_batch *batch)
 {
-    if (batch->memory)
+    if (is_passing(run, batch))
+        run->has_passing = false;
+    else if (batch->memory)
         run->memory_bytes -= batch->bytes;
     else
         run->sealed_bytes -= batch->bytes;

@@ -59,6 +59,13 @@ int64_t to_bucket_due(const struct to_bucket *to)
     return to->retry.next_ns;
 }
 
+bool to_bucket_takes(const struct to_bucket *to)
+{
+    const struct state_bucket *state = state_of(to);
+    return state->is_wanted && !state->is_done && !to->is_stuck && to->is_valid && state->is_introduced &&
+           to->retry.failures == 0;
+}
+
 void to_bucket_end(struct to_bucket *to)
 {
     retry_hurry(&to->retry);

@@ -32,6 +32,7 @@ void to_bucket_fini(struct to_bucket *to);
 
 /* As of to_sentinel. */
 int64_t to_bucket_due(const struct to_bucket *to);
+bool to_bucket_takes(const struct to_bucket *to);
 void to_bucket_end(struct to_bucket *to);
 void to_bucket_step(struct to_bucket *to, int64_t deadline_ns);
 

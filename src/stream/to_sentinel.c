@@ -59,6 +59,13 @@ static bool has_work(const struct to_sentinel *to)
            (can_upload(to) && delivery_next_batch(to->delivery, &state_of(to)->delivered, &to->refused, &number));
 }
 
+bool to_sentinel_takes(const struct to_sentinel *to)
+{
+    const struct state_sentinel *state = state_of(to);
+    return state->is_wanted && !state->is_done && !to->is_stuck && to->api.run_id[0] != '\0' && can_upload(to) &&
+           to->retry.failures == 0;
+}
+
 void to_sentinel_end(struct to_sentinel *to)
 {
     retry_hurry(&to->retry);

@@ -43,6 +43,9 @@ void to_sentinel_fini(struct to_sentinel *to);
 /* When it wants to act: a monotonic time, DELIVERY_NEVER where there is nothing to do (any more). */
 int64_t to_sentinel_due(const struct to_sentinel *to);
 
+/* Would it take a batch now, as far as is known? */
+bool to_sentinel_takes(const struct to_sentinel *to);
+
 /* The run is over: pauses of our own are, too, and an object that was refused is tried once more. */
 void to_sentinel_end(struct to_sentinel *to);
 

@@ -31,11 +31,51 @@ static void tell_lost(struct worker *worker, uint64_t rows, const char *why)
     worker->is_full = true;
 }
 
+/* A batch that is nowhere any more: lost to the targets that have not got it. */
+static void count_dropped(struct worker *worker, uint32_t number, uint64_t rows)
+{
+    const struct run_state *state = &worker->state;
+    bool is_sentinel = state->sentinel.is_wanted && !number_set_has(&state->sentinel.delivered, number);
+    bool is_bucket = state->bucket.is_wanted && !number_set_has(&state->bucket.delivered, number);
+    worker->lost_sentinel += is_sentinel ? rows : 0;
+    worker->lost_bucket += is_bucket ? rows : 0;
+    if (!is_sentinel && !is_bucket)
+        return;
+    if (!worker->is_full)
+        exchange_tell(worker->exchange, LOG_WARNING,
+            "streaming: spool %s and the memory for waiting batches are full; samples are lost to %s until that "
+            "changes",
+            worker->spool.path,
+            !is_bucket     ? "Sentinel"
+            : !is_sentinel ? "the bucket"
+                           : "the targets");
+    worker->is_full = true;
+}
+
+void worker_settle_passing(struct worker *worker)
+{
+    if (!worker->run.has_passing || spool_run_keep_passing(&worker->run))
+        return;
+    uint32_t number = worker->run.passing;
+    spool_run_drop(&worker->run, number);
+    /* While a target makes its attempt this may be what it sends: whether it got it is known afterwards. */
+    if (worker->is_stepping && worker->dropped_rows == 0) {
+        worker->dropped = number;
+        worker->dropped_rows = worker->passing_rows;
+    } else {
+        count_dropped(worker, number, worker->passing_rows);
+    }
+}
+
 void worker_seal(struct worker *worker)
 {
     struct err err = {0};
     uint64_t lost_before = worker->batch.lost_rows;
-    bool had_rows = worker->batch.rows > 0;
+    uint64_t rows = worker->batch.rows;
+    bool had_rows = rows > 0;
+    if (had_rows)
+        worker_settle_passing(worker);
+    worker->run.may_pass = to_sentinel_takes(&worker->to_sentinel) || to_bucket_takes(&worker->to_bucket);
     /* A batch whose run nothing is known of could not be delivered later. */
     if (had_rows && !worker->run.is_state_safe)
         (void)delivery_save(&worker->delivery);
@@ -45,11 +85,15 @@ void worker_seal(struct worker *worker)
         tell_lost(worker, worker->batch.lost_rows - lost_before, err.msg);
         return;
     }
-    if (!had_rows)
+    if (r == 2)
+        worker->passing_rows = rows;
+    if (!had_rows || r == 2)
         return;
     if (worker->is_full)
         exchange_tell(worker->exchange, LOG_WARNING, "streaming: the spool takes samples again; %llu are lost",
-            (unsigned long long)worker->lost_rows);
+            (unsigned long long)(worker->lost_rows + (worker->lost_sentinel > worker->lost_bucket
+                                                             ? worker->lost_sentinel
+                                                             : worker->lost_bucket)));
     worker->is_full = false;
     if (r > 0)
         delivery_spool_fails(&worker->delivery, err.msg);
@@ -270,11 +314,16 @@ void worker_deliver(struct worker *worker, int64_t deadline_ns)
     bool is_sentinel_due = to_sentinel_due(&worker->to_sentinel) <= now_ns;
     /* Alternately: a slow one with a backlog must not keep the other one waiting for all of it. */
     bool is_bucket = is_bucket_due && (worker->is_bucket_next || !is_sentinel_due);
+    worker->is_stepping = true;
     if (is_bucket)
         to_bucket_step(&worker->to_bucket, deadline_ns);
     else if (is_sentinel_due)
         to_sentinel_step(&worker->to_sentinel, deadline_ns);
+    worker->is_stepping = false;
     worker->is_bucket_next = !is_bucket;
+    if (worker->dropped_rows > 0)
+        count_dropped(worker, worker->dropped, worker->dropped_rows);
+    worker->dropped_rows = 0;
 }
 
 /* Who and where we are. */

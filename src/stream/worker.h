@@ -49,6 +49,11 @@ struct worker {
     bool is_introduced; /* the machine is known, and the targets may be told */
     bool is_spool_open;
     uint64_t lost_rows, given_rows;
+    uint64_t lost_sentinel, lost_bucket; /* beyond those: to one of them alone */
+    uint64_t passing_rows; /* in the batch that nothing has room for */
+    uint64_t dropped_rows; /* of the batch `dropped`, which may be on its way while it was given up; 0: none */
+    uint32_t dropped;
+    bool is_stepping; /* a target makes an attempt */
     bool is_full; /* and it has been told */
     bool is_journal_trouble; /* rows of the open batch are not on the disk */
     bool is_hook_trouble; /* the same of the heartbeat */

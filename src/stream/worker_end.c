@@ -106,6 +106,25 @@ static void close_run(struct worker *worker)
         exchange_tell(worker->exchange, LOG_INFO, "streaming: everything is delivered");
 }
 
+static void tell_lost_to(struct worker *worker, uint64_t rows, const char *target)
+{
+    if (rows > 0)
+        exchange_tell(worker->exchange, LOG_WARNING, "streaming: %llu of %llu samples are lost to %s",
+            (unsigned long long)rows, (unsigned long long)worker->given_rows, target);
+}
+
+static void tell_lost(struct worker *worker)
+{
+    if (worker->lost_sentinel == worker->lost_bucket) {
+        tell_lost_to(worker, worker->lost_rows + worker->lost_sentinel, "the targets");
+        return;
+    }
+    if (worker->state.sentinel.is_wanted)
+        tell_lost_to(worker, worker->lost_rows + worker->lost_sentinel, "Sentinel");
+    if (worker->state.bucket.is_wanted)
+        tell_lost_to(worker, worker->lost_rows + worker->lost_bucket, "the bucket");
+}
+
 void worker_end(struct worker *worker)
 {
     worker_take_rows(worker);
@@ -129,8 +148,7 @@ void worker_end(struct worker *worker)
     }
     worker_tell_hook(worker, HOOKS_STOP, hook_ns);
     deliver_rest(worker);
-    if (worker->lost_rows > 0)
-        exchange_tell(worker->exchange, LOG_WARNING, "streaming: %llu of %llu samples are lost to the targets",
-            (unsigned long long)worker->lost_rows, (unsigned long long)(worker->given_rows));
+    worker_settle_passing(worker);
+    tell_lost(worker);
     close_run(worker);
 }

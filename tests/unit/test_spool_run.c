@@ -413,6 +413,108 @@ static void limit_files(rlim_t bytes)
 }
 
 /* A disk that takes no more than 30 bytes of a file. */
+/* One batch that nothing has room for waits for those that take it at once. */
+static void test_passing(void **state)
+{
+    (void)state;
+    struct spool spool = {.dir_fd = -1};
+    struct spool_run run;
+    struct err err = {0};
+    static char large[SPOOL_MEMORY_BYTES_MAX];
+    assert_int_equal(spool_run_create(&run, &spool, "run", &err), 0);
+    assert_false(spool_run_keep_passing(&run));
+    assert_int_equal(spool_run_seal(&run, (struct str){large, SPOOL_MEMORY_BYTES_MAX - 1}, &err), 1);
+    assert_int_equal(spool_run_seal(&run, STR("one"), &err), -ENOSPC);
+    run.may_pass = true;
+    assert_int_equal(spool_run_seal(&run, STR("one"), &err), 2);
+    assert_true(run.has_passing && run.passing == 1);
+    assert_int_equal(run.memory_bytes, SPOOL_MEMORY_BYTES_MAX - 1);
+    assert_batch(&run, 1, "one");
+    assert_int_equal(spool_run_seal(&run, STR("two"), &err), -ENOSPC);
+    assert_false(spool_run_keep_passing(&run));
+    spool_run_drop(&run, 1);
+    assert_false(run.has_passing);
+    assert_int_equal(spool_run_seal(&run, STR("two"), &err), 2);
+    spool_run_drop(&run, 0);
+    assert_int_equal(run.memory_bytes, 0);
+    assert_true(spool_run_keep_passing(&run));
+    assert_int_equal(run.memory_bytes, 3);
+    assert_false(run.has_passing);
+    assert_batch(&run, 2, "two");
+    assert_int_equal(spool_run_seal(&run, STR("three"), &err), 1);
+    spool_run_close(&run);
+}
+
+static void test_set_aside(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    struct err err = {0};
+    char kept[SPOOL_ASIDE_BYTES];
+    spool_world_make(&world);
+    make_run(&world, &run, "run");
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(spool_run_seal(&run, STR("bytes"), NULL), 0);
+    spool_run_set_aside(&run, 1, kept);
+    assert_string_equal(kept, "000001.csv.gz.bad");
+    assert_int_equal(spool_world_size(&world, "run/000001.csv.gz.bad"), 5);
+    assert_int_equal(spool_world_size(&world, "run/000001.csv.gz"), -1);
+    assert_int_equal(run.sealed_bytes, 10);
+    tree_write(&world.tree, "spool/run/000002.csv.gz", "");
+    spool_run_set_aside(&run, 2, kept);
+    assert_string_equal(kept, "");
+    assert_int_equal(spool_world_size(&world, "run/000002.csv.gz"), -1);
+    spool_run_set_aside(&run, 2, kept);
+    assert_string_equal(kept, "");
+    assert_int_equal(run.batches.count, 1);
+    assert_batch(&run, 0, "bytes");
+    assert_int_equal(spool_run_remove(&run, &err), -ENODATA);
+    assert_non_null(strstr(err.msg, "000001.csv.gz.bad"));
+    assert_int_equal(spool_world_entries(&world, "run"), 1);
+    /* What is foreign comes first. */
+    tree_write(&world.tree, "spool/run/thesis.tex", "x");
+    assert_int_equal(spool_run_open(&run, &world.spool, "run", &err), 0);
+    assert_int_equal(run.batches.count, 0);
+    assert_int_equal(spool_run_remove(&run, &err), -ENOTEMPTY);
+    assert_non_null(strstr(err.msg, "thesis.tex"));
+    spool_world_free(&world);
+}
+
+/* In place, in room that was taken before, and there for whoever opens the run later. */
+static void test_end(void **state)
+{
+    (void)state;
+    struct spool_world world;
+    struct spool_run run;
+    struct err err = {0};
+    struct stat before, after;
+    AUTO_BUF struct buf buf;
+    buf_init(&buf, 4096);
+    spool_world_make(&world);
+    make_run(&world, &run, "run");
+    assert_int_equal(spool_run_load_end(&run, &buf, &err), -ENODATA);
+    assert_int_equal(spool_run_reserve_end(&run, &err), 0);
+    assert_int_equal(fcntl(run.end_fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(spool_run_load_end(&run, &buf, &err), -ENODATA);
+    assert_int_equal(fstatat(run.dir_fd, "end", &before, 0), 0);
+    assert_int_equal(before.st_size, SPOOL_END_BYTES);
+    assert_int_equal(before.st_mode & 07777, 0600);
+    assert_int_equal(spool_run_note_end(&run, STR("{\"long\":\"text\"}"), &err), 0);
+    assert_int_equal(spool_run_note_end(&run, STR("{}"), &err), 0);
+    assert_int_equal(spool_run_sync_end(&run, &err), 0);
+    static const char large[SPOOL_END_BYTES];
+    assert_int_equal(spool_run_note_end(&run, (struct str){large, sizeof(large)}, &err), -E2BIG);
+    assert_int_equal(fstatat(run.dir_fd, "end", &after, 0), 0);
+    assert_true(after.st_size == before.st_size && after.st_ino == before.st_ino);
+    spool_run_close(&run);
+    assert_int_equal(spool_run_open(&run, &world.spool, "run", &err), 0);
+    assert_int_equal(spool_run_load_end(&run, &buf, &err), 0);
+    assert_true(str_eq(str_trim((struct str){buf.data, buf.len}), STR("{}")));
+    assert_int_equal(spool_run_remove(&run, &err), 0);
+    spool_world_free(&world);
+}
+
 static void test_disk_refuses(void **state)
 {
     (void)state;
@@ -488,6 +590,9 @@ int main(void)
         cmocka_unit_test(test_take_refuses),
         cmocka_unit_test(test_max_bytes),
         cmocka_unit_test(test_memory_only),
+        cmocka_unit_test(test_passing),
+        cmocka_unit_test(test_set_aside),
+        cmocka_unit_test(test_end),
         cmocka_unit_test(test_disk_refuses),
         cmocka_unit_test(test_close_flushes),
     };
