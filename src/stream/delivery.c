@@ -181,7 +181,7 @@ int delivery_save(struct delivery *delivery)
 void delivery_note(struct delivery *delivery)
 {
     struct err ignored = {0};
-    (void)put_state(delivery, spool_run_note_state);
+    (void)put_state(delivery, delivery->run->is_state_safe ? spool_run_save_state : spool_run_note_state);
     /* Where there is no room for it now, the end is written with the state. */
     (void)spool_run_reserve_end(delivery->run, &ignored);
 }

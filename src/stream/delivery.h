@@ -93,7 +93,7 @@ int delivery_read_batch(struct delivery *delivery, uint32_t number, struct buf *
 /* Notes a delivered batch in the state on disk; batches that every target has are dropped. False as above. */
 bool delivery_note_batch(struct delivery *delivery, struct number_set *delivered, uint32_t number);
 int delivery_save(struct delivery *delivery); /* 0 or a negative errno, which has been reported */
-void delivery_note(struct delivery *delivery); /* the first one, without waiting for the disk */
+void delivery_note(struct delivery *delivery); /* without waiting for the disk, unless one was synced already */
 
 /* How the run ended: at once and without waiting for the disk, and then with it. 0 or a negative errno with a message.
  */

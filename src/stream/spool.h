@@ -106,7 +106,7 @@ int spool_run_remove(struct spool_run *run, struct err *err);
 
 /* Replaces "state.json", synced. Harmless in memory. */
 int spool_run_save_state(struct spool_run *run, struct str bytes, struct err *err);
-int spool_run_note_state(struct spool_run *run, struct str bytes, struct err *err); /* the first, without a sync */
+int spool_run_note_state(struct spool_run *run, struct str bytes, struct err *err); /* no sync: before the first save */
 int spool_run_load_state(struct spool_run *run, struct buf *buf, struct err *err);
 
 /*

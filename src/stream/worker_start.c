@@ -180,7 +180,7 @@ void worker_open_spool(struct worker *worker)
             worker->exchange, LOG_WARNING, "streaming: no memory for a batch; samples are lost to the targets");
     worker_make_bodies(worker);
     if (wants_spool)
-        delivery_note(&worker->delivery); /* nothing that was synced is replaced, and nothing is in the spool yet */
+        delivery_note(&worker->delivery);
 }
 
 void worker_introduce(struct worker *worker)
@@ -190,6 +190,7 @@ void worker_introduce(struct worker *worker)
     worker->facts.host.gpu_count = worker->news.gpu_count;
     worker->facts.host.gpu_memory_mib = worker->news.gpu_memory_mib;
     worker_make_bodies(worker);
-    if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
-        (void)delivery_save(&worker->delivery);
+    /* At the end it is written with the last batch, or with what becomes of the run. */
+    if (!worker->delivery.is_over && (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted))
+        delivery_note(&worker->delivery);
 }

@@ -15,7 +15,7 @@ from stream_world import TOKEN, stop, wait_done, wait_for
 
 # pylint: disable=wrong-import-order
 from fake_aws import IDENTITY_ROLE, FakeAws
-from net_faults import BlackHole, LostAnswer, Reset, Retry429, Status
+from net_faults import BlackHole, LostAnswer, Reset, Retry429, Slow, Status
 from tap import equal, expect, test
 
 SHORT = ("--", "true")
@@ -542,6 +542,19 @@ def a_batch_that_is_refused_also_at_the_end_stays_and_the_others_arrive():
         world.s3.behave = None
         world.deliver()
         world.check_arrived()
+
+
+@together
+def a_slow_bucket_with_a_backlog_does_not_hold_back_Sentinel():
+    def slow(request):
+        return Slow(1.2) if request.method == "PUT" and "/mine/" in request.path else None
+
+    with BucketWorld(behave=slow) as world:
+        env = {"SENTINEL_API_TOKEN": TOKEN, "AWS_ENDPOINT_URL": world.s3.url, "TRACKER_GRACE": "0"}
+        with reading(world, env) as tracker:
+            wait_for(lambda: sum(put[0] == "mine" for put in world.s3.puts) >= 3, "a backlog")
+            equal(len(world.api.runs), 1, "registrations meanwhile")
+            wait_done(tracker)
 
 
 @test

@@ -7,6 +7,7 @@ With E2E_LONG=1 the runs are as long as they would be in earnest.
 """
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import pathlib
@@ -251,6 +252,7 @@ class Disk:
     """A disk of its own in a file, with the spool on it, which can lose power: what was not synced is gone then."""
 
     BYTES = 512 * 1024 * 1024  # of holes
+    NEW_MOUNTS = 0x20000
     SHUTDOWN, NO_LOG_FLUSH = 0x8004587d, struct.pack("I", 2)  # XFS_IOC_GOINGDOWN and EXT4_IOC_SHUTDOWN
 
     def __init__(self, world, kind):
@@ -266,12 +268,16 @@ class Disk:
     def __enter__(self):
         if os.geteuid() != 0:
             raise Skip("only root can mount a disk")
+        # Of our own: a namespace that something else copies meanwhile would keep the disk mounted, and dead.
+        if ctypes.CDLL(None).unshare(self.NEW_MOUNTS) != 0:
+            raise Skip("a mount namespace is not permitted")
         if not shutil.which(f"mkfs.{self.kind}"):
             raise Skip(f"there is no mkfs.{self.kind} ({'xfsprogs' if self.kind == 'xfs' else 'e2fsprogs'})")
         with open(self.image, "wb") as image:
             image.truncate(self.BYTES)
         self.place.mkdir()
         try:
+            self._run("mount", "--make-rprivate", "/")
             self._run(f"mkfs.{self.kind}", "-q", str(self.image))
             self.mount()
         except OSError as error:
