@@ -21,7 +21,8 @@ import time
 import tap
 from stream_world import PATIENCE, Plan, csv_rows, wait_for  # knows where the fakes are
 from net_faults import AFTER, BlackHole, Down, Flaky, LostAnswer, Reset, Retry429, Status
-from spooled import BUCKET_ENV, STATUS, Job, deliver_all, journal_rows, make_world, replan, run_folders, state_of, unpack
+from spooled import (BUCKET_ENV, STATUS, Job, deliver_all, journal_rows, make_world, replan, run_folders, state_of,
+                     unpack)
 from tap import Skip, diag, equal, expect, test
 from tracker import SLOW
 

@@ -282,8 +282,8 @@ def a_run_without_a_place_for_uploads_is_registered_once_and_finished_inline():
 
 @test
 def a_server_that_always_lies_is_survived():
-    rows = [(but(run_id="../.."), "register", NO_FORMS), (instead([]), "register", NO_FORMS), (but(keys__secret_key=7), "refresh", NO_FORMS),
-            (instead({}), "refresh", NO_FORMS)]
+    rows = [(but(run_id="../.."), "register", NO_FORMS), (instead([]), "register", NO_FORMS),
+            (but(keys__secret_key=7), "refresh", NO_FORMS), (instead({}), "refresh", NO_FORMS)]
     for_all(survives, rows)
 
 
