@@ -230,7 +230,7 @@ static void send_hook(struct worker *worker, enum hooks_event event)
     struct worker_hook *hook = &worker->pending[event];
     AUTO_BUF struct buf body;
     buf_init(&body, RUN_STATE_BODY_MAX);
-    payload_hook(&body, &worker->facts, &hook->told, worker->options->omit);
+    payload_hook(&body, &worker->facts, &hook->event, worker->options->omit);
     hook->is_pending = false;
     struct err err = {0};
     int r = hooks_send(&worker->hooks, event, (struct str){body.data, body.len}, hook->deadline_ns, &err);
@@ -246,7 +246,7 @@ static void send_hook(struct worker *worker, enum hooks_event event)
 int64_t worker_send_hooks(struct worker *worker, int *ret_fd)
 {
     *ret_fd = -1;
-    /* In their order: no end is told before the beginning. */
+    /* In their order: no end is reported before the start. */
     for (int i = 0; i < HOOKS_EVENTS; i++) {
         enum hooks_event event = (enum hooks_event)i;
         struct worker_hook *hook = &worker->pending[event];
@@ -258,11 +258,19 @@ int64_t worker_send_hooks(struct worker *worker, int *ret_fd)
             *ret_fd = fd;
             return hook->deadline_ns;
         }
-        if (fd >= 0) /* too late: only for the words on what it waited for */
+        if (fd >= 0) /* too late: only for the message that says what it waited for */
             hook->deadline_ns = now_ns + HOOK_LATE_NS;
         send_hook(worker, event);
     }
     return DELIVERY_NEVER;
+}
+
+void worker_cancel_hooks(struct worker *worker)
+{
+    int fd;
+    for (size_t i = 0; i < HOOKS_EVENTS; i++)
+        worker->pending[i].deadline_ns = 0;
+    (void)worker_send_hooks(worker, &fd);
 }
 
 void worker_tell_hook(struct worker *worker, enum hooks_event event, int64_t deadline_ns)
@@ -274,7 +282,7 @@ void worker_tell_hook(struct worker *worker, enum hooks_event event, int64_t dea
     *hook = (struct worker_hook){
         .is_pending = true,
         .deadline_ns = now_ns + HOOK_NS < deadline_ns ? now_ns + HOOK_NS : deadline_ns,
-        .told = {.event = hooks_name(event),
+        .event = {.event = hooks_name(event),
             .now_secs = clock_read(worker->options->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC,
             .elapsed_secs = (double)(now_ns - worker->started_ns) / 1e9,
             .end = event == HOOKS_STOP ? &worker->state.end : NULL},

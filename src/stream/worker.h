@@ -18,7 +18,7 @@
 struct worker_hook {
     bool is_pending;
     int64_t deadline_ns;
-    struct payload_event told;
+    struct payload_event event;
 };
 
 struct worker {

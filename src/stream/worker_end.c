@@ -106,23 +106,23 @@ static void close_run(struct worker *worker)
         exchange_tell(worker->exchange, LOG_INFO, "streaming: everything is delivered");
 }
 
-static void tell_lost_to(struct worker *worker, uint64_t rows, const char *target)
+static void report_lost_to(struct worker *worker, uint64_t rows, const char *target)
 {
     if (rows > 0)
         exchange_tell(worker->exchange, LOG_WARNING, "streaming: %llu of %llu samples are lost to %s",
             (unsigned long long)rows, (unsigned long long)worker->given_rows, target);
 }
 
-static void tell_lost(struct worker *worker)
+static void report_lost(struct worker *worker)
 {
     if (worker->lost_sentinel == worker->lost_bucket) {
-        tell_lost_to(worker, worker->lost_rows + worker->lost_sentinel, "the targets");
+        report_lost_to(worker, worker->lost_rows + worker->lost_sentinel, "the targets");
         return;
     }
     if (worker->state.sentinel.is_wanted)
-        tell_lost_to(worker, worker->lost_rows + worker->lost_sentinel, "Sentinel");
+        report_lost_to(worker, worker->lost_rows + worker->lost_sentinel, "Sentinel");
     if (worker->state.bucket.is_wanted)
-        tell_lost_to(worker, worker->lost_rows + worker->lost_bucket, "the bucket");
+        report_lost_to(worker, worker->lost_rows + worker->lost_bucket, "the bucket");
 }
 
 void worker_end(struct worker *worker)
@@ -148,7 +148,8 @@ void worker_end(struct worker *worker)
     }
     worker_tell_hook(worker, HOOKS_STOP, hook_ns);
     deliver_rest(worker);
+    worker_cancel_hooks(worker);
     worker_settle_passing(worker);
-    tell_lost(worker);
+    report_lost(worker);
     close_run(worker);
 }
