@@ -89,11 +89,11 @@ void worker_seal(struct worker *worker)
         worker->passing_rows = rows;
     if (!had_rows || r == 2)
         return;
+    uint64_t most = worker->lost_sentinel > worker->lost_bucket ? worker->lost_sentinel : worker->lost_bucket;
+    uint64_t lost = worker->lost_rows + most;
     if (worker->is_full)
         exchange_tell(worker->exchange, LOG_WARNING, "streaming: the spool takes samples again; %llu are lost",
-            (unsigned long long)(worker->lost_rows + (worker->lost_sentinel > worker->lost_bucket
-                                                             ? worker->lost_sentinel
-                                                             : worker->lost_bucket)));
+            (unsigned long long)lost);
     worker->is_full = false;
     if (r > 0)
         delivery_spool_fails(&worker->delivery, err.msg);
