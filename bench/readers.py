@@ -36,6 +36,13 @@ def json_lines(path):
                 continue  # the last line of a tool that was ended in the middle of it
 
 
+def exact_mib(sample, raw, names):
+    """Memory to the byte, where a tool has it beside whole MiB."""
+    for name, key in names.items():
+        if raw.get(key) is not None:
+            sample[name] = raw[key] / (1 << 20)
+
+
 def read_json(path):
     """The lines of ours and of the Rust tool, whose names agree where both have them."""
     samples = []
@@ -47,12 +54,14 @@ def read_json(path):
                              "tree_pss_mib": "process_pss_mib", "tree_read_bytes": "process_disk_read_bytes",
                              "tree_write_bytes": "process_disk_write_bytes", "tree_children": "process_child_count",
                              "host_processes": "process_count"})
+        exact_mib(sample, cpu, {"tree_rss_mib": "process_rss_bytes", "tree_pss_mib": "process_pss_bytes"})
         if "tree_user_secs" in sample and "tree_system_secs" in sample:
             sample["tree_cpu_secs"] = sample["tree_user_secs"] + sample["tree_system_secs"]
         if raw.get("actual_interval_ms") is not None:
             sample["interval_secs"] = raw["actual_interval_ms"] / 1000
         sample |= take(own, {"tracker_cpu_secs": "cpu_secs", "tracker_rss_mib": "rss_mib", "late_ms": "late_ms",
                              "missed": "missed_samples"})
+        exact_mib(sample, own, {"tracker_rss_mib": "rss_bytes"})
         sample |= take(raw.get("memory") or {}, {"host_used_mib": "used_mib"})
         samples.append(sample)
     return samples
@@ -93,7 +102,8 @@ def read_python_csv(path):
             if "system_utime" not in raw and "processes" in raw:
                 raw = {"timestamp": raw["timestamp"]} | {SYSTEM_PREFIX + name: value for name, value in raw.items()}
             sample = take(raw, PYTHON_KEYS) | {"raw": raw}
-            if "tree_user_secs" in sample and "tree_system_secs" in sample:
+            exact_mib(sample, cpu, {"tree_rss_mib": "process_rss_bytes", "tree_pss_mib": "process_pss_bytes"})
+        if "tree_user_secs" in sample and "tree_system_secs" in sample:
                 sample["tree_cpu_secs"] = sample["tree_user_secs"] + sample["tree_system_secs"]
             if previous is not None:
                 sample["interval_secs"] = sample["time_secs"] - previous

@@ -100,7 +100,7 @@ _resource_tracker()
     -p | --pid) _resource_tracker_offer "$(cd /proc && echo [0-9]*)" ;;
     --from) compopt -o default ;;
     -f | --format) _resource_tracker_offer 'json csv' ;;
-    --csv-columns) _resource_tracker_offer 'auto system full' ;;
+    --csv-columns) _resource_tracker_offer 'auto system full python' ;;
     -o | --output) compopt -o default ;;
     --sysroot) compopt -o dirnames ;;
     --summary) _resource_tracker_offer 'auto always never' ;;

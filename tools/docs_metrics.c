@@ -33,6 +33,9 @@ static const char *type_word(const struct field *field)
         return "map of strings";
     case FIELD_U64:
     case FIELD_I64:
+    case FIELD_WHOLE:
+    case FIELD_MIB:
+    case FIELD_MIB_BYTES:
         return "integer";
     case FIELD_F64:
         return "number";

@@ -17,6 +17,9 @@ static const char *scalar_type(enum field_kind kind)
     switch (kind) {
     case FIELD_U64:
     case FIELD_I64:
+    case FIELD_WHOLE:
+    case FIELD_MIB:
+    case FIELD_MIB_BYTES:
         return "integer";
     case FIELD_F64:
     case FIELD_F64_LIST:
@@ -71,11 +74,14 @@ static void put_shape(struct buf *buf, const struct field *field, unsigned depth
         buf_puts(buf, ", \"additionalProperties\": {\"type\": [\"string\", \"null\"]}");
         return;
     case FIELD_U64:
+    case FIELD_MIB:
+    case FIELD_MIB_BYTES:
         put_type(buf, "integer", nullable);
         buf_puts(buf, ", \"minimum\": 0");
         return;
     case FIELD_I64:
     case FIELD_F64:
+    case FIELD_WHOLE:
     case FIELD_BOOL:
     case FIELD_STRING:
         put_type(buf, scalar_type((enum field_kind)field->kind), nullable);

@@ -58,6 +58,7 @@ struct cgroup_state {
     bool of_command[CGROUP_CONTROLLERS]; /* the place is the group that was made for the command, not ours */
     struct value values[GROUP_VALUES];
     struct opt_u64 prev[GROUP_VALUES];
+    struct opt_i64 usage_ns; /* when the usage in it was read */
     struct opt_u64 first_oom_kills; /* when the run began */
     struct cgroup_limits cpu_limits, memory_limits;
     bool one_cpu_file; /* usage and throttling are in the same file */
@@ -176,6 +177,12 @@ static struct values_outcome values_read(
     return outcome;
 }
 
+/* JSON has these in whole MiB. */
+static struct opt_f64 whole(struct opt_f64 mib)
+{
+    return mib.has ? some_f64((double)(uint64_t)mib.v) : mib;
+}
+
 static void cgroup_derive(
     const struct cgroup_state *state, const struct opt_u64 cur[GROUP_VALUES], struct sample_cgroup *ret)
 {
@@ -193,12 +200,24 @@ static void cgroup_derive(
         .cpu_limit_cores = state->cpu_limits.lowest,
         .cpu_usage_secs = out[VALUE_USAGE],
         .throttled_secs = out[VALUE_THROTTLED],
-        .memory_limit_mib = state->memory_limits.lowest,
-        .memory_used_mib = out[VALUE_MEMORY],
-        .memory_peak_mib = out[VALUE_MEMORY_PEAK],
+        .memory_limit_mib = whole(state->memory_limits.lowest),
+        .memory_used_mib = whole(out[VALUE_MEMORY]),
+        .memory_peak_mib = whole(out[VALUE_MEMORY_PEAK]),
         .oom_kills = cur[VALUE_OOM_KILLS],
-        .memory_peak_before_mib = peak && before.has ? opt_scaled(before, peak->unit) : (struct opt_f64){0},
+        .memory_peak_before_mib = peak && before.has ? whole(opt_scaled(before, peak->unit)) : (struct opt_f64){0},
     };
+}
+
+/* The same CPU time among the numbers of the CPU, where other trackers have it. */
+static void derive_cpu(struct cgroup_state *state, const struct tick *tick, struct sample *sample)
+{
+    struct opt_f64 usage = sample->cgroup.cpu_usage_secs;
+    int64_t length_ns = tick->mono_ns - state->usage_ns.v;
+    if (tick->baseline || !usage.has)
+        return;
+    sample->cpu.cgroup_usage_secs = usage;
+    if (state->usage_ns.has && length_ns > 0)
+        sample->cpu.cgroup_cores = some_f64(usage.v * 1e9 / (double)length_ns);
 }
 
 static void cgroup_forget(struct cgroup_state *state)
@@ -368,6 +387,9 @@ static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *
         return outcome.failure < 0 ? outcome.failure : -ENODATA;
     if (!tick->baseline)
         cgroup_derive(state, cur, &sample->cgroup);
+    derive_cpu(state, tick, sample);
+    if (cur[VALUE_USAGE].has)
+        state->usage_ns = some_i64(tick->mono_ns);
     tell_oom_kills(state, tick, cur[VALUE_OOM_KILLS], sample);
     /*
      * A value that could not be read keeps its old counter, so that the next reading makes up for the gap. What the

@@ -38,6 +38,7 @@ struct collect_env {
     int64_t interval_ns; /* between two places of the grid of samples */
     int64_t ticks_per_sec;
     int64_t page_bytes;
+    bool wants_steal_per_core; /* what was stolen of each CPU, not only of all of them */
     /* statvfs of a mount point; 0 or a negative errno. Tests play their own filesystems here. */
     int (*space)(void *context, const char *mount_point, struct fs_space *ret_space);
     void *space_context;

@@ -31,21 +31,22 @@ struct cpu_state {
     int64_t base_ns; /* when it was read */
     struct proc_stat prev; /* totals of the previous reading; no cores */
     bool has_previous;
-    struct opt_f64 cores_used;
+    struct cpu_shares shares;
     struct process_count processes;
-    struct {
+    struct cpu_list {
         struct opt_f64 *items;
         size_t count, cap;
-    } per_core;
+    } per_core, per_core_steal; /* per_core_steal: empty while aggregated */
 };
 
 struct cpu_share cpu_share_between(const struct cpu_ticks *prev, const struct cpu_ticks *cur)
 {
+    uint64_t steal = counter_delta(prev->steal, cur->steal);
     uint64_t idle = counter_delta(prev->idle, cur->idle) + counter_delta(prev->iowait, cur->iowait);
     uint64_t busy = counter_delta(prev->user, cur->user) + counter_delta(prev->nice, cur->nice) +
                     counter_delta(prev->system, cur->system) + counter_delta(prev->irq, cur->irq) +
-                    counter_delta(prev->softirq, cur->softirq) + counter_delta(prev->steal, cur->steal);
-    return (struct cpu_share){.busy = busy, .total = busy + idle};
+                    counter_delta(prev->softirq, cur->softirq) + steal;
+    return (struct cpu_share){.busy = busy, .steal = steal, .total = busy + idle};
 }
 
 void cpu_derive(
@@ -67,13 +68,20 @@ void cpu_derive(
     ret_cpu->context_switches = counter_delta_opt(prev->context_switches, cur->context_switches);
 }
 
-struct opt_f64 cpu_derive_shares(
-    const struct proc_stat *base, const struct proc_stat *cur, struct opt_f64 *items, size_t count)
+static struct opt_f64 percent(uint64_t part, uint64_t total)
+{
+    return total > 0 ? some_f64(100.0 * (double)part / (double)total) : (struct opt_f64){0};
+}
+
+struct cpu_shares cpu_derive_shares(const struct proc_stat *base, const struct proc_stat *cur, struct opt_f64 *items,
+    struct opt_f64 *steal_items, size_t count)
 {
     struct cpu_share sum = {0};
     size_t matched = 0;
     for (size_t i = 0; i < count; i++)
         items[i] = (struct opt_f64){0};
+    for (size_t i = 0; steal_items && i < count; i++)
+        steal_items[i] = (struct opt_f64){0};
     /* Both lists ascend by number: walk them side by side. */
     size_t p = 0;
     for (size_t c = 0; c < cur->cores.count; c++) {
@@ -83,9 +91,11 @@ struct opt_f64 cpu_derive_shares(
         if (p == base->cores.count || base->cores.items[p].number != core->number || core->number >= count)
             continue;
         struct cpu_share share = cpu_share_between(&base->cores.items[p].ticks, &core->ticks);
-        if (share.total > 0)
-            items[core->number] = some_f64(100.0 * (double)share.busy / (double)share.total);
+        items[core->number] = percent(share.busy, share.total);
+        if (steal_items)
+            steal_items[core->number] = percent(share.steal, share.total);
         sum.busy += share.busy;
+        sum.steal += share.steal;
         sum.total += share.total;
         matched++;
     }
@@ -93,8 +103,9 @@ struct opt_f64 cpu_derive_shares(
     if (matched > 0 && matched == cur->cores.count && matched == base->cores.count)
         sum = cpu_share_between(&base->total, &cur->total);
     if (sum.total == 0)
-        return (struct opt_f64){0};
-    return some_f64((double)sum.busy / (double)sum.total * (double)matched);
+        return (struct cpu_shares){0};
+    return (struct cpu_shares){.cores_used = some_f64((double)sum.busy / (double)sum.total * (double)matched),
+        .steal_pct = percent(sum.steal, sum.total)};
 }
 
 static int cpu_open(void *opaque, const struct collect_env *env, struct err *err)
@@ -144,10 +155,13 @@ static int cpu_update_shares(struct cpu_state *state)
     if (count < state->per_core.count)
         count = state->per_core.count;
     int r = VEC_GROW(&state->per_core, count, PROC_STAT_CPUS_MAX);
+    if (r == 0 && state->env->wants_steal_per_core)
+        r = VEC_GROW(&state->per_core_steal, count, PROC_STAT_CPUS_MAX);
     if (r < 0)
         return r;
-    state->cores_used = cpu_derive_shares(base, cur, state->per_core.items, count);
+    state->shares = cpu_derive_shares(base, cur, state->per_core.items, state->per_core_steal.items, count);
     state->per_core.count = count;
+    state->per_core_steal.count = state->per_core_steal.items ? count : 0;
     return 0;
 }
 
@@ -169,7 +183,7 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
     state->prev.cores.items = NULL;
     state->has_previous = true;
     bool due = !had_previous || due_ns - state->base_ns >= CPU_SHARE_NS;
-    if (had_previous && (due || !state->cores_used.has) && cpu_update_shares(state) < 0)
+    if (had_previous && (due || !state->shares.cores_used.has) && cpu_update_shares(state) < 0)
         return err_set(err, -ENOMEM, "cpu: no memory for the list of CPUs");
     if (due) {
         state->base = !state->base;
@@ -180,9 +194,13 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
     cpu->procs_running = cur->procs_running;
     cpu->procs_blocked = cur->procs_blocked;
     cpu->forks = cur->forks;
-    cpu->utilization_pct = state->cores_used;
-    cpu->per_core_pct = (struct sample_list){
-        .present = state->per_core.count > 0, .count = state->per_core.count, .items = state->per_core.items};
+    cpu->utilization_pct = state->shares.cores_used;
+    cpu->steal_pct = state->shares.steal_pct;
+    bool has_cores = state->per_core.count > 0;
+    cpu->per_core_pct =
+        (struct sample_list){.present = has_cores, .count = state->per_core.count, .items = state->per_core.items};
+    cpu->per_core_steal_pct = (struct sample_list){
+        .present = has_cores, .count = state->per_core_steal.count, .items = state->per_core_steal.items};
     cpu_read_load(state, cpu, err);
     cpu->process_count = process_count_read(&state->processes, due_ns, cur->forks);
     cpu->present = true;
@@ -200,6 +218,7 @@ static void cpu_close(void *opaque)
     proc_stat_fini(&state->readings[0]);
     proc_stat_fini(&state->readings[1]);
     free(state->per_core.items);
+    free(state->per_core_steal.items);
 }
 
 const struct collector collector_cpu = {

@@ -13,9 +13,10 @@ struct memory_state {
     struct buf text;
 };
 
+/* Whole MiB, rounded down, as JSON and CSV have them. */
 static struct opt_f64 mib(struct opt_u64 kib)
 {
-    return opt_scaled(kib, 1024);
+    return kib.has ? some_f64((double)(kib.v / 1024)) : (struct opt_f64){0};
 }
 
 /* part of whole in percent; nothing of nothing is 0. */
@@ -39,6 +40,7 @@ void memory_derive(const struct meminfo *info, struct sample_memory *ret_memory)
     ret_memory->total_mib = mib(info->total_kib);
     ret_memory->free_mib = mib(info->free_kib);
     ret_memory->available_mib = mib(info->available_kib);
+    ret_memory->unavailable_mib = mib(counter_delta_opt(info->available_kib, info->total_kib));
     ret_memory->used_mib = mib(used);
     ret_memory->used_pct = percent(used, info->total_kib);
     ret_memory->buffers_mib = mib(info->buffers_kib);

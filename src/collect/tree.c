@@ -226,7 +226,8 @@ static void tell_memory(struct tree_state *state, const struct tree_view *view, 
         return;
     cpu->process_rss_mib = some_f64(rss_bytes / BYTES_PER_MIB);
     if (view->pss_bytes.has)
-        cpu->process_pss_mib = some_f64(view->pss_bytes.v / BYTES_PER_MIB);
+        cpu->process_pss_mib =
+            some_f64((double)(uint64_t)view->pss_bytes.v / BYTES_PER_MIB); /* whole bytes, as JSON has them */
 }
 
 static void tell_tree(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)

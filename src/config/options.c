@@ -78,10 +78,14 @@ const struct option_row options[] = {
         .words = "json\0csv\0", .fallback = "json", .metavar = "json|csv", .group = GROUP_OUTPUT,
         .help = "write one JSON object or one CSV row per sample", AT(format)),
     ROW(.flag = "csv-columns", .envs = {"TRACKER_CSV_COLUMNS"}, .key = "tracker.csv_columns", .type = OPTION_CHOICE,
-        .words = "auto\0system\0full\0", .fallback = "auto", .metavar = "SET", .group = GROUP_OUTPUT,
-        .help =
-            "CSV columns: system (of the host), full (of host and process) or auto (full when a process is tracked)",
+        .words = "auto\0system\0full\0python\0", .fallback = "auto", .metavar = "SET", .group = GROUP_OUTPUT,
+        .help = "CSV columns: system (of the host), full (of host and process), auto (full when a process is tracked) "
+                "or python (auto with the names of the Python package)",
         AT(csv_columns)),
+    ROW(.flag = "aggregate-cpu-steal", .envs = {"TRACKER_AGGREGATE_CPU_STEAL"}, .key = "tracker.aggregate_cpu_steal",
+        .type = OPTION_BOOL, .fallback = "true", .group = GROUP_OUTPUT,
+        .help = "stolen CPU time of all CPUs together; false: also the share of each CPU in JSON",
+        AT(aggregate_cpu_steal)),
     ROW(.flag = "output", .letter = 'o', .envs = {"TRACKER_OUTPUT"}, .key = "tracker.output", .type = OPTION_STRING,
         .unset = "stdout when it is captured, else stderr; with a command always stderr", .metavar = "FILE",
         .group = GROUP_OUTPUT,

@@ -13,7 +13,7 @@
 #include "base/opt.h"
 
 enum settings_format { FORMAT_JSON, FORMAT_CSV };
-enum settings_csv_columns { CSV_COLUMNS_AUTO, CSV_COLUMNS_SYSTEM, CSV_COLUMNS_FULL };
+enum settings_csv_columns { CSV_COLUMNS_AUTO, CSV_COLUMNS_SYSTEM, CSV_COLUMNS_FULL, CSV_COLUMNS_PYTHON };
 enum settings_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 enum settings_inline { INLINE_AUTO, INLINE_BASE64, INLINE_PLAIN };
 
@@ -47,6 +47,7 @@ struct settings {
     const char *term, *locale; /* TERM and the locale of the caller; NULL: not set. Not owned. */
     bool has_colour; /* by TERM there are colours, and nobody objects to them (NO_COLOR) */
     int csv_columns; /* enum settings_csv_columns */
+    bool aggregate_cpu_steal;
     char *sysroot;
     int64_t verbosity; /* 0, 1 (-v), 2 (-vv) */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two CSV column sets of the Python resource-tracker. Written by hand and not from the field tables: these columns
- * are a compatibility contract and never change order, name or unit. An empty field is an unknown value.
+ * The CSV column sets that resource-trackers have in common. Written by hand and not from the field tables: these
+ * columns are a compatibility contract and never change order, name or unit. An empty field is an unknown value.
  */
 #include <stddef.h>
 
@@ -10,7 +10,6 @@
 #include "encode/encode.h"
 
 static const double bytes_per_gb = 1e9;
-static const double bytes_per_mib = 1048576.0;
 
 /* Sums over the lists of a sample; unknown parts make the sum unknown only where nothing at all is known. */
 struct csv_sums {
@@ -78,7 +77,7 @@ static void sum_gpus(const struct sample_list *list, struct csv_sums *sums)
         sums->gpu_utilized = some_u64(0);
     }
     for (size_t i = 0; list->present && i < list->count; i++) {
-        add_f64(&sums->gpu_vram_mib, opt_scaled(gpus[i].vram_used_bytes, bytes_per_mib));
+        add_f64(&sums->gpu_vram_mib, opt_scaled(gpus[i].vram_used_bytes, BYTES_PER_MIB));
         if (!gpus[i].utilization_pct.has)
             continue;
         add_f64(&sums->gpu_usage, some_f64(gpus[i].utilization_pct.v / 100));
@@ -108,14 +107,32 @@ static void put_timestamp(struct buf *buf, const struct run_info *info, const st
         (void)num_put_fixed(buf, (double)sample->timestamp_ms.v / 1e3, 3);
 }
 
-static void put_system_columns(struct buf *buf, const struct sample *sample)
+/* Whole MiB, rounded down as in JSON. */
+static void put_mib(struct buf *buf, struct opt_f64 mib)
+{
+    struct opt_u64 whole = {.has = mib.has && mib.v >= 0 && mib.v < 1e15};
+    whole.v = whole.has ? (uint64_t)mib.v : 0;
+    put_u64(buf, whole);
+}
+
+/* What the `full` columns call used; kernels before 3.14 do not say what is available. */
+static struct opt_f64 unavailable(const struct sample_memory *memory)
+{
+    if (memory->unavailable_mib.has)
+        return memory->unavailable_mib;
+    if (memory->total_mib.has && memory->available_mib.has)
+        return some_f64(memory->total_mib.v - memory->available_mib.v);
+    return memory->used_mib;
+}
+
+static void put_system_columns(struct buf *buf, const struct sample *sample, struct opt_f64 memory_used_mib)
 {
     struct csv_sums sums = {0};
     sum_disks(&sample->disk, &sums);
     sum_network(&sample->network, &sums);
     sum_gpus(&sample->gpu, &sums);
     const struct sample_memory *memory = &sample->memory;
-    const struct opt_f64 amounts[] = {memory->free_mib, memory->used_mib, memory->buffers_mib, memory->cached_mib,
+    const struct opt_f64 amounts[] = {memory->free_mib, memory_used_mib, memory->buffers_mib, memory->cached_mib,
         memory->active_mib, memory->inactive_mib};
     struct opt_u64 used = counter_delta_opt(sums.space_free_bytes, sums.space_total_bytes);
 
@@ -124,7 +141,7 @@ static void put_system_columns(struct buf *buf, const struct sample *sample)
     put_f64(buf, sample->cpu.stime_secs, 3);
     put_f64(buf, sample->cpu.utilization_pct, 4);
     for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++)
-        put_f64(buf, amounts[i], 0);
+        put_mib(buf, amounts[i]);
     put_u64(buf, sums.disk_read_bytes);
     put_u64(buf, sums.disk_write_bytes);
     put_f64(buf, opt_scaled(sums.space_total_bytes, bytes_per_gb), 6);
@@ -142,10 +159,10 @@ static void put_process_columns(struct buf *buf, const struct sample *sample)
     const struct sample_cpu *cpu = &sample->cpu;
     put_u64(buf, sample->tracked_pid);
     put_u64(buf, cpu->process_child_count);
-    put_f64(buf, cpu->process_utime_secs, 3);
-    put_f64(buf, cpu->process_stime_secs, 3);
+    put_f64(buf, cpu->process_utime_secs, 4);
+    put_f64(buf, cpu->process_stime_secs, 4);
     put_f64(buf, cpu->process_cores_used, 4);
-    put_f64(buf, cpu->process_pss_mib.has ? cpu->process_pss_mib : cpu->process_rss_mib, 0);
+    put_mib(buf, cpu->process_pss_mib.has ? cpu->process_pss_mib : cpu->process_rss_mib);
     put_u64(buf, cpu->process_disk_read_bytes);
     put_u64(buf, cpu->process_disk_write_bytes);
     put_f64(buf, cpu->process_gpu_usage, 4);
@@ -153,42 +170,73 @@ static void put_process_columns(struct buf *buf, const struct sample *sample)
     put_u64(buf, cpu->process_gpu_utilized);
 }
 
+/* The columns that the sets have in common, with what stands before each name and behind those of memory. */
+#define SYSTEM_COLUMNS(before, unit)                                                                                   \
+    "timestamp," before "processes," before "utime," before "stime," before "cpu_usage," before "memory_free" unit     \
+    "," before "memory_used" unit "," before "memory_buffers" unit "," before "memory_cached" unit "," before          \
+    "memory_active" unit "," before "memory_inactive" unit "," before "disk_read_bytes," before                        \
+    "disk_write_bytes," before "disk_space_total_gb," before "disk_space_used_gb," before "disk_space_free_gb," before \
+    "net_recv_bytes," before "net_sent_bytes," before "gpu_usage," before "gpu_vram" unit "," before "gpu_utilized"
+#define PROCESS_COLUMNS                                                                                                \
+    ",process_pid,process_children,process_utime,process_stime,process_cpu_usage,process_memory_mib,"                  \
+    "process_disk_read_bytes,process_disk_write_bytes,process_gpu_usage,process_gpu_vram_mib,process_gpu_utilized"
+
 static void csv_system_begin(const struct run_info *info, struct buf *buf)
 {
     (void)info;
-    buf_puts(buf, "timestamp,processes,utime,stime,cpu_usage,memory_free,memory_used,memory_buffers,memory_cached,"
-                  "memory_active,memory_inactive,disk_read_bytes,disk_write_bytes,disk_space_total_gb,"
-                  "disk_space_used_gb,disk_space_free_gb,net_recv_bytes,net_sent_bytes,gpu_usage,gpu_vram,"
-                  "gpu_utilized\n");
+    buf_puts(buf, SYSTEM_COLUMNS("", "") "\n");
 }
 
 static void csv_full_begin(const struct run_info *info, struct buf *buf)
 {
     (void)info;
-    buf_puts(buf, "timestamp,system_processes,system_utime,system_stime,system_cpu_usage,system_memory_free_mib,"
-                  "system_memory_used_mib,system_memory_buffers_mib,system_memory_cached_mib,"
-                  "system_memory_active_mib,system_memory_inactive_mib,system_disk_read_bytes,"
-                  "system_disk_write_bytes,system_disk_space_total_gb,system_disk_space_used_gb,"
-                  "system_disk_space_free_gb,system_net_recv_bytes,system_net_sent_bytes,system_gpu_usage,"
-                  "system_gpu_vram_mib,system_gpu_utilized,process_pid,process_children,process_utime,"
-                  "process_stime,process_cpu_usage,process_memory_mib,process_disk_read_bytes,"
-                  "process_disk_write_bytes,process_gpu_usage,process_gpu_vram_mib,process_gpu_utilized\n");
+    buf_puts(buf, SYSTEM_COLUMNS("system_", "_mib") PROCESS_COLUMNS ",system_steal_time\n");
+}
+
+static void csv_python_system_begin(const struct run_info *info, struct buf *buf)
+{
+    (void)info;
+    buf_puts(buf, SYSTEM_COLUMNS("", "_mib") "\n");
+}
+
+static void csv_python_begin(const struct run_info *info, struct buf *buf)
+{
+    (void)info;
+    buf_puts(buf, SYSTEM_COLUMNS("system_", "_mib") PROCESS_COLUMNS "\n");
 }
 
 static void csv_system_sample(const struct run_info *info, const struct sample *sample, struct buf *buf)
 {
     put_timestamp(buf, info, sample);
-    put_system_columns(buf, sample);
+    put_system_columns(buf, sample, sample->memory.used_mib);
     buf_putc(buf, '\n');
 }
 
 static void csv_full_sample(const struct run_info *info, const struct sample *sample, struct buf *buf)
 {
     put_timestamp(buf, info, sample);
-    put_system_columns(buf, sample);
+    put_system_columns(buf, sample, unavailable(&sample->memory));
+    put_process_columns(buf, sample);
+    put_f64(buf, sample->cpu.steal_secs, 3);
+    buf_putc(buf, '\n');
+}
+
+static void csv_python_system_sample(const struct run_info *info, const struct sample *sample, struct buf *buf)
+{
+    put_timestamp(buf, info, sample);
+    put_system_columns(buf, sample, unavailable(&sample->memory));
+    buf_putc(buf, '\n');
+}
+
+static void csv_python_sample(const struct run_info *info, const struct sample *sample, struct buf *buf)
+{
+    put_timestamp(buf, info, sample);
+    put_system_columns(buf, sample, unavailable(&sample->memory));
     put_process_columns(buf, sample);
     buf_putc(buf, '\n');
 }
 
 const struct encoder encoder_csv_system = {.begin = csv_system_begin, .sample = csv_system_sample};
 const struct encoder encoder_csv_full = {.begin = csv_full_begin, .sample = csv_full_sample};
+const struct encoder encoder_csv_python_system = {.begin = csv_python_system_begin, .sample = csv_python_system_sample};
+const struct encoder encoder_csv_python = {.begin = csv_python_begin, .sample = csv_python_sample};

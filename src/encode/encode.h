@@ -21,5 +21,8 @@ struct encoder {
 extern const struct encoder encoder_jsonl;
 extern const struct encoder encoder_csv_system;
 extern const struct encoder encoder_csv_full;
+/* With the names of the Python package, version 0.5: of the host, and of host and process. */
+extern const struct encoder encoder_csv_python_system;
+extern const struct encoder encoder_csv_python;
 
 #endif

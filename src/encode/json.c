@@ -165,6 +165,22 @@ static char *write_word(char *p, const char *word, size_t n)
     return p + n;
 }
 
+/* The nearest integer; NULL for what cannot be counted. */
+static char *write_nearest(char *p, double value)
+{
+    static const double limit = 9e15;
+    if (!(value <= limit && value >= -limit))
+        return NULL;
+    return num_write_i64(p, (int64_t)(value < 0 ? value - 0.5 : value + 0.5));
+}
+
+/* An amount without what is behind the point; NULL where it does not fit or is below 0. */
+static char *write_amount(char *p, double value)
+{
+    static const double limit = 18446744073709549568.0; /* largest double below 2^64 */
+    return value >= 0 && value <= limit ? num_write_u64(p, (uint64_t)value) : NULL;
+}
+
 /* Numbers and flags straight into the room that is known to be there; NULL for kinds that need more. */
 static char *write_scalar(char *p, const struct field *field, const void *at)
 {
@@ -183,6 +199,21 @@ static char *write_scalar(char *p, const struct field *field, const void *at)
     case FIELD_F64: {
         const struct opt_f64 *value = at;
         end = value->has ? num_write_short(p, value->v) : NULL;
+        break;
+    }
+    case FIELD_WHOLE: {
+        const struct opt_f64 *value = at;
+        end = value->has ? write_nearest(p, value->v) : NULL;
+        break;
+    }
+    case FIELD_MIB: {
+        const struct opt_f64 *value = at;
+        end = value->has ? write_amount(p, value->v) : NULL;
+        break;
+    }
+    case FIELD_MIB_BYTES: {
+        const struct opt_f64 *value = at;
+        end = value->has ? write_amount(p, value->v * BYTES_PER_MIB + 0.5) : NULL;
         break;
     }
     case FIELD_BOOL: {

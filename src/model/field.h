@@ -16,6 +16,10 @@ enum field_kind {
     FIELD_U64, /* struct opt_u64 */
     FIELD_I64, /* struct opt_i64 */
     FIELD_F64, /* struct opt_f64 */
+    FIELD_WHOLE, /* struct opt_f64, the nearest integer in JSON */
+    FIELD_MIB, /* struct opt_f64 in MiB, whole MiB in JSON: rounded down */
+    FIELD_MIB_BYTES, /* struct opt_f64 in MiB, bytes in JSON; where a FIELD_MIB row has the same member, this one counts
+                      */
     FIELD_BOOL, /* struct opt_bool */
     FIELD_STRING, /* const char *, NULL: unknown */
     FIELD_F64_LIST, /* struct sample_list of struct opt_f64 */

@@ -14,7 +14,12 @@ static const struct field cpu_rows[] = {
     ROW(F64, NULLABLE, "stime_secs", stime_secs, "s", "System CPU time of the host in this interval.")
     ROW(F64, NULLABLE, "iowait_secs", iowait_secs, "s", "Time CPUs of the host were idle while I/O was pending, in this interval.")
     ROW(F64, NULLABLE, "irq_secs", irq_secs, "s", "CPU time of the host spent in interrupts and soft interrupts in this interval.")
-    ROW(F64, NULLABLE, "steal_secs", steal_secs, "s", "CPU time the hypervisor gave to others in this interval.")
+    ROW(F64, NULLABLE, "steal_time_secs", steal_secs, "s", "CPU time the hypervisor gave to others in this interval.")
+    ROW(F64, NULLABLE, "steal_secs", steal_secs, "s", "The same as steal_time_secs.")
+    ROW(F64, NULLABLE, "steal_time_pct", steal_pct, "%", "CPU time the hypervisor gave to others as a share of all CPU time, idle time included.")
+    ROW(F64_LIST, NULLABLE, "per_core_steal_time_pct", per_core_steal_pct, "%", "The same of each CPU by its number; empty unless aggregate_cpu_steal is off.")
+    ROW(F64, NULLABLE, "cgroup_usage_secs", cgroup_usage_secs, "s", "CPU time of the control group in this interval (the same as cgroup.cpu_usage_secs).")
+    ROW(F64, NULLABLE, "cgroup_utilization_pct", cgroup_cores, "cores", "CPU in use by the control group, in cores (the name is historic).")
     ROW(U64, NULLABLE, "process_count", process_count, "", "Processes on the host (numeric entries of /proc).")
     ROW(U64, NULLABLE, "procs_running", procs_running, "", "Threads that run or are ready to run.")
     ROW(U64, NULLABLE, "procs_blocked", procs_blocked, "", "Threads waiting for I/O.")
@@ -27,14 +32,18 @@ static const struct field cpu_rows[] = {
     ROW(U64, NULLABLE, "process_thread_count", process_thread_count, "", "Threads of the tracked tree.")
     ROW(F64, NULLABLE, "process_utime_secs", process_utime_secs, "s", "User CPU time of the tracked tree in this interval.")
     ROW(F64, NULLABLE, "process_stime_secs", process_stime_secs, "s", "System CPU time of the tracked tree in this interval.")
-    ROW(F64, NULLABLE, "process_rss_mib", process_rss_mib, "MiB", "Resident memory of the tracked tree, shared pages counted in every process.")
-    ROW(F64, NULLABLE, "process_pss_mib", process_pss_mib, "MiB", "Proportional memory of the tracked tree, shared pages divided among their users; estimated from RSS between readings.")
-    ROW(F64, NULLABLE, "process_peak_rss_mib", process_peak_rss_mib, "MiB", "Highest resident memory of the tracked tree seen so far, or of its largest single process where that was more.")
+    ROW(MIB, NULLABLE, "process_rss_mib", process_rss_mib, "MiB", "Resident memory of the tracked tree, shared pages counted in every process.")
+    ROW(MIB_BYTES, NULLABLE, "process_rss_bytes", process_rss_mib, "bytes", "process_rss_mib to the byte.")
+    ROW(MIB, NULLABLE, "process_pss_mib", process_pss_mib, "MiB", "Proportional memory of the tracked tree, shared pages divided among their users; estimated from RSS between readings.")
+    ROW(MIB_BYTES, NULLABLE, "process_pss_bytes", process_pss_mib, "bytes", "process_pss_mib to the byte.")
+    ROW(MIB, NULLABLE, "process_peak_rss_mib", process_peak_rss_mib, "MiB", "Highest resident memory of the tracked tree seen so far, or of its largest single process where that was more.")
+    ROW(MIB_BYTES, NULLABLE, "process_peak_rss_bytes", process_peak_rss_mib, "bytes", "process_peak_rss_mib to the byte.")
     ROW(U64, NULLABLE, "process_disk_read_bytes", process_disk_read_bytes, "bytes", "Bytes the tracked tree read from storage in this interval; null while a process of it may not be read, and told in full later.")
     ROW(U64, NULLABLE, "process_disk_write_bytes", process_disk_write_bytes, "bytes", "Bytes the tracked tree wrote to storage in this interval; null while a process of it may not be read, and told in full later.")
     ROW(U64, NULLABLE, "process_major_faults", process_major_faults, "", "Page faults of the tracked tree that needed I/O, in this interval.")
     ROW(F64, NULLABLE, "process_gpu_usage", process_gpu_usage, "GPUs", "GPU use of the tracked tree over this interval (on NVIDIA over the last 0.8 to 2 s), in whole GPUs.")
-    ROW(F64, NULLABLE, "process_gpu_vram_mib", process_gpu_vram_mib, "MiB", "GPU memory of the tracked tree.")
+    ROW(MIB, NULLABLE, "process_gpu_vram_mib", process_gpu_vram_mib, "MiB", "GPU memory of the tracked tree.")
+    ROW(MIB_BYTES, NULLABLE, "process_gpu_vram_bytes", process_gpu_vram_mib, "bytes", "process_gpu_vram_mib to the byte.")
     ROW(U64, NULLABLE, "process_gpu_utilized", process_gpu_utilized, "", "GPUs of which the tracked tree used anything in this interval.")
 };
 TABLE_OF(cpu);
@@ -42,20 +51,21 @@ TABLE_OF(cpu);
 
 #define TABLE sample_memory
 static const struct field memory_rows[] = {
-    ROW(F64, NULLABLE, "total_mib", total_mib, "MiB", "Memory the kernel manages (MemTotal).")
-    ROW(F64, NULLABLE, "free_mib", free_mib, "MiB", "Memory nobody uses (MemFree).")
-    ROW(F64, NULLABLE, "available_mib", available_mib, "MiB", "What new work could get without swapping (MemAvailable; null before Linux 3.14).")
-    ROW(F64, NULLABLE, "used_mib", used_mib, "MiB", "total - free - buffers - cached.")
+    ROW(MIB, NULLABLE, "total_mib", total_mib, "MiB", "Memory the kernel manages (MemTotal).")
+    ROW(MIB, NULLABLE, "free_mib", free_mib, "MiB", "Memory nobody uses (MemFree).")
+    ROW(MIB, NULLABLE, "available_mib", available_mib, "MiB", "What new work could get without swapping (MemAvailable; null before Linux 3.14).")
+    ROW(MIB, NULLABLE, "unavailable_mib", unavailable_mib, "MiB", "total - available: what other trackers and the full CSV columns call used.")
+    ROW(MIB, NULLABLE, "used_mib", used_mib, "MiB", "total - free - buffers - cached.")
     ROW(F64, NULLABLE, "used_pct", used_pct, "%", "used_mib as a share of total_mib.")
-    ROW(F64, NULLABLE, "buffers_mib", buffers_mib, "MiB", "Raw block cache (Buffers).")
-    ROW(F64, NULLABLE, "cached_mib", cached_mib, "MiB", "Page cache and reclaimable slab (Cached + SReclaimable).")
-    ROW(F64, NULLABLE, "active_mib", active_mib, "MiB", "Memory used recently (Active).")
-    ROW(F64, NULLABLE, "inactive_mib", inactive_mib, "MiB", "Memory first in line to be reclaimed (Inactive).")
-    ROW(F64, NULLABLE, "swap_total_mib", swap_total_mib, "MiB", "Swap space (SwapTotal).")
-    ROW(F64, NULLABLE, "swap_used_mib", swap_used_mib, "MiB", "Swap space in use (SwapTotal - SwapFree).")
+    ROW(MIB, NULLABLE, "buffers_mib", buffers_mib, "MiB", "Raw block cache (Buffers).")
+    ROW(MIB, NULLABLE, "cached_mib", cached_mib, "MiB", "Page cache and reclaimable slab (Cached + SReclaimable).")
+    ROW(MIB, NULLABLE, "active_mib", active_mib, "MiB", "Memory used recently (Active).")
+    ROW(MIB, NULLABLE, "inactive_mib", inactive_mib, "MiB", "Memory first in line to be reclaimed (Inactive).")
+    ROW(MIB, NULLABLE, "swap_total_mib", swap_total_mib, "MiB", "Swap space (SwapTotal).")
+    ROW(MIB, NULLABLE, "swap_used_mib", swap_used_mib, "MiB", "Swap space in use (SwapTotal - SwapFree).")
     ROW(F64, NULLABLE, "swap_used_pct", swap_used_pct, "%", "swap_used_mib as a share of swap_total_mib; 0 without swap.")
-    ROW(F64, NULLABLE, "shmem_mib", shmem_mib, "MiB", "Shared memory and tmpfs (Shmem).")
-    ROW(F64, NULLABLE, "dirty_mib", dirty_mib, "MiB", "Memory waiting to be written to storage (Dirty).")
+    ROW(MIB, NULLABLE, "shmem_mib", shmem_mib, "MiB", "Shared memory and tmpfs (Shmem).")
+    ROW(MIB, NULLABLE, "dirty_mib", dirty_mib, "MiB", "Memory waiting to be written to storage (Dirty).")
 };
 TABLE_OF(memory);
 #undef TABLE
@@ -130,9 +140,9 @@ static const struct field gpu_rows[] = {
     ROW(U64, NULLABLE, "vram_total_bytes", vram_total_bytes, "bytes", "Device memory.")
     ROW(U64, NULLABLE, "vram_used_bytes", vram_used_bytes, "bytes", "Device memory in use, without what the driver keeps for itself.")
     ROW(F64, NULLABLE, "vram_used_pct", vram_used_pct, "%", "vram_used_bytes as a share of vram_total_bytes.")
-    ROW(F64, NULLABLE, "temperature_celsius", temperature_celsius, "C", "Temperature.")
+    ROW(WHOLE, NULLABLE, "temperature_celsius", temperature_celsius, "C", "Temperature.")
     ROW(F64, NULLABLE, "power_watts", power_watts, "W", "Power draw.")
-    ROW(F64, NULLABLE, "frequency_mhz", frequency_mhz, "MHz", "Clock.")
+    ROW(WHOLE, NULLABLE, "frequency_mhz", frequency_mhz, "MHz", "Clock.")
     ROW(U64, NULLABLE, "core_count", core_count, "", "Cores of the device.")
     ROW(F64, NULLABLE, "memory_utilization_pct", memory_utilization_pct, "%", "Share of this interval in which device memory was read or written.")
     ROW(STRING_LIST, NULLABLE, "throttle_reasons", throttle_reasons, "", "Why the device runs slower than it could.")
@@ -156,9 +166,9 @@ static const struct field cgroup_rows[] = {
     ROW(F64, NULLABLE, "cpu_limit_cores", cpu_limit_cores, "cores", "Lowest CPU limit on the way to the root; null where there is none.")
     ROW(F64, NULLABLE, "cpu_usage_secs", cpu_usage_secs, "s", "CPU time of the cgroup in this interval.")
     ROW(F64, NULLABLE, "throttled_secs", throttled_secs, "s", "Time in this interval in which the cgroup was held back by its CPU limit.")
-    ROW(F64, NULLABLE, "memory_limit_mib", memory_limit_mib, "MiB", "Lowest memory limit on the way to the root; null where there is none.")
-    ROW(F64, NULLABLE, "memory_used_mib", memory_used_mib, "MiB", "Memory charged to the cgroup, page cache included.")
-    ROW(F64, NULLABLE, "memory_peak_mib", memory_peak_mib, "MiB", "Highest memory charged to the cgroup.")
+    ROW(MIB, NULLABLE, "memory_limit_mib", memory_limit_mib, "MiB", "Lowest memory limit on the way to the root; null where there is none.")
+    ROW(MIB, NULLABLE, "memory_used_mib", memory_used_mib, "MiB", "Memory charged to the cgroup, page cache included.")
+    ROW(MIB, NULLABLE, "memory_peak_mib", memory_peak_mib, "MiB", "Highest memory charged to the cgroup.")
     ROW(U64, NULLABLE, "oom_kills", oom_kills, "", "Processes of the cgroup killed for want of memory, total.")
 };
 TABLE_OF(cgroup);
@@ -167,7 +177,8 @@ TABLE_OF(cgroup);
 #define TABLE sample_tracker
 static const struct field tracker_rows[] = {
     ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time the tracker and its helper used in this interval.")
-    ROW(F64, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory of the tracker and its helper.")
+    ROW(MIB, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory of the tracker and its helper.")
+    ROW(MIB_BYTES, NULLABLE, "rss_bytes", rss_mib, "bytes", "rss_mib to the byte.")
     ROW(F64, NULLABLE, "late_ms", late_ms, "ms", "How far behind its time this sample was taken.")
     ROW(U64, NULLABLE, "missed_samples", missed_samples, "", "Samples skipped since the previous one because their time had passed.")
 };
@@ -178,7 +189,8 @@ TABLE_OF(tracker);
 static const struct field process_rows[] = {
     ROW(U64, NULLABLE, "pid", pid, "", "PID.")
     ROW(STRING, NULLABLE, "name", name, "", "Name of the process, as the kernel has it: cut to 15 bytes.")
-    ROW(F64, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory.")
+    ROW(MIB, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory.")
+    ROW(MIB_BYTES, NULLABLE, "rss_bytes", rss_mib, "bytes", "rss_mib to the byte.")
     ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time of the process in its life so far.")
 };
 TABLE_OF(process);
@@ -190,7 +202,7 @@ static const struct field run_rows[] = {
     ROW(STRING, NULLABLE, "hostname", hostname, "", "Name of the host.")
     ROW(STRING, NULLABLE, "kernel", kernel, "", "Release of the kernel.")
     ROW(U64, NULLABLE, "cpus_allowed", cpus_allowed, "", "CPUs the tracker and its command may run on (affinity).")
-    ROW(F64, NULLABLE, "cgroup_peak_mib", cgroup_peak_mib, "MiB", "Highest memory of the cgroup before the run: a higher memory_peak_mib is the run's.")
+    ROW(MIB, NULLABLE, "cgroup_peak_mib", cgroup_peak_mib, "MiB", "Highest memory of the cgroup before the run: a higher memory_peak_mib is the run's.")
     ROW(STRING_LIST, NULLABLE, "command", command, "", "The command and its arguments; null where none was run.")
 };
 TABLE_OF(run);
@@ -214,7 +226,7 @@ static const struct field sample_rows[] = {
     ROW(I64, ALWAYS, "timestamp_secs", timestamp_secs, "s", "Unix time, whole seconds.")
     ROW(I64, ALWAYS, "timestamp_ms", timestamp_ms, "ms", "Unix time in milliseconds.")
     ROW(F64, NULLABLE, "elapsed_secs", elapsed_secs, "s", "Time since the start, monotonic.")
-    ROW(F64, OMITTED, "actual_interval_ms", actual_interval_ms, "ms", "Time since the previous sample; absent in the first.")
+    ROW(WHOLE, OMITTED, "actual_interval_ms", actual_interval_ms, "ms", "Time since the previous sample; absent in the first.")
     ROW(STRING, NULLABLE, "job_name", job_name, "", "Name of the job, as given.")
     ROW(U64, NULLABLE, "tracked_pid", tracked_pid, "", "PID of the tracked process; null when only the host is tracked.")
     NEST(OBJECT, "cpu", cpu, cpu, "CPU of the host and of the tracked tree.")

@@ -3,6 +3,8 @@
  * One sample as plain data. Collectors fill it, encoders read it, and model/fields.c names every member once. Lists
  * and strings belong to the collector that put them there and are valid until its next collect or close.
  * A section whose `present` is false is unknown on this host and becomes null.
+ * Amounts of memory (_mib) are exact: a number of bytes divided by 2^20 loses nothing in a double. Those that JSON has
+ * in whole MiB only (memory, cgroup) are whole already when a collector puts them here.
  */
 #ifndef MODEL_SAMPLE_H
 #define MODEL_SAMPLE_H
@@ -10,6 +12,8 @@
 #include <stddef.h>
 
 #include "base/opt.h"
+
+#define BYTES_PER_MIB 1048576.0
 
 /* A list of structs (or of struct opt_f64, of strings), described by the field table that points at it. */
 struct sample_list {
@@ -28,7 +32,9 @@ struct sample_cpu {
     /* the host */
     struct opt_f64 utilization_pct;
     struct sample_list per_core_pct; /* struct opt_f64, index = CPU number */
-    struct opt_f64 utime_secs, stime_secs, iowait_secs, irq_secs, steal_secs;
+    struct opt_f64 utime_secs, stime_secs, iowait_secs, irq_secs, steal_secs, steal_pct;
+    struct sample_list per_core_steal_pct; /* struct opt_f64, index = CPU number; empty while aggregated */
+    struct opt_f64 cgroup_usage_secs, cgroup_cores; /* of the control group in `cgroup` */
     struct opt_u64 process_count, procs_running, procs_blocked, context_switches;
     struct opt_f64 load1, load5, load15;
     struct opt_u64 forks, last_pid; /* processes and threads made since boot, and the newest one; no key in JSON */
@@ -43,8 +49,8 @@ struct sample_cpu {
 
 struct sample_memory {
     bool present;
-    struct opt_f64 total_mib, free_mib, available_mib, used_mib, used_pct, buffers_mib, cached_mib, active_mib,
-        inactive_mib, swap_total_mib, swap_used_mib, swap_used_pct, shmem_mib, dirty_mib;
+    struct opt_f64 total_mib, free_mib, available_mib, unavailable_mib, used_mib, used_pct, buffers_mib, cached_mib,
+        active_mib, inactive_mib, swap_total_mib, swap_used_mib, swap_used_pct, shmem_mib, dirty_mib;
 };
 
 struct sample_network {

@@ -29,4 +29,10 @@ static inline bool sample_networks_have_hardware(const struct sample_list *list)
     return has;
 }
 
+/* Memory in use on the host, as far as a recording has it: some have only what is not available. */
+static inline struct opt_f64 sample_memory_used_mib(const struct sample_memory *memory)
+{
+    return memory->used_mib.has ? memory->used_mib : memory->unavailable_mib;
+}
+
 #endif

@@ -60,6 +60,7 @@ struct series {
     uint32_t step; /* samples of a full point */
     bool is_run_over; /* the next sample begins a run */
     double run_secs; /* where the run began */
+    struct opt_i64 elapsed_e4; /* of the sample before, in the run */
     size_t cores;
     uint16_t *heat; /* [point][cores] */
     struct { /* of the last point, while it grows */
@@ -170,20 +171,12 @@ static void take_pressure(const struct sample_pressure *pressure, double secs, s
     values->at[SERIES_IO_FULL] = share_pct(pressure->io_full_secs, secs);
 }
 
-static double interval_secs(const struct sample *sample)
+static void take_values(const struct sample *sample, double secs, struct values *values)
 {
-    if (sample->actual_interval_ms.has)
-        return shown_f64(sample->actual_interval_ms).v / 1000;
-    return shown_f64(sample->elapsed_secs).v;
-}
-
-static void take_values(const struct sample *sample, struct values *values)
-{
-    double secs = interval_secs(sample);
     if (sample->cpu.present)
         take_tree(&sample->cpu, secs, values);
     if (sample->memory.present)
-        values->at[SERIES_HOST_USED] = shown_f64(sample->memory.used_mib);
+        values->at[SERIES_HOST_USED] = shown_f64(sample_memory_used_mib(&sample->memory));
     if (sample->cgroup.present)
         values->at[SERIES_CGROUP] = shown_f64(sample->cgroup.memory_used_mib);
     if (sample->pressure.present)
@@ -321,13 +314,14 @@ static void add_cores(struct series *series, const struct sample_list *list)
 void series_add(struct series *series, const struct sample *sample)
 {
     struct values values = {0};
-    take_values(sample, &values);
+    double secs = shown_from_e4(shown_interval_e4(sample, series->elapsed_e4));
+    series->elapsed_e4 = shown_e4(sample->elapsed_secs);
+    take_values(sample, secs, &values);
     double before = series->count > 0 ? series->points[series->count - 1].secs : 0;
     struct point *point = open_point(series);
     if (point->is_break && point->samples == 0)
         series->run_secs = before;
-    double now = sample->elapsed_secs.has ? series->run_secs + shown_f64(sample->elapsed_secs).v
-                                          : before + interval_secs(sample);
+    double now = sample->elapsed_secs.has ? series->run_secs + shown_f64(sample->elapsed_secs).v : before + secs;
     point->secs = now >= before && now <= VALUE_MAX ? now : before;
     point->samples++;
     for (size_t line = 0; line < SERIES_LINES; line++)
@@ -339,6 +333,7 @@ void series_add(struct series *series, const struct sample *sample)
 void series_next_run(struct series *series)
 {
     series->is_run_over = series->count > 0;
+    series->elapsed_e4 = (struct opt_i64){0};
 }
 
 size_t series_points(const struct series *series)

@@ -48,10 +48,9 @@ static struct tally_turn turn_of(struct tally_run *run, const struct sample *sam
     struct opt_i64 elapsed = shown_e4(sample->elapsed_secs);
     if (elapsed.v < 0)
         elapsed = (struct opt_i64){0};
-    struct opt_i64 interval_ms = shown_e4(sample->actual_interval_ms);
     struct tally_turn turn = {.elapsed_e4 = elapsed.v};
-    int64_t length_e4 = interval_ms.has ? interval_ms.v / 1000 : elapsed.v;
-    int64_t ms = interval_ms.has ? interval_ms.v / SHOWN_E4 : elapsed.v / (SHOWN_E4 / 1000);
+    int64_t length_e4 = shown_interval_e4(sample, run->elapsed_e4);
+    int64_t ms = length_e4 / (SHOWN_E4 / 1000);
     turn.weight_ms = ms > 0 ? (uint64_t)ms : 1;
     if (elapsed.has)
         run->elapsed_e4 = elapsed;

@@ -2,6 +2,7 @@
 /* From the sample to the meters: a table says which member goes where. */
 #include <stddef.h>
 
+#include "model/sample_lists.h"
 #include "model/tally_parts.h"
 
 static void keep_max(struct tally_meter *meter, int64_t value, const struct tally_turn *turn, bool is_short)
@@ -66,7 +67,6 @@ static const struct source sources[] = {
     COUNT(WRITTEN, cpu, process_disk_write_bytes),
     VALUE(VRAM, cpu, process_gpu_vram_mib),
     COUNT(GPUS_UTILIZED, cpu, process_gpu_utilized),
-    VALUE(HOST_USED, memory, used_mib),
     VALUE(HOST_TOTAL, memory, total_mib),
     VALUE(HOST_SWAP, memory, swap_used_mib),
     VALUE(THROTTLED, cgroup, throttled_secs),
@@ -105,4 +105,7 @@ void tally_meters_add(struct tally_run *run, const struct sample *sample, const 
         if (value.has)
             tally_meter_add(run, source->meter, value.v, turn);
     }
+    struct opt_i64 used = shown_e4(sample_memory_used_mib(&sample->memory));
+    if (sample->memory.present && used.has)
+        tally_meter_add(run, METER_HOST_USED, used.v, turn);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns are found by name, in any order: system_x is x, and a unit _mib behind it makes no difference. Cells may be
- * quoted, as other tools write them back.
+ * Columns are found by name, in any order: system_x is x, and a unit _mib behind it makes no difference but for used
+ * memory, which older files without the unit count otherwise. In a file of processes only, which the Python package
+ * writes, x is process_x. Cells may be quoted, as other tools write them back.
  * 1767225601,88,1.910,0.090,1.9802,23527,161,11,405,256,163,8192,12599296,270.553174,185.065828,85.487346,0,0,,,
  */
 #include "replay/csv_line.h"
@@ -44,6 +45,8 @@ enum csv_column {
     COLUMN_PROCESS_GPU_USAGE,
     COLUMN_PROCESS_GPU_VRAM,
     COLUMN_PROCESS_GPU_UTILIZED,
+    COLUMN_MEMORY_UNAVAILABLE,
+    COLUMN_STEAL,
     COLUMN_COUNT, /* and the number of those that are not known */
 };
 
@@ -53,10 +56,10 @@ static const char column_names[] =
     "memory_active\nmemory_inactive\ndisk_read_bytes\ndisk_write_bytes\ndisk_space_total_gb\ndisk_space_used_gb\n"
     "disk_space_free_gb\nnet_recv_bytes\nnet_sent_bytes\ngpu_usage\ngpu_vram\ngpu_utilized\nprocess_pid\n"
     "process_children\nprocess_utime\nprocess_stime\nprocess_cpu_usage\nprocess_memory\nprocess_disk_read_bytes\n"
-    "process_disk_write_bytes\nprocess_gpu_usage\nprocess_gpu_vram\nprocess_gpu_utilized";
+    "process_disk_write_bytes\nprocess_gpu_usage\nprocess_gpu_vram\nprocess_gpu_utilized\nmemory_used_mib\n"
+    "steal_time";
 
 static const double bytes_per_gb = 1e9;
-static const double bytes_per_mib = 1048576.0;
 
 #define BIT(column) (UINT64_C(1) << (column))
 
@@ -94,7 +97,11 @@ static const unsigned short places[COLUMN_COUNT] = {
     [COLUMN_PROCESS_GPU_USAGE] = offsetof(struct sample, cpu.process_gpu_usage),
     [COLUMN_PROCESS_GPU_VRAM] = offsetof(struct sample, cpu.process_gpu_vram_mib),
     [COLUMN_PROCESS_GPU_UTILIZED] = offsetof(struct sample, cpu.process_gpu_utilized),
+    [COLUMN_MEMORY_UNAVAILABLE] = offsetof(struct sample, memory.unavailable_mib),
+    [COLUMN_STEAL] = offsetof(struct sample, cpu.steal_secs),
 };
+
+enum { COLUMN_NAME_BYTES = 48 };
 
 union cell {
     struct opt_u64 whole;
@@ -129,19 +136,46 @@ static bool next_cell(struct str *rest, struct str *ret_cell, bool *ret_is_last)
     return *ret_is_last || str_take(rest, ',');
 }
 
-static unsigned char column_of(struct str name)
+static unsigned char column_named(struct str name)
 {
-    static const struct str unit = {"_mib", 4};
     struct str names = {column_names, sizeof(column_names) - 1};
     struct str known;
-    if (str_starts(name, STR("system_")))
-        str_skip(&name, sizeof("system_") - 1);
-    if (name.n > unit.n && memcmp(name.p + name.n - unit.n, unit.p, unit.n) == 0)
-        name.n -= unit.n;
     unsigned char column = 0;
     while (str_line(&names, &known) && !str_eq(known, name))
         column++;
     return column;
+}
+
+static unsigned char column_of(struct str name, bool is_of_processes)
+{
+    static const struct str unit = {"_mib", 4};
+    static const struct str process = {"process_", 8};
+    char longer[COLUMN_NAME_BYTES];
+    if (is_of_processes && !str_eq(name, STR("timestamp")) && name.n <= sizeof(longer) - process.n) {
+        memcpy(longer, process.p, process.n);
+        memcpy(longer + process.n, name.p, name.n);
+        name = (struct str){longer, process.n + name.n};
+    }
+    if (str_starts(name, STR("system_")))
+        str_skip(&name, sizeof("system_") - 1);
+    unsigned char column = column_named(name);
+    if (column < COLUMN_COUNT || name.n <= unit.n || memcmp(name.p + name.n - unit.n, unit.p, unit.n) != 0)
+        return column;
+    return column_named((struct str){name.p, name.n - unit.n});
+}
+
+/* Does it hold a column of that name? */
+static bool has_name(struct str rest, struct str wanted)
+{
+    struct str name = {NULL, 0};
+    bool is_last = false;
+    for (size_t i = 0; i < CSV_LINE_COLUMNS_MAX && !is_last; i++) {
+        if (!next_cell(&rest, &name, &is_last))
+            return false;
+        if (str_eq(name, wanted))
+            return true;
+    }
+    return false;
 }
 
 /* The columns of a header; 0 where it is none. */
@@ -149,19 +183,20 @@ static size_t read_header(struct str line, unsigned char ret_columns[static CSV_
 {
     bool has[COLUMN_COUNT + 1] = {false};
     struct str rest = str_trim(line);
+    bool is_of_processes = has_name(rest, STR("pid"));
     bool is_last = false;
     size_t count = 0;
     for (; !is_last; count++) {
         struct str name;
         if (count == CSV_LINE_COLUMNS_MAX || !next_cell(&rest, &name, &is_last))
             return 0;
-        unsigned char column = column_of(name);
+        unsigned char column = column_of(name, is_of_processes);
         if (column < COLUMN_COUNT && has[column])
             return 0;
         has[column] = true;
         ret_columns[count] = column;
     }
-    return has[COLUMN_TIMESTAMP] && has[COLUMN_CPU_USAGE] ? count : 0;
+    return has[COLUMN_TIMESTAMP] && (has[COLUMN_CPU_USAGE] || has[COLUMN_PROCESS_CPU_USAGE]) ? count : 0;
 }
 
 bool csv_line_is_header(struct str line)
@@ -234,7 +269,7 @@ static void fill_places(const struct row *row, struct sample *sample)
         if (places[i] == 0)
             continue;
         memcpy((char *)sample + places[i], &row->cells[i], sizeof(row->cells[i]));
-        if (i >= COLUMN_MEMORY_FREE && i <= COLUMN_MEMORY_INACTIVE)
+        if ((i >= COLUMN_MEMORY_FREE && i <= COLUMN_MEMORY_INACTIVE) || i == COLUMN_MEMORY_UNAVAILABLE)
             sample->memory.present |= row->cells[i].real.has;
     }
     sample->cpu.present = true;
@@ -290,7 +325,7 @@ static void fill_gpus(struct csv_line *csv, const struct row *row, struct sample
 {
     static const double hardly_any_pct = 1e-6; /* in use, and yet 0.0000 */
     struct opt_f64 usage = row->cells[COLUMN_GPU_USAGE].real;
-    struct opt_u64 vram = bytes_of(row, COLUMN_GPU_VRAM, bytes_per_mib);
+    struct opt_u64 vram = bytes_of(row, COLUMN_GPU_VRAM, BYTES_PER_MIB);
     struct opt_u64 utilized = row->cells[COLUMN_GPU_UTILIZED].whole;
     if (!usage.has && !vram.has)
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CSV as the Python resource-tracker and we write it: the header says which column is which, a row becomes a sample.
+ * CSV as resource-trackers write it, in all column sets: the header says which column is which, a row becomes a sample.
  * Sums over devices come back as one device called "all"; GPUs as so many as were in use, each with its share. The CSV
  * encoders make the same row of it again.
  */

@@ -90,9 +90,20 @@ static bool is_possible(const struct field *field, double value)
            (value >= 0 || (value >= -JSON_NUMBER_MAX && str_eq(field_name(field), STR("temperature_celsius"))));
 }
 
+static bool is_real(enum field_kind kind)
+{
+    return kind == FIELD_F64 || kind == FIELD_F64_LIST || kind == FIELD_WHOLE || kind == FIELD_MIB;
+}
+
+/* Bytes say more than the same in MiB, whichever of the two comes first. */
+static void put_real(const struct field *field, struct opt_f64 value, struct opt_f64 *to)
+{
+    if (field->kind != FIELD_MIB || !to->has)
+        *to = value;
+}
+
 static const char *take_number(struct json_line *json, const char *p, const struct field *field, void *at)
 {
-    bool is_real = field->kind == FIELD_F64 || field->kind == FIELD_F64_LIST;
     struct json_number number;
     const char *behind = json_scan_number(p, json->end, &number);
     if (!behind)
@@ -100,8 +111,10 @@ static const char *take_number(struct json_line *json, const char *p, const stru
     struct opt_f64 real = {.has = true};
     struct opt_u64 whole = {.has = true};
     struct opt_i64 integer = {.has = true};
-    if (is_real && json_number_f64(&number, &real.v) && is_possible(field, real.v))
-        *(struct opt_f64 *)at = real;
+    if (is_real((enum field_kind)field->kind) && json_number_f64(&number, &real.v) && is_possible(field, real.v))
+        put_real(field, real, at);
+    else if (field->kind == FIELD_MIB_BYTES && json_number_u64(&number, &whole.v))
+        *(struct opt_f64 *)at = opt_scaled(whole, BYTES_PER_MIB);
     else if (field->kind == FIELD_U64 && json_number_u64(&number, &whole.v))
         *(struct opt_u64 *)at = whole;
     else if (field->kind == FIELD_I64 && json_number_i64(&number, &integer.v))

@@ -19,13 +19,28 @@ bool output_is_captured(void)
     return fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
+static bool is_regular(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static const struct encoder *choose_encoder(const struct settings *settings, const struct run_info *info)
 {
     if (settings->format == FORMAT_JSON)
         return &encoder_jsonl;
-    bool full = settings->csv_columns == CSV_COLUMNS_FULL ||
-                (settings->csv_columns == CSV_COLUMNS_AUTO && (settings->command || info->tracked_pid.has));
-    return full ? &encoder_csv_full : &encoder_csv_system;
+    bool has_process = settings->command || info->tracked_pid.has;
+    switch ((enum settings_csv_columns)settings->csv_columns) {
+    case CSV_COLUMNS_SYSTEM:
+        return &encoder_csv_system;
+    case CSV_COLUMNS_FULL:
+        return &encoder_csv_full;
+    case CSV_COLUMNS_PYTHON:
+        return has_process ? &encoder_csv_python : &encoder_csv_python_system;
+    case CSV_COLUMNS_AUTO:
+        break;
+    }
+    return has_process ? &encoder_csv_full : &encoder_csv_system;
 }
 
 static int open_stream(struct output *output, int fd, struct err *err)
@@ -38,6 +53,17 @@ static int open_stream(struct output *output, int fd, struct err *err)
     return 0;
 }
 
+/* Does the file begin with the header that we would write? */
+static bool has_same_header(struct output *output, const struct sink_head *head)
+{
+    struct buf *header = &output->line;
+    buf_clear(header);
+    output->encoder->begin(output->info, header);
+    bool is_same = head->count >= header->len && memcmp(head->bytes, header->data, header->len) == 0;
+    buf_clear(header);
+    return is_same;
+}
+
 /* May we go on in a file that begins like this? A header that is there already is not written again. */
 static int check_existing(struct output *output, const struct sink_head *head, struct err *err)
 {
@@ -48,12 +74,9 @@ static int check_existing(struct output *output, const struct sink_head *head, s
             return err_set(err, -EEXIST, "cannot append to %s: it does not hold JSON lines", output->name);
         return 0;
     }
-    output->encoder->begin(output->info, &output->line);
-    const struct buf *header = &output->line;
-    if (head->count < header->len || memcmp(head->bytes, header->data, header->len) != 0)
+    if (!has_same_header(output, head))
         return err_set(err, -EEXIST, "cannot append to %s: it does not begin with the same CSV header", output->name);
     output->begun = true;
-    buf_clear(&output->line);
     return 0;
 }
 
@@ -69,6 +92,7 @@ static int open_file(struct output *output, const struct settings *settings, str
     if (r < 0)
         return r;
     r = check_existing(output, &head, err);
+    output->is_shared = settings->append;
     if (r < 0)
         sink_close(&output->sink);
     return r;
@@ -111,7 +135,8 @@ static enum way choose_way(const struct settings *settings)
         return WAY_NONE;
     if (settings->output)
         return strcmp(settings->output, "-") == 0 ? WAY_STDOUT : WAY_FILE;
-    if (!settings->command && output_is_captured())
+    bool is_stderr_kept = !settings->from && is_regular(STDERR_FILENO) && !is_regular(STDOUT_FILENO);
+    if (!settings->command && output_is_captured() && !is_stderr_kept)
         return WAY_STDOUT;
     return output_has_view(settings) ? WAY_NONE : WAY_STDERR;
 }
@@ -157,6 +182,31 @@ static void tell_result(struct output *output, int result)
     }
 }
 
+/*
+ * The header, unless another tracker that appends to the same new file has written it since we looked. False where that
+ * one writes other columns: the file is left to it.
+ */
+static bool put_header(struct output *output)
+{
+    struct sink_head head;
+    if (output->begun || !output->encoder->begin)
+        return true;
+    if (output->is_shared && !sink_claim(&output->sink, &head)) {
+        if (head.count > 0 && !has_same_header(output, &head)) {
+            log_warning(
+                "cannot append to %s: it begins with another CSV header by now; samples are not written", output->name);
+            log_divert(NULL, NULL);
+            sink_close(&output->sink);
+            buf_fini(&output->line);
+            output->encoder = NULL;
+            return false;
+        }
+        return true;
+    }
+    output->encoder->begin(output->info, &output->line);
+    return true;
+}
+
 int output_sample(struct output *output, const struct sample *sample)
 {
     if (!output->encoder)
@@ -164,10 +214,11 @@ int output_sample(struct output *output, const struct sample *sample)
     if (output->reader_gone)
         return -EPIPE;
     buf_clear(&output->line);
-    if (!output->begun && output->encoder->begin)
-        output->encoder->begin(output->info, &output->line);
+    if (!put_header(output))
+        return 0;
     output->encoder->sample(output->info, sample, &output->line);
     if (!buf_ok(&output->line)) {
+        sink_release(&output->sink);
         complaint_say(&output->complaint, "no memory to write a sample; it is lost");
         return 0;
     }
@@ -175,6 +226,7 @@ int output_sample(struct output *output, const struct sample *sample)
     /* A record that does not go out at once is normal; one that still waits when the next is due is worth a word. */
     bool waited = output->sink.backlog.len > 0;
     int result = sink_write(&output->sink, (struct str){output->line.data, output->line.len});
+    sink_release(&output->sink);
     output->last_result = result;
     output->reader_gone = result == -EPIPE;
     if (!output->reader_gone && (waited || result != -EAGAIN))

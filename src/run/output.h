@@ -17,6 +17,7 @@ struct output {
     char name[64]; /* "stdout", "stderr" or the file's name, cut */
     struct buf line;
     bool begun; /* the header is out, or was there */
+    bool is_shared; /* a file that others may append to as well */
     bool reader_gone;
     struct complaint complaint;
     uint64_t told_lost; /* of the dropped samples */
@@ -24,10 +25,10 @@ struct output {
 };
 
 /*
- * Chooses the stream by the rules: --quiet, --output, else stderr when a command is tracked, else stdout when it is
- * captured, else stderr, but not where a terminal there shows a live view. Diagnostics then take the same way where it
- * is the same file, so that they never land inside a sample; *ret_output must stay where it is until output_close.
- * Returns 0 or a negative errno with a message.
+ * Chooses the stream by the rules: --quiet, --output, else stderr when a command is tracked or when it was redirected
+ * to a file and stdout was not, else stdout when it is captured, else stderr, but not where a terminal there shows a
+ * live view. Diagnostics then take the same way where it is the same file, so that they never land inside a sample;
+ * *ret_output must stay where it is until output_close. Returns 0 or a negative errno with a message.
  */
 int output_open(
     struct output *ret_output, const struct settings *settings, const struct run_info *info, struct err *err);

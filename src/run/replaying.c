@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "model/shown.h"
 #include "replay/replay.h"
 #include "run/file_name.h"
 #include "run/output.h"
@@ -23,7 +22,6 @@ struct replaying {
     struct output output;
     struct people people;
     bool writes_samples, is_open, has_run;
-    int64_t untold_user_e4, untold_system_e4; /* CPU time below a millisecond, which CSV tells with a later row */
     struct err trouble; /* why it cannot go on */
 };
 
@@ -54,22 +52,10 @@ static void take_run(void *context, const struct run_info *info)
     if (replaying->has_run)
         people_next_run(&replaying->people);
     replaying->has_run = true;
-    replaying->untold_user_e4 = replaying->untold_system_e4 = 0;
     int64_t interval_ns = info->interval_ns > 0 ? info->interval_ns : replaying->settings->interval_ns;
     /* Texts of the recording do not live as long. */
     replaying->info =
         (struct run_info){.version = RT_VERSION, .tracked_pid = info->tracked_pid, .interval_ns = interval_ns};
-}
-
-/* JSON has ten-thousandths of a second, CSV whole milliseconds: what is cut off waits, so that the sum stays. */
-static void keep_whole_ms(int64_t *untold_e4, struct opt_f64 *secs)
-{
-    struct opt_i64 e4 = shown_e4(*secs);
-    if (!e4.has)
-        return;
-    int64_t sum_e4 = *untold_e4 + e4.v;
-    *untold_e4 = sum_e4 % (SHOWN_E4 / 1000);
-    secs->v = shown_from_e4(sum_e4 - *untold_e4);
 }
 
 static int take_sample(void *context, const struct sample *sample)
@@ -88,10 +74,6 @@ static int take_sample(void *context, const struct sample *sample)
     people_sample(&replaying->people, &named);
     if (!replaying->writes_samples)
         return 0;
-    if (replaying->settings->format == FORMAT_CSV) {
-        keep_whole_ms(&replaying->untold_user_e4, &named.cpu.process_utime_secs);
-        keep_whole_ms(&replaying->untold_system_e4, &named.cpu.process_stime_secs);
-    }
     r = output_sample(&replaying->output, &named);
     while (r == 0 && output_waits(&replaying->output))
         r = output_room(&replaying->output, READER_MS);

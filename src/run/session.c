@@ -239,8 +239,7 @@ static int session_start(
     session->env.gpu.wants_energy |= session->people.tally != NULL;
     if (!session_wants_samples(session))
         session->job.pss = JOB_PSS_NEVER;
-    bool has_csv = settings->format == FORMAT_CSV || streaming_takes_samples(&session->streaming);
-    session->job.quantum_ns = has_csv ? NS_PER_MS : NS_PER_MS / 10;
+    session->job.quantum_ns = NS_PER_MS / 10;
     session->has_view = session->people.live != NULL;
     r = needs_sampler(session) ? sampler_init(&session->sampler, err) : 0;
     if (r < 0)
@@ -307,6 +306,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .interval_ns = settings->interval_ns,
         .ticks_per_sec = sysconf(_SC_CLK_TCK),
         .page_bytes = sysconf(_SC_PAGESIZE),
+        .wants_steal_per_core = !settings->aggregate_cpu_steal && settings->format == FORMAT_JSON,
         .space = mounts_statvfs,
         .space_context = &session->root,
         .job = &session->job,

@@ -5,15 +5,21 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/file.h"
 
-enum { TERMINAL_CAREFUL_BYTES = 16 };
+enum { TERMINAL_CAREFUL_BYTES = 16, CLAIM_TRIES = 20 };
+
+/* Between two tries to lock a file. */
+static const struct timespec claim_pause = {.tv_nsec = NS_PER_MS};
 
 int sink_open_fd(struct sink *ret_sink, int fd)
 {
@@ -79,6 +85,42 @@ int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct 
     buf_init(&sink.backlog, SINK_RECORD_BYTES_MAX);
     *ret_sink = sink;
     return 0;
+}
+
+/* Who holds the lock holds it for one write. A filesystem without locks is used without one. */
+static bool lock(int fd)
+{
+    for (int i = 0; i < CLAIM_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return false;
+        (void)nanosleep(&claim_pause, NULL);
+    }
+    return false;
+}
+
+bool sink_claim(struct sink *sink, struct sink_head *ret_head)
+{
+    struct stat st;
+    ret_head->count = 0;
+    if (fstat(sink->fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return true;
+    sink->locked = st.st_size == 0 && lock(sink->fd);
+    if (fstat(sink->fd, &st) < 0 || st.st_size == 0)
+        return true;
+    sink_release(sink);
+    char path[32];
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", sink->fd);
+    (void)look_at_existing(path, st.st_size, ret_head, &sink->torn);
+    return false;
+}
+
+void sink_release(struct sink *sink)
+{
+    if (sink->locked)
+        (void)flock(sink->fd, LOCK_UN);
+    sink->locked = false;
 }
 
 /* One write; returns the bytes taken or a negative errno. */

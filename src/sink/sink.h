@@ -22,6 +22,7 @@ struct sink {
     bool owned;
     bool is_socket;
     size_t careful_bytes; /* blocking, and shared with others: ask before each write of this size; 0: no need to */
+    bool locked; /* between sink_claim and sink_release */
     bool torn; /* the file we append to ends inside a line: begin with a LF */
     struct buf backlog;
     uint64_t dropped; /* records lost so far */
@@ -46,6 +47,15 @@ struct sink_head {
  * message.
  */
 int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct sink_head *ret_head, struct err *err);
+
+/*
+ * Before the first record into a file that others may append to as well. Returns true where the file is still empty:
+ * what must stand first is then for the caller to write, and the file is locked (flock) until sink_release, for which
+ * others wait a few milliseconds. False where somebody was faster: *ret_head tells what is there by now. True for
+ * anything but a regular file.
+ */
+bool sink_claim(struct sink *sink, struct sink_head *ret_head);
+void sink_release(struct sink *sink);
 
 /*
  * Writes one record (or keeps it for later). Returns 0 when everything is out, -EAGAIN when some waits in the backlog,

@@ -65,7 +65,7 @@ REFUSED = [
     ("-i -1", ["interval_secs", "must be at least 0.01"], {"args": ["-i", "-1"]}),
     ("an empty -i", ["interval_secs"], {"args": ["-i", ""]}),
     ("--format xml", ["format = xml", "json or csv"], {"args": ["--format", "xml"]}),
-    ("--csv-columns all", ["csv_columns", "auto, system or full"], {"args": ["--csv-columns", "all"]}),
+    ("--csv-columns all", ["csv_columns", "auto, system, full or python"], {"args": ["--csv-columns", "all"]}),
     ("TRACKER_INTERVAL=0", ["interval_secs = 0 (from TRACKER_INTERVAL): must be at least 0.01"],
      {"env": {"TRACKER_INTERVAL": "0"}}),
     ("TRACKER_FORMAT=xml", ["format", "TRACKER_FORMAT"], {"env": {"TRACKER_FORMAT": "xml"}}),

@@ -25,9 +25,14 @@ FULL = (b"timestamp,system_processes,system_utime,system_stime,system_cpu_usage,
         b"system_disk_space_used_gb,system_disk_space_free_gb,system_net_recv_bytes,system_net_sent_bytes,"
         b"system_gpu_usage,system_gpu_vram_mib,system_gpu_utilized,process_pid,process_children,process_utime,"
         b"process_stime,process_cpu_usage,process_memory_mib,process_disk_read_bytes,process_disk_write_bytes,"
-        b"process_gpu_usage,process_gpu_vram_mib,process_gpu_utilized")
+        b"process_gpu_usage,process_gpu_vram_mib,process_gpu_utilized,system_steal_time")
 # Decimals of the 21 system columns; None stands for the timestamp.
 DECIMALS = [None, 0, 3, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 6, 6, 6, 0, 0, 4, 4, 0]
+
+
+# The names of the Python package, version 0.5.0.
+PYTHON_SYSTEM = re.sub(rb"(memory_\w+|gpu_vram)", rb"\1_mib", SYSTEM)
+PYTHON = FULL.removesuffix(b",system_steal_time")
 
 
 def check_row(row, columns, stamp):
@@ -39,6 +44,8 @@ def check_row(row, columns, stamp):
             continue
         pattern = r"\d+" if decimals == 0 else rf"\d+\.\d{{{decimals}}}"
         expect(re.fullmatch(pattern, field), f"column {number} is {field!r}, want {decimals} decimals")
+    if columns == 33:
+        expect(re.fullmatch(r"\d+\.\d{3}", fields.pop()), f"the time stolen in {row!r}")
     equal([field for field in fields[21:] if field], [], "process columns in host mode")
 
 
@@ -70,15 +77,47 @@ def csv_has_the_21_columns_of_the_system_set():
 
 
 @test
-def csv_has_the_32_columns_of_the_full_set():
-    with Tracker("-i", "0.1", "-f", "csv", "--csv-columns", "full") as tracker:
-        lines = tracker.stdout.take(4)
-        equal(tracker.stop(), 0, "exit status")
-        lines += tracker.stdout.all()
-    equal(lines[0], FULL, "header")
-    equal(FULL.count(b",") + 1, 32, "columns")
-    for row in lines[1:]:
-        check_row(row, 32, r"\d{10}\.\d{3}")
+def csv_has_the_33_columns_of_the_full_set_and_those_of_python():
+    for name, header, columns in (("full", FULL, 33), ("python", PYTHON_SYSTEM, 21)):
+        with Tracker("-i", "0.1", "-f", "csv", "--csv-columns", name) as tracker:
+            lines = tracker.stdout.take(4)
+            equal(tracker.stop(), 0, "exit status")
+            lines += tracker.stdout.all()
+        equal(lines[0], header, "header")
+        equal(header.count(b",") + 1, columns, "columns")
+        for row in lines[1:]:
+            check_row(row, columns, r"\d{10}\.\d{3}")
+
+
+@test
+def csv_of_a_command():
+    for name, header in (("auto", FULL), ("full", FULL), ("python", PYTHON), ("system", SYSTEM)):
+        done = run(["-i", "0.1", "-f", "csv", "--csv-columns", name, "-o", "-", "--", "sleep", "0.25"])
+        first, *rows = done.stdout.splitlines()
+        equal(first, header.decode(), "header")
+        expect(rows, "no rows")
+        for row in map(lambda text: dict(zip(first.split(","), text.split(","))), rows):
+            equal(len(row), len(first.split(",")), "fields")
+            if name == "system":
+                continue
+            for key in ("process_utime", "process_stime"):
+                expect(re.fullmatch(r"\d+\.\d{4}", row[key]), f"{key} is {row[key]!r}")
+            expect(int(row["process_pid"]) > 0 and row["process_memory_mib"].isdigit(), row)
+
+
+@test
+def used_memory_is_what_is_not_available_in_all_but_the_system_set():
+    columns = {name: run(["-i", "0.1", "-f", "csv", "--csv-columns", name, "-o", "-", "--", "true"]).stdout.splitlines()
+               for name in ("system", "full", "python")}
+    for name, lines in columns.items():
+        row = dict(zip(lines[0].removeprefix("system_").replace(",system_", ",").split(","), lines[1].split(",")))
+        meminfo = pathlib.Path("/proc/meminfo").read_text(encoding="ascii")
+        known = dict(re.findall(r"^(\w+):\s+(\d+) kB$", meminfo, re.M))
+        total, gone = int(known["MemTotal"]) // 1024, int(known["MemAvailable"]) // 1024
+        parts = sum(int(known[key]) for key in ("MemFree", "Buffers", "Cached", "SReclaimable")) // 1024
+        want = total - parts if name == "system" else total - gone
+        got = int(row["memory_used" if name == "system" else "memory_used_mib"])
+        expect(abs(got - want) < 256, f"{name}: {got} MiB used, {want} by /proc/meminfo")
 
 
 @test
@@ -115,6 +154,23 @@ def csv_appended_twice_has_one_header():
     expect(len(lines) >= 9, f"{len(lines)} lines")
     stamps = [float(line.split(b",")[0]) for line in lines[1:]]
     equal(stamps, sorted(stamps), "timestamps")
+
+
+@test
+def csv_appended_by_several_at_once_has_one_header():
+    """All of them find the file missing; it is written only an interval later."""
+    with folder() as place, contextlib.ExitStack() as stack:
+        path = place / "run.csv"
+        trackers = [stack.enter_context(Tracker("-i", "0.3", "-f", "csv", "--append", "-o", path)) for _ in range(4)]
+        wait_file_lines(path, 1 + 3 * len(trackers))
+        for tracker in trackers:
+            equal(tracker.stop(), 0, "exit status")
+            equal(tracker.stderr(), "", "stderr")
+        lines = file_lines(path)
+    equal(lines[0], SYSTEM, "first line")
+    equal(lines.count(SYSTEM), 1, "headers")
+    for row in lines[1:]:
+        check_row(row, 21, r"\d{10}\.\d{3}")
 
 
 @test

@@ -85,12 +85,69 @@ def a_recording_gives_what_the_run_gave():
         expect(abs(summary["cpu"]["total_secs"] - used) < 1e-6, "CPU time", summary["cpu"], used)
         equal(summary["samples"], len(samples), "samples")
         equal(summary["wall_secs"], samples[-1]["elapsed_secs"], "wall time")
-        equal(summary["memory"]["rss_peak_mib"], samples[-1]["cpu"]["process_peak_rss_mib"], "peak")
+        peak = samples[-1]["cpu"]
+        equal(summary["memory"]["rss_peak_mib"], round(peak["process_peak_rss_bytes"] / (1 << 20), 4), "peak")
+        equal(peak["process_peak_rss_mib"], peak["process_peak_rss_bytes"] >> 20, "peak in whole MiB")
         equal((summary["result"]["verdict"], summary["result"]["exit_code"]), ("failed", 3), "result")
         equal(summary["job_name"], "job", "name")
         equal(summary["command"], work(50), "command")
         top = summary["memory"]["processes"]
         expect(top and top[0]["name"].startswith("python3"), "processes at the peak:", top)
+
+
+def as_before(sample, elapsed):
+    """The sample as versions before 0.2 wrote it: fractions of MiB and of milliseconds, no bytes."""
+    def walk(value):
+        if isinstance(value, list):
+            return [walk(inner) for inner in value]
+        if not isinstance(value, dict):
+            return value
+        old = {}
+        for key, inner in value.items():
+            exact = value.get(key.replace("_mib", "_bytes")) if key.endswith("_mib") else None
+            if not (key.endswith("_bytes") and key.replace("_bytes", "_mib") in value) and key != "unavailable_mib":
+                old[key] = round(exact / (1 << 20), 4) if exact is not None else walk(inner)
+        return old
+    old = walk(sample)
+    if "actual_interval_ms" in old:
+        old["actual_interval_ms"] = round((sample["elapsed_secs"] - elapsed) * 1000, 4)
+    return old
+
+
+@test
+def an_older_recording_gives_the_same():
+    with folder() as place:
+        run(["-i", "50ms", "-o", "run.jsonl", "--summary-json", "live.json", "--report", "live.html", "--", *work(20)],
+            cwd=place)
+        elapsed, lines = 0, []
+        for line in (place / "run.jsonl").read_text(encoding="utf-8").splitlines():
+            sample = json.loads(line)
+            lines.append(json.dumps(as_before(sample, elapsed)) + "\n")
+            elapsed = sample["elapsed_secs"]
+        expect('"process_rss_bytes"' not in lines[0] and "." in lines[0].split('"process_rss_mib": ')[1][:8], lines[0])
+        (place / "old.jsonl").write_text("".join(lines), encoding="utf-8")
+        replay(place, "old.jsonl", "--summary-json", "old.json", "--report", "old.html")
+        for kind in ("json", "html"):
+            equal((place / f"old.{kind}").read_bytes(), (place / f"live.{kind}").read_bytes(), kind)
+
+
+@test
+def a_csv_of_processes_only_is_shown_as_the_tree():
+    """What the Python package writes about processes."""
+    header = ('"timestamp","pid","children","utime","stime","cpu_usage","memory_mib","disk_read_bytes",'
+              '"disk_write_bytes","gpu_usage","gpu_vram_mib","gpu_utilized"\n')
+    rows = "".join(f"{1700000000 + i}.123,4242,{i % 3},0.5,0.25,0.75,{100 + i}.5,4096,8192,0.5,256.0,1\n"
+                   for i in range(1, 6))
+    with folder() as place:
+        (place / "processes.csv").write_text(header + rows, encoding="ascii")
+        told = replay(place, "processes.csv", "--summary=always", "--summary-json", "summary.json").stderr
+        summary = json.loads((place / "summary.json").read_text(encoding="utf-8"))
+        equal(summary["tracked_pid"], 4242, "tracked PID")
+        expect(abs(summary["cpu"]["total_secs"] - 5 * 0.75) < 1e-6, summary["cpu"])
+        equal(summary["memory"]["pss_peak_mib"], 105.5, "peak")
+        equal((summary["disk"]["read_bytes"], summary["disk"]["write_bytes"]), (5 * 4096, 5 * 8192), "disk")
+        equal((summary["cpu"]["host_cores_mean"], summary["memory"]["host_used_mean_mib"]), (None, None), "host")
+        expect("columns this version does not know" not in told, told)
 
 
 @test
@@ -127,7 +184,7 @@ for golden in sorted(GOLDEN.glob("*.jsonl")):
 
 
 @test
-def csv_keeps_what_is_less_than_a_millisecond():
+def csv_has_what_is_less_than_a_millisecond():
     """1000 samples of 0.4 ms are 0.4 s, in CSV too."""
     sample = ('{{"timestamp_secs":{0},"timestamp_ms":{0}000,"elapsed_secs":{1}.0,"tracked_pid":7,'
               '"cpu":{{"process_utime_secs":0.0004,"process_stime_secs":0.0019,"process_cores_used":0.0}}}}\n')

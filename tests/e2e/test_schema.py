@@ -3,11 +3,12 @@
 """Every sample validates against docs/schema/sample.schema.json: of this machine, of every fixture, of an empty one."""
 
 import json
+import re
 import signal
 
 import tap
 from tap import Skip, equal, expect, test
-from tracker import ROOT, Tracker, folder, parse
+from tracker import ROOT, Tracker, folder, parse, run
 
 try:
     import jsonschema
@@ -44,9 +45,9 @@ def check_order(value, shape, path="sample"):
         check_order(inner, shape["properties"][key], f"{path}.{key}")
 
 
-def take_samples(count, *args):
+def take_samples(count, *args, **more):
     """That many samples of a tracker that then loses its reader; also what it said."""
-    with Tracker("-i", "0.05", *args) as tracker:
+    with Tracker("-i", "0.05", *args, **more) as tracker:
         samples = [parse(line) for line in tracker.stdout.take(count)]
         tracker.close_stdout()
         equal(tracker.wait(), 0, "exit status")
@@ -85,6 +86,53 @@ def samples_of_this_machine():
         validate(sample)
         check_order(sample, schema())
     equal(stderr, "", "stderr")
+
+
+WHOLE = re.compile(r".*_(mib|bytes)|actual_interval_ms|temperature_celsius|frequency_mhz")
+
+
+def check_whole(value, path=""):
+    """Amounts are integers for readers with types, who refuse 1.0 (the schema does not)."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            expect(not WHOLE.fullmatch(key) or inner is None or isinstance(inner, int), f"{path}.{key} is {inner!r}")
+            check_whole(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for inner in value:
+            check_whole(inner, f"{path}[]")
+
+
+@test
+def amounts_are_integers():
+    samples, _ = take_samples(3)
+    done = run(["-i", "0.1", "-o", "-", "--", "sleep", "0.25"])
+    of_tree = [parse(line) for line in done.stdout.splitlines()]
+    for sample in samples + of_tree:
+        check_whole(sample)
+        expect(isinstance(sample["memory"]["total_mib"], int), sample["memory"])
+    cpu = of_tree[-1]["cpu"]
+    for name in ("rss", "pss", "peak_rss", "gpu_vram"):
+        mib, exact = cpu[f"process_{name}_mib"], cpu[f"process_{name}_bytes"]
+        expect(mib is None or mib == exact >> 20, f"{name}: {mib} MiB, {exact} bytes")
+    expect(cpu["process_peak_rss_bytes"] > 0, cpu)
+
+
+@test
+def time_that_was_stolen():
+    samples, _ = take_samples(2)
+    for sample in samples:
+        cpu = sample["cpu"]
+        equal(cpu["steal_time_secs"], cpu["steal_secs"], "steal")
+        expect(0 <= cpu["steal_time_pct"] <= 100, cpu["steal_time_pct"])
+        equal(cpu["per_core_steal_time_pct"], [], "per core")
+        usage = (sample["cgroup"] or {}).get("cpu_usage_secs")
+        equal(cpu["cgroup_usage_secs"], usage, "usage of the control group")
+        expect((usage is None) == (cpu["cgroup_utilization_pct"] is None), cpu)
+    samples, _ = take_samples(2, env={"TRACKER_AGGREGATE_CPU_STEAL": "false"})
+    for sample in samples:
+        shares = sample["cpu"]["per_core_steal_time_pct"]
+        equal(len(shares), len(sample["cpu"]["per_core_pct"]), "CPUs")
+        expect(all(share is None or 0 <= share <= 100 for share in shares), shares)
 
 
 @test

@@ -160,7 +160,7 @@ def intervals_and_timestamps_agree():
     expect("actual_interval_ms" not in samples[0], "actual_interval_ms in the first sample")
     for earlier, later in zip(samples, samples[1:]):
         between = (later["elapsed_secs"] - earlier["elapsed_secs"]) * 1000
-        expect(abs(later["actual_interval_ms"] - between) < 0.2, f"{later['actual_interval_ms']} against {between}")
+        expect(abs(later["actual_interval_ms"] - between) < 0.7, f"{later['actual_interval_ms']} against {between}")
         stamps = later["timestamp_ms"] - earlier["timestamp_ms"]
         expect(abs(stamps - between) < 5 + 1000 * PATIENCE_SECS / 10, f"timestamps {stamps} ms apart, not {between}")
     for sample in samples:

@@ -118,6 +118,24 @@ def ends_at_once_when_the_peer_of_a_socket_goes():
 
 
 @test
+def samples_go_to_a_file_behind_stderr_where_stdout_is_none():
+    """2> run.jsonl in a step of CI or a unit of systemd, whose stdout is a pipe or a socket."""
+    for more in ([], ["--pid", os.getpid()]):
+        with folder() as place, open(place / "run.jsonl", "wb") as kept, \
+                Tracker("-i", "0.1", *map(str, more), stderr=kept) as tracker:
+            wait_file_lines(place / "run.jsonl", 3)
+            equal(tracker.stop(), 0, "exit status")
+            equal(tracker.stdout.all(), [], "stdout")
+            for line in file_lines(place / "run.jsonl"):
+                parse(line)
+    with folder() as place, open(place / "out", "wb") as out, open(place / "err", "wb") as err, \
+            Tracker("-i", "0.1", stdout=out, stderr=err) as tracker:
+        wait_file_lines(place / "out", 3)
+        equal(tracker.stop(), 0, "exit status")
+        equal((place / "err").read_bytes(), b"", "stderr")
+
+
+@test
 def ends_when_the_reader_was_gone_before_the_start():
     reader, writer = os.pipe()
     os.close(reader)

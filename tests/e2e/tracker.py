@@ -5,6 +5,7 @@ RESOURCE_TRACKER names the binary. Every process is ended through its own Popen 
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -27,6 +28,7 @@ if not BINARY or not os.access(BINARY, os.X_OK):
 BINARY = os.path.abspath(BINARY)
 
 WAIT_SECS = 8
+STDERR_PIPE_BYTES = 1 << 20
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]{1,4})?")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -121,13 +123,21 @@ class Lines:
 
 
 class Tracker:
-    """A running tracker. Its stderr is kept in a file unless a descriptor is given for it."""
+    """A running tracker. Its stderr is kept unless a descriptor is given for it: in a file where a command is run, else
+    in a wide pipe, since without a command a file there would get the samples."""
 
     def __init__(self, *args, env=None, cwd=None, before=(), program=(BINARY,), signals=(), **streams):
         self.stack = contextlib.ExitStack()
         self.cwd = pathlib.Path(cwd or self.stack.enter_context(folder()))
         self.stderr_file = self.stack.enter_context(tempfile.TemporaryFile())
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": self.stderr_file, **streams}
+        self.stderr_pipe, kept = None, self.stderr_file
+        if "--" not in args and "stderr" not in streams:
+            self.stderr_pipe, kept = os.pipe()
+            self.stack.callback(os.close, self.stderr_pipe)
+            os.set_blocking(self.stderr_pipe, False)
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(kept, fcntl.F_SETPIPE_SZ, STDERR_PIPE_BYTES)
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": kept, **streams}
 
         def usual_signals():
             # Whoever runs the tests may ignore them (nohup, a shell's background job).
@@ -139,6 +149,8 @@ class Tracker:
         self.started = time.monotonic()
         self.process = subprocess.Popen([*before, *program, *map(os.fsencode, args)], env=clean_env(**(env or {})),
                                         cwd=self.cwd, preexec_fn=usual_signals, **streams)
+        if self.stderr_pipe is not None:
+            os.close(kept)
         self.stdout = Lines(self.process.stdout.fileno()) if self.process.stdout else None
 
     def __enter__(self):
@@ -185,6 +197,10 @@ class Tracker:
         return text.rsplit(")", 1)[1].split()[0]
 
     def stderr(self):
+        with contextlib.suppress(BlockingIOError):
+            while self.stderr_pipe is not None and (piece := os.read(self.stderr_pipe, 65536)):
+                self.stderr_file.seek(0, os.SEEK_END)
+                self.stderr_file.write(piece)
         self.stderr_file.seek(0)
         return self.stderr_file.read().decode("utf-8", "surrogateescape")
 

@@ -161,9 +161,9 @@ static void test_v2_deep(void **unused)
         (void)snprintf(group + n, sizeof(group) - n, "/l%d", level);
         (void)snprintf(dir, sizeof(dir), "sys/fs/cgroup%s", group);
         /* Level 2 is one of those too far up to be kept. */
-        put(&fake, dir, "memory.max", level == 2 ? MIB "\n" : "8388608\n");
+        put(&fake, dir, "memory.max", level == 2 ? "4194304\n" : "8388608\n");
     }
-    put(&fake, dir, "memory.current", "524288\n");
+    put(&fake, dir, "memory.current", "2097151\n");
     char line[300];
     (void)snprintf(line, sizeof(line), "0::%s\n", group);
     put_self(&fake, line, mount_v2);
@@ -172,15 +172,15 @@ static void test_v2_deep(void **unused)
     start(&fake, &run);
     assert_int_equal(fake_env_open_count(), before + 2 + 16);
     step(&fake, &run, NS_PER_SEC);
-    ASSERT_VALUE(run.sample.cgroup.memory_limit_mib, 1);
-    ASSERT_VALUE(run.sample.cgroup.memory_used_mib, 0.5);
+    ASSERT_VALUE(run.sample.cgroup.memory_limit_mib, 4);
+    ASSERT_VALUE(run.sample.cgroup.memory_used_mib, 1); /* whole MiB, rounded down */
     put(&fake, "sys/fs/cgroup/l1/l2", "memory.max", "max\n");
-    put(&fake, "sys/fs/cgroup/l1/l2/l3/l4/l5", "memory.max", "262144\n");
+    put(&fake, "sys/fs/cgroup/l1/l2/l3/l4/l5", "memory.max", "3145727\n");
     step(&fake, &run, COLLECT_SLOW_NS);
-    ASSERT_VALUE(run.sample.cgroup.memory_limit_mib, 0.25);
+    ASSERT_VALUE(run.sample.cgroup.memory_limit_mib, 2);
     put(&fake, "sys/fs/cgroup/l1/l2/l3/l4/l5", "memory.max", "max\n");
     step(&fake, &run, COLLECT_SLOW_NS);
-    ASSERT_VALUE(run.sample.cgroup.memory_limit_mib, 1);
+    ASSERT_VALUE(run.sample.cgroup.memory_limit_mib, 4);
     fake_env_close(&run);
     assert_int_equal(fake_env_open_count(), before);
     fake_env_fini(&fake);
@@ -202,6 +202,8 @@ static void test_v2_root(void **unused)
     step(&fake, &run, 2 * COLLECT_SLOW_NS);
     const struct sample_cgroup *c = &run.sample.cgroup;
     ASSERT_VALUE(c->cpu_usage_secs, 2);
+    ASSERT_VALUE(run.sample.cpu.cgroup_usage_secs, 2);
+    ASSERT_VALUE(run.sample.cpu.cgroup_cores, 0.1); /* over 20 s */
     assert_false(c->throttled_secs.has || c->cpu_limit_cores.has || c->memory_limit_mib.has);
     assert_false(c->memory_used_mib.has || c->memory_peak_mib.has || c->oom_kills.has);
     finish(&fake, &run);

@@ -162,7 +162,7 @@ static void test_numbers_and_choices(void **state)
         GIVEN(.args = {"-p", "-99999999999999999999"}), "pid = -99999999999999999999 (from --pid): must be at least 1");
     given_refused(GIVEN(.args = {"--format", "xml"}), "format = xml (from --format): must be json or csv");
     given_refused(GIVEN(.args = {"--csv-columns", "all"}),
-        "csv_columns = all (from --csv-columns): must be auto, system or full");
+        "csv_columns = all (from --csv-columns): must be auto, system, full or python");
     given_refused(GIVEN(.args = {"--grace", "1.1h"}), "grace_secs = 1.1h (from --grace): must be at most 3600");
     struct config config;
     given_ok(GIVEN(.args = {"-p", "4194304", "--grace=0", "-f", "CSV"}), &config);

@@ -103,6 +103,8 @@ static void test_usual(void **state)
     assert_value(cpu->iowait_secs, 0.1);
     assert_value(cpu->irq_secs, 0.07);
     assert_value(cpu->steal_secs, 0.03);
+    assert_value(cpu->steal_pct, 1.5);
+    assert_true(cpu->per_core_steal_pct.present && cpu->per_core_steal_pct.count == 0);
     assert_true(cpu->context_switches.has && cpu->context_switches.v == 321);
     assert_true(cpu->procs_running.has && cpu->procs_running.v == 3);
     assert_true(cpu->procs_blocked.has && cpu->procs_blocked.v == 2);
@@ -111,6 +113,29 @@ static void test_usual(void **state)
     assert_value(cpu->load15, 2.0);
     assert_false(cpu->process_cores_used.has || cpu->process_child_count.has || cpu->process_rss_mib.has);
     assert_int_equal(machine.err.code, 0);
+    machine_close(&machine);
+}
+
+static void test_steal_per_core(void **state)
+{
+    (void)state;
+    struct machine machine;
+    machine_open(&machine);
+    machine.fake.env.wants_steal_per_core = true;
+    machine_baseline(&machine, "cpu 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\ncpu2 0 0 0 0 0 0 0 0\n");
+    const struct sample_cpu *cpu = machine_sample(
+        &machine, "cpu 60 0 0 110 0 0 0 30\ncpu0 60 0 0 15 0 0 0 25\ncpu2 0 0 0 95 0 0 0 5\n", NS_PER_SEC);
+    assert_value(cpu->steal_secs, 0.3);
+    assert_value(cpu->steal_pct, 15);
+    assert_true(cpu->per_core_steal_pct.present);
+    assert_int_equal(cpu->per_core_steal_pct.count, 3);
+    const struct opt_f64 *cores = cpu->per_core_steal_pct.items;
+    assert_value(cores[0], 25);
+    assert_false(cores[1].has);
+    assert_value(cores[2], 5);
+    /* A kernel that does not count it, and one whose counter goes back. */
+    cpu = machine_sample(&machine, "cpu 160 0 0 210\ncpu0 110 0 0 65\ncpu2 50 0 0 145\n", NS_PER_SEC);
+    assert_value(cpu->steal_pct, 0);
     machine_close(&machine);
 }
 
@@ -384,6 +409,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_usual),
+        cmocka_unit_test(test_steal_per_core),
         cmocka_unit_test(test_ticks_per_second_of_the_machine),
         cmocka_unit_test(test_gaps_between_cpu_numbers),
         cmocka_unit_test(test_a_cpu_comes_and_goes),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two CSV column sets: headers byte for byte, the format of every column, and what is summed and what is not. */
+/* The CSV column sets: headers byte for byte, the format of every column, and what is summed and what is not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "encode/encode.h"
 
-enum { SYSTEM_COLUMNS = 21, FULL_COLUMNS = 32, FIELD_BYTES = 48 };
+enum { SYSTEM_COLUMNS = 21, FULL_COLUMNS = 33, FIELD_BYTES = 48 };
 
 static const char system_header[] =
     "timestamp,processes,utime,stime,cpu_usage,memory_free,memory_used,memory_buffers,memory_cached,memory_active,"
@@ -29,7 +29,13 @@ static const char full_header[] =
     "system_disk_space_used_gb,system_disk_space_free_gb,system_net_recv_bytes,system_net_sent_bytes,"
     "system_gpu_usage,system_gpu_vram_mib,system_gpu_utilized,process_pid,process_children,process_utime,"
     "process_stime,process_cpu_usage,process_memory_mib,process_disk_read_bytes,process_disk_write_bytes,"
-    "process_gpu_usage,process_gpu_vram_mib,process_gpu_utilized\n";
+    "process_gpu_usage,process_gpu_vram_mib,process_gpu_utilized,system_steal_time\n";
+
+/* Of the Python package, version 0.5.0. */
+static const char python_system_header[] =
+    "timestamp,processes,utime,stime,cpu_usage,memory_free_mib,memory_used_mib,memory_buffers_mib,memory_cached_mib,"
+    "memory_active_mib,memory_inactive_mib,disk_read_bytes,disk_write_bytes,disk_space_total_gb,disk_space_used_gb,"
+    "disk_space_free_gb,net_recv_bytes,net_sent_bytes,gpu_usage,gpu_vram_mib,gpu_utilized\n";
 
 struct row {
     size_t count;
@@ -88,7 +94,7 @@ static struct row row_of(const struct encoder *encoder, const struct sample *sam
     }
 }
 
-/* The field under this name of the `full` header; the system row must hold the same where it has that column. */
+/* The field under this name of the `full` header; the other rows must hold the same where they have that column. */
 static void assert_column(const struct sample *sample, const char *name, const char *expected)
 {
     struct row full = row_of(&encoder_csv_full, sample);
@@ -107,7 +113,15 @@ static void assert_column(const struct sample *sample, const char *name, const c
     for (const char *p = full_header; p < at; p++)
         column += *p == ',';
     assert_string_equal(full.fields[column], expected);
+    struct row python = row_of(&encoder_csv_python, sample);
+    struct row python_system = row_of(&encoder_csv_python_system, sample);
+    assert_int_equal(python.count, FULL_COLUMNS - 1);
+    assert_int_equal(python_system.count, SYSTEM_COLUMNS);
+    if (column < FULL_COLUMNS - 1)
+        assert_string_equal(python.fields[column], expected);
     if (column < SYSTEM_COLUMNS)
+        assert_string_equal(python_system.fields[column], expected);
+    if (column < SYSTEM_COLUMNS && strcmp(name, "system_memory_used_mib") != 0)
         assert_string_equal(system.fields[column], expected);
 }
 
@@ -118,6 +132,12 @@ static void test_headers(void **state)
     buf_init(&buf, 65536);
     assert_string_equal(header_of(&encoder_csv_system, &buf), system_header);
     assert_string_equal(header_of(&encoder_csv_full, &buf), full_header);
+    assert_string_equal(header_of(&encoder_csv_python_system, &buf), python_system_header);
+    /* All of `full` but the last. */
+    char python_header[sizeof(full_header)];
+    memcpy(python_header, full_header, sizeof(full_header));
+    memcpy(strrchr(python_header, ','), "\n", 2);
+    assert_string_equal(header_of(&encoder_csv_python, &buf), python_header);
 }
 
 static void test_nothing_known(void **state)
@@ -129,7 +149,7 @@ static void test_nothing_known(void **state)
     encode_with(&encoder_csv_system, &second, &sample, &buf);
     assert_string_equal(buf_cstr(&buf), "1700000000,,,,,,,,,,,,,,,,,,,,\n");
     encode_with(&encoder_csv_full, &second, &sample, &buf);
-    assert_string_equal(buf_cstr(&buf), "1700000000,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\n");
+    assert_string_equal(buf_cstr(&buf), "1700000000,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\n");
 }
 
 static void test_timestamp(void **state)
@@ -178,6 +198,7 @@ static void test_cpu_and_memory_columns(void **state)
         .utilization_pct = some_f64(1.23456),
         .utime_secs = some_f64(0.0005),
         .stime_secs = some_f64(12),
+        .steal_secs = some_f64(0.0305),
         .process_count = some_u64(321),
     };
     sample.memory = (struct sample_memory){
@@ -193,11 +214,12 @@ static void test_cpu_and_memory_columns(void **state)
     assert_column(&sample, "system_utime", "0.001");
     assert_column(&sample, "system_stime", "12.000");
     assert_column(&sample, "system_cpu_usage", "1.2346");
-    assert_column(&sample, "system_memory_free_mib", "1");
+    assert_column(&sample, "system_steal_time", "0.031");
+    assert_column(&sample, "system_memory_free_mib", "0");
     assert_column(&sample, "system_memory_used_mib", "1");
     assert_column(&sample, "system_memory_buffers_mib", "0");
-    assert_column(&sample, "system_memory_cached_mib", "3");
-    assert_column(&sample, "system_memory_active_mib", "1048577");
+    assert_column(&sample, "system_memory_cached_mib", "2");
+    assert_column(&sample, "system_memory_active_mib", "1048576");
     assert_column(&sample, "system_memory_inactive_mib", "6");
     sample.cpu.utime_secs = some_f64(-0.0);
     sample.cpu.stime_secs = some_f64(0.9996);
@@ -205,6 +227,23 @@ static void test_cpu_and_memory_columns(void **state)
     assert_column(&sample, "system_utime", "0.000");
     assert_column(&sample, "system_stime", "1.000");
     assert_column(&sample, "system_cpu_usage", "");
+}
+
+/* What other trackers call used is what is not available; the 21 columns of `system` keep the older meaning. */
+static void test_used_memory(void **state)
+{
+    (void)state;
+    struct sample sample = empty_sample();
+    sample.memory = (struct sample_memory){.present = true, .used_mib = some_f64(161)};
+    /* Kernels before 3.14 do not say what is available. */
+    assert_column(&sample, "system_memory_used_mib", "161");
+    /* A recording of an older version. */
+    sample.memory.total_mib = some_f64(24103.9219);
+    sample.memory.available_mib = some_f64(23687.5117);
+    assert_column(&sample, "system_memory_used_mib", "416");
+    sample.memory.unavailable_mib = some_f64(417);
+    assert_column(&sample, "system_memory_used_mib", "417");
+    assert_string_equal(row_of(&encoder_csv_system, &sample).fields[6], "161");
 }
 
 static void test_process_columns(void **state)
@@ -227,10 +266,10 @@ static void test_process_columns(void **state)
     };
     assert_column(&sample, "process_pid", "4242");
     assert_column(&sample, "process_children", "0");
-    assert_column(&sample, "process_utime", "1.000");
-    assert_column(&sample, "process_stime", "0.250");
+    assert_column(&sample, "process_utime", "1.0004");
+    assert_column(&sample, "process_stime", "0.2500");
     assert_column(&sample, "process_cpu_usage", "1.0000");
-    assert_column(&sample, "process_memory_mib", "101");
+    assert_column(&sample, "process_memory_mib", "100");
     assert_column(&sample, "process_disk_read_bytes", "18446744073709551615");
     assert_column(&sample, "process_disk_write_bytes", "5");
     assert_column(&sample, "process_gpu_usage", "0.5000");
@@ -372,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_nothing_known),
         cmocka_unit_test(test_timestamp),
         cmocka_unit_test(test_cpu_and_memory_columns),
+        cmocka_unit_test(test_used_memory),
         cmocka_unit_test(test_process_columns),
         cmocka_unit_test(test_disk_io_counts_stacked_devices_once),
         cmocka_unit_test(test_disk_lists_without_numbers),

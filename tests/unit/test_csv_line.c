@@ -21,7 +21,12 @@ static const struct run_info second = {.interval_ns = NS_PER_SEC};
 
 static const char full_row[] =
     "1767225601,88,1.910,0.090,1.9802,23527,161,11,405,256,163,8192,12599296,270.553174,185.065828,85.487346,10,20,"
-    "0.5000,512.0000,1,4242,3,0.800,0.100,0.9000,300,4096,8192,0.4000,256.0000,1\n";
+    "0.5000,512.0000,1,4242,3,0.8004,0.1000,0.9000,300,4096,8192,0.4000,256.0000,1,0.020\n";
+
+/* The 32 columns that `full` had before, and the Python package has. */
+static const char python_row[] =
+    "1767225601,88,1.910,0.090,1.9802,23527,161,11,405,256,163,8192,12599296,270.553174,185.065828,85.487346,10,20,"
+    "0.5000,512.0000,1,4242,3,0.8000,0.1000,0.9000,300,4096,8192,0.4000,256.0000,1\n";
 
 static int set_up(void **state)
 {
@@ -65,7 +70,7 @@ static void test_full_row(void **state)
 {
     struct csv_line *csv = *state;
     set_header_of(csv, &encoder_csv_full);
-    assert_int_equal(csv->count, 32);
+    assert_int_equal(csv->count, 33);
     struct sample sample = parse(csv, full_row);
     assert_int_equal(sample.timestamp_secs.v, 1767225601);
     assert_int_equal(sample.timestamp_ms.v, 1767225601000);
@@ -75,7 +80,9 @@ static void test_full_row(void **state)
     assert_true(sample.cpu.utime_secs.v == 1.91 && sample.cpu.stime_secs.v == 0.09);
     assert_true(sample.cpu.utilization_pct.v == 1.9802);
     assert_true(sample.memory.present && sample.memory.free_mib.v == 23527 && sample.memory.inactive_mib.v == 163);
+    assert_true(sample.memory.unavailable_mib.v == 161 && !sample.memory.used_mib.has);
     assert_false(sample.memory.total_mib.has);
+    assert_true(sample.cpu.steal_secs.v == 0.02 && sample.cpu.process_utime_secs.v == 0.8004);
     const struct sample_disk *disk = sample.disk.items;
     assert_int_equal(sample.disk.count, 1);
     assert_string_equal(disk->device, "all");
@@ -126,8 +133,8 @@ static void test_round_trips(void **state)
     };
     static const char *const full_rows[] = {
         full_row,
-        "1767225601,,,,,,,,,,,,,,,,,,0.0000,0.0000,0,,,,,,,,,,,\n",
-        "1767225601,,,,,,,,,,,,,,,,,,0.0000,0.0000,0,1,0,0.000,0.000,0.0000,0,0,,,0.0000,0\n",
+        "1767225601,,,,,,,,,,,,,,,,,,0.0000,0.0000,0,,,,,,,,,,,,\n",
+        "1767225601,,,,,,,,,,,,,,,,,,0.0000,0.0000,0,1,0,0.0000,0.0000,0.0000,0,0,,,0.0000,0,0.000\n",
     };
     set_header_of(*state, &encoder_csv_system);
     for (size_t i = 0; i < sizeof(system_rows) / sizeof(system_rows[0]); i++)
@@ -135,6 +142,11 @@ static void test_round_trips(void **state)
     set_header_of(*state, &encoder_csv_full);
     for (size_t i = 0; i < sizeof(full_rows) / sizeof(full_rows[0]); i++)
         check_round_trip(*state, &encoder_csv_full, full_rows[i]);
+    set_header_of(*state, &encoder_csv_python_system);
+    for (size_t i = 0; i < sizeof(system_rows) / sizeof(system_rows[0]); i++)
+        check_round_trip(*state, &encoder_csv_python_system, system_rows[i]);
+    set_header_of(*state, &encoder_csv_python);
+    check_round_trip(*state, &encoder_csv_python, python_row);
     assert_int_equal(((struct csv_line *)*state)->mistyped, 0);
 }
 
@@ -159,10 +171,33 @@ static void test_columns_by_name(void **state)
     struct sample sample = parse(csv, "0,\"1.5\",\"red, \"\"dark\"\"\",1700000000.5,200.0,\r\n");
     assert_true(sample.cpu.utilization_pct.v == 1.5);
     assert_int_equal(sample.timestamp_ms.v, 1700000000500);
-    assert_true(sample.memory.used_mib.v == 200 && !sample.memory.free_mib.has);
+    assert_true(sample.memory.unavailable_mib.v == 200 && !sample.memory.free_mib.has);
     assert_int_equal(csv->unknown.count, 2);
     assert_string_equal(csv->unknown.names[0], "colour");
     assert_string_equal(csv->unknown.names[1], "a,\"\"b");
+    assert_int_equal(csv->mistyped, 0);
+}
+
+/* A file of the Python package about processes only is about the tree, not about the host. */
+static void test_processes_only(void **state)
+{
+    struct csv_line *csv = *state;
+    static const char header[] =
+        "\"timestamp\",\"pid\",\"children\",\"utime\",\"stime\",\"cpu_usage\",\"memory_mib\",\"disk_read_bytes\","
+        "\"disk_write_bytes\",\"gpu_usage\",\"gpu_vram_mib\",\"gpu_utilized\"";
+    assert_true(csv_line_is_header(str_of(header)));
+    assert_int_equal(csv_line_set_header(csv, str_of(header)), 0);
+    assert_int_equal(csv->unknown.count, 0);
+    struct sample sample = parse(csv, "1794725567.123,4242,\"\",0.5,0.25,0.75,12.3477,4096,0,0.5,100.0,1");
+    assert_int_equal(sample.timestamp_ms.v, 1794725567123);
+    assert_int_equal(sample.tracked_pid.v, 4242);
+    assert_false(sample.cpu.process_child_count.has);
+    assert_true(sample.cpu.process_utime_secs.v == 0.5 && sample.cpu.process_stime_secs.v == 0.25);
+    assert_true(sample.cpu.process_cores_used.v == 0.75 && sample.cpu.process_pss_mib.v == 12.3477);
+    assert_int_equal(sample.cpu.process_disk_read_bytes.v, 4096);
+    assert_true(sample.cpu.process_gpu_usage.v == 0.5 && sample.cpu.process_gpu_vram_mib.v == 100);
+    assert_false(sample.cpu.utilization_pct.has || sample.cpu.utime_secs.has || sample.memory.present);
+    assert_false(sample.disk.present || sample.network.present || sample.gpu.present);
     assert_int_equal(csv->mistyped, 0);
 }
 
@@ -233,7 +268,7 @@ static void test_impossible_cells(void **state)
     assert_true(disk->read_bytes_delta.v == UINT64_MAX);
     assert_int_equal(csv->mistyped, 9);
     sample = parse(csv, "1,-0.0,1,4e9,64,4000000000,4e9,900000000000000,0");
-    assert_true(sample.cpu.utilization_pct.has && sample.memory.used_mib.v == 9e14);
+    assert_true(sample.cpu.utilization_pct.has && sample.memory.unavailable_mib.v == 9e14);
     const struct sample_mount *mount = ((const struct sample_disk *)sample.disk.items)->mounts.items;
     assert_true(mount->total_bytes.v == 4000000000000000000);
     assert_int_equal(sample.gpu.count, 64);
@@ -249,6 +284,7 @@ int main(void)
         TEST(test_round_trips),
         TEST(test_unknown_is_absent),
         TEST(test_columns_by_name),
+        TEST(test_processes_only),
         TEST(test_no_headers),
         TEST(test_no_rows),
         TEST(test_odd_cells),

@@ -136,7 +136,8 @@ static void test_no_card(void **state)
     join(&machine, 100);
     drm_world_open(&machine.drm, 100, 5, drm_world_client(1, 0));
     baseline(&machine);
-    assert_no_use(collect(&machine, NS_PER_SEC));
+    /* That no GPU is used is known where there is none. */
+    assert_use(collect(&machine, NS_PER_SEC), 0, 0, 0);
     assert_count(&machine, 0);
     assert_int_equal(machine.run.err.code, 0);
     /* Nobody needs to know who is in the tree. */
@@ -311,7 +312,7 @@ static void test_come_and_go(void **state)
     machine_open(&machine);
     baseline(&machine);
     add_amd(&machine, "card0", PDEV);
-    assert_no_use(collect(&machine, 29 * NS_PER_SEC));
+    assert_use(collect(&machine, 29 * NS_PER_SEC), 0, 0, 0);
     assert_count(&machine, 0);
     collect(&machine, NS_PER_SEC);
     assert_count(&machine, 1);
@@ -347,10 +348,11 @@ static void test_item(void **state)
     assert_string_equal(gpu->uuid, PDEV);
     assert_string_equal(gpu->name, "AMD GPU 0x744c");
     assert_string_equal(gpu->device_type, "GPU");
-    assert_int_equal(gpu->detail.count, 3);
+    assert_int_equal(gpu->detail.count, 4);
     assert_detail(gpu, 0, "pci_bus", PDEV);
-    assert_detail(gpu, 1, "driver", "amdgpu");
-    assert_detail(gpu, 2, "unique_id", "00a1b2c3d4e5f607");
+    assert_detail(gpu, 1, "pci_bus_id", PDEV);
+    assert_detail(gpu, 2, "driver", "amdgpu");
+    assert_detail(gpu, 3, "unique_id", "00a1b2c3d4e5f607");
     assert_int_equal(gpu->vram_total_bytes.v, 4000);
     assert_true(gpu->vram_used_pct.has);
     assert_near(gpu->vram_used_pct.v, 25);
@@ -395,9 +397,10 @@ static void test_many_cards(void **state)
             const struct sample_gpu *gpu = item(&machine, i);
             assert_string_equal(gpu->host_id, pdev);
             assert_string_equal(gpu->device_type, i < 2 * EACH ? "GPU" : "NPU");
-            assert_int_equal(gpu->detail.count, 2);
+            assert_int_equal(gpu->detail.count, 3);
             assert_detail(gpu, 0, "pci_bus", pdev);
-            assert_detail(gpu, 1, "driver", drivers[i / EACH]);
+            assert_detail(gpu, 1, "pci_bus_id", pdev);
+            assert_detail(gpu, 2, "driver", drivers[i / EACH]);
         }
     }
     machine_fini(&machine);

@@ -68,7 +68,7 @@ static void test_facts(void **state)
     assert_string_equal(card->facts.name, "AMD Radeon RX 7900 XTX");
     assert_string_equal(card->facts.device_type, "GPU");
     assert_false(card->facts.core_count.has);
-    assert_int_equal(card->facts.detail_count, 4);
+    assert_int_equal(card->facts.detail_count, 5);
     assert_string_equal(gpu_world_detail(card, "pci_bus"), PDEV);
     assert_string_equal(gpu_world_detail(card, "driver"), "amdgpu");
     assert_string_equal(gpu_world_detail(card, "unique_id"), "00a1b2c3d4e5f607");

@@ -110,6 +110,42 @@ static void test_lists(void **state)
     assert_string_equal(((const char *const *)sample.run.command.items)[2], "");
 }
 
+/* Bytes say more than whole MiB, in any order; older recordings have fractions of MiB instead. */
+static void test_memory_in_bytes_and_mib(void **state)
+{
+    static const struct {
+        const char *keys;
+        double mib;
+    } cases[] = {
+        {"\"process_rss_mib\":12,\"process_rss_bytes\":12947456", 12947456 / BYTES_PER_MIB},
+        {"\"process_rss_bytes\":12947456,\"process_rss_mib\":12", 12947456 / BYTES_PER_MIB},
+        {"\"process_rss_mib\":12.3477", 12.3477},
+        {"\"process_rss_mib\":12", 12},
+        {"\"process_rss_bytes\":null,\"process_rss_mib\":12", 12},
+        {"\"process_rss_bytes\":1", 1 / BYTES_PER_MIB},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char line[128];
+        struct sample sample;
+        (void)snprintf(line, sizeof(line), "{\"timestamp_ms\":1,\"cpu\":{%s}}", cases[i].keys);
+        assert_int_equal(parse(state, line, &sample), 0);
+        assert_true(sample.cpu.process_rss_mib.has && sample.cpu.process_rss_mib.v == cases[i].mib);
+    }
+    struct sample sample;
+    assert_int_equal(parse(state,
+                         "{\"timestamp_ms\":1,\"actual_interval_ms\":1000.0625,\"memory\":{\"used_mib\":161.2734},"
+                         "\"cpu\":{\"steal_time_secs\":0.25},\"gpu\":[{\"temperature_celsius\":-5.5}]}",
+                         &sample),
+        0);
+    assert_true(sample.memory.used_mib.v == 161.2734 && sample.actual_interval_ms.v == 1000.0625);
+    assert_true(sample.cpu.steal_secs.v == 0.25);
+    assert_true(((const struct sample_gpu *)sample.gpu.items)->temperature_celsius.v == -5.5);
+    assert_int_equal(((struct json_line *)*state)->mistyped, 0);
+    assert_int_equal(parse(state, "{\"timestamp_ms\":1,\"cpu\":{\"process_rss_bytes\":0.5}}", &sample), 0);
+    assert_false(sample.cpu.process_rss_mib.has);
+    assert_int_equal(((struct json_line *)*state)->mistyped, 1);
+}
+
 static void test_any_order_and_blanks(void **state)
 {
     struct sample sample;
@@ -385,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_scalars),
         TEST(test_lists),
+        TEST(test_memory_in_bytes_and_mib),
         TEST(test_any_order_and_blanks),
         TEST(test_numbers),
         TEST(test_impossible_numbers),

@@ -70,7 +70,7 @@ static void test_top_level_values(void **state)
     AUTO_BUF struct buf buf;
     buf_init(&buf, 65536);
     struct sample sample = empty_sample();
-    sample.actual_interval_ms = some_f64(1000.0625);
+    sample.actual_interval_ms = some_f64(1000.4375);
     sample.job_name = "a\"b\n\xff";
     sample.tracked_pid = some_u64(4194304);
     sample.network = (struct sample_list){.present = true};
@@ -78,7 +78,7 @@ static void test_top_level_values(void **state)
     sample.gpu = (struct sample_list){.present = true};
     assert_string_equal(encode(&buf, &sample),
         "{\"timestamp_secs\":1700000000,\"timestamp_ms\":1700000000123,\"elapsed_secs\":12.5,"
-        "\"actual_interval_ms\":1000.0625,\"job_name\":\"a\\\"b\\n\xef\xbf\xbd\",\"tracked_pid\":4194304,"
+        "\"actual_interval_ms\":1000,\"job_name\":\"a\\\"b\\n\xef\xbf\xbd\",\"tracked_pid\":4194304,"
         "\"cpu\":null,\"memory\":null,\"network\":[],\"disk\":[],\"gpu\":[],\"pressure\":null,\"cgroup\":null,"
         "\"tracker\":null,\"resource-tracker-version\":\"9.8.7\"}\n");
 }
@@ -99,6 +99,10 @@ static void test_cpu(void **state)
         .iowait_secs = some_f64(4),
         .irq_secs = some_f64(5),
         .steal_secs = some_f64(6),
+        .steal_pct = some_f64(0.125),
+        .per_core_steal_pct = {.present = true, .count = 4, .items = cores},
+        .cgroup_usage_secs = some_f64(6.5),
+        .cgroup_cores = some_f64(6.75),
         .process_count = some_u64(7),
         .procs_running = some_u64(8),
         .procs_blocked = some_u64(9),
@@ -111,24 +115,29 @@ static void test_cpu(void **state)
         .process_thread_count = some_u64(16),
         .process_utime_secs = some_f64(17),
         .process_stime_secs = some_f64(18),
-        .process_rss_mib = some_f64(19),
-        .process_pss_mib = some_f64(20),
+        .process_rss_mib = some_f64(19 + 4096 / BYTES_PER_MIB),
+        .process_pss_mib = some_f64(20.5),
         .process_peak_rss_mib = some_f64(21),
         .process_disk_read_bytes = some_u64(22),
         .process_disk_write_bytes = some_u64(23),
         .process_major_faults = some_u64(24),
         .process_gpu_usage = some_f64(25),
-        .process_gpu_vram_mib = some_f64(26),
+        .process_gpu_vram_mib = some_f64(26.75),
         .process_gpu_utilized = some_u64(27),
     };
     assert_holds(encode(&buf, &sample),
         ",\"cpu\":{\"utilization_pct\":1.0,\"per_core_pct\":[100.0,null,0.0,33.3333],\"utime_secs\":2.0,"
-        "\"stime_secs\":3.0,\"iowait_secs\":4.0,\"irq_secs\":5.0,\"steal_secs\":6.0,\"process_count\":7,"
+        "\"stime_secs\":3.0,\"iowait_secs\":4.0,\"irq_secs\":5.0,\"steal_time_secs\":6.0,"
+        "\"steal_secs\":6.0,\"steal_time_pct\":0.125,\"per_core_steal_time_pct\":[100.0,null,0.0,33.3333],"
+        "\"cgroup_usage_secs\":6.5,\"cgroup_utilization_pct\":6.75,\"process_count\":7,"
         "\"procs_running\":8,\"procs_blocked\":9,\"context_switches\":10,\"load1\":11.0,\"load5\":12.0,"
         "\"load15\":13.0,\"process_cores_used\":14.0,\"process_child_count\":15,\"process_thread_count\":16,"
-        "\"process_utime_secs\":17.0,\"process_stime_secs\":18.0,\"process_rss_mib\":19.0,\"process_pss_mib\":20.0,"
-        "\"process_peak_rss_mib\":21.0,\"process_disk_read_bytes\":22,\"process_disk_write_bytes\":23,"
-        "\"process_major_faults\":24,\"process_gpu_usage\":25.0,\"process_gpu_vram_mib\":26.0,"
+        "\"process_utime_secs\":17.0,\"process_stime_secs\":18.0,\"process_rss_mib\":19,"
+        "\"process_rss_bytes\":19927040,\"process_pss_mib\":20,\"process_pss_bytes\":21495808,"
+        "\"process_peak_rss_mib\":21,\"process_peak_rss_bytes\":22020096,\"process_disk_read_bytes\":22,\"process_disk_"
+        "write_bytes\":23,"
+        "\"process_major_faults\":24,\"process_gpu_usage\":25.0,\"process_gpu_vram_mib\":26,\"process_gpu_vram_bytes\":"
+        "28049408,"
         "\"process_gpu_utilized\":27},\"memory\":");
 }
 
@@ -143,6 +152,7 @@ static void test_memory(void **state)
         .total_mib = some_f64(1),
         .free_mib = some_f64(2),
         .available_mib = some_f64(3),
+        .unavailable_mib = some_f64(3.75),
         .used_mib = some_f64(4),
         .used_pct = some_f64(5),
         .buffers_mib = some_f64(6),
@@ -156,9 +166,10 @@ static void test_memory(void **state)
         .dirty_mib = some_f64(14),
     };
     assert_holds(encode(&buf, &sample),
-        ",\"memory\":{\"total_mib\":1.0,\"free_mib\":2.0,\"available_mib\":3.0,\"used_mib\":4.0,\"used_pct\":5.0,"
-        "\"buffers_mib\":6.0,\"cached_mib\":7.0,\"active_mib\":8.0,\"inactive_mib\":9.0,\"swap_total_mib\":10.0,"
-        "\"swap_used_mib\":11.0,\"swap_used_pct\":12.0,\"shmem_mib\":13.0,\"dirty_mib\":14.0},\"network\":");
+        ",\"memory\":{\"total_mib\":1,\"free_mib\":2,\"available_mib\":3,\"unavailable_mib\":3,\"used_mib\":4,\"used_"
+        "pct\":5.0,"
+        "\"buffers_mib\":6,\"cached_mib\":7,\"active_mib\":8,\"inactive_mib\":9,\"swap_total_mib\":10,"
+        "\"swap_used_mib\":11,\"swap_used_pct\":12.0,\"shmem_mib\":13,\"dirty_mib\":14},\"network\":");
 }
 
 static void test_network(void **state)
@@ -270,7 +281,7 @@ static void test_gpu(void **state)
             .vram_used_pct = some_f64(4),
             .temperature_celsius = some_f64(-5.5),
             .power_watts = some_f64(6),
-            .frequency_mhz = some_f64(7),
+            .frequency_mhz = some_f64(7.5),
             .core_count = some_u64(8),
             .memory_utilization_pct = some_f64(9),
             .throttle_reasons = {.present = true, .count = 3, .items = reasons},
@@ -281,8 +292,8 @@ static void test_gpu(void **state)
     assert_holds(encode(&buf, &sample),
         ",\"gpu\":[{\"uuid\":\"u\",\"name\":\"n\",\"device_type\":\"GPU\",\"host_id\":\"h\","
         "\"detail\":{\"driver\\\"\":\"1.2\",\"pci\":null},\"utilization_pct\":1.0,\"vram_total_bytes\":2,"
-        "\"vram_used_bytes\":3,\"vram_used_pct\":4.0,\"temperature_celsius\":-5.5,\"power_watts\":6.0,"
-        "\"frequency_mhz\":7.0,\"core_count\":8,\"memory_utilization_pct\":9.0,"
+        "\"vram_used_bytes\":3,\"vram_used_pct\":4.0,\"temperature_celsius\":-6,\"power_watts\":6.0,"
+        "\"frequency_mhz\":8,\"core_count\":8,\"memory_utilization_pct\":9.0,"
         "\"throttle_reasons\":[\"power\",null,\"heat\\t\"]},{\"uuid\":null,\"name\":null,\"device_type\":null,"
         "\"host_id\":null,\"detail\":{},\"utilization_pct\":null,\"vram_total_bytes\":null,\"vram_used_bytes\":null,"
         "\"vram_used_pct\":null,\"temperature_celsius\":null,\"power_watts\":null,\"frequency_mhz\":null,"
@@ -306,12 +317,13 @@ static void test_pressure_cgroup_and_tracker(void **state)
         .memory_peak_mib = some_f64(11),
         .oom_kills = some_u64(12),
     };
-    sample.tracker = (struct sample_tracker){true, some_f64(13), some_f64(14), some_f64(15), some_u64(16)};
+    sample.tracker = (struct sample_tracker){true, some_f64(13), some_f64(14.25), some_f64(15), some_u64(16)};
     assert_holds(encode(&buf, &sample),
         ",\"pressure\":{\"cpu_some_secs\":1.0,\"memory_some_secs\":2.0,\"memory_full_secs\":3.0,"
         "\"io_some_secs\":4.0,\"io_full_secs\":5.0},\"cgroup\":{\"cpu_limit_cores\":6.0,\"cpu_usage_secs\":7.0,"
-        "\"throttled_secs\":8.0,\"memory_limit_mib\":9.0,\"memory_used_mib\":10.0,\"memory_peak_mib\":11.0,"
-        "\"oom_kills\":12},\"tracker\":{\"cpu_secs\":13.0,\"rss_mib\":14.0,\"late_ms\":15.0,\"missed_samples\":16},"
+        "\"throttled_secs\":8.0,\"memory_limit_mib\":9,\"memory_used_mib\":10,\"memory_peak_mib\":11,"
+        "\"oom_kills\":12},\"tracker\":{\"cpu_secs\":13.0,\"rss_mib\":14,\"rss_bytes\":14942208,\"late_ms\":15.0,"
+        "\"missed_samples\":16},"
         "\"resource-tracker-version\":\"9.8.7\"}\n");
 }
 
@@ -323,7 +335,7 @@ static void test_processes_run_and_end(void **state)
     buf_init(&buf, 65536);
     struct sample sample = empty_sample();
     const struct sample_process processes[] = {
-        {.pid = some_u64(1), .name = "a\nb", .rss_mib = some_f64(2), .cpu_secs = some_f64(3)}, {.name = NULL}};
+        {.pid = some_u64(1), .name = "a\nb", .rss_mib = some_f64(2.25), .cpu_secs = some_f64(3)}, {.name = NULL}};
     const char *const command[] = {"sh", "-c", "exit 3"};
     sample.processes = (struct sample_list){true, 2, processes};
     sample.run = (struct sample_run){.present = true,
@@ -337,8 +349,8 @@ static void test_processes_run_and_end(void **state)
         .oom_kills = some_u64(1),
         .cpu_is_lower_bound = some_bool(false)};
     assert_holds(encode(&buf, &sample),
-        ",\"processes\":[{\"pid\":1,\"name\":\"a\\nb\",\"rss_mib\":2.0,\"cpu_secs\":3.0},"
-        "{\"pid\":null,\"name\":null,\"rss_mib\":null,\"cpu_secs\":null}],"
+        ",\"processes\":[{\"pid\":1,\"name\":\"a\\nb\",\"rss_mib\":2,\"rss_bytes\":2359296,\"cpu_secs\":3.0},"
+        "{\"pid\":null,\"name\":null,\"rss_mib\":null,\"rss_bytes\":null,\"cpu_secs\":null}],"
         "\"run\":{\"interval_secs\":0.25,\"hostname\":\"h\",\"kernel\":null,\"cpus_allowed\":4,\"cgroup_peak_mib\":"
         "null,"
         "\"command\":[\"sh\",\"-c\",\"exit 3\"]},"
@@ -361,8 +373,9 @@ static void test_sections_that_are_there_but_know_nothing(void **state)
     assert_holds(text, "\"dirty_mib\":null},\"network\":null,\"disk\":null,\"gpu\":null,"
                        "\"pressure\":{\"cpu_some_secs\":null,");
     assert_holds(text, "\"io_full_secs\":null},\"cgroup\":{\"cpu_limit_cores\":null,");
-    assert_holds(text, "\"oom_kills\":null},\"tracker\":{\"cpu_secs\":null,\"rss_mib\":null,\"late_ms\":null,"
-                       "\"missed_samples\":null},");
+    assert_holds(text,
+        "\"oom_kills\":null},\"tracker\":{\"cpu_secs\":null,\"rss_mib\":null,\"rss_bytes\":null,\"late_ms\":null,"
+        "\"missed_samples\":null},");
     assert_null(strstr(text, ":0"));
 }
 

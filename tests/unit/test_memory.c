@@ -42,6 +42,7 @@ static void test_usual(void **state)
     assert_mib(m->total_mib, 16384);
     assert_mib(m->free_mib, 4096);
     assert_mib(m->available_mib, 9216);
+    assert_mib(m->unavailable_mib, 16384 - 9216);
     assert_mib(m->buffers_mib, 256);
     assert_mib(m->cached_mib, 3072 + 512);
     assert_mib(m->used_mib, 16384 - 4096 - 256 - 3584);
@@ -52,7 +53,7 @@ static void test_usual(void **state)
     assert_mib(m->swap_used_mib, 512);
     assert_mib(m->swap_used_pct, 25);
     assert_mib(m->shmem_mib, 10);
-    assert_mib(m->dirty_mib, 0.5);
+    assert_mib(m->dirty_mib, 0); /* whole MiB, rounded down */
     assert_int_equal(run.err.code, 0);
     fake_env_close(&run);
     assert_int_equal(fake_env_open_count(), before);
@@ -68,10 +69,13 @@ static void test_every_sample_reads_anew(void **state)
     fake_env_write(&fake, "proc/meminfo", "MemTotal: 2048 kB\nMemFree: 1024 kB\nBuffers: 0 kB\nCached: 0 kB\n");
     assert_int_equal(fake_env_open(&fake, &collector_memory, &run), 0);
     assert_int_equal(fake_env_baseline(&fake, &run), 0);
-    fake_env_write(&fake, "proc/meminfo", "MemTotal: 2048 kB\nMemFree: 512 kB\nBuffers: 0 kB\nCached: 0 kB\n");
+    fake_env_write(&fake, "proc/meminfo",
+        "MemTotal: 4095 kB\nMemFree: 2047 kB\nMemAvailable: 3071 kB\nBuffers: 0 kB\nCached: 0 kB\n");
     assert_int_equal(fake_env_collect(&fake, &run), 0);
-    assert_mib(run.sample.memory.free_mib, 0.5);
-    assert_mib(run.sample.memory.used_mib, 1.5);
+    assert_mib(run.sample.memory.total_mib, 3);
+    assert_mib(run.sample.memory.free_mib, 1);
+    assert_mib(run.sample.memory.used_mib, 2); /* of the difference, not the difference of what is rounded */
+    assert_mib(run.sample.memory.unavailable_mib, 1);
     fake_env_close(&run);
     fake_env_fini(&fake);
 }

@@ -47,10 +47,12 @@ static void test_facts_there_and_back(void **state)
     assert_string_equal(back.host_id, "3");
     assert_string_equal(back.device_type, "GPU");
     assert_true(back.core_count.has && back.core_count.v == 16896);
-    assert_int_equal(back.detail_count, 4);
+    assert_int_equal(back.detail_count, 5);
     assert_string_equal(back.details[0].key, "pci_bus");
     assert_string_equal(back.details[0].value, "0000:00:06.0");
-    assert_string_equal(back.details[2].value, "580.159.04");
+    assert_string_equal(back.details[1].key, "pci_bus_id");
+    assert_string_equal(back.details[1].value, "0000:00:06.0");
+    assert_string_equal(back.details[3].value, "580.159.04");
 }
 
 static void test_facts_of_an_instance(void **state)

@@ -120,10 +120,14 @@ static void run_child(struct stage *stage, int stdout_fd, int stderr_fd, unsigne
     assert_int_equal(status, 0);
 }
 
+/* The other end of what stderr is, so that it stays a pipe with a reader. */
 static void assert_stream(struct stage *stage, int stdout_fd, const char *name)
 {
-    AUTO_FD int err_fd = file_in(stage, "err");
-    assert_true(err_fd >= 0);
+    int pipe_ends[2];
+    assert_int_equal(pipe2(pipe_ends, O_CLOEXEC), 0);
+    AUTO_FD int reader = pipe_ends[0];
+    AUTO_FD int err_fd = pipe_ends[1];
+    assert_true(reader >= 0);
     run_child(stage, stdout_fd, err_fd, 0);
     assert_int_equal(stage->report->result, 0);
     assert_string_equal(stage->report->name, name);
@@ -156,6 +160,38 @@ static void test_stream_of_the_host_mode(void **state)
     stage_make(&stage);
     check_streams(&stage, "stdout", "stderr");
     assert_stream(&stage, -1, "stderr");
+    stage_free(&stage);
+}
+
+/* 2> run.jsonl: the file is what is wanted, unless stdout is one too. */
+static void test_stderr_in_a_file(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_make(&stage);
+    AUTO_FD int kept = file_in(&stage, "kept");
+    AUTO_FD int file = file_in(&stage, "stdout");
+    AUTO_FD int device = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    AUTO_FD int reader = ends[0];
+    AUTO_FD int pipe_fd = ends[1];
+    assert_true(reader >= 0);
+    char from[] = "x.jsonl";
+    const struct {
+        int out;
+        char *from;
+        bool has_pid;
+        const char *name;
+    } cases[] = {{pipe_fd, NULL, false, "stderr"}, {pipe_fd, NULL, true, "stderr"}, {device, NULL, false, "stderr"},
+        {file, NULL, false, "stdout"}, {file, NULL, true, "stdout"}, {pipe_fd, from, false, "stdout"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        stage.settings.from = cases[i].from;
+        stage.info.tracked_pid = (struct opt_u64){cases[i].has_pid, 1};
+        run_child(&stage, cases[i].out, kept, 0);
+        assert_int_equal(stage.report->result, 0);
+        assert_string_equal(stage.report->name, cases[i].name);
+    }
     stage_free(&stage);
 }
 
@@ -239,9 +275,11 @@ static void test_formats(void **state)
     assert_encoder(&stage, FORMAT_JSON, CSV_COLUMNS_FULL, &encoder_jsonl);
     assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_AUTO, &encoder_csv_system);
     assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_FULL, &encoder_csv_full);
+    assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_PYTHON, &encoder_csv_python_system);
     stage.info.tracked_pid = some_u64(5);
     assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_AUTO, &encoder_csv_full);
     assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_SYSTEM, &encoder_csv_system);
+    assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_PYTHON, &encoder_csv_python);
     stage.info.tracked_pid = (struct opt_u64){0};
     stage.settings.command = argv;
     assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_AUTO, &encoder_csv_full);
@@ -317,6 +355,37 @@ static void test_append_csv(void **state)
     stage_free(&stage);
 }
 
+/* Two trackers append to one new file: both find it empty, and the second to write finds the header of the first. */
+static void test_append_to_one_new_file(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_make(&stage);
+    stage.settings.output = stage.path;
+    stage.settings.append = true;
+    stage.settings.format = FORMAT_CSV;
+    struct output outputs[3];
+    struct err err = {0};
+    for (size_t i = 0; i < 3; i++) {
+        stage.settings.csv_columns = i < 2 ? CSV_COLUMNS_SYSTEM : CSV_COLUMNS_FULL;
+        assert_int_equal(output_open(&outputs[i], &stage.settings, &stage.info, &err), 0);
+    }
+    struct sample sample = small_sample();
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(output_sample(&outputs[i % 3], &sample), 0);
+    /* Other columns do not fit into the file any more. */
+    assert_false(output_is_wanted(&outputs[2]));
+    for (size_t i = 0; i < 3; i++)
+        assert_true(output_close(&outputs[i]));
+    AUTO_BUF struct buf expected;
+    buf_init(&expected, 65536);
+    encoder_csv_system.begin(&stage.info, &expected);
+    for (size_t i = 0; i < 4; i++)
+        encoder_csv_system.sample(&stage.info, &sample, &expected);
+    assert_content(&stage, "out", buf_cstr(&expected));
+    stage_free(&stage);
+}
+
 static void assert_append_refused(struct stage *stage, int format, const char *before)
 {
     assert_int_equal(append_to(stage, format, before), -EEXIST);
@@ -386,6 +455,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stream_of_the_host_mode),
+        cmocka_unit_test(test_stderr_in_a_file),
         cmocka_unit_test(test_stream_of_the_wrapper_mode),
         cmocka_unit_test(test_stream_of_a_tracked_pid),
         cmocka_unit_test(test_streams_that_are_closed),
@@ -393,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_formats),
         cmocka_unit_test(test_csv_header_once_and_first),
         cmocka_unit_test(test_append_csv),
+        cmocka_unit_test(test_append_to_one_new_file),
         cmocka_unit_test(test_append_to_something_else_is_refused),
         cmocka_unit_test(test_append_json),
         cmocka_unit_test(test_file_names_and_files_that_cannot_be_opened),

@@ -14,6 +14,7 @@ static void write_facts(const struct drm_card *drm, const char *device_type, str
     (void)str_copy(str_of(drm->device), facts.uuid, sizeof(facts.uuid));
     (void)str_copy(str_of(drm->device), facts.host_id, sizeof(facts.host_id));
     gpu_add_detail(&facts, "pci_bus", drm->is_pci ? drm->device : "");
+    gpu_add_detail(&facts, "pci_bus_id", drm->is_pci ? drm->device : "");
     gpu_add_detail(&facts, "driver", drm->driver);
     *ret_facts = facts;
 }

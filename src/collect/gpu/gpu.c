@@ -13,7 +13,6 @@
 #include "base/vec.h"
 #include "collect/gpu/fdinfo.h"
 
-#define BYTES_PER_MIB 1048576.0
 #define LOOK_NS (30 * NS_PER_SEC)
 
 enum { VENDORS_MAX = 8 };
@@ -33,6 +32,7 @@ struct gpu_state {
     struct gpu_stage stages[VENDORS_MAX];
     size_t open_count;
     struct opt_i64 looked_ns;
+    bool is_unsure; /* of a vendor it could not be found out whether it has anything here */
     bool is_energy_lost; /* a vendor has gone, with what it counted */
     struct fdinfo *clients; /* NULL: nobody wants them */
     struct sample_gpu *items;
@@ -88,13 +88,16 @@ static void open_stage(struct gpu_state *state, size_t i, struct err *err)
         return;
     }
     free(vendor);
-    if (r != -ENODATA)
+    if (r != -ENODATA) {
         *err = why;
+        state->is_unsure = true;
+    }
 }
 
 static void look(struct gpu_state *state, int64_t now_ns, struct err *err)
 {
     state->looked_ns = some_i64(now_ns);
+    state->is_unsure = false;
     for (size_t i = 0; i < gpu_vendor_count; i++) {
         if (!state->stages[i].state)
             open_stage(state, i, err);
@@ -263,6 +266,12 @@ static void tell_tree(const struct gpu_state *state, const struct gpu_sums *sums
         job->gpu_joules = some_f64(sums->joules);
     if (!is_tracking(state) || sums->is_incomplete)
         return;
+    /* Where there is no GPU at all, none is used: that is known. One that was there and has gone cannot be asked. */
+    bool is_none = state->count == 0 && !state->is_unsure && !state->is_energy_lost && state->env->root->sys_fd >= 0;
+    if (is_none) {
+        cpu->process_gpu_usage = cpu->process_gpu_vram_mib = some_f64(0);
+        cpu->process_gpu_utilized = some_u64(0);
+    }
     if (sums->has_usage && !sums->lacks_usage) {
         cpu->process_gpu_usage = some_f64(sums->usage);
         cpu->process_gpu_utilized = some_u64(sums->utilized);
@@ -279,8 +288,13 @@ static int gpu_collect(void *opaque, const struct tick *tick, struct sample *sam
     /* Without sysfs nobody knows what there is. */
     bool is_known = state->env->root->sys_fd >= 0;
     sample->gpu = (struct sample_list){.present = is_known && !tick->baseline};
-    if (state->open_count == 0)
+    struct gpu_sums sums = {0};
+    state->count = 0;
+    if (state->open_count == 0) {
+        if (!tick->baseline)
+            tell_tree(state, &sums, &sample->cpu);
         return 0;
+    }
     const struct job *job = state->env->job;
     struct gpu_turn turn = {.baseline = tick->baseline,
         .is_final = tick->is_final,
@@ -291,8 +305,6 @@ static int gpu_collect(void *opaque, const struct tick *tick, struct sample *sam
         turn.members = job->members.items;
         turn.member_count = job->members.count;
     }
-    struct gpu_sums sums = {0};
-    state->count = 0;
     read_clients(state, &turn, err);
     for (size_t i = 0; i < gpu_vendor_count; i++) {
         if (state->stages[i].state)

@@ -14,7 +14,7 @@
 #include "base/opt.h"
 #include "collect/collect.h"
 
-enum { GPU_CARDS_MAX = 64, GPU_TEXT_BYTES = 96, GPU_DETAILS_MAX = 6, GPU_REASONS_MAX = 12 };
+enum { GPU_CARDS_MAX = 64, GPU_TEXT_BYTES = 96, GPU_DETAILS_MAX = 8, GPU_REASONS_MAX = 12 };
 
 struct fdinfo;
 

@@ -127,6 +127,7 @@ void nvml_wire_get_facts(const struct nvml_wire_message *message, struct gpu_fac
     if (message->facts.core_count > 0)
         ret_facts->core_count = some_u64((uint64_t)message->facts.core_count);
     gpu_add_detail(ret_facts, "pci_bus", message->facts.pci_bus);
+    gpu_add_detail(ret_facts, "pci_bus_id", message->facts.pci_bus);
     gpu_add_detail(ret_facts, "driver", "nvidia");
     gpu_add_detail(ret_facts, "driver_version", message->facts.driver_version);
     gpu_add_detail(ret_facts, "cuda_version", message->facts.cuda_version);
