@@ -7,10 +7,8 @@ import re
 import shutil
 import tempfile
 
-from payload import (DOCS, NAME, RULE, File, date_words, documents, fill, gzip_bytes, lay_out, plain_name, run_tool,
-                     usage_files)
-
-ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+from payload import (ARCHITECTURES, DOCS, NAME, RULE, File, date_words, documents, fill, gzip_bytes, lay_out,
+                     plain_name, run_tool, usage_files)
 
 
 def is_possible():

@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAME = "resource-tracker"
 TARGETS = ("x86_64-linux-gnu", "aarch64-linux-gnu", "x86_64-linux-musl", "aarch64-linux-musl")
 MACHINES = {"x86_64": 62, "aarch64": 183}  # e_machine of an ELF header
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # as packages call them
 DOCS = f"share/doc/{NAME}"
 DEFAULT_MAINTAINER = f"{NAME} developers <noreply@{NAME}.invalid>"
 LICENSES_BYTES_MAX = 1 << 20
@@ -197,6 +198,17 @@ def tar_payload(build):
     """The files of the archive, relative to any prefix."""
     program = File(f"bin/{NAME}", build.program, 0o755)
     return sorted([program, *usage_files(), *documents(build)], key=lambda file: file.path)
+
+
+def flat_name(build, settings):
+    """The archive whose name and content published download lines expect: `tar -xzf - resource-tracker`."""
+    return f"{NAME}-{settings.version}-linux-{ARCHITECTURES[build.arch]}.tar.gz"
+
+
+def flat_payload(build):
+    """The program at the top, and what must come with it."""
+    return [File("LICENSE", read_text("LICENSE").encode()), File("LICENSES.linked", build.licenses.encode()),
+            File(NAME, build.program, 0o755)]
 
 
 def gzip_bytes(content):

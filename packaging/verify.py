@@ -14,7 +14,7 @@ import tempfile
 import deb_package
 import rpm_package
 import sbom
-from payload import NAME, TOOL_SECS_MAX, gzip_bytes, run_tool, tar_payload
+from payload import NAME, TOOL_SECS_MAX, flat_name, flat_payload, gzip_bytes, run_tool, tar_payload
 
 SUMS = "SHA256SUMS"
 OURS = re.compile(rf"{NAME}[-_].*\.(tar\.gz|deb|rpm|spdx\.json)|install\.sh|{SUMS}")
@@ -49,12 +49,12 @@ def sums_trouble(folder):
                 if have.get(name, value) != value)
 
 
-def tar_trouble(path, build, settings):
+def tar_trouble(path, payload, settings):
     """The archive must hold exactly the payload, by nobody in particular, of one date."""
     head = path.read_bytes()[:10]
     if head != gzip_bytes(b"")[:10]:
         yield f"{path.name}: gzip tells a name or a time"
-    want = {file.path: file for file in tar_payload(build)}
+    want = {file.path: file for file in payload}
     with tarfile.open(path, "r:gz") as archive:
         entries = archive.getmembers()
         names = [entry.name for entry in entries]
@@ -151,8 +151,10 @@ def all_trouble(folder, builds, settings):
         if not maker.is_possible():
             yield from not_checked(f"{tool} is not installed, its packages were not made")
     for build in builds:
-        parts = [(f"{NAME}-{settings.version}-{build.target}.tar.gz", tar_trouble, (build, settings)),
+        parts = [(f"{NAME}-{settings.version}-{build.target}.tar.gz", tar_trouble, (tar_payload(build), settings)),
                  (sbom.file_name(build, settings), sbom_trouble, (build,))]
+        if not build.is_static:
+            parts.append((flat_name(build, settings), tar_trouble, (flat_payload(build), settings)))
         if not build.is_static and deb_package.is_possible():
             parts.append((deb_package.file_name(build, settings), deb_trouble, (build, settings)))
         if not build.is_static and rpm_package.is_possible():

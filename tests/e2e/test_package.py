@@ -53,6 +53,7 @@ def run(words, **more):
 def every_artefact_is_made_and_listed():
     _, out = made()
     names = {f"{NAME}-{VERSION}-{target}.{end}" for target in TARGETS for end in ("tar.gz", "spdx.json")}
+    names |= {f"{NAME}-{VERSION}-linux-{arch}.tar.gz" for arch in ("amd64", "arm64")}
     names |= {"install.sh", "SHA256SUMS"}
     if shutil.which("dpkg-deb"):
         names |= {f"{NAME}_{VERSION}_{arch}.deb" for arch in ("amd64", "arm64")}
@@ -64,6 +65,22 @@ def every_artefact_is_made_and_listed():
     for row in rows:
         value, name = row.split("  ")
         equal(hashlib.sha256((out / name).read_bytes()).hexdigest(), value, name)
+
+
+@test(limit=120)
+def the_archive_of_published_download_lines_has_the_program_at_its_top():
+    """curl -L URL | tar -xzf - resource-tracker"""
+    need("tar")
+    _, out = made()
+    for arch, machine in (("amd64", "x86_64"), ("arm64", "aarch64")):
+        archive = out / f"{NAME}-{VERSION}-linux-{arch}.tar.gz"
+        with folder() as place:
+            run(["tar", "-xzf", "-", NAME], input=archive.read_bytes(), cwd=place)
+            equal([path.name for path in place.iterdir()], [NAME], "what was asked for")
+            equal((place / NAME).read_bytes(), program(machine), "the program of the glibc build")
+            expect(os.access(place / NAME, os.X_OK), "not executable")
+        with tarfile.open(archive) as entries:
+            equal(entries.getnames(), ["LICENSE", "LICENSES.linked", NAME], arch)
 
 
 @test(limit=120)
