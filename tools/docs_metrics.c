@@ -75,7 +75,9 @@ void docs_metrics(struct buf *buf)
         "# Metrics\n\nEvery key of a JSON sample, in output order, and below them every key of the summary that "
         "`--summary-json` writes. Made from the field tables by `make docs`; do not edit.\n\nA value that is not known "
         "is `null`, never 0. \"This interval\" is the time since the previous sample; rates divide by the time that "
-        "really passed. Keys never change their meaning; new ones may be added. The schemas for machines are "
+        "really passed. Integers are what typed readers expect: MiB are rounded down, with the bytes beside them where "
+        "that is too coarse; milliseconds, degrees and MHz are rounded to the nearest. Keys never change their "
+        "meaning; new ones may be added. The schemas for machines are "
         "[sample.schema.json](schema/sample.schema.json) and [summary.schema.json](schema/summary.schema.json).\n");
     put_metrics(buf, "Sample", "", &field_sample);
     put_metrics(buf, "Summary", "summary.", &field_summary);

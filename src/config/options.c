@@ -87,8 +87,9 @@ const struct option_row options[] = {
         .help = "stolen CPU time of all CPUs together; false: also the share of each CPU in JSON",
         AT(aggregate_cpu_steal)),
     ROW(.flag = "output", .letter = 'o', .envs = {"TRACKER_OUTPUT"}, .key = "tracker.output", .type = OPTION_STRING,
-        .unset = "stdout when it is captured, else stderr; with a command always stderr", .metavar = "FILE",
-        .group = GROUP_OUTPUT,
+        .unset = "stderr with a command, or where it is a file and stdout is not; else stdout when it is captured, "
+                 "else stderr",
+        .metavar = "FILE", .group = GROUP_OUTPUT,
         .help = "where samples go, - is stdout; the name may hold {job}, {host}, {pid}, {datetime}",
         .props = OPTION_NONEMPTY, AT(output)),
     ROW(.flag = "append", .envs = {"TRACKER_APPEND"}, .key = "tracker.append", .type = OPTION_BOOL, .fallback = "false",

@@ -19,8 +19,8 @@ int64_t shown_interval_e4(const struct sample *sample, struct opt_i64 elapsed_be
     struct opt_i64 ms_e4 = shown_e4(sample->actual_interval_ms);
     if (!ms_e4.has)
         return now.v > 0 ? now.v : 0;
-    int64_t told = (ms_e4.v + SHOWN_E4 / 2) / SHOWN_E4 * E4_PER_MS;
+    int64_t stated = (ms_e4.v + SHOWN_E4 / 2) / SHOWN_E4 * E4_PER_MS;
     bool has_both = now.has && elapsed_before_e4.has && elapsed_before_e4.v >= 0 && now.v >= elapsed_before_e4.v;
-    int64_t grown = has_both ? now.v - elapsed_before_e4.v : told;
-    return grown >= told - ROUNDED_E4 && grown <= told + ROUNDED_E4 ? grown : told;
+    int64_t grown = has_both ? now.v - elapsed_before_e4.v : stated;
+    return grown >= stated - ROUNDED_E4 && grown <= stated + ROUNDED_E4 ? grown : stated;
 }

@@ -129,7 +129,11 @@ static int64_t infer_interval(const struct recording_times *first, const struct 
 {
     if (first->elapsed_secs.has && first->late_ms.has && first->missed_samples.has && first->missed_samples.v == 0)
         return interval_of_ms(first->elapsed_secs.v * 1e3 - first->late_ms.v);
-    double distance_ms = second->interval_ms.has ? second->interval_ms.v : ms_between(first, second);
+    static const double rounded_ms = 0.7; /* whole milliseconds, and a little for the clock */
+    double distance_ms = ms_between(first, second);
+    double beyond_ms = distance_ms - second->interval_ms.v;
+    if (second->interval_ms.has && (beyond_ms > rounded_ms || beyond_ms < -rounded_ms))
+        distance_ms = second->interval_ms.v;
     double late_ms = first->late_ms.has && second->late_ms.has ? second->late_ms.v - first->late_ms.v : 0;
     return interval_of_ms(distance_ms - late_ms);
 }

@@ -51,8 +51,8 @@ int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct 
 /*
  * Before the first record into a file that others may append to as well. Returns true where the file is still empty:
  * what must stand first is then for the caller to write, and the file is locked (flock) until sink_release, for which
- * others wait a few milliseconds. False where somebody was faster: *ret_head tells what is there by now. True for
- * anything but a regular file.
+ * others wait a few milliseconds. False where another process was faster: *ret_head holds what is there by now. True
+ * for anything but a regular file.
  */
 bool sink_claim(struct sink *sink, struct sink_head *ret_head);
 void sink_release(struct sink *sink);

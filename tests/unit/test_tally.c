@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/num.h"
+#include "model/shown.h"
 #include "tally_world.h"
 
 static void assert_near(struct opt_f64 value, double wanted)
@@ -444,10 +445,36 @@ static void test_a_day_is_exact(void **state)
     assert_int_equal(summary->samples.v, 86400);
 }
 
+/* JSON has whole milliseconds; the time since the start is more exact, where no line between is missing. */
+static void test_length_of_an_interval(void **state)
+{
+    (void)state;
+    static const struct {
+        struct opt_f64 elapsed_secs, interval_ms;
+        struct opt_i64 before_e4;
+        int64_t length_e4;
+    } cases[] = {
+        {{true, 1.5}, {false, 0}, {false, 0}, 15000}, /* a first sample */
+        {{true, 2.5104}, {true, 1010}, {true, 15000}, 10104},
+        {{true, 2.5104}, {true, 1010.4}, {true, 15000}, 10104}, /* an older recording */
+        {{true, 2.5155}, {true, 1016}, {true, 15000}, 10155},
+        {{true, 2.5104}, {true, 500}, {true, 15000}, 5000}, /* a line is missing */
+        {{true, 2.5104}, {true, 1010}, {false, 0}, 10100},
+        {{false, 0}, {true, 1010}, {true, 15000}, 10100},
+        {{true, 1.0}, {true, 1010}, {true, 15000}, 10100}, /* the clock of another run */
+        {{false, 0}, {false, 0}, {false, 0}, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sample sample = {.elapsed_secs = cases[i].elapsed_secs, .actual_interval_ms = cases[i].interval_ms};
+        assert_int_equal(shown_interval_e4(&sample, cases[i].before_e4), cases[i].length_e4);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_cpu),
+        TEST(test_length_of_an_interval),
         TEST(test_short_interval_makes_no_peak),
         TEST(test_p95_is_not_above_the_peak),
         TEST(test_short_interval_alone),
