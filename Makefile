@@ -57,7 +57,7 @@ bench-quick: ## one table of the same in three minutes
 	@$(MAKE) --no-print-directory build-release
 	bench/run --quick build-release/resource-tracker
 
-parity: ## our CSV against the other resource-trackers', column by column (SECS=60)
+parity: ## our CSV against the other resource-trackers', column by column (SECS=60), and the Rust one's own tests
 	@tools/setup bench
 	@$(MAKE) --no-print-directory build-release
 	bench/parity build-release/resource-tracker $(if $(SECS),--secs $(SECS))

@@ -102,6 +102,7 @@ FLOORS = {
     "process_memory_mib": Floor(lambda _scale: 1.5, "1.5 MiB: whole MiB, rounded by one tool, cut off by another"),
     "process_disk_read_bytes": TREE_IO_FLOOR, "process_disk_write_bytes": TREE_IO_FLOOR,
     "process_gpu_usage": NONE_FLOOR, "process_gpu_vram_mib": NONE_FLOOR, "process_gpu_utilized": NONE_FLOOR,
+    "steal_time": CPU_FLOOR,
 }
 
 
@@ -203,8 +204,9 @@ def compare(ours, theirs, facts):
     pairs = pair(ours, theirs)
     if len(pairs) < 2:
         return [], pairs
-    # Who knows the tree at all must have all of its columns.
-    expected = [column for column in ours.header if "process_pid" in theirs.header or not column.startswith("process_")]
+    # Who knows the tree at all must have all of its columns, and the one behind them.
+    of_host = [column for column in ours.header if not column.startswith("process_") and column != "steal_time"]
+    expected = ours.header if "process_pid" in theirs.header else of_host
     return [compare_column(column, ours, theirs, pairs, facts) if column in theirs.header else
             Result(column, None, None, None, None, None, None, 0.0, FAILS, "it has no such column")
             for column in expected], pairs

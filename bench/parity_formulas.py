@@ -220,7 +220,7 @@ OURS = {
     "stime": ticks("system"),
     "cpu_usage": each(busy_cores),
     "memory_free_mib": memory("MemFree"),
-    "memory_used_mib": memory("MemTotal", "-MemFree", "-Buffers", "-Cached", "-SReclaimable"),
+    "memory_used_mib": memory("MemTotal", "-MemAvailable"),
     "memory_buffers_mib": memory("Buffers"),
     "memory_cached_mib": memory("Cached", "SReclaimable"),
     "memory_active_mib": memory("Active"),
@@ -243,13 +243,13 @@ OURS = {
     "process_memory_mib": level(lambda snap, _facts: sum(one.pss_kib for one in snap.tree.values()) / MIB_KIB),
     "process_disk_read_bytes": tree_sum(read_of),
     "process_disk_write_bytes": tree_sum(written_of),
-    "process_gpu_usage": no_gpu(None),
-    "process_gpu_vram_mib": no_gpu(None),
-    "process_gpu_utilized": no_gpu(None),
+    "process_gpu_usage": no_gpu(0.0),
+    "process_gpu_vram_mib": no_gpu(0.0),
+    "process_gpu_utilized": no_gpu(0),
+    "steal_time": ticks("steal"),
 }
 
-AVAILABLE = (memory("MemTotal", "-MemAvailable"),
-             "total - MemAvailable there; total - free - buffers - cached here")
+NO_GPU = (no_gpu(None), "empty there where the host has no GPU; here a known 0")
 USER_AND_SYSTEM = (each(user_and_system_cores),
                    "user, nice and system time over the clock there; here all that was neither idle nor waiting for "
                    "I/O, so irq, softirq and stolen time too")
@@ -272,7 +272,6 @@ REAPED_IO = ("the kernel adds the bytes of a child to its parent's when that wai
 PEERS = {
     "python": {
         "cpu_usage": USER_AND_SYSTEM,
-        "memory_used_mib": AVAILABLE,
         "disk_read_bytes": (disk_bytes(0, is_no_partition_to_python, hardware_sector), SECTORS),
         "disk_write_bytes": (disk_bytes(1, is_no_partition_to_python, hardware_sector), SECTORS),
         "disk_space_total_gb": (space(once_per_mount_point, total_of), MOUNTS),
@@ -281,7 +280,6 @@ PEERS = {
     },
     "python-psutil": {
         "cpu_usage": USER_AND_SYSTEM,
-        "memory_used_mib": AVAILABLE,
         "disk_read_bytes": (disk_bytes(0, is_no_partition_to_python, unit), UNITS_TWICE),
         "disk_write_bytes": (disk_bytes(1, is_no_partition_to_python, unit), UNITS_TWICE),
         "disk_space_total_gb": (space(once_per_partition, total_of), MOUNTS),
@@ -291,7 +289,6 @@ PEERS = {
         "net_sent_bytes": (network_bytes(1, ()), "loopback counts there, not here"),
     },
     "rust": {
-        "memory_used_mib": AVAILABLE,
         "disk_read_bytes": (disk_bytes(0, is_disk_to_rust, hardware_sector), SECTORS_RUST),
         "disk_write_bytes": (disk_bytes(1, is_disk_to_rust, hardware_sector), SECTORS_RUST),
         "disk_space_total_gb": (space(once_per_source, total_of), LOOPS),
@@ -302,5 +299,8 @@ PEERS = {
         "process_cpu_usage": (rust_cores, REAPED_CPU),
         "process_disk_read_bytes": (rust_bytes(read_of), REAPED_IO),
         "process_disk_write_bytes": (rust_bytes(written_of), REAPED_IO),
+        "process_gpu_usage": NO_GPU,
+        "process_gpu_vram_mib": NO_GPU,
+        "process_gpu_utilized": NO_GPU,
     },
 }

@@ -42,6 +42,7 @@ def head(document):
             lines.append(f"- {name}: {version}")
     lines += [f"- left out: {name}: {why}" for name, why in document["left_out"].items()]
     lines += [f"- note: {note}" for note in document["notes"]]
+    lines += [f"- {line}" for line in document["smoke"]]
     lines += [f"- **fault: {fault}**" for fault in document["faults"]]
     still = unmoved(document)
     lines += [f"- not exercised, 0 or empty in every phase: {', '.join(still)}"] if still else []

@@ -102,8 +102,7 @@ def read_python_csv(path):
             if "system_utime" not in raw and "processes" in raw:
                 raw = {"timestamp": raw["timestamp"]} | {SYSTEM_PREFIX + name: value for name, value in raw.items()}
             sample = take(raw, PYTHON_KEYS) | {"raw": raw}
-            exact_mib(sample, cpu, {"tree_rss_mib": "process_rss_bytes", "tree_pss_mib": "process_pss_bytes"})
-        if "tree_user_secs" in sample and "tree_system_secs" in sample:
+            if "tree_user_secs" in sample and "tree_system_secs" in sample:
                 sample["tree_cpu_secs"] = sample["tree_user_secs"] + sample["tree_system_secs"]
             if previous is not None:
                 sample["interval_secs"] = sample["time_secs"] - previous
