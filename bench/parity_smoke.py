@@ -71,9 +71,10 @@ def build():
     cargo = shutil.which("cargo") or shutil.which("cargo", path=os.path.expanduser("~/.cargo/bin"))
     if not cargo:
         raise peers.Missing("there is no cargo to build its tests with")
-    shutil.rmtree(PLACE, ignore_errors=True)
-    source = PLACE / "source"
-    shutil.copytree(fetch(cargo), source)
+    # What an earlier try has built stays: it goes on there.
+    source = PLACE / NAME
+    if not source.exists():
+        shutil.copytree(fetch(cargo), source)
     peers.say(f"building the tests of the Rust resource-tracker {peers.RUST_VERSION} (some minutes, once)")
     env = os.environ | {"CARGO_NET_RETRY": "1", "CARGO_HTTP_TIMEOUT": "20", "CARGO_BUILD_JOBS": "2",
                         "CARGO_TARGET_DIR": str(PLACE / "target"),
@@ -91,7 +92,7 @@ def build():
 def call(tests, *words):
     env = clean_env() | {"TRACKER_CSV_COLUMNS": "full", "RUST_BACKTRACE": "0"}
     try:
-        done = subprocess.run([str(tests), f"--test-threads={THREADS}", *words], cwd=PLACE / "source", env=env,
+        done = subprocess.run([str(tests), f"--test-threads={THREADS}", *words], cwd=PLACE / NAME, env=env,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", timeout=RUN_SECS, check=False)
     except subprocess.TimeoutExpired as reason:

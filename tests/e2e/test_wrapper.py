@@ -274,13 +274,13 @@ def csv_has_the_full_columns_and_the_pid_of_the_command():
     done = ask(wrap(["sh", "-c", "echo $$; exec sleep 0.25"], "-i", "0.1", "-f", "csv", "-o", "-"))
     pid, header, *rows = done.stdout.splitlines()
     names = header.decode().split(",")
-    equal(len(names), 32, "columns")
+    equal(len(names), 33, "columns")
     equal([names[place] for place in (0, 1, 20, 21, 31)],
           ["timestamp", "system_processes", "system_gpu_utilized", "process_pid", "process_gpu_utilized"], "columns")
     expect(len(rows) >= 2, f"rows {rows}")
     for row in rows:
         fields = row.split(b",")
-        equal((len(fields), fields[21]), (32, pid), "fields and process_pid")
+        equal((len(fields), fields[21]), (33, pid), "fields and process_pid")
     system = ask(wrap(["true"], "-f", "csv", "--csv-columns", "system", "-o", "-")).stdout.splitlines()
     equal((len(system), system[0].count(b",")), (2, 20), "lines and commas of the short table")
 

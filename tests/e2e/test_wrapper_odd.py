@@ -78,7 +78,7 @@ def csv_of_an_attached_tree_has_the_columns_of_a_process():
             wait_file_lines(place / "out", 2)
             equal(tracker.stop(), 0, "exit status")
         header, row = (place / "out").read_text(encoding="ascii").splitlines()[:2]
-    equal(len(header.split(",")), 32, "columns")
+    equal(len(header.split(",")), 33, "columns")
     equal(row.split(",")[header.split(",").index("process_pid")], str(process.pid), "process_pid")
 
 
