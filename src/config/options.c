@@ -82,10 +82,6 @@ const struct option_row options[] = {
         .help = "CSV columns: system (of the host), full (of host and process), auto (full when a process is tracked) "
                 "or python (auto with the names of the Python package)",
         AT(csv_columns)),
-    ROW(.flag = "aggregate-cpu-steal", .envs = {"TRACKER_AGGREGATE_CPU_STEAL"}, .key = "tracker.aggregate_cpu_steal",
-        .type = OPTION_BOOL, .fallback = "true", .group = GROUP_OUTPUT,
-        .help = "stolen CPU time of all CPUs together; false: also the share of each CPU in JSON",
-        AT(aggregate_cpu_steal)),
     ROW(.flag = "output", .letter = 'o', .envs = {"TRACKER_OUTPUT"}, .key = "tracker.output", .type = OPTION_STRING,
         .unset = "stderr with a command, or where it is a file and stdout is not; else stdout when it is captured, "
                  "else stderr",
@@ -169,7 +165,7 @@ const struct option_row options[] = {
         "when streaming: ask the cloud's metadata server about this machine"),
     ROW(.flag = "aggregate-cpu-steal", .envs = {"TRACKER_AGGREGATE_CPU_STEAL"}, .key = "tracker.aggregate_cpu_steal",
         .type = OPTION_BOOL, .fallback = "true", .metavar = "BOOL", .group = GROUP_COLLECT,
-        .help = "one steal time of all CPUs (true), or one of each CPU as well (false)", AT(aggregate_cpu_steal)),
+        .help = "stolen CPU time of all CPUs together (true), or in JSON also of each CPU (false)", AT(aggregate_cpu_steal)),
     ROW(.envs = {"TRACKER_COLLECT_PSS"}, .key = "collect.pss", .type = OPTION_CHOICE, .words = "auto\0always\0never\0",
         .fallback = "auto", .metavar = "WHEN", .group = GROUP_COLLECT,
         .help = "measure proportional memory (PSS): always, never or auto (as far as it is cheap)", AT(collect_pss)),

@@ -47,7 +47,6 @@ struct settings {
     const char *term, *locale; /* TERM and the locale of the caller; NULL: not set. Not owned. */
     bool has_colour; /* by TERM there are colours, and nobody objects to them (NO_COLOR) */
     int csv_columns; /* enum settings_csv_columns */
-    bool aggregate_cpu_steal;
     char *sysroot;
     int64_t verbosity; /* 0, 1 (-v), 2 (-vv) */
 
