@@ -404,7 +404,8 @@ static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *
 
 const struct collector collector_cgroup = {
     .name = "cgroup",
-    .fills = {COLLECT_FILLS(cgroup), COLLECT_FILLS(end.oom_kills)},
+    .fills = {COLLECT_FILLS(cgroup), COLLECT_FILLS(end.oom_kills), COLLECT_FILLS(cpu.cgroup_usage_secs),
+        COLLECT_FILLS(cpu.cgroup_cores)},
     .state_bytes = sizeof(struct cgroup_state),
     .open = cgroup_open,
     .collect = cgroup_collect,
