@@ -10,6 +10,7 @@ static int64_t system_read_ns(void *context, enum clock_kind kind)
         [CLOCK_KIND_MONOTONIC] = CLOCK_MONOTONIC,
         [CLOCK_KIND_REALTIME] = CLOCK_REALTIME,
         [CLOCK_KIND_OWN_CPU] = CLOCK_PROCESS_CPUTIME_ID,
+        [CLOCK_KIND_BOOT] = CLOCK_BOOTTIME,
     };
     (void)context;
     struct timespec now = {0};

@@ -12,6 +12,9 @@
 
 #include "base/num.h"
 
+/* PF_FORKNOEXEC of include/linux/sched.h, the same since Linux 2.2. */
+enum { FORKED_WITHOUT_EXEC = 0x40 };
+
 /* num_next_in_line for a column that may be negative, which is told as 0. */
 static bool next_signed(const char **at, uint64_t *ret_number)
 {
@@ -49,9 +52,13 @@ static bool parse_columns(const char *p, struct pid_stat *stat)
 {
     if (!num_next_in_line(&p, &stat->parent))
         return false;
-    /* 5 pgrp, session (both -1 of a process that is just being removed), tty_nr, tpgid, flags, minflt, cminflt */
-    if (!skip_signed(&p, 4) || !num_skip_in_line(&p, 3))
+    uint64_t flags;
+    /* 5 pgrp, session (both -1 of a process that is just being removed), tty_nr, tpgid; behind the flags minflt,
+     * cminflt
+     */
+    if (!skip_signed(&p, 4) || !num_next_in_line(&p, &flags) || !num_skip_in_line(&p, 2))
         return false;
+    stat->has_not_execed = flags & FORKED_WITHOUT_EXEC;
     if (!num_next_in_line(&p, &stat->major_faults) || !num_next_in_line(&p, &stat->children_major_faults))
         return false;
     if (!parse_ticks(&p, stat))
@@ -60,7 +67,7 @@ static bool parse_columns(const char *p, struct pid_stat *stat)
         return false;
     if (!skip_signed(&p, 1) || !num_next_in_line(&p, &stat->start_ticks)) /* 21 itrealvalue */
         return false;
-    if (!num_skip_in_line(&p, 1) || !next_signed(&p, &stat->rss_pages)) /* 23 vsize */
+    if (!num_next_in_line(&p, &stat->vsize_bytes) || !next_signed(&p, &stat->rss_pages))
         return false;
     uint64_t ignored;
     if (!num_skip_in_line(&p, 8) || !num_next_in_line(&p, &ignored)) /* 25 rsslim to 32 blocked, then 33 sigignore */

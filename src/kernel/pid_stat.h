@@ -20,17 +20,25 @@ struct pid_stat {
     uint64_t children_user_ticks, children_system_ticks; /* of children it has waited for, and theirs */
     uint64_t threads;
     uint64_t start_ticks; /* since boot: with the PID it names a process for good */
+    uint64_t vsize_bytes; /* 0: it has no address space, or its first thread none any more */
     uint64_t rss_pages;
+    bool has_not_execed; /* since it was forked: its address space is that of its parent, or a copy of it */
     bool ignores_sigchld; /* its children leave no trace of their CPU time */
 };
 
 /* Returns 0 or -EINVAL for a line that is cut or broken; *ret is written only on success. */
 int pid_stat_parse(struct str text, struct pid_stat *ret);
 
+/* Has its first thread ended? Then the line says nothing of its memory. */
+static inline bool pid_stat_is_leader_dead(const struct pid_stat *stat)
+{
+    return stat->state == 'Z' || stat->state == 'X' || stat->state == 'x';
+}
+
 /* Has it ended? A process whose first thread has ended while others run is alive. */
 static inline bool pid_stat_is_dead(const struct pid_stat *stat)
 {
-    return (stat->state == 'Z' || stat->state == 'X' || stat->state == 'x') && stat->threads <= 1;
+    return pid_stat_is_leader_dead(stat) && stat->threads <= 1;
 }
 
 #endif

@@ -85,12 +85,15 @@ static void parse_procs(struct str line, struct proc_stat *stat)
 {
     if (line.n < sizeof("procs_b"))
         return;
-    if (line.p[4] == 'e')
+    if (line.p[4] == 'e') {
         parse_counter(line, STR("processes "), &stat->forks);
-    else if (line.p[6] == 'r')
+        /* A kernel that has started this program has made a process: 0 means that nothing is counted (gVisor). */
+        stat->forks.has &= stat->forks.v > 0;
+    } else if (line.p[6] == 'r') {
         parse_counter(line, STR("procs_running "), &stat->procs_running);
-    else
+    } else {
         parse_counter(line, STR("procs_blocked "), &stat->procs_blocked);
+    }
 }
 
 static int parse_lines(struct str rest, struct proc_stat *stat)

@@ -26,7 +26,8 @@ struct proc_stat {
         struct cpu_core *items; /* online CPUs in the order of the file; gaps where CPUs are offline */
         size_t count, cap;
     } cores;
-    struct opt_u64 context_switches, forks, procs_running, procs_blocked;
+    struct opt_u64 context_switches, procs_running, procs_blocked;
+    struct opt_u64 forks; /* since boot; absent where the kernel does not count them */
 };
 
 /* Bound on CPU numbers and on the number of cores. */

@@ -32,6 +32,7 @@ static int64_t read_clock(void *context, enum clock_kind kind)
     const struct fixture *fixture = context;
     int64_t mono_ns = fixture->mono_ns[fixture->tick];
     switch (kind) {
+    case CLOCK_KIND_BOOT:
     case CLOCK_KIND_MONOTONIC:
         return mono_ns;
     case CLOCK_KIND_REALTIME:

@@ -37,9 +37,22 @@ static void check_cat(struct str text)
     assert_int_equal(stat.children_system_ticks, 10);
     assert_int_equal(stat.threads, 1);
     assert_int_equal(stat.start_ticks, 1176224);
+    assert_int_equal(stat.vsize_bytes, 3133440);
     assert_int_equal(stat.rss_pages, 384);
+    assert_false(stat.has_not_execed);
     assert_false(stat.ignores_sigchld);
     assert_false(pid_stat_is_dead(&stat));
+}
+
+static void test_forked_without_exec(void **state)
+{
+    (void)state;
+    struct pid_stat stat;
+    assert_int_equal(pid_stat_parse(STR("7 (sh) S 1 7 7 0 -1 4194368 1 2 0 0 0 0 0 0 20 0 1 0 31 2654208 397 "
+                                        "18446744073709551615 1 1 0 0 0 0 0 4096 1088 0 0 0 17 1\n"),
+                         &stat),
+        0);
+    assert_true(stat.has_not_execed);
 }
 
 static void test_ordinary(void **state)
@@ -321,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ordinary),
+        cmocka_unit_test(test_forked_without_exec),
         cmocka_unit_test(test_first_process_and_kernel_thread),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_every_prefix_is_refused),

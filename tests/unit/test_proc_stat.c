@@ -213,6 +213,17 @@ static void test_cut_text_is_not_trusted(void **state)
     proc_stat_fini(&stat);
 }
 
+/* gVisor counts no births. */
+static void test_no_births(void **state)
+{
+    (void)state;
+    struct proc_stat stat = {0};
+    assert_int_equal(proc_stat_parse(STR("cpu  1 2 3 4\nprocesses 0\nprocs_running 0\n"), &stat), 0);
+    assert_false(stat.forks.has);
+    assert_counter(stat.procs_running, 0);
+    proc_stat_fini(&stat);
+}
+
 static void test_unknown_and_broken_counters(void **state)
 {
     (void)state;
@@ -269,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_largest_number),
         cmocka_unit_test(test_total_is_needed),
         cmocka_unit_test(test_cut_text_is_not_trusted),
+        cmocka_unit_test(test_no_births),
         cmocka_unit_test(test_unknown_and_broken_counters),
         cmocka_unit_test(test_array_is_reused),
         cmocka_unit_test(test_every_cpu_there_can_be),

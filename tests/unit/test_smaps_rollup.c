@@ -22,6 +22,8 @@ static const char captured[] = "5638cb6fa000-7ffd5656e000 ---p 00000000 00:00 0 
                                "Pss_Shmem:             0 kB\n"
                                "Shared_Clean:       1512 kB\n"
                                "Private_Dirty:       112 kB\n"
+                               "Anonymous:           112 kB\n"
+                               "KSM:                   4 kB\n"
                                "Swap:                  0 kB\n"
                                "SwapPss:               0 kB\n"
                                "Locked:                0 kB\n";
@@ -33,6 +35,9 @@ static void test_ordinary(void **state)
     assert_int_equal(smaps_rollup_parse(str_of(captured), &rollup), 0);
     assert_int_equal(rollup.rss_kib, 1712);
     assert_int_equal(rollup.pss_kib, 405);
+    assert_int_equal(rollup.anonymous_kib.v, 112);
+    assert_int_equal(rollup.pss_anon_kib.v, 111);
+    assert_int_equal(rollup.ksm_kib.v, 4);
 }
 
 static void test_linux_4_14(void **state)
@@ -48,6 +53,7 @@ static void test_linux_4_14(void **state)
         0);
     assert_int_equal(rollup.rss_kib, 1048576);
     assert_int_equal(rollup.pss_kib, 1048575);
+    assert_false(rollup.anonymous_kib.has || rollup.pss_anon_kib.has || rollup.ksm_kib.has);
 }
 
 static void test_other_order_and_keys(void **state)
@@ -73,7 +79,7 @@ static void test_every_prefix(void **state)
         char *text = malloc(n > 0 ? n : 1);
         assert_non_null(text);
         memcpy(text, captured, n);
-        struct smaps_rollup rollup = {42, 42};
+        struct smaps_rollup rollup = {.rss_kib = 42, .pss_kib = 42};
         assert_int_equal(smaps_rollup_parse((struct str){text, n}, &rollup), n < needed ? -EINVAL : 0);
         assert_int_equal(rollup.pss_kib, n < needed ? 42 : 405);
         free(text);
@@ -105,7 +111,7 @@ static void test_broken(void **state)
         "Rss: 1 kB\nPss: 18446744073709551616 kB\n",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        struct smaps_rollup rollup = {42, 42};
+        struct smaps_rollup rollup = {.rss_kib = 42, .pss_kib = 42};
         assert_int_equal(smaps_rollup_parse(str_of(texts[i]), &rollup), -EINVAL);
         assert_int_equal(rollup.rss_kib, 42);
         assert_int_equal(rollup.pss_kib, 42);
