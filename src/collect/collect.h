@@ -50,6 +50,10 @@ struct collect_env {
      */
     int (*cpu_time)(void *context, pid_t pid, uint64_t *ret_ns);
     void *cpu_time_context;
+    /* Do two processes have one address space? 1, 0, or a negative errno where that is not known (no rights, or a
+     * kernel without kcmp); NULL: never known. */
+    int (*same_memory)(void *context, pid_t a, pid_t b);
+    void *same_memory_context;
     size_t descriptors; /* how many the tree may keep open */
     struct collect_gpu gpu;
     struct probe *probe; /* asks devices off the path (collect/probe.h); NULL: they are asked at once, as tests do */

@@ -189,11 +189,11 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
         state->base = !state->base;
         state->base_ns = due_ns;
     }
+    cpu->forks = cur->forks;
     if (tick->baseline)
         return 0;
     cpu->procs_running = cur->procs_running;
     cpu->procs_blocked = cur->procs_blocked;
-    cpu->forks = cur->forks;
     cpu->utilization_pct = state->shares.cores_used;
     cpu->steal_pct = state->shares.steal_pct;
     bool has_cores = state->per_core.count > 0;

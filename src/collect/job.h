@@ -69,7 +69,10 @@ struct job {
         struct job_member *items; /* filled where wants_members */
         size_t count, cap;
     } members;
-    bool is_lower_bound; /* a member ignores SIGCHLD: the CPU time of its children may be lost */
+    uint64_t largest_rss_bytes; /* of one process, over all samples */
+    /* CPU time may be lost: a member ignores SIGCHLD, is in a PID namespace that ends with what lives in it, or was
+     * adopted by a process that is not ours */
+    bool is_lower_bound;
 };
 
 void job_fini(struct job *job);

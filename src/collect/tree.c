@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/vec.h"
 #include "collect/collect.h"
+#include "collect/tree_memory.h"
 #include "collect/tree_top.h"
 #include "collect/tree_walk.h"
 
@@ -32,7 +33,9 @@ struct tree_state {
     struct tree_turn {
         int64_t elapsed_ns;
         uint64_t growth_ns;
-    } turn; /* what was told of CPU time then */
+    } turn; /* what was reported as cores in use then */
+    uint64_t carried_ns; /* CPU time that was more than the machine has, for the shares to come */
+    size_t cpus; /* of the machine; 0: not known */
     int spares[TREE_SPARES]; /* descriptors; -1: none */
     struct err pss_err; /* why a process may not be read */
     uint64_t cpu_mark_ns; /* CPU time told so far, where it does not come from the ledger */
@@ -41,6 +44,7 @@ struct tree_state {
     uint64_t growth[FLOWS]; /* what was read in this tick and is not in a sample yet */
     uint64_t untold_cpu_ns, untold_read, untold_write, untold_faults; /* amounts that could not be told in full yet */
     bool is_root_reaped, is_root_lost;
+    bool has_namespace; /* a member is in a PID namespace below ours */
     double peak_bytes;
 };
 
@@ -51,6 +55,7 @@ struct tree_view {
     uint64_t threads, rss_pages;
     size_t live;
     bool is_hidden; /* somebody cannot be seen */
+    bool is_memory_unknown; /* a member's, although it is seen */
     bool is_io_hidden;
 };
 
@@ -121,6 +126,41 @@ static void list_member(struct job *job, const struct tree_member *member)
             (struct job_member){.pid = member->pid, .start_ticks = member->stat.start_ticks};
 }
 
+/*
+ * The CPU time of a process that nobody waits for is lost: of the children of one that ignores SIGCHLD, of those that a
+ * PID namespace takes with it when its first process ends, and of one that a process outside of the tree has adopted.
+ */
+static bool loses_time(struct tree_state *state, struct tree_member *member)
+{
+    const struct job *job = state->env->job;
+    if (!member->is_namespace_known) {
+        member->is_namespace_known = true;
+        state->has_namespace |= tree_read_is_in_namespace(&state->walk.reader, member->pid);
+    }
+    bool is_adopted = member->parent == TREE_NOBODY && member->pid != job->root && member->parent_pid != job->tracker;
+    return member->stat.ignores_sigchld || state->has_namespace || (is_adopted && !job->attached);
+}
+
+static void view_memory(struct tree_state *state, struct tree_member *member, int64_t now_ns, struct tree_view *view)
+{
+    struct job *job = state->env->job;
+    const struct tree_memory *memory = &member->memory;
+    tree_memory_settle(&state->walk.reader, &state->walk.members, member, &state->walk.finder.list, now_ns);
+    view->is_memory_unknown |= memory->is_unknown;
+    view->rss_pages += memory->rss_pages;
+    uint64_t rss_bytes = memory->rss_pages * (uint64_t)state->env->page_bytes;
+    if (rss_bytes > job->largest_rss_bytes)
+        job->largest_rss_bytes = rss_bytes;
+    if (memory->is_parents || memory->is_unknown ||
+        VEC_GROW(&state->processes, state->processes.count + 1, TREE_MEMBERS_MAX) < 0)
+        return;
+    state->processes.items[state->processes.count++] =
+        (struct pss_process){.pid = memory->tid != 0 ? memory->tid : member->pid,
+            .age_ns = now_ns - member->first_ns,
+            .rss_pages = memory->pss_pages,
+            .memory = &member->pss};
+}
+
 static void view_member(struct tree_state *state, struct tree_member *member, int64_t now_ns, struct tree_view *view)
 {
     struct job *job = state->env->job;
@@ -137,14 +177,9 @@ static void view_member(struct tree_state *state, struct tree_member *member, in
     if (!seen)
         return;
     view->threads += member->stat.threads;
-    view->rss_pages += member->stat.rss_pages;
-    job->is_lower_bound |= member->stat.ignores_sigchld && !state->has_group;
-    if (VEC_GROW(&state->processes, state->processes.count + 1, TREE_MEMBERS_MAX) < 0)
-        return;
-    state->processes.items[state->processes.count++] = (struct pss_process){.pid = member->pid,
-        .age_ns = now_ns - member->first_ns,
-        .rss_pages = member->stat.rss_pages,
-        .memory = &member->pss};
+    if (!state->has_group)
+        job->is_lower_bound |= loses_time(state, member);
+    view_memory(state, member, now_ns, view);
 }
 
 static void view_members(struct tree_state *state, int64_t now_ns, struct tree_view *view)
@@ -183,23 +218,35 @@ static void tell_cpu(struct tree_state *state, uint64_t growth_ns, uint64_t user
     cpu->process_stime_secs = whole_quanta(&state->untold_system_ns, state->env->job->quantum_ns);
 }
 
+/* What is more than the machine has. */
+static uint64_t excess_ns(const struct tree_state *state, uint64_t growth_ns, int64_t elapsed_ns)
+{
+    uint64_t most_ns = state->cpus * (uint64_t)elapsed_ns;
+    return state->cpus > 0 && growth_ns > most_ns ? growth_ns - most_ns : 0;
+}
+
 /*
- * What a parent inherits is known in ticks of 10 ms, and in full only at the end: a share over the short time between
- * the last sample on the grid and the final one would be above what the machine has, so it is taken over both.
+ * What a parent inherits is known in ticks of 10 ms, all of it in the moment in which a child is waited for, and in
+ * full only at the end: a share over a short interval would be above what the machine has. So what is too much counts
+ * in the shares to come, and that of a short final interval is taken over the one before as well. Times stay as they
+ * are.
  */
 static struct opt_f64 cores_used(struct tree_state *state, uint64_t growth_ns, int64_t now_ns)
 {
-    struct tree_turn turn = {.elapsed_ns = now_ns - state->previous_ns, .growth_ns = growth_ns};
-    const struct tree_turn *before = &state->turn;
-    int64_t elapsed_ns = turn.elapsed_ns;
-    if (growth_ns > 0 && elapsed_ns < SHORT_NS && elapsed_ns < before->elapsed_ns / 2) {
-        elapsed_ns += before->elapsed_ns;
-        growth_ns += before->growth_ns;
-    }
+    const struct tree_turn before = state->turn;
+    int64_t elapsed_ns = now_ns - state->previous_ns;
     state->previous_ns = now_ns;
-    state->turn = turn;
+    growth_ns += state->carried_ns;
+    state->turn = (struct tree_turn){.elapsed_ns = elapsed_ns, .growth_ns = growth_ns};
     if (elapsed_ns <= 0)
         return (struct opt_f64){0};
+    state->carried_ns = excess_ns(state, growth_ns, elapsed_ns);
+    state->turn.growth_ns -= state->carried_ns;
+    if (growth_ns > 0 && elapsed_ns < SHORT_NS && elapsed_ns < before.elapsed_ns / 2) {
+        elapsed_ns += before.elapsed_ns;
+        growth_ns += before.growth_ns;
+    }
+    growth_ns -= excess_ns(state, growth_ns, elapsed_ns);
     return some_f64((double)growth_ns / (double)elapsed_ns);
 }
 
@@ -222,7 +269,7 @@ static void tell_memory(struct tree_state *state, const struct tree_view *view, 
     if ((double)job->reaped.max_rss_bytes > state->peak_bytes)
         state->peak_bytes = (double)job->reaped.max_rss_bytes;
     cpu->process_peak_rss_mib = some_f64(state->peak_bytes / BYTES_PER_MIB);
-    if (view->is_hidden)
+    if (view->is_hidden || view->is_memory_unknown)
         return;
     cpu->process_rss_mib = some_f64(rss_bytes / BYTES_PER_MIB);
     if (view->pss_bytes.has)
@@ -309,7 +356,7 @@ static void read_tree(struct tree_state *state, const struct sample_cpu *cpu, in
     for (int i = 0; i < FLOWS; i++)
         state->growth[i] += growth[i];
     view_members(state, now_ns, &view);
-    if (!is_baseline && !view.is_hidden)
+    if (!is_baseline && !view.is_hidden && !view.is_memory_unknown)
         view.pss_bytes = pss_turn(&state->pss, state->processes.items, state->processes.count, now_ns, &state->pss_err);
     *ret_view = view;
 }
@@ -320,10 +367,14 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
     struct job *job = state->env->job;
     struct sample_cpu *cpu = &sample->cpu;
     /* What a command used counts from its start on, so there is nothing to read before the first sample. */
-    if (tick->baseline && !job->attached)
+    if (tick->baseline && !job->attached) {
+        tree_walk_baseline(&state->walk, cpu->forks);
         return 0;
+    }
     cpu->present = !tick->baseline;
     int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
+    if (cpu->per_core_pct.present)
+        state->cpus = cpu->per_core_pct.count;
     if (!state->env->root->names_us) {
         (void)tell_from_outside(state, now_ns, cpu, err);
         return 0;

@@ -13,11 +13,12 @@
 #include "base/vec.h"
 
 /*
- * Every thread has a list of its own. Up to MANY_THREADS their descriptors are kept; those with more are asked once in
- * THREAD_NS per thread, which bounds the cost.
+ * Every thread has a list of its own. Up to MANY_THREADS their descriptors are kept; of those with more, the first one
+ * is always asked and the others once in THREAD_NS per thread, which bounds the cost. In between, the numbers that were
+ * given out are tried, at most NEWBORN_MAX in a turn.
  */
 #define THREAD_NS (10 * NS_PER_MS)
-enum { PATH_BYTES = 64, MANY_THREADS = 64, THREADS_MAX = 65536 };
+enum { PATH_BYTES = 64, MANY_THREADS = 64, THREADS_MAX = 65536, NEWBORN_MAX = 1024 };
 
 void tree_finder_init(struct tree_finder *finder, struct tree_reader *reader, struct tree_members *members)
 {
@@ -189,14 +190,24 @@ static int find_by_many_threads(struct tree_finder *finder, size_t slot, int64_t
     return result;
 }
 
+static int find_by_first_thread(struct tree_finder *finder, size_t slot, int64_t now_ns)
+{
+    struct tree_member *member = tree_member_at(finder->members, slot);
+    int r = tree_read_children(finder->reader, member->pid, member->pid, &member->fds[TREE_FILE_CHILDREN]);
+    if (r == 0)
+        adopt_list(finder, slot, now_ns);
+    return r;
+}
+
 static int find_by_threads(struct tree_finder *finder, size_t slot, int64_t now_ns)
 {
     struct tree_member *member = tree_member_at(finder->members, slot);
     bool many = member->stat.threads > MANY_THREADS;
     if (many && member->found_ns != 0 && now_ns - member->found_ns < (int64_t)member->stat.threads * THREAD_NS) {
         finder->is_incomplete = true;
+        finder->has_unread_threads = true;
         member->has_run = true;
-        return 0;
+        return find_by_first_thread(finder, slot, now_ns);
     }
     member->found_ns = now_ns;
     int r = list_threads(finder, member);
@@ -224,9 +235,7 @@ int tree_find_children(struct tree_finder *finder, size_t slot, int64_t now_ns)
         r = find_by_threads(finder, slot, now_ns);
     } else {
         member->found_ns = now_ns;
-        r = tree_read_children(finder->reader, pid, pid, &member->fds[TREE_FILE_CHILDREN]);
-        if (r == 0)
-            adopt_list(finder, slot, now_ns);
+        r = find_by_first_thread(finder, slot, now_ns);
     }
     if (r == -ENOENT && is_unlisted(finder, pid))
         return -ENOENT;
@@ -235,6 +244,19 @@ int tree_find_children(struct tree_finder *finder, size_t slot, int64_t now_ns)
         finder->is_incomplete = true;
     }
     return 0;
+}
+
+void tree_find_newborn(struct tree_finder *finder, struct opt_u64 from, struct opt_u64 to, int64_t now_ns)
+{
+    const struct collect_env *env = finder->reader->env;
+    if (!from.has || !to.has || to.v > INT32_MAX || from.v >= to.v || to.v - from.v > NEWBORN_MAX)
+        return;
+    for (uint64_t number = from.v + 1; number <= to.v; number++) {
+        uint64_t cpu_ns;
+        /* Threads have numbers too, but only a process has this clock. */
+        if (env->cpu_time(env->cpu_time_context, (pid_t)number, &cpu_ns) == 0)
+            tree_find_adopt(finder, (pid_t)number, TREE_NOBODY, now_ns);
+    }
 }
 
 void tree_find_orphans(struct tree_finder *finder, int64_t now_ns)

@@ -18,6 +18,7 @@ struct tree_finder {
     int own_fd; /* the list of our own children; -1: not open */
     bool is_full; /* there are more than fit */
     bool is_incomplete; /* somebody could not be taken in: look again next time */
+    bool has_unread_threads; /* in this turn: a member has more threads than could be asked for their children */
     struct pid_list list;
     int proc_fd; /* the listing of /proc; -1: not open */
     struct tree_strangers {
@@ -47,6 +48,13 @@ void tree_find_listed(struct tree_finder *finder, pid_t pid, int64_t now_ns);
 
 /* New children of a member; -ENOENT where this kernel does not list them. The same for pointers. */
 int tree_find_children(struct tree_finder *finder, size_t slot, int64_t now_ns);
+
+/*
+ * Children of members that were born since the newest PID was `from`, whoever made them: every number up to `to` is
+ * tried, which takes one call each. Nothing where one of the two is not known, where they are too far apart or where
+ * the numbers have come round. The same for pointers.
+ */
+void tree_find_newborn(struct tree_finder *finder, struct opt_u64 from, struct opt_u64 to, int64_t now_ns);
 
 /* Orphans that have become our children. */
 void tree_find_orphans(struct tree_finder *finder, int64_t now_ns);

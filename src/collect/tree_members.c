@@ -92,7 +92,7 @@ size_t tree_members_add(struct tree_members *members, pid_t pid, size_t parent)
     if (slot == TREE_NOBODY)
         return TREE_NOBODY;
     *tree_member_at(members, slot) = (struct tree_member){
-        .pid = pid, .parent = parent, .fds = {-1, -1, -1}, .threads = {.task_fd = -1}, .has_run = true};
+        .pid = pid, .parent = parent, .fds = {-1, -1, -1, -1}, .threads = {.task_fd = -1}, .has_run = true};
     if (parent != TREE_NOBODY)
         tree_member_at(members, slot)->parent_pid = tree_member_at(members, parent)->pid;
     index_put(members, slot);

@@ -17,12 +17,12 @@
 #include "kernel/pid_io.h"
 #include "kernel/pid_stat.h"
 
-enum { TREE_MEMBERS_MAX = 32768, TREE_KEPT_FILES = 3 };
+enum { TREE_MEMBERS_MAX = 32768, TREE_KEPT_FILES = 4 };
 
 #define TREE_NOBODY SIZE_MAX
 
 /* The files of a process that are kept open as far as descriptors go. */
-enum tree_file { TREE_FILE_STAT, TREE_FILE_IO, TREE_FILE_CHILDREN };
+enum tree_file { TREE_FILE_STAT, TREE_FILE_IO, TREE_FILE_CHILDREN, TREE_FILE_THREAD };
 
 /* The files of threads that may have children of their own. */
 struct tree_threads {
@@ -32,6 +32,16 @@ struct tree_threads {
     } * items;
     size_t count, cap;
     int task_fd; /* the listing; -1: not open */
+};
+
+/* What of its resident memory counts; see tree_memory.h. */
+struct tree_memory {
+    bool is_own; /* its address space is known not to be that of its parent */
+    bool is_parents; /* it is */
+    bool is_unknown; /* its first thread has ended, and no other could be read */
+    pid_t tid; /* the thread whose files tell it; 0: the first */
+    uint64_t resident_pages; /* what its address space holds, whoever that belongs to */
+    uint64_t rss_pages, pss_pages; /* the part that counts for the tree's sum of RSS, and is considered for PSS */
 };
 
 struct tree_member {
@@ -61,6 +71,8 @@ struct tree_member {
     bool has_run; /* since its children were looked for */
     struct ledger_account account;
     struct pss_memory pss;
+    struct tree_memory memory;
+    bool is_namespace_known; /* its PID namespace was looked at */
 };
 
 struct tree_members {

@@ -23,6 +23,8 @@ enum {
     COST_PAGES_MIN = 1024, /* below this the mappings cost more than the pages */
     MEAN_READS_MAX = 1000, /* the mean over all follows the last so many reads */
     BYTES_PER_KIB = 1024,
+    MISSING_SHARE = 32, /* less of the memory than this part of it, and a little, may be missing */
+    MISSING_KIB_MIN = 512,
 };
 
 #define FIXED_NS 20000.0 /* open, close and what else does not depend on the pages */
@@ -120,6 +122,42 @@ static void note_failed(struct pss *pss, const struct pss_process *process, int 
         (void)collect_fail(err, r, "tree", pss->env->root, path.text);
 }
 
+/*
+ * Memory without a file is shared with relatives only. What of it the reading lacks although the other processes of the
+ * tree cannot have it (a page that two have counts half in each) belongs to a child that lived for the moment of the
+ * reading: fork keeps the reader waiting, and lets it in when every page has just become shared.
+ */
+static uint64_t missing_kib(const struct pss *pss, const struct pss_process *process, const struct smaps_rollup *rollup)
+{
+    if (!rollup->anonymous_kib.has)
+        return 0;
+    uint64_t anonymous = rollup->anonymous_kib.v;
+    uint64_t counted = rollup->pss_anon_kib.has ? rollup->pss_anon_kib.v : rollup->pss_kib;
+    uint64_t others = (pss->tree_pages - process->rss_pages) * ((uint64_t)pss->env->page_bytes / BYTES_PER_KIB);
+    uint64_t explained = others / 2 + (rollup->ksm_kib.has ? rollup->ksm_kib.v : 0);
+    uint64_t missing = counted + explained < anonymous ? anonymous - counted - explained : 0;
+    return missing > anonymous / MISSING_SHARE + MISSING_KIB_MIN ? missing : 0;
+}
+
+/*
+ * Is the reading to be believed? Of a command all relatives are in the tree, so what is missing is added. Where we have
+ * attached, the root may share with its parent for good: there it is read again, and believed if that does not help.
+ */
+static bool settle_reading(const struct pss *pss, const struct pss_process *process, struct smaps_rollup *rollup)
+{
+    const struct job *job = pss->env->job;
+    struct pss_memory *memory = process->memory;
+    uint64_t missing = missing_kib(pss, process, rollup);
+    if (missing > 0 && job && job->attached && memory->doubts < PSS_DOUBTS_MAX) {
+        memory->doubts++;
+        return false;
+    }
+    if (!job || !job->attached)
+        rollup->pss_kib += missing;
+    memory->doubts = missing > 0 ? memory->doubts : 0;
+    return true;
+}
+
 static int read_process(struct pss *pss, const struct pss_process *process, int64_t now_ns, struct err *err)
 {
     struct pss_memory *memory = process->memory;
@@ -131,9 +169,11 @@ static int read_process(struct pss *pss, const struct pss_process *process, int6
         return r;
     }
     pss->has_read = true;
-    memory->is_known = true;
     memory->is_refused = false;
     memory->has_failed = false;
+    if (!settle_reading(pss, process, &rollup))
+        return 0;
+    memory->is_known = true;
     memory->pss_kib = rollup.pss_kib;
     memory->at_rss_pages = process->rss_pages;
     memory->others_pages = pss->tree_pages - process->rss_pages;
@@ -200,7 +240,8 @@ static bool is_due(const struct pss *pss, const struct pss_process *process, int
         return false;
     if (memory->has_failed)
         return since_ns >= PSS_RETRY_NS;
-    if (!memory->is_known || since_ns >= PSS_STALE_NS || changed_pages(process) > slack_pages(process))
+    if (!memory->is_known || (memory->doubts > 0 && memory->doubts < PSS_DOUBTS_MAX) || since_ns >= PSS_STALE_NS ||
+        changed_pages(process) > slack_pages(process))
         return true;
     return since_ns >= PSS_SHARED_NS && memory->read_ns < pss->count_changed_ns;
 }

@@ -24,12 +24,14 @@
 #define PSS_RETRY_NS (5 * NS_PER_SEC) /* after a read that failed */
 #define PSS_FORGET_NS (600 * NS_PER_SEC) /* a cost that forbids every read could never be corrected otherwise */
 #define PSS_FIRST_NS_PER_PAGE 20.0 /* cost before the first measurement */
+enum { PSS_DOUBTS_MAX = 3 }; /* then a reading is believed */
 
 /* What is remembered of one process; all zeros at its birth. */
 struct pss_memory {
     bool is_known; /* pss_kib and at_rss_pages are from a reading */
     bool is_refused; /* not permitted: its RSS is taken instead */
     bool has_failed; /* the last read did, for another reason */
+    unsigned char doubts; /* readings in a row that were not believed */
     uint64_t pss_kib, at_rss_pages; /* at_rss_pages: its RSS in the turn of the reading */
     uint64_t others_pages; /* RSS of the rest of the tree in that turn */
     int64_t read_ns; /* monotonic, when it was last read or tried */
@@ -38,9 +40,9 @@ struct pss_memory {
 
 /* One live process in a turn. */
 struct pss_process {
-    pid_t pid;
+    pid_t pid; /* or the number of one of its threads: whose smaps_rollup is read */
     int64_t age_ns; /* since it was first seen */
-    uint64_t rss_pages;
+    uint64_t rss_pages; /* its own: none of a copy that was forked only now */
     struct pss_memory *memory;
 };
 

@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/num.h"
 
 /* A file of a process, or of one of its threads where tid is not 0. */
 struct tree_path {
@@ -20,10 +22,23 @@ enum { PATH_BYTES = 64, LIST_BYTES_MAX = 1024 * 1024 };
 
 _Static_assert((int)TREE_TEXT_BYTES <= (int)BLOCKING_TEXT_BYTES, "a text fits where a bracket reads it");
 
+static int read_namespace(const struct tree_reader *reader, pid_t pid, ino_t *ret_inode)
+{
+    char path[PATH_BYTES];
+    struct stat info;
+    (void)snprintf(path, sizeof(path), "%d/ns/pid", (int)pid);
+    if (fstatat(reader->env->root->proc_fd, path, &info, 0) < 0)
+        return -errno;
+    *ret_inode = info.st_ino;
+    return 0;
+}
+
 void tree_reader_init(struct tree_reader *reader, const struct collect_env *env)
 {
     *reader = (struct tree_reader){.env = env};
     buf_init(&reader->list, LIST_BYTES_MAX);
+    if (env->job && env->root->proc_fd >= 0)
+        (void)read_namespace(reader, env->job->tracker, &reader->own_namespace);
 }
 
 void tree_reader_fini(struct tree_reader *reader)
@@ -153,7 +168,7 @@ static int read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_
  * 0, -ESRCH where there is no such process, or -EACCES where there is one but it is hidden: then its number is in use,
  * and still was not shown when we looked again.
  */
-static int look_at_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_stat *ret_stat)
+int tree_read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_stat *ret_stat)
 {
     int r = read_stat(reader, pid, fd, ret_stat);
     if (r == 0 || r == -ESRCH)
@@ -167,19 +182,19 @@ static int look_at_stat(struct tree_reader *reader, pid_t pid, int *fd, struct p
 int tree_read_candidate(struct tree_reader *reader, pid_t pid, struct pid_stat *ret_stat)
 {
     int fd = -1;
-    int r = look_at_stat(reader, pid, &fd, ret_stat);
+    int r = tree_read_stat(reader, pid, &fd, ret_stat);
     tree_forget_fd(reader, &fd);
     return r;
 }
 
-/* As look_at_stat. */
+/* As tree_read_stat. */
 static int update_stat(struct tree_reader *reader, struct tree_member *member)
 {
     struct pid_stat stat;
     /* It hangs inside execve: what was last read of it still holds. */
     if (member->has_stat && is_stuck(reader, member->pid))
         return exists(reader->env, member->pid) ? 0 : -ESRCH;
-    int r = look_at_stat(reader, member->pid, &member->fds[TREE_FILE_STAT], &stat);
+    int r = tree_read_stat(reader, member->pid, &member->fds[TREE_FILE_STAT], &stat);
     if (r == -ESRCH)
         return r;
     member->is_hidden = r < 0;
@@ -281,4 +296,36 @@ int tree_read_member(struct tree_reader *reader, struct tree_member *member, int
         update_io(reader, member, now_ns);
     fill_account(reader, member);
     return 0;
+}
+
+/* "NSpid:\t4711\t1": its number in our PID namespace, and in those below it. */
+static bool has_inner_number(struct str text)
+{
+    struct str line;
+    while (str_line(&text, &line)) {
+        uint64_t outer, inner;
+        if (!str_starts(line, STR("NSpid:")))
+            continue;
+        str_skip(&line, sizeof("NSpid:") - 1);
+        return num_next_u64(&line, &outer) && num_next_u64(&line, &inner);
+    }
+    return false;
+}
+
+bool tree_read_is_in_namespace(struct tree_reader *reader, pid_t pid)
+{
+    ino_t its;
+    if (reader->own_namespace == 0)
+        return false;
+    int r = read_namespace(reader, pid, &its);
+    if (r == 0)
+        return its != reader->own_namespace;
+    /* The link is closed where its memory is, the status is not. */
+    int fd = -1;
+    const char *text = NULL;
+    ssize_t n = -1;
+    if (r == -EACCES || r == -EPERM)
+        n = read_file(reader, (struct tree_path){pid, 0, "status"}, &fd, &text);
+    tree_forget_fd(reader, &fd);
+    return n > 0 && has_inner_number((struct str){text, (size_t)n});
 }

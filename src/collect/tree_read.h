@@ -13,7 +13,7 @@
 /* Resident memory of a process that does not run can shrink, when others need it. */
 #define TREE_IDLE_NS (900 * NS_PER_MS)
 enum { TREE_SPARES = 4 }; /* descriptors held back where none may be kept */
-enum { TREE_TEXT_BYTES = 1536 }; /* of a file of a process */
+enum { TREE_TEXT_BYTES = 4096 }; /* of a file of a process */
 enum { TREE_SMALL = 256 }; /* members; above, idle ones are looked at every COLLECT_SLOW_NS */
 
 struct tree_reader {
@@ -23,7 +23,9 @@ struct tree_reader {
     char text[TREE_TEXT_BYTES]; /* of a file, where nothing supervises the reader */
     bool has_io, has_no_io; /* this kernel accounts for I/O, or does not */
     bool has_no_children; /* this kernel does not list children */
+    bool has_no_kcmp; /* nor does it compare processes */
     bool saw_reuse; /* in this turn: a PID that is somebody else's now */
+    ino_t own_namespace; /* our PID namespace; 0: this kernel does not tell */
     struct err io_err; /* why the I/O of a member is unknown, the last time it was */
 };
 
@@ -42,8 +44,17 @@ int tree_read_member(struct tree_reader *reader, struct tree_member *member, int
  */
 int tree_read_candidate(struct tree_reader *reader, pid_t pid, struct pid_stat *ret_stat);
 
+/* The same through the descriptor at *fd, which is kept there where descriptors go so far. */
+int tree_read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_stat *ret_stat);
+
 /* The children that one thread has made, as text in reader->list. */
 int tree_read_children(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd);
+
+/*
+ * Is this process in a PID namespace below ours? One call where we may know, three where its status has to tell it.
+ * False where it is gone.
+ */
+bool tree_read_is_in_namespace(struct tree_reader *reader, pid_t pid);
 
 /* Gives back what is kept of a member. */
 void tree_forget_files(struct tree_reader *reader, struct tree_member *member);

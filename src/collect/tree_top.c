@@ -9,14 +9,15 @@ enum { RISE_PCT = 2, PATH_BYTES = 32 };
 
 static bool is_listed(const struct tree_member *member)
 {
-    return member->has_stat && !member->is_hidden && !member->has_ended && !pid_stat_is_dead(&member->stat);
+    return member->has_stat && !member->is_hidden && !member->has_ended && !pid_stat_is_dead(&member->stat) &&
+           !member->memory.is_parents;
 }
 
 /* Keeps the largest, in order; returns how many there are then. */
 static size_t place(const struct tree_member *largest[], size_t count, const struct tree_member *member)
 {
     size_t at = count;
-    while (at > 0 && largest[at - 1]->stat.rss_pages < member->stat.rss_pages)
+    while (at > 0 && largest[at - 1]->memory.rss_pages < member->memory.rss_pages)
         at--;
     if (at == TREE_TOP_COUNT)
         return count;
@@ -36,7 +37,7 @@ static struct sample_process describe(
     return (struct sample_process){
         .pid = some_u64((uint64_t)member->pid),
         .name = r >= 0 ? name : NULL,
-        .rss_mib = some_f64((double)member->stat.rss_pages * (double)env->page_bytes / 1048576.0),
+        .rss_mib = some_f64((double)member->memory.rss_pages * (double)env->page_bytes / 1048576.0),
         .cpu_secs = opt_scaled(member->cpu_ns, 1e9),
     };
 }

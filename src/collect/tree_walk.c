@@ -31,18 +31,26 @@ static bool is_same(struct opt_u64 a, struct opt_u64 b)
     return a.has && b.has && a.v == b.v;
 }
 
+void tree_walk_baseline(struct tree_walk *walk, struct opt_u64 forks)
+{
+    walk->forks = forks;
+}
+
 /*
  * Can anybody have been born into the tree since the last turn? The newest PID is that of our own PID namespace; it is
- * read a little later than the births, so it must have stayed the same for two turns to say anything.
+ * read a little later than the births, so it must have stayed the same for two turns to say anything. Some kernels have
+ * a counter that stands still: it is trusted once it has moved, and never for longer than COLLECT_SLOW_NS.
  */
-static bool is_gate_open(const struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid)
+static bool is_gate_open(struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns)
 {
-    if (!walk->has_begun || walk->finder.is_incomplete || !forks.has || !walk->forks.has)
-        return true;
     uint64_t births = forks.v - walk->forks.v;
-    if (births == 0)
-        return false;
-    return births >= FORKS_NO_WRAP || !is_same(last_pid, walk->last_pids[0]) || !is_same(last_pid, walk->last_pids[1]);
+    bool are_known = forks.has && walk->forks.has, had_births = walk->had_births;
+    walk->are_births_counted |= are_known && births > 0;
+    walk->had_births =
+        are_known && births > 0 &&
+        (births >= FORKS_NO_WRAP || !is_same(last_pid, walk->last_pids[0]) || !is_same(last_pid, walk->last_pids[1]));
+    return !walk->has_begun || walk->finder.is_incomplete || !are_known || !walk->are_births_counted ||
+           walk->had_births || had_births || now_ns - walk->gate_ns >= COLLECT_SLOW_NS;
 }
 
 static void read_own_books(struct tree_walk *walk)
@@ -147,15 +155,19 @@ static bool read_from(struct tree_walk *walk, size_t first, bool look_for_new, i
 }
 
 /* Returns false where the order proved wrong. */
-static bool read_members(struct tree_walk *walk, bool look_for_new, struct opt_u64 forks, int64_t now_ns)
+static bool read_members(
+    struct tree_walk *walk, bool look_for_new, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns)
 {
     walk->pass++;
     bool in_order = read_from(walk, 0, look_for_new, now_ns);
-    if (!look_for_new || !walk->reader.has_no_children)
-        return in_order;
     size_t known = walk->members.order.count;
-    tree_find_scan(&walk->finder, forks.has ? forks.v : 0, now_ns);
-    return read_from(walk, known, false, now_ns) && in_order;
+    if (!look_for_new)
+        return in_order;
+    if (walk->reader.has_no_children)
+        tree_find_scan(&walk->finder, forks.has ? forks.v : 0, now_ns);
+    else if (walk->finder.has_unread_threads)
+        tree_find_newborn(&walk->finder, walk->last_pids[1], last_pid, now_ns);
+    return read_from(walk, known, !walk->reader.has_no_children, now_ns) && in_order;
 }
 
 /*
@@ -275,8 +287,11 @@ void tree_walk_turn(
     struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns, uint64_t ret_growth[FLOWS])
 {
     struct tree_members *members = &walk->members;
-    bool look_for_new = walk->is_in_tick || is_gate_open(walk, forks, last_pid);
+    bool look_for_new = walk->is_in_tick || is_gate_open(walk, forks, last_pid, now_ns);
+    if (look_for_new)
+        walk->gate_ns = now_ns;
     walk->finder.is_incomplete = false;
+    walk->finder.has_unread_threads = false;
     walk->reader.saw_reuse = false;
     walk->is_restarted = walk->is_in_tick;
     if (!walk->is_in_tick)
@@ -286,7 +301,7 @@ void tree_walk_turn(
     mark_reaped(walk);
     if (look_for_new)
         find_from_above(walk, now_ns);
-    for (int i = 0; i < PASSES_MAX && !read_members(walk, look_for_new, forks, now_ns); i++)
+    for (int i = 0; i < PASSES_MAX && !read_members(walk, look_for_new, forks, last_pid, now_ns); i++)
         tree_members_sort(members);
     close_accounts(walk);
     ledger_take(&walk->ledger, ret_growth);

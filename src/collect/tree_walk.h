@@ -19,6 +19,9 @@ struct tree_walk {
     struct ledger_account tracker; /* what we have waited for */
     uint64_t pass; /* over the members */
     struct opt_u64 forks; /* at the last turn */
+    bool are_births_counted; /* the counter of them has moved: before that it may stand still for good */
+    bool had_births; /* at the last turn: a parent whose clock stood still then shows only now that it has run */
+    int64_t gate_ns; /* when the gate was last open */
     struct opt_u64 last_pids[2]; /* at the last two turns */
     bool has_begun;
     bool is_in_tick; /* a walk was begun and is not over */
@@ -27,6 +30,9 @@ struct tree_walk {
 
 void tree_walk_open(struct tree_walk *walk, const struct collect_env *env, struct tree_group *group);
 void tree_walk_close(struct tree_walk *walk);
+
+/* The births before the first turn, and before the root's. */
+void tree_walk_baseline(struct tree_walk *walk, struct opt_u64 forks);
 
 /*
  * forks and last_pid were read before, absent where they are unknown. Afterwards the members are those of now, and

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "collect/mounts.h"
+#include "collect/tree_memory.h"
 #include "run/attach.h"
 #include "run/guard.h"
 #include "run/session_state.h"
@@ -313,6 +314,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .cpu_time = process_cpu,
         .probe = &session->probe,
         .program = SYSROOT_OWN_PROGRAM,
+        .same_memory = tree_memory_kcmp,
     };
     int r = session_start(session, settings, caller_mask, err);
     if (r == 0)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The members of a command's tree: how many they are, what they hold in memory, what they write, whose PID is whose."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -222,6 +223,108 @@ def proportional_memory_is_never_read_where_it_is_not_wanted():
     equal({sample["cpu"]["process_pss_mib"] for sample in samples}, {None}, "proportional memory")
 
 
+def known(samples, key):
+    return [sample["cpu"][key] for sample in samples if sample["cpu"][key] is not None]
+
+
+def summary_of(job):
+    return json.loads((job.place / "summary").read_bytes())
+
+
+def check_memory_once(words, mib, interval, keys=("process_rss_mib", "process_pss_mib")):
+    """However often its memory is seen a second time, the tree has it once, and so the summary says."""
+    with Job(words.split(), interval, "--summary-json", "summary") as job:
+        samples, _ = job.finish()
+        summary = summary_of(job)
+    for key in keys:
+        tap.diag(f"{key}: {known(samples, key)}")
+        expect(max(known(samples, key)) <= mib * 1.02 + 3, f"{key}: {max(known(samples, key))} MiB of {mib}")
+    need = summary["memory"]["need_mib"]
+    expect(mib <= need <= mib * 1.02 + 3, f"{need} MiB are said to be needed of {mib}")
+
+
+for name_, words_, interval_ in (("wait before they execute anything", "vforks 200 900 3", 0.2),
+                                 ("execute something at once", "vforks 200 0 800", 0.05)):
+    tap.add(f"memory of a parent counts once while children {name_}", check_memory_once, words_, 200, interval_)
+tap.add("memory of a parent that forks all the time counts once", check_memory_once, "forks 200 4000", 200, 0.1)
+
+
+@test
+def without_comparisons_memory_counts_once_too():
+    # A child that may not be compared: neither may its memory be read.
+    with folder() as place:
+        words, binary = as_nobody(place)
+        with Job("private vforks 100 1500 2".split(), 0.2, whole=True, before=words, place=place, binary=binary) as job:
+            samples, _ = job.finish()
+    tap.diag(f"{known(samples, 'process_rss_mib')}")
+    expect(max(known(samples, "process_rss_mib")) <= 108, "counted twice")
+    equal(max(known(samples, "process_child_count")), 1, "most descendants")
+
+
+def check_crowd(which):
+    """Children of a process with many threads are there in the next sample, whichever thread has made them."""
+    with Job(["crowd", "1000", "100", "1500", which], 0.5, "--summary-json", "summary") as job:
+        samples, true_secs = job.finish()
+        cores = summary_of(job)["cpu"]["cores_peak"]
+    check_sum(samples, true_secs, 0.1)  # a thousand threads end
+    busy = [sample for sample in samples if sample["cpu"]["process_child_count"] == 1]
+    tap.diag(f"{[(sample['elapsed_secs'], sample['cpu']['process_rss_mib']) for sample in busy]}")
+    expect(len(busy) >= 2 and busy[0]["elapsed_secs"] <= samples[-1]["elapsed_secs"] - 1, "the child was found late")
+    expect(100 <= max(known(busy, "process_rss_mib")) <= 125, "the memory of the child is missing")
+    expect(cores <= os.cpu_count(), f"{cores} cores at the peak")
+
+
+for which_ in ("first", "last"):
+    tap.add(f"a child of the {which_} of 1000 threads is seen at once", check_crowd, which_)
+
+
+@test
+def memory_of_a_process_whose_first_thread_has_ended():
+    with Job("headless 100 700".split(), 0.2) as job:
+        samples, _ = job.finish()
+    rss, pss = known(samples[1:-2], "process_rss_mib"), known(samples[1:-2], "process_pss_mib")
+    tap.diag(f"{rss}, {pss}")
+    # It forks a child that works for a while, with the same memory.
+    expect(rss and all(100 <= value <= 208 for value in rss[1:]), f"{rss} MiB resident")
+    expect(pss and all(97 <= value <= 108 for value in pss[1:]), f"{pss} MiB proportional")
+
+
+@test
+def births_that_are_not_counted():
+    # As in gVisor, where /proc/stat and /proc/loadavg say 0 for good.
+    script = ("sed 's/^processes .*/processes 0/' /proc/stat > stat; echo 0.00 0.00 0.00 0/0 0 > load; "
+              'mount --bind stat /proc/stat && mount --bind load /proc/loadavg && exec "$@"')
+    with folder() as place:
+        around = [*need_unshare("--mount-proc"), "sh", "-c", script, "sh"]
+        done = wait_namespace(around, BINARY, "-i", "0.1", "-o", place / "out", "--", WORKLOAD, "sleep", "300", ",", "child",
+                              "child", "burn", "500", cwd=place)
+        equal(done.returncode, 0, f"exit status (stderr {done.stderr!r})")
+        samples = samples_of(place)
+    equal(max(known(samples, "process_child_count")), 2, "most descendants")
+    expect(max(known(samples[:-1], "process_cores_used")) > 0.1, "nothing was seen of the work")
+
+
+@test
+def a_pid_namespace_makes_cpu_time_a_lower_bound():
+    words = need_unshare()
+    script = ["sh", "-c", '"$0" burn 2000 & sleep 1', WORKLOAD]
+    for command, is_lower in (([*words, *script], True), (script, False)):
+        with Job(["exec", *command], 0.1) as job:
+            job.wait()
+            samples = job.samples()
+        equal(samples[-1]["end"]["cpu_is_lower_bound"], is_lower, f"a lower bound after {command}")
+
+
+@test
+def orphans_without_a_subreaper_make_cpu_time_a_lower_bound():
+    script = ["sh", "-c", '("$0" burn 2000 & sleep 0.7); sleep 1', WORKLOAD]
+    for options, is_lower in ((["--no-subreaper"], True), ([], False)):
+        with Job(["exec", *script], 0.1, *options) as job:
+            job.wait()
+            samples = job.samples()
+        equal(samples[-1]["end"]["cpu_is_lower_bound"], is_lower, f"a lower bound with {options}")
+
+
 def check_spike(words):
     with Job(words.split(), 1) as job:
         samples, _ = job.finish()
@@ -235,10 +338,10 @@ for name_, words_ in (("of the command", "spike 300 30 , sleep 200"), ("of a chi
     tap.add(f"a peak {name_} between two samples is known in the end", check_spike, words_)
 
 
-def wait_namespace(words, *command, env=None):
+def wait_namespace(words, *command, env=None, cwd=None):
     """Runs something in namespaces of its own to its end."""
     return subprocess.run([*words, *command], env=clean_env(**(env or {})), capture_output=True, text=True, timeout=15,
-                          stdin=subprocess.DEVNULL, check=False)
+                          stdin=subprocess.DEVNULL, cwd=cwd, check=False)
 
 
 def samples_of(place):

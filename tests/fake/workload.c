@@ -161,12 +161,13 @@ static int play_threads(char **words)
 
 static void *burn_and_leave(void *words)
 {
+    (void)touch_memory(read_number(((char **)words)[0], MIB_MAX));
     (void)burn_and_fork(&(struct forking){.ms = read_number(((char **)words)[1], MS_MAX)});
     tell_truth();
     _exit(0);
 }
 
-/* headless COUNT MS: the first thread ends, another one works on */
+/* headless MIB MS: the first thread ends, another one touches memory and works on */
 static int play_headless(char **words)
 {
     pthread_t thread;
@@ -330,6 +331,77 @@ static int play_hold(char **words)
     return 0;
 }
 
+/* The program that children execute: this one, with nothing to do. */
+static _Noreturn void execute_nothing(void)
+{
+    (void)execl("/proc/self/exe", "workload", "exit", "0", (char *)NULL);
+    _exit(STATUS_TROUBLE);
+}
+
+/* vforks MIB HOLD_MS COUNT: touches memory, and starts children that have it until they execute something */
+static int play_vforks(char **words)
+{
+    (void)touch_memory(read_number(words[0], MIB_MAX));
+    unsigned int hold_ms = read_number(words[1], MS_MAX);
+    struct timespec time = {.tv_sec = hold_ms / 1000, .tv_nsec = (long)(hold_ms % 1000) * 1000000};
+    for (unsigned int i = read_number(words[2], COUNT_MAX); i > 0; i--) {
+        pid_t child = vfork();
+        if (child == 0) {
+            (void)nanosleep(&time, NULL);
+            execute_nothing();
+        }
+        (void)reap(child);
+    }
+    return 0;
+}
+
+/* forks MIB MS of wall time: touches memory, and forks children that execute something, one after the other */
+static int play_forks(char **words)
+{
+    (void)touch_memory(read_number(words[0], MIB_MAX));
+    int64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + (int64_t)read_number(words[1], MS_MAX) * 1000000;
+    while (read_clock_ns(CLOCK_MONOTONIC) < end_ns) {
+        pid_t child = start();
+        if (child == 0)
+            execute_nothing();
+        (void)reap(child);
+        rest(2);
+    }
+    return 0;
+}
+
+static void *hold_and_burn(void *words)
+{
+    pid_t child = start();
+    if (child > 0) {
+        (void)reap(child);
+        return NULL;
+    }
+    (void)touch_memory(read_number(((char **)words)[1], MIB_MAX));
+    burn(read_number(((char **)words)[2], MS_MAX));
+    _exit(0);
+}
+
+/* crowd THREADS MIB MS first|last: idle threads for a second, then the first or the last one has a child that works */
+static int play_crowd(char **words)
+{
+    pthread_t thread;
+    pthread_attr_t small;
+    bool is_first = strcmp(words[3], "first") == 0;
+    if (pthread_attr_init(&small) != 0 || pthread_attr_setstacksize(&small, 128 * 1024) != 0)
+        give_up("pthread_attr");
+    for (unsigned int i = read_number(words[0], COUNT_MAX); i > 0; i--) {
+        if (pthread_create(&thread, &small, wait_forever, NULL) != 0)
+            give_up("pthread_create");
+    }
+    rest(1000);
+    if (is_first)
+        return hold_and_burn(words) != NULL;
+    if (pthread_create(&thread, NULL, hold_and_burn, words) != 0)
+        give_up("pthread_create");
+    return pthread_join(thread, NULL);
+}
+
 /* spike MIB MS of wall time */
 static int play_spike(char **words)
 {
@@ -460,7 +532,7 @@ static const struct verb verbs[] = {{"burn", 1, play_burn}, {"sleep", 1, play_sl
     {"spike", 2, play_spike}, {"write", 3, play_write}, {"child", 1, play_child}, {"leave", 1, play_leave},
     {"reaper", 1, play_reaper}, {"private", 1, play_private}, {"become", 1, play_become}, {"name", 1, play_name},
     {"reuse", 2, play_reuse}, {"headless", 2, play_headless}, {"sibling", 1, play_sibling}, {"chaos", 3, play_chaos},
-    {"exec", 1, play_exec}};
+    {"vforks", 3, play_vforks}, {"forks", 2, play_forks}, {"crowd", 4, play_crowd}, {"exec", 1, play_exec}};
 
 static int play_words(char **words)
 {

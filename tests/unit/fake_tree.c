@@ -54,6 +54,18 @@ static int fake_tree_cpu_time(void *context, pid_t pid, uint64_t *ret_ns)
     return r;
 }
 
+static int fake_tree_same_memory(void *context, pid_t a, pid_t b)
+{
+    struct fake_tree *tree = context;
+    const struct fake_process *first = fake_tree_find(tree, a), *second = fake_tree_find(tree, b);
+    tree->comparisons++;
+    if (!first || !second)
+        return -ESRCH;
+    if (tree->same_memory_error < 0)
+        return tree->same_memory_error;
+    return (first->memory_of ? first->memory_of : a) == (second->memory_of ? second->memory_of : b);
+}
+
 /* A real process has to die for it: no other file fails this way. */
 static int open_gone_file(void)
 {
@@ -92,6 +104,8 @@ static void init(struct fake_tree *tree, pid_t parent_of_root)
     tree->fake.env.job = &tree->job;
     tree->fake.env.cpu_time = fake_tree_cpu_time;
     tree->fake.env.cpu_time_context = tree;
+    tree->fake.env.same_memory = fake_tree_same_memory;
+    tree->fake.env.same_memory_context = tree;
     tree->fake.env.descriptors = KEPT_DEFAULT;
     fake_tree_add(tree, FAKE_INIT, 0)->is_stranger = true;
     fake_tree_add(tree, FAKE_TRACKER, FAKE_INIT)->is_stranger = true;
@@ -140,11 +154,12 @@ static void write_stat(struct fake_tree *tree, const struct fake_process *p)
 {
     char text[TEXT_BYTES];
     (void)snprintf(text, sizeof(text),
-        "%d (%s) %c %d %d %d 0 -1 4194304 77 88 %llu %llu %llu %llu %llu %llu 20 0 %zu 0 %llu 1000000 %llu "
+        "%d (%s) %c %d %d %d 0 -1 %d 77 88 %llu %llu %llu %llu %llu %llu 20 0 %zu 0 %llu %llu %llu "
         "18446744073709551615 1 2 3 4 5 0 0 %d 0 1 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
-        (int)p->pid, p->name, p->state, (int)p->parent, (int)p->pid, (int)p->pid, (unsigned long long)p->faults,
-        (unsigned long long)p->waited_faults, ticks(p->user_ns), ticks(p->system_ns), ticks(p->waited_user_ns),
-        ticks(p->waited_system_ns), p->threads, (unsigned long long)p->start_ticks, (unsigned long long)p->rss_pages,
+        (int)p->pid, p->name, p->state, (int)p->parent, (int)p->pid, (int)p->pid,
+        4194304 | (p->has_not_execed ? 0x40 : 0), (unsigned long long)p->faults, (unsigned long long)p->waited_faults,
+        ticks(p->user_ns), ticks(p->system_ns), ticks(p->waited_user_ns), ticks(p->waited_system_ns), p->threads,
+        (unsigned long long)p->start_ticks, (unsigned long long)p->vsize_bytes, (unsigned long long)p->rss_pages,
         p->ignores_sigchld ? 1 << (SIGCHLD - 1) : 0);
     fake_tree_write_file(tree, p->pid, "stat", text);
 }
@@ -197,7 +212,8 @@ struct fake_process *fake_tree_add(struct fake_tree *tree, pid_t pid, pid_t pare
         .state = 'S',
         .name = "job",
         .threads = 1,
-        .rss_pages = 256};
+        .rss_pages = 256,
+        .vsize_bytes = 1000000};
     fake_tree_write(tree, process);
     fake_tree_write_children(tree, pid);
     fake_tree_write_children(tree, parent);
@@ -346,7 +362,7 @@ void fake_tree_exit(struct fake_tree *tree, pid_t pid)
     struct fake_process *process = get(tree, pid);
     fake_tree_run(tree, pid, 0, 1000);
     process->state = 'Z';
-    process->rss_pages = 0;
+    process->rss_pages = process->vsize_bytes = 0;
     hand_children_on(tree, pid, next_subreaper(tree, process->parent));
     fake_tree_write(tree, process);
     fake_tree_write_children(tree, pid);
@@ -440,7 +456,10 @@ void fake_tree_end(struct fake_tree *tree)
 static void step(struct fake_tree *tree, bool baseline)
 {
     struct tick tick = {.baseline = baseline, .mono_ns = tree->fake.mono_ns};
+    static const struct opt_f64 shares[64];
     tree->sample = (struct sample){.cpu = {.forks = tree->forks, .last_pid = tree->last_pid}};
+    assert_true(tree->cpus <= sizeof(shares) / sizeof(shares[0]));
+    tree->sample.cpu.per_core_pct = (struct sample_list){tree->cpus > 0, tree->cpus, shares};
     err_clear(&tree->err);
     assert_int_equal(collector_tree.collect(tree->state, &tick, &tree->sample, &tree->err), 0);
 }
@@ -472,6 +491,13 @@ void fake_tree_collect_after(struct fake_tree *tree, int64_t ns)
 {
     fake_env_advance(&tree->fake, ns);
     fake_tree_collect(tree);
+}
+
+void fake_tree_close_gate(struct fake_tree *tree)
+{
+    tree->forks.v += 300;
+    for (int i = 0; i < 3; i++)
+        fake_tree_collect_after(tree, 100 * NS_PER_MS);
 }
 
 void fake_tree_assert_near(struct opt_f64 got, double expected)

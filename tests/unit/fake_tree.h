@@ -29,7 +29,9 @@ struct fake_process {
     uint64_t user_ns, system_ns, faults; /* its own */
     uint64_t waited_user_ns, waited_system_ns, waited_faults; /* of children it has waited for */
     uint64_t read_bytes, write_bytes; /* both, as the kernel keeps them */
-    uint64_t rss_pages;
+    uint64_t rss_pages, vsize_bytes;
+    bool has_not_execed;
+    pid_t memory_of; /* the process whose address space it has; 0: its own */
 };
 
 struct fake_amounts {
@@ -43,9 +45,12 @@ struct fake_tree {
     uint64_t start_ticks; /* of the newest process */
     bool lists_children; /* CONFIG_PROC_CHILDREN */
     struct opt_u64 forks, last_pid; /* inputs of the next turn */
+    size_t cpus; /* of the machine; 0: not known */
     struct fake_amounts used; /* by everybody but strangers: the truth */
     struct fake_amounts told; /* by the collector, all samples together */
     size_t reaps; /* by the tracker */
+    int same_memory_error; /* what is answered instead of a comparison; 0: the truth */
+    size_t comparisons;
     int gone_fd; /* a file of a process that is gone: reading it fails as the kernel says */
     /* called around each question for a CPU clock: before the answer is made, and before it is handed out */
     void (*on_clock)(void *context, pid_t pid);
@@ -105,6 +110,8 @@ void fake_tree_reap_all(struct fake_tree *tree);
 
 void fake_tree_open(struct fake_tree *tree);
 void fake_tree_close(struct fake_tree *tree);
+/* Others are born, so that the counter of births is trusted, and then none for so long that no list is read. */
+void fake_tree_close_gate(struct fake_tree *tree);
 /* A turn of the collector; it must return 0. */
 void fake_tree_baseline(struct fake_tree *tree);
 void fake_tree_collect(struct fake_tree *tree);

@@ -361,6 +361,73 @@ static void test_clock_stands_still(void **unused)
     fake_tree_end(&tree);
 }
 
+/* All of a subtree's time comes in one moment: what the machine cannot have given counts later, times are exact. */
+static void test_cores_stay_within_the_machine(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_begin(&tree);
+    tree.cpus = 2;
+    fake_tree_collect_after(&tree, 20 * NS_PER_MS);
+    fake_tree_run(&tree, FAKE_ROOT, 100 * NS_PER_MS, 0);
+    static const double expected[] = {2, 2, 1, 0};
+    for (size_t i = 0; i < 4; i++) {
+        fake_tree_collect_after(&tree, 20 * NS_PER_MS);
+        fake_tree_assert_near(tree.sample.cpu.process_cores_used, expected[i]);
+        fake_tree_assert_near(tree.sample.cpu.process_utime_secs, i == 0 ? 0.1 : 0);
+    }
+    /* A short final interval is taken with the one before it, and both are within the machine. */
+    fake_tree_run(&tree, FAKE_ROOT, 30 * NS_PER_MS, 0);
+    fake_tree_collect_after(&tree, 20 * NS_PER_MS);
+    fake_tree_assert_near(tree.sample.cpu.process_cores_used, 1.5);
+    fake_tree_run(&tree, FAKE_ROOT, 6 * NS_PER_MS, 0);
+    fake_tree_collect_after(&tree, 4 * NS_PER_MS);
+    fake_tree_assert_near(tree.sample.cpu.process_cores_used, 1.5);
+    fake_tree_run(&tree, FAKE_ROOT, 500 * NS_PER_MS, 0);
+    fake_tree_collect_after(&tree, 1 * NS_PER_MS);
+    fake_tree_assert_near(tree.sample.cpu.process_cores_used, 2);
+    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    fake_tree_end(&tree);
+}
+
+/* Without a subreaper an orphan goes to init, and what it uses from then on is lost at its end. */
+static void test_adopted_by_others(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_begin(&tree);
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    fake_tree_fork(&tree, 102, 101, 0);
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_false(tree.job.is_lower_bound);
+    fake_tree_finish(&tree, 101);
+    fake_tree_find(&tree, 102)->parent = FAKE_INIT;
+    fake_tree_run(&tree, 102, 1000, 0);
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_true(tree.job.is_lower_bound);
+    fake_tree_end(&tree);
+}
+
+/* A PID namespace takes its processes with it, whom nobody waits for then. */
+static void test_inner_pid_namespace(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_init(&tree);
+    fake_env_write(&tree.fake, "proc/10/ns/pid", "");
+    fake_env_link(&tree.fake, "proc/100/ns/pid", "../../10/ns/pid");
+    fake_tree_open(&tree);
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    fake_env_link(&tree.fake, "proc/101/ns/pid", "../../10/ns/pid");
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_false(tree.job.is_lower_bound);
+    fake_tree_fork(&tree, 102, 101, 0);
+    fake_env_write(&tree.fake, "proc/102/ns/pid", "");
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_true(tree.job.is_lower_bound);
+    fake_tree_end(&tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +438,9 @@ int main(void)
         cmocka_unit_test(test_peak_between_samples),
         cmocka_unit_test(test_waited_for),
         cmocka_unit_test(test_clock_stands_still),
+        cmocka_unit_test(test_cores_stay_within_the_machine),
+        cmocka_unit_test(test_adopted_by_others),
+        cmocka_unit_test(test_inner_pid_namespace),
         cmocka_unit_test(test_never_seen),
         cmocka_unit_test(test_taken_apart),
         cmocka_unit_test(test_ignored_sigchld),

@@ -40,6 +40,7 @@ static void begin_with_a_birth(struct fake_tree *tree)
 {
     fake_tree_begin(tree);
     turn(tree, 0);
+    fake_tree_close_gate(tree);
     add_child(tree, 101);
 }
 
@@ -197,12 +198,93 @@ static void test_threads_without_descriptors(void **unused)
     fake_tree_end(&tree);
 }
 
+/* The counter of births stands still for good, as in gVisor, or there is none. */
+static void test_gate_with_a_counter_that_stands_still(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        struct fake_tree tree;
+        fake_tree_begin(&tree);
+        tree.forks.has = i == 0;
+        tree.last_pid.v = 0;
+        fake_tree_baseline(&tree);
+        turn(&tree, 0);
+        add_child(&tree, 101);
+        turn(&tree, 1);
+        add_child(&tree, 102);
+        turn(&tree, 2);
+        fake_tree_end(&tree);
+    }
+}
+
+/* One that has moved once and stands still then: at the latest after ten seconds. */
+static void test_gate_is_not_closed_for_ever(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin_with_a_birth(&tree);
+    turn(&tree, 0);
+    fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
+    turn_after(&tree, COLLECT_SLOW_NS - 3 * TURN_NS, 0);
+    turn(&tree, 1);
+    fake_tree_end(&tree);
+}
+
+/* A parent that forks may show an unchanged clock in that very turn, and that it has run only in the next. */
+static void test_gate_with_a_clock_that_is_late(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_begin(&tree);
+    turn(&tree, 0);
+    fake_tree_close_gate(&tree);
+    fake_tree_add(&tree, 101, FAKE_ROOT);
+    tree.forks.v++;
+    tree.last_pid.v = 101;
+    turn(&tree, 0);
+    fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
+    turn(&tree, 1);
+    fake_tree_end(&tree);
+}
+
+/* A thousand threads are asked every ten seconds, but the first one always, and new numbers are tried: children of any
+ * thread are there in the next turn. */
+static void test_children_of_a_thousand_threads(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_begin(&tree);
+    fake_tree_find(&tree, FAKE_ROOT)->threads = 1000;
+    fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
+    give_root_threads(&tree, 1000);
+    turn(&tree, 0);
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    tree.last_pid.has = false;
+    turn(&tree, 1);
+    fake_tree_close_gate(&tree);
+    tree.last_pid = some_u64(101);
+    for (int i = 0; i < 2; i++)
+        fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_fork(&tree, 110, FAKE_ROOT, 700);
+    fake_tree_fork(&tree, 112, 110, 0);
+    fake_tree_add_stranger(&tree, 111);
+    turn(&tree, 3);
+    /* Numbers that have come round, and more than are worth trying, wait for the lists. */
+    fake_tree_fork(&tree, 99, FAKE_ROOT, 701);
+    turn(&tree, 3);
+    fake_tree_fork(&tree, 5000, FAKE_ROOT, 702);
+    turn(&tree, 3);
+    turn_after(&tree, 10 * NS_PER_SEC, 5);
+    fake_tree_end(&tree);
+}
+
 /* 100 threads are asked once a second; who is due meanwhile is not forgotten. */
 static void test_many_threads(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
+    tree.last_pid.has = false;
     give_root_threads(&tree, 100);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 99);
     turn(&tree, 1);
@@ -221,6 +303,7 @@ static void test_many_threads_then_idle(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
+    tree.last_pid.has = false;
     give_root_threads(&tree, 100);
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
     fake_tree_collect_after(&tree, TURN_NS);
@@ -342,9 +425,13 @@ int main(void)
         cmocka_unit_test(test_gate_without_counts),
         cmocka_unit_test(test_gate_between_two_readings),
         cmocka_unit_test(test_gate_with_a_slow_birth),
+        cmocka_unit_test(test_gate_with_a_counter_that_stands_still),
+        cmocka_unit_test(test_gate_is_not_closed_for_ever),
+        cmocka_unit_test(test_gate_with_a_clock_that_is_late),
         cmocka_unit_test(test_idle_parents),
         cmocka_unit_test(test_children_of_second_threads),
         cmocka_unit_test(test_threads_without_descriptors),
+        cmocka_unit_test(test_children_of_a_thousand_threads),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_many_threads_then_idle),
         cmocka_unit_test(test_orphans),

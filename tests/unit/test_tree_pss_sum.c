@@ -246,6 +246,74 @@ static void test_sums_of_too_little(void **state)
         check_sum(*state, &cases[i], 4096);
 }
 
+/* Memory without a file is `anonymous`, of which `counted` are in PSS. */
+static void write_anonymous(
+    struct pss_world *world, size_t i, unsigned long long pss, unsigned long long anonymous, unsigned long long counted)
+{
+    char text[256];
+    (void)snprintf(text, sizeof(text), "Rss: %llu kB\nPss: %llu kB\nPss_Anon: %llu kB\nAnonymous: %llu kB\n",
+        anonymous + 1000, pss, counted, anonymous);
+    pss_world_write(world, i, text);
+}
+
+/* The reading waited for a fork: every page of the process is shared with a child that is not in the tree. */
+static void test_read_during_a_fork(void **state)
+{
+    struct pss_world *world = *state;
+    pss_world_open(world, JOB_PSS_AUTO);
+    size_t a = pss_world_add(world, 100000, 0, 10 * NS_PER_SEC);
+    write_anonymous(world, a, 200500, 399000, 199500);
+    pss_world_assert_bytes(pss_world_turn(world), 400000 * 1024.0);
+    /* What is a file's may be shared with others. */
+    write_anonymous(world, a, 120000, 100000, 100000);
+    pss_world_assert_bytes(pss_world_turn_after(world, PSS_STALE_NS), 120000 * 1024.0);
+    /* A kernel that does not tell the parts: the sum cannot be below what has no file. */
+    pss_world_write(world, a, "Rss: 400000 kB\nPss: 200000 kB\nAnonymous: 399000 kB\n");
+    pss_world_assert_bytes(pss_world_turn_after(world, PSS_STALE_NS), 399000 * 1024.0);
+    /* Merged pages belong to several processes for good. */
+    pss_world_write(
+        world, a, "Rss: 400000 kB\nPss: 200000 kB\nPss_Anon: 199000 kB\nAnonymous: 399000 kB\nKSM: 200000 kB\n");
+    pss_world_assert_bytes(pss_world_turn_after(world, PSS_STALE_NS), 200000 * 1024.0);
+    pss_world_close(world);
+}
+
+/* A worker that was forked and stays: half of what both have is in each. */
+static void test_shared_within_the_tree(void **state)
+{
+    struct pss_world *world = *state;
+    pss_world_open(world, JOB_PSS_AUTO);
+    for (int i = 0; i < 2; i++)
+        write_anonymous(world, pss_world_add(world, 100000, 0, 10 * NS_PER_SEC), 200500, 399000, 199500);
+    pss_world_assert_bytes(pss_world_turn(world), 2 * 200500 * 1024.0);
+    pss_world_close(world);
+}
+
+/* Where we have attached, the parent of the root may have the same pages: read again, and believed in the end. */
+static void test_shared_with_others_when_attached(void **state)
+{
+    struct pss_world *world = *state;
+    struct job job = {.attached = true};
+    pss_world_open(world, JOB_PSS_AUTO);
+    world->fake.env.job = &job;
+    size_t a = pss_world_add(world, 100000, 0, 10 * NS_PER_SEC);
+    write_anonymous(world, a, 200500, 399000, 199500);
+    for (int i = 0; i < PSS_DOUBTS_MAX; i++)
+        assert_false(pss_world_turn_after(world, NS_PER_SEC).has);
+    pss_world_assert_bytes(pss_world_turn_after(world, NS_PER_SEC), 200500 * 1024.0);
+    assert_int_equal(pss_world_reads(world), PSS_DOUBTS_MAX + 1);
+    (void)pss_world_turn_after(world, NS_PER_SEC);
+    assert_int_equal(pss_world_reads(world), PSS_DOUBTS_MAX + 1);
+    /* One that is well known stays so while a reading is doubted. */
+    write_anonymous(world, a, 400000, 399000, 399000);
+    pss_world_assert_bytes(pss_world_turn_after(world, PSS_STALE_NS), 400000 * 1024.0);
+    write_anonymous(world, a, 200500, 399000, 199500);
+    pss_world_assert_bytes(pss_world_turn_after(world, PSS_STALE_NS), 400000 * 1024.0);
+    write_anonymous(world, a, 400000, 399000, 399000);
+    pss_world_assert_bytes(pss_world_turn_after(world, NS_PER_SEC), 400000 * 1024.0);
+    assert_int_equal(world->memories[a].doubts, 0);
+    pss_world_close(world);
+}
+
 int main(void)
 {
     static struct pss_world world;
@@ -257,6 +325,9 @@ int main(void)
         cmocka_unit_test_prestate(test_kernel_that_has_it_keeps_it, &world),
         cmocka_unit_test_prestate(test_empty_file, &world),
         cmocka_unit_test_prestate(test_broken_file, &world),
+        cmocka_unit_test_prestate(test_read_during_a_fork, &world),
+        cmocka_unit_test_prestate(test_shared_within_the_tree, &world),
+        cmocka_unit_test_prestate(test_shared_with_others_when_attached, &world),
         cmocka_unit_test_prestate(test_sums, &world),
         cmocka_unit_test_prestate(test_sums_of_too_little, &world),
     };

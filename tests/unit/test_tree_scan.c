@@ -111,6 +111,7 @@ static void test_gate(void **unused)
     struct fake_tree tree;
     begin(&tree);
     fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_close_gate(&tree);
     fake_tree_add(&tree, 101, FAKE_ROOT);
     turn(&tree, 0, 0);
     turn(&tree, 1, 1);

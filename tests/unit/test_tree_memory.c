@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which memory of a member counts: address spaces that two have, copies that were forked only now, dead first threads.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "collect/tree_memory.h"
+#include "fake_tree.h"
+
+#define TURN_NS NS_PER_SEC
+enum { BIG_PAGES = 25600, BIG_MIB = 100, CHILD = 101, THREAD = 777 };
+
+static void set_root_pages(struct fake_tree *tree, uint64_t pages)
+{
+    struct fake_process *root = fake_tree_find(tree, FAKE_ROOT);
+    root->rss_pages = pages;
+    root->vsize_bytes = pages * 4096 + 1000000;
+    fake_tree_run(tree, FAKE_ROOT, 1000, 0);
+}
+
+/* A root of 100 MiB, and a child that has not executed anything yet: the same as its parent but for the number. */
+static struct fake_process *begin_with_child(struct fake_tree *tree, int64_t age_ns)
+{
+    fake_tree_begin(tree);
+    tree->job.wants_top = true;
+    set_root_pages(tree, BIG_PAGES);
+    fake_tree_collect_after(tree, TURN_NS);
+    struct fake_process *child = fake_tree_fork(tree, CHILD, FAKE_ROOT, 0), *root = fake_tree_find(tree, FAKE_ROOT);
+    /* What the clock will say at the turn, in ticks. */
+    child->start_ticks = (uint64_t)((tree->fake.mono_ns + TURN_NS - age_ns) / FAKE_TICK_NS);
+    child->rss_pages = root->rss_pages;
+    child->vsize_bytes = root->vsize_bytes;
+    child->has_not_execed = true;
+    fake_tree_write(tree, child);
+    return child;
+}
+
+static void turn(struct fake_tree *tree, double rss_mib)
+{
+    fake_tree_collect_after(tree, TURN_NS);
+    fake_tree_assert_near(tree->sample.cpu.process_rss_mib, rss_mib);
+}
+
+static void execute(struct fake_tree *tree, struct fake_process *child, uint64_t pages)
+{
+    child->memory_of = 0;
+    child->has_not_execed = false;
+    child->rss_pages = pages;
+    child->vsize_bytes = pages * 4096;
+    fake_tree_run(tree, child->pid, 1000, 0);
+}
+
+/* Between vfork and exec. The comparison is asked for as long as it says yes. */
+static void test_one_address_space_counts_once(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+    child->memory_of = FAKE_ROOT;
+    for (size_t i = 1; i < 4; i++) {
+        turn(&tree, BIG_MIB);
+        assert_int_equal(tree.comparisons, i);
+        fake_tree_assert_count(tree.sample.cpu.process_child_count, 1);
+        assert_false(tree.sample.processes.present);
+    }
+    fake_tree_assert_near(tree.sample.cpu.process_peak_rss_mib, BIG_MIB);
+    assert_int_equal(tree.job.largest_rss_bytes, BIG_MIB << 20);
+    execute(&tree, child, 512);
+    turn(&tree, BIG_MIB + 2);
+    assert_int_equal(tree.comparisons, 3);
+    fake_tree_end(&tree);
+}
+
+/* A fork that goes on as it is has memory of its own: that is asked once. */
+static void test_a_copy_counts(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    (void)begin_with_child(&tree, TURN_NS / 2);
+    for (int i = 0; i < 3; i++)
+        turn(&tree, 2 * BIG_MIB);
+    assert_int_equal(tree.comparisons, 1);
+    assert_int_equal(tree.job.largest_rss_bytes, BIG_MIB << 20);
+    fake_tree_end(&tree);
+}
+
+/* One that was forked a moment ago adds what it has more than its parent, and costs nothing. */
+static void test_newborn(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    struct fake_process *child = begin_with_child(&tree, 50 * NS_PER_MS);
+    child->rss_pages += 256;
+    fake_tree_write(&tree, child);
+    turn(&tree, BIG_MIB + 1);
+    assert_int_equal(tree.comparisons, 0);
+    turn(&tree, 2 * BIG_MIB + 1);
+    assert_int_equal(tree.comparisons, 1);
+    fake_tree_end(&tree);
+}
+
+/* It executes its program between the reading of its stat and the comparison. */
+static int exec_and_compare(void *context, pid_t a, pid_t b)
+{
+    struct fake_tree *tree = context;
+    (void)a;
+    execute(tree, fake_tree_find(tree, b), 256);
+    return 0;
+}
+
+static void test_exec_before_the_comparison(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+    child->memory_of = FAKE_ROOT;
+    tree.fake.env.same_memory = exec_and_compare;
+    turn(&tree, BIG_MIB + 1);
+    fake_tree_end(&tree);
+}
+
+/* Without kcmp: the parent waits, and both have the same sizes. */
+static void test_without_kcmp(void **unused)
+{
+    (void)unused;
+    static const int errors[] = {-EPERM, -ENOSYS};
+    for (size_t i = 0; i < 2; i++) {
+        struct fake_tree tree;
+        struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+        tree.same_memory_error = errors[i];
+        fake_tree_find(&tree, FAKE_ROOT)->state = 'D';
+        fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
+        turn(&tree, BIG_MIB);
+        turn(&tree, BIG_MIB);
+        assert_int_equal(tree.comparisons, errors[i] == -ENOSYS ? 1 : 2);
+        execute(&tree, child, 256);
+        turn(&tree, BIG_MIB + 1);
+        fake_tree_end(&tree);
+    }
+}
+
+/* A parent that does not wait has made a copy; one that waits for something else has as well, if the sizes differ. */
+static void test_copies_without_kcmp(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        struct fake_tree tree;
+        struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+        tree.same_memory_error = -EPERM;
+        fake_tree_find(&tree, FAKE_ROOT)->state = i == 0 ? 'S' : 'D';
+        fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
+        child->rss_pages -= i == 0 ? 0 : 256;
+        fake_tree_write(&tree, child);
+        turn(&tree, 2 * BIG_MIB - (i == 0 ? 0 : 1));
+        fake_tree_end(&tree);
+    }
+}
+
+/* The parent has other threads that go on, so its first one tells nothing. */
+static void test_threads_without_kcmp(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    (void)begin_with_child(&tree, TURN_NS / 2);
+    tree.same_memory_error = -EPERM;
+    fake_tree_find(&tree, FAKE_ROOT)->threads = 5;
+    fake_tree_write_children(&tree, FAKE_ROOT);
+    fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
+    turn(&tree, BIG_MIB);
+    fake_tree_end(&tree);
+}
+
+/* The parent ends: whoever has the memory then, has it alone. */
+static void test_parent_ends(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+    child->memory_of = FAKE_ROOT;
+    turn(&tree, BIG_MIB);
+    fake_tree_finish(&tree, FAKE_ROOT);
+    turn(&tree, BIG_MIB);
+    fake_tree_end(&tree);
+}
+
+static void write_thread(struct fake_tree *tree, pid_t tid, uint64_t pages, char state)
+{
+    char path[64], text[256];
+    (void)snprintf(path, sizeof(path), "task/%d/children", (int)tid);
+    fake_tree_write_file(tree, FAKE_ROOT, path, "");
+    (void)snprintf(text, sizeof(text),
+        "%d (job) %c %d 1 1 0 -1 64 0 0 0 0 0 0 0 0 20 0 2 0 7 %llu %llu 1 1 2 3 4 5 0 0 0 0 1 0 0 17\n", (int)tid,
+        state, FAKE_TRACKER, (unsigned long long)pages * 8192, (unsigned long long)pages);
+    fake_tree_write_file(tree, tid, "stat", text);
+}
+
+static void end_first_thread(struct fake_tree *tree)
+{
+    struct fake_process *root = fake_tree_find(tree, FAKE_ROOT);
+    root->state = 'Z';
+    root->threads = 2;
+    root->rss_pages = root->vsize_bytes = 0;
+    fake_tree_run(tree, FAKE_ROOT, 1000, 0);
+}
+
+static void test_dead_first_thread(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_begin(&tree);
+    end_first_thread(&tree);
+    write_thread(&tree, THREAD - 1, 0, 'Z');
+    write_thread(&tree, THREAD, BIG_PAGES, 'S');
+    turn(&tree, BIG_MIB);
+    assert_int_equal(tree.job.live, 1);
+    write_thread(&tree, THREAD, BIG_PAGES + 256, 'S');
+    turn(&tree, BIG_MIB + 1);
+    /* That one ends as well, and another is left. */
+    write_thread(&tree, THREAD, 0, 'Z');
+    write_thread(&tree, THREAD + 1, BIG_PAGES, 'R');
+    turn(&tree, BIG_MIB);
+    /* The last ones have given it back: they are about to end. */
+    write_thread(&tree, THREAD + 1, 0, 'R');
+    turn(&tree, 0);
+    fake_tree_end(&tree);
+}
+
+/* There, but not to be read: unknown, not 0. */
+static void test_dead_first_thread_of_unreadable_others(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_begin(&tree);
+    end_first_thread(&tree);
+    char path[64];
+    (void)snprintf(path, sizeof(path), "proc/%d/task", FAKE_ROOT);
+    fake_env_remove(&tree.fake, path);
+    fake_env_write(&tree.fake, path, "no directory");
+    fake_tree_collect_after(&tree, TURN_NS);
+    assert_false(tree.sample.cpu.process_rss_mib.has);
+    assert_false(tree.sample.cpu.process_pss_mib.has);
+    fake_tree_assert_count(tree.sample.cpu.process_thread_count, 2);
+    fake_tree_end(&tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_address_space_counts_once),
+        cmocka_unit_test(test_a_copy_counts),
+        cmocka_unit_test(test_newborn),
+        cmocka_unit_test(test_exec_before_the_comparison),
+        cmocka_unit_test(test_without_kcmp),
+        cmocka_unit_test(test_copies_without_kcmp),
+        cmocka_unit_test(test_threads_without_kcmp),
+        cmocka_unit_test(test_parent_ends),
+        cmocka_unit_test(test_dead_first_thread),
+        cmocka_unit_test(test_dead_first_thread_of_unreadable_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
