@@ -136,7 +136,8 @@ struct sample_end {
     struct opt_i64 signal; /* that ended the command */
     struct opt_u64 oom_kills, host_oom_kills; /* processes killed for want of memory during the run: cgroup, host */
     struct opt_f64 gpu_energy_joules; /* all GPUs, other work on them included */
-    struct opt_bool cpu_is_lower_bound; /* a process ignored SIGCHLD: CPU time of its children may be lost */
+    struct opt_bool cpu_is_lower_bound; /* CPU time of processes that were not waited for may be lost */
+    struct opt_f64 largest_process_mib; /* RSS of one process, as sampled or as wait4 has it */
     struct opt_u64 left_running; /* processes of the tree that still ran */
 };
 

@@ -25,7 +25,7 @@ static const struct field cpu_rows[] = {
     ROW(F64, NULLABLE, "user_secs", user_secs, "s", "User CPU time of the tree.")
     ROW(F64, NULLABLE, "system_secs", system_secs, "s", "System CPU time of the tree.")
     ROW(F64, NULLABLE, "total_secs", total_secs, "s", "User and system CPU time of the tree.")
-    ROW(BOOL, NULLABLE, "is_lower_bound", is_lower_bound, "", "True where a process ignored SIGCHLD, so that CPU time of its children may be missing.")
+    ROW(BOOL, NULLABLE, "is_lower_bound", is_lower_bound, "", "True where CPU time may be missing because a process was not waited for: its parent ignored SIGCHLD, its PID namespace ended with it, or its parent ended and no subreaper was set.")
     ROW(F64, NULLABLE, "cores_mean", cores_mean, "cores", "total_secs over wall_secs.")
     ROW(F64, NULLABLE, "cores_p95", cores_p95, "cores", "Cores the tree stayed at or below for 95 % of the time.")
     ROW(F64, NULLABLE, "cores_peak", cores_peak, "cores", "Most cores the tree used in an interval.")

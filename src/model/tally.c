@@ -21,14 +21,26 @@ void tally_free(struct tally *tally)
     free(tally);
 }
 
+/* Absent too where a recording has a time that no clock shows. */
 static struct opt_i64 time_of(const struct sample *sample)
 {
-    if (sample->timestamp_ms.has || !sample->timestamp_secs.has)
-        return sample->timestamp_ms;
-    int64_t ms;
-    if (__builtin_mul_overflow(sample->timestamp_secs.v, 1000, &ms))
-        return (struct opt_i64){0};
-    return some_i64(ms);
+    static const int64_t year_10000_ms = INT64_C(253402300800000);
+    struct opt_i64 time = sample->timestamp_ms;
+    if (!time.has && sample->timestamp_secs.has) {
+        time = sample->timestamp_secs;
+        time.has = !__builtin_mul_overflow(time.v, 1000, &time.v);
+    }
+    return time.has && time.v >= 0 && time.v < year_10000_ms ? time : (struct opt_i64){0};
+}
+
+static void keep_largest(struct tally_run *run, const struct sample_list *processes)
+{
+    const struct sample_process *items = processes->items;
+    if (!processes->present || processes->count == 0)
+        return;
+    struct opt_i64 rss = shown_e4(items[0].rss_mib);
+    if (rss.has && !(run->largest_process_e4.has && run->largest_process_e4.v >= rss.v))
+        run->largest_process_e4 = rss;
 }
 
 static void keep_times(struct tally_run *run, const struct sample *sample, int64_t elapsed_e4)
@@ -37,7 +49,8 @@ static void keep_times(struct tally_run *run, const struct sample *sample, int64
     int64_t started;
     if (!now.has)
         return;
-    if (run->samples == 1 && !__builtin_sub_overflow(now.v, elapsed_e4 / (SHOWN_E4 / 1000), &started))
+    /* A start before 1970 is not one. */
+    if (run->samples == 1 && !__builtin_sub_overflow(now.v, elapsed_e4 / (SHOWN_E4 / 1000), &started) && started >= 0)
         run->started_ms = some_i64(started);
     run->finished_ms = now;
 }
@@ -125,6 +138,7 @@ void tally_add(struct tally *tally, const struct sample *sample)
     keep_limits(run, sample);
     tally_meters_add(run, sample, &turn);
     tally_lists_add(run, sample, &turn);
+    keep_largest(run, &sample->processes);
     tally_processes_take(&run->processes, &sample->processes, turn.elapsed_e4);
     tally_gpu_names_take(&tally->gpu_names, &sample->gpu);
     keep_memory(run, sample, &turn);

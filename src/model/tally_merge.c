@@ -80,7 +80,7 @@ static void merge_counts(struct tally *tally)
         total->finished_ms = run->finished_ms;
     const struct tally_meter *sampled = &run->meters[METER_RSS];
     tally->has_missed_peak |= sampled->seen > 1 && run->meters[METER_PROCESSES].max > 0 &&
-                              run->meters[METER_PEAK_RSS].max > sampled->max + sampled->max / 10;
+                              run->meters[METER_PEAK_RSS].max > tally_tenth_more(sampled->max);
     tally->without_end += run->has_start && !run->end.present;
     if (run->end.present && run->end.left_running.has)
         tally->left_running += run->end.left_running.v;

@@ -80,7 +80,7 @@ void tally_notes_tell(struct tally *tally)
     if (tally->has_missed_peak)
         note(tally, "the peak of memory fell between two samples: with several processes it may have been higher");
     if (total->cpu.is_lower_bound.v)
-        note(tally, "CPU time is a lower bound: a process ignored SIGCHLD");
+        note(tally, "CPU time is a lower bound: some processes were never waited for");
     if (tally->left_running > 0)
         note_number(tally, tally->left_running, " process of the job still ran when it ended",
             " processes of the job still ran when it ended");

@@ -97,6 +97,7 @@ struct tally_run {
     struct opt_f64 cpu_limit_cores, memory_limit_mib; /* of the cgroup */
     struct sample_end end;
     struct opt_i64 first_cgroup_peak_e4;
+    struct opt_i64 largest_process_e4; /* RSS of one process, the highest that a sample names */
     struct tally_processes processes;
 };
 
@@ -142,6 +143,13 @@ struct tally {
     char note_texts[TALLY_NOTES_MAX][TALLY_NOTE_BYTES];
     struct sizing_texts sizing;
 };
+
+/* A tenth more than this, which is not below 0. */
+static inline int64_t tally_tenth_more(int64_t value)
+{
+    int64_t more;
+    return __builtin_add_overflow(value, value / 10, &more) ? INT64_MAX : more;
+}
 
 void tally_meters_add(struct tally_run *run, const struct sample *sample, const struct tally_turn *turn);
 void tally_meter_add(struct tally_run *run, unsigned id, int64_t value, const struct tally_turn *turn);

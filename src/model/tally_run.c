@@ -35,6 +35,16 @@ static void raise_to(struct opt_f64 *value, struct opt_f64 least)
         *value = least;
 }
 
+/* Resident memory of the largest process: as the end of the run has it, or of a run without one as its samples do. */
+static struct opt_f64 largest_process(const struct tally_run *run)
+{
+    struct opt_i64 largest = run->largest_process_e4;
+    struct opt_i64 end = run->end.present ? shown_e4(run->end.largest_process_mib) : (struct opt_i64){0};
+    if (end.has && !(largest.has && largest.v >= end.v))
+        largest = end;
+    return largest.has && largest.v > 0 ? some_f64(shown_from_e4(largest.v)) : (struct opt_f64){0};
+}
+
 /*
  * PSS is measured on a budget. Where RSS was clearly higher while PSS was not known, the highest PSS is not the peak of
  * the tree, and RSS has to do.
@@ -43,13 +53,17 @@ static void keep_need(const struct tally_run *run, struct summary_memory *memory
 {
     const struct tally_meter *pss = &run->meters[METER_PSS], *beside = &run->meters[METER_RSS_BESIDE_PSS];
     int64_t alone = run->meters[METER_RSS_ALONE].max;
-    bool is_missed = alone > beside->max + beside->max / 10 && alone > pss->max;
+    bool is_missed = alone > tally_tenth_more(beside->max) && alone > pss->max;
     if (is_missed || (pss->max == 0 && memory->rss_peak_mib.v > 0))
         memory->pss_peak_mib = memory->pss_peak_at_secs = (struct opt_f64){0};
     memory->need_mib = memory->pss_peak_mib;
     if (!memory->need_mib.has)
         memory->need_mib = memory->rss_peak_mib;
     raise_to(&memory->need_mib, memory->largest_process_mib);
+    /* A reading of PSS can be too low, while memory is being shared or given back: one process needs all it holds. */
+    struct opt_f64 largest = largest_process(run);
+    if (largest.has && memory->need_mib.has && largest.v > memory->need_mib.v)
+        memory->need_mib = memory->largest_process_mib = largest;
 }
 
 static void finish_memory(const struct tally_run *run, struct summary *summary)

@@ -55,6 +55,11 @@ static void fill_outcome(struct session *session, struct sample *sample)
         return;
     end->cpu_is_lower_bound = some_bool(job->is_lower_bound);
     end->left_running = some_u64(job->live);
+    uint64_t largest_bytes = job->largest_rss_bytes;
+    if (job->reaped.max_rss_bytes > largest_bytes)
+        largest_bytes = job->reaped.max_rss_bytes;
+    if (largest_bytes > 0)
+        end->largest_process_mib = some_f64((double)largest_bytes / 1048576.0);
     if (job->attached)
         return;
     end->exit_code = some_i64(session->sampler.end.status);
@@ -160,7 +165,7 @@ static void log_end(const struct session *session)
     log_info("the command ended with status %d: %.3f s user, %.3f s system%s, largest process %.1f MiB, %llu voluntary "
              "and %llu involuntary context switches",
         session->sampler.end.status, (double)used->user_us / 1e6, (double)used->system_us / 1e6,
-        session->job.is_lower_bound ? " (at least: a process ignored SIGCHLD)" : "",
+        session->job.is_lower_bound ? " (at least: some processes were never waited for)" : "",
         (double)used->max_rss_bytes / 1048576.0, (unsigned long long)used->voluntary_switches,
         (unsigned long long)used->involuntary_switches);
     if (session->job.live > 0)

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "base/num.h"
 #include "model/shown.h"
 #include "tally_world.h"
@@ -185,6 +187,37 @@ static void test_need_is_pss_else_rss(void **state)
     by_hand.memory.largest_process_mib = some_f64(90);
     assert_f64(summary_memory_need(&by_hand), 90);
     assert_false(summary_memory_need(&(struct summary){0}).has);
+}
+
+/* Whatever PSS says, one process needs what it holds: as the end tells it, or the list of the largest. */
+static void test_need_is_at_least_the_largest_process(void **state)
+{
+    struct sample_process largest[] = {{.rss_mib = some_f64(1000)}, {.rss_mib = some_f64(200)}};
+    struct sample sample = second(1, 1, 1200);
+    sample.cpu.process_peak_rss_mib = some_f64(1200);
+    sample.cpu.process_pss_mib = some_f64(600);
+    sample.processes = (struct sample_list){true, 2, largest};
+    tally_add(*state, &sample);
+    sample = second(2, 1, 900);
+    sample.cpu.process_peak_rss_mib = some_f64(1200);
+    sample.cpu.process_pss_mib = some_f64(500);
+    tally_add(*state, &sample);
+    sample = second(3, 1, 900);
+    sample.end = (struct sample_end){.present = true, .largest_process_mib = some_f64(1100)};
+    tally_add(*state, &sample);
+    tally_next_run(*state);
+    /* Another run, without an end. */
+    sample = second(1, 1, 1150);
+    sample.cpu.process_pss_mib = some_f64(10);
+    largest[0].rss_mib = some_f64(1050);
+    sample.processes = (struct sample_list){true, 2, largest};
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    assert_f64(summary_memory_need(summary), 1100);
+    assert_f64(summary->memory.need_mib, 1100);
+    assert_f64(summary->memory.rss_peak_mib, 1200);
+    assert_int_equal(summary->sizing.memory_mib.v, 2048);
+    assert_non_null(strstr(summary->sizing.memory_reason, "1100 MiB (largest process) + 20 %"));
 }
 
 static void test_limits(void **state)
@@ -482,6 +515,7 @@ int main(void)
         TEST(test_p95_is_weighted),
         TEST(test_memory),
         TEST(test_need_is_pss_else_rss),
+        TEST(test_need_is_at_least_the_largest_process),
         TEST(test_limits),
         TEST(test_cgroup_peak),
         TEST(test_machine_limit),

@@ -147,7 +147,7 @@ static void test_notes_of_the_end(void **state)
     const char *const *notes = summary->notes.items;
     assert_true(summary->cpu.is_lower_bound.v);
     assert_int_equal(summary->notes.count, 2);
-    assert_string_equal(notes[0], "CPU time is a lower bound: a process ignored SIGCHLD");
+    assert_string_equal(notes[0], "CPU time is a lower bound: some processes were never waited for");
     assert_string_equal(notes[1], "1 process of the job still ran when it ended");
 }
 
@@ -215,6 +215,49 @@ static void test_unusable_numbers(void **state)
     assert_int_equal(summary->disk.read_bytes.v, INT64_MAX);
 }
 
+/* Numbers at the end of their range, of a recording that somebody has made up. */
+static void test_huge_numbers(void **state)
+{
+    const double most = 9e14; /* in ten-thousandths close to what 63 bits hold */
+    for (unsigned i = 1; i < 5; i++) {
+        struct sample sample = second(i, most, most);
+        sample.cpu.process_peak_rss_mib = sample.cpu.process_pss_mib = some_f64(most);
+        if (i % 2)
+            sample.cpu.process_pss_mib.has = false;
+        sample.cpu.process_child_count = some_u64(UINT64_MAX);
+        tally_add(*state, &sample);
+    }
+    tally_next_run(*state);
+    struct sample sample = second(1, 1, most);
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    assert_f64(summary->memory.need_mib, most);
+}
+
+/* A start before there were clocks is none; nor is a time that no clock shows. */
+static void test_impossible_times(void **state)
+{
+    struct sample sample = second(1, 1, 1);
+    sample.elapsed_secs = some_f64(9e14);
+    tally_add(*state, &sample);
+    tally_next_run(*state);
+    sample = second(1, 1, 1);
+    sample.timestamp_ms = some_i64(INT64_MAX);
+    tally_add(*state, &sample);
+    tally_next_run(*state);
+    sample = second(1, 1, 1);
+    sample.timestamp_ms.has = false;
+    sample.timestamp_secs = some_i64(INT64_MAX / 2);
+    tally_add(*state, &sample);
+    tally_next_run(*state);
+    sample = second(1, 1, 1);
+    sample.timestamp_ms = some_i64(INT64_MIN);
+    tally_add(*state, &sample);
+    const struct summary *summary = tally_finish(*state);
+    assert_false(summary->started_ms.has);
+    assert_int_equal(summary->finished_ms.v, 1700000001000);
+}
+
 static void test_no_gpu(void **state)
 {
     struct sample sample = second(1, 1, 1);
@@ -241,6 +284,8 @@ int main(void)
         TEST(test_json),
         TEST(test_absent_sections_say_nothing),
         TEST(test_unusable_numbers),
+        TEST(test_huge_numbers),
+        TEST(test_impossible_times),
         TEST(test_no_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
