@@ -7,10 +7,12 @@
 
 enum { RISE_PCT = 2, PATH_BYTES = 32 };
 
+/* Not one whose memory counts in its parent. */
 static bool is_listed(const struct tree_member *member)
 {
+    const struct tree_memory *memory = &member->memory;
     return member->has_stat && !member->is_hidden && !member->has_ended && !pid_stat_is_dead(&member->stat) &&
-           !member->memory.is_parents;
+           (memory->rss_pages > 0 || memory->resident_pages == 0);
 }
 
 /* Keeps the largest, in order; returns how many there are then. */

@@ -8,12 +8,15 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "collect/tree_read.h"
 #include "fake_tree.h"
 
 #define TURN_NS NS_PER_SEC
 #define NS_PER_US INT64_C(1000)
+enum { NOBODY = 65534 };
 
 /* 101 to 110. */
 static void fork_ten(struct fake_tree *tree)
@@ -428,6 +431,34 @@ static void test_inner_pid_namespace(void **unused)
     fake_tree_end(&tree);
 }
 
+/* The link to its namespace is closed to us: its status tells its numbers. */
+static void test_closed_pid_namespace(void **unused)
+{
+    (void)unused;
+    static const char *const numbers[] = {"NSpid:\t101\n", "NSpid:\t101\t1\n"};
+    for (size_t i = 0; i < 2; i++) {
+        struct fake_tree tree;
+        fake_tree_init(&tree);
+        fake_env_write(&tree.fake, "proc/10/ns/pid", "");
+        fake_env_link(&tree.fake, "proc/100/ns/pid", "../../10/ns/pid");
+        fake_tree_open(&tree);
+        fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+        fake_env_write(&tree.fake, "proc/101/ns/pid", "");
+        fake_tree_write_file(&tree, 101, "status", "Name:\tjob\n");
+        fake_tree_write_file(&tree, 101, "status", numbers[i]);
+        assert_int_equal(fchmodat(tree.fake.root.root_fd, "proc/101/ns", 0, 0), 0);
+        bool is_root = geteuid() == 0;
+        if (is_root && seteuid(NOBODY) != 0)
+            skip();
+        fake_tree_collect_after(&tree, TURN_NS);
+        if (is_root)
+            assert_int_equal(seteuid(0), 0);
+        assert_int_equal(fchmodat(tree.fake.root.root_fd, "proc/101/ns", 0755, 0), 0);
+        assert_int_equal(tree.job.is_lower_bound, i == 1);
+        fake_tree_end(&tree);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_cores_stay_within_the_machine),
         cmocka_unit_test(test_adopted_by_others),
         cmocka_unit_test(test_inner_pid_namespace),
+        cmocka_unit_test(test_closed_pid_namespace),
         cmocka_unit_test(test_never_seen),
         cmocka_unit_test(test_taken_apart),
         cmocka_unit_test(test_ignored_sigchld),

@@ -64,14 +64,23 @@ static void test_one_address_space_counts_once(void **unused)
     struct fake_tree tree;
     struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
     child->memory_of = FAKE_ROOT;
+    set_root_pages(&tree, BIG_PAGES + 1024);
+    child->rss_pages = BIG_PAGES + 1024;
+    fake_tree_write(&tree, child);
+    turn(&tree, BIG_MIB + 4);
+    assert_int_equal(tree.sample.processes.count, 1);
+    set_root_pages(&tree, BIG_PAGES);
+    child->rss_pages = BIG_PAGES;
+    fake_tree_run(&tree, CHILD, 1000, 0);
+    tree.comparisons = 0;
     for (size_t i = 1; i < 4; i++) {
         turn(&tree, BIG_MIB);
         assert_int_equal(tree.comparisons, i);
         fake_tree_assert_count(tree.sample.cpu.process_child_count, 1);
         assert_false(tree.sample.processes.present);
     }
-    fake_tree_assert_near(tree.sample.cpu.process_peak_rss_mib, BIG_MIB);
-    assert_int_equal(tree.job.largest_rss_bytes, BIG_MIB << 20);
+    fake_tree_assert_near(tree.sample.cpu.process_peak_rss_mib, BIG_MIB + 4);
+    assert_int_equal(tree.job.largest_rss_bytes, (BIG_MIB + 4) << 20);
     execute(&tree, child, 512);
     turn(&tree, BIG_MIB + 2);
     assert_int_equal(tree.comparisons, 3);
