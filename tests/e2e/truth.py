@@ -193,19 +193,22 @@ def numbers_of(value, path=""):
 def check_plausible(samples, hidden=()):
     """Nothing is negative, no tree is without numbers but the hidden ones, and the cores in use fit the seconds and the
     machine: what is more than that counts in the samples that follow."""
-    carried = 0.0
+    carried = before_secs = 0.0
     for sample in samples:
         cpu = sample["cpu"]
         for path, value in numbers_of(sample):
             expect(value >= 0 or (path.endswith(".speed_mbps") and value == -1), f"{path} is {value}")
         for key in TREE_KEYS:
             expect(cpu[key] is not None or key in hidden, f"{key} is unknown at {sample['elapsed_secs']} s")
-        # A share over a short final sample is that of the sample before as well, and its own time may round to nothing.
-        is_brief = interval_secs(sample) < (SHORT_SECS if sample is samples[-1] else 0.002)
+        # A share over a short interval behind a longer one (the final one, or after one that came late) is that of the
+        # sample before as well, and its own time may round to nothing.
+        secs = interval_secs(sample)
+        is_brief = secs < 0.002 or (secs < SHORT_SECS and (secs < before_secs * 0.6 or sample is samples[-1]))
+        before_secs = secs
         cores = cpu["process_cores_used"]
         expect(cpu_of(sample) > 0 or cores < 0.05 or is_brief or carried > 0, f"{cores} cores in no time")
         expect(cores <= CPUS, f"{cores} cores of {CPUS}")
-        carried = max(0.0, carried + cpu_of(sample) - CPUS * interval_secs(sample) * 0.99)
+        carried = max(0.0, carried + cpu_of(sample) - CPUS * secs * 0.99)
     # The readings of a turn are of different moments, far from each other where the tracker is kept waiting meanwhile.
     working = [sample for sample in samples[:-1] or samples if cpu_of(sample) >= TICK_SECS / 2]
     shares = [sample["cpu"]["process_cores_used"] * interval_secs(sample) / cpu_of(sample) for sample in working]
