@@ -296,8 +296,8 @@ def births_that_are_not_counted():
               'mount --bind stat /proc/stat && mount --bind load /proc/loadavg && exec "$@"')
     with folder() as place:
         around = [*need_unshare("--mount-proc"), "sh", "-c", script, "sh"]
-        done = wait_namespace(around, BINARY, "-i", "0.1", "-o", place / "out", "--", WORKLOAD, "sleep", "300", ",", "child",
-                              "child", "burn", "500", cwd=place)
+        work = "sleep 300 , child child burn 500".split()
+        done = wait_namespace(around, BINARY, "-i", "0.1", "-o", place / "out", "--", WORKLOAD, *work, cwd=place)
         equal(done.returncode, 0, f"exit status (stderr {done.stderr!r})")
         samples = samples_of(place)
     equal(max(known(samples, "process_child_count")), 2, "most descendants")
