@@ -216,7 +216,8 @@ static const struct field end_rows[] = {
     ROW(U64, NULLABLE, "host_oom_kills", host_oom_kills, "", "Processes of the host killed for want of memory during the run.")
     ROW(F64, NULLABLE, "gpu_energy_joules", gpu_energy_joules, "J", "Energy of all GPUs over the run, other work on them included.")
     ROW(BOOL, NULLABLE, "cpu_is_lower_bound", cpu_is_lower_bound, "", "True where CPU time may be missing because a process was not waited for: its parent ignored SIGCHLD, its PID namespace ended with it, or its parent ended and no subreaper was set.")
-    ROW(F64, NULLABLE, "largest_process_mib", largest_process_mib, "MiB", "Highest resident memory of a single process, in a sample or as the kernel tells it of those that were waited for.")
+    ROW(MIB, NULLABLE, "largest_process_mib", largest_process_mib, "MiB", "Highest resident memory of a single process, in a sample or as the kernel tells it of those that were waited for.")
+    ROW(MIB_BYTES, NULLABLE, "largest_process_bytes", largest_process_mib, "bytes", "largest_process_mib to the byte.")
     ROW(U64, NULLABLE, "left_running", left_running, "", "Processes of the tree that were still running.")
 };
 TABLE_OF(end);
