@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line as words: an option and the value behind it, NAME=value, and what certain programs take. Arguments
+ * with blanks in them are command lines themselves (sh -c, ssh, --wrap=) and are read the same way, quotes respected.
+ */
+#include "mask/mask_internal.h"
+
+enum { ASSIGNMENTS_MAX = 4, SETTING_WORDS = 3, GROUP_BYTES_MAX = 1024 };
+
+static const struct name_class strong = {.level = NAME_STRONG};
+
+static void scan_words(struct words *words, struct str text, bool is_shell);
+
+static bool has_white(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (is_white(text.p[i]))
+            return true;
+    }
+    return false;
+}
+
+/* -x, --name, --name=value */
+static bool is_option(struct str word)
+{
+    size_t i = 0;
+    while (i < word.n && i < 2 && word.p[i] == '-')
+        i++;
+    if (i == 0 || i == word.n || !(is_upper(word.p[i]) || is_lower(word.p[i])))
+        return false;
+    while (i < word.n && is_name_char(word.p[i]))
+        i++;
+    return i == word.n || word.p[i] == '=';
+}
+
+static void mark_behind(struct words *words, struct str word, char separator)
+{
+    const char *at = memchr(word.p, separator, word.n);
+    if (at)
+        (void)mark_value(words->element, str_from(word, (size_t)(at - word.p) + 1), &strong);
+}
+
+/* True where the word is the value that was waited for, and there is nothing more to it. */
+static bool take_pending(struct words *words, struct str word)
+{
+    enum pending_kind kind = words->pending.kind;
+    words->pending.kind = PENDING_NONE;
+    switch (kind) {
+    case PENDING_NONE:
+        return false;
+    case PENDING_COMMAND:
+        words->element->is_shell |= words->depth == 0;
+        scan_words(words, word, true);
+        return true;
+    case PENDING_SPLIT:
+        mark_behind(words, word, words->pending.separator);
+        return true;
+    case PENDING_LITERAL:
+        mark_behind(words, word, '=');
+        return true;
+    case PENDING_SECRET:
+        (void)mark_value(words->element, word, &strong);
+        return true;
+    case PENDING_NAME:
+        break;
+    }
+    if (is_option(word))
+        return false;
+    /* Authorization: Bearer TOKEN, in words of their own */
+    if (rule_lists(rule_auth_schemes, word) && words->pending.name.is_header) {
+        words->pending.kind = PENDING_NAME;
+        return true;
+    }
+    return mark_value(words->element, word, &words->pending.name);
+}
+
+static void expect_name(struct words *words, const struct name_class *name)
+{
+    words->pending.kind = PENDING_NAME;
+    words->pending.name = *name;
+}
+
+/* The name directly before this byte of the word. */
+static struct str name_before(struct str word, size_t at)
+{
+    size_t start = at;
+    while (start > 0 && is_name_char(word.p[start - 1]))
+        start--;
+    return (struct str){word.p + start, at - start};
+}
+
+/* "Name: value" and Name:value; a tag of an image or a volume is no value. */
+static bool take_header(struct words *words, struct str word)
+{
+    size_t n = 0;
+    while (n < word.n && is_name_char(word.p[n]))
+        n++;
+    if (n < 2 || n >= word.n || word.p[n] != ':' || (n + 1 < word.n && word.p[n + 1] == ':'))
+        return false;
+    struct name_class name = name_classify((struct str){word.p, n});
+    if (name.level == NAME_PLAIN)
+        return false;
+    size_t at = n + 1;
+    while (at < word.n && is_white(word.p[at]))
+        at++;
+    struct str value = str_from(word, at);
+    bool is_glued = at == n + 1;
+    if (value.n == 0) {
+        if (is_glued)
+            expect_name(words, &name);
+        return true;
+    }
+    if (is_glued && (value_is_word(value) || value_is_version(value) || value_is_path(value) || value.p[0] == '/'))
+        return false;
+    return mark_value(words->element, value, &name);
+}
+
+/* NAME=value, +a.b.name=value, opt=NAME=value: the value is all the rest of the word. */
+static bool take_assignment(struct words *words, struct str word)
+{
+    for (int i = 0; i < ASSIGNMENTS_MAX; i++) {
+        if (take_header(words, word))
+            return true;
+        const char *equals = memchr(word.p, '=', word.n);
+        size_t at = equals ? (size_t)(equals - word.p) : 0;
+        for (size_t k = 0; k < at; k++) {
+            if (is_white(word.p[k]) || strchr("?&(){};,|\"'<>", word.p[k]))
+                return false;
+        }
+        struct str name = name_before(word, at);
+        if (!equals || name.n == 0)
+            return false;
+        struct name_class class = name_classify(name);
+        struct str value = str_from(word, at + 1);
+        bool is_code = words->is_text && value_is_code(word, at + 1, word.n, name);
+        if (class.level > NAME_PLAIN && !is_code && mark_value(words->element, value, &class))
+            return true;
+        word = value;
+    }
+    return false;
+}
+
+static void take_text(struct words *words, struct str text)
+{
+    if (text.n >= 2 && is_quote(text.p[0]) && text.p[text.n - 1] == text.p[0])
+        text = (struct str){text.p + 1, text.n - 2};
+    if (!take_assignment(words, text) && has_white(text))
+        scan_words(words, text, false);
+}
+
+static bool is_for(const struct words *words, const struct program_rule *rule)
+{
+    bool is_any = strcmp(rule->programs, " * ") == 0;
+    if (!is_any && !rule_lists(rule->programs, words->program))
+        return false;
+    for (size_t i = 0; rule->subcommand && rule_subcommands[i]; i++) {
+        if (strcmp(rule->subcommand, rule_subcommands[i]) == 0)
+            return words->subcommands & (1U << i);
+    }
+    return !rule->subcommand;
+}
+
+static void expect_rule(struct words *words, const struct program_rule *rule)
+{
+    words->pending.kind = rule->form & FORM_SPLIT     ? PENDING_SPLIT
+                          : rule->form & FORM_LITERAL ? PENDING_LITERAL
+                                                      : PENDING_SECRET;
+    words->pending.separator = rule->separator;
+}
+
+static void take_rule_value(struct words *words, const struct program_rule *rule, struct str value)
+{
+    expect_rule(words, rule);
+    (void)take_pending(words, value);
+}
+
+static bool is_cluster(struct str body, char last)
+{
+    for (size_t i = 0; i < body.n; i++) {
+        if (!is_upper(body.p[i]) && !is_lower(body.p[i]))
+            return false;
+    }
+    return body.n > 1 && body.n <= 6 && body.p[body.n - 1] == last;
+}
+
+/* One rule of a program; true where the option is its. */
+static bool take_rule(struct words *words, const struct program_rule *rule, struct str body, unsigned dashes)
+{
+    struct str option = str_of(rule->option ? rule->option : "");
+    if (option.n == 0 || (rule->form & (FORM_PREFIX | FORM_BARE)) || !is_for(words, rule))
+        return false;
+    struct str rest = str_from(body, option.n);
+    bool is_long = option.n > 1;
+    if (is_long ? !str_starts(body, option) : dashes != 1)
+        return false;
+    if (is_long && rest.n > 0 && rest.p[0] != '=')
+        return false;
+    if (!is_long && !str_starts(body, option)) {
+        if (!(rule->form & FORM_CLUSTER) || !is_cluster(body, option.p[0]))
+            return false;
+        rest = (struct str){body.p + body.n, 0};
+    }
+    if (rest.n == 0) {
+        if (rule->form & FORM_NEXT)
+            expect_rule(words, rule);
+        return rule->form & FORM_NEXT;
+    }
+    if (!is_long && !(rule->form & FORM_GLUED))
+        return false;
+    take_rule_value(words, rule, is_long ? str_from(rest, 1) : rest);
+    return true;
+}
+
+static bool is_command_option(const struct words *words, struct str body, unsigned dashes)
+{
+    bool has_c = false;
+    for (size_t i = 0; i < body.n; i++) {
+        has_c |= body.p[i] == 'c';
+        if (!is_lower(body.p[i]))
+            return false;
+    }
+    return dashes == 1 && has_c && body.n <= 6 && rule_lists(rule_shells, words->program);
+}
+
+static void take_option(struct words *words, struct str word)
+{
+    unsigned dashes = word.p[1] == '-' ? 2 : 1;
+    struct str body = str_from(word, dashes);
+    if (body.n == 0) {
+        words->has_program = false; /* -- COMMAND */
+        return;
+    }
+    for (size_t i = 0; i < body.n && i < 8 && dashes == 1 && (is_upper(body.p[i]) || is_lower(body.p[i])); i++)
+        words->letters |= 1ULL << (body.p[i] - 'A');
+    if (is_command_option(words, body, dashes)) {
+        words->pending.kind = PENDING_COMMAND;
+        return;
+    }
+    for (size_t i = 0; i < rule_program_count; i++) {
+        const struct program_rule *rule = &rule_programs[i];
+        bool is_prefix = rule->form & FORM_PREFIX && has_prefix_nocase(word, rule->option) && is_for(words, rule);
+        if (is_prefix)
+            (void)mark_value(words->element, str_from(word, strlen(rule->option)), &strong);
+        if (is_prefix || take_rule(words, rule, body, dashes))
+            return;
+    }
+    const char *equals = memchr(body.p, '=', body.n);
+    struct str name = {body.p, equals ? (size_t)(equals - body.p) : body.n};
+    for (size_t i = 0; i < name.n; i++) {
+        if (is_white(name.p[i])) {
+            take_text(words, word);
+            return;
+        }
+    }
+    struct name_class class = name.n > 1 ? name_classify(name) : (struct name_class){0};
+    if (!equals) {
+        if (class.level > NAME_PLAIN && !class.is_switch)
+            expect_name(words, &class);
+        return;
+    }
+    struct str value = str_from(body, name.n + 1);
+    if (class.level == NAME_PLAIN || !mark_value(words->element, value, &class))
+        take_text(words, value);
+}
+
+/* True where the word is the program that runs, or one that starts it. */
+static bool take_program(struct words *words, struct str word)
+{
+    if (words->has_program)
+        return false;
+    const char *slash = memrchr(word.p, '/', word.n);
+    struct str base = slash ? str_from(word, (size_t)(slash - word.p) + 1) : word;
+    bool is_known = rule_lists(rule_shells, base) || rule_lists(rule_echoes, base);
+    for (size_t i = 0; i < rule_program_count && !is_known; i++)
+        is_known = base.n > 1 && rule_lists(rule_programs[i].programs, base);
+    bool is_carrier = rule_lists(rule_carriers, base);
+    if (is_carrier) {
+        words->has_carrier = true;
+        words->program = base;
+        return true;
+    }
+    if (!is_known && words->has_carrier)
+        return false;
+    words->program = base;
+    words->has_program = true;
+    words->positionals = 0;
+    words->is_echo = rule_lists(rule_echoes, base);
+    return true;
+}
+
+/* USER/SECRET@DATABASE */
+static void mark_oracle(struct words *words, struct str word)
+{
+    const char *slash = memchr(word.p, '/', word.n), *at = slash ? memrchr(word.p, '@', word.n) : NULL;
+    if (!slash || slash == word.p || word.p[0] == '@' || word.p[0] == '.')
+        return;
+    struct str value = str_from(word, (size_t)(slash - word.p) + 1);
+    if (at > slash)
+        value.n = (size_t)(at - value.p);
+    if (at > slash || !has_white(value))
+        (void)mark_value(words->element, value, &strong);
+}
+
+static bool has_letters(const struct words *words, const char *letters)
+{
+    for (; letters && *letters; letters++) {
+        if (!(words->letters & (1ULL << (*letters - 'A'))))
+            return false;
+    }
+    return true;
+}
+
+static bool is_named(struct str word, const char *name)
+{
+    return has_prefix_nocase(word, name) && word.n == strlen(name);
+}
+
+/* Rules about arguments that are no options. */
+static void take_argument_rules(struct words *words, struct str word)
+{
+    bool is_url = memmem(word.p, word.n, "://", 3) != NULL;
+    for (size_t i = 0; i < rule_program_count; i++) {
+        const struct program_rule *rule = &rule_programs[i];
+        unsigned kind = rule->form & (FORM_POSITION | FORM_BEHIND_URL | FORM_ORACLE | FORM_PREFIX | FORM_BARE);
+        if (kind == 0 || !is_for(words, rule))
+            continue;
+        bool is_unwanted = rule->without && has_letters(words, rule->without);
+        if ((kind == FORM_POSITION && words->positionals == rule->position && has_letters(words, rule->with) &&
+                !is_unwanted) ||
+            (kind == FORM_BEHIND_URL && words->has_url && !is_url))
+            (void)mark_value(words->element, word, &strong);
+        else if (kind == FORM_ORACLE)
+            mark_oracle(words, word);
+        else if (kind == FORM_PREFIX && has_prefix_nocase(word, rule->option))
+            (void)mark_value(words->element, str_from(word, strlen(rule->option)), &strong);
+        else if (kind == FORM_BARE && is_named(word, rule->option))
+            expect_name(words, &strong);
+    }
+    words->has_url |= is_url;
+}
+
+/* set NAME VALUE */
+static void take_setting(struct words *words, struct str word)
+{
+    if (rule_lists(rule_setters, word)) {
+        words->setting = SETTING_WORDS;
+        return;
+    }
+    if (words->setting == 0)
+        return;
+    words->setting--;
+    struct str name = name_before(word, word.n);
+    struct name_class class = name_classify(name);
+    bool is_compound = name.n < word.n || str_has(name, '_') || str_has(name, '.') || str_has(name, '-');
+    if (class.level == NAME_PLAIN || (!is_compound && !rule_lists(rule_strong_words, name)))
+        return;
+    class.level = class.level < NAME_MILD ? NAME_MILD : class.level;
+    expect_name(words, &class);
+}
+
+static void take_argument(struct words *words, struct str word)
+{
+    if (words->is_echo && words->is_fed) {
+        if (word.p[0] != '%')
+            (void)mark_value(words->element, word, &strong);
+        return;
+    }
+    bool is_program = take_program(words, word);
+    if (!is_program) {
+        words->positionals++;
+        take_argument_rules(words, word);
+        take_setting(words, word);
+        /* wandb login KEY, snyk auth UUID */
+        bool is_login = words->subcommands & rule_login_subcommands;
+        if (is_login && !str_has(word, '.') && !str_has(word, '/') && value_is_tokenish(word))
+            mark(words->element, word, MARK_SECRET);
+        for (unsigned i = 0; rule_subcommands[i]; i++) {
+            if (str_eq(word, str_of(rule_subcommands[i])))
+                words->subcommands |= 1U << i;
+        }
+    }
+    if (has_white(word)) {
+        bool is_shell = rule_lists(rule_shell_hosts, words->program);
+        words->element->is_shell |= is_shell && words->depth == 0;
+        scan_words(words, word, is_shell);
+    }
+}
+
+static void take_word(struct words *words, struct str word)
+{
+    if (take_pending(words, word) || word.n == 0)
+        return;
+    bool is_here_string = words->is_fed && str_starts(word, STR("<<<"));
+    bool is_script = rule_lists(rule_shell_hosts, words->program) && has_white(word);
+    if (is_here_string && word.n > 3)
+        (void)mark_value(words->element, str_from(word, 3), &strong);
+    else if (is_here_string)
+        words->pending.kind = PENDING_SECRET;
+    else if (word.p[0] == '-' && word.n > 1)
+        take_option(words, word);
+    else if (is_script || !take_assignment(words, word))
+        take_argument(words, word);
+}
+
+void words_argument(struct words *words, struct element *element)
+{
+    words->element = element;
+    take_word(words, element->text);
+}
+
+/* Behind the quote, parenthesis or escape that begins here; the next byte where it does not end, or begins nothing. */
+static size_t skip_quoted(struct str text, size_t i)
+{
+    char c = text.p[i];
+    if (c == '\\')
+        return i + 2 < text.n ? i + 2 : text.n;
+    size_t depth = 1, at = i + 1;
+    bool is_group = c == '$' && at < text.n && text.p[at] == '(';
+    if (!is_group && !is_quote(c))
+        return i + 1;
+    size_t end = is_group && text.n - i > GROUP_BYTES_MAX ? i + GROUP_BYTES_MAX : text.n;
+    for (at += is_group; at < end; at++) {
+        if (text.p[at] == '\\' && c != '\'') {
+            at++;
+            continue;
+        }
+        depth += is_group && text.p[at] == '(';
+        depth -= is_group ? text.p[at] == ')' : text.p[at] == c;
+        if (depth == 0)
+            return at + 1;
+    }
+    return i + 1;
+}
+
+static bool is_separator(char c)
+{
+    return c == ';' || c == '|' || c == '&' || c == '(' || c == ')' || c == '\n';
+}
+
+/* Pieces in quotes or $( ) that hold words of their own. */
+static void scan_piece(struct words *words, struct str word, size_t from, size_t to)
+{
+    bool is_group = word.p[from] == '$';
+    struct str inner = {word.p + from + 1 + is_group, to - from - 2 - is_group};
+    if (is_group || has_white(inner))
+        scan_words(words, inner, is_group);
+}
+
+/* The word at the start of text. */
+static size_t scan_word(struct words *words, struct str text, bool is_shell, bool *ret_is_quoted)
+{
+    size_t i = 0, pieces = 0;
+    while (i < text.n && !is_white(text.p[i]) && !(is_shell && is_separator(text.p[i]))) {
+        size_t next = skip_quoted(text, i);
+        bool is_piece = next > i + 2 && text.p[i] != '\\';
+        pieces += is_piece;
+        *ret_is_quoted = is_piece && pieces == 1 && i == 0 && is_quote(text.p[0]);
+        bool goes_on = next < text.n && !is_white(text.p[next]) && !(is_shell && is_separator(text.p[next]));
+        if (is_piece && (goes_on || i > 0 || text.p[i] == '$'))
+            scan_piece(words, text, i, next);
+        i = next;
+    }
+    return i;
+}
+
+static bool reads_password(struct str text)
+{
+    if (!str_has(text, '|') && !memmem(text.p, text.n, "<<<", 3))
+        return false;
+    for (size_t i = 0; rule_password_readers[i]; i++) {
+        if (memmem(text.p, text.n, rule_password_readers[i], strlen(rule_password_readers[i])))
+            return true;
+    }
+    return false;
+}
+
+static void scan_words(struct words *words, struct str text, bool is_shell)
+{
+    if (words->depth >= WORDS_DEPTH_MAX)
+        return;
+    struct words outer = *words;
+    struct words fresh = {
+        .element = outer.element, .depth = outer.depth + 1, .is_text = !is_shell, .is_fed = reads_password(text)};
+    *words = fresh;
+    while (text.n > 0) {
+        if (is_white(text.p[0]) || (is_shell && is_separator(text.p[0]))) {
+            if (is_separator(text.p[0]))
+                *words = fresh;
+            text = str_from(text, 1);
+            continue;
+        }
+        bool is_quoted = false;
+        size_t n = scan_word(words, text, is_shell, &is_quoted);
+        struct str word = {text.p + is_quoted, n - 2 * (size_t)is_quoted};
+        take_word(words, word);
+        if (!is_quoted && n <= 2 && is_separator(text.p[0]))
+            *words = fresh;
+        text = str_from(text, n);
+    }
+    *words = outer;
+}
