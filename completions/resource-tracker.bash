@@ -107,6 +107,7 @@ _resource_tracker()
     --summary-json) compopt -o default ;;
     --summary-markdown) compopt -o default ;;
     --report) compopt -o default ;;
+    --mask-command) _resource_tracker_offer 'auto strict off' ;;
     -c | --config) compopt -o default ;;
     --doctor) _resource_tracker_offer 'online' ;;
     '') _resource_tracker_offer ' -p --pid --stop-with-pid --duration --from -i --interval -f --format --csv-columns -o --output --append -q --quiet --live -r --renice --sysroot --summary --summary-json --summary-markdown --report --grace --cgroup --no-subreaper -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --aggregate-cpu-steal -c --config --print-config --doctor --upload-spool --licenses -v --verbose -h --help -V --version' ;;

@@ -15,6 +15,7 @@
 enum settings_format { FORMAT_JSON, FORMAT_CSV };
 enum settings_csv_columns { CSV_COLUMNS_AUTO, CSV_COLUMNS_SYSTEM, CSV_COLUMNS_FULL, CSV_COLUMNS_PYTHON };
 enum settings_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
+enum settings_mask { MASK_COMMAND_AUTO, MASK_COMMAND_STRICT, MASK_COMMAND_OFF };
 enum settings_inline { INLINE_AUTO, INLINE_BASE64, INLINE_PLAIN };
 
 /* An ordered list of KEY=VALUE pairs; a later pair with the same key replaces the earlier one. */
@@ -55,6 +56,7 @@ struct settings {
         *external_run_id, *container_image;
     struct settings_pairs tags;
     bool auto_metadata, record_command;
+    int mask_command; /* enum settings_mask */
     bool is_job_name_given; /* by somebody, not found in the surroundings */
 
     /* for people */

@@ -82,7 +82,7 @@ static const char *title_of(const struct settings *settings)
 {
     if (settings->job_name)
         return settings->job_name;
-    if (!settings->command)
+    if (!settings->command || !settings->record_command)
         return "";
     const char *slash = strrchr(settings->command[0], '/');
     return slash ? slash + 1 : settings->command[0];

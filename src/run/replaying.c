@@ -12,6 +12,7 @@
 #include "run/file_name.h"
 #include "run/output.h"
 #include "run/people.h"
+#include "run/start_facts.h"
 
 /* A reader is waited for as long as it takes, as cat does; a second at a time. */
 enum { READER_MS = 1000 };
@@ -23,6 +24,7 @@ struct replaying {
     struct people people;
     bool writes_samples, is_open, has_run;
     struct err trouble; /* why it cannot go on */
+    struct mask_command command; /* of the newest sample that has one */
 };
 
 static bool wants_people(const struct settings *settings)
@@ -58,6 +60,26 @@ static void take_run(void *context, const struct run_info *info)
         (struct run_info){.version = RT_VERSION, .tracked_pid = info->tracked_pid, .interval_ns = interval_ns};
 }
 
+/* A recording may be older than masking, or made without it. */
+static void mask_recorded(struct replaying *replaying, struct sample *sample)
+{
+    struct sample_list *list = &sample->run.command;
+    const struct settings *settings = replaying->settings;
+    mask_command_fini(&replaying->command);
+    if (!list->present || !settings->record_command) {
+        list->present = false;
+        return;
+    }
+    char *argv[SAMPLE_ARGUMENTS_MAX + 2];
+    size_t count = list->count < SAMPLE_ARGUMENTS_MAX + 1 ? list->count : SAMPLE_ARGUMENTS_MAX + 1;
+    if (count > 0)
+        memcpy(argv, list->items, count * sizeof(argv[0]));
+    argv[count] = NULL;
+    list->present = mask_command(argv, start_facts_mask(settings), &replaying->command) == 0;
+    list->items = replaying->command.items;
+    list->count = replaying->command.count;
+}
+
 static int take_sample(void *context, const struct sample *sample)
 {
     struct replaying *replaying = context;
@@ -67,8 +89,7 @@ static int take_sample(void *context, const struct sample *sample)
     struct sample named = *sample;
     if (!named.job_name || replaying->settings->is_job_name_given)
         named.job_name = replaying->settings->job_name;
-    if (!replaying->settings->record_command)
-        named.run.command.present = false;
+    mask_recorded(replaying, &named);
     if (!named.version)
         named.version = RT_VERSION;
     people_sample(&replaying->people, &named);
@@ -164,6 +185,7 @@ int replaying_run(const struct settings *settings, struct err *err)
     bool is_whole = output_close(&replaying.output) || is_left;
     bool is_good = r < 0 || people_finish(&replaying.people);
     people_close(&replaying.people);
+    mask_command_fini(&replaying.command);
     if (r == 0 && (!is_whole || !is_good))
         r = -EIO; /* told already */
     return r;

@@ -291,8 +291,11 @@ static void begin(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
     struct err err = {0};
+    session_mask_command(session);
+    if (session->streaming.stream)
+        stream_begin(session->streaming.stream);
     if (session_wants_samples(session))
-        start_facts_init(&session->facts, session->settings, &session->root);
+        start_facts_init(&session->facts, session->settings, &session->root, session->command.items);
     session->grid =
         (struct grid){.start_ns = session->pipeline.start_ns, .interval_ns = session->settings->interval_ns};
     for (size_t i = 0; i < session->pipeline.count; i++) {

@@ -135,10 +135,12 @@ static int start_child(struct session *session, struct spawn_request *request, s
     }
     if ((r == -EMFILE || r == -ENFILE || r == -ENOMEM) && streaming_drop(&session->streaming, strerror(-r)))
         r = spawn_start(request, ret_spawn);
+    char name[SPAWN_NAME_BYTES];
+    if (r < 0)
+        spawn_name(request->argv[0], start_facts_mask(session->settings), name);
     if (r == -EAGAIN)
-        return err_set(
-            err, r, "cannot start a process for %s: too many processes (ulimit -u, pids.max)", request->argv[0]);
-    return r < 0 ? err_sys(err, r, "cannot start a process for %s", request->argv[0]) : 0;
+        return err_set(err, r, "cannot start a process for %s: too many processes (ulimit -u, pids.max)", name);
+    return r < 0 ? err_sys(err, r, "cannot start a process for %s", name) : 0;
 }
 
 static void make_group(struct session *session)
@@ -146,6 +148,22 @@ static void make_group(struct session *session)
     struct err why = {0};
     if (own_cgroup_create(&session->group, &session->root, &why) < 0)
         log_warning("%s; the command runs in our cgroup", why.msg);
+}
+
+/*
+ * The one place where the command line is taken for others to see, and once per run. Nothing is shown where memory is
+ * short.
+ */
+void session_mask_command(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    if (!settings->command || !settings->record_command ||
+        !(session_wants_samples(session) || session->streaming.stream))
+        return;
+    if (mask_command(settings->command, start_facts_mask(settings), &session->command) < 0)
+        log_warning("out of memory: the command line is not recorded");
+    if (session->streaming.stream && settings->sentinel_send_command)
+        stream_set_command(session->streaming.stream, session->command.items);
 }
 
 static int start_job(struct session *session, const struct settings *settings, const sigset_t *mask, struct err *err)
@@ -168,9 +186,7 @@ static int start_job(struct session *session, const struct settings *settings, c
         return r;
     /* What came before there was a command was for it as well. One that came in between may be passed on twice. */
     (void)sigpending(&session->early);
-    if (session->streaming.stream)
-        stream_begin(session->streaming.stream);
-    session->command = session->job.root = session->spawn.pid;
+    session->command_pid = session->job.root = session->spawn.pid;
     session->job.group_dir = session->group.dir_fd >= 0 ? session->group.dir : NULL;
     session->info.tracked_pid = some_u64((uint64_t)session->spawn.pid);
     session->info.start_ns = some_i64(session->job.start_ns);
@@ -251,8 +267,6 @@ static int session_start(
         start_attached(session, settings, pid);
     if (r < 0)
         return r;
-    if (!settings->command && session->streaming.stream)
-        stream_begin(session->streaming.stream);
     if (settings->renice.has)
         renice_self(settings);
     else if (settings->command)
@@ -279,7 +293,10 @@ bool session_close(struct session *session)
     if (!own_cgroup_remove(&session->group))
         log_warning("cgroup: /%s stays: groups in it are in use", session->group.dir);
     job_fini(&session->job);
-    return streaming_fini(&session->streaming);
+    if (!streaming_fini(&session->streaming))
+        return false;
+    mask_command_fini(&session->command);
+    return true;
 }
 
 struct session_result session_run(const struct settings *settings, const sigset_t *caller_mask, struct err *err)

@@ -8,6 +8,7 @@
 
 #include "collect/collect.h"
 #include "collect/probe.h"
+#include "mask/mask.h"
 #include "run/loop.h"
 #include "run/output.h"
 #include "run/own_cgroup.h"
@@ -34,6 +35,7 @@ struct session {
     struct output output;
     struct streaming streaming;
     struct people people;
+    struct mask_command command; /* as it may be shown and sent; empty: not at all */
     struct start_facts facts; /* part of the first sample */
     bool has_sampled, has_outcome; /* the first sample was taken, and the last */
     struct pipeline pipeline;
@@ -43,7 +45,7 @@ struct session {
     struct sampler sampler;
     /* the supervisor's */
     struct loop loop;
-    pid_t command; /* 0: none */
+    pid_t command_pid; /* 0: none */
     struct spawn spawn;
     enum supervisor_state state;
     int64_t woken_ns; /* monotonic, when it came into SUPERVISOR_JOB_WOKEN */
@@ -63,9 +65,10 @@ static inline bool session_wants_samples(const struct session *session)
            people_want_samples(&session->people);
 }
 
-/* For the sampler. session_open_collectors: what takes time, while the command already runs. session_close: after the
- * last sample; false where something of ours is stuck and must not be touched any more. */
+/* For the sampler. session_open_collectors, session_mask_command: what takes time, while the command already runs.
+ * session_close: after the last sample; false where something of ours is stuck and must not be touched any more. */
 void session_open_collectors(struct session *session);
+void session_mask_command(struct session *session);
 bool session_close(struct session *session);
 
 /* Until it is over. Returns the exit status, or a negative errno with a message. */

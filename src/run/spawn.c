@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/str.h"
 #include "run/clone_into.h"
 #include "run/exec_script.h"
 
@@ -49,7 +50,16 @@ int spawn_start(const struct spawn_request *request, struct spawn *ret_spawn)
     return 0;
 }
 
-int spawn_read_report(const struct spawn *spawn, const char *command, struct err *err)
+/* A forgotten "env" makes PASSWORD=… the program. */
+void spawn_name(const char *program, enum mask_mode mode, char ret_name[static SPAWN_NAME_BYTES])
+{
+    if (program[0])
+        mask_argument(program, mode, ret_name, SPAWN_NAME_BYTES);
+    else
+        (void)str_copy(STR("''"), ret_name, SPAWN_NAME_BYTES);
+}
+
+int spawn_read_report(const struct spawn *spawn, const char *program, enum mask_mode mode, struct err *err)
 {
     int code = 0;
     ssize_t n;
@@ -60,8 +70,10 @@ int spawn_read_report(const struct spawn *spawn, const char *command, struct err
         return -EAGAIN;
     if (n != sizeof(code))
         return 0;
-    (void)err_set(err, -code, "cannot run %s: %s", command[0] ? command : "''",
-        code == ENOENT && !strchr(command, '/') ? "command not found" : strerror(code));
+    char name[SPAWN_NAME_BYTES];
+    spawn_name(program, mode, name);
+    (void)err_set(err, -code, "cannot run %s: %s", name,
+        code == ENOENT && !strchr(program, '/') ? "command not found" : strerror(code));
     return code == ENOENT ? SPAWN_NOT_FOUND : SPAWN_NOT_EXECUTABLE;
 }
 

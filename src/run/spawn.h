@@ -11,8 +11,9 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "mask/mask.h"
 
-enum { SPAWN_NOT_EXECUTABLE = 126, SPAWN_NOT_FOUND = 127 };
+enum { SPAWN_NOT_EXECUTABLE = 126, SPAWN_NOT_FOUND = 127, SPAWN_NAME_BYTES = 256 };
 
 struct spawn_request {
     char *const *argv; /* NULL-terminated; the first is looked for in PATH where it holds no slash */
@@ -30,11 +31,14 @@ struct spawn {
 /* Returns 0 or a negative errno: there is no process then. */
 int spawn_start(const struct spawn_request *request, struct spawn *ret_spawn);
 
+/* The program as messages may name it. */
+void spawn_name(const char *program, enum mask_mode mode, char ret_name[static SPAWN_NAME_BYTES]);
+
 /*
  * Once report_fd is readable: was the command executed? Returns 0, the exit status to end with and a message, or
  * -EAGAIN where it is not known yet. Never waits: a child may be stopped, or hang in the kernel, before it is executed.
  */
-int spawn_read_report(const struct spawn *spawn, const char *command, struct err *err);
+int spawn_read_report(const struct spawn *spawn, const char *program, enum mask_mode mode, struct err *err);
 void spawn_close(struct spawn *spawn);
 
 #endif

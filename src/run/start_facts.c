@@ -15,6 +15,13 @@ struct opt_u64 start_facts_cpus(void)
     return some_u64((uint64_t)CPU_COUNT_S(sizeof(sets), sets));
 }
 
+enum mask_mode start_facts_mask(const struct settings *settings)
+{
+    static const enum mask_mode modes[] = {
+        [MASK_COMMAND_AUTO] = MASK_AUTO, [MASK_COMMAND_STRICT] = MASK_STRICT, [MASK_COMMAND_OFF] = MASK_OFF};
+    return modes[settings->mask_command];
+}
+
 /* A sample is not as long as a list of files may be. */
 static void list_command(struct start_facts *facts, char *const *command)
 {
@@ -29,15 +36,16 @@ static void list_command(struct start_facts *facts, char *const *command)
     }
 }
 
-void start_facts_init(struct start_facts *facts, const struct settings *settings, const struct sysroot *root)
+void start_facts_init(
+    struct start_facts *facts, const struct settings *settings, const struct sysroot *root, char *const *command)
 {
     *facts = (struct start_facts){.settings = settings};
     (void)file_read_line_at(root->proc_fd, "sys/kernel/hostname", facts->hostname, sizeof(facts->hostname));
     (void)file_read_line_at(root->proc_fd, "sys/kernel/osrelease", facts->kernel, sizeof(facts->kernel));
     if (root->is_host)
         facts->cpus_allowed = start_facts_cpus();
-    if (settings->record_command && settings->command)
-        list_command(facts, settings->command);
+    if (command)
+        list_command(facts, command);
 }
 
 struct sample_run start_facts_of(const struct start_facts *facts)

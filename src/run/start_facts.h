@@ -5,6 +5,7 @@
 
 #include "config/settings.h"
 #include "kernel/sysroot.h"
+#include "mask/mask.h"
 #include "model/sample.h"
 
 struct start_facts {
@@ -15,8 +16,12 @@ struct start_facts {
     struct opt_u64 cpus_allowed;
 };
 
-/* Takes a moment: after the command was started. */
-void start_facts_init(struct start_facts *facts, const struct settings *settings, const struct sysroot *root);
+/* Takes a moment: after the command was started. command: as it may be shown (masked), NULL: it may not; not owned. */
+void start_facts_init(
+    struct start_facts *facts, const struct settings *settings, const struct sysroot *root, char *const *command);
+
+/* How command lines are to be masked. */
+enum mask_mode start_facts_mask(const struct settings *settings);
 
 /* CPUs this process, and so its command, may run on. */
 struct opt_u64 start_facts_cpus(void);

@@ -45,7 +45,6 @@ static struct job_facts job_of(const struct settings *settings)
         .executor = settings->executor,
         .external_run_id = settings->external_run_id,
         .container_image = settings->container_image,
-        .command = settings->sentinel_send_command ? settings->command : NULL,
     };
 }
 

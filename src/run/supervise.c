@@ -51,7 +51,8 @@ static void finish_job(struct session *session, const struct loop_event *cause)
 /* The command runs now, or it could not be executed. Returns true in the second case: then it is over. */
 static bool confirm(struct session *session)
 {
-    int r = spawn_read_report(&session->spawn, session->settings->command[0], &session->exec_err);
+    int r = spawn_read_report(
+        &session->spawn, session->settings->command[0], start_facts_mask(session->settings), &session->exec_err);
     if (r == -EAGAIN)
         return false;
     loop_unwatch(&session->loop, session->spawn.report_fd);
@@ -71,7 +72,7 @@ static void reap(struct session *session)
         [REAP_RESUMED] = SUPERVISOR_JOB_RESUMED,
     };
     struct loop_event cause = {.kind = LOOP_NONE};
-    enum reap_news news = reap_peek(session->command, &cause.signal, &cause.status);
+    enum reap_news news = reap_peek(session->command_pid, &cause.signal, &cause.status);
     if (news == REAP_ENDED && session->spawn.report_fd >= 0 && confirm(session))
         return;
     if (news != REAP_ENDED && session->sampler.is_started)
@@ -124,8 +125,8 @@ static void hide(struct session *session)
 static void halt(struct session *session, int signal)
 {
     bool is_asked = session->suspend_ns.has && now() - session->suspend_ns.v < SUSPEND_NS;
-    int stop = signals_stop_with(signal, is_asked, session->command);
-    if (stop == 0 || !reap_is_stopped(session->command))
+    int stop = signals_stop_with(signal, is_asked, session->command_pid);
+    if (stop == 0 || !reap_is_stopped(session->command_pid))
         return;
     hide(session);
     signals_stop_self(stop);
@@ -135,9 +136,9 @@ static void pass_on(struct session *session, const struct loop_event *cause, int
 {
     int r;
     if (cause->kind == LOOP_SIGNAL && cause->signal_code == SI_QUEUE && cause->signal == signal)
-        r = sigqueue(session->command, signal, (union sigval){.sival_ptr = (void *)(uintptr_t)cause->value});
+        r = sigqueue(session->command_pid, signal, (union sigval){.sival_ptr = (void *)(uintptr_t)cause->value});
     else
-        r = kill(session->command, signal);
+        r = kill(session->command_pid, signal);
     if (r == 0 || errno != EPERM || !session->sampler.is_started)
         return;
     session->sampler.refused_signal = signal;
@@ -189,7 +190,7 @@ static void act(struct session *session, enum supervisor_action action, const st
         pass_on(session, cause, cause->signal);
         break;
     case SUPERVISOR_WAKE_JOB:
-        if (reap_is_stopped(session->command))
+        if (reap_is_stopped(session->command_pid))
             pass_on(session, cause, SIGCONT);
         break;
     case SUPERVISOR_NOTE_SUSPEND:
@@ -234,7 +235,7 @@ static void handle_signal(struct session *session, const struct loop_event *even
         sampler_request(&session->sampler, SAMPLER_RESIZED);
     if (session->state == SUPERVISOR_JOB_WOKEN && now() - session->woken_ns > WOKEN_NS)
         session->state = SUPERVISOR_JOB;
-    handle(session, signals_classify(event, session->command, &session->root, &session->early), event);
+    handle(session, signals_classify(event, session->command_pid, &session->root, &session->early), event);
 }
 
 /* The timer: the sampler is late. */
@@ -323,6 +324,6 @@ int supervise(struct session *session, struct err *err)
         session->is_stuck = !wait_for_sampler(session, err) || !session->sampler.is_tidy;
     /* Else its CPU time would be lost to our caller. The sampler has done it before, unless it is stuck. */
     if (session->end.kind == SAMPLER_FINISH_JOB && (!session->sampler.is_started || session->is_stuck))
-        reap_quietly(session->command);
+        reap_quietly(session->command_pid);
     return session->end.status;
 }

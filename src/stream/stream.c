@@ -131,6 +131,11 @@ bool stream_do_without_thread(struct stream *stream)
     return true;
 }
 
+void stream_set_command(struct stream *stream, char *const *command)
+{
+    stream->worker.facts.job.command = command; /* the worker waits for exchange_begin */
+}
+
 void stream_begin(struct stream *stream)
 {
     exchange_begin(&stream->exchange);

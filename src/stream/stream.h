@@ -36,6 +36,10 @@ int stream_new(struct stream **ret_stream, const struct stream_options *options,
  * and everything is delivered at the end. False where there was no thread. */
 bool stream_do_without_thread(struct stream *stream);
 
+/* The command line as it may be sent, NULL-terminated; it must stay until the stream is freed. Before stream_begin;
+ * without this call none is sent. */
+void stream_set_command(struct stream *stream, char *const *command);
+
 /* The command runs. */
 void stream_begin(struct stream *stream);
 
