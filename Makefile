@@ -61,6 +61,7 @@ parity: ## our CSV against the other resource-trackers', column by column (SECS=
 	@tools/setup bench
 	@$(MAKE) --no-print-directory build-release
 	bench/parity build-release/resource-tracker $(if $(SECS),--secs $(SECS))
+	bench/parity_mask.py build-release/resource-tracker
 
 dist: ## release artefacts of all targets in dist/, each held to its gates; built twice, with the same bytes
 	@tools/setup dist

@@ -39,8 +39,9 @@ static void split_name(struct str name, struct name_words *out)
         }
         out->words[out->count - 1].n++;
     }
-    /* PASSWORD_2 */
-    while (out->count > 1 && is_digit(out->words[out->count - 1].p[0]))
+    /* PASSWORD_2, secret-value */
+    while (out->count > 1 &&
+           (is_digit(out->words[out->count - 1].p[0]) || rule_lists(rule_contents, out->words[out->count - 1])))
         out->count--;
 }
 

@@ -36,17 +36,17 @@ bool rule_ends(const char *list, struct str word)
 /* The last word of a name ends so: PGPASSWORD, authtoken. Plurals count. */
 const char rule_strong_endings[] =
     " password passwd passphrase passcode passwort secret token apikey accesskey secretkey "
-    "privatekey authkey credential passwords passphrases secrets credentials apikeys pwd ";
+    "privatekey authkey credential passwords passphrases credentials apikeys pwd ";
 /* The last word of a name is exactly so. */
 const char rule_strong_words[] =
-    " pass pw psk jwt bearer authorization cookie cookies creds otp totp mnemonic requirepass masterauth dbpass "
+    " pass pw psk jwt bearer authorization cookie cookies cred creds otp totp mnemonic requirepass masterauth dbpass "
     "userpass "
     "storepass keypass rootpass adminpass sshpass mypass smtppass mailpass ftppass httppass proxypass authpass "
     "ldappass "
     "bindpass vpnpass wifipass rpcpass redispass mqttpass sudopass becomepass trustpass srcstorepass deststorepass "
     "pgpass jsessionid phpsessid connectionstring connstr sas accountkey sharedaccesskey ";
 const char rule_mild_words[] = " auth signature sig dsn pin basicauth ";
-const char rule_weak_words[] = " session sessionid sid pat key cred license licence webhook login tokens ";
+const char rule_weak_words[] = " session sessionid sid pat key license licence webhook login tokens secrets ";
 const char rule_header_words[] = " authorization cookie ";
 /* A path behind these names the file that holds the secret. */
 const char rule_path_words[] = " key keys credential credentials creds cookie cookies secret secrets token jwt auth "
@@ -83,6 +83,8 @@ const char rule_qualifiers[] =
     "parameter placeholder cost price counter counts shape heads layer layers attention projection proj norm encoder "
     "decoder head dimension position positions frequency penalty bias init order sort padding pad side resolver chars "
     "charset strength complexity history retries attempts callback jar ";
+/* A name that ends so holds it: secret-value. */
+const char rule_contents[] = " value plaintext plain text data content ";
 /* A name that begins so is a switch. */
 const char rule_switches[] = " no ask use with without disable enable allow require requires skip prompt show hide has "
                              "is need force print keep ignore generate rotate check validate export import list delete "
@@ -136,10 +138,10 @@ const char rule_carriers[] =
 const char rule_shells[] = " sh bash zsh dash ksh ash fish busybox su runuser csh tcsh mksh ";
 /* What stands behind them as one argument is a command string. */
 const char rule_shell_hosts[] = " ssh mosh eval watch parallel ";
-const char rule_setters[] = " set config setenv setx put configure config:set env:set ";
+const char rule_setters[] = " set config setenv setx put configure config:set env:set modify ";
 const char rule_echoes[] = " echo printf print ";
 const char *const rule_subcommands[] = {"login", "secret", "secrets", "alias", "host", "connect", "auth",
-    "put-parameter", "add_user", "change_password", NULL};
+    "put-parameter", "add_user", "change_password", "encrypt_string", NULL};
 const unsigned rule_login_subcommands = 1U << 0 | 1U << 6;
 const char *const rule_password_readers[] = {"chpasswd", "sudo -S", "sudo -kS", "--password-stdin", "--passphrase-fd",
     "passwd --stdin", "cryptsetup", "--with-token", "gh auth login", "kinit", "smbpasswd -s", "vault login -", NULL};
@@ -309,7 +311,7 @@ const struct program_rule rule_programs[] = {
     {" snmpwalk snmpget snmpset snmpbulkwalk snmpbulkget snmptrap snmptable snmpstatus ", .option = "c",
         .form = FORM_NEXT},
     {" xfreerdp xfreerdp3 wlfreerdp sdl-freerdp freerdp ", .option = "/p:", .form = FORM_PREFIX},
-    {" nmap ncrack hydra medusa crackmapexec netexec nxc evil-winrm ", .option = "p", .form = FORM_NEXT},
+    {" ncrack hydra medusa crackmapexec netexec nxc evil-winrm ", .option = "p", .form = FORM_NEXT},
     {" cqlsh influx twine devpi crackmap ", .option = "p", .form = FORM_NEXT},
     {" doctl codecov ", .option = "t", .form = FORM_NEXT},
     {" aws ", .subcommand = "put-parameter", .option = "value", .form = FORM_NEXT},
@@ -324,8 +326,11 @@ const struct program_rule rule_programs[] = {
     {ANY, .subcommand = "secrets", .option = "value", .form = FORM_NEXT},
     {" nmcli ", .option = "password", .form = FORM_BARE}, {" nmcli ", .option = "wifi-sec.psk", .form = FORM_BARE},
     {" nmcli ", .option = "802-11-wireless-security.psk", .form = FORM_BARE},
+    {" machine ", .option = "password", .form = FORM_BARE}, /* netrc */
     {" mysqladmin mariadb-admin ", .option = "password", .form = FORM_BARE},
     {" redis-cli valkey-cli keydb-cli ", .option = "auth", .form = FORM_BARE},
+    {" etcdctl ", .option = "user", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
+    {" ansible-vault ", .subcommand = "encrypt_string", .form = FORM_POSITION, .position = 2},
     {" wpa_passphrase ", .form = FORM_POSITION, .position = 2},
     {" htpasswd ", .form = FORM_POSITION, .position = 3, .with = "b", .without = "n"},
     {" htpasswd ", .form = FORM_POSITION, .position = 2, .with = "bn"},

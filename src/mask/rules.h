@@ -25,7 +25,7 @@ bool rule_ends(const char *list, struct str word);
 extern const char rule_strong_endings[], rule_strong_words[], rule_mild_words[], rule_weak_words[], rule_header_words[],
     rule_path_words[];
 extern const char rule_strong_keys[], rule_plain_keys[], rule_plain_tokens[], rule_token_kinds[], rule_strings[];
-extern const char rule_qualifiers[], rule_switches[], rule_identifiers[];
+extern const char rule_qualifiers[], rule_contents[], rule_switches[], rule_identifiers[];
 
 /* Words of values. */
 extern const char rule_trivial_values[], rule_auth_kinds[], rule_auth_schemes[], rule_file_endings[], rule_type_names[];

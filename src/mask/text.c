@@ -206,6 +206,22 @@ static size_t take_tag(struct element *element, size_t close)
     return at;
 }
 
+/* setenv("PASSWORD", "value"), ["--password", "value"] */
+static size_t take_pair(struct element *element, size_t comma)
+{
+    struct str text = element->text;
+    struct key key;
+    size_t from = skip_blanks(text, comma + 1);
+    if (!find_key(text, comma, &key) || !key.quote || from >= text.n || text.p[from] != key.quote)
+        return comma + 1;
+    struct name_class name = name_classify(key.name);
+    if (name.level < NAME_STRONG)
+        return comma + 1;
+    name.level = NAME_MILD; /* it may be a list of names */
+    size_t end = find_quote(text, from + 1, key.quote, 0);
+    return mark_value(element, (struct str){text.p + from + 1, end - from - 1}, &name) ? end : comma + 1;
+}
+
 void mark_assignments(struct element *element)
 {
     struct str text = element->text;
@@ -216,6 +232,10 @@ void mark_assignments(struct element *element)
         struct key key;
         if (c == '>' && next != '<' && next != '>') {
             i = take_tag(element, i);
+            continue;
+        }
+        if (c == ',' && is_quote(text.p[i - 1])) {
+            i = take_pair(element, i);
             continue;
         }
         if ((c != '=' && !is_colon) || !find_key(text, i, &key)) {

@@ -79,7 +79,7 @@ bool has_prefix_nocase(struct str text, const char *prefix)
 void mark(struct element *element, struct str piece, enum mark kind)
 {
     if (piece.n > 0)
-        memset(element->marks + (piece.p - element->text.p), kind, piece.n);
+        memset(element->marks + (piece.p - element->text.p), (int)kind, piece.n);
 }
 
 bool is_marked(const struct element *element, struct str piece)

@@ -310,11 +310,6 @@ static bool has_letters(const struct words *words, const char *letters)
     return true;
 }
 
-static bool is_named(struct str word, const char *name)
-{
-    return has_prefix_nocase(word, name) && word.n == strlen(name);
-}
-
 /* Rules about arguments that are no options. */
 static void take_argument_rules(struct words *words, struct str word)
 {
@@ -333,7 +328,7 @@ static void take_argument_rules(struct words *words, struct str word)
             mark_oracle(words, word);
         else if (kind == FORM_PREFIX && has_prefix_nocase(word, rule->option))
             (void)mark_value(words->element, str_from(word, strlen(rule->option)), &strong);
-        else if (kind == FORM_BARE && is_named(word, rule->option))
+        else if (kind == FORM_BARE && has_prefix_nocase(word, rule->option) && word.n == strlen(rule->option))
             expect_name(words, &strong);
     }
     words->has_url |= is_url;
@@ -352,7 +347,7 @@ static void take_setting(struct words *words, struct str word)
     struct str name = name_before(word, word.n);
     struct name_class class = name_classify(name);
     bool is_compound = name.n < word.n || str_has(name, '_') || str_has(name, '.') || str_has(name, '-');
-    if (class.level == NAME_PLAIN || (!is_compound && !rule_lists(rule_strong_words, name)))
+    if (class.level == NAME_PLAIN || (!is_compound && class.level < NAME_STRONG))
         return;
     class.level = class.level < NAME_MILD ? NAME_MILD : class.level;
     expect_name(words, &class);

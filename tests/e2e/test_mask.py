@@ -17,17 +17,21 @@ from tap import equal, expect, test
 # Of the right form and invented; put together here so that nothing takes them for real ones.
 PEM_BODY = "MIIEvHushHushHushHush0123456789abcdefghijkl"
 HUSHED = {
-    "glued": "hush1pw", "equals": "hush2 pw", "next": "hush3pw", "bearer": "hush4tok", "userinfo": "hush5url", "query": "hush6q",
-    "aws id": "AK" + "IAHUSH7HUSH7HUSH7H", "aws secret": "hush8/" + "Ab3dE5gH7jK9mN1pQ3sT5vW7yZ9xL2cB4n", "github": "gh" + "p_hush9" + "Ab3dE5gH7jK9mN1pQ3sT5vW7yZ9xL",
-    "openai": "sk" + "-proj-hush10Ab3dE5gH7jK9", "pem": PEM_BODY, "jwt": "ey" + "JhbGciOiJI.eyJzdWIiOiJIdXNo.hush11AbCdEfGh",
-    "database": "hush12db", "variable": "hush13env", "cookie": "hush14sid", "key": "hush15key", "nested": "hush16sh"}
-WORDS = (f"-p{HUSHED['glued']}", f"--password={HUSHED['equals']}", "--token", HUSHED["next"], "-H",
-         f"Authorization: Bearer {HUSHED['bearer']}", f"https://bob:{HUSHED['userinfo']}@h.example/kept/path?token={HUSHED['query']}",
-         HUSHED["aws id"], f"AWS_SECRET_ACCESS_KEY={HUSHED['aws secret']}", HUSHED["github"], HUSHED["openai"],
-         f"-----BEGIN PRIVATE KEY-----\n{PEM_BODY}\n-----END PRIVATE KEY-----", HUSHED["jwt"],
-         f"postgresql://bob:{HUSHED['database']}@db/app", f"PGPASSWORD={HUSHED['variable']}", "-H",
-         f"Cookie: sid={HUSHED['cookie']}; a=b", "--api-key", HUSHED["key"], "-e", f"curl -u bob:{HUSHED['nested']} x | cat",
-         "--lr=0.001")
+    "glued": "hush1pw", "equals": "hush2 pw", "next": "hush3pw", "bearer": "hush4tok", "userinfo": "hush5url",
+    "query": "hush6q", "aws id": "AK" + "IAHUSH7HUSH7HUSH7H",
+    "aws secret": "hush8/" + "Ab3dE5gH7jK9mN1pQ3sT5vW7yZ9xL2cB4n",
+    "github": "gh" + "p_hush9" + "Ab3dE5gH7jK9mN1pQ3sT5vW7yZ9xL", "openai": "sk" + "-proj-hush10Ab3dE5gH7jK9",
+    "pem": PEM_BODY, "jwt": "ey" + "JhbGciOiJI.eyJzdWIiOiJIdXNo.hush11AbCdEfGh", "database": "hush12db",
+    "variable": "hush13env", "cookie": "hush14sid", "key": "hush15key", "nested": "hush16sh"}
+WORDS = (
+    f"-p{HUSHED['glued']}", f"--password={HUSHED['equals']}", "--token", HUSHED["next"],
+    "-H", f"Authorization: Bearer {HUSHED['bearer']}",
+    f"https://bob:{HUSHED['userinfo']}@h.example/kept/path?token={HUSHED['query']}",
+    HUSHED["aws id"], f"AWS_SECRET_ACCESS_KEY={HUSHED['aws secret']}", HUSHED["github"], HUSHED["openai"],
+    f"-----BEGIN PRIVATE KEY-----\n{PEM_BODY}\n-----END PRIVATE KEY-----", HUSHED["jwt"],
+    f"postgresql://bob:{HUSHED['database']}@db/app", f"PGPASSWORD={HUSHED['variable']}",
+    "-H", f"Cookie: sid={HUSHED['cookie']}; a=b", "--api-key", HUSHED["key"],
+    "-e", f"curl -u bob:{HUSHED['nested']} x | cat", "--lr=0.001")
 REPORTS = ("--summary=always", "--summary-json", "s.json", "--summary-markdown", "s.md", "--report", "s.html")
 
 
@@ -163,8 +167,9 @@ def a_program_that_is_not_there_is_named_without_its_secret():
 @test
 def strict_hides_people_and_places_as_well():
     with World() as world:
-        done = world.run("-i", "0.1", "-o", "s.jsonl", "--mask-command=strict", "--", "true", "bob@example.org", "10.1.2.3",
-                         "301-555-0100", "4111 1111 1111 1111", env={"SENTINEL_API_TOKEN": None})
+        words = ("bob@example.org", "10.1.2.3", "301-555-0100", "4111 1111 1111 1111")
+        done = world.run("-i", "0.1", "-o", "s.jsonl", "--mask-command=strict", "--", "true", *words,
+                         env={"SENTINEL_API_TOKEN": None})
         done.ended(0)
         first = json.loads((world.folder / "s.jsonl").read_text(encoding="utf-8").splitlines()[0])
         equal(first["run"]["command"], ["true", "[EMAIL]", "[IP]", "[PHONE]", "[CC]"], "the command")
