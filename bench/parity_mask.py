@@ -36,8 +36,9 @@ ENTROPY_BYTES, ENTROPY_BITS = 16, 4.5
 
 # What is left of the secrets depends on where they stand, so the table is by that.
 NESTING = {"-c", "-lc", "-e", "ssh", "-r", "-Command"}
-PLACES = (
-    ("in the string of sh -c, ssh, python -c and the like", lambda case: NESTING & set(case["argv"]) and stands(case, r"\s")),
+POSITIONS = (
+    ("in the string of sh -c, ssh, python -c and the like",
+     lambda case: NESTING & set(case["argv"]) and stands(case, r"\s")),
     ("in a URL", lambda case: stands(case, r"://")),
     ("in a header", lambda case: stands(case, r"^(-H|--header=)?['\"]?[A-Za-z-]+: ?\S")),
     ("in a key in PEM", lambda case: case["kind"].startswith("pem")),
@@ -110,8 +111,8 @@ def leaks(case, masked):
     return False
 
 
-def place_of(case):
-    return next(name for name, holds in PLACES if holds(case))
+def position_of(case):
+    return next(name for name, holds in POSITIONS if holds(case))
 
 
 def compare(program):
@@ -119,9 +120,9 @@ def compare(program):
     secrets, innocent = load("secrets"), load("innocent")
     ours = mask_as_ours(program, secrets)
     rust = [[mask_as_rust(word) for word in case["argv"]] for case in secrets]
-    groups = {name: [0, 0, 0] for name, _ in PLACES}
+    groups = {name: [0, 0, 0] for name, _ in POSITIONS}
     for case, by_ours, by_rust in zip(secrets, ours, rust):
-        group = groups[place_of(case)]
+        group = groups[position_of(case)]
         group[0] += 1
         group[1] += leaks(case, by_ours)
         group[2] += leaks(case, by_rust)

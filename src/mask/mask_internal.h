@@ -50,7 +50,8 @@ bool value_is_reference(struct str value); /* $NAME, ${NAME}, $(...) */
 bool value_is_version(struct str value); /* also dates and plain numbers */
 bool value_is_word(struct str value); /* letters, - and _ alone */
 
-/* Letters and digits mixed as no name or number has them; hexadecimal counts. For values with a telling name. */
+/* Letters and digits mixed as no name or number has them; hexadecimal counts. For values whose name suggests a secret.
+ */
 bool value_is_tokenish(struct str value);
 /* The same for text that nothing else speaks for: no hashes, UUIDs, names of models or files. */
 bool value_is_random(struct str value);

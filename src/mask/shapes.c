@@ -22,7 +22,7 @@ static bool is_in_set(enum shape_set set, char c)
     return false;
 }
 
-/* How many characters of the set text begins with; not more than `most` are looked at. */
+/* How many characters of the set text begins with; at most `most`. */
 static size_t run_of(enum shape_set set, struct str text, size_t most)
 {
     size_t n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * URLs of any scheme (RFC 3986), wherever they stand: the userinfo and the values of the query are secrets, host and
- * path are not. People do not always encode what they put into a password, so its end is looked for with care.
+ * path are not. Passwords are not always percent-encoded, so the end of the userinfo is searched with care.
  */
 #include "mask/mask_internal.h"
 

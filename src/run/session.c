@@ -151,8 +151,8 @@ static void make_group(struct session *session)
 }
 
 /*
- * The one place where the command line is taken for others to see, and once per run. Nothing is shown where memory is
- * short.
+ * Makes the only copy of the command line that is shown or sent, once per run. Without memory there is none, and
+ * nothing is shown.
  */
 void session_mask_command(struct session *session)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Secrets in the command line, looked for in everything that a run leaves behind: files, requests, both streams."""
+"""Secrets in the command line: none may be in anything that a run leaves behind: files, requests, both streams."""
 
 import gzip
 import json
@@ -165,7 +165,7 @@ def a_program_that_is_not_there_is_named_without_its_secret():
 
 
 @test
-def strict_hides_people_and_places_as_well():
+def strict_hides_addresses_and_numbers_as_well():
     with World() as world:
         words = ("bob@example.org", "10.1.2.3", "301-555-0100", "4111 1111 1111 1111")
         done = world.run("-i", "0.1", "-o", "s.jsonl", "--mask-command=strict", "--", "true", *words,

@@ -184,7 +184,7 @@ static void test_placeholders(void **state)
         LIST("x", "[KEY]\ntail"));
 }
 
-static void test_strict_hides_people_and_places(void **state)
+static void test_strict_hides_addresses_and_numbers(void **state)
 {
     (void)state;
     const char *const argv[] = {"app", "mail bob.x@example.co.uk now", "10.0.0.1:80", "+36 30 555 0100",
@@ -280,7 +280,7 @@ int main(void)
         cmocka_unit_test(test_no_secret_is_left),
         cmocka_unit_test(test_what_is_no_secret_stays),
         cmocka_unit_test(test_placeholders),
-        cmocka_unit_test(test_strict_hides_people_and_places),
+        cmocka_unit_test(test_strict_hides_addresses_and_numbers),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_names_in_messages),
