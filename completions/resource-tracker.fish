@@ -32,7 +32,7 @@ function __resource_tracker_complete_command
     complete "--do-complete="(string join ' ' -- $words (commandline -ct))
 end
 
-set -g __resource_tracker_needs_value -p --pid --duration --from -i --interval -f --format --csv-columns -o --output --sysroot --summary-json --summary-markdown --report --grace -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --aggregate-cpu-steal -c --config
+set -g __resource_tracker_needs_value -p --pid --duration --from -i --interval -f --format --csv-columns -o --output --sysroot --summary-json --summary-markdown --report --grace -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --mask-command --aggregate-cpu-steal -c --config
 set -g __resource_tracker_needs_value_short '^-[^pifonc-]*[pifonc]$'
 
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -s p -l pid -x -a '(__fish_complete_pids)' -d 'track this running process and its descendants'
@@ -67,6 +67,7 @@ complete -c resource-tracker -n 'not __resource_tracker_has_command' -l executor
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l external-run-id -x -d 'id of the run in another system'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l container-image -x -d 'image the job runs in'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l tag -x -d 'a tag; may be given several times; the variable takes a list separated by commas'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l mask-command -x -a 'auto strict off' -d 'secrets in the recorded command: auto (masked), strict (also e-mail and IP addresses, telephone and card numbers) or off'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l aggregate-cpu-steal -x -d 'stolen CPU time of all CPUs together (true), or in JSON also of each CPU (false)'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -s c -l config -r -F -d 'read settings from this TOML file'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l print-config -d 'print the effective settings as TOML with the origin of each, and exit'
