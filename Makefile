@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 WERROR := $(if $(CI),true,false)
 
-.PHONY: all run check lint fmt asan tsan fuzz bench bench-quick parity dist arm64 vm-test size docs install clean
+.PHONY: all run check units container-test lint fmt asan tsan fuzz bench bench-quick parity dist arm64 vm-test size docs install clean
 
 all: build/build.ninja
 	ninja -C build resource-tracker
@@ -18,7 +18,15 @@ run: ## install what is missing, build, track a demo command (CMD='...'), show t
 check: ## install what is missing, build, run every test
 	@tools/setup check
 	tools/variant build -Dtests=true -Dwerror=$(WERROR)
-	tools/run-tests build
+	tools/run-tests build $(TESTS)
+
+units: ## of these only what needs no more than the build: units and the corpora of the fuzz targets
+	@tools/setup units
+	tools/variant build -Dtests=true -Dwerror=$(WERROR)
+	tools/run-tests build --suite unit --suite fuzz
+
+container-test: ## make run and make check from a clean clone in bare Debian roots (SUITE=bookworm STEP=run AS=user ...)
+	tools/container-test
 
 lint: ## formatting, warnings of both compilers, clang-tidy, layers, documents, scripts
 	@tools/setup lint
