@@ -49,7 +49,8 @@ void pss_world_chmod(struct pss_world *world, size_t i, mode_t mode);
 struct opt_f64 pss_world_turn(struct pss_world *world);
 struct opt_f64 pss_world_turn_after(struct pss_world *world, int64_t ns);
 
-/* The same without the rights of root, whom no permission stops; skips the test where they cannot be given up. */
+/* The same without the rights of root, whom no permission stops; fails where they cannot be given up. */
+bool pss_world_can_be_nobody(void);
 struct opt_f64 pss_world_turn_as_nobody(struct pss_world *world, int64_t ns);
 
 /* Reads on a budget so far. */

@@ -24,6 +24,7 @@
 
 #include "base/auto.h"
 #include "base/num.h"
+#include "skip.h"
 #include "spool_world.h"
 #include "stream/batch.h"
 
@@ -204,13 +205,12 @@ static bool can_trace(void)
     return status == 0;
 }
 
+SKIPPABLE_TEST(test_killed_at_every_step);
 static void test_killed_at_every_step(void **state)
 {
     (void)state;
-    if (!can_trace()) {
-        print_message("no child can be traced here\n");
-        skip();
-    }
+    if (!can_trace())
+        SKIP_TEST(test_killed_at_every_step, "ptrace is not permitted");
     struct spool_world world;
     spool_world_make(&world);
     struct progress *progress = share();
@@ -385,6 +385,7 @@ static void live_on_tmpfs(const char *path)
     _exit(0);
 }
 
+SKIPPABLE_TEST(test_full_disk);
 static void test_full_disk(void **state)
 {
     (void)state;
@@ -397,19 +398,17 @@ static void test_full_disk(void **state)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     tree_free(&tree);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIP) {
-        print_message("no mount namespace with a tmpfs is permitted here\n");
-        skip();
-    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIP)
+        SKIP_TEST(test_full_disk, "namespaces are not permitted");
     assert_int_equal(status, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_killed_at_every_step),
+        skippable_unit_test(test_killed_at_every_step),
         cmocka_unit_test(test_killed_at_any_time),
-        cmocka_unit_test(test_full_disk),
+        skippable_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

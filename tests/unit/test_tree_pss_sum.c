@@ -12,10 +12,14 @@
 #include <string.h>
 
 #include "pss_world.h"
+#include "skip.h"
 
+SKIPPABLE_TEST(test_refused);
 static void test_refused(void **state)
 {
     struct pss_world *world = *state;
+    if (!pss_world_can_be_nobody())
+        SKIP_TEST(test_refused, "only root may become another user");
     pss_world_open(world, JOB_PSS_AUTO);
     world->cost_ns = 30 * NS_PER_US;
     size_t a = pss_world_add(world, 1000, 1000, NS_PER_SEC);
@@ -40,9 +44,12 @@ static void test_refused(void **state)
     pss_world_close(world);
 }
 
+SKIPPABLE_TEST(test_refused_but_always_asked);
 static void test_refused_but_always_asked(void **state)
 {
     struct pss_world *world = *state;
+    if (!pss_world_can_be_nobody())
+        SKIP_TEST(test_refused_but_always_asked, "only root may become another user");
     pss_world_open(world, JOB_PSS_ALWAYS);
     size_t a = pss_world_add(world, 1000, 1000, 0);
     size_t b = pss_world_add(world, 1000, 500, 0);
@@ -318,8 +325,8 @@ int main(void)
 {
     static struct pss_world world;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(test_refused, &world),
-        cmocka_unit_test_prestate(test_refused_but_always_asked, &world),
+        skippable_unit_test_prestate(test_refused, &world),
+        skippable_unit_test_prestate(test_refused_but_always_asked, &world),
         cmocka_unit_test_prestate(test_what_was_told_stays, &world),
         cmocka_unit_test_prestate(test_gone_and_absent, &world),
         cmocka_unit_test_prestate(test_kernel_that_has_it_keeps_it, &world),
