@@ -294,4 +294,4 @@ def need_pid_namespace():
             probe = subprocess.run([*words, *more, "true"], capture_output=True, timeout=WAIT_SECS, check=False)
             if probe.returncode == 0:
                 return [*words, *more]
-    raise Skip("a PID namespace is not permitted")
+    raise Skip("namespaces are not permitted")

@@ -43,7 +43,7 @@ def need_namespaces():
     steps = f"ip link set lo up && ip address add {LINK_LOCAL}/32 dev lo && mount -t tmpfs tables /mnt"
     words = [*UNSHARE, "sh", "-c", steps]
     if subprocess.run(words, capture_output=True, timeout=10 * PATIENCE, check=False).returncode != 0:
-        raise Skip("namespaces of network and mounts are not permitted")
+        raise Skip("namespaces are not permitted")
 
 
 def make_network():

@@ -375,7 +375,7 @@ def print_config_as_nobody(place, args=(), env=None):
     """--print-config by a user without rights, with `place` as its working directory."""
     setpriv = shutil.which("setpriv")
     if os.geteuid() != 0 or not setpriv:
-        raise Skip("needs root and setpriv to become another user")
+        raise Skip("only root may become another user")
     with folder() as shelf:
         shelf.chmod(0o755)
         binary = shutil.copy(BINARY, shelf / "resource-tracker")

@@ -180,7 +180,7 @@ def somebody_else():
     """Words that run as another user, and the program where this user may execute it."""
     setpriv = shutil.which("setpriv")
     if os.geteuid() != 0 or not setpriv:
-        raise Skip("only root can become somebody else")
+        raise Skip("only root may become another user")
     with folder() as place:
         place.chmod(0o755)
         shutil.copy(BINARY, place / "program")
@@ -191,7 +191,7 @@ def in_namespaces(*flags):
     """Words that run something in new namespaces; skips where that is not permitted."""
     unshare = shutil.which("unshare")
     if os.geteuid() != 0 or not unshare:
-        raise Skip("namespaces need root")
+        raise Skip("namespaces are not permitted")
     words = [unshare, *flags, "--"]
     if subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
         raise Skip("namespaces are not permitted")

@@ -475,7 +475,7 @@ def a_machine_without_gpus():
 
 
 def calls_per_sample(place, **env):
-    """System calls of the shortest turn of the steady state: births on the host and slow facts lengthen others."""
+    """System calls of the turns of the steady state; births on the host and slow facts lengthen some."""
     trace = place / "trace"
     subprocess.run([need_strace(), "-f", "-qq", "-o", trace, BINARY, "-i", "0.05", "-o", place / "samples", "--", "sleep",
                     "2"], env=clean_env(**env), cwd=place, timeout=WAIT_SECS * 2, check=True)
@@ -489,15 +489,21 @@ def calls_per_sample(place, **env):
         if name.startswith("epoll_"):
             turns.append(tuple(turn))
             turn = []
-    steady = turns[10:-5]
-    return min(steady, key=lambda turn: (len(turn), turn))
+    return turns[10:-5]
 
 
-@test
+@test(limit=60)
 def a_machine_without_gpus_makes_no_call_for_them():
     need_no_gpu()
+    found, wanted = [], []
     with folder() as place:
-        equal(calls_per_sample(place), calls_per_sample(place, TRACKER_COLLECT_GPU="0"), "calls of the shortest turn")
+        for _ in range(4):  # on a busy machine there may be a birth in every turn of one of them
+            found += calls_per_sample(place)
+            wanted += calls_per_sample(place, TRACKER_COLLECT_GPU="0")
+            shortest = [min(turns, key=lambda turn: (len(turn), turn)) for turns in (found, wanted)]
+            if shortest[0] == shortest[1]:
+                return
+    equal(*shortest, "calls of the shortest turn")
 
 
 @test
@@ -505,7 +511,7 @@ def in_a_pid_namespace_nothing_is_charged_without_proof():
     unshare = shutil.which("unshare")
     words = [unshare or "unshare", "-p", "-f", "--kill-child", "--mount-proc"]
     if not unshare or subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
-        raise Skip("no PID namespace can be made here")
+        raise Skip("namespaces are not permitted")
     with folder() as place:
         # PID 2 is the command there; the library lists a process of that number, which is another one of the host.
         script = TWO + f"process 0 2 {300 * MIB} compute\n"

@@ -322,7 +322,7 @@ def tracker_on_small_tmpfs(*args, size):
     own = "-m" if os.geteuid() == 0 else "-rm"
     probe = [unshare, own, "mount", "-t", "tmpfs", "none", "/mnt"]
     if not unshare or subprocess.run(probe, capture_output=True, timeout=10, check=False).returncode != 0:
-        raise Skip("mount namespaces are not permitted")
+        raise Skip("namespaces are not permitted")
     with folder() as place:
         script = f'mount -t tmpfs -o size={size} none "$0" && cd "$0" && exec "$@"'
         before = [unshare, own, "sh", "-c", script, str(place)]

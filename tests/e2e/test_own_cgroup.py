@@ -14,7 +14,7 @@ import time
 
 import tap
 from tap import Skip, equal, expect, test
-from tracker import BINARY, WAIT_SECS, Tracker, parse, wait_until
+from tracker import BINARY, WAIT_SECS, Tracker, parse, remove_group, wait_until
 
 TICK_SECS = 0.01
 # Twice the age at which the group of a tracker that is no more counts as left behind.
@@ -58,20 +58,7 @@ def test_group():
     finally:
         below = sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True)
         for group in [*below, folder]:
-            wait_until(lambda group=group: not end_members(group), f"the end of what runs in {group}")
-            group.rmdir()
-
-
-def end_members(group):
-    """Ends what still runs in a group that a test made; returns whether there was anything."""
-    try:
-        members = [int(word) for word in (group / "cgroup.procs").read_text(encoding="ascii").split()]
-    except OSError:  # one for threads, in which nothing runs
-        return False
-    for pid in members:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    return bool(members)
+            remove_group(group)
 
 
 def inside(folder):
@@ -243,7 +230,7 @@ def not_permitted_is_one_warning_and_the_command_runs():
     if not setpriv or os.geteuid() != 0:
         raise Skip("needs root and setpriv")
     if subprocess.run([setpriv, *NOBODY, "test", "-x", BINARY], timeout=WAIT_SECS, check=False).returncode != 0:
-        raise Skip("another user cannot run this binary")
+        raise Skip("another user may not run the tracker")
     with Tracker("--cgroup", "-q", "--", "sh", "-c", "sed -n s/^0:://p /proc/self/cgroup; exit 7", cwd="/",
                  before=[setpriv, *NOBODY]) as tracker:
         equal(tracker.wait(), 7, "exit status")

@@ -17,7 +17,7 @@ import time
 
 import tap
 from tap import Skip, equal, expect, test
-from tracker import BINARY, ROOT, SANITIZED, Lines, Tracker, clean_env, folder, run
+from tracker import BINARY, ROOT, SANITIZED, Lines, Tracker, clean_env, folder, remove_group, run
 
 try:
     import jsonschema
@@ -269,9 +269,7 @@ def memory_group(limit_mib):
                     (group / swap).write_text(str(limit_mib << 20) if "memsw" in swap else "0", encoding="ascii")
             yield group
         finally:
-            for pid in (group / "cgroup.procs").read_text(encoding="ascii").split():
-                pathlib.Path(base, "cgroup.procs").write_text(pid, encoding="ascii")
-            group.rmdir()
+            remove_group(group)
         return
     raise Skip("there is no memory controller here")
 

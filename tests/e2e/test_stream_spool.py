@@ -385,7 +385,7 @@ def as_nobody():
     probe = shutil.which("setpriv") and subprocess.run([*words, BINARY, "--version"], capture_output=True,
                                                        timeout=WAIT_SECS, check=False)
     if not probe or probe.returncode != 0:
-        raise Skip("the tracker cannot be run by another user")
+        raise Skip("another user may not run the tracker")
     return words
 
 
@@ -469,7 +469,7 @@ def small_disk(world, *, is_full):
     words = ("unshare", "-m", "sh", "-c", 'mount --make-rprivate / && mount -t tmpfs -o size=16k none "$0" || exit 99; '
              f'{fill}exec "$@"', str(world.spool.parent))
     if subprocess.run([*words, "true"], capture_output=True, timeout=WAIT_SECS, check=False).returncode != 0:
-        raise Skip("a mount namespace is not permitted")
+        raise Skip("namespaces are not permitted")
     yield words
 
 
@@ -683,15 +683,20 @@ def without_a_target_there_is_no_socket():
 
 @test
 def with_a_target_it_connects_to_that_only():
-    if os.geteuid() != 0:
-        raise Skip("only root can read where a tracker that guards its memory connects to")
     with make_world() as world:
         calls = network_calls(world, "-q", "-i", "0.1", "--", "sleep", "1.5", env={})
         world.check_strict()
         ports = {str(world.api.port), str(world.s3.port)}
         connects, datagrams = read_connects(calls)
-        equal({line for line in connects if 'inet_addr("127.0.0.1")' not in line}, set(), "connections elsewhere")
-        equal({re.search(r"htons\((\d+)\)", line)[1] for line in connects}, ports, "ports")
+        # Without the right to trace anything, strace cannot read the addresses in the memory that the tracker guards.
+        # No connection leads elsewhere where the servers had them all.
+        unread = [line for line in connects if re.search(r"connect\(\d+, 0x", line)]
+        shown = [line for line in connects if line not in unread]
+        equal({line for line in shown if 'inet_addr("127.0.0.1")' not in line}, set(), "connections elsewhere")
+        equal(len(connects), world.api.connections + world.s3.connections, f"connections, {connects}")
+        if not unread:
+            equal({re.search(r"htons\((\d+)\)", line)[1] for line in connects}, ports, "ports")
+        expect(world.api.connections > 0 and world.s3.connections > 0, "a target without a connection")
         equal(datagrams, [], "datagrams that were sent")
 
 

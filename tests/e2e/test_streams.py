@@ -514,7 +514,7 @@ def somebody_else():
     """Words that run the program as another user, and a folder that this user may enter."""
     setpriv = shutil.which("setpriv")
     if os.geteuid() != 0 or not setpriv:
-        raise Skip("only root can become somebody else")
+        raise Skip("only root may become another user")
     with folder() as place:
         place.chmod(0o755)
         shutil.copy(BINARY, place / "program")

@@ -429,7 +429,7 @@ def a_full_disk_is_one_warning():
     line = 'mount -t tmpfs -o size=16k none "$PWD" && cd "$PWD" && exec "$@"'
     with folder() as place:
         if ask(["unshare", own, "sh", "-c", line, "sh", "true"], cwd=place).returncode != 0:
-            raise Skip("mount namespaces are not permitted")
+            raise Skip("namespaces are not permitted")
         words = wrap(end_with(7, 0.4), "-i", "0.01", "-o", "out")
         done = ask(["unshare", own, "sh", "-c", line, "sh", *words], cwd=place)
     equal((done.returncode, done.stdout), (7, b""), f"status and stdout ({done.stderr!r})")

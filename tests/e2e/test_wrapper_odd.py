@@ -18,8 +18,8 @@ import time
 
 import tap
 from tap import Skip, equal, expect, test
-from tracker import (BINARY, ROOT, SANITIZED, WAIT_SECS, Tracker, clean_env, folder, parse, run, wait_file_lines,
-                     wait_until)
+from tracker import (BINARY, ROOT, SANITIZED, WAIT_SECS, Tracker, clean_env, folder, parse, remove_group, run,
+                     wait_file_lines, wait_until)
 
 WORKLOAD = os.path.abspath(os.environ.get("WORKLOAD", ""))
 TICK_SECS = 1 / os.sysconf("SC_CLK_TCK")
@@ -189,7 +189,7 @@ def without_proc_the_time_of_the_command_is_still_known():
         raise Skip("a sanitizer needs /proc itself")
     words = ["unshare", "-m", "sh", "-c", 'mount --make-rprivate / && umount -l /proc && exec "$@"', "sh"]
     if subprocess.run([*words, "true"], capture_output=True, timeout=WAIT_SECS, check=False).returncode != 0:
-        raise Skip("a mount namespace is not permitted")
+        raise Skip("namespaces are not permitted")
     with folder() as place:
         burn = ["/usr/bin/python3", "-c", "import time\nwhile time.process_time() < 0.3: pass"]
         with Tracker("-i", "0.1", "-o", "out", "--", *burn, before=words, cwd=place) as tracker:
@@ -213,8 +213,7 @@ def few_processes(limit):
         (group / "pids.max").write_text(str(limit), encoding="ascii")
         yield ["sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$@"', "sh"]
     finally:
-        wait_until(lambda: not (group / "cgroup.procs").read_text(encoding="ascii"), "the group to be empty")
-        group.rmdir()
+        remove_group(group)
 
 
 @test

@@ -19,13 +19,14 @@ import time
 
 import tap
 from tap import Skip, equal, expect
-from tracker import BINARY, SLOW, WAIT_SECS, Tracker, clean_env, file_lines, folder, parse, wait_until
+from tracker import (BINARY, SLOW, WAIT_SECS, Tracker, clean_env, file_lines, folder, for_everyone, parse, remove_group,
+                     wait_until)
 
 WORKLOAD = os.environ.get("WORKLOAD", "")
 if not WORKLOAD or not os.access(WORKLOAD, os.X_OK):
     print("Bail out! WORKLOAD does not name a program")
     sys.exit(1)
-WORKLOAD = os.path.abspath(WORKLOAD)
+WORKLOAD = for_everyone(WORKLOAD)
 
 MIB = 1 << 20
 TICK_SECS = 1 / os.sysconf("SC_CLK_TCK")
@@ -78,11 +79,9 @@ class Group:
         return [int(word) for word in read(self.path / "cgroup.procs").split()]
 
     def close(self):
-        for pid in self.pids():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not self.pids(), "the end of the job")
-        self.path.rmdir()
+        for below in sorted((path for path in self.path.rglob("*") if path.is_dir()), reverse=True):
+            remove_group(below)
+        remove_group(self.path)
 
 
 def make_group():
@@ -104,6 +103,7 @@ class Job(Tracker):
     """The tracker around a workload, with samples in the file `out`, and the truth beside it.
 
     Only the command is in the cgroup, unless `whole` is set: then the tracker is too, and its own time is subtracted.
+    It goes without GPUs then: where there are any, a helper reads them, whose time is neither the job's nor in our clock.
     """
 
     def __init__(self, words, interval, *options, whole=False, before=(), place=None, binary=BINARY, **more):
@@ -115,7 +115,8 @@ class Job(Tracker):
             self.outer.callback(self.group.close)
         enter = [WORKLOAD, "enter", self.group.path / "cgroup.procs", self.place / "entry"] if self.group else []
         command = [*([] if whole else enter), WORKLOAD, *words]
-        env = {"WORKLOAD_TRUTH": str(self.place / "told"), **more.pop("env", {})}
+        env = {"WORKLOAD_TRUTH": str(self.place / "told"), **({"TRACKER_COLLECT_GPU": "false"} if whole else {}),
+               **more.pop("env", {})}
         super().__init__("-i", str(interval), "-o", "out", *options, "--", *command, env=env, cwd=self.place,
                          before=[*(enter if whole else []), *before], program=(binary,), **more)
 
@@ -193,7 +194,7 @@ def numbers_of(value, path=""):
 def check_plausible(samples, hidden=()):
     """Nothing is negative, no tree is without numbers but the hidden ones, and the cores in use fit the seconds and the
     machine: what is more than that counts in the samples that follow."""
-    carried = before_secs = 0.0
+    carried, before_secs, wrong = 0.0, 0.0, []
     for sample in samples:
         cpu = sample["cpu"]
         for path, value in numbers_of(sample):
@@ -206,10 +207,14 @@ def check_plausible(samples, hidden=()):
         is_brief = secs < 0.002 or (secs < SHORT_SECS and (secs < before_secs * 0.6 or sample is samples[-1]))
         before_secs = secs
         cores = cpu["process_cores_used"]
-        expect(cpu_of(sample) > 0 or cores < 0.05 or is_brief or carried > 0, f"{cores} cores in no time")
+        if cpu_of(sample) <= 0 and cores >= 0.05 and not is_brief and carried <= 0:
+            wrong.append((cores, secs))
         expect(cores <= CPUS, f"{cores} cores of {CPUS}")
         carried = max(0.0, carried + cpu_of(sample) - CPUS * secs * 0.99)
-    # The readings of a turn are of different moments, far from each other where the tracker is kept waiting meanwhile.
+    # The readings of a tick are of different moments, far from each other where the tracker is kept waiting meanwhile:
+    # at short intervals, where such a wait is longer than they are, one in a hundred may be off.
+    long = [secs for _, secs in wrong if secs >= SHORT_SECS]
+    expect(not long and len(wrong) <= len(samples) / 100, "(cores, seconds) in no time:", wrong)
     working = [sample for sample in samples[:-1] or samples if cpu_of(sample) >= TICK_SECS / 2]
     shares = [sample["cpu"]["process_cores_used"] * interval_secs(sample) / cpu_of(sample) for sample in working]
     expect(not shares or 0.9 <= statistics.median(shares) <= 1.1, "the cores in use do not fit the seconds:", shares)
