@@ -103,7 +103,7 @@ class Job(Tracker):
     """The tracker around a workload, with samples in the file `out`, and the truth beside it.
 
     Only the command is in the cgroup, unless `whole` is set: then the tracker is too, and its own time is subtracted.
-    It goes without GPUs then: where there are any, a helper reads them, whose time is neither the job's nor in our clock.
+    It goes without GPUs then: a helper would read them, whose time is neither the job's nor in our clock.
     """
 
     def __init__(self, words, interval, *options, whole=False, before=(), place=None, binary=BINARY, **more):
