@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 
 #include "base/auto.h"
@@ -184,30 +185,71 @@ static void check_credentials(struct doctor *doctor, const struct targets *targe
     s3_credentials_wipe(&credentials);
 }
 
-static size_t count_runs(int dir_fd)
+struct undelivered {
+    size_t runs, batches; /* of runs that have ended */
+    size_t running; /* runs on which a tracker or an upload works */
+};
+
+/* Is the run's lock held? It is only read and tried, so that a run in progress notices nothing. */
+static bool is_in_progress(int run_fd)
+{
+    AUTO_FD int fd = openat(run_fd, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* "NNNNNN.csv.gz", and "NNNNNN.csv" with the rows that a killed tracker left. */
+static size_t count_batches(int run_fd)
 {
     char entries[DIR_BYTES];
     struct dir_entry entry;
     size_t count = 0;
-    for (long n; count < SPOOL_RUNS_MAX && (n = dir_read(dir_fd, entries)) > 0;) {
+    for (long n; count < SPOOL_BATCHES_MAX && (n = dir_read(run_fd, entries)) > 0;) {
         for (size_t at = 0; dir_next(entries, (size_t)n, &at, &entry);)
-            count += entry.name[0] != '.';
+            count += strspn(entry.name, "0123456789") == 6 && strncmp(entry.name + 6, ".csv", 4) == 0;
     }
     return count;
 }
 
+static struct undelivered count_undelivered(int dir_fd)
+{
+    char entries[DIR_BYTES];
+    struct dir_entry entry;
+    struct undelivered found = {0};
+    for (long n; found.runs < SPOOL_RUNS_MAX && (n = dir_read(dir_fd, entries)) > 0;) {
+        for (size_t at = 0; dir_next(entries, (size_t)n, &at, &entry);) {
+            if (entry.name[0] == '.')
+                continue;
+            AUTO_FD int run_fd = openat(dir_fd, entry.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            if (run_fd < 0 && errno == ENOTDIR)
+                continue;
+            if (run_fd >= 0 && is_in_progress(run_fd)) {
+                found.running++;
+                continue;
+            }
+            found.runs++;
+            found.batches += run_fd >= 0 ? count_batches(run_fd) : 0;
+        }
+    }
+    return found;
+}
+
+/* Without a target only what earlier runs left is worth a line. */
 static void check_spool(struct doctor *doctor, const struct stream_options *options)
 {
     struct spool spool;
     struct err err = {0};
+    struct undelivered found = {0};
+    bool is_used = stream_takes_samples(options);
     int r = spool_open(&spool, &options->spool_places, options->spool_max_bytes, false, &err);
-    if (r == 0) {
-        size_t count = count_runs(spool.dir_fd);
-        doctor_say(doctor, "spool", DOCTOR_OK, count > 0 ? "resource-tracker --upload-spool delivers them." : NULL,
-            "%s can be written; runs that wait in it: %zu", spool.path, count);
-    } else if (r == -ENOENT)
+    if (r == 0)
+        found = count_undelivered(spool.dir_fd);
+    if (r == 0 && (is_used || found.runs > 0))
+        doctor_say(doctor, "spool", DOCTOR_OK, found.runs > 0 ? "resource-tracker --upload-spool delivers them." : NULL,
+            "%s can be written; undelivered: %zu batches of %zu runs%s", spool.path, found.batches, found.runs,
+            found.running > 0 ? ", and runs in progress" : "");
+    else if (r == -ENOENT && is_used)
         doctor_say(doctor, "spool", DOCTOR_OK, NULL, "not there yet: it is made when it is needed");
-    else
+    else if (r < 0 && is_used)
         doctor_say(doctor, "spool", DOCTOR_LIMITED, "Name a folder of your own (TRACKER_SPOOL).", "%s", err.msg);
     spool_close(&spool);
 }
@@ -224,8 +266,6 @@ static void check_targets(struct doctor *doctor, const struct stream_options *op
         check_target(doctor, &targets, &targets.items[i]);
     if (options->s3_uri && !is_short)
         check_credentials(doctor, &targets);
-    if (stream_takes_samples(options))
-        check_spool(doctor, options);
     http_client_free(targets.http);
     http_client_free(targets.http_s3);
 }
@@ -245,5 +285,7 @@ void doctor_check_streaming(struct doctor *doctor)
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (r == 0 && (stream_is_wanted(&streaming.options) || doctor->is_online))
         check_targets(doctor, &streaming.options);
+    if (r == 0)
+        check_spool(doctor, &streaming.options);
     (void)streaming_fini(&streaming);
 }

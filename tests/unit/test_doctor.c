@@ -8,9 +8,11 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -313,6 +315,10 @@ static void test_targets(void **unused)
     assert_non_null(mkdtemp(spool));
     (void)snprintf(run, sizeof(run), "%s/20260101-abc", spool);
     assert_return_code(mkdir(run, 0700), errno);
+    static const char *const left[] = {"000000.csv.gz", "000001.csv", "state.json", "lock"};
+    int run_fd = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
+        assert_return_code(close(openat(run_fd, left[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), errno);
     char roots[] = "SSL_CERT_FILE=/nonexistent/roots.pem", key[] = "AWS_ACCESS_KEY_ID=KEY-SECRET",
          secret[] = "AWS_SECRET_ACCESS_KEY=KEY-SECRET", proxy[] = "https_proxy=http://me:PROXY-SECRET@proxy.test:3128";
     char *environment[] = {roots, key, secret, proxy, NULL};
@@ -342,7 +348,21 @@ static void test_targets(void **unused)
     assert_non_null(strstr(json, "\"https://hooks.example.com through"));
     assert_non_null(strstr(json, "to come from the environment"));
     assert_state(json, "streaming", "spool", "ok");
-    assert_non_null(strstr(json, "can be written; runs that wait in it: 1"));
+    assert_non_null(strstr(json, "can be written; undelivered: 2 batches of 1 runs\""));
+    /* Without a target too, but not where a tracker works on it. */
+    struct settings bare = {.environment = environment, .spool = spool};
+    json = streamed(&buf, &bare, 0);
+    assert_state(json, "streaming", "targets", "off");
+    assert_non_null(strstr(json, "undelivered: 2 batches of 1 runs\""));
+    assert_non_null(strstr(json, "--upload-spool"));
+    int lock_fd = openat(run_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_return_code(flock(lock_fd, LOCK_EX | LOCK_NB), errno);
+    assert_null(strstr(streamed(&buf, &bare, 0), "\"spool\""));
+    assert_non_null(strstr(streamed(&buf, &settings, 1), "undelivered: 0 batches of 0 runs, and runs in progress"));
+    assert_return_code(close(lock_fd), errno);
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
+        assert_return_code(unlinkat(run_fd, left[i], 0), errno);
+    assert_return_code(close(run_fd), errno);
     assert_return_code(rmdir(run), errno);
     assert_return_code(chmod(spool, 0777), errno);
     assert_state(streamed(&buf, &settings, 1), "streaming", "spool", "limited");
