@@ -385,6 +385,19 @@ install_release() {
     esac
 }
 
+# Removes the folders of our files that are empty now. Below a prefix that belongs to the system only that of our
+# documents: the others are there without us.
+remove_empty_folders() {
+    rmdir "$prefix/$docs" 2>/dev/null || true
+    case $prefix in '' | /usr | /usr/local) return 0 ;; esac
+    for file in $our_files; do
+        folder=${file%/*}
+        while rmdir "$prefix/$folder" 2>/dev/null || [ ! -e "$prefix/$folder" ]; do
+            case $folder in */*) folder=${folder%/*} ;; *) break ;; esac
+        done
+    done
+}
+
 uninstall() {
     need_ours "nothing is removed"
     is_found=
@@ -394,7 +407,7 @@ uninstall() {
         rm -f "$prefix/$file" 2>/dev/null || fail "cannot remove $prefix/$file"
     done
     [ -n "$is_found" ] || fail "nothing is installed below ${prefix:-/}"
-    rmdir "$prefix/$docs" 2>/dev/null || true
+    remove_empty_folders
     echo "$name is removed from $prefix"
 }
 
