@@ -296,6 +296,17 @@ def need_strace():
     return strace
 
 
+# As much of what a call reads as holds any diskstats that is read at once.
+STRACE_BYTES = 65536
+DISKSTATS_ROW = re.compile(r"(?:^|\\n) *(\d+) +(\d+) ([A-Za-z]\S*) \d+ ")
+
+
+def diskstats_rows(turn):
+    """The devices in what a turn read of diskstats; a file that took several reads is put together again."""
+    parts = [re.match(r'\d+, "(.*)"', arguments) for name, arguments in turn if name in ("read", "pread64")]
+    return set(DISKSTATS_ROW.findall("".join(part[1] for part in parts if part)))
+
+
 def listing_calls(names):
     """How many of these system calls of a turn list the processes, which is due once a second where their number cannot
     be read from the links of /proc: in every PID namespace but the first."""
