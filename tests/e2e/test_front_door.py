@@ -149,6 +149,23 @@ def root_installs_everything_at_once():
 
 
 @test
+def a_user_with_sudo_installs_through_it():
+    with clone(installed=CHECK[:3]) as here:
+        here.play("sudo", '[ "$1" != -n ] || shift; echo sudo "$1" >>"$HERE/calls"; exec "$@"')
+        here.play("true", "exit 0")
+        here.setup("build")
+        expect("sudo env" in here.calls() and any(" install " in call for call in here.calls()), here.calls())
+
+
+@test
+def a_sudo_that_asks_for_a_password_without_a_terminal_is_none():
+    with clone(installed=CHECK[:3]) as here:
+        here.play("sudo", "exit 1")
+        done = here.setup("build", status=1)
+        expect("an administrator has to run:" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+
+
+@test
 def an_optional_package_that_cannot_be_installed_is_named_and_done_without():
     with clone(uid=0, broken=["strace"]) as here:
         done = here.setup("check")
