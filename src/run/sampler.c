@@ -365,13 +365,14 @@ static int start_thread(struct sampler_thread *thread)
 int sampler_init(struct sampler *sampler, struct err *err)
 {
     *sampler = (struct sampler)SAMPLER_NONE;
-    sampler->request_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    sampler->report_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     sampler->thread = calloc(1, sizeof(*sampler->thread));
-    if (sampler->request_fd < 0 || sampler->report_fd < 0)
-        return err_sys(err, -errno, "cannot set up sampling");
     if (!sampler->thread)
         return err_set(err, -ENOMEM, "cannot set up sampling: out of memory");
+    sampler->request_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (sampler->request_fd >= 0)
+        sampler->report_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (sampler->report_fd < 0)
+        return err_sys(err, -errno, "cannot set up sampling");
     int r = loop_open(&sampler->loop, NULL, err);
     if (r == 0)
         loop_watch_input(&sampler->loop, sampler->request_fd, sampler);

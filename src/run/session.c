@@ -106,6 +106,30 @@ static bool needs_sampler(const struct session *session)
     return session_wants_samples(session) || !settings->command || settings->verbosity > 0 || session->streaming.stream;
 }
 
+static int init_sampler(struct session *session, struct err *err)
+{
+    session->has_sampler = needs_sampler(session);
+    return session->has_sampler ? sampler_init(&session->sampler, err) : 0;
+}
+
+/* Where descriptors are few, streaming goes first, then tracking, and the command never. */
+static int prepare_sampler(struct session *session, struct err *err)
+{
+    int r = init_sampler(session, err);
+    if (r < 0 && streaming_drop(&session->streaming, strerror(-r))) {
+        sampler_fini(&session->sampler);
+        err_clear(err);
+        r = init_sampler(session, err);
+    }
+    if (r == 0 || !session->settings->command)
+        return r;
+    log_warning("%s; the command runs, but is not tracked", err->msg);
+    err_clear(err);
+    sampler_fini(&session->sampler);
+    session->has_sampler = false;
+    return 0;
+}
+
 /* A thread that was joined still counts for a moment. */
 static int spawn_in_time(struct spawn_request *request, struct spawn *ret_spawn)
 {
@@ -258,7 +282,7 @@ static int session_start(
         session->job.pss = JOB_PSS_NEVER;
     session->job.quantum_ns = NS_PER_MS / 10;
     session->has_view = session->people.live != NULL;
-    r = needs_sampler(session) ? sampler_init(&session->sampler, err) : 0;
+    r = prepare_sampler(session, err);
     if (r < 0)
         return r;
     if (settings->command)
@@ -271,7 +295,7 @@ static int session_start(
         renice_self(settings);
     else if (settings->command)
         raise_priority();
-    if (needs_sampler(session))
+    if (session->has_sampler)
         sampler_start(session);
     return 0;
 }

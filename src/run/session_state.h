@@ -28,6 +28,7 @@ struct session {
     struct probe probe;
     struct run_info info;
     bool stops_with_tree; /* attached, and the end of the tree is our end */
+    bool has_sampler; /* false: the command is only supervised */
     bool has_view; /* something of ours may be on the terminal */
     /* the sampler's from its start on */
     struct job job;
