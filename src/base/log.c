@@ -40,8 +40,9 @@ void log_divert(bool (*write)(void *context, struct str line), void *context)
 
 static bool write_out(struct str line)
 {
-    if (divert_write)
-        return divert_write(divert_context, line);
+    bool (*divert)(void *context, struct str line) = divert_write;
+    if (divert)
+        return divert(divert_context, line);
     if (log_fd >= 0)
         return write(log_fd, line.p, line.n) == (ssize_t)line.n;
     /* Blocking: at least not where there is no room at all. */

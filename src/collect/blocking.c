@@ -2,7 +2,6 @@
 #include "collect/blocking.h"
 
 #include <string.h>
-#include <unistd.h>
 
 struct blocking_thread *blocking_enter(struct blocking *blocking, pid_t pid, const char *file)
 {
@@ -25,10 +24,7 @@ bool blocking_leave(struct blocking_thread *thread)
 
 void blocking_return(struct blocking_thread *thread)
 {
-    atomic_store_explicit(&thread->state, BLOCKING_RETURNED, memory_order_release);
-    /* Not an end of the thread: helpers that it started may have been told to end with it. */
-    for (;;)
-        (void)pause();
+    longjmp(thread->home, 1);
 }
 
 static bool has_returned(const struct blocking_thread *thread)
@@ -36,23 +32,28 @@ static bool has_returned(const struct blocking_thread *thread)
     return atomic_load_explicit(&thread->state, memory_order_acquire) == BLOCKING_RETURNED;
 }
 
-bool blocking_is_stuck(struct blocking *blocking, pid_t pid, const char *file)
+bool blocking_has_stalls(struct blocking *blocking)
 {
-    if (!blocking || (blocking->stall_count == 0 && !blocking->is_full))
-        return false;
-    if (blocking->is_full)
-        return true;
     size_t kept = 0;
-    bool is_stuck = false;
     for (size_t i = 0; i < blocking->stall_count; i++) {
-        struct blocking_thread *stall = blocking->stalls[i];
-        if (has_returned(stall))
-            continue;
-        blocking->stalls[kept++] = stall;
-        is_stuck |= stall->pid == pid && strcmp(stall->file, file) == 0;
+        if (!has_returned(blocking->stalls[i]))
+            blocking->stalls[kept++] = blocking->stalls[i];
     }
     blocking->stall_count = kept;
-    return is_stuck;
+    return kept > 0;
+}
+
+bool blocking_is_stuck(struct blocking *blocking, pid_t pid, const char *file)
+{
+    if (!blocking || (blocking->stall_count == 0 && !blocking->is_ending))
+        return false;
+    if (blocking->is_ending || (blocking_has_stalls(blocking) && blocking->stall_count == BLOCKING_STALLS_MAX))
+        return true;
+    for (size_t i = 0; i < blocking->stall_count; i++) {
+        if (blocking->stalls[i]->pid == pid && strcmp(blocking->stalls[i]->file, file) == 0)
+            return true;
+    }
+    return false;
 }
 
 bool blocking_abandon(struct blocking_thread *thread, unsigned sequence)
@@ -69,10 +70,6 @@ void blocking_replace(struct blocking *blocking, struct blocking_thread *next)
 {
     struct blocking_thread *stall = blocking->thread;
     blocking->thread = next;
-    if (stall->pid == 0)
-        return;
-    if (blocking->stall_count == BLOCKING_STALLS_MAX)
-        blocking->is_full = true;
-    else
+    if (stall->pid != 0 && blocking->stall_count < BLOCKING_STALLS_MAX)
         blocking->stalls[blocking->stall_count++] = stall;
 }

@@ -7,6 +7,7 @@
 #ifndef COLLECT_BLOCKING_H
 #define COLLECT_BLOCKING_H
 
+#include <setjmp.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,11 +19,12 @@ enum blocking_state {
     BLOCKING_OUTSIDE,
     BLOCKING_INSIDE, /* in a bracket: only here another thread may take over */
     BLOCKING_ABANDONED, /* another thread has taken over */
-    BLOCKING_RETURNED, /* and since then this one came out of its bracket: it touches nothing any more */
+    BLOCKING_RETURNED, /* and since then this one came out of its bracket: it ends, and touches nothing any more */
 };
 
-/* A sampling thread. It stays allocated once it was abandoned. */
+/* A sampling thread. */
 struct blocking_thread {
+    jmp_buf home; /* where it ends from wherever it was stuck */
     _Atomic int state;
     _Atomic unsigned sequence; /* of brackets entered */
     pid_t pid; /* whose file is read in the bracket; 0: a collector as a whole */
@@ -34,7 +36,7 @@ struct blocking {
     struct blocking_thread *thread; /* the one that samples */
     struct blocking_thread *stalls[BLOCKING_STALLS_MAX]; /* abandoned while they read a file of a process */
     size_t stall_count;
-    bool is_full; /* more processes hang than there is room for: no file of any process is read any more */
+    bool is_ending; /* there is no time for more: no file of any process is read any more */
 };
 
 /* Enters a bracket; returns what blocking_leave takes. blocking may be NULL: then nothing supervises the caller, and
@@ -45,11 +47,15 @@ struct blocking_thread *blocking_enter(struct blocking *blocking, pid_t pid, con
  */
 bool blocking_leave(struct blocking_thread *thread);
 
-/* Reports that the abandoned read is over. Does not return. */
+/* Ends an abandoned thread by a jump to `home`: what the caller holds alone it must release before. */
 _Noreturn void blocking_return(struct blocking_thread *thread);
 
-/* For the sampling thread: is a read of this file of this process under way in an abandoned thread? */
+/* For the sampling thread: is a read of this file of this process under way in an abandoned thread? Where too many are,
+ * every file counts as such. */
 bool blocking_is_stuck(struct blocking *blocking, pid_t pid, const char *file);
+
+/* Is any of them? */
+bool blocking_has_stalls(struct blocking *blocking);
 
 /*
  * For the supervisor. blocking_abandon: takes the sampling over from a thread that was in the same bracket all the time

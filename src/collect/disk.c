@@ -7,6 +7,7 @@
 #include "collect/disk.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ enum {
 
 struct disk_state {
     const struct collect_env *env;
+    atomic_bool is_collecting;
     struct kept_file stats_file;
     struct buf stats_text, size_text;
     struct diskstats stats;
@@ -75,14 +77,16 @@ void disk_derive(
 static void start_zfs(void *state, int64_t now_ns)
 {
     struct disk_state *disk = state;
-    zfs_poll(&disk->zfs, now_ns, disk->has_zfs);
+    /* Another thread may be stuck in it; then it comes later. */
+    if (!disk->is_collecting)
+        zfs_poll(&disk->zfs, now_ns, disk->has_zfs);
 }
 
 static int disk_open(void *state, const struct collect_env *env, struct err *err)
 {
     struct disk_state *disk = state;
     (void)err;
-    *disk = (struct disk_state){.env = env};
+    disk->env = env;
     kept_file_init(&disk->stats_file, env->root->proc_fd, "diskstats", FILE_RECORDS);
     buf_init(&disk->stats_text, STATS_BYTES_MAX);
     buf_init(&disk->size_text, SIZE_BYTES_MAX);
@@ -218,15 +222,17 @@ static void read_identity(const struct disk_state *disk, const struct disk_row *
 {
     const struct diskstats_row *who = &row->prev;
     struct disk_device *device = row->device;
-    struct probe_subject subject = {.kind = PROBE_DISK, .major = who->major, .minor = who->minor};
-    struct probe_answer answer;
-    (void)str_copy(str_of(who->name), subject.name, sizeof(subject.name));
     if (!device->identified) {
         probe_drop(disk->env, &device->ticket);
         device->identity = disk_identity_of_name(who->name);
         device->identified = device->wants_identity = device->stacked_stale = true;
     }
-    if (!device->wants_identity || !probe_get(disk->env, &device->ticket, &subject, &answer))
+    if (!device->wants_identity || !probe_has_news(disk->env, device->ticket, &device->seen_news))
+        return;
+    struct probe_subject subject = {.kind = PROBE_DISK, .major = who->major, .minor = who->minor};
+    struct probe_answer answer;
+    (void)str_copy(str_of(who->name), subject.name, sizeof(subject.name));
+    if (!probe_get(disk->env, &device->ticket, &subject, &answer))
         return;
     device->identity = answer.disk;
     device->wants_identity = false;
@@ -420,9 +426,8 @@ static void prepare(struct disk_state *disk, int64_t now_ns)
         mounts_ask_unproven(&disk->mounts);
 }
 
-static int disk_collect(void *state, const struct tick *tick, struct sample *sample, struct err *err)
+static int collect_disks(struct disk_state *disk, const struct tick *tick, struct sample *sample, struct err *err)
 {
-    struct disk_state *disk = state;
     int r = read_stats(disk, err);
     if (r < 0)
         return r;
@@ -450,6 +455,15 @@ static int disk_collect(void *state, const struct tick *tick, struct sample *sam
             err, disk->size_failure, "disk: sizes are missing, cannot read %s/sys/block", disk->env->root->path);
     sample->disk = (struct sample_list){.present = true, .count = disk->out.count, .items = disk->out.items};
     return 0;
+}
+
+static int disk_collect(void *state, const struct tick *tick, struct sample *sample, struct err *err)
+{
+    struct disk_state *disk = state;
+    disk->is_collecting = true;
+    int r = collect_disks(disk, tick, sample, err);
+    disk->is_collecting = false;
+    return r;
 }
 
 const struct collector collector_disk = {

@@ -21,6 +21,7 @@ struct disk_device {
     bool identified; /* its identity is known, or is being asked for */
     bool wants_identity;
     uint32_t ticket; /* of the probe */
+    uint32_t seen_news; /* of the probe, when it was last asked */
     struct disk_identity identity;
     struct kept_file size_file;
     struct opt_u64 capacity_bytes;

@@ -143,13 +143,15 @@ static bool interface_is_replaced(struct network_interface_shared *shared, struc
 
 void network_interface_take_speed(struct network_interface_shared *shared, struct network_interface *interface)
 {
-    struct probe_subject subject = {.kind = PROBE_SPEED};
-    struct probe_answer answer;
     if (interface->is_virtual.v && interface->hardware_changes != shared->hardware_changes)
         interface->wants_speed = true;
     interface->hardware_changes = shared->hardware_changes;
+    if (!interface->wants_speed || !probe_has_news(shared->env, interface->ticket, &interface->seen_news))
+        return;
+    struct probe_subject subject = {.kind = PROBE_SPEED};
+    struct probe_answer answer;
     (void)str_copy(str_of(interface->row.name), subject.name, sizeof(subject.name));
-    if (!interface->wants_speed || !probe_get(shared->env, &interface->ticket, &subject, &answer))
+    if (!probe_get(shared->env, &interface->ticket, &subject, &answer))
         return;
     int r = answer.error < 0 ? answer.error : answer.speed.error;
     interface->wants_speed = false;

@@ -39,6 +39,7 @@ struct network_interface {
     struct opt_i64 speed_mbps;
     bool wants_speed; /* it is being asked for */
     uint32_t ticket; /* of the probe */
+    uint32_t seen_news; /* of the probe, when it was last asked */
     int speed_failure; /* as failure, of the speed alone */
     int64_t speed_due_ns; /* when it is asked for next though the link did not change */
     uint64_t hardware_changes; /* up to which it was asked for */

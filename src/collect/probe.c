@@ -101,28 +101,33 @@ bool probe_get(const struct collect_env *env, uint32_t *ticket, const struct pro
         read_now(env->root, subject, ret_answer);
         return true;
     }
+    (void)pthread_mutex_lock(&probe->lock);
     struct probe_question *question = *ticket > 0 ? find_question(probe, *ticket) : NULL;
     if (!question)
         *ticket = ask(probe, subject);
-    if (!question || question->state != PROBE_OVER)
-        return false;
-    *ret_answer = question->answer;
-    *ticket = 0;
-    remove_question(probe, question);
-    return true;
+    bool is_over = question && question->state == PROBE_OVER;
+    if (is_over) {
+        *ret_answer = question->answer;
+        *ticket = 0;
+        remove_question(probe, question);
+    }
+    (void)pthread_mutex_unlock(&probe->lock);
+    return is_over;
 }
 
 void probe_drop(const struct collect_env *env, uint32_t *ticket)
 {
     struct probe *probe = env->probe;
-    struct probe_question *question = probe && *ticket > 0 ? find_question(probe, *ticket) : NULL;
-    *ticket = 0;
-    if (!question)
+    if (!probe || *ticket == 0)
         return;
-    if (question->state == PROBE_SENT)
+    (void)pthread_mutex_lock(&probe->lock);
+    struct probe_question *question = find_question(probe, *ticket);
+    *ticket = 0;
+    if (question && question->state == PROBE_SENT)
         question->is_dropped = true;
-    else
+    else if (question)
         remove_question(probe, question);
+    (void)pthread_mutex_unlock(&probe->lock);
 }
 
 static struct probe_question *first_in(struct probe *probe, int state)
@@ -143,6 +148,7 @@ static void finish_question(struct probe *probe, struct probe_question *question
 {
     question->state = PROBE_OVER;
     question->answer.error = error;
+    probe->news++;
     if (error == 0 && probe->why.code < 0 && is_same_subject(&question->subject, &probe->why_subject))
         err_clear(&probe->why);
     if (question->is_dropped)
@@ -407,11 +413,13 @@ static int probe_collect(void *state, const struct tick *tick, struct sample *sa
         arm(probe, delay_ns);
         return 0;
     }
+    (void)pthread_mutex_lock(&probe->lock);
     /* Nothing is begun that a run which is over would have to end; what has come is taken. */
     if (!tick->is_final)
         step(probe, tick->mono_ns);
     else if (probe->channel_fd >= 0)
         (void)drain(probe);
+    (void)pthread_mutex_unlock(&probe->lock);
     if (probe->why.code < 0)
         *err = probe->why;
     return 0;
@@ -433,7 +441,9 @@ static void probe_woken(void *state)
     uint64_t expirations;
     if (read(probe->timer_fd, &expirations, sizeof(expirations)) > 0)
         probe->is_armed = false;
+    (void)pthread_mutex_lock(&probe->lock);
     step(probe, clock_read(probe->env->clock, CLOCK_KIND_MONOTONIC));
+    (void)pthread_mutex_unlock(&probe->lock);
 }
 
 const struct collector collector_probe = {

@@ -9,6 +9,8 @@
 #ifndef COLLECT_PROBE_H
 #define COLLECT_PROBE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,11 +63,14 @@ struct probe_question {
 
 struct probe {
     const struct collect_env *env; /* NULL: closed */
+    /* A collector that was stuck may ask while another thread samples (collect/blocking.h). Zeroed it is ready. */
+    pthread_mutex_t lock;
     struct {
         struct probe_question *items; /* in the order in which they were asked */
         size_t count, cap;
     } questions;
     uint32_t last_ticket;
+    _Atomic uint32_t news; /* counts questions that were answered or given up */
     void (*begin)(void *state, int64_t now_ns);
     void *begin_state;
     bool has_begun;
@@ -93,6 +98,17 @@ void probe_fini(struct probe *probe);
  */
 bool probe_get(const struct collect_env *env, uint32_t *ticket, const struct probe_subject *subject,
     struct probe_answer *ret_answer);
+
+/* Can probe_get know more than at the last call? Saves building a subject. *seen: 0 at first. */
+static inline bool probe_has_news(const struct collect_env *env, uint32_t ticket, uint32_t *seen)
+{
+    if (ticket == 0 || !env->probe)
+        return true;
+    uint32_t news = atomic_load_explicit(&env->probe->news, memory_order_relaxed);
+    bool is_new = news != *seen;
+    *seen = news;
+    return is_new;
+}
 
 /* The answer is not wanted any more. Makes the ticket 0. */
 void probe_drop(const struct collect_env *env, uint32_t *ticket);

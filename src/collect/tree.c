@@ -187,8 +187,7 @@ static void view_members(struct tree_state *state, int64_t now_ns, struct tree_v
     const struct tree_members *members = &state->walk.members;
     struct job *job = state->env->job;
     state->processes.count = 0;
-    if (job->wants_members)
-        job->members.count = 0;
+    job->members.count = 0;
     job->live_pid = 0;
     for (size_t i = 0; i < members->order.count; i++)
         view_member(state, tree_member_at(members, members->order.items[i]), now_ns, view);

@@ -79,9 +79,10 @@ static int read_rollup(struct pss *pss, pid_t pid, struct smaps_rollup *ret_roll
         } while (n < 0 && errno == EINTR);
     }
     int r = fd < 0 ? fd : n < 0 ? -errno : 0;
-    if (!blocking_leave(bracket))
-        blocking_return(bracket);
+    bool is_ours = blocking_leave(bracket);
     fd_close(&fd);
+    if (!is_ours)
+        blocking_return(bracket);
     if (r < 0)
         return r;
     return n == 0 ? -ESRCH : smaps_rollup_parse((struct str){text, (size_t)n}, ret_rollup);

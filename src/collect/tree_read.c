@@ -115,6 +115,7 @@ static ssize_t read_file(struct tree_reader *reader, struct tree_path path, int 
     int r = open_or_kept(reader, path, fd, &use);
     if (r < 0)
         return r;
+    const bool is_kept = use == *fd;
     struct blocking_thread *bracket = blocking_enter(blocking, path.pid, path.name);
     char *text = bracket ? bracket->text : reader->text;
     ssize_t n;
@@ -122,8 +123,11 @@ static ssize_t read_file(struct tree_reader *reader, struct tree_path path, int 
         n = pread(use, text, TREE_TEXT_BYTES, 0);
     } while (n < 0 && errno == EINTR);
     int code = n < 0 ? -errno : 0;
-    if (!blocking_leave(bracket))
+    if (!blocking_leave(bracket)) {
+        if (!is_kept)
+            (void)close(use);
         blocking_return(bracket);
+    }
     if (use != *fd)
         (void)close(use);
     else if (code < 0)

@@ -18,7 +18,7 @@ struct pipeline_stage {
     struct complaint complaint;
     struct blocking_thread *stuck; /* the thread that has not come out of it; NULL: none */
     bool needs_baseline; /* it was stuck before its counters were read once */
-    bool needs_members; /* the list of members is kept as it is while it is stuck */
+    struct sample *apart; /* which that thread fills in */
     bool has_returned; /* it was stuck: its descriptor is to be watched again */
 };
 
@@ -42,6 +42,9 @@ struct pipeline {
 void pipeline_open(struct pipeline *pipeline, const struct collect_env *env, const struct run_info *info,
     const struct collector *const *collectors, size_t count);
 void pipeline_close(struct pipeline *pipeline);
+
+/* Between two samples: takes back what threads have returned from. False while any of them is stuck. */
+bool pipeline_settle(struct pipeline *pipeline);
 
 /* Takes one sample, which is then in pipeline->sample. Lists and strings in it are valid until the next call. */
 void pipeline_sample(struct pipeline *pipeline, const struct tick *tick);

@@ -15,7 +15,7 @@
 #include "run/reap.h"
 #include "run/session_state.h"
 
-enum { STACK_BYTES = 512 * 1024, LATE_STALLS_MAX = 4 };
+enum { STACK_BYTES = 512 * 1024, LATE_STALLS_MAX = 4, ABANDONED_MAX = 24 };
 
 /* So long after a thread was replaced the next one is, too, without much ado. */
 #define SAMPLER_STORM_NS (10 * NS_PER_SEC)
@@ -90,6 +90,27 @@ static void watch_returned_stages(struct session *session)
     }
 }
 
+/* Threads that were stuck and have returned are gone, or are about to be. False while any is stuck. */
+static bool release_abandoned(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    if (!sampler->abandoned)
+        return true;
+    (void)pipeline_settle(&session->pipeline);
+    for (struct sampler_thread **at = &sampler->abandoned; *at;) {
+        struct sampler_thread *thread = *at;
+        if (atomic_load_explicit(&thread->blocking.state, memory_order_acquire) != BLOCKING_RETURNED) {
+            at = &thread->next;
+            continue;
+        }
+        *at = thread->next;
+        sampler->abandoned_count--;
+        (void)pthread_join(thread->id, NULL);
+        free(thread);
+    }
+    return !sampler->abandoned;
+}
+
 static void report_findings(struct session *session, bool has_no_reader)
 {
     struct sampler *sampler = &session->sampler;
@@ -126,6 +147,7 @@ static void emit(struct session *session)
         stream_sample(session->streaming.stream, &session->info, sample);
     people_sample(&session->people, sample);
     want_room(session);
+    (void)release_abandoned(session);
     watch_returned_stages(session);
     if (!is_final)
         report_findings(session, r == -EPIPE);
@@ -183,7 +205,8 @@ static void conclude(struct session *session)
         log_error("%s", session->exec_err.msg);
     if (session->job.gpu_joules.has && sampler->end.kind != SAMPLER_FINISH_LEAVE)
         log_info("the GPUs used %.1f J of energy, other work on them included", session->job.gpu_joules.v);
-    sampler->is_tidy = session_close(session);
+    bool is_free = release_abandoned(session);
+    sampler->is_tidy = session_close(session, is_free) && is_free;
     sampler->is_done = true;
     report(sampler, SAMPLER_DONE);
 }
@@ -239,8 +262,9 @@ static void handle_requests(struct session *session)
         people_hide(&session->people);
         report(sampler, SAMPLER_HIDDEN);
     }
-    /* While its first process is dead but not waited for, an attached tree still shows what that has used. */
-    if (requests & SAMPLER_SAMPLE) {
+    /* While its first process is dead but not waited for, an attached tree still shows what that has used. The final
+     * sample does, too. */
+    if ((requests & SAMPLER_SAMPLE) && !(requests & SAMPLER_FINISH)) {
         session->job.ended = sampler->ended;
         sample_at(session, now(), (struct grid_turn){0}, false);
     }
@@ -255,7 +279,7 @@ void sampler_run_once(struct session *session)
     struct err err = {0};
     if (loop_wait(&sampler->loop, &event, &err) < 0) {
         const struct timespec pause = {.tv_nsec = 100 * NS_PER_MS};
-        complaint_say(&session->reader_gone, "%s; there are no more samples", err.msg);
+        complaint_say(&session->no_samples, "%s; there are no more samples", err.msg);
         (void)nanosleep(&pause, NULL);
         handle_requests(session);
         return;
@@ -339,6 +363,10 @@ static void enter_thread(struct session *session, struct sampler_thread *self)
 static void *run_thread(void *context)
 {
     struct sampler_thread *self = context;
+    if (setjmp(self->blocking.home) != 0) {
+        atomic_store_explicit(&self->blocking.state, BLOCKING_RETURNED, memory_order_release);
+        return NULL;
+    }
     enter_thread(self->session, self);
     while (!self->session->sampler.is_done)
         sampler_run_once(self->session);
@@ -392,6 +420,7 @@ void sampler_start(struct session *session)
         return;
     /* Too many threads or processes: then a file that does not answer holds us up. */
     sampler->has_thread = false;
+    sampler->loop.timeout_ms = 0;
     session->env.blocking = NULL;
     loop_watch_input(&session->loop, sampler->loop.epoll_fd, &sampler->loop);
     enter_thread(session, sampler->thread);
@@ -423,19 +452,27 @@ static int64_t cpu_ns_of(const struct sampler_thread *thread)
 static void replace_thread(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
+    /* Where so many are stuck, samples wait for the last one. */
+    if (sampler->abandoned_count == ABANDONED_MAX)
+        return;
     struct sampler_thread *next = calloc(1, sizeof(*next));
     if (!next || !blocking_abandon(&sampler->thread->blocking, sampler->seen_sequence)) {
         free(next);
         return;
     }
-    *next = (struct sampler_thread){.session = session, .stuck = sampler->thread};
+    next->session = session;
+    next->stuck = sampler->thread;
     blocking_replace(&sampler->blocking, &next->blocking);
     /* The end does not wait for one after the other. */
-    sampler->blocking.is_full |= sampler->late_stalls >= LATE_STALLS_MAX;
+    sampler->blocking.is_ending |= sampler->late_stalls >= LATE_STALLS_MAX;
+    sampler->thread->next = sampler->abandoned;
+    sampler->abandoned = sampler->thread;
+    sampler->abandoned_count++;
     sampler->thread = next;
     if (start_thread(next) == 0)
         return;
     sampler->has_thread = false;
+    sampler->loop.timeout_ms = 0;
     loop_watch_input(&session->loop, sampler->loop.epoll_fd, &sampler->loop);
     enter_thread(session, next);
 }
@@ -473,8 +510,6 @@ void sampler_fini(struct sampler *sampler)
     loop_close(&sampler->loop);
     fd_close(&sampler->request_fd);
     fd_close(&sampler->report_fd);
-    /* One that was abandoned is still in use. */
-    if (sampler->thread && !sampler->thread->stuck)
-        free(sampler->thread);
+    free(sampler->thread);
     sampler->thread = NULL;
 }

@@ -61,6 +61,7 @@ struct sampler_thread {
     struct blocking_thread blocking;
     struct session *session;
     struct sampler_thread *stuck; /* the thread that it takes over from; NULL: it is the first */
+    struct sampler_thread *next; /* among those abandoned */
     pthread_t id;
 };
 
@@ -74,7 +75,7 @@ struct sampler {
     bool is_done; /* the sampler's; the supervisor sees SAMPLER_DONE */
     bool is_tidy; /* valid once done: nothing of ours is stuck */
     /* of requests and reports, written before these */
-    int refused_signal;
+    _Atomic int refused_signal;
     pid_t ended;
     struct sampler_end end;
     _Atomic pid_t watch;
@@ -86,6 +87,8 @@ struct sampler {
     bool was_inside;
     int64_t replaced_ns; /* monotonic, when a thread was last replaced */
     int late_stalls; /* threads replaced while the run ends */
+    struct sampler_thread *abandoned; /* a list; the sampler's while it has a thread */
+    int abandoned_count;
 };
 
 #define SAMPLER_NONE                                                                                                   \
@@ -114,7 +117,7 @@ unsigned sampler_reports(struct sampler *sampler);
  * thread that was stuck in the same bracket at the last call. Returns when to call it again (monotonic; 0: no need). */
 int64_t sampler_check(struct session *session, bool is_ending);
 
-/* After SAMPLER_DONE, or before sampler_start. */
+/* After SAMPLER_DONE with is_tidy, or before sampler_start. */
 void sampler_fini(struct sampler *sampler);
 
 #endif

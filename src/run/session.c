@@ -300,10 +300,11 @@ static int session_start(
     return 0;
 }
 
-bool session_close(struct session *session)
+bool session_close(struct session *session, bool is_free)
 {
     const struct sampler_end *end = &session->sampler.end;
-    pipeline_close(&session->pipeline);
+    if (is_free)
+        pipeline_close(&session->pipeline);
     people_hide(&session->people);
     /* Behind the ^C of a terminal. */
     if (end->stop_signal == SIGINT && session->people.prints_summary && isatty(STDERR_FILENO))
@@ -316,7 +317,8 @@ bool session_close(struct session *session)
     (void)output_close(&session->output);
     if (!own_cgroup_remove(&session->group))
         log_warning("cgroup: /%s stays: groups in it are in use", session->group.dir);
-    job_fini(&session->job);
+    if (is_free)
+        job_fini(&session->job);
     if (!streaming_fini(&session->streaming))
         return false;
     mask_command_fini(&session->command);
@@ -362,7 +364,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         r = supervise(session, err);
     if (!session->sampler.is_started) {
         session->sampler.end = (struct sampler_end){.status = r, .stop_signal = session->stop_signal};
-        session->is_stuck = !session_close(session);
+        session->is_stuck = !session_close(session, true);
     }
     struct session_result result = {.status = r, .signal = session->end.signal, .is_stuck = session->is_stuck};
     if (result.is_stuck)

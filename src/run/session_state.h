@@ -42,7 +42,7 @@ struct session {
     struct pipeline pipeline;
     struct grid grid;
     bool wants_room;
-    struct complaint reader_gone, refused;
+    struct complaint reader_gone, refused, no_samples;
     struct sampler sampler;
     /* the supervisor's */
     struct loop loop;
@@ -66,11 +66,14 @@ static inline bool session_wants_samples(const struct session *session)
            people_want_samples(&session->people);
 }
 
-/* For the sampler. session_open_collectors, session_mask_command: what takes time, while the command already runs.
- * session_close: after the last sample; false where something of ours is stuck and must not be touched any more. */
+/*
+ * For the sampler. session_open_collectors, session_mask_command: what takes time, while the command already runs.
+ * session_close: after the last sample. is_free: no thread is stuck. Returns false where something of ours is stuck and
+ * must not be touched any more.
+ */
 void session_open_collectors(struct session *session);
 void session_mask_command(struct session *session);
-bool session_close(struct session *session);
+bool session_close(struct session *session, bool is_free);
 
 /* Until it is over. Returns the exit status, or a negative errno with a message. */
 int supervise(struct session *session, struct err *err);

@@ -86,7 +86,7 @@ static bool descends_from(const struct sysroot *root, pid_t pid, pid_t ancestor)
 struct descent {
     pthread_mutex_t lock;
     pthread_cond_t answered;
-    const struct sysroot *root;
+    struct sysroot root; /* a copy: the answer may come when the run is over */
     pid_t pid, ancestor;
     bool is_answered, descends;
 };
@@ -94,7 +94,7 @@ struct descent {
 static void *ask_descent(void *context)
 {
     struct descent *descent = context;
-    bool descends = descends_from(descent->root, descent->pid, descent->ancestor);
+    bool descends = descends_from(&descent->root, descent->pid, descent->ancestor);
     (void)pthread_mutex_lock(&descent->lock);
     descent->descends = descends;
     descent->is_answered = true;
@@ -126,7 +126,7 @@ static bool is_descendant(const struct sysroot *root, pid_t pid)
     struct descent *descent = calloc(1, sizeof(*descent));
     if (!descent)
         return false;
-    *descent = (struct descent){.lock = PTHREAD_MUTEX_INITIALIZER, .root = root, .pid = pid, .ancestor = getpid()};
+    *descent = (struct descent){.lock = PTHREAD_MUTEX_INITIALIZER, .root = *root, .pid = pid, .ancestor = getpid()};
     pthread_condattr_t monotonic;
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

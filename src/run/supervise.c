@@ -316,8 +316,10 @@ int supervise(struct session *session, struct err *err)
         if (r == 0)
             handle_event(session, &event);
     }
-    if (r < 0)
+    if (r < 0) {
+        session->is_stuck = session->sampler.is_started;
         return r;
+    }
     if (session->exec_err.code < 0 && !session->streaming.stream)
         *err = session->exec_err;
     if (session->sampler.is_started)

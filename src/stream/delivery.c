@@ -147,7 +147,8 @@ int delivery_read_batch(struct delivery *delivery, uint32_t number, struct buf *
             return 0;
         (void)err_sys(&why, r, "batch %06u in the spool", (unsigned)number);
     }
-    if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
+    /* Only what is broken or gone for good: a disk or a server that does not answer may do so later. */
+    if (r != -EBADMSG && r != -ENOENT)
         return err_set(err, r, "%s", why.msg);
     char kept[SPOOL_ASIDE_BYTES];
     spool_run_set_aside(delivery->run, number, kept);

@@ -328,10 +328,10 @@ void spool_run_set_aside(struct spool_run *run, uint32_t number, char ret_kept[s
     spool_file_name_sealed(name, number);
     bool is_there = run->dir_fd >= 0 && fstatat(run->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     (void)snprintf(ret_kept, SPOOL_ASIDE_BYTES, "%s.bad", name);
-    if (!is_there || st.st_size == 0 || renameat(run->dir_fd, name, run->dir_fd, ret_kept) < 0) {
+    bool is_empty = is_there && st.st_size == 0;
+    if (!is_there || is_empty || renameat(run->dir_fd, name, run->dir_fd, ret_kept) < 0)
         ret_kept[0] = '\0';
-        if (is_there)
-            (void)unlinkat(run->dir_fd, name, 0);
-    }
+    if (is_empty)
+        (void)unlinkat(run->dir_fd, name, 0);
     forget_batch(run, batch);
 }

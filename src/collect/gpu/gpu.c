@@ -40,6 +40,10 @@ struct gpu_state {
     struct gpu_row *rows;
     size_t row_cap;
     size_t count; /* of this turn */
+    struct {
+        struct job_member *items; /* a copy: this collector may be stuck while the tree goes on */
+        size_t count, cap;
+    } members;
 };
 
 /* Sums over all devices; those of use are the tree's. */
@@ -122,6 +126,7 @@ static void gpu_close(void *opaque)
     fdinfo_free(state->clients);
     free(state->items);
     free(state->rows);
+    free(state->members.items);
 }
 
 static enum gpu_clients clients_wanted(const struct gpu_state *state)
@@ -280,9 +285,19 @@ static void tell_tree(const struct gpu_state *state, const struct gpu_sums *sums
         cpu->process_gpu_vram_mib = some_f64((double)sums->vram_bytes / BYTES_PER_MIB);
 }
 
+static void copy_members(struct gpu_state *state)
+{
+    const struct job *job = state->env->job;
+    size_t count = job ? job->members.count : 0;
+    state->members.count = VEC_GROW(&state->members, count, count) == 0 ? count : 0;
+    if (state->members.count > 0)
+        memcpy(state->members.items, job->members.items, count * sizeof(state->members.items[0]));
+}
+
 static int gpu_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
 {
     struct gpu_state *state = opaque;
+    copy_members(state);
     if (!state->looked_ns.has || tick->mono_ns - state->looked_ns.v >= LOOK_NS)
         look(state, tick->mono_ns, err);
     /* Without sysfs nobody knows what there is. */
@@ -295,15 +310,14 @@ static int gpu_collect(void *opaque, const struct tick *tick, struct sample *sam
             tell_tree(state, &sums, &sample->cpu);
         return 0;
     }
-    const struct job *job = state->env->job;
     struct gpu_turn turn = {.baseline = tick->baseline,
         .is_final = tick->is_final,
         .now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC),
         .place_ns = tick->mono_ns - tick->late_ns,
         .is_tracking = is_tracking(state)};
     if (turn.is_tracking) {
-        turn.members = job->members.items;
-        turn.member_count = job->members.count;
+        turn.members = state->members.items;
+        turn.member_count = state->members.count;
     }
     read_clients(state, &turn, err);
     for (size_t i = 0; i < gpu_vendor_count; i++) {
