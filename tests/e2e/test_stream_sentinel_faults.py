@@ -628,7 +628,7 @@ def redirect_is_not_followed(status, step):
     with Elsewhere() as elsewhere:
         fault = Status(status, [("Location", f"{elsewhere.url}/runs")])
         with World(Plan(**{step: fault}), forms=NO_FORMS) as world:
-            done = all_steps(world, SHORT_GRACE).ended(9, NOT_ALL, str(status), LATER)
+            done = all_steps(world, {"TRACKER_GRACE": "3"}).ended(9, NOT_ALL, str(status), LATER)
             equal((elsewhere.seen, elsewhere.connections), ([], 0), "requests elsewhere")
             equal(world.holds_secret(done.stderr), None, "secret on stderr")
             world.check_spooled()

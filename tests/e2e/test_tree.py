@@ -231,14 +231,18 @@ def summary_of(job):
     return json.loads((job.place / "summary").read_bytes())
 
 
-def check_memory_once(words, mib, interval, keys=("process_rss_mib", "process_pss_mib")):
-    """However often its memory is seen a second time, the tree has it once, and so the summary says."""
+def check_memory_once(words, mib, interval, share=1.0):
+    """However often its memory is seen a second time, the tree has it once, and so the summary says. share: of the
+    samples; a forked copy that a busy machine keeps from executing anything for long does have the pages of its parent,
+    as RSS counts them."""
     with Job(words.split(), interval, "--summary-json", "summary") as job:
         samples, _ = job.finish()
         summary = summary_of(job)
-    for key in keys:
-        tap.diag(f"{key}: {known(samples, key)}")
-        expect(max(known(samples, key)) <= mib * 1.02 + 3, f"{key}: {max(known(samples, key))} MiB of {mib}")
+    for key, of_samples in (("process_rss_mib", share), ("process_pss_mib", 1.0)):
+        values = sorted(known(samples, key))
+        tap.diag(f"{key}: {values}")
+        most = values[max(0, int(len(values) * of_samples) - 1)]
+        expect(most <= mib * 1.02 + 3, f"{key}: {most} MiB of {mib}")
     need = summary["memory"]["need_mib"]
     expect(mib <= need <= mib * 1.02 + 3, f"{need} MiB are said to be needed of {mib}")
 
@@ -246,7 +250,7 @@ def check_memory_once(words, mib, interval, keys=("process_rss_mib", "process_ps
 for name_, words_, interval_ in (("wait before they execute anything", "vforks 200 900 3", 0.2),
                                  ("execute something at once", "vforks 200 0 800", 0.05)):
     tap.add(f"memory of a parent counts once while children {name_}", check_memory_once, words_, 200, interval_)
-tap.add("memory of a parent that forks all the time counts once", check_memory_once, "forks 200 4000", 200, 0.1)
+tap.add("memory of a parent that forks all the time counts once", check_memory_once, "forks 200 4000", 200, 0.1, 0.9)
 
 
 @test
