@@ -39,7 +39,7 @@ def on_a_machine(vendor=None, *, settings=(), words=("-q", "--", "true"), dmi=No
 
 def need_namespaces():
     if not shutil.which("ip") or not shutil.which("unshare"):
-        raise Skip("ip or unshare is not installed")
+        raise Skip("not installed: ip or unshare")
     steps = f"ip link set lo up && ip address add {LINK_LOCAL}/32 dev lo && mount -t tmpfs tables /mnt"
     words = [*UNSHARE, "sh", "-c", steps]
     if subprocess.run(words, capture_output=True, timeout=10 * PATIENCE, check=False).returncode != 0:

@@ -52,7 +52,7 @@ def send(port, method, target, headers=(), body=None):
 def sign(s3, target, method="PUT", body=b"content", key="AKID", secret=None, token=None, region=None, headers=()):
     """The headers of a request as botocore signs it."""
     if botocore is None:
-        raise Skip("needs python3-botocore")
+        raise Skip("python3-botocore is not installed")
     secret, token = secret or KEYS[key][0], token or KEYS[key][1]
     request = botocore.awsrequest.AWSRequest(method, s3.url + target, data=body, headers=dict(headers))
     botocore.auth.S3SigV4Auth(botocore.credentials.Credentials(key, secret, token), "s3",
@@ -178,7 +178,7 @@ def S3_notices_other_bytes_under_the_same_key():
 @test
 def S3_works_with_the_client_of_botocore():
     if botocore is None:
-        raise Skip("needs python3-botocore")
+        raise Skip("python3-botocore is not installed")
     with FakeS3(keys=KEYS) as s3:
         secret, token = KEYS["ASIA"]
         client = botocore.session.get_session().create_client(

@@ -683,7 +683,7 @@ def signature_of_botocore(request, body, region):
         from botocore.awsrequest import AWSRequest
         from botocore.credentials import Credentials
     except ImportError as error:
-        raise tap.Skip("botocore is not installed") from error
+        raise tap.Skip("python3-botocore is not installed") from error
     signed = re.search(r"SignedHeaders=([^,]+)", request.get("Authorization")).group(1).split(";")
     headers = {name: request.get(name) for name in signed if name != "host"}
     again = AWSRequest(method=request.method, url=f"http://{request.host}{request.target}", data=body, headers=headers)
