@@ -238,6 +238,9 @@ static int open_default(struct config *config, const char *path)
     if (why)
         return refuse_trust(config, path, why);
     AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    /* One of root's that is not for us; a link of ours that leads in a circle, or to a device. */
+    if (fd < 0 && !is_absent(-errno))
+        return refuse_trust(config, path, strerror(errno));
     if (fd < 0 || fstat(fd, &file) < 0)
         return is_absent(-errno) ? -ENOENT : -errno;
     why = distrust(&file);

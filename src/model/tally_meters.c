@@ -92,6 +92,14 @@ static struct opt_i64 count_of(struct opt_u64 count)
     return some_i64(count.v <= INT64_MAX ? (int64_t)count.v : INT64_MAX);
 }
 
+/* What a tree uses of the GPUs of a machine that has none is a known 0, and of no interest in a summary. */
+static bool is_of_no_gpu(const struct source *source, const struct sample *sample)
+{
+    bool is_gpu =
+        source->meter == METER_GPU_USAGE || source->meter == METER_VRAM || source->meter == METER_GPUS_UTILIZED;
+    return is_gpu && sample->gpu.present && sample->gpu.count == 0;
+}
+
 void tally_meters_add(struct tally_run *run, const struct sample *sample, const struct tally_turn *turn)
 {
     const char *base = (const char *)sample;
@@ -102,7 +110,7 @@ void tally_meters_add(struct tally_run *run, const struct sample *sample, const 
             continue;
         struct opt_i64 value =
             source->is_count ? count_of(*(const struct opt_u64 *)at) : shown_e4(*(const struct opt_f64 *)at);
-        if (value.has)
+        if (value.has && !is_of_no_gpu(source, sample))
             tally_meter_add(run, source->meter, value.v, turn);
     }
     struct opt_i64 used = shown_e4(sample_memory_used_mib(&sample->memory));

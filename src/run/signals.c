@@ -26,7 +26,7 @@ enum { ANCESTORS_MAX = 64, PID_STAT_BYTES_MAX = 4096, DESCENT_STACK_BYTES = 64 *
 static void add_passed_on(sigset_t *signals)
 {
     static const int passed_on[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGPROF,
-        SIGVTALRM, SIGIO, SIGPWR, SIGPIPE, SIGTRAP, SIGSYS, SIGCONT, SIGWINCH, SIGTSTP, SIGCHLD};
+        SIGVTALRM, SIGIO, SIGPWR, SIGPIPE, SIGXFSZ, SIGTRAP, SIGSYS, SIGCONT, SIGWINCH, SIGTSTP, SIGCHLD};
     for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
         (void)sigaddset(signals, passed_on[i]);
 #ifdef SIGSTKFLT
@@ -157,8 +157,9 @@ static bool is_of_terminal(int signal)
  */
 static bool is_shared(const struct loop_event *event, pid_t command, const struct sysroot *root)
 {
-    /* Our own write to a pipe without a reader, and our own use of CPU time, are none of the command's business. */
-    if (event->signal == SIGPIPE && event->sender == getpid())
+    /* Our own write to a pipe without a reader or to a file that is too large, and our own use of CPU time, are none of
+     * the command's business. */
+    if ((event->signal == SIGPIPE || event->signal == SIGXFSZ) && event->sender == getpid())
         return true;
     if (event->signal == SIGXCPU && event->signal_code == SI_KERNEL)
         return true;

@@ -26,7 +26,7 @@ except ImportError:
 
 SCHEMA_PATH = ROOT / "docs" / "schema" / "sample.schema.json"
 PASSED_ON = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH", "SIGXCPU",
-             "SIGPROF", "SIGVTALRM", "SIGIO", "SIGPWR", "SIGTRAP", "SIGSYS", "SIGPIPE", "SIGRTMAX")
+             "SIGPROF", "SIGVTALRM", "SIGIO", "SIGPWR", "SIGTRAP", "SIGSYS", "SIGPIPE", "SIGXFSZ", "SIGRTMAX")
 END = signal.SIGRTMIN
 ENDED_BY_TEST = 42
 

@@ -472,8 +472,7 @@ def as_PID_1_it_ends_with_the_command():
         expect(sample["tracked_pid"] > 1, f"tracked_pid {sample['tracked_pid']}")
 
 
-if __name__ == "__main__":
-    # The start of the command, widened by tests/fake/slow_start.c
+# The start of the command, widened by tests/fake/slow_start.c
 
 
 @contextlib.contextmanager
@@ -540,4 +539,5 @@ def suspend_in_a_shell_gives_the_terminal_back():
         equal(session.event(), "exited 5", "the end")
 
 
-tap.main()
+if __name__ == "__main__":
+    tap.main()

@@ -232,6 +232,7 @@ static size_t answer_all(struct probe *probe, const char *serial)
         assert_int_equal(question->subject.kind, PROBE_DISK);
         (void)str_copy(str_of(serial), question->answer.disk.serial, sizeof(question->answer.disk.serial));
         question->state = PROBE_OVER;
+        probe->news++;
     }
     return probe->questions.count;
 }
