@@ -489,10 +489,17 @@ def slow_start(moment):
         yield fifo, {"LD_PRELOAD": os.path.abspath(library), f"SLOW_START_{moment}": str(fifo)}
 
 
-def release(fifo):
-    """Until the process waits at the FIFO, which then goes on."""
-    with contextlib.suppress(OSError):
-        os.close(os.open(fifo, os.O_WRONLY))
+def try_release(fifo):
+    try:
+        os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+
+def release(fifo, pid=None):
+    """Until a process waits at the FIFO, which then goes on, or this one has ended."""
+    wait_until(lambda: try_release(fifo) or (pid and state_of(pid) in "XZ"), "the start to go on")
 
 
 @test
@@ -503,7 +510,7 @@ def a_signal_between_the_start_and_the_exec_reaches_the_command():
         job.send(signal.SIGUSR1)
         wait_until(lambda: state_of(pid) in "XZ" or int(status_of(pid)["ShdPnd"], 16) & 1 << signal.SIGUSR1 - 1,
                    "SIGUSR1 to be passed on")
-        release(fifo)
+        release(fifo, pid)
         equal(job.wait(), 128 + signal.SIGUSR1, "exit status")
 
 
