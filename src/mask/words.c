@@ -291,7 +291,8 @@ static bool take_program(struct words *words, struct str word)
 /* USER/SECRET@DATABASE */
 static void mark_oracle(struct words *words, struct str word)
 {
-    const char *slash = memchr(word.p, '/', word.n), *at = slash ? memrchr(word.p, '@', word.n) : NULL;
+    const char *slash = word.n > 0 ? memchr(word.p, '/', word.n) : NULL;
+    const char *at = slash ? memrchr(slash, '@', word.n - (size_t)(slash - word.p)) : NULL;
     if (!slash || slash == word.p || word.p[0] == '@' || word.p[0] == '.')
         return;
     struct str value = str_from(word, (size_t)(slash - word.p) + 1);
