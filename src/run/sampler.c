@@ -2,8 +2,10 @@
 #include "run/sampler.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,10 +14,13 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/syscalls.h"
+#include "kernel/pid_stat.h"
 #include "run/reap.h"
 #include "run/session_state.h"
 
-enum { STACK_BYTES = 512 * 1024, LATE_STALLS_MAX = 4, ABANDONED_MAX = 24 };
+enum { STAT_BYTES = 1024, STACK_BYTES = 512 * 1024, LATE_STALLS_MAX = 4, ABANDONED_MAX = 24 };
 
 /* So long after a thread was replaced the next one is, too, without much ado. */
 #define SAMPLER_STORM_NS (10 * NS_PER_SEC)
@@ -363,6 +368,7 @@ static void enter_thread(struct session *session, struct sampler_thread *self)
 static void *run_thread(void *context)
 {
     struct sampler_thread *self = context;
+    self->tid = (pid_t)syscall(SYS_gettid);
     if (setjmp(self->blocking.home) != 0) {
         atomic_store_explicit(&self->blocking.state, BLOCKING_RETURNED, memory_order_release);
         return NULL;
@@ -449,6 +455,20 @@ static int64_t cpu_ns_of(const struct sampler_thread *thread)
     return (int64_t)time.tv_sec * NS_PER_SEC + time.tv_nsec;
 }
 
+/*
+ * Is it only kept from a CPU? On a machine that is busy that may take any time, and a thread that could run is not
+ * stuck. Our own file: nothing but an exec of ours could hold it up.
+ */
+static bool is_runnable(const struct sampler_thread *thread)
+{
+    char path[64], text[STAT_BYTES];
+    struct pid_stat stat;
+    (void)snprintf(path, sizeof(path), SYSROOT_OWN_THREADS "/%d/stat", (int)thread->tid);
+    AUTO_FD int fd = file_open_at(AT_FDCWD, path, O_RDONLY);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
+    return n > 0 && pid_stat_parse((struct str){text, (size_t)n}, &stat) == 0 && stat.state == 'R';
+}
+
 static void replace_thread(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
@@ -486,8 +506,8 @@ int64_t sampler_check(struct session *session, bool is_ending)
     bool is_inside = atomic_load(&blocking->state) == BLOCKING_INSIDE;
     unsigned sequence = atomic_load(&blocking->sequence);
     int64_t cpu_ns = is_inside ? cpu_ns_of(sampler->thread) : 0;
-    bool is_stuck =
-        is_inside && sampler->was_inside && sequence == sampler->seen_sequence && cpu_ns == sampler->seen_cpu_ns;
+    bool is_stuck = is_inside && sampler->was_inside && sequence == sampler->seen_sequence &&
+                    cpu_ns == sampler->seen_cpu_ns && !is_runnable(sampler->thread);
     sampler->seen_sequence = sequence;
     sampler->seen_cpu_ns = cpu_ns;
     sampler->was_inside = is_inside && !is_stuck;
@@ -499,8 +519,9 @@ int64_t sampler_check(struct session *session, bool is_ending)
     }
     if (!is_inside && sampler->phase == SAMPLER_IDLE)
         return 0;
-    bool is_urgent = is_ending || (sampler->replaced_ns > 0 && now_ns - sampler->replaced_ns < SAMPLER_STORM_NS);
-    return now_ns + (is_urgent ? SAMPLER_SHORT_STALL_NS : SAMPLER_STALL_NS) / 2;
+    bool is_storm = sampler->replaced_ns > 0 && now_ns - sampler->replaced_ns < SAMPLER_STORM_NS;
+    int64_t stall_ns = is_storm ? SAMPLER_STORM_STALL_NS : is_ending ? SAMPLER_LAST_STALL_NS : SAMPLER_STALL_NS;
+    return now_ns + stall_ns / 2;
 }
 
 void sampler_fini(struct sampler *sampler)

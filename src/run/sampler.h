@@ -63,6 +63,7 @@ struct sampler_thread {
     struct sampler_thread *stuck; /* the thread that it takes over from; NULL: it is the first */
     struct sampler_thread *next; /* among those abandoned */
     pthread_t id;
+    _Atomic pid_t tid; /* 0: it does not run yet */
 };
 
 struct sampler {
@@ -99,7 +100,8 @@ struct sampler {
 /* How long a read may take before another thread goes on; where one process hangs, others may, and at the end there is
  * no time to lose: then it is less. */
 #define SAMPLER_STALL_NS (800 * NS_PER_MS)
-#define SAMPLER_SHORT_STALL_NS (100 * NS_PER_MS)
+#define SAMPLER_LAST_STALL_NS (400 * NS_PER_MS)
+#define SAMPLER_STORM_STALL_NS (100 * NS_PER_MS)
 
 /* Takes the descriptors, before the command is started. Returns 0 or a negative errno with a message. */
 int sampler_init(struct sampler *sampler, struct err *err);

@@ -289,6 +289,7 @@ static bool wait_for_sampler(struct session *session, struct err *err)
     /* A signal that comes now is for the streaming. */
     loop_unwatch(&session->loop, session->loop.signal_fd);
     session->loop.timeout_ms = FINISH_POLL_MS;
+    int64_t check_ns = 0;
     while (now() < deadline_ns) {
         struct loop_event event;
         if (loop_wait(&session->loop, &event, err) < 0)
@@ -297,8 +298,8 @@ static bool wait_for_sampler(struct session *session, struct err *err)
             return true;
         if (event.kind == LOOP_CHANGE && event.watcher == &sampler->loop && !sampler->is_done)
             sampler_run_once(session);
-        if (event.kind == LOOP_NONE || event.kind == LOOP_TIMER)
-            (void)sampler_check(session, true);
+        if ((event.kind == LOOP_NONE || event.kind == LOOP_TIMER) && now() >= check_ns)
+            check_ns = sampler_check(session, true);
     }
     log_divert(NULL, NULL);
     log_warning("a file or a terminal does not answer: what was to be written at the end is not complete");
