@@ -102,6 +102,7 @@ static void mark_element(struct words *words, struct element *element)
     words_argument(words, element);
     mark_assignments(element);
     mark_bearers(element);
+    mark_phrases(element);
     mark_shapes(element);
     mark_urls(element);
     mark_random(element);

@@ -65,6 +65,7 @@ struct name_class {
     bool is_header; /* the value has several words */
     bool is_secret; /* the name is "secret" itself */
     bool is_token, is_pass; /* small numbers are no secrets */
+    bool is_command; /* a command that prints the secret */
 };
 struct name_class name_classify(struct str name);
 
@@ -73,11 +74,25 @@ bool mark_value(struct element *element, struct str value, const struct name_cla
 
 /* text.c: is the value code, such as getpass(), os.environ["X"], self.key? */
 bool value_is_code(struct str text, size_t from, size_t end, struct str name);
+/* text.c: where the value that begins at from ends in s/name=value/name=value/; end where it is no such expression. */
+size_t cut_substitution(struct str text, size_t name, size_t from, size_t end);
+/* text.c: a directory of a partitioned table, /name=value/ */
+bool is_partition(struct str text, struct str name, size_t from);
+/* text.c: behind the $( ) that begins here; at where it does not end soon. */
+size_t skip_group(struct str text, size_t at);
 
 /* words.c: options, values behind them and rules of programs; one state for the whole command line. */
 struct words;
 enum { WORDS_DEPTH_MAX = 4 };
-enum pending_kind { PENDING_NONE, PENDING_NAME, PENDING_SECRET, PENDING_SPLIT, PENDING_LITERAL, PENDING_COMMAND };
+enum pending_kind {
+    PENDING_NONE,
+    PENDING_NAME,
+    PENDING_SECRET,
+    PENDING_SPLIT,
+    PENDING_LITERAL,
+    PENDING_COMMAND,
+    PENDING_FEED
+};
 struct words {
     struct element *element;
     int depth;
@@ -94,15 +109,18 @@ struct words {
     unsigned positionals;
     bool has_url;
     unsigned setting; /* above 0: a NAME may be followed by its value */
+    bool is_behind_option; /* the word before was an option without a value of its own */
+    bool feeds; /* what the next text echoes is a secret */
     bool is_fed; /* what this text echoes goes to a program that reads a password */
     bool is_echo;
 };
 void words_argument(struct words *words, struct element *element);
 
-/* text.c, shapes.c, url.c, personal.c: what can be seen in the text of one argument alone. */
+/* text.c, phrases.c, shapes.c, url.c, personal.c: what can be seen in the text of one argument alone. */
 void mark_assignments(struct element *element);
 void mark_bearers(struct element *element);
 void mark_pem(struct element *element);
+void mark_phrases(struct element *element);
 void mark_random(struct element *element);
 void mark_shapes(struct element *element);
 void mark_urls(struct element *element);

@@ -9,6 +9,7 @@ struct name_words {
     char text[NAME_BYTES_MAX]; /* lower case */
     struct str words[NAME_WORDS_MAX];
     size_t count;
+    bool has_data; /* ends in "data" */
 };
 
 /* Does a word begin here? */
@@ -39,6 +40,7 @@ static void split_name(struct str name, struct name_words *out)
         }
         out->words[out->count - 1].n++;
     }
+    out->has_data = out->count > 1 && str_eq(out->words[out->count - 1], STR("data"));
     /* PASSWORD_2, secret-value */
     while (out->count > 1 &&
            (is_digit(out->words[out->count - 1].p[0]) || rule_lists(rule_contents, out->words[out->count - 1])))
@@ -62,7 +64,7 @@ static enum name_level classify_end(const struct name_words *name)
 {
     struct str last = word_at(name, 0), kind = word_at(name, 1);
     if (str_eq(last, STR("key")) || str_eq(last, STR("keys")))
-        return classify_key(kind);
+        return name->has_data ? NAME_STRONG : classify_key(kind);
     if (str_eq(last, STR("token")) && rule_lists(rule_plain_tokens, kind))
         return NAME_PLAIN;
     if (str_eq(last, STR("tokens")))
@@ -100,6 +102,12 @@ struct name_class name_classify(struct str name)
     /* AWS_ACCESS_KEY_ID is half of a secret. */
     bool is_key_id =
         str_eq(last, STR("id")) && str_eq(word_at(&words, 1), STR("key")) && str_eq(word_at(&words, 2), STR("access"));
+    bool is_command = rule_ends(rule_commands, last);
+    if (is_command && words.count > 1)
+        words.count--;
+    if (is_command)
+        return (struct name_class){
+            .is_command = classify_end(&words) == NAME_STRONG || rule_lists(rule_password_commands, last)};
     if (words.count == 0 || (rule_lists(rule_qualifiers, last) && !is_key_id))
         return (struct name_class){0};
     struct name_class class = {

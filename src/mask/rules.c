@@ -55,7 +55,7 @@ const char rule_path_words[] = " key keys credential credentials creds cookie co
 /* WORD key */
 const char rule_strong_keys[] =
     " api access secret private encryption encrypt decryption signing master account shared "
-    "subscription consumer auth hmac symmetric ";
+    "subscription consumer auth hmac symmetric license licence ";
 const char rule_plain_keys[] = " public pub cache sort partition primary foreign row object map idempotency host dict "
                                "translation group routing lookup join index unique column hot order metric label "
                                "feature query value config hash range shard s3 answer message image target "
@@ -83,6 +83,9 @@ const char rule_qualifiers[] =
     "parameter placeholder cost price counter counts shape heads layer layers attention projection proj norm encoder "
     "decoder head dimension position positions frequency penalty bias init order sort padding pad side resolver chars "
     "charset strength complexity history retries attempts callback jar ";
+/* A name that ends so holds a command that prints it. */
+const char rule_commands[] = " command cmd ";
+const char rule_password_commands[] = " passcommand passwordcommand passcmd passwordcmd ";
 /* A name that ends so holds it: secret-value. */
 const char rule_contents[] = " value plaintext plain text data content ";
 /* A name that begins so is a switch. */
@@ -93,7 +96,7 @@ const char rule_switches[] = " no ask use with without disable enable allow requ
 const char rule_identifiers[] =
     " id ids uuid guid hash digest checksum sha sha1 sha256 sha512 md5 crc etag commit rev revision ref version tag "
     "name names file path dir prefix suffix image run job trace span request object s3key arn urn model checkpoint "
-    "ckpt dataset branch fingerprint pubkey cid address integrity ";
+    "ckpt dataset branch fingerprint pubkey cid address integrity list playlist ";
 
 const char rule_trivial_values[] = " true false yes no on off none null nil undefined required optional prompt stdin "
                                    "redacted masked hidden ";
@@ -112,6 +115,8 @@ const char rule_file_endings[] = " .pem .key .json .p12 .pfx .crt .cer .pub .txt
 const char rule_user_schemes[] = " ssh sftp scp git+ssh svn+ssh rsync git abfs abfss wasb wasbs adl gs s3 hdfs ";
 /* Here it is a token. */
 const char rule_token_schemes[] = " http https ws wss ftp ftps git+http git+https hg+https svn+https bzr+https ";
+/* SCHEME:NAME@HOST without slashes: what stands behind the colon is no password. */
+const char rule_opaque_schemes[] = " mailto sip sips xmpp acct im pres npm workspace matrix jdbc git ssh tel urn ";
 /* Values that are kept unless they look like a secret. */
 const char rule_plain_queries[] =
     " sslmode charset encoding format version v page per_page limit offset sort order lang locale tz timezone timeout "
@@ -119,6 +124,8 @@ const char rule_plain_queries[] =
     "delimiter start end from to date year month day "
     "connect_timeout application_name schema ssl tls pool_size max_connections loglevel log_level "
     "loc view tab width height size color theme api-version api_version dataset model revision rev commit ";
+/* Identifiers of pages: never a secret by their look alone. */
+const char rule_public_queries[] = " list playlist ";
 const char rule_secret_queries[] =
     " sig signature code state key k p pw pwd t s h hash auth se st sp sv token ticket sas ";
 const char *const rule_secret_paths[] = {"hooks.slack.com/services/", "hooks.slack.com/workflows/",
@@ -139,6 +146,8 @@ const char rule_shells[] = " sh bash zsh dash ksh ash fish busybox su runuser cs
 /* What stands behind them as one argument is a command string. */
 const char rule_shell_hosts[] = " ssh mosh eval watch parallel ";
 const char rule_setters[] = " set config setenv setx put configure config:set env:set modify ";
+/* Their names say that they set, what follows is a name. */
+const char rule_setting_verbs[] = " set-credentials get-credentials delete-credentials unset-credentials ";
 const char rule_echoes[] = " echo printf print ";
 const char *const rule_subcommands[] = {"login", "secret", "secrets", "alias", "host", "connect", "auth",
     "put-parameter", "add_user", "change_password", "encrypt_string", NULL};
@@ -272,19 +281,23 @@ const size_t rule_shape_count = sizeof(rule_shapes) / sizeof(rule_shapes[0]);
     " docker podman nerdctl buildah skopeo helm oras az oc cf crane regctl ibmcloud vault argocd tsh rancher flyctl "  \
     "fly "                                                                                                             \
     "railway vercel supabase npm heroku oc kubectl bw lpass "
+#define CURL_FLAGS "0123468afgijklnpqsvBGIJLMNORSVZ#"
 #define ORACLE " sqlplus sqlldr exp imp expdp impdp rman tnsping sqlcl sql "
 const struct program_rule rule_programs[] = {
     {" mysql mariadb mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlslap mysqlbinlog mysqlpump mysqlsh "
      "mariadb-dump mariadb-admin mariadb-import mariadb-check mariadb-show mysql_upgrade mycli xtrabackup mariabackup ",
-        .option = "p", .form = FORM_GLUED},
+        .option = "p", .form = FORM_GLUED | FORM_CLUSTER, .flags = "sNBtvfqrAHEXCnGb"},
     {" mycli pgcli ", .option = "p", .form = FORM_NEXT}, {" sshpass ", .option = "p", .form = FORM_NEXT | FORM_GLUED},
     {LOGINS, .subcommand = "login", .option = "p", .form = FORM_NEXT | FORM_GLUED},
     {LOGINS, .subcommand = "login", .option = "t", .form = FORM_NEXT},
-    {" curl ", .option = "u", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_SPLIT, .separator = ':'},
-    {" curl ", .option = "U", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_SPLIT, .separator = ':'},
+    {" vault ", .subcommand = "login", .form = FORM_POSITION, .position = 2, .separator = '='},
+    {" curl ", .option = "u", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_SPLIT, .separator = ':',
+        .flags = CURL_FLAGS},
+    {" curl ", .option = "U", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_SPLIT, .separator = ':',
+        .flags = CURL_FLAGS},
     {" curl wget ", .option = "user", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
     {" curl ", .option = "proxy-user", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
-    {" curl ", .option = "b", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_LITERAL},
+    {" curl ", .option = "b", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_LITERAL, .flags = CURL_FLAGS},
     {" http https xh xhs httpie ", .option = "a", .form = FORM_NEXT | FORM_GLUED | FORM_SPLIT, .separator = ':'},
     {" http https xh xhs httpie ", .option = "auth", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
     {" ab siege hey wrk oha ", .option = "A", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
@@ -302,8 +315,9 @@ const struct program_rule rule_programs[] = {
         .option = "P", .form = FORM_NEXT | FORM_GLUED},
     {" 7z 7za 7zr 7zz rar unrar ", .option = "p", .form = FORM_GLUED},
     {" rar unrar ", .option = "-hp", .form = FORM_PREFIX},
-    {LDAP, .option = "w", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER}, {LDAP, .option = "s", .form = FORM_NEXT},
-    {" openssl ", .option = "k", .form = FORM_NEXT}, {" openssl ", .option = "K", .form = FORM_NEXT},
+    {LDAP, .option = "w", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER, .flags = "xvnLZACcIQMN"},
+    {LDAP, .option = "s", .form = FORM_NEXT}, {" openssl ", .option = "k", .form = FORM_NEXT},
+    {" openssl ", .option = "K", .form = FORM_NEXT},
     {" snmpwalk snmpget snmpset snmpbulkwalk snmpbulkget snmptrap snmptable snmpstatus ", .option = "A",
         .form = FORM_NEXT},
     {" snmpwalk snmpget snmpset snmpbulkwalk snmpbulkget snmptrap snmptable snmpstatus ", .option = "X",

@@ -25,17 +25,20 @@ bool rule_ends(const char *list, struct str word);
 extern const char rule_strong_endings[], rule_strong_words[], rule_mild_words[], rule_weak_words[], rule_header_words[],
     rule_path_words[];
 extern const char rule_strong_keys[], rule_plain_keys[], rule_plain_tokens[], rule_token_kinds[], rule_strings[];
+extern const char rule_commands[], rule_password_commands[];
 extern const char rule_qualifiers[], rule_contents[], rule_switches[], rule_identifiers[];
 
 /* Words of values. */
 extern const char rule_trivial_values[], rule_auth_kinds[], rule_auth_schemes[], rule_file_endings[], rule_type_names[];
 
 /* Parts of URLs. */
-extern const char rule_user_schemes[], rule_token_schemes[], rule_plain_queries[], rule_secret_queries[];
+extern const char rule_user_schemes[], rule_token_schemes[], rule_plain_queries[], rule_secret_queries[],
+    rule_public_queries[], rule_opaque_schemes[];
 extern const char *const rule_secret_paths[]; /* host/path behind which everything is secret; NULL ends */
 
 /* Words of command lines. */
-extern const char rule_carriers[], rule_shells[], rule_shell_hosts[], rule_setters[], rule_echoes[];
+extern const char rule_carriers[], rule_shells[], rule_shell_hosts[], rule_setters[], rule_setting_verbs[],
+    rule_echoes[];
 extern const char *const rule_subcommands[]; /* NULL ends */
 extern const unsigned rule_login_subcommands; /* bits of those behind which a token may stand alone */
 extern const char *const rule_password_readers[]; /* in a pipeline; NULL ends */
@@ -72,6 +75,7 @@ struct program_rule {
     unsigned form;
     char separator;
     unsigned char position;
+    const char *flags; /* FORM_CLUSTER: letters that take no value, so that the option may follow them */
     const char *with, *without; /* letters of options that must, and must not, have been seen */
 };
 extern const struct program_rule rule_programs[];

@@ -5,10 +5,19 @@
  */
 #include "mask/mask_internal.h"
 
-enum { NAME_MAX_BYTES = 96, BLANKS_MAX = 3, ESCAPES_MAX = 7, WEAK_VALUE_MAX = 256, QUOTES_BYTES_MAX = 2048 };
+enum {
+    NAME_MAX_BYTES = 96,
+    BLANKS_MAX = 32,
+    BLANKS_PLAIN_MAX = 3,
+    ESCAPES_MAX = 7,
+    WEAK_VALUE_MAX = 256,
+    QUOTES_BYTES_MAX = 2048,
+    OBJECT_BYTES_MAX = 4096
+};
 
 struct value_cache {
     size_t from, end;
+    size_t object_end; /* of the object that a secret's name announced */
 };
 
 /* A name before a separator. */
@@ -19,12 +28,68 @@ struct key {
     bool is_spaced; /* blanks do */
 };
 
+size_t skip_group(struct str text, size_t at)
+{
+    enum { BYTES_MAX = 1024 };
+    size_t depth = 0, end = text.n - at > BYTES_MAX ? at + BYTES_MAX : text.n;
+    if (!str_starts(str_from(text, at), STR("$(")))
+        return at;
+    for (size_t i = at + 1; i < end; i++) {
+        depth += text.p[i] == '(';
+        depth -= text.p[i] == ')';
+        if (depth == 0)
+            return i + 1;
+    }
+    return at;
+}
+
+size_t cut_substitution(struct str text, size_t name, size_t from, size_t end)
+{
+    enum { BACK = 128 };
+    for (size_t i = name; i > 1 && name - i < BACK && !is_white(text.p[i - 1]); i--) {
+        char delimiter = text.p[i - 1];
+        bool begins = text.p[i - 2] == 's' && (i == 2 || is_white(text.p[i - 3]) || is_quote(text.p[i - 3]));
+        if (!begins || !strchr("/|#,!@~", delimiter))
+            continue;
+        const char *first = memchr(text.p + from, delimiter, end - from);
+        if (!first)
+            return end;
+        /* Two more in all, or it is a path. */
+        bool is_second = memchr(text.p + i, delimiter, name - i);
+        bool has_more = memchr(first + 1, delimiter, end - (size_t)(first - text.p) - 1);
+        return is_second || has_more ? (size_t)(first - text.p) : end;
+    }
+    return end;
+}
+
+bool is_partition(struct str text, struct str name, size_t from)
+{
+    enum { VALUE_MAX = 64 };
+    if (name.p == text.p || name.p[-1] != '/' || rule_ends(" password passwd passphrase secret pwd ", name))
+        return false;
+    size_t n = 0;
+    while (from + n < text.n && n < VALUE_MAX && is_name_char(text.p[from + n]))
+        n++;
+    struct str value = {text.p + from, n};
+    return n > 0 && from + n < text.n && text.p[from + n] == '/' && !value_is_tokenish(value);
+}
+
 static bool find_key(struct str text, size_t at, struct key *ret_key)
 {
     struct key key = {0};
     size_t end = at;
-    for (size_t i = 0; end > 0 && i < BLANKS_MAX && (text.p[end - 1] == ' ' || text.p[end - 1] == '\t'); i++, end--)
+    bool is_line = false;
+    /* NAME+=value */
+    if (end > 1 && at < text.n && text.p[at] == '=' && text.p[end - 1] == '+')
+        end--;
+    size_t blanks = 0;
+    for (; end > 0 && blanks < BLANKS_MAX && is_white(text.p[end - 1]); blanks++, end--) {
         key.is_spaced = true;
+        is_line |= text.p[end - 1] != ' ' && text.p[end - 1] != '\t';
+    }
+    /* Far from its separator only a name in quotes is one. */
+    if ((is_line || blanks > BLANKS_PLAIN_MAX) && (end == 0 || !is_quote(text.p[end - 1])))
+        return false;
     for (size_t i = 0; end > 0 && i < ESCAPES_MAX && strchr("\"'`]\\", text.p[end - 1]); i++, end--)
         key.is_closed = true;
     size_t start = end;
@@ -67,6 +132,8 @@ static size_t scan_end(const struct element *element, size_t from, size_t most)
     struct str text = element->text;
     size_t i = from + placeholder_length(str_from(text, from));
     size_t limit = text.n - from > most ? from + most : text.n;
+    if (element->is_shell)
+        i = skip_group(text, i);
     for (; i < limit; i++) {
         char c = text.p[i];
         if (is_white(c) || is_quote(c) || (c == '\\' && i + 1 < text.n && is_quote(text.p[i + 1])))
@@ -90,7 +157,7 @@ static size_t find_end(const struct element *element, size_t from, size_t most, 
         return cache->end;
     size_t end = scan_end(element, from, most);
     if (end - from < most)
-        *cache = (struct value_cache){from, end};
+        cache->from = from, cache->end = end;
     return end;
 }
 
@@ -105,6 +172,13 @@ bool value_is_code(struct str text, size_t from, size_t end, struct str name)
     const char *dot = value.n <= NAME_MAX_BYTES * 2 ? memrchr(value.p, '.', value.n) : NULL;
     struct str last = dot ? str_from(value, (size_t)(dot - value.p) + 1) : value;
     return is_called || str_eq(value, name) || (dot && str_eq(last, name));
+}
+
+static size_t skip_white(struct str text, size_t at)
+{
+    while (at < text.n && is_white(text.p[at]))
+        at++;
+    return at;
 }
 
 static size_t skip_blanks(struct str text, size_t at)
@@ -124,6 +198,59 @@ static bool is_closing(struct str text, size_t sep, size_t quote)
     return is_end && is_inside;
 }
 
+/* { and a name in quotes */
+static bool is_object(struct str text, size_t at)
+{
+    size_t from = skip_white(text, at + 1);
+    while (from < text.n && text.p[from] == '\\')
+        from++;
+    return from < text.n && is_quote(text.p[from]);
+}
+
+/* Does a quote of three begin here? */
+static bool is_triple(struct str text, size_t open)
+{
+    return open + 3 < text.n && text.p[open + 1] == text.p[open] && text.p[open + 2] == text.p[open];
+}
+
+static size_t find_closing(struct str text, size_t open, size_t escapes)
+{
+    if (!is_triple(text, open))
+        return find_quote(text, open + 1, text.p[open], escapes);
+    const char *close = memmem(text.p + open + 3, text.n - open - 3, text.p + open, 3);
+    return close ? (size_t)(close - text.p) : text.n;
+}
+
+static bool take_quoted(struct element *element, size_t open, size_t escapes, const struct name_class *name)
+{
+    struct str text = element->text;
+    size_t from = open + (is_triple(text, open) ? 3 : 1), end = find_closing(text, open, escapes);
+    return end >= from && mark_value(element, (struct str){text.p + from, end - from}, name);
+}
+
+/* A list, whose strings are secrets, or an object, whose values are judged one by one. */
+static bool take_bracket(struct element *element, size_t from, const struct name_class *name, struct value_cache *cache)
+{
+    struct str text = element->text;
+    char opening = from < text.n ? text.p[from] : ' ';
+    if ((opening == '[' || opening == '(') && placeholder_length(str_from(text, from)) == 0) {
+        const char *close = memchr(text.p + from, opening == '[' ? ']' : ')', text.n - from);
+        size_t end = close ? (size_t)(close - text.p) : text.n;
+        bool has_quotes = memchr(text.p + from, '"', end - from) || memchr(text.p + from, '\'', end - from);
+        if (name->level >= NAME_MILD && end > from + 2 && has_quotes)
+            mark(element, (struct str){text.p + from + 1, end - from - 1}, MARK_SECRET);
+        return true;
+    }
+    if (opening == '{' && is_object(text, from)) {
+        const char *close =
+            memchr(text.p + from, '}', text.n - from < OBJECT_BYTES_MAX ? text.n - from : OBJECT_BYTES_MAX);
+        if (name->level >= NAME_MILD && close)
+            cache->object_end = (size_t)(close - text.p);
+        return true;
+    }
+    return false;
+}
+
 /* Behind a separator: marks the value, and returns where the search goes on. */
 static size_t take_value(struct element *element, const struct key *key, const struct name_class *name, size_t sep,
     struct value_cache *cache)
@@ -133,7 +260,7 @@ static size_t take_value(struct element *element, const struct key *key, const s
     while (at < text.n && (text.p[at] == '=' || text.p[at] == '>'))
         at++;
     bool is_colon = text.p[sep] == ':';
-    size_t from = skip_blanks(text, at);
+    size_t from = key->is_closed ? skip_white(text, at) : skip_blanks(text, at);
     size_t escapes = 0;
     while (from + escapes < text.n && escapes < ESCAPES_MAX && text.p[from + escapes] == '\\')
         escapes++;
@@ -143,20 +270,11 @@ static size_t take_value(struct element *element, const struct key *key, const s
     open += has_letter;
     if (open < text.n && is_quote(text.p[open]) && escapes == 0 && is_closing(text, sep, open))
         return sep + 1;
-    if (open < text.n && is_quote(text.p[open])) {
-        size_t end = find_quote(text, open + 1, text.p[open], escapes);
-        if (end > open)
-            return mark_value(element, (struct str){text.p + open + 1, end - open - 1}, name) ? end : sep + 1;
-    }
+    if (open < text.n && is_quote(text.p[open]))
+        return take_quoted(element, open, escapes, name) ? find_closing(text, open, escapes) : sep + 1;
     char opening = from < text.n ? text.p[from] : ' ';
-    if ((opening == '[' || opening == '(') && placeholder_length(str_from(text, from)) == 0) {
-        const char *close = memchr(text.p + from, opening == '[' ? ']' : ')', text.n - from);
-        size_t end = close ? (size_t)(close - text.p) : text.n;
-        bool has_quotes = memchr(text.p + from, '"', end - from) || memchr(text.p + from, '\'', end - from);
-        if (name->level >= NAME_MILD && end > from + 2 && has_quotes)
-            mark(element, (struct str){text.p + from + 1, end - from - 1}, MARK_SECRET);
+    if (take_bracket(element, from, name, cache))
         return sep + 1;
-    }
     /* NAME= and a blank is an empty value, "name = value" is none. */
     if (!is_colon && from > at && !key->is_spaced)
         return sep + 1;
@@ -164,7 +282,11 @@ static size_t take_value(struct element *element, const struct key *key, const s
         return sep + 1;
     bool is_glued = is_colon && from == at && !key->is_closed;
     size_t end = find_end(element, from, name->level == NAME_STRONG ? text.n : WEAK_VALUE_MAX, cache);
+    size_t whole = end;
+    end = cut_substitution(text, (size_t)(key->name.p - text.p), from, end);
     struct str value = {text.p + from, end - from};
+    if (end == whole && is_partition(text, key->name, from))
+        return sep + 1;
     if (is_glued && (value_is_word(value) || value_is_version(value) || value_is_path(value) || key->name.p == text.p))
         return sep + 1;
     if (is_colon && from > at && name->is_header) {
@@ -243,6 +365,8 @@ void mark_assignments(struct element *element)
             continue;
         }
         struct name_class name = name_classify(key.name);
+        if (i < cache.object_end && key.is_closed && rule_lists(" key value data content ", key.name))
+            name = (struct name_class){.level = NAME_STRONG, .keeps_path = true};
         if (name.level == NAME_PLAIN) {
             i++;
         } else if (is_default(text, i) && key.name.p > text.p + 1 && key.name.p[-1] == '{') {

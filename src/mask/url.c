@@ -103,6 +103,8 @@ static bool is_secret_query(const struct element *element, struct str name, stru
 {
     if (value_is_trivial(value) || (element->is_shell && value_is_reference(value)))
         return false;
+    if (rule_lists(rule_public_queries, name) && element->mode != MASK_STRICT)
+        return false;
     struct name_class class = name_classify(name);
     if (class.level >= NAME_MILD || rule_lists(rule_secret_queries, name) || element->mode == MASK_STRICT)
         return !(class.is_token && value_is_version(value) && value.n < 6);
@@ -162,6 +164,52 @@ static size_t mark_url(struct element *element, size_t scheme, size_t host)
     return end;
 }
 
+/* Is text[start, end) a word of its own, behind at most a domain: DOMAIN/user:secret@host? */
+static bool is_whole(struct str text, size_t start, size_t end)
+{
+    size_t from = start;
+    if (from > 0 && text.p[from - 1] == '/') {
+        from--;
+        while (from > 0 && start - from < 64 && is_name_char(text.p[from - 1]))
+            from--;
+        if (from + 1 == start)
+            return false;
+    }
+    bool begins = from == 0 || is_white(text.p[from - 1]) || is_quote(text.p[from - 1]) || text.p[from - 1] == '=';
+    return begins && (end == text.n || is_white(text.p[end]) || is_quote(text.p[end]) || strchr(",;)", text.p[end]));
+}
+
+/* image:tag@latest, group:lib:1.0@aar: with a host of one word only what no tag looks like is a password. */
+static bool is_password(struct str user, const char *colon)
+{
+    struct str password = colon ? str_from(user, (size_t)(colon - user.p) + 1) : (struct str){user.p, 0};
+    bool is_tag = true;
+    for (size_t i = 0; i < password.n && is_tag; i++)
+        is_tag = is_lower(password.p[i]) || password.p[i] == '-' || password.p[i] == '_';
+    return password.n > 0 && !is_tag && !str_has(password, ':') && !value_is_version(password);
+}
+
+/* jdbc:oracle:thin:user/secret@host */
+static void mark_jdbc_oracle(struct element *element, size_t at)
+{
+    struct str text = element->text;
+    struct str rest = str_from(text, at + strlen("jdbc:oracle:"));
+    const char *colon = memchr(rest.p, ':', rest.n < 16 ? rest.n : 16);
+    size_t user = colon ? (size_t)(colon - text.p) + 1 : text.n;
+    size_t slash = find_any(text, user, text.n, "/@ \t\n\"'");
+    if (slash >= text.n || text.p[slash] != '/')
+        return;
+    size_t end = find_any(text, slash, text.n, " \t\n\"'("), host = end;
+    for (size_t i = slash + 1; i < end && host == end; i++) {
+        if (text.p[i] == '@' && !memchr(text.p + i + 1, '@', end - i - 1))
+            host = i;
+    }
+    struct str password = {text.p + slash + 1, host - slash - 1};
+    if (host < end && placeholder_length(password) != password.n &&
+        !(element->is_shell && value_is_reference(password)))
+        mark(element, password, MARK_SECRET);
+}
+
 /* user:secret@host without a scheme: proxies, data sources */
 static void mark_bare_user(struct element *element, size_t at)
 {
@@ -183,9 +231,12 @@ static void mark_bare_user(struct element *element, size_t at)
     char behind = end < text.n ? text.p[end] : ' ';
     bool is_ip = !has_letter && host.n >= 7 && has_dot;
     bool is_host = (has_dot && (has_letter || is_ip) && !is_digit(host.p[0])) || is_ip ||
-                   str_eq(host, STR("localhost")) || (behind == ':' && host.n > 0) || behind == '(' || behind == '/';
+                   str_eq(host, STR("localhost")) || (behind == ':' && host.n > 0) || behind == '(' || behind == '/' ||
+                   (host.n > 0 && !is_digit(host.p[0]) && is_password(user, colon) && is_whole(text, start, end));
     bool is_digest = has_prefix_nocase(host, "sha") || has_prefix_nocase(host, "md5");
     if (!colon || colon == user.p || !is_host || is_digest || !is_name_char(user.p[0]))
+        return;
+    if (rule_lists(rule_opaque_schemes, (struct str){user.p, (size_t)(colon - user.p)}))
         return;
     struct str password = str_from(user, (size_t)(colon - user.p) + 1);
     bool is_reference = element->is_shell && value_is_reference(password);
@@ -200,6 +251,8 @@ void mark_urls(struct element *element)
     for (size_t i = 0; i < text.n; i++) {
         if (text.p[i] == '@' && i >= done)
             mark_bare_user(element, i);
+        if (text.p[i] == 'j' && i >= done && str_starts(str_from(text, i), STR("jdbc:oracle:")))
+            mark_jdbc_oracle(element, i);
         if (text.p[i] != ':' || i + 2 >= text.n || text.p[i + 1] != '/' || text.p[i + 2] != '/')
             continue;
         size_t scheme = i;

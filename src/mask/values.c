@@ -121,7 +121,7 @@ bool value_is_trivial(struct str value)
     if (value.n == 0 || placeholder_length(value) == value.n)
         return true;
     if (value.n == 1)
-        return value.p[0] == '-' || is_digit(value.p[0]) || is_quote(value.p[0]);
+        return value.p[0] == '-' || is_digit(value.p[0]) || is_quote(value.p[0]) || is_cover(value.p[0]);
     bool says_where =
         has_prefix_nocase(value, "env:") || has_prefix_nocase(value, "file:") || has_prefix_nocase(value, "fd:");
     if (says_where && value.n < 256)
@@ -140,13 +140,26 @@ bool value_is_path(struct str value)
     return !str_has(value, ' ') && value.n <= 255 && rule_ends(rule_file_endings, value);
 }
 
+/* $(echo SECRET): the secret itself, unless it is made of other references */
+static bool is_echo(struct str command)
+{
+    size_t n = 0, from = 0;
+    while (from < command.n && is_white(command.p[from]))
+        from++;
+    while (from + n < command.n && is_lower(command.p[from + n]))
+        n++;
+    return rule_lists(rule_echoes, (struct str){command.p + from, n}) && !str_has(command, '$') &&
+           !str_has(command, '`');
+}
+
 bool value_is_reference(struct str value)
 {
     if (value.n < 2 || value.p[0] != '$')
-        return value.n >= 2 && value.p[0] == '`' && value.p[value.n - 1] == '`';
+        return value.n >= 2 && value.p[0] == '`' && value.p[value.n - 1] == '`' &&
+               !is_echo((struct str){value.p + 1, value.n - 2});
     struct str name = str_from(value, 1);
     if (name.p[0] == '(')
-        return name.p[name.n - 1] == ')';
+        return name.n > 1 && name.p[name.n - 1] == ')' && !is_echo((struct str){name.p + 1, name.n - 2});
     if (name.p[0] == '{') {
         if (name.n < 3 || name.p[name.n - 1] != '}')
             return false;

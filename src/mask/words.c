@@ -33,11 +33,35 @@ static bool is_option(struct str word)
     return i == word.n || word.p[i] == '=';
 }
 
+/* A command that prints a secret: what it echoes is one. */
+static void scan_fed(struct words *words, struct str text)
+{
+    if (text.n >= 2 && is_quote(text.p[0]) && text.p[text.n - 1] == text.p[0])
+        text = (struct str){text.p + 1, text.n - 2};
+    words->feeds = true;
+    scan_words(words, text, true);
+    words->feeds = false;
+}
+
 static void mark_behind(struct words *words, struct str word, char separator)
 {
     const char *at = memchr(word.p, separator, word.n);
     if (at)
         (void)mark_value(words->element, str_from(word, (size_t)(at - word.p) + 1), &strong);
+}
+
+/*
+ * Behind the name of a secret: -x, -j8, -name and --name are options, -S3cret is a value that happens to begin with a
+ * dash.
+ */
+static bool is_other_option(struct str word, const struct name_class *name)
+{
+    if (!is_option(word) || name->level < NAME_STRONG || word.p[1] == '-')
+        return is_option(word);
+    size_t digits = 0, n = 1;
+    for (; n < word.n && word.p[n] != '='; n++)
+        digits += is_digit(word.p[n]);
+    return digits == 0 || digits + 2 == n;
 }
 
 /* True where the word is the value that was waited for, and there is nothing more to it. */
@@ -52,6 +76,9 @@ static bool take_pending(struct words *words, struct str word)
         words->element->is_shell |= words->depth == 0;
         scan_words(words, word, true);
         return true;
+    case PENDING_FEED:
+        scan_fed(words, word);
+        return true;
     case PENDING_SPLIT:
         mark_behind(words, word, words->pending.separator);
         return true;
@@ -64,7 +91,7 @@ static bool take_pending(struct words *words, struct str word)
     case PENDING_NAME:
         break;
     }
-    if (is_option(word))
+    if (is_other_option(word, &words->pending.name))
         return false;
     /* Authorization: Bearer TOKEN, in words of their own */
     if (rule_lists(rule_auth_schemes, word) && words->pending.name.is_header) {
@@ -118,6 +145,7 @@ static bool take_header(struct words *words, struct str word)
 /* NAME=value, +a.b.name=value, opt=NAME=value: the value is all the rest of the word. */
 static bool take_assignment(struct words *words, struct str word)
 {
+    struct str whole = word;
     for (int i = 0; i < ASSIGNMENTS_MAX; i++) {
         if (take_header(words, word))
             return true;
@@ -127,15 +155,24 @@ static bool take_assignment(struct words *words, struct str word)
             if (is_white(word.p[k]) || strchr("?&(){};,|\"'<>", word.p[k]))
                 return false;
         }
-        struct str name = name_before(word, at);
+        bool is_added = at > 1 && word.p[at - 1] == '+'; /* NAME+=value */
+        struct str name = name_before(word, at - is_added);
         if (!equals || name.n == 0)
             return false;
         struct name_class class = name_classify(name);
-        struct str value = str_from(word, at + 1);
+        struct str value = str_from(word, at + 1), rest = value;
+        size_t from = (size_t)(value.p - whole.p);
+        value.n = cut_substitution(whole, (size_t)(name.p - whole.p), from, whole.n) - from;
+        if (class.is_command) {
+            scan_fed(words, value);
+            return true;
+        }
+        if (value.n == rest.n && is_partition(whole, name, from))
+            class.level = NAME_PLAIN;
         bool is_code = words->is_text && value_is_code(word, at + 1, word.n, name);
         if (class.level > NAME_PLAIN && !is_code && mark_value(words->element, value, &class))
             return true;
-        word = value;
+        word = rest;
     }
     return false;
 }
@@ -174,6 +211,15 @@ static void take_rule_value(struct words *words, const struct program_rule *rule
     (void)take_pending(words, value);
 }
 
+/* Where the option stands behind letters that take no value; body.n: nowhere. */
+static size_t find_flag(struct str body, const char *flags, char option)
+{
+    size_t i = 0;
+    while (i < body.n && body.p[i] != option && strchr(flags, body.p[i]))
+        i++;
+    return i < body.n && body.p[i] == option ? i : body.n;
+}
+
 static bool is_cluster(struct str body, char last)
 {
     for (size_t i = 0; i < body.n; i++) {
@@ -196,9 +242,10 @@ static bool take_rule(struct words *words, const struct program_rule *rule, stru
     if (is_long && rest.n > 0 && rest.p[0] != '=')
         return false;
     if (!is_long && !str_starts(body, option)) {
-        if (!(rule->form & FORM_CLUSTER) || !is_cluster(body, option.p[0]))
+        size_t at = rule->flags ? find_flag(body, rule->flags, option.p[0]) : body.n;
+        if (!(rule->form & FORM_CLUSTER) || (at == body.n && !is_cluster(body, option.p[0])))
             return false;
-        rest = (struct str){body.p + body.n, 0};
+        rest = str_from(body, at + 1);
     }
     if (rest.n == 0) {
         if (rule->form & FORM_NEXT)
@@ -253,6 +300,12 @@ static void take_option(struct words *words, struct str word)
         }
     }
     struct name_class class = name.n > 1 ? name_classify(name) : (struct name_class){0};
+    if (class.is_command) {
+        words->pending.kind = equals ? PENDING_NONE : PENDING_FEED;
+        if (equals)
+            scan_fed(words, str_from(body, name.n + 1));
+        return;
+    }
     if (!equals) {
         if (class.level > NAME_PLAIN && !class.is_switch)
             expect_name(words, &class);
@@ -263,6 +316,23 @@ static void take_option(struct words *words, struct str word)
         take_text(words, value);
 }
 
+static bool is_known_program(struct str base)
+{
+    bool is_known = rule_lists(rule_shells, base) || rule_lists(rule_echoes, base) || rule_lists(rule_carriers, base);
+    for (size_t i = 0; i < rule_program_count && !is_known; i++)
+        is_known = base.n > 1 && rule_lists(rule_programs[i].programs, base);
+    return is_known;
+}
+
+/* mysql5.7, mysqldump-8.0: by the name without the version where that is known */
+static struct str without_version(struct str base)
+{
+    struct str name = base;
+    while (name.n > 1 && (is_digit(name.p[name.n - 1]) || name.p[name.n - 1] == '.' || name.p[name.n - 1] == '-'))
+        name.n--;
+    return name.n < base.n && !is_known_program(base) && is_known_program(name) ? name : base;
+}
+
 /* True where the word is the program that runs, or one that starts it. */
 static bool take_program(struct words *words, struct str word)
 {
@@ -270,9 +340,8 @@ static bool take_program(struct words *words, struct str word)
         return false;
     const char *slash = memrchr(word.p, '/', word.n);
     struct str base = slash ? str_from(word, (size_t)(slash - word.p) + 1) : word;
-    bool is_known = rule_lists(rule_shells, base) || rule_lists(rule_echoes, base);
-    for (size_t i = 0; i < rule_program_count && !is_known; i++)
-        is_known = base.n > 1 && rule_lists(rule_programs[i].programs, base);
+    base = without_version(base);
+    bool is_known = is_known_program(base);
     bool is_carrier = rule_lists(rule_carriers, base);
     if (is_carrier) {
         words->has_carrier = true;
@@ -322,7 +391,7 @@ static void take_argument_rules(struct words *words, struct str word)
             continue;
         bool is_unwanted = rule->without && has_letters(words, rule->without);
         if ((kind == FORM_POSITION && words->positionals == rule->position && has_letters(words, rule->with) &&
-                !is_unwanted) ||
+                !is_unwanted && !(rule->separator && str_has(word, rule->separator))) ||
             (kind == FORM_BEHIND_URL && words->has_url && !is_url))
             (void)mark_value(words->element, word, &strong);
         else if (kind == FORM_ORACLE)
@@ -342,7 +411,7 @@ static void take_setting(struct words *words, struct str word)
         words->setting = SETTING_WORDS;
         return;
     }
-    if (words->setting == 0)
+    if (words->setting == 0 || rule_lists(rule_setting_verbs, word))
         return;
     words->setting--;
     struct str name = name_before(word, word.n);
@@ -352,6 +421,15 @@ static void take_setting(struct words *words, struct str word)
         return;
     class.level = class.level < NAME_MILD ? NAME_MILD : class.level;
     expect_name(words, &class);
+}
+
+/* Bearer TOKEN as two words; in a text, or in small letters, only what is no plain word. */
+static void take_bearer(struct words *words, struct str word)
+{
+    if (words->is_behind_option || !rule_lists(" bearer ", word))
+        return;
+    struct name_class name = {.level = word.p[0] == 'B' && !words->is_text ? NAME_STRONG : NAME_MILD};
+    expect_name(words, &name);
 }
 
 static void take_argument(struct words *words, struct str word)
@@ -370,6 +448,7 @@ static void take_argument(struct words *words, struct str word)
         bool is_login = words->subcommands & rule_login_subcommands;
         if (is_login && !str_has(word, '.') && !str_has(word, '/') && value_is_tokenish(word))
             mark(words->element, word, MARK_SECRET);
+        take_bearer(words, word);
         for (unsigned i = 0; rule_subcommands[i]; i++) {
             if (str_eq(word, str_of(rule_subcommands[i])))
                 words->subcommands |= 1U << i;
@@ -396,6 +475,7 @@ static void take_word(struct words *words, struct str word)
         take_option(words, word);
     else if (is_script || !take_assignment(words, word))
         take_argument(words, word);
+    words->is_behind_option = word.p[0] == '-' && !str_has(word, '=');
 }
 
 void words_argument(struct words *words, struct element *element)
@@ -475,8 +555,10 @@ static void scan_words(struct words *words, struct str text, bool is_shell)
     if (words->depth >= WORDS_DEPTH_MAX)
         return;
     struct words outer = *words;
-    struct words fresh = {
-        .element = outer.element, .depth = outer.depth + 1, .is_text = !is_shell, .is_fed = reads_password(text)};
+    struct words fresh = {.element = outer.element,
+        .depth = outer.depth + 1,
+        .is_text = !is_shell,
+        .is_fed = outer.feeds || reads_password(text)};
     *words = fresh;
     while (text.n > 0) {
         if (is_white(text.p[0]) || (is_shell && is_separator(text.p[0]))) {

@@ -242,7 +242,8 @@ static void test_time(void **state)
     (void)state;
     static const char *const pieces[] = {"token=", "token:\"", "key=", "glpat-", "eyJ-", "$(", "-----BEGIN", "a@",
         "x://a:b@", "sk-", "Ab3-", "token=/", "token=[", "auth=('", "<token>x<", "sh -c '", "--token ", "\\\"",
-        "1.2.3.4 "};
+        "1.2.3.4 ", "jdbc:oracle:a:b/", "set password '", "machine a login ", "secret,data=", "s/token=", "token=$(",
+        "ab:C1@d ", "/token=a/", "\"token\" \n:\n", "\"auth\":{\"", "--password-command 'echo ", "password=\"\"\""};
     enum { BYTES = MASK_BYTES_MAX - 64 };
     char *text = malloc(BYTES + 1);
     assert_non_null(text);
