@@ -558,6 +558,7 @@ static void scan_words(struct words *words, struct str text, bool is_shell)
     struct words fresh = {.element = outer.element,
         .depth = outer.depth + 1,
         .is_text = !is_shell,
+        .feeds = outer.feeds,
         .is_fed = outer.feeds || reads_password(text)};
     *words = fresh;
     while (text.n > 0) {
