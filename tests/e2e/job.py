@@ -17,7 +17,7 @@ import sys
 import termios
 
 from tap import Skip, equal
-from tracker import BINARY, ROOT, WAIT_SECS, Lines, Tracker, clean_env, folder, wait_until
+from tracker import BINARY, ROOT, WAIT_SECS, Lines, Tracker, clean_env, folder, of_machine, wait_until
 
 try:
     import jsonschema
@@ -152,6 +152,7 @@ def ask(words, cwd=None, env=None, **more):
         done = subprocess.run(words, env=clean_env() if env is None else env, cwd=cwd or empty, check=False, **more)
     if done.returncode < 0:
         done.returncode = 128 - done.returncode
+    done.stderr = of_machine(done.stderr)
     return done
 
 
