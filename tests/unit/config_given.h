@@ -51,7 +51,10 @@ static inline int given_load(const struct given *given, struct config *ret_confi
     (void)unlink(GIVEN_FILE);
     if (given->file)
         given_write(GIVEN_FILE, given->file, strlen(given->file));
-    char *argv[20] = {(char *)(uintptr_t) "resource-tracker"};
+    /* The command that is found points into it. */
+    static char *argv[20];
+    memset(argv, 0, sizeof(argv));
+    argv[0] = (char *)(uintptr_t) "resource-tracker";
     int argc = 1;
     for (; argc < 17 && given->args[argc - 1]; argc++)
         argv[argc] = (char *)(uintptr_t)given->args[argc - 1];
