@@ -355,7 +355,8 @@ static void test_processes_run_and_end(void **state)
         "null,"
         "\"command\":[\"sh\",\"-c\",\"exit 3\"]},"
         "\"end\":{\"exit_code\":137,\"signal\":9,\"oom_kills\":1,\"host_oom_kills\":null,"
-        "\"gpu_energy_joules\":null,\"cpu_is_lower_bound\":false,\"largest_process_mib\":null,\"largest_process_bytes\":null,\"left_running\":null},"
+        "\"gpu_energy_joules\":null,\"cpu_is_lower_bound\":false,\"largest_process_mib\":null,\"largest_process_"
+        "bytes\":null,\"left_running\":null},"
         "\"resource-tracker-version\":\"9.8.7\"}\n");
 }
 
