@@ -7,12 +7,9 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "collect/gpu/gpu.h"
 #include "collect/gpu/nvml_helper.h"
 #include "collect/probe.h"
 #include "config/config.h"
-#include "net/gzip.h"
-#include "net/tls.h"
 #include "run/doctor.h"
 #include "run/guard.h"
 #include "run/licenses.h"
@@ -21,15 +18,6 @@
 #include "run/streaming.h"
 
 enum { EXIT_TRACKER_FAILED = 125, TEXT_BYTES_MAX = 1024 * 1024 };
-
-/* One line, which scripts cut at the blank; with -v also what the program is built with. */
-static void put_version(struct buf *text, bool is_long)
-{
-    buf_puts(text, "resource-tracker " RT_VERSION "\n");
-    if (is_long)
-        buf_printf(text, "%s, zlib %s\n%s", tls_library(), gzip_library(),
-            nvidia_has_nvml ? "" : "built without NVML: NVIDIA GPUs are not measured\n");
-}
 
 /* What is asked for instead of tracking, and has a text for stdout. */
 static int put_action(const struct config *config, struct buf *text, struct err *err)
@@ -41,7 +29,7 @@ static int put_action(const struct config *config, struct buf *text, struct err 
         config_help(text);
         return 0;
     case CONFIG_VERSION:
-        put_version(text, settings->verbosity > 0);
+        version_put(text, settings->verbosity > 0);
         return 0;
     case CONFIG_LICENSES:
         return licenses_put(text, err);

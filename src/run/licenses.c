@@ -4,7 +4,9 @@
 
 #include <errno.h>
 
+#include "collect/gpu/gpu.h"
 #include "net/gzip.h"
+#include "net/tls.h"
 
 static int take(void *context, struct str piece)
 {
@@ -17,4 +19,12 @@ int licenses_put(struct buf *buf, struct err *err)
 {
     int r = gzip_unpack((struct str){(const char *)licenses_packed, licenses_packed_bytes}, take, buf);
     return r < 0 ? err_sys(err, r, "cannot unpack the licenses") : 0;
+}
+
+void version_put(struct buf *text, bool is_long)
+{
+    buf_puts(text, "resource-tracker " RT_VERSION "\n");
+    if (is_long)
+        buf_printf(text, "%s, zlib %s\n%s", tls_library(), gzip_library(),
+            nvidia_has_nvml ? "" : "built without NVML: NVIDIA GPUs are not measured\n");
 }

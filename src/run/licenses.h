@@ -6,6 +6,7 @@
 #ifndef RUN_LICENSES_H
 #define RUN_LICENSES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -17,5 +18,8 @@ extern const size_t licenses_packed_bytes;
 
 /* Appends the whole text. Returns 0 or a negative errno with a message. */
 int licenses_put(struct buf *buf, struct err *err);
+
+/* One line, which scripts cut at the blank; is_long: also what the program is built with. */
+void version_put(struct buf *text, bool is_long);
 
 #endif

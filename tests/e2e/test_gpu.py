@@ -477,8 +477,8 @@ def a_machine_without_gpus():
 def calls_per_sample(place, **env):
     """System calls of the turns of the steady state; births on the host and slow facts lengthen some."""
     trace = place / "trace"
-    subprocess.run([need_strace(), "-f", "-qq", "-o", trace, BINARY, "-i", "0.05", "-o", place / "samples", "--", "sleep",
-                    "2"], env=clean_env(**env), cwd=place, timeout=WAIT_SECS * 2, check=True)
+    subprocess.run([need_strace(), "-f", "-qq", "-o", trace, BINARY, "-i", "0.05", "-o", place / "samples", "--",
+                    "sleep", "2"], env=clean_env(**env), cwd=place, timeout=WAIT_SECS * 2, check=True)
     lines = [line.split(maxsplit=1) for line in trace.read_text(encoding="utf-8", errors="replace").splitlines()]
     # The thread that samples.
     sampler = next(thread for thread, call in lines if call.startswith("write(") and '"{' in call)

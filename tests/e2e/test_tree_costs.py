@@ -100,8 +100,8 @@ def check_calls(interval, script, processes):
         equal(samples[i]["cpu"]["process_child_count"], processes - 1, "children")
         mounts = sum(len(disk["mounts"]) for disk in samples[i]["disk"])
         limit = CALLS_MAX + mounts + CALLS_PER_PROCESS_MAX * processes + listing_calls(names)
-        # In two turns after a birth anywhere, everybody who ran is asked for children, and so are we; and as long as the
-        # counter has not moved.
+        # In two turns after a birth anywhere, every process that ran is asked for children, and so are we; and as long
+        # as the counter has not moved.
         if births(turns[i]) != births(turns[i - 2]) or births(turns[i]) == births(turns[0]):
             limit += processes + 1
         expect(len(calls) <= limit, f"{len(calls)} calls, at most {limit}: {names}")

@@ -81,8 +81,8 @@ def folder():
 
 
 def of_machine(stderr):
-    """The diagnostics, without what is due to qemu-user alone: a program that it runs cannot execute itself again, so the
-    helper that asks devices dies."""
+    """The diagnostics, without what is due to qemu-user alone: a program that it runs cannot execute itself again, so
+    the helper that asks devices dies."""
     if os.environ.get("EMULATED") != "1" or not stderr:
         return stderr
     note = r"resource-tracker: warning: \w+: the process that read [^\n]* died[^\n]*\n"

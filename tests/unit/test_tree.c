@@ -13,6 +13,7 @@
 
 #include "collect/tree_read.h"
 #include "fake_tree.h"
+#include "skip.h"
 
 #define TURN_NS NS_PER_SEC
 #define NS_PER_US INT64_C(1000)
@@ -432,6 +433,7 @@ static void test_inner_pid_namespace(void **unused)
 }
 
 /* The link to its namespace is closed to us: its status tells its numbers. */
+SKIPPABLE_TEST(test_closed_pid_namespace);
 static void test_closed_pid_namespace(void **unused)
 {
     (void)unused;
@@ -449,7 +451,7 @@ static void test_closed_pid_namespace(void **unused)
         assert_int_equal(fchmodat(tree.fake.root.root_fd, "proc/101/ns", 0, 0), 0);
         bool is_root = geteuid() == 0;
         if (is_root && seteuid(NOBODY) != 0)
-            skip();
+            SKIP_TEST(test_closed_pid_namespace, "the tests may not take on another user");
         fake_tree_collect_after(&tree, TURN_NS);
         if (is_root)
             assert_int_equal(seteuid(0), 0);
@@ -472,7 +474,7 @@ int main(void)
         cmocka_unit_test(test_cores_stay_within_the_machine),
         cmocka_unit_test(test_adopted_by_others),
         cmocka_unit_test(test_inner_pid_namespace),
-        cmocka_unit_test(test_closed_pid_namespace),
+        skippable_unit_test(test_closed_pid_namespace),
         cmocka_unit_test(test_never_seen),
         cmocka_unit_test(test_taken_apart),
         cmocka_unit_test(test_ignored_sigchld),
