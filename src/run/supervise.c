@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "run/reap.h"
@@ -135,8 +136,10 @@ static void halt(struct session *session, int signal)
 static void pass_on(struct session *session, const struct loop_event *cause, int signal)
 {
     int r;
+    union sigval value = {0};
+    memcpy(&value, &cause->value, sizeof(value));
     if (cause->kind == LOOP_SIGNAL && cause->signal_code == SI_QUEUE && cause->signal == signal)
-        r = sigqueue(session->command_pid, signal, (union sigval){.sival_ptr = (void *)(uintptr_t)cause->value});
+        r = sigqueue(session->command_pid, signal, value);
     else
         r = kill(session->command_pid, signal);
     if (r == 0 || errno != EPERM || !session->sampler.is_started)
