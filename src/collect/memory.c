@@ -16,7 +16,8 @@ struct memory_state {
 /* Whole MiB, rounded down, as JSON and CSV have them. */
 static struct opt_f64 mib(struct opt_u64 kib)
 {
-    return kib.has ? some_f64((double)(kib.v / 1024)) : (struct opt_f64){0};
+    uint64_t whole = kib.v / 1024;
+    return kib.has ? some_f64((double)whole) : (struct opt_f64){0};
 }
 
 /* part of whole in percent; nothing of nothing is 0. */

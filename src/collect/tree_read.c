@@ -318,7 +318,7 @@ static bool has_inner_number(struct str text)
 
 bool tree_read_is_in_namespace(struct tree_reader *reader, pid_t pid)
 {
-    ino_t its;
+    ino_t its = 0;
     if (reader->own_namespace == 0)
         return false;
     int r = read_namespace(reader, pid, &its);

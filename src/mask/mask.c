@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/auto.h"
 #include "base/buf.h"
 #include "mask/mask_internal.h"
 
@@ -154,7 +153,7 @@ static void hide_all(const struct line *in, struct line *out)
 /* Leaves the result in *line; false without memory. */
 static bool mask_until_settled(struct line *line, enum mask_mode mode)
 {
-    AUTO_FREE unsigned char *marks = malloc(MASK_BYTES_MAX);
+    unsigned char *marks = malloc(MASK_BYTES_MAX);
     struct line other;
     line_init(&other);
     bool is_settled = false;
@@ -176,6 +175,7 @@ static bool mask_until_settled(struct line *line, enum mask_mode mode)
         other = swap;
     }
     bool is_good = marks && buf_ok(&line->text);
+    free(marks);
     buf_fini(&other.text);
     return is_good;
 }
@@ -218,9 +218,10 @@ void mask_command_fini(struct mask_command *command)
 
 void mask_argument(const char *argument, enum mask_mode mode, char *out, size_t size)
 {
-    char *const argv[] = {(char *)(size_t)argument, NULL};
+    char *argv[] = {NULL, NULL};
+    memcpy(&argv[0], &argument, sizeof(argument));
     struct mask_command command = {0};
-    if (mask_command(argv, mode, &command) == 0)
+    if (mask_command(argv, mode, &command) == 0 && command.count > 0)
         (void)str_copy(str_of(command.items[0]), out, size);
     else
         (void)str_copy(STR("..."), out, size);

@@ -38,7 +38,8 @@ static void split_name(struct str name, struct name_words *out)
             }
             out->words[out->count++] = (struct str){out->text + i, 0};
         }
-        out->words[out->count - 1].n++;
+        if (out->count > 0)
+            out->words[out->count - 1].n++;
     }
     out->has_data = out->count > 1 && str_eq(out->words[out->count - 1], STR("data"));
     /* PASSWORD_2, secret-value */
