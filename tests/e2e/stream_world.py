@@ -142,7 +142,10 @@ class World:
 
     def spool_files(self):
         """All files below the spool, sorted."""
-        return sorted(path for path in self.spool.rglob("*") if path.is_file())
+        found = []
+        for place, _, names in os.walk(self.spool):  # which goes on where something vanishes meanwhile
+            found += [pathlib.Path(place) / name for name in names]
+        return sorted(path for path in found if path.is_file())
 
     def spooled_batches(self):
         return [path for path in self.spool_files() if path.name.endswith(".csv.gz")]

@@ -426,7 +426,7 @@ def a_foreign_s3_server_takes_our_signatures():
         found = objects_below(place)
         equal(sorted(found), ["000000.csv.gz", "run.json"], "objects")
         equal(gzip.decompress(found["000000.csv.gz"].read_bytes()), local.read_bytes(), "rows")
-        done = subprocess.run(words, env={**env, "AWS_SECRET_ACCESS_KEY": "wrong", "TRACKER_GRACE": "1"}, cwd=place,
+        done = subprocess.run(words, env={**env, "AWS_SECRET_ACCESS_KEY": "wrong", "TRACKER_GRACE": "4"}, cwd=place,
                               capture_output=True, text=True, timeout=WAIT_SECS, check=False)
         equal(done.returncode, 0, "status")
         expect("SignatureDoesNotMatch" in done.stderr and "--upload-spool" in done.stderr, done.stderr)
