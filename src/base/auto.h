@@ -6,6 +6,7 @@
 #ifndef BASE_AUTO_H
 #define BASE_AUTO_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -33,10 +34,14 @@ static inline int fd_take(int *fd)
     return taken;
 }
 
+/* For the end of the program, in the thread that ends it: descriptors are left to the kernel, which closes all at once.
+ */
+extern _Thread_local bool fd_close_is_left;
+
 /* Closes and forgets. */
 static inline void fd_close(int *fd)
 {
-    if (*fd >= 0)
+    if (*fd >= 0 && !fd_close_is_left)
         (void)close(*fd);
     *fd = -1;
 }

@@ -11,6 +11,8 @@
 #include "base/auto.h"
 #include "base/str.h"
 
+_Thread_local bool fd_close_is_left;
+
 /*
  * A file of records comes at most a page a time, cut before the record that would not fit. No record of the files read
  * per sample is near 1 KiB, so a read that leaves that much of the smallest page (4 KiB) free has seen the end; this

@@ -107,6 +107,7 @@ struct collector {
         size_t offset, bytes; /* 0 bytes: none */
     } fills[COLLECT_FILLS_MAX];
     bool is_restartable;
+    bool has_helper; /* a process of ours that learns of the end by a descriptor that is closed */
 };
 
 /*

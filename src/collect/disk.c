@@ -468,6 +468,7 @@ static int disk_collect(void *state, const struct tick *tick, struct sample *sam
 
 const struct collector collector_disk = {
     .name = "disk",
+    .has_helper = true,
     .fills = {COLLECT_FILLS(disk)},
     .state_bytes = sizeof(struct disk_state),
     .open = disk_open,

@@ -448,6 +448,7 @@ static void probe_woken(void *state)
 
 const struct collector collector_probe = {
     .name = "devices",
+    .has_helper = true,
     .state_bytes = sizeof(struct probe_state),
     .open = probe_open,
     .collect = probe_collect,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+
 bool pipeline_stage_is_stuck(const struct pipeline_stage *stage)
 {
     return stage->stuck && atomic_load_explicit(&stage->stuck->state, memory_order_acquire) != BLOCKING_RETURNED;
@@ -131,18 +133,30 @@ bool pipeline_settle(struct pipeline *pipeline)
     return is_all_usable && (!blocking || !blocking_has_stalls(blocking));
 }
 
-void pipeline_close(struct pipeline *pipeline)
+static void close_stages(struct pipeline *pipeline, bool is_end)
 {
     for (size_t i = 0; i < pipeline->count; i++) {
         struct pipeline_stage *stage = &pipeline->stages[i];
         if (!stage->state || pipeline_stage_is_stuck(stage))
             continue;
+        fd_close_is_left = is_end && !stage->collector->has_helper;
         stage->collector->close(stage->state);
+        fd_close_is_left = false;
         free(stage->state);
         stage->state = NULL;
     }
     free(pipeline->apart);
     pipeline->apart = NULL;
+}
+
+void pipeline_close(struct pipeline *pipeline)
+{
+    close_stages(pipeline, false);
+}
+
+void pipeline_end(struct pipeline *pipeline)
+{
+    close_stages(pipeline, true);
 }
 
 void pipeline_sample(struct pipeline *pipeline, const struct tick *tick)

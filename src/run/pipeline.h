@@ -43,6 +43,9 @@ void pipeline_open(struct pipeline *pipeline, const struct collect_env *env, con
     const struct collector *const *collectors, size_t count);
 void pipeline_close(struct pipeline *pipeline);
 
+/* The same where the program ends: descriptors are left to the kernel. */
+void pipeline_end(struct pipeline *pipeline);
+
 /* Between two samples: takes back what threads have returned from. False while any of them is stuck. */
 bool pipeline_settle(struct pipeline *pipeline);
 

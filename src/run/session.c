@@ -304,7 +304,7 @@ bool session_close(struct session *session, bool is_free)
 {
     const struct sampler_end *end = &session->sampler.end;
     if (is_free)
-        pipeline_close(&session->pipeline);
+        pipeline_end(&session->pipeline);
     people_hide(&session->people);
     /* Behind the ^C of a terminal. */
     if (end->stop_signal == SIGINT && session->people.prints_summary && isatty(STDERR_FILENO))

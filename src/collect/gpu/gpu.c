@@ -355,6 +355,7 @@ static void gpu_woken(void *opaque)
 
 const struct collector collector_gpu = {
     .name = "gpu",
+    .has_helper = true,
     .fills = {COLLECT_FILLS(gpu), COLLECT_FILLS(cpu.process_gpu_usage), COLLECT_FILLS(cpu.process_gpu_vram_mib),
         COLLECT_FILLS(cpu.process_gpu_utilized)},
     .state_bytes = sizeof(struct gpu_state),
