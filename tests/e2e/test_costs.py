@@ -17,7 +17,7 @@ import subprocess
 import tap
 from tap import Skip, equal, expect, test
 from tracker import (BINARY, ROOT, SANITIZED, STRACE_BYTES, WAIT_SECS, Tracker, clean_env, diskstats_rows, folder,
-                     listing_calls, need_strace, parse, wait_file_lines, wait_until)
+                     listing_calls, need_strace, parse, trace_calls, wait_file_lines, wait_until)
 
 LONG = os.environ.get("E2E_LONG") == "1"
 CALLS_MAX = 20
@@ -27,7 +27,6 @@ MIB = 1 << 20
 RSS_MIB_MAX = 2.5
 LIBC_MIB = 1.3  # that is usual of it, of the C library
 RSS_GROWTH_MIB_MAX = 0.05
-CALL = re.compile(r"(?:\[pid +\d+\] |\d+ +)?(?:\d+\.\d+ )?([a-z_0-9]+)\((.*)")
 OPENS = {"open", "openat", "openat2", "creat", "open_by_handle_at"}
 # Without these there is no socket but those of a pair, through which a helper of ours is asked.
 NETWORK = {"socket", "connect", "bind"}
@@ -76,12 +75,9 @@ def trace_samples(count, interval, *args, around=()):
         samples = [parse(line) for line in (place / "out").read_bytes().splitlines()]
         trace = (place / "trace").read_text(encoding="utf-8", errors="replace")
     turns, turn = [], []
-    for line in trace.splitlines():
-        match = CALL.match(line)
-        if not match:
-            continue
-        turn.append((match[1], match[2]))
-        if match[1] == "write" and '"{' in match[2]:
+    for _, name, arguments in trace_calls(trace):
+        turn.append((name, arguments))
+        if name == "write" and '"{' in arguments:
             turns.append(turn)
             turn = []
     equal(len(turns), len(samples), "turns that end with the write of a sample")

@@ -22,7 +22,7 @@ from net_faults import BlackHole, Status
 from spooled import (STATUS, Job, full_backlog, holds_row, leave_run, make_world, no_answers, run_folders, snapshot,
                      state_of, unpack)
 from tap import Skip, equal, expect, test
-from tracker import BINARY, clean_env, need_strace
+from tracker import BINARY, clean_env, need_strace, trace_calls
 
 NOBODY = 65534
 MIB = 1024 * 1024
@@ -648,30 +648,26 @@ def without_threads_everything_is_delivered_at_the_end():
 
 
 def network_calls(world, *words, env):
-    """What strace tells of the network calls of a tracker and its command."""
+    """What strace tells of the network calls of a tracker and its command, as (thread, name, arguments and result)."""
     trace = world.folder / "trace"
     before = (need_strace(), "-f", "-e", "trace=network", "-o", str(trace))
     world.run(*words, env=env, before=before).ended(0)
-    lines = trace.read_text(encoding="ascii", errors="replace").splitlines()
-    calls = [line for line in lines if re.match(r"\d+ +\w+\(", line)]
-    # A pair of sockets leads to a helper of ours and nowhere else.
-    pairs = {fd for line in calls for fd in re.findall(r" socketpair\(AF_UNIX, .*\[(\d+), (\d+)\]", line) for fd in fd}
-    return [line for line in calls if " socketpair(AF_UNIX, " not in line
-            and not ((used := re.search(r" (?:send|recv)\w*\((\d+), ", line)) and used[1] in pairs)]
+    return trace_calls(trace.read_text(encoding="ascii", errors="replace"))
 
 
 def read_connects(calls):
-    """The connections, and what was sent in datagrams; to connect a socket of the latter sends nothing by itself."""
+    """The arguments of connections, and of what was sent in datagrams; to connect a socket of the latter sends nothing by
+    itself. A thread uses the sockets that it made; what leads to a helper of ours is a pair, often used by another one."""
     connects, datagrams, loose = [], [], set()
-    for line in calls:
-        made = re.search(r" socket\(AF_INET6?, SOCK_(\w+).*= (\d+)$", line)
-        used = re.search(r" (connect|send\w*)\((\d+), ", line)
-        if made:
-            (loose.add if made[1] == "DGRAM" else loose.discard)(made[2])
-        elif used and used[2] in loose:
-            datagrams += [line] if used[1] != "connect" else []
-        elif used and used[1] == "connect":
-            connects.append(line)
+    for thread, name, arguments in calls:
+        made = re.match(r"AF_INET6?, SOCK_(\w+).*= (\d+)$", arguments)
+        socket = (thread, arguments.split(",")[0])
+        if name == "socket" and made:
+            (loose.add if made[1] == "DGRAM" else loose.discard)((thread, made[2]))
+        elif name == "connect" and socket not in loose:
+            connects.append(arguments)
+        elif name.startswith("send") and socket in loose:
+            datagrams.append(arguments)
     return connects, datagrams
 
 
@@ -680,7 +676,7 @@ def without_a_target_there_is_no_socket():
     env = {"SENTINEL_API_TOKEN": None, "TRACKER_COLLECT_CLOUD": "true"}
     with make_world() as world:
         calls = network_calls(world, "-i", "0.1", "-o", "out", "--", "sleep", "0.5", env=env)
-        equal([call for call in calls if re.search(r" (socket|connect|bind|listen)\(", call)], [], "network calls")
+        equal([call for call in calls if call[1] in ("socket", "connect", "bind", "listen")], [], "network calls")
         equal([world.api.connections, world.s3.connections], [0, 0], "connections")
         expect(not world.spool.exists(), "there is a spool")
 
@@ -694,7 +690,7 @@ def with_a_target_it_connects_to_that_only():
         connects, datagrams = read_connects(calls)
         # Without the right to trace anything, strace cannot read the addresses in the memory that the tracker guards.
         # No connection leads elsewhere where the servers had them all.
-        unread = [line for line in connects if re.search(r"connect\(\d+, 0x", line)]
+        unread = [line for line in connects if re.match(r"\d+, 0x", line)]
         shown = [line for line in connects if line not in unread]
         equal({line for line in shown if 'inet_addr("127.0.0.1")' not in line}, set(), "connections elsewhere")
         equal(len(connects), world.api.connections + world.s3.connections, f"connections, {connects}")

@@ -15,13 +15,12 @@ import struct
 import tap
 from tap import Skip, equal, expect, test
 from tracker import (SANITIZED, STRACE_BYTES, Tracker, diskstats_rows, folder, listing_calls, need_strace, parse,
-                     wait_file_lines, wait_until)
+                     trace_calls, wait_file_lines, wait_until)
 
 CALLS_MAX = 20
 CALLS_PER_PROCESS_MAX = 3
 INSTRUCTIONS_MAX = 40000
 TREE_INSTRUCTIONS_MAX = 4500  # for one process, births elsewhere included
-CALL = re.compile(r"(\d+) +([a-z_0-9]+)\((.*)")
 OPENS = {"open", "openat", "openat2", "creat"}
 IDLE_TREE = "i=0; while [ $i -lt 9 ]; do sleep 300 & i=$((i+1)); done; wait"
 BUSY_TREE = "(while :; do :; done) & while :; do :; done"
@@ -52,15 +51,15 @@ def trace_tree(count, interval, script):
             wait_file_lines(place / "out", count, secs=count * interval + 10)
             samples = end_job(tracker, place / "out")
         trace = (place / "trace").read_text(encoding="utf-8", errors="replace")
-    calls = [match for match in map(CALL.match, trace.splitlines()) if match]
+    calls = trace_calls(trace)
     # The thread that supervises is the first one, the one that samples writes the samples; all others are the job's.
-    own = {calls[0][1]} | {match[1] for match in calls if match[2] == "write" and '"{' in match[3]}
+    own = {calls[0][0]} | {thread for thread, name, arguments in calls if name == "write" and '"{' in arguments}
     turns, turn = [], []
-    for match in calls:
-        if match[1] not in own:
+    for thread, name, arguments in calls:
+        if thread not in own:
             continue
-        turn.append((match[2], match[3]))
-        if match[2] == "write" and '"{' in match[3]:
+        turn.append((name, arguments))
+        if name == "write" and '"{' in arguments:
             turns.append(turn)
             turn = []
     equal(len(turns), len(samples), "turns that end with the write of a sample")

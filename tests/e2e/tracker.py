@@ -307,6 +307,24 @@ def need_strace():
     return strace
 
 
+TRACE_LINE = re.compile(r"(\d+) +(?:<\.\.\. \w+ resumed>|([a-z_0-9]+)\()(.*)")
+
+
+def trace_calls(text):
+    """The calls in a log of `strace -f -o`, as (thread, name, arguments and result), in the order in which they ended. A
+    call that another thread interrupted stands there in two parts."""
+    calls, begun = [], {}
+    for thread, name, rest in (match.groups() for match in map(TRACE_LINE.match, text.splitlines()) if match):
+        if name and rest.endswith("<unfinished ...>"):
+            begun[thread] = (name, rest.removesuffix("<unfinished ...>"))
+        elif name:
+            calls.append((thread, name, rest))
+        elif thread in begun:
+            name, start = begun.pop(thread)
+            calls.append((thread, name, start + rest))
+    return calls
+
+
 # As much of what a call reads as holds any diskstats that is read at once.
 STRACE_BYTES = 65536
 DISKSTATS_ROW = re.compile(r"(?:^|\\n) *(\d+) +(\d+) ([A-Za-z]\S*) \d+ ")
