@@ -174,7 +174,7 @@ def check_held(job, mib):
     pages = int(read(f"/proc/{samples[-1]['tracked_pid']}/statm").split()[1])
     for sample in samples:
         rss = sample["cpu"]["process_rss_mib"]
-        expect(abs(rss - pages * PAGE_MIB) <= 0.01 * pages * PAGE_MIB, f"{rss} MiB, the kernel has {pages} pages")
+        expect(abs(rss - pages * PAGE_MIB) <= 1, f"{rss} MiB, the kernel has {pages} pages")  # whole MiB
         expect(mib <= sample["cpu"]["process_peak_rss_mib"] <= mib + 8, sample["cpu"]["process_peak_rss_mib"])
     job.release()
     return job.finish()[0]
@@ -270,7 +270,7 @@ def check_crowd(which):
     with Job(["crowd", "1000", "100", "1500", which], 0.5, "--summary-json", "summary") as job:
         samples, true_secs = job.finish()
         cores = summary_of(job)["cpu"]["cores_peak"]
-    check_sum(samples, true_secs, 0.1)  # a thousand threads end
+    check_sum(samples, true_secs, 0.1, 0 if job.group else 0.1)  # a thousand threads end
     busy = [sample for sample in samples if sample["cpu"]["process_child_count"] == 1]
     tap.diag(f"{[(sample['elapsed_secs'], sample['cpu']['process_rss_mib']) for sample in busy]}")
     expect(len(busy) >= 2 and busy[0]["elapsed_secs"] <= samples[-1]["elapsed_secs"] - 1, "the child was found late")
