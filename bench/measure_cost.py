@@ -6,12 +6,18 @@ end do not matter. The same as the difference of a long and of a short run by wa
 beside it.
 """
 
+import contextlib
+import os
+import pathlib
+import re
+import signal
 import statistics
 import time
 
+import helper
 import table
 from process import Failed, Running, memory_of
-from section import Section
+from section import Section, clean_env
 
 # Interval, seconds before the window, seconds of the window, seconds of the short run; rounds.
 FULL = ((1, 2.4, 8, 4.0), (0.1, 1.5, 4, 2.0), (0.01, 1.5, 4, 2.0))
@@ -22,6 +28,11 @@ KEEPS_UP = 0.75
 START_TICKS = 2  # intervals before the first line of a tool that waits for a round second and then for a baseline
 WHOLE_SECONDS = ("python-psutil",)  # left out below a second, where it does not keep up and tells nothing new
 READINGS = 4
+# What ours reads in every sample; what it keeps open for now and then is not among them.
+EVERY_SAMPLE = re.compile(r"/proc/(stat|loadavg|meminfo|\d+/net/dev|diskstats|pressure/\w+|\d+/statm|"
+                          r"\d+/task/\d+/children|\d+/stat)$|"
+                          r"/cpuacct\.usage$|/cpu\.stat$|/memory\.(current|peak|events|usage_in_bytes|"
+                          r"max_usage_in_bytes|oom_control)$")
 QUICK_TOOLS = ("ours", "rust", "python", "psrecord")
 
 
@@ -29,6 +40,17 @@ def cadence(samples):
     """Seconds from sample to sample; the last one, taken at the end, is not of the cadence."""
     times = [sample["time_secs"] for sample in samples[:-1]]
     return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 and times[-1] > times[0] else None
+
+
+def files_of(pids):
+    """The files that a tool keeps open and reads in every sample."""
+    links = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    links.add(os.readlink(entry))
+    return sorted(link for link in links if EVERY_SAMPLE.search(link))
 
 
 def run(tool, interval, before, window, place):
@@ -44,6 +66,7 @@ def run(tool, interval, before, window, place):
         for _ in range(READINGS):
             readings.append(memory_of(job.members(command)))
             time.sleep(AFTER_SECS / READINGS / 2)
+        files = files_of(job.members(command))
         job.check()
         kind = job.group.kind
     samples = tool.read_samples(output)
@@ -56,7 +79,30 @@ def run(tool, interval, before, window, place):
     own = [sample["tracker_cpu_secs"] for sample in samples[1:-1] if "tracker_cpu_secs" in sample]
     return {"cpu_secs": spent / (window / every), "share": spent / window, "whole_secs": job.usage,
             "samples": len(samples), "every_secs": every, "rss_mib": max(rss for rss, _ in readings),
-            "pss_mib": max(pss for _, pss in readings), "own_secs": statistics.mean(own) if own else None, "kind": kind}
+            "pss_mib": max(pss for _, pss in readings), "own_secs": statistics.mean(own) if own else None, "kind": kind,
+            "files": files, "sample_bytes": os.path.getsize(output) // max(1, len(samples))}
+
+
+def bare_loop(ours, plan, place):
+    """The same for a loop that only reads what ours reads, and writes as much. The command it was about has ended: files
+    of a process that are gone are read of the loop's own parent."""
+    interval, before, window, _ = plan
+    program = helper.build("bare_loop", place)
+    if not program:
+        raise Failed("there is no C compiler for it")
+    me = os.getpid()
+    files = [re.sub(r"^/proc/\d+/(task/)?(\d+/)?", lambda found: f"/proc/{me}/" + (f"task/{me}/" if found[1] else ""),
+                    name) for name in ours["files"]]
+    argv = [program, f"{interval * 1000:.0f}", str(ours["sample_bytes"]), place / "bare", "/", *files]
+    with Running(argv, clean_env()) as job:
+        job.sleep_until(before)
+        at_start = job.cpu_secs()
+        job.sleep_until(before + window)
+        spent = job.cpu_secs() - at_start
+        job.end(signal.SIGTERM)
+        if job.status != -signal.SIGTERM:
+            raise Failed(f"the bare loop ended with status {job.status}")
+    return {"cpu_secs": spent / (window / interval), "files": len(files)}
 
 
 def short_secs(tool, interval, secs, place):
@@ -96,7 +142,7 @@ def measure(context):
                       ["interval (s)", "tool", "CPU per sample (us)", "by wait4 (us)", "by its own words (us)",
                        "share of a core (%)", "real interval (ms)", "RSS (MiB)", "PSS (MiB)"])
     tools = [tool for tool in context.trackers() if not context.quick or tool.name in QUICK_TOOLS]
-    failed, kinds = {}, set()
+    failed, kinds, loops = {}, set(), []
     with context.folder("cost") as place:
         for plan in QUICK if context.quick else FULL:
             interval = plan[0]
@@ -108,8 +154,13 @@ def measure(context):
                         rounds[tool.name].append(one_round(tool, plan, place))
                     except (Failed, OSError, ValueError, KeyError) as reason:
                         failed[f"{tool.name} at {interval} s"] = str(reason)
+                if interval == 1 and rounds.get("ours"):
+                    try:
+                        loops.append(bare_loop(rounds["ours"][-1], plan, place))
+                    except (Failed, OSError) as reason:
+                        failed["bare loop"] = str(reason)
             section.values[f"{interval:g}"] = {name: merge(found) for name, found in rounds.items() if found}
-    for interval, tools_of in section.values.items():
+    for interval, tools_of in list(section.values.items()):
         for name, figures in tools_of.items():
             kinds.add(figures["kind"])
             section.rows.append([interval, name, micro(figures["cpu_secs"]), micro(figures["rusage_secs"]),
@@ -118,6 +169,11 @@ def measure(context):
                                  table.number(figures["pss_mib"])])
     section.notes.append(f"CPU per sample: {', '.join(sorted(kinds))}, between two instants of one run; by wait4: "
                          "the difference of a long and of a short run (not in a quick bench).")
+    if loops:
+        secs, count = statistics.median(loop["cpu_secs"] for loop in loops), loops[0]["files"]
+        section.notes.append(f"A bare loop that reads the same {count} files, asks for the space of / and writes as many "
+                             f"bytes, understanding nothing, takes {micro(secs)} us at 1 s.")
+        section.values["bare_loop"] = {"cpu_secs": secs, "files": count}
     section.notes.append("RSS: the sum of the peaks of the tool's processes; PSS: the highest of a few readings. "
                          "The command is not in them.")
     section.notes.append("The Rust tool takes whole seconds only; Python with psutil is measured at 1 s only.")
