@@ -18,7 +18,7 @@ import time
 import tap
 from tap import Skip, equal, expect, test
 from tracker import (BINARY, PATIENCE_SECS, WAIT_SECS, Lines, Tracker, clean_env, file_lines, folder, grid_index,
-                     need_strace, parse, wait_file_lines, wait_until)
+                     need_strace, parse, trace_calls, wait_file_lines, wait_until)
 
 F_SETPIPE_SZ = 1031
 NOT_READ = "is not being read"
@@ -352,8 +352,10 @@ def closed_stdin_alone_does_no_harm():
 def write_sizes(trace):
     """What each write to a stream or file returned, by descriptor, from a strace log."""
     sizes = {}
-    for call in re.finditer(r"(?:write|sendto|sendmsg|writev|pwrite64)\((\d+),.*\) = (\d+)$", trace, re.M):
-        sizes.setdefault(int(call[1]), []).append(int(call[2]))
+    for _, _, arguments in trace_calls(trace):
+        written = re.match(r"(\d+),.*\) = (\d+)$", arguments)
+        if written:
+            sizes.setdefault(int(written[1]), []).append(int(written[2]))
     return sizes
 
 

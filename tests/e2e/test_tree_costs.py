@@ -221,7 +221,8 @@ def nothing_is_leaked():
     valgrind = shutil.which("valgrind")
     if not valgrind:
         raise Skip("valgrind is not installed")
-    before = [valgrind, "--track-fds=yes", "--leak-check=full", "--error-exitcode=99"]
+    # Descriptors that are open at the end are errors to a new valgrind, so its status says nothing.
+    before = [valgrind, "--track-fds=yes", "--leak-check=full"]
     jobs = (["--", "sh", "-c", "sleep 0.2 & (sleep 0.1 &); wait; exit 7"],
             ["-q", "--cgroup", "--", "sh", "-c", "exit 7"], ["--", "sh", "-c", "kill -KILL $$"], ["--", "/nonexistent"])
     for words, status in zip(jobs, (7, 7, 137, 127)):
@@ -231,6 +232,7 @@ def nothing_is_leaked():
             text = "\n".join(line for line in tracker.stderr().splitlines() if line.startswith(f"=={tracker.pid}=="))
         expect("FILE DESCRIPTORS" in text, "no report:", text)
         expect(re.search(r"definitely lost: [1-9]", text) is None, "memory is lost:", text[-2000:])
+        expect(not re.search(r"Invalid |Mismatched |uninitialised|overlap", text), "misused memory:", text[-2000:])
         # Files below /proc and /sys that collectors keep, by names relative to these, are left to the kernel to close.
         ours = re.findall(r"Open file descriptor \d+: ?([^\n]*)\n==\d+==    at ", text)
         equal([path for path in ours if path.startswith("/") or not path], [],
