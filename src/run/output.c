@@ -254,7 +254,9 @@ int output_watch_fd(const struct output *output)
     struct stat st;
     if (output->sink.fd < 0 || fstat(output->sink.fd, &st) < 0)
         return -1;
-    bool has_reader = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(output->sink.fd));
+    /* EIO: a terminal that is gone already. */
+    bool is_terminal = S_ISCHR(st.st_mode) && (isatty(output->sink.fd) || errno == EIO);
+    bool has_reader = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || is_terminal;
     return has_reader ? output->sink.fd : -1;
 }
 

@@ -353,7 +353,7 @@ def write_sizes(trace):
     """What each write to a stream or file returned, by descriptor, from a strace log."""
     sizes = {}
     for _, _, arguments in trace_calls(trace):
-        written = re.match(r"(\d+),.*\) = (\d+)$", arguments)
+        written = re.match(r"(\d+),.*\) += (\d+)$", arguments)
         if written:
             sizes.setdefault(int(written[1]), []).append(int(written[2]))
     return sizes
@@ -588,6 +588,15 @@ def a_terminal_that_is_gone_ends_the_tracker():
         os.close(theirs)
         tracker.wait_ready()
         os.close(ours)
+        equal(tracker.wait(2 + PATIENCE_SECS), 0, "exit status")
+
+
+@test
+def a_terminal_that_was_gone_before_the_first_look_ends_the_tracker():
+    ours, theirs = os.openpty()
+    os.close(ours)
+    with Tracker("-i", "60", stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True) as tracker:
+        os.close(theirs)
         equal(tracker.wait(2 + PATIENCE_SECS), 0, "exit status")
 
 
