@@ -16,7 +16,7 @@ import time
 
 import helper
 import table
-from process import Failed, Running, memory_of
+from process import PREFIX, Failed, Running, memory_of
 from section import Section, clean_env
 
 # Interval, seconds before the window, seconds of the window, seconds of the short run; rounds.
@@ -84,15 +84,16 @@ def run(tool, interval, before, window, place):
 
 
 def bare_loop(ours, plan, place):
-    """The same for a loop that only reads what ours reads, and writes as much. The command it was about has ended: files
-    of a process that are gone are read of the loop's own parent."""
+    """The same for a loop that only reads what ours reads, and writes as much. The command it was about has ended, and its
+    group is gone: the files of this process and of the group above are read instead."""
     interval, before, window, _ = plan
     program = helper.build("bare_loop", place)
     if not program:
         raise Failed("there is no C compiler for it")
     me = os.getpid()
     files = [re.sub(r"^/proc/\d+/(task/)?(\d+/)?", lambda found: f"/proc/{me}/" + (f"task/{me}/" if found[1] else ""),
-                    name) for name in ours["files"]]
+                    re.sub(rf"/{PREFIX}[^/]*", "", name)) for name in ours["files"]]
+    files = list(filter(os.path.exists, files))
     argv = [program, f"{interval * 1000:.0f}", str(ours["sample_bytes"]), place / "bare", "/", *files]
     with Running(argv, clean_env()) as job:
         job.sleep_until(before)
