@@ -3,14 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +18,7 @@
 #include "base/syscalls.h"
 #include "kernel/pid_stat.h"
 #include "run/reap.h"
+#include "run/resident.h"
 #include "run/session_state.h"
 
 enum { STAT_BYTES = 1024, STACK_BYTES = 512 * 1024, LATE_STALLS_MAX = 4, ABANDONED_MAX = 24 };
@@ -133,31 +132,6 @@ static void report_findings(struct session *session, bool has_no_reader)
         report(sampler, reports);
 }
 
-static int unmap_code(struct dl_phdr_info *object, size_t size, void *context)
-{
-    (void)size, (void)context;
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    for (size_t i = 0; i < object->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-        if (part->p_type != PT_LOAD || (part->p_flags & PF_W) != 0)
-            continue;
-        uintptr_t start = (object->dlpi_addr + part->p_vaddr) & ~(page - 1);
-        uintptr_t end = (object->dlpi_addr + part->p_vaddr + part->p_memsz) & ~(page - 1);
-        if (end > start)
-            (void)madvise((void *)start, end - start, MADV_DONTNEED); /* NOLINT(performance-no-int-to-ptr) */
-    }
-    return 0;
-}
-
-/*
- * Takes the code of the start, and what the kernel mapped around it, out of resident memory: a quarter of it. It stays
- * in the page cache; what the next samples need is mapped again at once. Nothing that was written to is touched.
- */
-static void forget_start(void)
-{
-    (void)dl_iterate_phdr(unmap_code, NULL);
-}
-
 /* A sample that is complete goes out. */
 static void emit(struct session *session)
 {
@@ -185,8 +159,8 @@ static void emit(struct session *session)
     if (is_final)
         return;
     report_findings(session, r == -EPIPE);
-    if (is_first)
-        forget_start();
+    if (is_first && session->root.is_host)
+        resident_release_code(session->root.proc_fd);
 }
 
 static void sample_at(struct session *session, int64_t now_ns, struct grid_turn turn, bool is_final)
