@@ -122,7 +122,8 @@ def check_stop(is_reaped):
     """The end of the process ends the tracker at once, however long the interval is."""
     with target("burn", 20000) as busy, Tracker("-i", "60", "--pid", str(busy.pid), "--stop-with-pid") as tracker:
         tracker.wait_ready()
-        time.sleep(0.2)
+        enough_secs = cpu_clock(busy.pid) + 0.1
+        wait_until(lambda: cpu_clock(busy.pid) >= enough_secs, "the process to work")
         busy.kill()
         began = time.monotonic()
         if is_reaped:
