@@ -7,15 +7,15 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "collect/gpu/nvml_helper.h"
-#include "collect/probe.h"
+#include "collect/gpu/nvidia/nvml_helper.h"
+#include "collect/probe/probe.h"
 #include "config/config.h"
-#include "run/doctor.h"
+#include "doctor/doctor.h"
 #include "run/guard.h"
 #include "run/licenses.h"
 #include "run/replaying.h"
 #include "run/session.h"
-#include "run/streaming.h"
+#include "stream/streaming.h"
 
 enum { EXIT_TRACKER_FAILED = 125, TEXT_BYTES_MAX = 1024 * 1024 };
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "model/summary.h"
+#include "summary/summary.h"
 
 struct docs_name docs_name(const struct field *field)
 {

@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "encode/json.h"
-#include "model/summary.h"
+#include "summary/summary.h"
 
 static void put_indent(struct buf *buf, unsigned depth)
 {

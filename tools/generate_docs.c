@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "config/config.h"
 #include "docs.h"
-#include "model/summary.h"
+#include "summary/summary.h"
 
 enum { DOCUMENT_BYTES_MAX = 1024 * 1024, PATH_BYTES = 4096, FIELD_PATH_BYTES = 256 };
 

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "collect/collect.h"
-#include "collect/process_count.h"
+#include "collect/tree/process_count.h"
 #include "kernel/loadavg.h"
 
 /*

@@ -17,7 +17,7 @@
 #include "base/vec.h"
 #include "collect/collect.h"
 #include "collect/network_interface.h"
-#include "collect/probe.h"
+#include "collect/probe/probe.h"
 
 enum {
     NET_DEV_BYTES_MAX = 2 * 1024 * 1024,

@@ -20,7 +20,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "collect/collect.h"
-#include "collect/probe.h"
+#include "collect/probe/probe.h"
 
 enum {
     KEPT_INTERFACES_MAX = 64, /* the links of others are opened and closed for every reading */

@@ -12,8 +12,8 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "codec/toml.h"
 #include "config/show.h"
-#include "config/toml.h"
 
 /* Plain reads and not base/file: the file may be a pipe, as in --config <(make-config). */
 static int read_whole(int fd, struct buf *buf)

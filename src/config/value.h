@@ -6,9 +6,9 @@
 #define CONFIG_VALUE_H
 
 #include "base/err.h"
+#include "codec/toml.h"
 #include "config/options.h"
 #include "config/settings.h"
-#include "config/toml.h"
 
 struct value_place {
     struct settings *settings;

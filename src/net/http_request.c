@@ -6,7 +6,7 @@
 
 #include "base/auto.h"
 #include "base/num.h"
-#include "net/hash.h"
+#include "codec/hash.h"
 #include "net/http_text.h"
 
 /* Where the message ends must not depend on anybody's headers. */

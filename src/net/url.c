@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "base/num.h"
-#include "net/hex.h"
+#include "codec/hex.h"
 
 enum { PORT_HTTP = 80, PORT_HTTPS = 443, PORT_MAX = 65535 };
 

@@ -2,8 +2,8 @@
 #include "replay/json_scan.h"
 
 #include "base/num.h"
-#include "net/hex.h"
-#include "net/json_text.h"
+#include "codec/hex.h"
+#include "codec/json_text.h"
 
 enum { SCAN_DEPTH_MAX = 32, EXACT_DIGITS = 15, U64_DIGITS = 19 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "net/gzip.h"
+#include "codec/gzip.h"
 #include "replay/notes.h"
 #include "replay/recording.h"
 

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
+#include "codec/gzip.h"
 #include "collect/gpu/gpu.h"
-#include "net/gzip.h"
 #include "net/tls.h"
 
 static int take(void *context, struct str piece)

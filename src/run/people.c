@@ -12,9 +12,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "encode/people.h"
 #include "run/file_name.h"
-#include "run/report_file.h"
+#include "summary/report_file.h"
+#include "summary/write.h"
 
 enum { TEXT_BYTES_MAX = 256 * 1024, PATIENCE_MS = 5000 };
 

@@ -8,11 +8,11 @@
 
 #include "base/err.h"
 #include "config/settings.h"
+#include "live/live.h"
 #include "model/sample.h"
-#include "model/series.h"
-#include "model/tally.h"
-#include "run/live.h"
 #include "sink/sink.h"
+#include "summary/series.h"
+#include "summary/tally.h"
 
 enum people_file { PEOPLE_JSON, PEOPLE_MARKDOWN, PEOPLE_REPORT, PEOPLE_FILES };
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collect/mounts.h"
-#include "collect/tree_memory.h"
+#include "collect/disk/mounts.h"
+#include "collect/tree/memory.h"
 #include "run/attach.h"
 #include "run/guard.h"
 #include "run/session_state.h"

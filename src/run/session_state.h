@@ -7,18 +7,18 @@
 #define RUN_SESSION_STATE_H
 
 #include "collect/collect.h"
-#include "collect/probe.h"
+#include "collect/pipeline.h"
+#include "collect/probe/probe.h"
 #include "mask/mask.h"
 #include "run/loop.h"
 #include "run/output.h"
 #include "run/own_cgroup.h"
 #include "run/people.h"
-#include "run/pipeline.h"
 #include "run/sampler.h"
 #include "run/spawn.h"
 #include "run/start_facts.h"
-#include "run/streaming.h"
 #include "run/supervisor.h"
+#include "stream/streaming.h"
 
 struct session {
     /* made before the sampler starts, and then left as it is */

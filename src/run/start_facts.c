@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/start_facts.h"
 
-#include <sched.h>
 #include <string.h>
 
 #include "base/file.h"
-
-struct opt_u64 start_facts_cpus(void)
-{
-    enum { SETS = 8 }; /* more CPUs than any kernel has */
-    cpu_set_t sets[SETS];
-    if (sched_getaffinity(0, sizeof(sets), sets) < 0)
-        return (struct opt_u64){0};
-    return some_u64((uint64_t)CPU_COUNT_S(sizeof(sets), sets));
-}
+#include "collect/host/host.h"
 
 enum mask_mode start_facts_mask(const struct settings *settings)
 {
@@ -43,7 +34,7 @@ void start_facts_init(
     (void)file_read_line_at(root->proc_fd, "sys/kernel/hostname", facts->hostname, sizeof(facts->hostname));
     (void)file_read_line_at(root->proc_fd, "sys/kernel/osrelease", facts->kernel, sizeof(facts->kernel));
     if (root->is_host)
-        facts->cpus_allowed = start_facts_cpus();
+        facts->cpus_allowed = host_count_usable_cpus();
     if (command)
         list_command(facts, command);
 }

@@ -23,9 +23,6 @@ void start_facts_init(
 /* How command lines are to be masked. */
 enum mask_mode start_facts_mask(const struct settings *settings);
 
-/* CPUs this process, and so its command, may run on. */
-struct opt_u64 start_facts_cpus(void);
-
 /* Points into facts and settings. */
 struct sample_run start_facts_of(const struct start_facts *facts);
 

@@ -12,8 +12,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "net/gzip.h"
-#include "stream/spool.h"
+#include "codec/gzip.h"
+#include "stream/spool/spool.h"
 
 enum {
     BATCH_COMPRESSED_BYTES_FULL = 1024 * 1024,

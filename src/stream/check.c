@@ -2,9 +2,9 @@
 /* Are there targets, and can they be meant? Everything that is wrong with them is said before the command starts. */
 #include <errno.h>
 
+#include "aws/s3.h"
 #include "net/url.h"
 #include "stream/run_state.h"
-#include "stream/s3.h"
 #include "stream/stream.h"
 
 bool stream_takes_samples(const struct stream_options *options)

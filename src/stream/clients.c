@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream/clients.h"
 
-#include "stream/aws_chain.h"
+#include "aws/chain.h"
 
 #define USER_AGENT "resource-tracker/" RT_VERSION
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/auto.h"
-#include "net/gzip.h"
+#include "codec/gzip.h"
 
 #define RETRY_BASE_NS NS_PER_SEC
 #define RETRY_BASE_HASTY_NS (100 * NS_PER_MS)

@@ -15,7 +15,7 @@
 #include "stream/exchange.h"
 #include "stream/number_set.h"
 #include "stream/run_state.h"
-#include "stream/spool.h"
+#include "stream/spool/spool.h"
 
 /* Attempts of a round, the longest time of one request, and how long before the expiry new credentials are fetched. */
 enum { DELIVERY_ATTEMPTS = 3, DELIVERY_REFRESH_SECS = 300 };

@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "model/run_facts.h"
 #include "net/http.h"
-#include "stream/sentinel.h"
-#include "stream/spool.h"
+#include "stream/spool/spool.h"
+#include "stream/targets/sentinel.h"
 
 struct stream_options {
     const char *sentinel_token; /* NULL: no Sentinel */

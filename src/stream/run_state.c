@@ -6,10 +6,10 @@
 
 #include "base/auto.h"
 #include "base/utc.h"
+#include "codec/json_read.h"
 #include "encode/json.h"
-#include "net/json_read.h"
 #include "stream/payload.h"
-#include "stream/spool.h"
+#include "stream/spool/spool.h"
 
 /* FOLDERS_MAX: home, .local, state, resource-tracker, spool */
 enum { STATE_FORMAT = 1, NUMBERS_TEXT_MAX = 32 * 1024, FOLDERS_MAX = 5 };

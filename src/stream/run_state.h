@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aws/s3.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "model/run_facts.h"
 #include "stream/number_set.h"
-#include "stream/s3.h"
 
 enum { RUN_STATE_BODY_MAX = 256 * 1024, RUN_STATE_URL_BYTES = 1024 };
 

@@ -13,7 +13,7 @@
 #include "stream/exchange.h"
 #include "stream/means.h"
 #include "stream/worker.h"
-#include "stream/worker_parts.h"
+#include "stream/worker_internal.h"
 
 enum { WORKER_STACK_BYTES = 512 * 1024, ROW_BYTES_MAX = 64 * 1024 };
 

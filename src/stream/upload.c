@@ -10,8 +10,8 @@
 #include "base/auto.h"
 #include "stream/batch.h"
 #include "stream/clients.h"
-#include "stream/to_bucket.h"
-#include "stream/to_sentinel.h"
+#include "stream/targets/to_bucket.h"
+#include "stream/targets/to_sentinel.h"
 
 /* A target that fails so often in a row is left for another time. */
 enum { UPLOAD_FAILURES_MAX = 5 };

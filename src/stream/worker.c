@@ -10,7 +10,7 @@
 
 #include "base/auto.h"
 #include "stream/clients.h"
-#include "stream/worker_parts.h"
+#include "stream/worker_internal.h"
 
 /* How long the introduction waits for the first sample, which knows the GPUs. */
 #define INTRODUCTION_NS (15 * NS_PER_SEC)

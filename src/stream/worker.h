@@ -8,11 +8,11 @@
 
 #include "stream/batch.h"
 #include "stream/exchange.h"
-#include "stream/hooks.h"
 #include "stream/options.h"
 #include "stream/payload.h"
-#include "stream/to_bucket.h"
-#include "stream/to_sentinel.h"
+#include "stream/targets/hooks.h"
+#include "stream/targets/to_bucket.h"
+#include "stream/targets/to_sentinel.h"
 
 /* A hook on its way: it waits for the name of its host, while others are served. */
 struct worker_hook {

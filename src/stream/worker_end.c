@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 
-#include "stream/worker_parts.h"
+#include "stream/worker_internal.h"
 
 static bool is_sentinel_open(const struct worker *worker)
 {

@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/syscalls.h"
 #include "base/utc.h"
-#include "stream/worker_parts.h"
+#include "stream/worker_internal.h"
 
 /* What getrandom(2) calls GRND_NONBLOCK; older headers do not name it. */
 enum { DO_NOT_BLOCK = 1 };

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "stream/aws_profile.h"
+#include "aws/profile.h"
 
 static void check_word(const char *text, size_t size)
 {

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "collect/cgroup_path.h"
+#include "collect/cgroup/path.h"
 
 enum { STRINGS = 3 };
 

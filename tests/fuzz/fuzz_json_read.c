@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "base/utf8.h"
-#include "net/json_read.h"
+#include "codec/json_read.h"
 
 static void check_string(const struct json_value *value)
 {

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
+#include "aws/remote.h"
+#include "aws/s3_error.h"
 #include "base/utf8.h"
-#include "stream/aws_remote.h"
-#include "stream/s3_error.h"
 
 static void check_message(struct str text)
 {

@@ -8,8 +8,8 @@
 #include <errno.h>
 
 #include "base/utf8.h"
-#include "stream/sentinel_answer.h"
-#include "stream/sentinel_words.h"
+#include "stream/targets/sentinel_answer.h"
+#include "stream/targets/sentinel_words.h"
 
 #define TOKEN "s3cr3t"
 

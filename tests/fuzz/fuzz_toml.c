@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "config/toml.h"
+#include "codec/toml.h"
 
 static size_t walk(const struct toml_node *node, unsigned depth)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collect/gpu/fdinfo.h"
+#include "collect/gpu/drm/fdinfo.h"
 #include "fake_env.h"
 
 #define PDEV "0000:03:00.0"

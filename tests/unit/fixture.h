@@ -13,9 +13,9 @@
 
 #include "base/clock.h"
 #include "collect/collect.h"
+#include "collect/pipeline.h"
 #include "kernel/sysroot.h"
 #include "model/run_info.h"
-#include "run/pipeline.h"
 
 enum { FIXTURE_TICKS_MAX = 64, FIXTURE_SPACES_MAX = 64, FIXTURE_PATH_BYTES = 512 };
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "collect/gpu/fdinfo.h"
+#include "collect/gpu/drm/fdinfo.h"
 #include "collect/gpu/gpu.h"
 #include "fake_env.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "collect/tree_pss.h"
+#include "collect/tree/pss.h"
 #include "fake_env.h"
 
 enum { PSS_WORLD_PROCESSES_MAX = 2048, PSS_WORLD_FIRST_PID = 100 };

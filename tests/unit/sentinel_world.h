@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "loopback.h"
-#include "stream/sentinel.h"
+#include "stream/targets/sentinel.h"
 
 #define WORLD_TOKEN "tok-SECRET-1"
 

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "net/gzip.h"
-#include "stream/spool.h"
+#include "codec/gzip.h"
+#include "stream/spool/spool.h"
 #include "tree.h"
 
 enum { WORLD_MAX_BYTES = 64 * 1024 * 1024, WORLD_TEXT_BYTES = 512 };

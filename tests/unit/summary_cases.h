@@ -7,7 +7,7 @@
 #define TESTS_SUMMARY_CASES_H
 
 #include "base/buf.h"
-#include "model/summary.h"
+#include "summary/summary.h"
 
 struct summary_case {
     const char *name;

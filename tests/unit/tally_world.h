@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_TALLY_WORLD_H
 #define TESTS_UNIT_TALLY_WORLD_H
 
-#include "model/tally.h"
+#include "summary/tally.h"
 
 int tally_world_setup(void **state);
 int tally_world_teardown(void **state);

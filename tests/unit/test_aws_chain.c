@@ -13,10 +13,10 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "aws/remote.h"
 #include "base/clock.h"
 #include "loopback.h"
 #include "scratch.h"
-#include "stream/aws_remote.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NOW_SECS INT64_C(1794735000) /* 2026-11-15T09:30:00Z */

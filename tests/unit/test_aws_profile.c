@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "stream/aws_profile.h"
+#include "aws/profile.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

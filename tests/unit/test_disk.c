@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "collect/probe.h"
+#include "collect/probe/probe.h"
 #include "disk_world.h"
 
 /* 4096-byte sectors are reported and never multiplied; partitions count with their device. */

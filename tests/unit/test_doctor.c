@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "run/doctor.h"
-#include "run/doctor_parts.h"
+#include "doctor/doctor.h"
+#include "doctor/doctor_internal.h"
 
 #ifndef SOURCE_ROOT
 #define SOURCE_ROOT "."

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "collect/gpu/drm.h"
+#include "collect/gpu/drm/drm.h"
 #include "gpu_world.h"
 
 #define PDEV "0000:01:00.0"

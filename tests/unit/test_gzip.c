@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "net/gzip.h"
+#include "codec/gzip.h"
 
 enum { HEADER_BYTES = 10, TRAILER_BYTES = 8, MAX = 4 * 1024 * 1024 };
 

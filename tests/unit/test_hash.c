@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/hash.h"
+#include "codec/hash.h"
 
 static void check_sha256(struct str bytes, const char *want)
 {

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "loopback.h"
-#include "stream/hooks.h"
+#include "stream/targets/hooks.h"
 
 #define BODY "{\"event\":\"start\"}"
 

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/host.h"
-#include "collect/host_parts.h"
+#include "collect/host/host.h"
+#include "collect/host/host_internal.h"
 #include "tree.h"
 
 static struct host_facts discover(const char *path)

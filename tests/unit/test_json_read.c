@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "net/json_read.h"
+#include "codec/json_read.h"
 
 /* A document over a block of exactly the text's size: the sanitizer sees a read behind the end. */
 struct doc {

@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "encode/live_block.h"
+#include "live/block.h"
 
 enum { BYTES_MAX = 4096 };
 

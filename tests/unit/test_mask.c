@@ -16,8 +16,8 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "codec/json_read.h"
 #include "mask/mask.h"
-#include "net/json_read.h"
 
 enum { LINE_MAX_BYTES = 64 * 1024, ARGUMENTS_MAX = 128, FALSE_MASKS_MAX = 1 };
 

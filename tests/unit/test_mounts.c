@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/mount_source.h"
-#include "collect/mount_tree.h"
-#include "collect/mounts.h"
-#include "collect/probe.h"
+#include "collect/disk/mount_source.h"
+#include "collect/disk/mount_tree.h"
+#include "collect/disk/mounts.h"
+#include "collect/probe/probe.h"
 #include "tree.h"
 
 struct world {

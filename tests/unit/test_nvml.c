@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collect/gpu/nvml.h"
+#include "collect/gpu/nvidia/nvml.h"
 
 #include <errno.h>
 #include <stdio.h>

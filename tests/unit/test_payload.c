@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "net/json_read.h"
+#include "codec/json_read.h"
 #include "stream/payload.h"
 
 enum { PAYLOAD_MAX = 256 * 1024 };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "encode/people_words.h"
+#include "summary/units.h"
 
 struct amount {
     double value;

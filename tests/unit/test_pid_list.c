@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "collect/job.h"
-#include "collect/pid_list.h"
+#include "collect/tree/pid_list.h"
 #include "fake_env.h"
 
 static void test_names(void **unused)

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "run/pipeline.h"
+#include "collect/pipeline.h"
 
 struct world {
     int64_t mono_ns, real_ns;

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "net/gzip.h"
+#include "codec/gzip.h"
 #include "replay_world.h"
 
 static void test_no_file(void **state)

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "encode/people.h"
-#include "net/json_read.h"
-#include "run/report_file.h"
-#include "run/report_page.h"
+#include "codec/json_read.h"
+#include "summary/report_file.h"
+#include "summary/report_page.h"
+#include "summary/write.h"
 
 enum { DATA_MAX = 4 * 1024 * 1024 };
 

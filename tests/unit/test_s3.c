@@ -13,9 +13,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "aws/s3_bucket.h"
+#include "aws/s3_error.h"
 #include "base/auto.h"
-#include "stream/s3_bucket.h"
-#include "stream/s3_error.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NOW_SECS INT64_C(1794735000) /* 2026-11-15T09:30:00Z */

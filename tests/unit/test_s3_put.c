@@ -12,11 +12,11 @@
 
 #include <errno.h>
 
+#include "aws/s3.h"
+#include "aws/sigv4.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "loopback.h"
-#include "net/sigv4.h"
-#include "stream/s3.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NOW_SECS INT64_C(1794735000) /* 2026-11-15T09:30:00Z */

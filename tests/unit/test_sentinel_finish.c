@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "codec/gzip.h"
+#include "codec/hash.h"
 #include "encode/json.h"
-#include "net/gzip.h"
-#include "net/hash.h"
 #include "sentinel_world.h"
 
 #define HEAD                                                                                                           \

@@ -12,7 +12,7 @@
 
 #include "base/auto.h"
 #include "base/utf8.h"
-#include "stream/sentinel_words.h"
+#include "stream/targets/sentinel_words.h"
 
 #define TOKEN "sk-Secret/42+x"
 #define ELLIPSIS "\xe2\x80\xa6"

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "model/series.h"
+#include "summary/series.h"
 
 enum { DAY_SECS = 86400 };
 

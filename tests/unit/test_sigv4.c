@@ -16,10 +16,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "aws/sigv4.h"
 #include "base/auto.h"
 #include "base/file.h"
-#include "net/hash.h"
-#include "net/sigv4.h"
+#include "codec/hash.h"
 
 #ifndef SOURCE_ROOT
 #define SOURCE_ROOT "."

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "model/sizing.h"
+#include "summary/sizing.h"
 
 /* A run of a minute that used 1.5 cores and 1536 MiB. */
 static struct summary usual(void)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/sketch.h"
+#include "summary/sketch.h"
 
 struct weighted {
     double value;

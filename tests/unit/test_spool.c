@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "skip.h"
-#include "stream/spool.h"
+#include "stream/spool/spool.h"
 #include "tree.h"
 
 enum { MAX_BYTES = 1024 * 1024, TEXT_BYTES = PATH_MAX };

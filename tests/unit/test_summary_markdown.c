@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "encode/people.h"
+#include "summary/write.h"
 #include "summary_cases.h"
 
 static void render(struct buf *buf, const struct summary *summary)

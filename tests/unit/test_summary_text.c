@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "encode/people.h"
+#include "summary/write.h"
 #include "summary_cases.h"
 
 enum { LINES_MAX = 25 };

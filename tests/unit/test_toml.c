@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "config/toml.h"
+#include "codec/toml.h"
 
 static struct toml_doc *parse_str(struct str text)
 {

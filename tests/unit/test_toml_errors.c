@@ -13,7 +13,7 @@
 #include <errno.h>
 
 #include "base/auto.h"
-#include "config/toml.h"
+#include "codec/toml.h"
 
 static struct toml_doc *parse_str(struct str text)
 {

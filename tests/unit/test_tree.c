@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/tree_read.h"
+#include "collect/tree/read.h"
 #include "fake_tree.h"
 #include "skip.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "collect/tree_members.h"
+#include "collect/tree/members.h"
 
 static void assert_order(const struct tree_members *members, size_t count, const pid_t *pids)
 {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "collect/tree_read.h"
+#include "collect/tree/read.h"
 #include "fake_tree.h"
 
 #define TURN_NS (100 * NS_PER_MS)

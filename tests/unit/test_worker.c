@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "codec/gzip.h"
 #include "loopback.h"
-#include "net/gzip.h"
 #include "spool_world.h"
 #include "stream/worker.h"
 

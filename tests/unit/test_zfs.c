@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/zfs.h"
+#include "collect/disk/zfs.h"
 #include "tree.h"
 
 struct world {

@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/num.h"
-#include "config/toml.h"
+#include "codec/toml.h"
 
 enum { OUTPUT_BYTES_MAX = 64 * 1024 * 1024 };
 

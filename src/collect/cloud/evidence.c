@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "collect/cloud/vendor.h"
-#include "collect/host_parts.h"
+#include "collect/host/host.h"
 
 static void read_line(int sys_fd, const char *path, char *out, size_t size)
 {

@@ -6,8 +6,8 @@
 #ifndef COLLECT_CLOUD_VENDOR_H
 #define COLLECT_CLOUD_VENDOR_H
 
+#include "codec/json_read.h"
 #include "collect/cloud/cloud.h"
-#include "net/json_read.h"
 
 extern const struct cloud_vendor cloud_aws, cloud_gcp, cloud_azure, cloud_hetzner, cloud_upcloud, cloud_vultr,
     cloud_alibaba, cloud_ovh;

@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
-#include "collect/gpu/fdinfo.h"
+#include "collect/gpu/drm/fdinfo.h"
 
 #define LOOK_NS (30 * NS_PER_SEC)
 

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order in which AWS tools look for credentials ("Standardized credential providers" of the AWS SDKs reference
+ * guide, and what botocore does), and for the region. Names of variables and files are theirs.
+ */
+#include "aws/chain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+
+#include "aws/profile.h"
+#include "aws/remote.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/utc.h"
+
+enum { FILE_BYTES_MAX = 1024 * 1024, FILES = 2 };
+
+const char *aws_env(char *const *environment, const char *name)
+{
+    size_t n = strlen(name);
+    for (; environment && *environment; environment++)
+        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
+            return (*environment)[n + 1] ? *environment + n + 1 : NULL;
+    return NULL;
+}
+
+/* One profile as both files tell it. Holds secrets. */
+struct profiles {
+    const char *name;
+    bool is_named; /* by the user, so it must be somewhere */
+    bool is_found;
+    struct aws_profile files[FILES]; /* by enum aws_profile_file */
+};
+
+static void profiles_wipe(struct profiles *profiles)
+{
+    for (size_t i = 0; i < FILES; i++)
+        s3_credentials_wipe(&profiles->files[i].credentials);
+}
+
+/* Where the file is; false where that is not known. */
+static bool put_path(const struct aws_world *world, enum aws_profile_file file, struct buf *buf)
+{
+    static const char *const variables[FILES] = {"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"};
+    static const char *const names[FILES] = {"/.aws/credentials", "/.aws/config"};
+    const char *given = aws_env(world->environment, variables[file]);
+    const char *home = aws_env(world->environment, "HOME");
+    bool is_in_home = !given || strncmp(given, "~/", 2) == 0;
+    if (is_in_home && !home)
+        return false;
+    if (is_in_home)
+        buf_puts(buf, home);
+    buf_puts(buf, !given ? names[file] : is_in_home ? given + 1 : given);
+    return buf_ok(buf);
+}
+
+/* 0 also where there is no such file. */
+static int read_file(
+    const struct aws_world *world, enum aws_profile_file file, struct profiles *profiles, struct err *err)
+{
+    AUTO_BUF struct buf path;
+    buf_init(&path, PATH_MAX);
+    if (!put_path(world, file, &path))
+        return 0;
+    struct buf text;
+    buf_init(&text, FILE_BYTES_MAX);
+    /* All at once: a buffer that grows would leave copies behind. What is not written to costs nothing. */
+    int r = buf_reserve(&text, FILE_BYTES_MAX) ? file_read_at(AT_FDCWD, buf_cstr(&path), &text) : -ENOMEM;
+    struct err own = {0};
+    if (r == -ENOENT || r == -ENOTDIR) {
+        buf_fini(&text);
+        return 0;
+    }
+    if (r < 0) {
+        (void)err_sys(&own, r, "AWS credentials: %s cannot be read", buf_cstr(&path));
+        r = err_set(err, -EINVAL, "%s", own.msg);
+    } else {
+        r = aws_profile_read(
+            (struct str){text.data, text.len}, file, str_of(profiles->name), &profiles->files[file], &own);
+        profiles->is_found |= r == 0;
+        r = r == -EINVAL ? err_set(err, r, "AWS credentials: %s, %s", buf_cstr(&path), own.msg) : 0;
+    }
+    str_wipe(text.data, text.len);
+    buf_fini(&text);
+    return r;
+}
+
+static int read_profiles(const struct aws_world *world, struct profiles *profiles, struct err *err)
+{
+    const char *given = aws_env(world->environment, "AWS_PROFILE");
+    if (!given)
+        given = aws_env(world->environment, "AWS_DEFAULT_PROFILE");
+    *profiles = (struct profiles){.name = given ? given : "default", .is_named = given != NULL};
+    int r = read_file(world, AWS_PROFILE_CREDENTIALS, profiles, err);
+    return r < 0 ? r : read_file(world, AWS_PROFILE_CONFIG, profiles, err);
+}
+
+/* Environment, then profile; "": neither. */
+static void known_region(
+    const struct aws_world *world, const struct profiles *profiles, char ret_region[static S3_REGION_BYTES])
+{
+    const char *given = aws_env(world->environment, "AWS_REGION");
+    if (!given || !s3_is_region(str_of(given)))
+        given = aws_env(world->environment, "AWS_DEFAULT_REGION");
+    if (!given || !s3_is_region(str_of(given)))
+        given = profiles->files[AWS_PROFILE_CONFIG].credentials.region;
+    if (!given[0])
+        given = profiles->files[AWS_PROFILE_CREDENTIALS].credentials.region;
+    (void)str_copy(str_of(given), ret_region, S3_REGION_BYTES);
+}
+
+static bool take_env(const char *text, char *out, size_t size)
+{
+    struct str value = str_trim(str_of(text));
+    return aws_profile_is_word(value) && str_copy(value, out, size);
+}
+
+static int find_in_environment(const struct aws_world *world, struct s3_credentials *to, struct err *err)
+{
+    const char *access_key = aws_env(world->environment, "AWS_ACCESS_KEY_ID");
+    const char *secret_key = aws_env(world->environment, "AWS_SECRET_ACCESS_KEY");
+    const char *token = aws_env(world->environment, "AWS_SESSION_TOKEN");
+    const char *expiry = aws_env(world->environment, "AWS_CREDENTIAL_EXPIRATION");
+    if (!access_key && !secret_key)
+        return -ENOENT;
+    if (!access_key || !secret_key)
+        return err_set(err, -EINVAL, "AWS credentials: of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set");
+    if (!take_env(access_key, to->access_key, sizeof(to->access_key)) ||
+        !take_env(secret_key, to->secret_key, sizeof(to->secret_key)) ||
+        (token && !take_env(token, to->session_token, sizeof(to->session_token))))
+        return err_set(err, -EINVAL,
+            "AWS credentials: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY or AWS_SESSION_TOKEN is too long or holds a "
+            "blank "
+            "or an odd character");
+    if (expiry)
+        to->expires_secs.has = utc_parse_iso(str_of(expiry), &to->expires_secs.v) == 0;
+    return 0;
+}
+
+static int find_in_profiles(const struct profiles *profiles, struct s3_credentials *to, struct err *err)
+{
+    if (!profiles->is_found && profiles->is_named)
+        return err_set(err, -EINVAL, "AWS credentials: the profile %s, which the environment names, is in no file",
+            profiles->name);
+    for (size_t i = 0; i < FILES; i++) {
+        const struct s3_credentials *from = &profiles->files[i].credentials;
+        if (!from->access_key[0] && !from->secret_key[0])
+            continue;
+        if (!from->access_key[0] || !from->secret_key[0])
+            return err_set(err, -EINVAL,
+                "AWS credentials: the profile %s has only one of aws_access_key_id and aws_secret_access_key",
+                profiles->name);
+        *to = *from;
+        return 0;
+    }
+    for (size_t i = 0; i < FILES; i++)
+        if (profiles->files[i].has_foreign_source)
+            return err_set(err, -EINVAL,
+                "AWS credentials: the profile %s gets them from a role, SSO or a program, which is not supported; "
+                "put the output of 'aws configure export-credentials --profile %s --format env' into the environment",
+                profiles->name, profiles->name);
+    return -ENOENT;
+}
+
+/* From the second source on: *to is for the first that has them. */
+static int find_elsewhere(const struct aws_world *world, const struct profiles *profiles, int64_t deadline_ns,
+    struct s3_credentials *to, struct err *err)
+{
+    char region[S3_REGION_BYTES];
+    known_region(world, profiles, region);
+    int r = aws_web_identity_find(world, str_of(region), deadline_ns, to, err);
+    if (r == -ENOENT)
+        r = find_in_profiles(profiles, to, err);
+    if (r == -ENOENT)
+        r = aws_container_find(world, deadline_ns, to, err);
+    if (r == -ENOENT)
+        r = aws_instance_find(world, deadline_ns, to, err);
+    if (r == -ENOENT)
+        return err_set(err, -ENOENT,
+            "AWS credentials: none in the environment, in the profile %s, from a container or from an instance role; "
+            "set "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+            profiles->name);
+    if (r == 0 && region[0])
+        (void)str_copy(str_of(region), to->region, sizeof(to->region));
+    return r;
+}
+
+int aws_find_credentials(
+    const struct aws_world *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
+{
+    struct s3_credentials credentials = {0};
+    int r = find_in_environment(world, &credentials, err);
+    if (r == -ENOENT) {
+        struct profiles profiles;
+        r = read_profiles(world, &profiles, err);
+        if (r == 0)
+            r = find_elsewhere(world, &profiles, deadline_ns, &credentials, err);
+        profiles_wipe(&profiles);
+    }
+    if (r == 0)
+        *ret_credentials = credentials;
+    s3_credentials_wipe(&credentials);
+    return r;
+}
+
+/* Is the instance the only source that is left? */
+static bool is_instance_next(const struct aws_world *world, const struct profiles *profiles)
+{
+    static const char *const names[] = {"AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (aws_env(world->environment, names[i]))
+            return false;
+    for (size_t i = 0; i < FILES; i++)
+        if (profiles->files[i].credentials.access_key[0] || profiles->files[i].has_foreign_source)
+            return false;
+    return true;
+}
+
+int aws_find_region(const struct aws_world *world, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES])
+{
+    struct profiles profiles;
+    struct err ignored = {0};
+    int r = read_profiles(world, &profiles, &ignored);
+    char region[S3_REGION_BYTES];
+    known_region(world, &profiles, region);
+    if (region[0])
+        r = 0;
+    else
+        r = r == 0 && is_instance_next(world, &profiles) ? aws_instance_find_region(world, deadline_ns, region)
+                                                         : -ENOENT;
+    profiles_wipe(&profiles);
+    if (r < 0)
+        return -ENOENT;
+    (void)str_copy(str_of(region), ret_region, S3_REGION_BYTES);
+    return 0;
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our own control group: its limits and what it uses (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst,
+ * scheduler/sched-bwc.rst). Files that exist are opened once and kept; usage is read every sample, limits and the name
+ * of our group every COLLECT_SLOW_NS: a process can be moved to another. Where the command has a v2 group of its own,
+ * that one stands in for ours, and the groups above it for what it lacks.
+ */
+#include "kernel/cgroup_files.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "collect/cgroup/file.h"
+#include "collect/cgroup/limits.h"
+#include "collect/cgroup/path.h"
+#include "collect/collect.h"
+
+enum { GROUPS_BYTES_MAX = 256 * 1024, CGROUP_NAME_BYTES = 32 };
+
+enum group_value { VALUE_USAGE, VALUE_THROTTLED, VALUE_MEMORY, VALUE_MEMORY_PEAK, VALUE_OOM_KILLS, GROUP_VALUES };
+
+struct value_source {
+    const char *file;
+    const char *key; /* NULL: the file is the number */
+    double unit; /* how many make one second or one MiB */
+};
+
+static const struct {
+    enum cgroup_controller controller;
+    struct value_source by_version[2];
+} value_table[GROUP_VALUES] = {
+    [VALUE_USAGE] = {CGROUP_CPUACCT, {{"cpuacct.usage", NULL, 1e9}, {"cpu.stat", "usage_usec", 1e6}}},
+    [VALUE_THROTTLED] = {CGROUP_CPU, {{"cpu.stat", "throttled_time", 1e9}, {"cpu.stat", "throttled_usec", 1e6}}},
+    [VALUE_MEMORY] = {CGROUP_MEMORY,
+        {{"memory.usage_in_bytes", NULL, CGROUP_BYTES_PER_MIB}, {"memory.current", NULL, CGROUP_BYTES_PER_MIB}}},
+    [VALUE_MEMORY_PEAK] = {CGROUP_MEMORY,
+        {{"memory.max_usage_in_bytes", NULL, CGROUP_BYTES_PER_MIB}, {"memory.peak", NULL, CGROUP_BYTES_PER_MIB}}},
+    [VALUE_OOM_KILLS] = {CGROUP_MEMORY, {{"memory.oom_control", "oom_kill", 1}, {"memory.events", "oom_kill", 1}}},
+};
+
+struct value {
+    struct cgroup_file file;
+    const struct value_source *source; /* NULL: this host has none */
+    bool of_command; /* in the group that was made for the command, where every counter began at 0 */
+};
+
+struct cgroup_state {
+    const struct collect_env *env;
+    struct kept_file self; /* self/cgroup */
+    struct buf groups; /* its text when our group was looked for */
+    struct buf groups_now;
+    int64_t look_due_ns; /* when it is compared next */
+    bool resolved;
+    bool failing, gone; /* some or all of its values could not be read the last time */
+    struct cgroup_place places[CGROUP_CONTROLLERS];
+    bool of_command[CGROUP_CONTROLLERS]; /* the place is the group that was made for the command, not ours */
+    struct value values[GROUP_VALUES];
+    struct opt_u64 prev[GROUP_VALUES];
+    struct opt_i64 usage_ns; /* when the usage in it was read */
+    struct opt_u64 first_oom_kills; /* when the run began */
+    struct cgroup_limits cpu_limits, memory_limits;
+    bool one_cpu_file; /* usage and throttling are in the same file */
+};
+
+/* Does the opened file hold the value? A cpu.stat without the controller has no throttled_usec. */
+static bool value_is_there(const struct sysroot *root, struct value *value, const char *key)
+{
+    char text_bytes[CGROUP_FILE_BYTES_MAX];
+    struct str text;
+    return !key || cgroup_file_read(root, &value->file, text_bytes, &text) < 0 ||
+           cgroup_keyed_u64(text, str_of(key)).has;
+}
+
+/*
+ * In our own group; where the command has its own, in the nearest from there up that has the value: a controller that
+ * is not turned on for a group counts it in with the one above.
+ */
+static int value_open(const struct sysroot *root, struct value *value, const struct value_source *source, bool climb)
+{
+    for (;;) {
+        int r = cgroup_file_open(root, &value->file);
+        if (r >= 0 && climb && !value_is_there(root, value, source->key)) {
+            fd_close(&value->file.fd);
+            r = -ENOENT;
+        }
+        bool absent = r == -ENOENT || r == -EOPNOTSUPP;
+        if (!absent || !climb || !cgroup_path_up(value->file.place, &value->file.dir_len))
+            return r;
+    }
+}
+
+/* The counters of the command's group begin at 0, those of any other with the first reading. */
+static void value_begin(struct cgroup_state *state, size_t i, bool of_command)
+{
+    struct value *value = &state->values[i];
+    if (of_command && !value->of_command)
+        state->prev[i] = some_u64(0);
+    else if (!of_command)
+        state->prev[i] = (struct opt_u64){0};
+    value->of_command = of_command;
+}
+
+/* v2 keeps usage and throttling in the same cpu.stat, if both come from the same group. */
+static bool shares_cpu_file(const struct cgroup_state *state, size_t i)
+{
+    const struct cgroup_file *usage = &state->values[VALUE_USAGE].file;
+    return i == VALUE_THROTTLED && state->places[CGROUP_CPU].version == 2 &&
+           state->places[CGROUP_CPUACCT].version == 2 && state->values[i].file.dir_len == usage->dir_len;
+}
+
+/* Returns how many files there are. */
+static size_t values_open(struct cgroup_state *state)
+{
+    state->one_cpu_file = false;
+    size_t found = 0;
+    for (size_t i = 0; i < GROUP_VALUES; i++) {
+        enum cgroup_controller controller = value_table[i].controller;
+        const struct cgroup_place *place = &state->places[controller];
+        struct value *value = &state->values[i];
+        if (place->version == 0)
+            continue;
+        const struct value_source *source = &value_table[i].by_version[place->version - 1];
+        value->file = (struct cgroup_file){.place = place, .dir_len = place->len, .name = source->file, .fd = -1};
+        bool climb = state->of_command[controller];
+        int r = climb || !shares_cpu_file(state, i) ? value_open(state->env->root, value, source, climb) : 0;
+        /* Any other failure may pass: every reading tries again and tells of it. */
+        if (r == -ENOENT || r == -EOPNOTSUPP)
+            continue;
+        value_begin(state, i, climb && value->file.dir_len == place->len);
+        value->source = source;
+        if (shares_cpu_file(state, i)) {
+            fd_close(&value->file.fd);
+            state->one_cpu_file = true;
+            value->source = state->values[VALUE_USAGE].source ? source : NULL;
+        } else {
+            found++;
+        }
+    }
+    return found;
+}
+
+struct values_outcome {
+    size_t read; /* files */
+    int failure; /* 0, or why one could not be read */
+};
+
+/* err tells of a file that could not be read. */
+static struct values_outcome values_read(
+    struct cgroup_state *state, struct opt_u64 values[GROUP_VALUES], struct err *err)
+{
+    char text_bytes[CGROUP_FILE_BYTES_MAX];
+    struct str text = {NULL, 0};
+    struct values_outcome outcome = {0};
+    int r = 0;
+    for (size_t i = 0; i < GROUP_VALUES; i++) {
+        struct value *value = &state->values[i];
+        values[i] = (struct opt_u64){0};
+        if (!value->source)
+            continue;
+        /* Where both stand in one file, the text of VALUE_USAGE is still there. */
+        if (i != VALUE_THROTTLED || !state->one_cpu_file) {
+            r = cgroup_file_read(state->env->root, &value->file, text_bytes, &text);
+            outcome.read += r >= 0;
+        }
+        if (r < 0) {
+            outcome.failure = r;
+            char path[CGROUP_FILE_PATH_BYTES];
+            cgroup_file_path(&value->file, path);
+            (void)err_sys(err, r, "cgroup: cannot read %s/%s", state->env->root->path, path);
+            continue;
+        }
+        const char *key = value->source->key;
+        values[i] = key ? cgroup_keyed_u64(text, str_of(key)) : cgroup_single_u64(text);
+    }
+    return outcome;
+}
+
+/* JSON has these in whole MiB. */
+static struct opt_f64 whole(struct opt_f64 mib)
+{
+    return mib.has ? some_f64((double)(uint64_t)mib.v) : mib;
+}
+
+static void cgroup_derive(
+    const struct cgroup_state *state, const struct opt_u64 cur[GROUP_VALUES], struct sample_cgroup *ret)
+{
+    struct opt_f64 out[GROUP_VALUES] = {0};
+    for (size_t i = 0; i < GROUP_VALUES; i++) {
+        bool counter = i == VALUE_USAGE || i == VALUE_THROTTLED;
+        struct opt_u64 amount = counter ? counter_delta_opt(state->prev[i], cur[i]) : cur[i];
+        if (amount.has)
+            out[i] = opt_scaled(amount, state->values[i].source->unit);
+    }
+    const struct value_source *peak = state->values[VALUE_MEMORY_PEAK].source;
+    struct opt_u64 before = state->prev[VALUE_MEMORY_PEAK];
+    *ret = (struct sample_cgroup){
+        .present = true,
+        .cpu_limit_cores = state->cpu_limits.lowest,
+        .cpu_usage_secs = out[VALUE_USAGE],
+        .throttled_secs = out[VALUE_THROTTLED],
+        .memory_limit_mib = whole(state->memory_limits.lowest),
+        .memory_used_mib = whole(out[VALUE_MEMORY]),
+        .memory_peak_mib = whole(out[VALUE_MEMORY_PEAK]),
+        .oom_kills = cur[VALUE_OOM_KILLS],
+        .memory_peak_before_mib = peak && before.has ? whole(opt_scaled(before, peak->unit)) : (struct opt_f64){0},
+    };
+}
+
+/* The same CPU time among the numbers of the CPU, where other trackers have it. */
+static void derive_cpu(struct cgroup_state *state, const struct tick *tick, struct sample *sample)
+{
+    struct opt_f64 usage = sample->cgroup.cpu_usage_secs;
+    int64_t length_ns = tick->mono_ns - state->usage_ns.v;
+    if (tick->baseline || !usage.has)
+        return;
+    sample->cpu.cgroup_usage_secs = usage;
+    if (state->usage_ns.has && length_ns > 0)
+        sample->cpu.cgroup_cores = some_f64(usage.v * 1e9 / (double)length_ns);
+}
+
+static void cgroup_forget(struct cgroup_state *state)
+{
+    for (size_t i = 0; i < GROUP_VALUES; i++) {
+        fd_close(&state->values[i].file.fd);
+        state->values[i].source = NULL;
+        if (!state->values[i].of_command)
+            state->prev[i] = (struct opt_u64){0};
+    }
+    cgroup_limits_close(&state->cpu_limits);
+    cgroup_limits_close(&state->memory_limits);
+    state->cpu_limits = state->memory_limits = (struct cgroup_limits){0};
+    state->resolved = state->failing = state->gone = false;
+}
+
+/* The command's group takes the place of ours in the v2 hierarchy, the only one that it is in. */
+static void places_enter_command(struct cgroup_state *state)
+{
+    const struct job *job = state->env->job;
+    for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
+        struct cgroup_place *place = &state->places[i];
+        state->of_command[i] = place->version == 2 && job && job->group_dir && cgroup_path_enter(place, job->group_dir);
+    }
+}
+
+/* Finds the group that groups_now names and opens its files, in place of those of the group before; 1 where it did. */
+static int cgroup_resolve(struct cgroup_state *state, struct err *err)
+{
+    const struct collect_env *env = state->env;
+    cgroup_forget(state);
+    buf_clear(&state->groups);
+    buf_append(&state->groups, state->groups_now.data, state->groups_now.len);
+    if (!buf_ok(&state->groups))
+        return err_sys(err, -ENOMEM, "cgroup: cannot hold %s/proc/self/cgroup", env->root->path);
+    int r = cgroup_path_find(env->root, (struct str){state->groups.data, state->groups.len}, state->places, err);
+    if (r < 0)
+        return r;
+    places_enter_command(state);
+    const struct cgroup_place *cpu = &state->places[CGROUP_CPU], *memory = &state->places[CGROUP_MEMORY];
+    size_t found = values_open(state);
+    cgroup_limits_open(env, cpu, cpu->version == 1 ? CGROUP_LIMIT_CPU_V1 : CGROUP_LIMIT_CPU_V2, &state->cpu_limits);
+    cgroup_limits_open(
+        env, memory, memory->version == 1 ? CGROUP_LIMIT_MEMORY_V1 : CGROUP_LIMIT_MEMORY_V2, &state->memory_limits);
+    state->resolved = found + state->cpu_limits.count + state->memory_limits.count > 0;
+    if (state->resolved)
+        return 1;
+    return err_set(err, -ENODATA, "cgroup: the control group of this process has no files to read");
+}
+
+/* A tree that we attach to lives in a group of its own. */
+static bool follows_root(const struct cgroup_state *state)
+{
+    const struct collect_env *env = state->env;
+    return env->job && env->job->attached && env->root->names_us;
+}
+
+/*
+ * Are we still in the group whose files are open, and are they still there? If not, looks for our group anew. Returns
+ * 1 where it found it, 0 where nothing changed, -ENODATA where there is none, or another negative errno; that is tried
+ * again at the next sample.
+ */
+static int cgroup_look(struct cgroup_state *state, int64_t now_ns, struct err *err)
+{
+    const char *root = state->env->root->path;
+    state->look_due_ns = now_ns;
+    /* The PID of a root that has ended may be somebody else's. */
+    if (follows_root(state) && state->env->job->is_root_gone)
+        return 0;
+    int r = kept_file_read(&state->self, &state->groups_now);
+    bool absent = r == -ENOENT || r == -ENOTDIR;
+    if (r < 0 && !absent)
+        return err_sys(err, r, "cgroup: cannot read %s/proc/%s", root, state->self.path);
+    struct str before = {state->groups.data, state->groups.len};
+    struct str now = {state->groups_now.data, state->groups_now.len};
+    if (absent)
+        r = state->resolved ? 0 : err_set(err, -ENODATA, "cgroup: there is no %s/proc/%s", root, state->self.path);
+    else if (state->gone || !state->resolved || !str_eq(before, now))
+        r = cgroup_resolve(state, err);
+    if (r >= 0 || r == -ENODATA)
+        state->look_due_ns = now_ns + COLLECT_SLOW_NS;
+    return r;
+}
+
+static void cgroup_close(void *opaque)
+{
+    struct cgroup_state *state = opaque;
+    cgroup_forget(state);
+    kept_file_fini(&state->self);
+    buf_fini(&state->groups);
+    buf_fini(&state->groups_now);
+}
+
+static int cgroup_open(void *opaque, const struct collect_env *env, struct err *err)
+{
+    struct cgroup_state *state = opaque;
+    *state = (struct cgroup_state){.env = env};
+    for (size_t i = 0; i < GROUP_VALUES; i++)
+        state->values[i].file.fd = -1;
+    char path[CGROUP_NAME_BYTES] = "self/cgroup";
+    if (follows_root(state))
+        (void)snprintf(path, sizeof(path), "%d/cgroup", (int)env->job->root);
+    kept_file_init(&state->self, env->root->proc_fd, path, FILE_TO_END);
+    buf_init(&state->groups, GROUPS_BYTES_MAX);
+    buf_init(&state->groups_now, GROUPS_BYTES_MAX);
+    int r = cgroup_look(state, clock_read(env->clock, CLOCK_KIND_MONOTONIC), err);
+    if (r == -ENODATA)
+        cgroup_close(state);
+    /* Any other failure may pass: collect tries again and tells of it. */
+    return r == -ENODATA ? r : 0;
+}
+
+/* Reads the values; true where they begin to fail. */
+static bool cgroup_read_values(
+    struct cgroup_state *state, struct opt_u64 cur[GROUP_VALUES], struct values_outcome *ret_outcome, struct err *err)
+{
+    *ret_outcome = values_read(state, cur, err);
+    bool failing = ret_outcome->failure < 0, gone = failing && ret_outcome->read == 0;
+    bool begins = (failing && !state->failing) || (gone && !state->gone);
+    state->failing = failing;
+    state->gone = gone;
+    return begins;
+}
+
+/* Reads the values of the group we are in now. */
+static int cgroup_read(struct cgroup_state *state, int64_t now_ns, struct opt_u64 cur[GROUP_VALUES],
+    struct values_outcome *ret_outcome, struct err *err)
+{
+    int r = now_ns >= state->look_due_ns ? cgroup_look(state, now_ns, err) : 0;
+    if (r < 0 && !state->resolved)
+        return r;
+    if (!cgroup_read_values(state, cur, ret_outcome, err))
+        return 0;
+    /* The group may have been removed after we were moved to another. */
+    r = cgroup_look(state, now_ns, err);
+    if (r < 0 && !state->resolved)
+        return r;
+    if (r > 0) {
+        err_clear(err);
+        (void)cgroup_read_values(state, cur, ret_outcome, err);
+    }
+    return 0;
+}
+
+/* Kills during the run; where the command has a group of its own, all that it counts. */
+static void tell_oom_kills(
+    struct cgroup_state *state, const struct tick *tick, struct opt_u64 kills, struct sample *sample)
+{
+    if (tick->baseline)
+        state->first_oom_kills = state->values[VALUE_OOM_KILLS].of_command ? some_u64(0) : kills;
+    else /* any sample may turn out to be the last */
+        sample->end.oom_kills = counter_delta_opt(state->first_oom_kills, kills);
+}
+
+static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
+{
+    struct cgroup_state *state = opaque;
+    int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
+    struct opt_u64 cur[GROUP_VALUES];
+    struct values_outcome outcome;
+    int r = cgroup_read(state, now_ns, cur, &outcome, err);
+    if (r < 0)
+        return r;
+    cgroup_limits_refresh(state->env->root, now_ns, &state->cpu_limits);
+    cgroup_limits_refresh(state->env->root, now_ns, &state->memory_limits);
+    if (outcome.read == 0 && !state->cpu_limits.lowest.has && !state->memory_limits.lowest.has)
+        return outcome.failure < 0 ? outcome.failure : -ENODATA;
+    if (!tick->baseline)
+        cgroup_derive(state, cur, &sample->cgroup);
+    derive_cpu(state, tick, sample);
+    if (cur[VALUE_USAGE].has)
+        state->usage_ns = some_i64(tick->mono_ns);
+    tell_oom_kills(state, tick, cur[VALUE_OOM_KILLS], sample);
+    /*
+     * A value that could not be read keeps its old counter, so that the next reading makes up for the gap. What the
+     * command has used before the first sample belongs into it.
+     */
+    for (size_t i = 0; i < GROUP_VALUES; i++) {
+        if (cur[i].has && !(tick->baseline && state->values[i].of_command))
+            state->prev[i] = cur[i];
+    }
+    return 0;
+}
+
+const struct collector collector_cgroup = {
+    .name = "cgroup",
+    .fills = {COLLECT_FILLS(cgroup), COLLECT_FILLS(end.oom_kills), COLLECT_FILLS(cpu.cgroup_usage_secs),
+        COLLECT_FILLS(cpu.cgroup_cores)},
+    .state_bytes = sizeof(struct cgroup_state),
+    .open = cgroup_open,
+    .collect = cgroup_collect,
+    .close = cgroup_close,
+};

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding our own control group (cgroups(7), cgroup_namespaces(7)). self/cgroup names it inside its hierarchy, and
+ * mountinfo says where which part of that hierarchy is mounted:
+ *   4:memory:/docker/abc
+ *   35 31 0:32 /docker/abc /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+ */
+#include "collect/cgroup/path.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "kernel/cgroup_files.h"
+#include "kernel/mountinfo.h"
+
+enum { MOUNTS_BYTES_MAX = 32 * 1024 * 1024 };
+
+static const struct str controller_names[CGROUP_CONTROLLERS] = {
+    [CGROUP_CPU] = {"cpu", 3},
+    [CGROUP_CPUACCT] = {"cpuacct", 7},
+    [CGROUP_MEMORY] = {"memory", 6},
+};
+
+/* A namespace writes what lies outside of it as "/..". */
+static bool path_goes_up(struct str path)
+{
+    size_t start = 0;
+    for (size_t i = 0; i <= path.n; i++) {
+        if (i < path.n && path.p[i] != '/')
+            continue;
+        if (i - start == 2 && path.p[start] == '.' && path.p[start + 1] == '.')
+            return true;
+        start = i + 1;
+    }
+    return false;
+}
+
+static struct str without_slashes(struct str path)
+{
+    while (path.n > 0 && path.p[0] == '/') {
+        path.p++;
+        path.n--;
+    }
+    while (path.n > 0 && path.p[path.n - 1] == '/')
+        path.n--;
+    return path;
+}
+
+bool cgroup_path_translate(
+    struct str path, const char *mount_root, const char *mount_point, struct cgroup_place *ret_place)
+{
+    struct str top = without_slashes(str_of(mount_point));
+    struct str shown = without_slashes(str_of(mount_root));
+    struct str rest = without_slashes(path);
+    if (path_goes_up(path) || path_goes_up(top) || !str_starts(rest, shown))
+        return false;
+    rest.p += shown.n;
+    rest.n -= shown.n;
+    if (shown.n > 0 && rest.n > 0 && rest.p[0] != '/')
+        return false;
+    rest = without_slashes(rest);
+
+    size_t slash = top.n > 0 && rest.n > 0;
+    size_t len = top.n + slash + rest.n;
+    if (len >= sizeof(ret_place->dir))
+        return false;
+    ret_place->len = len;
+    ret_place->top_len = top.n;
+    (void)str_copy(top, ret_place->dir, sizeof(ret_place->dir));
+    if (slash)
+        ret_place->dir[top.n] = '/';
+    (void)str_copy(rest, ret_place->dir + top.n + slash, sizeof(ret_place->dir) - top.n - slash);
+    return true;
+}
+
+bool cgroup_path_up(const struct cgroup_place *place, size_t *len)
+{
+    if (*len <= place->top_len)
+        return false;
+    size_t n = *len - 1;
+    while (n > place->top_len && place->dir[n] != '/')
+        n--;
+    *len = n;
+    return true;
+}
+
+/* The path of our group in the v1 hierarchy of a controller, or (controller "") in v2. */
+static bool group_path(struct str groups, struct str controller, struct str *ret_path)
+{
+    struct cgroup_line line;
+    while (cgroup_line_next(&groups, &line)) {
+        bool is_v2 = line.hierarchy == 0;
+        if (controller.n == 0 ? is_v2 : !is_v2 && cgroup_list_has(line.controllers, controller)) {
+            *ret_path = line.path;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool mount_shows(const struct mount_row *row, unsigned version, struct str controller)
+{
+    if (version == 2)
+        return strcmp(row->fstype, "cgroup2") == 0;
+    return strcmp(row->fstype, "cgroup") == 0 && cgroup_list_has(str_of(row->super_options), controller);
+}
+
+static bool directory_exists(const struct sysroot *root, const char *dir)
+{
+    struct stat info;
+    return fstatat(root->root_fd, dir[0] != '\0' ? dir : ".", &info, 0) == 0 && S_ISDIR(info.st_mode);
+}
+
+/*
+ * A hierarchy may be mounted in several places, some of them showing a part only or hidden under another mount: of
+ * those that lead to our group, the one that shows most of the way up to the root knows most limits.
+ */
+static void place_in_mounts(const struct sysroot *root, const struct mountinfo *mounts, unsigned version,
+    struct str controller, struct str path, struct cgroup_place *place)
+{
+    size_t shortest = SIZE_MAX;
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct mount_row *row = &mounts->items[i];
+        struct cgroup_place found;
+        if (!mount_shows(row, version, controller) || strlen(row->root) >= shortest)
+            continue;
+        if (!cgroup_path_translate(path, row->root, row->mount_point, &found) || !directory_exists(root, found.dir))
+            continue;
+        found.version = version;
+        *place = found;
+        shortest = strlen(row->root);
+    }
+}
+
+static void place_find(const struct sysroot *root, struct str groups, const struct mountinfo *mounts,
+    struct str controller, struct cgroup_place *ret_place)
+{
+    *ret_place = (struct cgroup_place){0};
+    struct str path;
+    if (group_path(groups, controller, &path))
+        place_in_mounts(root, mounts, 1, controller, path, ret_place);
+    else if (group_path(groups, STR(""), &path))
+        place_in_mounts(root, mounts, 2, controller, path, ret_place);
+}
+
+/* The rows point into text. */
+static int mounts_read(const struct sysroot *root, struct buf *text, struct mountinfo *ret_mounts, struct err *err)
+{
+    int r = file_read_at(root->proc_fd, "self/mountinfo", text);
+    if (r == -ENOENT || r == -ENOTDIR)
+        return err_set(err, -ENODATA, "cgroup: there is no %s/proc/self/mountinfo", root->path);
+    if (r < 0)
+        return err_sys(err, r, "cgroup: cannot read %s/proc/self/mountinfo", root->path);
+    struct mountinfo mounts = {0};
+    r = mountinfo_parse(text->data, text->len, &mounts);
+    if (r < 0) {
+        mountinfo_fini(&mounts);
+        return err_sys(err, r, "cgroup: cannot hold %s/proc/self/mountinfo", root->path);
+    }
+    *ret_mounts = mounts;
+    return 0;
+}
+
+int cgroup_path_find(
+    const struct sysroot *root, struct str groups, struct cgroup_place ret_places[CGROUP_CONTROLLERS], struct err *err)
+{
+    AUTO_BUF struct buf text;
+    buf_init(&text, MOUNTS_BYTES_MAX);
+    struct mountinfo mounts = {0};
+    int r = mounts_read(root, &text, &mounts, err);
+    if (r < 0)
+        return r;
+    bool found = false;
+    for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
+        place_find(root, groups, &mounts, controller_names[i], &ret_places[i]);
+        found = found || ret_places[i].version != 0;
+    }
+    mountinfo_fini(&mounts);
+    return found ? 0 : err_set(err, -ENODATA, "cgroup: no mount shows the control group of this process");
+}
+
+int cgroup_path_find_v2(const struct sysroot *root, struct str groups, struct cgroup_place *ret_place, struct err *err)
+{
+    struct str path;
+    if (!group_path(groups, STR(""), &path))
+        return err_set(err, -ENODATA, "cgroup: there is no v2 hierarchy");
+    AUTO_BUF struct buf text;
+    buf_init(&text, MOUNTS_BYTES_MAX);
+    struct mountinfo mounts = {0};
+    int r = mounts_read(root, &text, &mounts, err);
+    if (r < 0)
+        return r;
+    struct cgroup_place place = {0};
+    place_in_mounts(root, &mounts, 2, STR(""), path, &place);
+    mountinfo_fini(&mounts);
+    if (place.version == 0)
+        return err_set(err, -ENODATA, "cgroup: no mount shows the v2 control group of this process");
+    *ret_place = place;
+    return 0;
+}
+
+bool cgroup_path_enter(struct cgroup_place *place, const char *dir)
+{
+    struct str group = str_of(dir), top = {place->dir, place->top_len};
+    if (group.n >= sizeof(place->dir))
+        return false;
+    bool below = str_starts(group, top) && (top.n == 0 || group.n == top.n || group.p[top.n] == '/');
+    place->len = group.n;
+    place->top_len = below ? top.n : group.n;
+    (void)str_copy(group, place->dir, sizeof(place->dir));
+    return true;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/disk/mount_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+enum { FLAG_KNOWN = 1, FLAG_HIDDEN = 2, FLAG_UNSAFE = 4, DEPTH_MAX = 256 };
+
+static const struct mount_row *row_at(const struct mount_tree *tree, uint32_t row)
+{
+    return &tree->info->items[row];
+}
+
+static int compare_ids(int a, int b)
+{
+    return (a > b) - (a < b);
+}
+
+static int sort_by_id(const void *a, const void *b, void *context)
+{
+    const struct mount_tree *tree = context;
+    return compare_ids(row_at(tree, *(const uint32_t *)a)->id, row_at(tree, *(const uint32_t *)b)->id);
+}
+
+static int compare_places(const struct mount_row *row, int parent, struct str mount_point)
+{
+    int order = compare_ids(row->parent, parent);
+    if (order != 0)
+        return order;
+    order = strncmp(row->mount_point, mount_point.p, mount_point.n);
+    return order != 0 ? order : row->mount_point[mount_point.n] != '\0';
+}
+
+static int sort_by_place(const void *a, const void *b, void *context)
+{
+    const struct mount_tree *tree = context;
+    const struct mount_row *other = row_at(tree, *(const uint32_t *)b);
+    return compare_places(row_at(tree, *(const uint32_t *)a), other->parent, str_of(other->mount_point));
+}
+
+int mount_tree_init(struct mount_tree *tree, const struct mountinfo *info)
+{
+    size_t count = info->count;
+    *tree = (struct mount_tree){.info = info};
+    tree->by_id = calloc(count + 1, sizeof(*tree->by_id));
+    tree->by_place = calloc(count + 1, sizeof(*tree->by_place));
+    tree->flags = calloc(count + 1, sizeof(*tree->flags));
+    if (!tree->by_id || !tree->by_place || !tree->flags) {
+        mount_tree_fini(tree);
+        return -ENOMEM;
+    }
+    for (uint32_t row = 0; row < count; row++)
+        tree->by_id[row] = tree->by_place[row] = row;
+    qsort_r(tree->by_id, count, sizeof(*tree->by_id), sort_by_id, tree);
+    qsort_r(tree->by_place, count, sizeof(*tree->by_place), sort_by_place, tree);
+    return 0;
+}
+
+void mount_tree_fini(struct mount_tree *tree)
+{
+    free(tree->by_id);
+    free(tree->by_place);
+    free(tree->flags);
+    *tree = (struct mount_tree){0};
+}
+
+/* The row with this id, or UINT32_MAX. */
+static uint32_t find_id(const struct mount_tree *tree, int id)
+{
+    size_t low = 0, high = tree->info->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (row_at(tree, tree->by_id[middle])->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == tree->info->count || row_at(tree, tree->by_id[low])->id != id)
+        return UINT32_MAX;
+    return tree->by_id[low];
+}
+
+/* Is a mount other than `self` a child of `parent` at exactly this place? (The first mount may be its own parent.) */
+static bool other_at(const struct mount_tree *tree, int parent, struct str place, uint32_t self)
+{
+    size_t low = 0, high = tree->info->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_places(row_at(tree, tree->by_place[middle]), parent, place) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < tree->info->count; low++) {
+        uint32_t row = tree->by_place[low];
+        const struct mount_row *found = row_at(tree, row);
+        if (compare_places(found, parent, place) != 0)
+            return false;
+        if (row != self && found->id != found->parent)
+            return true;
+    }
+    return false;
+}
+
+/* Does a mount of the same parent lie over this one, at its mount point or above it? */
+static bool is_covered(const struct mount_tree *tree, uint32_t row)
+{
+    const struct mount_row *mount = row_at(tree, row);
+    if (mount->id == mount->parent)
+        return false;
+    struct str path = str_of(mount->mount_point);
+    if (other_at(tree, mount->parent, path, row))
+        return true;
+    for (size_t n = path.n; n-- > 1;) {
+        if (path.p[n] == '/' && other_at(tree, mount->parent, (struct str){path.p, n}, row))
+            return true;
+    }
+    return path.n > 1 && other_at(tree, mount->parent, STR("/"), row);
+}
+
+static uint8_t own_flags(const struct mount_tree *tree, uint32_t row)
+{
+    uint8_t flags = FLAG_KNOWN;
+    if (is_covered(tree, row))
+        flags |= FLAG_HIDDEN;
+    if (mount_tree_may_hang(row_at(tree, row)))
+        flags |= FLAG_UNSAFE;
+    return flags;
+}
+
+/* Flags of the row together with all above it: up to the first known one, then down again. */
+static uint8_t chain_flags(struct mount_tree *tree, uint32_t row)
+{
+    uint32_t chain[DEPTH_MAX];
+    size_t depth = 0;
+    uint8_t flags = FLAG_KNOWN;
+    for (;;) {
+        if (tree->flags[row] & FLAG_KNOWN) {
+            flags = tree->flags[row];
+            break;
+        }
+        if (depth == DEPTH_MAX) {
+            /* No sane tree is that deep: a circle, or mounts that changed while they were read. */
+            flags = FLAG_KNOWN | FLAG_HIDDEN | FLAG_UNSAFE;
+            break;
+        }
+        chain[depth++] = row;
+        const struct mount_row *mount = row_at(tree, row);
+        uint32_t parent = mount->parent == mount->id ? UINT32_MAX : find_id(tree, mount->parent);
+        if (parent == UINT32_MAX)
+            break;
+        row = parent;
+    }
+    while (depth > 0) {
+        row = chain[--depth];
+        flags |= own_flags(tree, row);
+        tree->flags[row] = flags;
+    }
+    return flags;
+}
+
+struct mount_reach mount_tree_reach(struct mount_tree *tree, size_t row)
+{
+    const struct mount_row *mount = &tree->info->items[row];
+    uint8_t flags = chain_flags(tree, (uint32_t)row);
+    bool on_top = !other_at(tree, mount->id, str_of(mount->mount_point), (uint32_t)row);
+    return (struct mount_reach){
+        .visible = on_top && !(flags & FLAG_HIDDEN),
+        .safe = !(flags & FLAG_UNSAFE),
+    };
+}
+
+bool mount_tree_may_hang(const struct mount_row *row)
+{
+    static const char far[] =
+        "9p afs autofs beegfs ceph cifs coda davfs gfs2 glusterfs gpfs lustre ocfs2 orangefs smb3 "
+        "virtiofs";
+    static const char local[] =
+        "aufs bcachefs binder binfmt_misc bpf btrfs cgroup cgroup2 configfs cpuset cramfs debugfs devpts "
+        "devtmpfs ecryptfs efivarfs erofs fusectl hugetlbfs jffs2 mqueue nsfs overlay proc pstore ramfs "
+        "resctrl rootfs securityfs selinuxfs squashfs sysfs tmpfs tracefs ubifs zfs";
+    if (row->major == 0 && str_is_listed(row->fstype, local))
+        return false;
+    return row->major == 0 || strncmp(row->fstype, "fuse", 4) == 0 || strncmp(row->fstype, "nfs", 3) == 0 ||
+           str_is_listed(row->fstype, far);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * AMD cards through amdgpu's sysfs files (Documentation/gpu/amdgpu/driver-misc.rst, thermal.rst) and its hwmon: no
+ * library is needed. What the tree uses comes from its DRM clients and, for ROCm, from KFD, whichever tells more.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "collect/gpu/drm/amd_kfd.h"
+#include "collect/gpu/drm/fleet.h"
+#include "collect/gpu/drm/hwmon.h"
+#include "collect/gpu/gpu.h"
+#include "kernel/amdgpu_ids.h"
+#include "kernel/dpm_table.h"
+
+enum { IDS_BYTES_MAX = 1024 * 1024 };
+
+struct amd_card {
+    struct gpu_attribute busy, memory_busy, vram_total, vram_used, clock_levels;
+    struct hwmon hwmon;
+    bool is_busy_missing; /* no counter tells how busy it is: its DRM clients do */
+};
+
+struct amd {
+    struct fleet fleet;
+    struct amd_card *own; /* the fleet's */
+    struct amd_kfd *kfd; /* NULL: none */
+};
+
+static bool amd_wants(const struct drm_card *card)
+{
+    return strcmp(card->driver, "amdgpu") == 0;
+}
+
+static const struct fleet_kind amd_kind = {
+    .folder = "class/drm",
+    .prefix = "card",
+    .device_type = "GPU",
+    .plural = "AMD cards",
+    .own_bytes = sizeof(struct amd_card),
+    .wants = amd_wants,
+};
+
+/* "6.2.0-66" or the same in quotes: without them and without the number of the build. */
+static void read_rocm_version(int root_fd, char out[static GPU_TEXT_BYTES])
+{
+    char line[GPU_TEXT_BYTES];
+    out[0] = '\0';
+    if (file_read_line_at(root_fd, "opt/rocm/.info/version", line, sizeof(line)) <= 0)
+        return;
+    struct str version = str_of(line + strspn(line, "\"' "));
+    version.n = strcspn(version.p, "\"' -");
+    (void)str_copy(version, out, GPU_TEXT_BYTES);
+}
+
+static bool read_marketing_name(int root_fd, const struct drm_card *drm, char out[static GPU_TEXT_BYTES])
+{
+    AUTO_BUF struct buf ids;
+    buf_init(&ids, IDS_BYTES_MAX);
+    struct str name;
+    if (!drm->device_id.has || !drm->revision.has || file_read_at(root_fd, "usr/share/libdrm/amdgpu.ids", &ids) < 0 ||
+        amdgpu_ids_find((struct str){ids.data, ids.len}, drm->device_id.v, drm->revision.v, &name) < 0)
+        return false;
+    (void)str_copy(name, out, GPU_TEXT_BYTES);
+    return true;
+}
+
+static void amd_write_facts(
+    const struct amd *amd, const struct collect_env *env, const struct drm_card *drm, struct gpu_facts *facts)
+{
+    drm_card_read_text(drm, "product_name", facts->name, sizeof(facts->name));
+    if (!facts->name[0] && !read_marketing_name(env->root->root_fd, drm, facts->name))
+        drm_card_write_name(drm, "AMD GPU", facts->name, sizeof(facts->name));
+    char text[GPU_TEXT_BYTES];
+    drm_card_read_text(drm, "unique_id", text, sizeof(text));
+    gpu_add_detail(facts, "unique_id", text);
+    read_rocm_version(env->root->root_fd, text);
+    gpu_add_detail(facts, "rocm_version", text);
+    if (amd->kfd)
+        facts->core_count = amd_kfd_cu_count(amd->kfd, drm->device);
+}
+
+static void amd_init_card(struct amd_card *own, const struct drm_card *drm)
+{
+    char device[2 * DRM_CARD_PATH_BYTES];
+    (void)snprintf(device, sizeof(device), "%s/device", drm->folder);
+    gpu_attribute_init(&own->busy, drm->sys_fd, device, "gpu_busy_percent");
+    gpu_attribute_init(&own->memory_busy, drm->sys_fd, device, "mem_busy_percent");
+    gpu_attribute_init(&own->vram_total, drm->sys_fd, device, "mem_info_vram_total");
+    gpu_attribute_init(&own->vram_used, drm->sys_fd, device, "mem_info_vram_used");
+    gpu_attribute_init(&own->clock_levels, drm->sys_fd, device, "pp_dpm_sclk");
+    hwmon_init(&own->hwmon, drm->sys_fd, drm->hwmon, "edge");
+    own->is_busy_missing = !own->busy.exists;
+}
+
+static int amd_open(void *state, const struct collect_env *env, struct err *err)
+{
+    struct amd *amd = state;
+    *amd = (struct amd){0};
+    int r = fleet_open(&amd->fleet, env, &amd_kind, err);
+    if (r < 0)
+        return r;
+    amd->own = amd->fleet.own;
+    (void)amd_kfd_new(env, &amd->kfd);
+    for (size_t i = 0; i < amd->fleet.count; i++) {
+        amd_init_card(&amd->own[i], &amd->fleet.drm[i]);
+        amd_write_facts(amd, env, &amd->fleet.drm[i], &amd->fleet.cards[i].facts);
+    }
+    return 0;
+}
+
+static enum gpu_clients amd_clients(const void *state)
+{
+    const struct amd *amd = state;
+    for (size_t i = 0; i < amd->fleet.count; i++) {
+        if (amd->own[i].is_busy_missing)
+            return GPU_CLIENTS_ALL;
+    }
+    return GPU_CLIENTS_TREE;
+}
+
+static int read_percent(struct gpu_attribute *attribute, struct buf *text, struct opt_f64 *ret_percent)
+{
+    uint64_t percent;
+    int r = gpu_attribute_read(attribute, text);
+    *ret_percent = (struct opt_f64){0};
+    if (r == 0 && num_parse_u64(str_trim((struct str){text->data, text->len}), &percent) == 0 && percent <= 100)
+        *ret_percent = some_f64((double)percent);
+    return r;
+}
+
+static struct opt_f64 read_busy(struct amd *amd, size_t index, const struct gpu_turn *turn)
+{
+    struct amd_card *own = &amd->own[index];
+    if (own->is_busy_missing)
+        return fleet_percent(fleet_host_use(&amd->fleet, index, turn).usage);
+    struct opt_f64 percent;
+    /* Some models have the file and no counter behind it. */
+    own->is_busy_missing = read_percent(&own->busy, &amd->fleet.text, &percent) == -EOPNOTSUPP;
+    return percent;
+}
+
+static struct opt_f64 read_clock(struct amd_card *own, struct buf *text)
+{
+    uint64_t mhz;
+    if (gpu_attribute_read(&own->clock_levels, text) < 0 ||
+        dpm_table_parse_current((struct str){text->data, text->len}, &mhz) < 0)
+        return (struct opt_f64){0};
+    return hwmon_check_mhz(some_f64((double)mhz));
+}
+
+static void amd_read_card(void *state, size_t index, const struct gpu_turn *turn)
+{
+    struct amd *amd = state;
+    struct amd_card *own = &amd->own[index];
+    struct buf *text = &amd->fleet.text;
+    struct gpu_reading *reading = &amd->fleet.cards[index].reading;
+    if (turn->baseline) {
+        hwmon_begin(&own->hwmon, &amd->fleet, index, turn);
+        return;
+    }
+    reading->utilization_pct = read_busy(amd, index, turn);
+    (void)read_percent(&own->memory_busy, text, &reading->memory_utilization_pct);
+    reading->vram_total_bytes = gpu_attribute_read_u64(&own->vram_total, text);
+    reading->vram_used_bytes = gpu_attribute_read_u64(&own->vram_used, text);
+    if (reading->vram_total_bytes.has && reading->vram_used_bytes.v > reading->vram_total_bytes.v)
+        reading->vram_used_bytes = (struct opt_u64){0};
+    hwmon_read(&own->hwmon, &amd->fleet, index, turn);
+    if (!reading->frequency_mhz.has)
+        reading->frequency_mhz = read_clock(own, text);
+}
+
+static int amd_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
+{
+    (void)err;
+    struct amd *amd = state;
+    return fleet_read(&amd->fleet, turn, amd_read_card, amd, ret_list);
+}
+
+/* What computes through KFD does so past all DRM clients, and KFD does not tell of every model how busy it is. */
+static void add_kfd_use(const struct amd_kfd_use *kfd, struct gpu_use *use)
+{
+    if (kfd->is_cut) {
+        *use = (struct gpu_use){0};
+        return;
+    }
+    if (kfd->vram_bytes.has && (!use->vram_bytes.has || kfd->vram_bytes.v > use->vram_bytes.v))
+        use->vram_bytes = kfd->vram_bytes;
+    if (kfd->is_silent)
+        use->usage = (struct opt_f64){0};
+    else if (kfd->usage.has && (!use->usage.has || kfd->usage.v > use->usage.v))
+        use->usage = kfd->usage;
+}
+
+static void amd_attribute(void *state, const struct gpu_turn *turn)
+{
+    struct amd *amd = state;
+    fleet_attribute(&amd->fleet, turn);
+    if (!amd->kfd) {
+        /* In a PID namespace KFD's numbers are not ours, and nobody tells what the members do. */
+        bool is_unknown = turn->clients && fdinfo_tree_has_kfd(turn->clients);
+        for (size_t i = 0; is_unknown && i < amd->fleet.count; i++)
+            amd->fleet.cards[i].use = (struct gpu_use){0};
+        return;
+    }
+    if (turn->clients && !fdinfo_is_tree_known(turn->clients))
+        return;
+    amd_kfd_turn(amd->kfd, turn->members, turn->member_count);
+    for (size_t i = 0; i < amd->fleet.count; i++) {
+        if (amd->fleet.states[i] != DRM_AWAKE)
+            continue;
+        struct amd_kfd_use use = amd_kfd_read_use(amd->kfd, amd->fleet.drm[i].device);
+        add_kfd_use(&use, &amd->fleet.cards[i].use);
+    }
+}
+
+static void amd_close(void *state)
+{
+    struct amd *amd = state;
+    for (size_t i = 0; i < amd->fleet.count; i++) {
+        struct amd_card *own = &amd->own[i];
+        gpu_attribute_fini(&own->busy);
+        gpu_attribute_fini(&own->memory_busy);
+        gpu_attribute_fini(&own->vram_total);
+        gpu_attribute_fini(&own->vram_used);
+        gpu_attribute_fini(&own->clock_levels);
+        hwmon_fini(&own->hwmon);
+    }
+    amd_kfd_free(amd->kfd);
+    fleet_close(&amd->fleet);
+}
+
+const struct gpu_vendor gpu_vendor_amd = {
+    .name = "amd",
+    .state_bytes = sizeof(struct amd),
+    .open = amd_open,
+    .clients = amd_clients,
+    .read = amd_read,
+    .attribute = amd_attribute,
+    .close = amd_close,
+};

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/gpu/drm/fd_links.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/dir.h"
+#include "base/file.h"
+#include "base/num.h"
+
+/* A process may have a million sockets, and each link is a system call. */
+enum { DESCRIPTORS_MAX = 8192, TARGET_BYTES = 64 };
+
+struct fd_walk {
+    int dir_fd;
+    fd_links_visit *visit;
+    void *context;
+    size_t seen;
+};
+
+/* 0: go on; 1: enough; or a negative errno. */
+static int visit_entry(struct fd_walk *walk, const char *name)
+{
+    uint64_t fd;
+    if (num_parse_u64(str_of(name), &fd) < 0 || fd > INT_MAX)
+        return 0;
+    if (walk->seen++ == DESCRIPTORS_MAX)
+        return 1;
+    char target[TARGET_BYTES];
+    ssize_t n = readlinkat(walk->dir_fd, name, target, sizeof(target) - 1);
+    if (n < 0)
+        return errno == ENOENT ? 0 : -errno; /* closed meanwhile */
+    target[n] = '\0';
+    return walk->visit(walk->context, (int)fd, target) ? 0 : 1;
+}
+
+static int visit_entries(struct fd_walk *walk, const char *entries, size_t n)
+{
+    struct dir_entry entry;
+    for (size_t at = 0; dir_next(entries, n, &at, &entry);) {
+        int r = visit_entry(walk, entry.name);
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
+int fd_links_each(int proc_fd, pid_t pid, fd_links_visit *visit, void *context)
+{
+    char path[32];
+    (void)snprintf(path, sizeof(path), "%d/fd", (int)pid);
+    AUTO_FD int dir_fd = file_open_at(proc_fd, path, O_RDONLY | O_DIRECTORY);
+    if (dir_fd < 0)
+        return dir_fd;
+    struct fd_walk walk = {.dir_fd = dir_fd, .visit = visit, .context = context};
+    char entries[DIR_BYTES];
+    for (;;) {
+        long n = dir_read(dir_fd, entries);
+        if (n <= 0)
+            return (int)n;
+        int r = visit_entries(&walk, entries, (size_t)n);
+        if (r != 0)
+            return r < 0 ? r : 0;
+    }
+}

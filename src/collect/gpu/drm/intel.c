@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Intel cards under i915 (class/drm/cardN, gt/gt0) and xe (device/tile0/gt0,
+ * Documentation/ABI/testing/sysfs-driver-intel-*). Neither has a counter of how busy the device is that everybody may
+ * read, so that comes from the DRM clients of all processes that can be read. Power is mostly the growth of an energy
+ * counter.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "collect/gpu/drm/fleet.h"
+#include "collect/gpu/drm/hwmon.h"
+#include "collect/gpu/gpu.h"
+
+enum { TILES_MAX = 4 };
+
+static const char reason_names[][14] = {"pl1", "pl2", "pl4", "thermal", "prochot", "ratl", "vr_thermalert", "vr_tdc"};
+
+enum { REASONS = sizeof(reason_names) / sizeof(reason_names[0]) };
+
+_Static_assert((int)REASONS <= (int)GPU_REASONS_MAX, "all reasons fit into a reading");
+
+/* Where the drivers keep the same things, below the folder of the card. */
+struct intel_layout {
+    const char *driver;
+    const char *frequency, *other_frequency;
+    const char *reason_prefix, *reason_status; /* status: whether there is any */
+};
+
+static const struct intel_layout layout_i915 = {
+    .driver = "i915",
+    .frequency = "gt_act_freq_mhz",
+    .other_frequency = "gt/gt0/rps_act_freq_mhz",
+    .reason_prefix = "gt/gt0/throttle_reason_",
+    .reason_status = "gt/gt0/throttle_reason_status",
+};
+
+static const struct intel_layout layout_xe = {
+    .driver = "xe",
+    .frequency = "device/tile0/gt0/freq0/act_freq",
+    .other_frequency = "device/tile0/gt1/freq0/act_freq",
+    .reason_prefix = "device/tile0/gt0/freq0/throttle/reason_",
+    .reason_status = "device/tile0/gt0/freq0/throttle/status",
+};
+
+struct intel_card {
+    struct gpu_attribute frequency, vram_total, vram_available;
+    struct gpu_attribute reason_status, reasons[REASONS];
+    struct hwmon hwmon;
+    struct opt_u64 tiles_bytes; /* device memory as xe tells it, once */
+    bool is_measured; /* tiles_bytes has been asked for */
+};
+
+struct intel {
+    struct fleet fleet;
+    struct intel_card *own; /* the fleet's */
+};
+
+static bool is_driven_by(const struct drm_card *card, const struct intel_layout *layout)
+{
+    return strcmp(card->driver, layout->driver) == 0;
+}
+
+static bool intel_wants(const struct drm_card *card)
+{
+    return is_driven_by(card, &layout_i915) || is_driven_by(card, &layout_xe);
+}
+
+static const struct fleet_kind intel_kind = {
+    .folder = "class/drm",
+    .prefix = "card",
+    .device_type = "GPU",
+    .plural = "Intel cards",
+    .own_bytes = sizeof(struct intel_card),
+    .wants = intel_wants,
+};
+
+static void intel_init_card(struct intel_card *own, const struct drm_card *drm)
+{
+    const struct intel_layout *layout = is_driven_by(drm, &layout_xe) ? &layout_xe : &layout_i915;
+    gpu_attribute_init(&own->frequency, drm->sys_fd, drm->folder, layout->frequency);
+    if (!own->frequency.exists)
+        gpu_attribute_init(&own->frequency, drm->sys_fd, drm->folder, layout->other_frequency);
+    gpu_attribute_init(&own->vram_total, drm->sys_fd, drm->folder, "lmem_total_bytes");
+    gpu_attribute_init(&own->vram_available, drm->sys_fd, drm->folder, "lmem_avail_bytes");
+    gpu_attribute_init(&own->reason_status, drm->sys_fd, drm->folder, layout->reason_status);
+    for (size_t i = 0; i < REASONS; i++) {
+        char name[2 * DRM_CARD_PATH_BYTES];
+        (void)snprintf(name, sizeof(name), "%s%s", layout->reason_prefix, reason_names[i]);
+        gpu_attribute_init(&own->reasons[i], drm->sys_fd, drm->folder, name);
+    }
+    hwmon_init(&own->hwmon, drm->sys_fd, drm->hwmon, "pkg");
+}
+
+static int intel_open(void *state, const struct collect_env *env, struct err *err)
+{
+    struct intel *intel = state;
+    *intel = (struct intel){0};
+    int r = fleet_open(&intel->fleet, env, &intel_kind, err);
+    if (r < 0)
+        return r;
+    intel->own = intel->fleet.own;
+    for (size_t i = 0; i < intel->fleet.count; i++) {
+        const struct drm_card *drm = &intel->fleet.drm[i];
+        struct gpu_facts *facts = &intel->fleet.cards[i].facts;
+        intel_init_card(&intel->own[i], drm);
+        drm_card_read_text(drm, "label", facts->name, sizeof(facts->name));
+        if (!facts->name[0])
+            drm_card_write_name(drm, "Intel GPU", facts->name, sizeof(facts->name));
+    }
+    return 0;
+}
+
+static enum gpu_clients intel_clients(const void *state)
+{
+    (void)state;
+    return GPU_CLIENTS_ALL;
+}
+
+/* The memory of all tiles; absent on integrated devices, which have none of their own. */
+static struct opt_u64 read_tiles(const struct drm_card *drm)
+{
+    struct opt_u64 sum = {0};
+    for (unsigned tile = 0; tile < TILES_MAX; tile++) {
+        char name[DRM_CARD_PATH_BYTES];
+        char text[NUM_TEXT_BYTES];
+        uint64_t bytes;
+        (void)snprintf(name, sizeof(name), "tile%u/physical_vram_size_bytes", tile);
+        drm_card_read_text(drm, name, text, sizeof(text));
+        if (num_parse_u64(str_of(text), &bytes) == 0 && bytes > 0)
+            sum = some_u64(sum.v + bytes);
+    }
+    return sum;
+}
+
+static void read_vram(struct intel_card *own, struct fleet *fleet, size_t index, struct opt_u64 used_by_clients)
+{
+    struct gpu_reading *reading = &fleet->cards[index].reading;
+    struct opt_u64 total = gpu_attribute_read_u64(&own->vram_total, &fleet->text);
+    struct opt_u64 available = gpu_attribute_read_u64(&own->vram_available, &fleet->text);
+    if (total.has) {
+        reading->vram_total_bytes = total;
+        if (available.has && available.v <= total.v)
+            reading->vram_used_bytes = some_u64(total.v - available.v);
+        return;
+    }
+    if (!own->is_measured)
+        own->tiles_bytes = read_tiles(&fleet->drm[index]);
+    own->is_measured = true;
+    if (own->tiles_bytes.has) {
+        reading->vram_total_bytes = own->tiles_bytes;
+        reading->vram_used_bytes = used_by_clients;
+    }
+}
+
+/* The status saves asking for every reason while there is none. */
+static void read_reasons(struct intel_card *own, struct buf *text, struct gpu_reading *reading)
+{
+    struct opt_u64 status = gpu_attribute_read_u64(&own->reason_status, text);
+    if (status.has && status.v == 0) {
+        reading->has_reasons = true;
+        return;
+    }
+    for (size_t i = 0; i < REASONS; i++) {
+        struct opt_u64 flag = gpu_attribute_read_u64(&own->reasons[i], text);
+        if (!flag.has)
+            continue;
+        reading->has_reasons = true;
+        if (flag.v != 0)
+            reading->reasons[reading->reason_count++] = reason_names[i];
+    }
+}
+
+static void intel_read_card(void *state, size_t index, const struct gpu_turn *turn)
+{
+    struct intel *intel = state;
+    struct intel_card *own = &intel->own[index];
+    struct buf *text = &intel->fleet.text;
+    struct gpu_reading *reading = &intel->fleet.cards[index].reading;
+    struct fdinfo_use everybody = fleet_host_use(&intel->fleet, index, turn);
+    reading->utilization_pct = fleet_percent(everybody.usage);
+    read_vram(own, &intel->fleet, index, everybody.vram_bytes);
+    hwmon_read(&own->hwmon, &intel->fleet, index, turn);
+    struct opt_f64 mhz = hwmon_check_mhz(opt_scaled(gpu_attribute_read_u64(&own->frequency, text), 1));
+    if (mhz.has)
+        reading->frequency_mhz = mhz;
+    read_reasons(own, text, reading);
+}
+
+static int intel_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
+{
+    (void)err;
+    struct intel *intel = state;
+    return fleet_read(&intel->fleet, turn, intel_read_card, intel, ret_list);
+}
+
+static void intel_attribute(void *state, const struct gpu_turn *turn)
+{
+    struct intel *intel = state;
+    fleet_attribute(&intel->fleet, turn);
+}
+
+static void intel_close(void *state)
+{
+    struct intel *intel = state;
+    for (size_t i = 0; i < intel->fleet.count; i++) {
+        struct intel_card *own = &intel->own[i];
+        gpu_attribute_fini(&own->frequency);
+        gpu_attribute_fini(&own->vram_total);
+        gpu_attribute_fini(&own->vram_available);
+        gpu_attribute_fini(&own->reason_status);
+        for (size_t k = 0; k < REASONS; k++)
+            gpu_attribute_fini(&own->reasons[k]);
+        hwmon_fini(&own->hwmon);
+    }
+    fleet_close(&intel->fleet);
+}
+
+const struct gpu_vendor gpu_vendor_intel = {
+    .name = "intel",
+    .state_bytes = sizeof(struct intel),
+    .open = intel_open,
+    .clients = intel_clients,
+    .read = intel_read,
+    .attribute = intel_attribute,
+    .close = intel_close,
+};

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every other DRM card that can render: what hwmon and its DRM clients tell. Cards that only show a picture, virtual
+ * ones and those of the vendors with a file of their own are left out.
+ */
+#include <string.h>
+
+#include "base/str.h"
+#include "collect/gpu/drm/fleet.h"
+#include "collect/gpu/drm/hwmon.h"
+#include "collect/gpu/gpu.h"
+
+struct other {
+    struct fleet fleet;
+    struct hwmon *hwmons; /* the fleet's */
+};
+
+static bool other_wants(const struct drm_card *card)
+{
+    static const char own[] = "amdgpu i915 xe nvidia"; /* have vendors of their own */
+    static const char virtual
+        [] = "virtio_gpu virtio-pci vgem vkms hyperv_drm vmwgfx qxl vboxvideo evdi bochs-drm bochs "
+             "cirrus cirrus-qemu";
+    static const char display[] = "simpledrm simple-framebuffer efidrm vesadrm ofdrm ast mgag200 udl gud";
+    if (str_is_listed(card->driver, own) || str_is_listed(card->driver, virtual) ||
+        str_is_listed(card->driver, display))
+        return false;
+    return card->driver[0] && card->has_render_node;
+}
+
+static const struct fleet_kind other_kind = {
+    .folder = "class/drm",
+    .prefix = "card",
+    .device_type = "GPU",
+    .plural = "other DRM cards",
+    .own_bytes = sizeof(struct hwmon),
+    .wants = other_wants,
+};
+
+static int other_open(void *state, const struct collect_env *env, struct err *err)
+{
+    struct other *other = state;
+    *other = (struct other){0};
+    int r = fleet_open(&other->fleet, env, &other_kind, err);
+    if (r < 0)
+        return r;
+    other->hwmons = other->fleet.own;
+    for (size_t i = 0; i < other->fleet.count; i++) {
+        const struct drm_card *drm = &other->fleet.drm[i];
+        struct gpu_facts *facts = &other->fleet.cards[i].facts;
+        drm_card_write_name(drm, drm->driver, facts->name, sizeof(facts->name));
+        hwmon_init(&other->hwmons[i], drm->sys_fd, drm->hwmon, "edge");
+    }
+    return 0;
+}
+
+static enum gpu_clients other_clients(const void *state)
+{
+    (void)state;
+    return GPU_CLIENTS_ALL;
+}
+
+static void other_read_card(void *state, size_t index, const struct gpu_turn *turn)
+{
+    struct other *other = state;
+    struct fdinfo_use everybody = fleet_host_use(&other->fleet, index, turn);
+    other->fleet.cards[index].reading.utilization_pct = fleet_percent(everybody.usage);
+    hwmon_read(&other->hwmons[index], &other->fleet, index, turn);
+}
+
+static int other_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
+{
+    (void)err;
+    struct other *other = state;
+    return fleet_read(&other->fleet, turn, other_read_card, other, ret_list);
+}
+
+static void other_attribute(void *state, const struct gpu_turn *turn)
+{
+    struct other *other = state;
+    fleet_attribute(&other->fleet, turn);
+}
+
+static void other_close(void *state)
+{
+    struct other *other = state;
+    for (size_t i = 0; i < other->fleet.count; i++)
+        hwmon_fini(&other->hwmons[i]);
+    fleet_close(&other->fleet);
+}
+
+const struct gpu_vendor gpu_vendor_other = {
+    .name = "other",
+    .state_bytes = sizeof(struct other),
+    .open = other_open,
+    .clients = other_clients,
+    .read = other_read,
+    .attribute = other_attribute,
+    .close = other_close,
+};

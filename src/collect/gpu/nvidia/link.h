@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our end of the helper that runs the NVIDIA library: it is started, listened to, and replaced when it ends or falls
+ * silent, each time after a longer pause. One that cannot even be killed is stuck in the driver and is left alone.
+ * Nothing here waits.
+ */
+#ifndef COLLECT_GPU_NVIDIA_LINK_H
+#define COLLECT_GPU_NVIDIA_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "collect/collect.h"
+#include "collect/gpu/gpu.h"
+#include "collect/gpu/nvidia/nvml_wire.h"
+#include "collect/helper.h"
+
+enum { NVIDIA_ABANDONED_MAX = 3 };
+
+#define NVIDIA_INIT_NS (60 * NS_PER_SEC) /* a machine with many sleeping GPUs takes its time */
+#define NVIDIA_SILENCE_NS (5 * NS_PER_SEC)
+#define NVIDIA_SPIN_NS (10 * NS_PER_SEC) /* of CPU time without an answer */
+#define NVIDIA_ASLEEP_NS (4 * NS_PER_SEC) /* turns are a second apart at most */
+#define NVIDIA_PAUSE_NS NS_PER_SEC /* before the second start; doubles */
+#define NVIDIA_PAUSE_MOST_NS (60 * NS_PER_SEC)
+
+enum nvidia_phase {
+    NVIDIA_WAITING, /* until due_ns */
+    NVIDIA_RUNNING,
+    NVIDIA_GIVEN_UP, /* there is no library, or too many helpers are stuck */
+};
+
+struct nvidia_link {
+    const struct collect_env *env;
+    enum nvidia_phase phase;
+    int64_t due_ns, pause_ns;
+    int64_t place_ns; /* a place of the grid of samples */
+    int64_t now_ns; /* of this turn */
+    int64_t started_ns, heard_ns;
+    struct helper process;
+    int channel_fd;
+    bool is_broken; /* it has closed its end, or sends nonsense */
+    bool is_nonsense;
+    struct helper abandoned[NVIDIA_ABANDONED_MAX];
+    struct err why; /* there is nothing new; code 0: no reason to complain yet */
+    struct nvidia_cards {
+        struct nvidia_card {
+            struct gpu_facts facts;
+            struct opt_f64 first_joules, last_joules;
+            struct nvml_wire_reading coming, current;
+            uint32_t coming_turn;
+        } * items;
+        size_t count, cap;
+    } cards;
+    bool has_facts; /* of all cards */
+    bool is_empty; /* the driver has no device */
+    bool has_worked; /* the present helper has sent a reading */
+    struct opt_i64 read_ns; /* when `current` of all cards was read */
+    bool is_energy_told; /* the counters were sent to the end */
+    uint64_t usage_cards; /* of which it was asked how much processes use, a bit each */
+    uint64_t cpu_ns, rss_bytes; /* of the present helper */
+    uint64_t done_cpu_ns; /* of it, up to its last answer */
+    uint64_t past_cpu_ns;
+    struct nvml_wire_message message;
+};
+
+void nvidia_link_open(struct nvidia_link *link, const struct collect_env *env, int64_t due_ns);
+void nvidia_link_close(struct nvidia_link *link);
+
+/* One step: takes what has come, ends what is stuck, starts what is due. */
+void nvidia_link_turn(struct nvidia_link *link, int64_t now_ns);
+
+/* How much processes use is wanted of these cards from now on, a bit each; costs nothing where they are the same. */
+void nvidia_link_want_usage(struct nvidia_link *link, uint64_t cards);
+
+/* Asks for the energy counters and waits for them, for a little: only for a run that is over. */
+void nvidia_link_ask_energy(struct nvidia_link *link);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stands in for everything about NVIDIA where the build leaves NVML out (-Dgpu=disabled), as a static program must: it
+ * cannot load a library. Where there are NVIDIA GPUs they are told of as unknown, with the reason.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collect/gpu/gpu.h"
+#include "collect/gpu/nvidia/devices.h"
+#include "collect/gpu/nvidia/nvml_helper.h"
+
+const bool nvidia_has_nvml = false;
+
+bool nvml_helper_is_meant(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    return false;
+}
+
+int nvml_helper_main(char **argv)
+{
+    (void)argv;
+    return EXIT_FAILURE;
+}
+
+static int none_open(void *state, const struct collect_env *env, struct err *err)
+{
+    (void)state;
+    return nvidia_devices_are_there(env) ? 0 : err_set(err, -ENODATA, "nvidia: no device file");
+}
+
+static int none_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
+{
+    (void)state;
+    (void)turn;
+    *ret_list = (struct gpu_list){0};
+    (void)err_set(err, -ENOSYS, "nvidia: this build has no NVML: NVIDIA GPUs are not measured");
+    return 0;
+}
+
+static void none_close(void *state)
+{
+    (void)state;
+}
+
+const struct gpu_vendor gpu_vendor_nvidia = {
+    .name = "nvidia",
+    .state_bytes = 1,
+    .open = none_open,
+    .read = none_read,
+    .close = none_close,
+};

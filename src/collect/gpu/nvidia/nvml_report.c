@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/gpu/nvidia/nvml_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "collect/helper.h"
+
+/* How early a reading is begun: its own time and half of that again, within limits. */
+#define LEAD_LEAST_NS (6 * NS_PER_MS) /* the kernel may wake us 5 ms late after a second, where we are niced */
+#define LEAD_MOST_NS (50 * NS_PER_MS)
+
+enum { WAITING_BYTES_MOST = 60000 };
+
+/* Asking how much processes use took 2 to 3 ms of CPU time per card on an H200: it may take this share of a core, but
+ * neither is it asked more often than the first of these, nor put off for longer than the second. */
+#define POLL_SHARE 300
+#define POLL_LEAST_NS (800 * NS_PER_MS)
+#define POLL_MOST_NS (2 * NS_PER_SEC)
+
+static int64_t now(enum clock_kind kind)
+{
+    return clock_read(&clock_system, kind);
+}
+
+/* A full socket means that nobody reads just now: this message is lost, and so is its whole reading. */
+static void send_message(struct nvml_report *report)
+{
+    ssize_t n;
+    do {
+        n = send(HELPER_CHANNEL_FD, &report->message, nvml_wire_bytes(&report->message), MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno != EAGAIN && errno != ENOBUFS)
+        report->is_over = true;
+}
+
+static void begin_message(struct nvml_report *report, enum nvml_wire_kind kind, size_t card)
+{
+    memset(&report->message, 0, offsetof(struct nvml_wire_message, reading.processes));
+    report->message.kind = kind;
+    report->message.card = (uint32_t)card;
+    report->message.card_count = (uint32_t)report->count;
+    report->message.turn = report->turn;
+}
+
+static void nvml_report_failure(struct nvml_report *report, const struct err *err)
+{
+    begin_message(report, NVML_WIRE_FAILED, 0);
+    report->message.failed.code = err->code;
+    (void)str_copy(str_of(err->msg), report->message.failed.text, sizeof(report->message.failed.text));
+    send_message(report);
+}
+
+void nvml_report_facts(struct nvml_report *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        struct nvml_facts facts;
+        nvml_get_facts(report->nvml, i, &facts);
+        begin_message(report, NVML_WIRE_FACTS, i);
+        nvml_wire_put_facts(&facts, &report->message);
+        send_message(report);
+    }
+}
+
+void nvml_report_energy(struct nvml_report *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        struct opt_f64 energy = nvml_energy(report->nvml, i);
+        if (!energy.has)
+            continue;
+        begin_message(report, NVML_WIRE_ENERGY, i);
+        report->message.energy_joules = energy.v;
+        send_message(report);
+    }
+    /* So that whoever waits for it knows that there is no more to come. */
+    begin_message(report, NVML_WIRE_ENERGY, 0);
+    report->message.turn = UINT32_MAX;
+    send_message(report);
+}
+
+static bool is_poll_due(const struct nvml_report *report, int64_t now_ns)
+{
+    int64_t pause_ns = report->poll_cost_ns * POLL_SHARE;
+    if (pause_ns < POLL_LEAST_NS)
+        pause_ns = POLL_LEAST_NS;
+    return now_ns - report->polled_ns >= (pause_ns < POLL_MOST_NS ? pause_ns : POLL_MOST_NS);
+}
+
+/* How much each process ran since this was last asked, on the cards of which that is wanted. */
+void nvml_report_poll(struct nvml_report *report)
+{
+    int64_t now_ns = now(CLOCK_KIND_MONOTONIC), begin_ns = now(CLOCK_KIND_OWN_CPU);
+    if (report->usage_cards == 0 || !is_poll_due(report, now_ns))
+        return;
+    uint64_t poll_us = (uint64_t)(now_ns - report->polled_ns) / 1000;
+    uint64_t now_us = (uint64_t)now(CLOCK_KIND_REALTIME) / 1000;
+    for (size_t i = 0; i < report->count; i++) {
+        struct nvml_report_card *card = &report->cards[i];
+        if (!(report->usage_cards >> i & 1))
+            continue;
+        /* Where nobody is, nobody uses anything: the time passes all the same. */
+        report->samples.is_known = true;
+        report->samples.count = 0;
+        if (card->has_processes)
+            nvml_list_samples(report->nvml, i, card->usage.seen_us, &report->samples);
+        card->has_samples = report->samples.is_known;
+        if (card->has_samples)
+            nvml_usage_add(&card->usage, &report->samples, now_us, poll_us);
+    }
+    report->polled_ns = now_ns;
+    report->poll_cost_ns = now(CLOCK_KIND_OWN_CPU) - begin_ns;
+}
+
+/* Readings do not come at even distances, so each counts for the time since the one before. */
+static struct opt_f64 add_to_mean(struct nvml_mean *mean, struct opt_f64 value, double weight)
+{
+    if (value.has) {
+        mean->sum += value.v * weight;
+        mean->weight += weight;
+    }
+    return mean->weight > 0 ? some_f64(mean->sum / mean->weight) : (struct opt_f64){0};
+}
+
+static void put_process(struct nvml_wire_reading *wire, uint32_t pid, struct opt_u64 vram_bytes, struct opt_f64 usage)
+{
+    wire->processes[wire->process_count++] = (struct nvml_wire_process){
+        .pid = pid,
+        .known = (vram_bytes.has ? NVML_WIRE_HAS_VRAM : 0) | (usage.has ? NVML_WIRE_HAS_USAGE : 0),
+        .vram_bytes = vram_bytes.has ? (double)vram_bytes.v : 0,
+        .usage = usage.has ? usage.v : 0,
+    };
+}
+
+static bool is_listed(const struct nvml_processes *list, uint32_t pid)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].pid == pid)
+            return true;
+    }
+    return false;
+}
+
+/* Those that have ended in this period are not listed any more, but the driver still tells what they used. */
+static void put_ended(struct nvml_report *report, const struct nvml_report_card *card)
+{
+    struct nvml_wire_reading *wire = &report->message.reading;
+    for (size_t i = 0; card->has_samples && i < card->usage.count; i++) {
+        uint32_t pid = card->usage.shares[i].pid;
+        if (wire->process_count < NVML_PROCESSES_MAX && !is_listed(&report->processes, pid))
+            put_process(wire, pid, some_u64(0), nvml_usage_of(&card->usage, pid));
+    }
+}
+
+static void put_processes(struct nvml_report *report, size_t i)
+{
+    struct nvml_wire_reading *wire = &report->message.reading;
+    const struct nvml_report_card *card = &report->cards[i];
+    const struct nvml_processes *list = &report->processes;
+    nvml_list_processes(report->nvml, i, &report->processes);
+    report->cards[i].has_processes = !list->is_known || list->count > 0;
+    if (!list->is_known || list->is_cut)
+        return;
+    wire->has_processes = 1;
+    for (size_t p = 0; p < list->count; p++) {
+        struct opt_f64 usage = {0};
+        if (card->has_samples)
+            usage = nvml_usage_of(&card->usage, list->items[p].pid);
+        put_process(wire, list->items[p].pid, list->items[p].vram_bytes, usage);
+    }
+    put_ended(report, card);
+}
+
+/* Reads one card and sends what it found, where that is wanted. Returns false where the device is lost. */
+static bool send_reading(struct nvml_report *report, size_t i, bool is_place, bool is_sent)
+{
+    struct nvml_report_card *card = &report->cards[i];
+    struct nvml_reading reading;
+    nvml_read(report->nvml, i, &reading);
+    double weight = (double)(report->began_ns - report->began_before_ns);
+    reading.utilization_pct = add_to_mean(&card->utilization, reading.utilization_pct, weight);
+    reading.memory_utilization_pct = add_to_mean(&card->memory_utilization, reading.memory_utilization_pct, weight);
+    begin_message(report, NVML_WIRE_READING, i);
+    nvml_wire_put_reading(&reading, &report->message.reading);
+    if (report->wants_lists)
+        put_processes(report, i);
+    if (is_sent)
+        send_message(report);
+    if (is_place) {
+        card->utilization = card->memory_utilization = (struct nvml_mean){0};
+        nvml_usage_close(&card->usage);
+    }
+    return !reading.is_lost;
+}
+
+/* Does much of what was sent before still wait to be read? The channel holds 200 KB as a rule. */
+static bool is_channel_full(void)
+{
+    int bytes = 0;
+    return ioctl(HELPER_CHANNEL_FD, TIOCOUTQ, &bytes) == 0 && bytes > WAITING_BYTES_MOST;
+}
+
+/* Only a new start of the library finds devices that were lost. */
+static void tell_loss(struct nvml_report *report)
+{
+    struct err err = {0};
+    (void)err_set(&err, -ENODEV, "no GPU answers any more");
+    nvml_report_failure(report, &err);
+    report->is_over = true;
+}
+
+/*
+ * Readings between the places of a wide grid are for a sample that may come at any time; but where they pile up they
+ * would take the room of the newer ones.
+ */
+void nvml_report_reading(struct nvml_report *report, bool is_place)
+{
+    report->began_before_ns = report->began_ns;
+    report->began_ns = now(CLOCK_KIND_MONOTONIC);
+    bool is_sent = is_place || !is_channel_full();
+    size_t answering = 0;
+    report->turn = report->turn + 1 == UINT32_MAX ? 1 : report->turn + 1;
+    for (size_t i = 0; i < report->count && !report->is_over; i++)
+        answering += send_reading(report, i, is_place, is_sent);
+    if (answering == 0) {
+        tell_loss(report);
+        return;
+    }
+    struct rusage usage = {0};
+    (void)getrusage(RUSAGE_SELF, &usage);
+    begin_message(report, NVML_WIRE_DONE, 0);
+    report->message.done.read_ns = now(CLOCK_KIND_MONOTONIC);
+    report->message.done.cpu_ns = (uint64_t)now(CLOCK_KIND_OWN_CPU);
+    report->message.done.rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+    if (is_sent)
+        send_message(report);
+    int64_t lead_ns = (report->message.done.read_ns - report->began_ns) * 3 / 2 + LEAD_LEAST_NS;
+    report->lead_ns = lead_ns < LEAD_MOST_NS ? lead_ns : LEAD_MOST_NS;
+}
+
+void nvml_report_usage_of(struct nvml_report *report, uint64_t cards)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        if (report->usage_cards >> i & cards >> i & 1)
+            continue;
+        nvml_usage_init(&report->cards[i].usage);
+        report->cards[i].has_samples = false;
+    }
+    report->usage_cards = cards;
+    report->polled_ns = now(CLOCK_KIND_MONOTONIC) - POLL_MOST_NS;
+    nvml_report_poll(report);
+}
+
+int nvml_report_open(struct nvml_report *report, const char *library)
+{
+    struct err err = {0};
+    if (nvml_open(library, &report->nvml, &err) < 0) {
+        nvml_report_failure(report, &err);
+        return -1;
+    }
+    report->count = nvml_card_count(report->nvml);
+    report->cards = calloc(report->count, sizeof(*report->cards));
+    if (!report->cards && report->count > 0) {
+        (void)err_set(&err, -ENOMEM, "no memory");
+        nvml_report_failure(report, &err);
+        return -1;
+    }
+    for (size_t i = 0; i < report->count; i++)
+        nvml_usage_init(&report->cards[i].usage);
+    return 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the processor is called, and how many are online. x86 tells a name. Arm tells the board in the device tree
+ * (small machines) and the numbers of its main ID register, by way of /proc/cpuinfo or of sysfs
+ * (Documentation/ABI/testing/sysfs-devices-system-cpu).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/num.h"
+#include "collect/host/host.h"
+#include "collect/host/host_internal.h"
+#include "kernel/proc_stat.h"
+
+enum { STAT_BYTES_MAX = 4 * 1024 * 1024, TREE_MODEL_BYTES_MAX = 1024 };
+
+int host_read_cpuinfo(const struct sysroot *root, struct buf *buf, struct cpuinfo *ret_info)
+{
+    AUTO_FD int fd = file_open_at(root->proc_fd, "cpuinfo", O_RDONLY);
+    if (fd < 0)
+        return fd;
+    buf_clear(buf);
+    if (!buf_reserve(buf, HOST_CPUINFO_BYTES_MAX))
+        return -ENOMEM;
+    /* The whole of it takes long on large machines: the kernel asks every processor for its clock. */
+    while (buf->len < HOST_CPUINFO_BYTES_MAX) {
+        ssize_t n = read(fd, buf->data + buf->len, HOST_CPUINFO_BYTES_MAX - buf->len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        buf->len += (size_t)n;
+    }
+    cpuinfo_parse((struct str){buf->data, buf->len}, ret_info);
+    return 0;
+}
+
+/* All kinds of cores, "ARM Cortex-A55 + ARM Cortex-A76". */
+static bool name_kinds(const struct cpuinfo *info, char *out, size_t size)
+{
+    size_t n = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < info->kind_count; i++) {
+        char name[64];
+        host_name_core(info->kinds[i], name, sizeof(name));
+        int more = name[0] ? snprintf(out + n, size - n, "%s%s", n > 0 ? " + " : "", name) : 0;
+        if (more < 0 || (size_t)more >= size - n) {
+            out[n] = '\0';
+            break;
+        }
+        n += (size_t)more;
+    }
+    return n > 0;
+}
+
+static bool read_midr(const struct sysroot *root, char *out, size_t size)
+{
+    char line[32];
+    struct cpuinfo_core core;
+    if (file_read_line_at(root->sys_fd, "devices/system/cpu/cpu0/regs/identification/midr_el1", line, sizeof(line)) <=
+            0 ||
+        cpuinfo_parse_midr(str_of(line), &core) < 0)
+        return false;
+    host_name_core(core, out, size);
+    return out[0] != '\0';
+}
+
+/* "Raspberry Pi 4 Model B Rev 1.4", with a NUL; virtual machines have only a name for their kind. */
+static bool read_tree_model(const struct sysroot *root, char *out, size_t size)
+{
+    AUTO_BUF struct buf text;
+    buf_init(&text, TREE_MODEL_BYTES_MAX);
+    if (file_read_at(root->proc_fd, "device-tree/model", &text) < 0 &&
+        file_read_at(root->sys_fd, "firmware/devicetree/base/model", &text) < 0)
+        return false;
+    return host_take_text((struct str){text.data, text.len}, out, size) && strcmp(out, "linux,dummy-virt") != 0 &&
+           strcasecmp(out, "unknown") != 0;
+}
+
+/* 32-bit Arm, and 64-bit Arm for 32-bit programs, name the architecture only: "ARMv7 Processor rev 4 (v7l)". */
+static bool is_telling(struct str name)
+{
+    return name.n > 0 && !str_starts(name, STR("ARMv")) && !str_starts(name, STR("AArch64 Processor"));
+}
+
+void host_read_cpu_model(const struct sysroot *root, char *out, size_t size)
+{
+    AUTO_BUF struct buf text;
+    buf_init(&text, HOST_CPUINFO_BYTES_MAX);
+    struct cpuinfo info = {0};
+    (void)host_read_cpuinfo(root, &text, &info);
+    if (is_telling(info.model_name) && host_take_text(info.model_name, out, size))
+        return;
+    if (read_tree_model(root, out, size) || name_kinds(&info, out, size) || read_midr(root, out, size))
+        return;
+    (void)host_take_text(info.model_name, out, size);
+}
+
+/* "8" or "0-3" */
+static bool parse_range(struct str text, uint64_t *ret_first, uint64_t *ret_last)
+{
+    const char *dash = text.n > 0 ? memchr(text.p, '-', text.n) : NULL;
+    size_t n = dash ? (size_t)(dash - text.p) : text.n;
+    if (num_parse_u64((struct str){text.p, n}, ret_first) < 0)
+        return false;
+    *ret_last = *ret_first;
+    return !dash || num_parse_u64((struct str){dash + 1, text.n - n - 1}, ret_last) == 0;
+}
+
+int host_count_cpu_list(struct str text, uint64_t *ret_count)
+{
+    uint64_t count = 0;
+    uint64_t lowest = 0; /* number that may follow */
+    text = str_trim(text);
+    for (bool has_more = true; has_more;) {
+        const char *comma = text.n > 0 ? memchr(text.p, ',', text.n) : NULL;
+        size_t n = comma ? (size_t)(comma - text.p) : text.n;
+        uint64_t first;
+        uint64_t last;
+        if (!parse_range((struct str){text.p, n}, &first, &last) || first < lowest || last < first ||
+            last >= PROC_STAT_CPUS_MAX)
+            return -EINVAL;
+        count += last - first + 1;
+        lowest = last + 1;
+        has_more = comma;
+        text = has_more ? (struct str){comma + 1, text.n - n - 1} : (struct str){0};
+    }
+    *ret_count = count;
+    return 0;
+}
+
+struct opt_u64 host_count_cpus(const struct sysroot *root)
+{
+    AUTO_BUF struct buf text;
+    buf_init(&text, STAT_BYTES_MAX);
+    uint64_t count;
+    if (file_read_at(root->sys_fd, "devices/system/cpu/online", &text) == 0 &&
+        host_count_cpu_list((struct str){text.data, text.len}, &count) == 0)
+        return some_u64(count);
+    struct proc_stat stat = {0};
+    struct opt_u64 found = {0};
+    if (file_read_at(root->proc_fd, "stat", &text) == 0 &&
+        proc_stat_parse((struct str){text.data, text.len}, &stat) == 0 && stat.cores.count > 0)
+        found = some_u64(stat.cores.count);
+    proc_stat_fini(&stat);
+    return found;
+}
+
+struct opt_u64 host_count_usable_cpus(void)
+{
+    enum { SETS = 8 }; /* more CPUs than any kernel has */
+    cpu_set_t sets[SETS];
+    if (sched_getaffinity(0, sizeof(sets), sets) < 0)
+        return (struct opt_u64){0};
+    return some_u64((uint64_t)CPU_COUNT_S(sizeof(sets), sets));
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/tree/members.h"
+
+#include <stdlib.h>
+
+#include "base/vec.h"
+
+enum { INDEX_FIRST = 64 };
+
+void tree_members_init(struct tree_members *members)
+{
+    *members = (struct tree_members){.free_slot = TREE_NOBODY};
+}
+
+void tree_members_fini(struct tree_members *members)
+{
+    free(members->slots.items);
+    free(members->order.items);
+    free(members->index.items);
+    tree_members_init(members);
+}
+
+static size_t *chain_of(const struct tree_members *members, pid_t pid)
+{
+    return &members->index.items[(size_t)pid & (members->index.count - 1)];
+}
+
+size_t tree_members_find(const struct tree_members *members, pid_t pid)
+{
+    if (members->index.count == 0)
+        return TREE_NOBODY;
+    size_t slot = *chain_of(members, pid);
+    while (slot != TREE_NOBODY && tree_member_at(members, slot)->pid != pid)
+        slot = tree_member_at(members, slot)->next;
+    return slot;
+}
+
+static void index_put(struct tree_members *members, size_t slot)
+{
+    struct tree_member *member = tree_member_at(members, slot);
+    size_t *chain = chain_of(members, member->pid);
+    member->next = *chain;
+    *chain = slot;
+}
+
+static void index_drop(struct tree_members *members, size_t slot)
+{
+    size_t *at = chain_of(members, tree_member_at(members, slot)->pid);
+    while (*at != slot)
+        at = &tree_member_at(members, *at)->next;
+    *at = tree_member_at(members, slot)->next;
+}
+
+/* One chain per member or more; PIDs are handed out in a row, so their low bits spread well. */
+static int index_grow(struct tree_members *members)
+{
+    size_t count = members->index.count ? members->index.count : INDEX_FIRST;
+    while (count < members->live + 1)
+        count *= 2;
+    if (count == members->index.count)
+        return 0;
+    int r = VEC_GROW(&members->index, count, 2 * TREE_MEMBERS_MAX);
+    if (r < 0)
+        return r;
+    members->index.count = count;
+    for (size_t i = 0; i < count; i++)
+        members->index.items[i] = TREE_NOBODY;
+    for (size_t i = 0; i < members->slots.count; i++) {
+        if (tree_member_at(members, i)->pid != 0)
+            index_put(members, i);
+    }
+    return 0;
+}
+
+static size_t take_slot(struct tree_members *members)
+{
+    size_t slot = members->free_slot;
+    if (slot != TREE_NOBODY) {
+        members->free_slot = tree_member_at(members, slot)->next;
+        return slot;
+    }
+    if (VEC_GROW(&members->slots, members->slots.count + 1, TREE_MEMBERS_MAX) < 0)
+        return TREE_NOBODY;
+    return members->slots.count++;
+}
+
+size_t tree_members_add(struct tree_members *members, pid_t pid, size_t parent)
+{
+    if (VEC_GROW(&members->order, members->live + 1, TREE_MEMBERS_MAX) < 0 || index_grow(members) < 0)
+        return TREE_NOBODY;
+    size_t slot = take_slot(members);
+    if (slot == TREE_NOBODY)
+        return TREE_NOBODY;
+    *tree_member_at(members, slot) = (struct tree_member){
+        .pid = pid, .parent = parent, .fds = {-1, -1, -1, -1}, .threads = {.task_fd = -1}, .has_run = true};
+    if (parent != TREE_NOBODY)
+        tree_member_at(members, slot)->parent_pid = tree_member_at(members, parent)->pid;
+    index_put(members, slot);
+    members->order.items[members->order.count++] = slot;
+    members->live++;
+    return slot;
+}
+
+void tree_members_remove(struct tree_members *members, size_t slot)
+{
+    index_drop(members, slot);
+    *tree_member_at(members, slot) = (struct tree_member){.next = members->free_slot};
+    members->free_slot = slot;
+    members->live--;
+    members->is_order_stale = true;
+}
+
+void tree_members_relink(struct tree_members *members)
+{
+    for (size_t i = 0; i < members->slots.count; i++) {
+        struct tree_member *member = tree_member_at(members, i);
+        if (member->pid == 0 || member->is_gone)
+            continue;
+        for (size_t steps = 0; member->parent != TREE_NOBODY && steps <= members->live; steps++) {
+            const struct tree_member *parent = tree_member_at(members, member->parent);
+            if (!parent->is_gone)
+                break;
+            member->parent = parent->parent;
+            member->parent_pid = parent->parent_pid;
+            member->is_orphan = true;
+        }
+    }
+}
+
+static void link_children(struct tree_members *members)
+{
+    for (size_t i = 0; i < members->slots.count; i++) {
+        struct tree_member *member = tree_member_at(members, i);
+        if (member->pid != 0 && member->parent == TREE_NOBODY)
+            member->parent = tree_members_find(members, member->parent_pid);
+        member->first_child = member->next_sibling = TREE_NOBODY;
+        member->is_sorted = false;
+    }
+    /* From the last to the first, so that siblings come out in the order of their slots. */
+    for (size_t i = members->slots.count; i-- > 0;) {
+        struct tree_member *member = tree_member_at(members, i);
+        if (member->pid == 0 || member->parent == TREE_NOBODY)
+            continue;
+        struct tree_member *parent = tree_member_at(members, member->parent);
+        member->next_sibling = parent->first_child;
+        parent->first_child = i;
+    }
+}
+
+/* The order is its own queue. */
+static void append_with_children(struct tree_members *members, size_t slot)
+{
+    size_t i = members->order.count;
+    members->order.items[members->order.count++] = slot;
+    tree_member_at(members, slot)->is_sorted = true;
+    for (; i < members->order.count; i++) {
+        size_t child = tree_member_at(members, members->order.items[i])->first_child;
+        for (; child != TREE_NOBODY; child = tree_member_at(members, child)->next_sibling) {
+            if (tree_member_at(members, child)->is_sorted)
+                continue;
+            tree_member_at(members, child)->is_sorted = true;
+            members->order.items[members->order.count++] = child;
+        }
+    }
+}
+
+void tree_members_sort(struct tree_members *members)
+{
+    members->order.count = 0;
+    members->is_order_stale = false;
+    link_children(members);
+    for (size_t i = 0; i < members->slots.count; i++) {
+        const struct tree_member *member = tree_member_at(members, i);
+        if (member->pid != 0 && member->parent == TREE_NOBODY)
+            append_with_children(members, i);
+    }
+    /* Whoever is missing belongs to a loop: a PID that was given out again can seem to be its own ancestor. */
+    for (size_t i = 0; members->order.count < members->live && i < members->slots.count; i++) {
+        struct tree_member *member = tree_member_at(members, i);
+        if (member->pid == 0 || member->is_sorted)
+            continue;
+        member->parent = TREE_NOBODY;
+        append_with_children(members, i);
+    }
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who belongs to the tree. Once seen, a process stays a member until it is gone, whatever becomes of its parent. The
+ * order in which members are read, parents before children, is kept until the tree changes.
+ */
+#ifndef COLLECT_TREE_MEMBERS_H
+#define COLLECT_TREE_MEMBERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/opt.h"
+#include "collect/tree/ledger.h"
+#include "collect/tree/pss.h"
+#include "kernel/pid_io.h"
+#include "kernel/pid_stat.h"
+
+enum { TREE_MEMBERS_MAX = 32768, TREE_KEPT_FILES = 4 };
+
+#define TREE_NOBODY SIZE_MAX
+
+/* The files of a process that are kept open as far as descriptors go. */
+enum tree_file { TREE_FILE_STAT, TREE_FILE_IO, TREE_FILE_CHILDREN, TREE_FILE_THREAD };
+
+/* The files of threads that may have children of their own. */
+struct tree_threads {
+    struct tree_thread {
+        pid_t tid;
+        int fd; /* -1: not kept */
+    } * items;
+    size_t count, cap;
+    int task_fd; /* the listing; -1: not open */
+};
+
+/* What of its resident memory counts; see tree_memory.h. */
+struct tree_memory {
+    bool is_own; /* its address space is known not to be that of its parent */
+    bool is_parents; /* it is */
+    bool is_unknown; /* its first thread has ended, and no other could be read */
+    pid_t tid; /* the thread whose files tell it; 0: the first */
+    uint64_t resident_pages; /* what its address space holds, whoever that belongs to */
+    uint64_t rss_pages, pss_pages; /* the part that counts for the tree's sum of RSS, and is considered for PSS */
+};
+
+struct tree_member {
+    pid_t pid; /* 0: a free slot */
+    pid_t parent_pid; /* as last read */
+    size_t parent; /* its slot; TREE_NOBODY: not a member */
+    bool is_orphan; /* its parent has ended, and who took it in is not known yet: parent is the next one above */
+    size_t next; /* in its chain of the index, or of free slots */
+    size_t first_child, next_sibling; /* while the order is made */
+    bool is_sorted;
+    uint64_t turn; /* when it was last read */
+    int64_t first_ns, stat_ns, found_ns; /* first seen, stat read, children looked for */
+    int fds[TREE_KEPT_FILES]; /* -1: not kept */
+    struct tree_threads threads;
+    struct opt_u64 cpu_ns; /* its CPU clock */
+    struct pid_stat stat; /* the newest that could be read */
+    struct pid_io io;
+    bool has_stat; /* once read */
+    bool is_hidden; /* there, but we may not see it (hidepid) */
+    bool has_io;
+    bool is_ending; /* its I/O could not be read because it was about to go: its parent will have it */
+    bool is_gone; /* found out in this turn */
+    bool has_ended; /* we were told so, although it is hidden from us */
+    int64_t io_retry_ns; /* a file that we may not read is tried again then */
+    bool is_reaped; /* we waited for it */
+    bool is_owed; /* or somebody below it: its files must be read in this turn */
+    bool has_run; /* since its children were looked for */
+    struct ledger_account account;
+    struct pss_memory pss;
+    struct tree_memory memory;
+    bool is_namespace_known; /* its PID namespace was looked at */
+};
+
+struct tree_members {
+    struct {
+        struct tree_member *items;
+        size_t count, cap; /* slots in use or free */
+    } slots;
+    struct {
+        size_t *items; /* slots, parents before children */
+        size_t count, cap;
+    } order, index; /* index: chains by PID, count is their number */
+    size_t free_slot;
+    size_t live; /* members */
+    bool is_order_stale;
+};
+
+void tree_members_init(struct tree_members *members);
+void tree_members_fini(struct tree_members *members);
+
+/* The slot of a PID, or TREE_NOBODY. */
+size_t tree_members_find(const struct tree_members *members, pid_t pid);
+
+static inline struct tree_member *tree_member_at(const struct tree_members *members, size_t slot)
+{
+    return &members->slots.items[slot];
+}
+
+/*
+ * A new member at the end of the order, zeroed but for PID, parent (a slot, or TREE_NOBODY) and descriptors. Returns
+ * its slot, or TREE_NOBODY where there are too many or no memory. Pointers to members do not survive this.
+ */
+size_t tree_members_add(struct tree_members *members, pid_t pid, size_t parent);
+
+/* Its descriptors must be closed before, and nobody may name it as parent any more. */
+void tree_members_remove(struct tree_members *members, size_t slot);
+
+/* Members whose parent is gone become children of the nearest one above that is not. */
+void tree_members_relink(struct tree_members *members);
+
+/* After changes: parents before children again. Those whose parent was not a member are looked for one once more. */
+void tree_members_sort(struct tree_members *members);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/tree/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+
+enum { PATH_BYTES = 32, THREADS_MAX = 65536, THREADS_TRIED_MAX = 64, KCMP_ADDRESS_SPACE = 1 };
+
+int tree_memory_kcmp(void *context, pid_t a, pid_t b)
+{
+    (void)context;
+    long r = syscall(SYS_kcmp, a, b, KCMP_ADDRESS_SPACE, 0UL, 0UL);
+    return r < 0 ? -errno : r == 0;
+}
+
+/* Was it forked only now, as far as its start is known (in ticks since boot)? */
+static bool is_newborn(const struct collect_env *env, const struct pid_stat *stat)
+{
+    const uint64_t tick_ns = (uint64_t)(NS_PER_SEC / env->ticks_per_sec);
+    uint64_t start_ns;
+    if (__builtin_mul_overflow(stat->start_ticks, tick_ns, &start_ns))
+        return false;
+    uint64_t now_ns = (uint64_t)clock_read(env->clock, CLOCK_KIND_BOOT);
+    return start_ns <= now_ns && now_ns - start_ns < (uint64_t)TREE_NEWBORN_NS;
+}
+
+static bool is_same_size(const struct pid_stat *a, const struct pid_stat *b)
+{
+    return a->vsize_bytes == b->vsize_bytes && a->rss_pages == b->rss_pages;
+}
+
+/*
+ * Where kcmp is not permitted: the sizes of one address space are equal in both, and stay so when the parent's are read
+ * again; a forked copy lacks the parent's file pages at least. A parent of one thread waits for its child meanwhile
+ * (state D), one that does not has made a copy.
+ */
+static int guess_same_memory(
+    struct tree_reader *reader, const struct tree_member *parent, const struct tree_member *member)
+{
+    struct pid_stat before, child, after;
+    if (tree_read_candidate(reader, parent->pid, &before) < 0 || tree_read_candidate(reader, member->pid, &child) < 0 ||
+        tree_read_candidate(reader, parent->pid, &after) < 0)
+        return -ESRCH;
+    if (!child.has_not_execed || !is_same_size(&before, &child) || !is_same_size(&after, &child))
+        return 0;
+    return before.threads > 1 || (before.state == 'D' && after.state == 'D');
+}
+
+/* 1: it has its parent's memory, 0: its own; or a negative errno where one of them is gone or hangs. */
+static int compare_memory(
+    struct tree_reader *reader, const struct tree_member *parent, const struct tree_member *member)
+{
+    const struct collect_env *env = reader->env;
+    int r = -ENOSYS;
+    if (blocking_is_stuck(env->blocking, member->pid, "kcmp"))
+        return -ETIMEDOUT;
+    if (env->same_memory && !reader->has_no_kcmp) {
+        struct blocking_thread *bracket = blocking_enter(env->blocking, member->pid, "kcmp");
+        r = env->same_memory(env->same_memory_context, parent->pid, member->pid);
+        if (!blocking_leave(bracket))
+            blocking_return(bracket);
+    }
+    reader->has_no_kcmp |= r == -ENOSYS;
+    return r >= 0 || r == -ESRCH ? r : guess_same_memory(reader, parent, member);
+}
+
+/* It may have executed its program after its stat was read, which then still tells of its parent's memory. */
+static void read_own(struct tree_reader *reader, struct tree_member *member)
+{
+    struct pid_stat stat;
+    member->memory.is_own = true;
+    if (tree_read_stat(reader, member->pid, &member->fds[TREE_FILE_STAT], &stat) < 0 ||
+        stat.start_ticks != member->stat.start_ticks)
+        return;
+    member->stat.rss_pages = stat.rss_pages;
+    member->stat.vsize_bytes = stat.vsize_bytes;
+    member->stat.has_not_execed = stat.has_not_execed;
+}
+
+/* How much of it the parent has as well: pages that a copy has more than its parent are its own. */
+static uint64_t more_than(const struct tree_member *member, const struct tree_member *parent)
+{
+    uint64_t pages = member->memory.resident_pages, copied = parent->memory.resident_pages;
+    return pages > copied ? pages - copied : 0;
+}
+
+static void settle_forked(
+    struct tree_reader *reader, const struct tree_member *parent, struct tree_member *member, int64_t now_ns)
+{
+    const struct collect_env *env = reader->env;
+    struct tree_memory *memory = &member->memory;
+    bool newborn = !memory->is_own && !memory->is_parents && is_newborn(env, &member->stat);
+    if (!memory->is_own && !newborn) {
+        int r = compare_memory(reader, parent, member);
+        memory->is_parents = r == 1 || (r < 0 && memory->is_parents);
+        if (r == 0)
+            read_own(reader, member);
+    }
+    memory->resident_pages = member->stat.rss_pages;
+    memory->rss_pages = memory->is_parents ? 0 : newborn ? more_than(member, parent) : memory->resident_pages;
+    bool is_copy = env->job->pss != JOB_PSS_ALWAYS && !member->pss.is_known && member->stat.has_not_execed &&
+                   now_ns - member->first_ns < TREE_COPY_NS;
+    memory->pss_pages = is_copy && !memory->is_parents ? more_than(member, parent) : memory->rss_pages;
+}
+
+static bool has_memory(const struct pid_stat *stat)
+{
+    return !pid_stat_is_leader_dead(stat) && stat->vsize_bytes > 0;
+}
+
+/* 0 with the newest stat of a thread that has the memory; -ESRCH where none has any more; or another negative errno. */
+static int read_any_thread(
+    struct tree_reader *reader, struct tree_member *member, struct pid_list *list, struct pid_stat *ret_stat)
+{
+    int *kept = &member->fds[TREE_FILE_THREAD];
+    if (member->memory.tid != 0 && tree_read_stat(reader, member->memory.tid, kept, ret_stat) == 0 &&
+        has_memory(ret_stat) && ret_stat->parent == member->stat.parent)
+        return 0;
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof(path), "%d/task", (int)member->pid);
+    AUTO_FD int fd = file_open_at(reader->env->root->proc_fd, path, O_RDONLY | O_DIRECTORY);
+    int r = fd < 0 ? fd : pid_list_read(fd, THREADS_MAX, list);
+    if (r < 0)
+        return r == -ENOENT ? -ESRCH : r;
+    for (size_t i = 0; i < list->count && i < THREADS_TRIED_MAX; i++) {
+        if (list->items[i] == member->pid)
+            continue;
+        tree_forget_fd(reader, kept);
+        r = tree_read_stat(reader, list->items[i], kept, ret_stat);
+        member->memory.tid = list->items[i];
+        if (r < 0 && r != -ESRCH)
+            return r;
+        if (r == 0 && has_memory(ret_stat))
+            return 0;
+    }
+    return -ESRCH;
+}
+
+/* The kernel tells the memory of a process by its first thread, and that of one that has ended is 0. */
+static void settle_leaderless(struct tree_reader *reader, struct tree_member *member, struct pid_list *list)
+{
+    struct tree_memory *memory = &member->memory;
+    struct pid_stat stat;
+    int r = read_any_thread(reader, member, list, &stat);
+    memory->is_unknown = r < 0 && r != -ESRCH;
+    memory->resident_pages = memory->rss_pages = memory->pss_pages = r == 0 ? stat.rss_pages : 0;
+}
+
+void tree_memory_settle(struct tree_reader *reader, const struct tree_members *members, struct tree_member *member,
+    struct pid_list *list, int64_t now_ns)
+{
+    struct tree_memory *memory = &member->memory;
+    if (pid_stat_is_leader_dead(&member->stat) && member->stat.threads > 1) {
+        settle_leaderless(reader, member, list);
+        return;
+    }
+    memory->is_unknown = false;
+    if (memory->tid != 0) {
+        /* Another thread has executed a program, and is the first one now. */
+        memory->tid = 0;
+        tree_forget_fd(reader, &member->fds[TREE_FILE_THREAD]);
+    }
+    if (member->stat.has_not_execed && member->parent != TREE_NOBODY) {
+        settle_forked(reader, tree_member_at(members, member->parent), member, now_ns);
+        return;
+    }
+    memory->is_parents = false;
+    memory->resident_pages = memory->rss_pages = memory->pss_pages = member->stat.rss_pages;
+}

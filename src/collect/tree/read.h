@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading one process of the tree: its CPU clock always, its stat and io where it has run since. Descriptors are kept
+ * as far as they go; one that is kept belongs to that very process and fails once it is gone, a file that is opened
+ * anew is compared by start time, so a PID that is used again never deceives us.
+ */
+#ifndef COLLECT_TREE_READ_H
+#define COLLECT_TREE_READ_H
+
+#include "collect/collect.h"
+#include "collect/tree/members.h"
+
+/* Resident memory of a process that does not run can shrink, when others need it. */
+#define TREE_IDLE_NS (900 * NS_PER_MS)
+enum { TREE_SPARES = 4 }; /* descriptors held back where none may be kept */
+enum { TREE_TEXT_BYTES = 4096 }; /* of a file of a process */
+enum { TREE_SMALL = 256 }; /* members; above, idle ones are looked at every COLLECT_SLOW_NS */
+
+struct tree_reader {
+    const struct collect_env *env;
+    size_t kept; /* descriptors */
+    struct buf list; /* children, as text */
+    char text[TREE_TEXT_BYTES]; /* of a file, where nothing supervises the reader */
+    bool has_io, has_no_io; /* this kernel accounts for I/O, or does not */
+    bool has_no_children; /* this kernel does not list children */
+    bool has_no_kcmp; /* nor does it compare processes */
+    bool saw_reuse; /* in this turn: a PID that is somebody else's now */
+    ino_t own_namespace; /* our PID namespace; 0: this kernel does not tell */
+    struct err io_err; /* why the I/O of a member is unknown, the last time it was */
+};
+
+void tree_reader_init(struct tree_reader *reader, const struct collect_env *env);
+void tree_reader_fini(struct tree_reader *reader);
+
+/*
+ * A new reading into the member and its account. Returns 0, or -ESRCH where it is gone; everything else that fails
+ * leaves values unknown.
+ */
+int tree_read_member(struct tree_reader *reader, struct tree_member *member, int64_t now_ns, bool look_closely);
+
+/*
+ * A process that is to become a member: reads its stat. Returns 0, -ESRCH where there is none, or -EACCES where it is
+ * hidden from us.
+ */
+int tree_read_candidate(struct tree_reader *reader, pid_t pid, struct pid_stat *ret_stat);
+
+/* The same through the descriptor at *fd, which is kept there where descriptors go so far. */
+int tree_read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_stat *ret_stat);
+
+/* The children that one thread has made, as text in reader->list. */
+int tree_read_children(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd);
+
+/*
+ * Is this process in a PID namespace below ours? One call where we may know, three where its status has to tell it.
+ * False where it is gone.
+ */
+bool tree_read_is_in_namespace(struct tree_reader *reader, pid_t pid);
+
+/* Gives back what is kept of a member. */
+void tree_forget_files(struct tree_reader *reader, struct tree_member *member);
+void tree_forget_fd(struct tree_reader *reader, int *fd);
+
+#endif

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tracked tree as fields of the sample. Amounts are those of this interval; over a run they add up to what the
+ * kernel counted. Where a part of the tree cannot be seen, an amount waits until it can be told in full.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/vec.h"
+#include "collect/collect.h"
+#include "collect/tree/memory.h"
+#include "collect/tree/top.h"
+#include "collect/tree/walk.h"
+
+#define BYTES_PER_MIB 1048576.0
+#define SHORT_NS (100 * NS_PER_MS)
+
+struct tree_state {
+    const struct collect_env *env;
+    struct tree_walk walk;
+    struct tree_group group;
+    bool has_group;
+    struct pss pss;
+    struct tree_top top;
+    struct {
+        struct pss_process *items;
+        size_t count, cap;
+    } processes; /* the live ones of this turn */
+    int64_t previous_ns; /* when the tree was last read */
+    struct tree_turn {
+        int64_t elapsed_ns;
+        uint64_t growth_ns;
+    } turn; /* what was reported as cores in use then */
+    uint64_t carried_ns; /* CPU time that was more than the machine has, for the shares to come */
+    size_t cpus; /* of the machine; 0: not known */
+    int spares[TREE_SPARES]; /* descriptors; -1: none */
+    struct err pss_err; /* why a process may not be read */
+    uint64_t cpu_mark_ns; /* CPU time told so far, where it does not come from the ledger */
+    uint64_t user_told_ns; /* of it, user time */
+    uint64_t untold_user_ns, untold_system_ns;
+    uint64_t growth[FLOWS]; /* what was read in this tick and is not in a sample yet */
+    uint64_t untold_cpu_ns, untold_read, untold_write, untold_faults; /* amounts that could not be told in full yet */
+    bool is_root_reaped, is_root_lost;
+    bool has_namespace; /* a member is in a PID namespace below ours */
+    double peak_bytes;
+};
+
+/* What one turn found. */
+struct tree_view {
+    struct opt_f64 pss_bytes;
+    uint64_t user_ns; /* user time of the tree so far */
+    uint64_t threads, rss_pages;
+    size_t live;
+    bool is_hidden; /* somebody cannot be seen */
+    bool is_memory_unknown; /* a member's, although it is seen */
+    bool is_io_hidden;
+};
+
+/*
+ * Where descriptors are few, other collectors would keep all there are, and a process can only be read with one: so
+ * some are held back between two turns.
+ */
+static void hold_spares(struct tree_state *state)
+{
+    int proc_fd = state->env->root->proc_fd;
+    for (size_t i = 0; state->env->descriptors == 0 && proc_fd >= 0 && i < TREE_SPARES; i++)
+        state->spares[i] = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static void release_spares(struct tree_state *state)
+{
+    for (size_t i = 0; i < TREE_SPARES; i++)
+        fd_close(&state->spares[i]);
+}
+
+static int tree_open(void *opaque, const struct collect_env *env, struct err *err)
+{
+    struct tree_state *state = opaque;
+    if (!env->job || env->job->root == 0)
+        return err_set(err, -ENODATA, "tree: nothing is tracked");
+    state->env = env;
+    state->has_group = tree_group_open(&state->group, env) == 0;
+    tree_walk_open(&state->walk, env, state->has_group ? &state->group : NULL);
+    pss_open(&state->pss, env, env->job->pss);
+    state->previous_ns = env->job->start_ns;
+    for (size_t i = 0; i < TREE_SPARES; i++)
+        state->spares[i] = -1;
+    hold_spares(state);
+    return 0;
+}
+
+static void tree_close(void *opaque)
+{
+    struct tree_state *state = opaque;
+    release_spares(state);
+    tree_walk_close(&state->walk);
+    if (state->has_group)
+        tree_group_close(&state->group);
+    free(state->processes.items);
+}
+
+/*
+ * The group knows everybody's CPU time, also of those whom nobody waited for, but not of those who have left it.
+ * Neither book is ever above the truth, so the one that knows more is right.
+ */
+static void use_group_time(struct tree_state *state, struct tree_view *view, uint64_t growth[FLOWS])
+{
+    uint64_t total_ns = state->walk.ledger.mark[FLOW_CPU], group_us, group_user_us;
+    if (!state->has_group)
+        return;
+    if (tree_group_cpu(&state->group, &group_us, &group_user_us) == 0 && group_us * 1000 > total_ns) {
+        total_ns = group_us * 1000;
+        view->user_ns = group_user_us * 1000;
+    }
+    growth[FLOW_CPU] = counter_delta(state->cpu_mark_ns, total_ns);
+    state->cpu_mark_ns += growth[FLOW_CPU];
+}
+
+static void list_member(struct job *job, const struct tree_member *member)
+{
+    if (VEC_GROW(&job->members, job->members.count + 1, TREE_MEMBERS_MAX) == 0)
+        job->members.items[job->members.count++] =
+            (struct job_member){.pid = member->pid, .start_ticks = member->stat.start_ticks};
+}
+
+/*
+ * The CPU time of a process that nobody waits for is lost: of the children of one that ignores SIGCHLD, of those that a
+ * PID namespace takes with it when its first process ends, and of one that a process outside of the tree has adopted.
+ */
+static bool loses_time(struct tree_state *state, struct tree_member *member)
+{
+    const struct job *job = state->env->job;
+    if (!member->is_namespace_known) {
+        member->is_namespace_known = true;
+        state->has_namespace |= tree_read_is_in_namespace(&state->walk.reader, member->pid);
+    }
+    bool is_adopted = member->parent == TREE_NOBODY && member->pid != job->root && member->parent_pid != job->tracker;
+    return member->stat.ignores_sigchld || state->has_namespace || (is_adopted && !job->attached);
+}
+
+static void view_memory(struct tree_state *state, struct tree_member *member, int64_t now_ns, struct tree_view *view)
+{
+    struct job *job = state->env->job;
+    const struct tree_memory *memory = &member->memory;
+    tree_memory_settle(&state->walk.reader, &state->walk.members, member, &state->walk.finder.list, now_ns);
+    view->is_memory_unknown |= memory->is_unknown;
+    view->rss_pages += memory->rss_pages;
+    uint64_t rss_bytes = memory->rss_pages * (uint64_t)state->env->page_bytes;
+    if (rss_bytes > job->largest_rss_bytes)
+        job->largest_rss_bytes = rss_bytes;
+    if (memory->is_parents || memory->is_unknown ||
+        VEC_GROW(&state->processes, state->processes.count + 1, TREE_MEMBERS_MAX) < 0)
+        return;
+    state->processes.items[state->processes.count++] =
+        (struct pss_process){.pid = memory->tid != 0 ? memory->tid : member->pid,
+            .age_ns = now_ns - member->first_ns,
+            .rss_pages = memory->pss_pages,
+            .memory = &member->pss};
+}
+
+static void view_member(struct tree_state *state, struct tree_member *member, int64_t now_ns, struct tree_view *view)
+{
+    struct job *job = state->env->job;
+    bool seen = member->has_stat && !member->is_hidden;
+    view->is_hidden |= !seen;
+    member->has_ended |= member->pid == job->ended;
+    if (member->has_ended || (seen && pid_stat_is_dead(&member->stat)))
+        return;
+    view->is_io_hidden |= !member->has_io && !member->is_ending;
+    view->live++;
+    if (job->wants_members)
+        list_member(job, member);
+    job->live_pid = job->live_pid == 0 || member->pid == job->root ? member->pid : job->live_pid;
+    if (!seen)
+        return;
+    view->threads += member->stat.threads;
+    if (!state->has_group)
+        job->is_lower_bound |= loses_time(state, member);
+    view_memory(state, member, now_ns, view);
+}
+
+static void view_members(struct tree_state *state, int64_t now_ns, struct tree_view *view)
+{
+    const struct tree_members *members = &state->walk.members;
+    struct job *job = state->env->job;
+    state->processes.count = 0;
+    job->members.count = 0;
+    job->live_pid = 0;
+    for (size_t i = 0; i < members->order.count; i++)
+        view_member(state, tree_member_at(members, members->order.items[i]), now_ns, view);
+    job->live = view->live;
+    job->is_root_gone = job->live_pid != job->root;
+}
+
+/* In seconds; what is less than a quantum waits. */
+static struct opt_f64 whole_quanta(uint64_t *untold_ns, int64_t quantum_ns)
+{
+    uint64_t rest = quantum_ns > 0 ? *untold_ns % (uint64_t)quantum_ns : 0;
+    uint64_t told = *untold_ns - rest;
+    *untold_ns = rest;
+    return some_f64((double)told / 1e9);
+}
+
+/* CPU time is split into user and system as the kernel does, but never so that one of them would have to shrink. */
+static void tell_cpu(struct tree_state *state, uint64_t growth_ns, uint64_t user_ns, struct sample_cpu *cpu)
+{
+    uint64_t user_growth_ns = counter_delta(state->user_told_ns, user_ns);
+    if (user_growth_ns > growth_ns)
+        user_growth_ns = growth_ns;
+    state->user_told_ns += user_growth_ns;
+    state->untold_user_ns += user_growth_ns;
+    state->untold_system_ns += growth_ns - user_growth_ns;
+    cpu->process_utime_secs = whole_quanta(&state->untold_user_ns, state->env->job->quantum_ns);
+    cpu->process_stime_secs = whole_quanta(&state->untold_system_ns, state->env->job->quantum_ns);
+}
+
+/* What is more than the machine has. */
+static uint64_t excess_ns(const struct tree_state *state, uint64_t growth_ns, int64_t elapsed_ns)
+{
+    uint64_t most_ns = state->cpus * (uint64_t)elapsed_ns;
+    return state->cpus > 0 && growth_ns > most_ns ? growth_ns - most_ns : 0;
+}
+
+/*
+ * What a parent inherits is known in ticks of 10 ms, all of it in the moment in which a child is waited for, and in
+ * full only at the end: a share over a short interval would be above what the machine has. So what is too much counts
+ * in the shares to come, and that of a short final interval is taken over the one before as well. Times stay as they
+ * are.
+ */
+static struct opt_f64 cores_used(struct tree_state *state, uint64_t growth_ns, int64_t now_ns)
+{
+    const struct tree_turn before = state->turn;
+    int64_t elapsed_ns = now_ns - state->previous_ns;
+    state->previous_ns = now_ns;
+    growth_ns += state->carried_ns;
+    state->turn = (struct tree_turn){.elapsed_ns = elapsed_ns, .growth_ns = growth_ns};
+    if (elapsed_ns <= 0)
+        return (struct opt_f64){0};
+    state->carried_ns = excess_ns(state, growth_ns, elapsed_ns);
+    state->turn.growth_ns -= state->carried_ns;
+    if (growth_ns > 0 && elapsed_ns < SHORT_NS && elapsed_ns < before.elapsed_ns / 2) {
+        elapsed_ns += before.elapsed_ns;
+        growth_ns += before.growth_ns;
+    }
+    growth_ns -= excess_ns(state, growth_ns, elapsed_ns);
+    return some_f64((double)growth_ns / (double)elapsed_ns);
+}
+
+static void tell_io(struct tree_state *state, bool is_known, struct sample_cpu *cpu)
+{
+    if (!is_known)
+        return;
+    cpu->process_disk_read_bytes = some_u64(state->untold_read);
+    cpu->process_disk_write_bytes = some_u64(state->untold_write);
+    state->untold_read = state->untold_write = 0;
+}
+
+/* The highest memory of the tree as sampled, or that of the largest process between samples. */
+static void tell_memory(struct tree_state *state, const struct tree_view *view, struct sample_cpu *cpu)
+{
+    const struct job *job = state->env->job;
+    double rss_bytes = (double)view->rss_pages * (double)state->env->page_bytes;
+    if (rss_bytes > state->peak_bytes)
+        state->peak_bytes = rss_bytes;
+    if ((double)job->reaped.max_rss_bytes > state->peak_bytes)
+        state->peak_bytes = (double)job->reaped.max_rss_bytes;
+    cpu->process_peak_rss_mib = some_f64(state->peak_bytes / BYTES_PER_MIB);
+    if (view->is_hidden || view->is_memory_unknown)
+        return;
+    cpu->process_rss_mib = some_f64(rss_bytes / BYTES_PER_MIB);
+    if (view->pss_bytes.has)
+        cpu->process_pss_mib =
+            some_f64((double)(uint64_t)view->pss_bytes.v / BYTES_PER_MIB); /* whole bytes, as JSON has them */
+}
+
+static void tell_tree(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)
+{
+    tell_cpu(state, state->growth[FLOW_CPU], view->user_ns, cpu);
+    cpu->process_cores_used = cores_used(state, state->growth[FLOW_CPU], now_ns);
+    cpu->process_child_count = some_u64(view->live - (state->env->job->is_root_gone ? 0 : 1));
+    state->untold_read += state->growth[FLOW_READ];
+    state->untold_write += state->growth[FLOW_WRITE];
+    tell_io(state, !view->is_io_hidden && !state->walk.reader.has_no_io, cpu);
+    tell_memory(state, view, cpu);
+    state->untold_faults += state->growth[FLOW_FAULTS];
+    if (view->is_hidden)
+        return;
+    cpu->process_thread_count = some_u64(view->threads);
+    cpu->process_major_faults = some_u64(state->untold_faults);
+    state->untold_faults = 0;
+}
+
+static bool was_reaped(const struct job *job, pid_t pid)
+{
+    for (size_t i = 0; i < job->reaped_pids.count; i++) {
+        if (job->reaped_pids.items[i] == pid)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Where /proc does not show our processes: the CPU clock of the root, and at the end what wait4 tells. Amounts that are
+ * not known in full before that are told then.
+ */
+static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sample_cpu *cpu, struct err *err)
+{
+    const struct collect_env *env = state->env;
+    struct job *job = env->job;
+    state->is_root_reaped |= was_reaped(job, job->root);
+    job->reaped_pids.count = 0;
+    uint64_t root_ns = 0;
+    bool is_there = !state->is_root_reaped && !state->is_root_lost &&
+                    env->cpu_time(env->cpu_time_context, job->root, &root_ns) == 0;
+    bool lives = is_there && job->ended != job->root;
+    /* Once it has ended, its number may be somebody else's. */
+    state->is_root_lost |= !lives && job->attached;
+    job->live = lives;
+    job->live_pid = lives ? job->root : 0;
+    job->members.count = 0;
+    job->is_root_gone = !lives;
+    uint64_t total_ns = (job->reaped.user_us + job->reaped.system_us) * 1000 + root_ns;
+    uint64_t growth_ns = counter_delta(state->cpu_mark_ns, total_ns);
+    state->cpu_mark_ns += growth_ns;
+    state->untold_cpu_ns += growth_ns;
+    cpu->process_cores_used = cores_used(state, growth_ns, now_ns);
+    if (state->is_root_reaped) {
+        tell_cpu(state, state->untold_cpu_ns, job->reaped.user_us * 1000, cpu);
+        state->untold_cpu_ns = 0;
+        state->untold_read = job->reaped.read_bytes;
+        state->untold_write = job->reaped.write_bytes;
+        tell_io(state, true, cpu);
+    }
+    return err_set(err, -ENOTSUP,
+        "tree: %s/proc does not show our processes (mount one of this PID namespace): of the tree only the CPU time of "
+        "its first process is known before the end",
+        env->root->path);
+}
+
+/*
+ * Everything that reads files, and so may be abandoned and called again: what it has found by then is kept in the
+ * state. Nothing is filled in before it is over.
+ */
+static void read_tree(struct tree_state *state, const struct sample_cpu *cpu, int64_t now_ns, bool is_baseline,
+    struct tree_view *ret_view)
+{
+    struct tree_view view = {0};
+    uint64_t growth[FLOWS];
+    tree_walk_turn(&state->walk, cpu->forks, cpu->last_pid, now_ns, growth);
+    view.user_ns = state->walk.ledger.mark[FLOW_USER];
+    use_group_time(state, &view, growth);
+    for (int i = 0; i < FLOWS; i++)
+        state->growth[i] += growth[i];
+    view_members(state, now_ns, &view);
+    if (!is_baseline && !view.is_hidden && !view.is_memory_unknown)
+        view.pss_bytes = pss_turn(&state->pss, state->processes.items, state->processes.count, now_ns, &state->pss_err);
+    *ret_view = view;
+}
+
+static int tree_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
+{
+    struct tree_state *state = opaque;
+    struct job *job = state->env->job;
+    struct sample_cpu *cpu = &sample->cpu;
+    /* What a command used counts from its start on, so there is nothing to read before the first sample. */
+    if (tick->baseline && !job->attached) {
+        tree_walk_baseline(&state->walk, cpu->forks);
+        return 0;
+    }
+    cpu->present = !tick->baseline;
+    int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
+    if (cpu->per_core_pct.present)
+        state->cpus = cpu->per_core_pct.count;
+    if (!state->env->root->names_us) {
+        (void)tell_from_outside(state, now_ns, cpu, err);
+        return 0;
+    }
+    struct tree_view view;
+    release_spares(state);
+    read_tree(state, cpu, now_ns, tick->baseline, &view);
+    if (tick->baseline) {
+        state->user_told_ns = view.user_ns;
+        state->previous_ns = now_ns;
+    } else {
+        tell_tree(state, &view, now_ns, cpu);
+        if (job->wants_top)
+            tree_top_turn(&state->top, state->env, &state->walk.members, view.rss_pages, &sample->processes);
+    }
+    memset(state->growth, 0, sizeof(state->growth));
+    hold_spares(state);
+    if (view.is_io_hidden && state->walk.reader.io_err.code < 0)
+        *err = state->walk.reader.io_err;
+    else if (state->walk.finder.is_full)
+        (void)err_set(
+            err, -E2BIG, "tree: more than %d processes: others count when they are waited for", TREE_MEMBERS_MAX);
+    else if (!tick->baseline && !cpu->process_pss_mib.has && !view.is_hidden && state->pss_err.code < 0)
+        *err = state->pss_err;
+    return 0;
+}
+
+const struct collector collector_tree = {
+    .name = "tree",
+    .state_bytes = sizeof(struct tree_state),
+    .open = tree_open,
+    .collect = tree_collect,
+    .close = tree_close,
+    .is_restartable = true,
+};

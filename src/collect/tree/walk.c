@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/tree/walk.h"
+
+#include <errno.h>
+
+/* Fewer births than the smallest range of PIDs holds: an unchanged newest PID then means that none was ours. */
+enum { FORKS_NO_WRAP = 256, PASSES_MAX = 3 };
+
+void tree_walk_open(struct tree_walk *walk, const struct collect_env *env, struct tree_group *group)
+{
+    *walk = (struct tree_walk){.env = env, .group = group};
+    tree_members_init(&walk->members);
+    tree_reader_init(&walk->reader, env);
+    tree_finder_init(&walk->finder, &walk->reader, &walk->members);
+}
+
+void tree_walk_close(struct tree_walk *walk)
+{
+    for (size_t i = 0; i < walk->members.slots.count; i++) {
+        struct tree_member *member = tree_member_at(&walk->members, i);
+        if (member->pid != 0)
+            tree_forget_files(&walk->reader, member);
+    }
+    tree_finder_fini(&walk->finder);
+    tree_reader_fini(&walk->reader);
+    tree_members_fini(&walk->members);
+}
+
+static bool is_same(struct opt_u64 a, struct opt_u64 b)
+{
+    return a.has && b.has && a.v == b.v;
+}
+
+void tree_walk_baseline(struct tree_walk *walk, struct opt_u64 forks)
+{
+    walk->forks = forks;
+}
+
+/*
+ * Can anybody have been born into the tree since the last turn? The newest PID is that of our own PID namespace; it is
+ * read a little later than the births, so it must have stayed the same for two turns to say anything. Some kernels have
+ * a counter that stands still: it is trusted once it has moved, and never for longer than COLLECT_SLOW_NS.
+ */
+static bool is_gate_open(struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns)
+{
+    uint64_t births = forks.v - walk->forks.v;
+    bool are_known = forks.has && walk->forks.has, had_births = walk->had_births;
+    walk->are_births_counted |= are_known && births > 0;
+    walk->had_births =
+        are_known && births > 0 &&
+        (births >= FORKS_NO_WRAP || !is_same(last_pid, walk->last_pids[0]) || !is_same(last_pid, walk->last_pids[1]));
+    return !walk->has_begun || walk->finder.is_incomplete || !are_known || !walk->are_births_counted ||
+           walk->had_births || had_births || now_ns - walk->gate_ns >= COLLECT_SLOW_NS;
+}
+
+static void read_own_books(struct tree_walk *walk)
+{
+    const struct job_usage *used = &walk->env->job->reaped;
+    struct ledger_reading reading = {
+        .value = {(used->user_us + used->system_us) * 1000, used->user_us * 1000, used->read_bytes, used->write_bytes,
+            used->major_faults},
+        .known = {true, true, true, true, true},
+    };
+    for (int i = 0; i < FLOWS; i++)
+        reading.intake[i] = reading.value[i];
+    ledger_update(&walk->tracker, &reading);
+}
+
+/* Those we have waited for ourselves: no question then who inherited from them. */
+static void mark_reaped(struct tree_walk *walk)
+{
+    struct job *job = walk->env->job;
+    for (size_t i = 0; i < job->reaped_pids.count; i++) {
+        size_t slot = tree_members_find(&walk->members, job->reaped_pids.items[i]);
+        if (slot == TREE_NOBODY)
+            continue;
+        tree_member_at(&walk->members, slot)->is_gone = true;
+        tree_member_at(&walk->members, slot)->is_reaped = true;
+    }
+    job->reaped_pids.count = 0;
+}
+
+/* The root of a tree that was there before us has a parent we know nothing of. */
+static void add_root(struct tree_walk *walk, int64_t now_ns)
+{
+    const struct job *job = walk->env->job;
+    if (!walk->has_begun || !job->attached)
+        tree_find_root(&walk->finder, job->root, now_ns);
+}
+
+static void find_from_above(struct tree_walk *walk, int64_t now_ns)
+{
+    const struct job *job = walk->env->job;
+    const pid_t *pids;
+    size_t count;
+    add_root(walk, now_ns);
+    if (!job->attached)
+        tree_find_orphans(&walk->finder, now_ns);
+    if (!walk->group || tree_group_members(walk->group, &pids, &count) < 0)
+        return;
+    size_t before = walk->members.live;
+    for (size_t i = 0; i < count; i++)
+        tree_find_listed(&walk->finder, pids[i], now_ns);
+    /* The list has no order. */
+    if (walk->members.live != before)
+        tree_members_sort(&walk->members);
+}
+
+/* A member's parent has ended and another has taken its place. True where that one is still to be read: then the
+ * order is wrong, and amounts could be seen twice. */
+static bool follow_parent(struct tree_walk *walk, struct tree_member *member, int64_t now_ns)
+{
+    if (!member->has_stat || member->is_hidden || member->stat_ns != now_ns)
+        return false;
+    member->is_orphan = false;
+    if ((pid_t)member->stat.parent == member->parent_pid)
+        return false;
+    member->parent_pid = (pid_t)member->stat.parent;
+    member->parent = tree_members_find(&walk->members, member->parent_pid);
+    walk->members.is_order_stale = true;
+    if (member->parent == TREE_NOBODY)
+        return false;
+    const struct tree_member *parent = tree_member_at(&walk->members, member->parent);
+    return !parent->is_gone && parent->turn != walk->pass;
+}
+
+static bool wants_children(const struct tree_walk *walk, const struct tree_member *member, int64_t now_ns)
+{
+    /* Where a walk was abandoned, lists of children may have been read and not followed. */
+    return !walk->reader.has_no_children &&
+           (member->has_run || walk->is_restarted || now_ns - member->found_ns >= COLLECT_SLOW_NS);
+}
+
+/* Everybody from this place of the order on, those included who are found on the way. */
+static bool read_from(struct tree_walk *walk, size_t first, bool look_for_new, int64_t now_ns)
+{
+    struct tree_members *members = &walk->members;
+    bool in_order = true;
+    for (size_t i = first; i < members->order.count; i++) {
+        size_t slot = members->order.items[i];
+        struct tree_member *member = tree_member_at(members, slot);
+        if (member->is_gone)
+            continue;
+        member->is_gone = tree_read_member(&walk->reader, member, now_ns, members->live <= TREE_SMALL) == -ESRCH;
+        member->turn = walk->pass;
+        walk->finder.is_incomplete |= walk->reader.saw_reuse;
+        if (member->is_gone)
+            continue;
+        in_order &= !follow_parent(walk, member, now_ns);
+        if (look_for_new && wants_children(walk, member, now_ns) &&
+            tree_find_children(&walk->finder, slot, now_ns) == -ENOENT)
+            walk->reader.has_no_children = true;
+    }
+    return in_order;
+}
+
+/* Returns false where the order proved wrong. */
+static bool read_members(
+    struct tree_walk *walk, bool look_for_new, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns)
+{
+    walk->pass++;
+    bool in_order = read_from(walk, 0, look_for_new, now_ns);
+    size_t known = walk->members.order.count;
+    if (!look_for_new)
+        return in_order;
+    if (walk->reader.has_no_children)
+        tree_find_scan(&walk->finder, forks.has ? forks.v : 0, now_ns);
+    else if (walk->finder.has_unread_threads)
+        tree_find_newborn(&walk->finder, walk->last_pids[1], last_pid, now_ns);
+    return read_from(walk, known, !walk->reader.has_no_children, now_ns) && in_order;
+}
+
+/*
+ * Who inherits from a member that is gone. Its parent waits for it; where that is gone too, it may have done so before,
+ * or somebody further up has adopted the orphan.
+ */
+static void close_account(struct tree_walk *walk, const struct tree_member *member)
+{
+    const struct job *job = walk->env->job;
+    const struct tree_member *last = member; /* the highest one that is gone */
+    size_t parent = member->is_reaped ? TREE_NOBODY : member->parent;
+    for (size_t i = 0; parent != TREE_NOBODY && i < walk->members.live; i++) {
+        if (!tree_member_at(&walk->members, parent)->is_gone)
+            break;
+        last = tree_member_at(&walk->members, parent);
+        parent = last->is_reaped ? TREE_NOBODY : last->parent;
+    }
+    struct ledger_account *above = NULL;
+    bool is_certain = last == member && !member->is_orphan;
+    if (parent != TREE_NOBODY) {
+        const struct tree_member *heir = tree_member_at(&walk->members, parent);
+        above = &tree_member_at(&walk->members, parent)->account;
+        /* A zombie waits for nobody: its child was adopted by somebody further up. */
+        is_certain &= !pid_stat_is_dead(&heir->stat);
+    }
+    if (!above && (last->is_reaped || (!job->attached && last->parent_pid == job->tracker)))
+        above = &walk->tracker;
+    if (above && !member->is_reaped && !is_certain)
+        ledger_close_stray(&member->account, above);
+    else
+        ledger_close(&walk->ledger, &member->account, above);
+}
+
+static bool has_strays(const struct ledger_account *account)
+{
+    uint64_t any = 0;
+    for (int i = 0; i < FLOWS; i++)
+        any |= account->stray[i] | account->stray_new[i];
+    return any != 0;
+}
+
+/* Anybody from the nearest to the top may have got what a stray used. */
+static void settle_strays(struct tree_walk *walk, struct tree_member *member)
+{
+    struct tree_member *payer = member;
+    for (size_t i = 0; i <= walk->members.live; i++) {
+        ledger_pay_strays(&member->account, &payer->account);
+        if (payer->parent == TREE_NOBODY)
+            break;
+        payer = tree_member_at(&walk->members, payer->parent);
+    }
+    ledger_pay_strays(&member->account, &walk->tracker);
+    ledger_settle_strays(&walk->ledger, &member->account);
+}
+
+static void settle_accounts(struct tree_walk *walk)
+{
+    struct tree_members *members = &walk->members;
+    ledger_settle(&walk->ledger, &walk->tracker);
+    for (size_t i = 0; i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        if (!member->is_gone)
+            ledger_settle(&walk->ledger, &member->account);
+    }
+    ledger_pay_strays(&walk->tracker, &walk->tracker);
+    ledger_settle_strays(&walk->ledger, &walk->tracker);
+    for (size_t i = 0; i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        if (!member->is_gone && has_strays(&member->account))
+            settle_strays(walk, member);
+    }
+}
+
+static void close_accounts(struct tree_walk *walk)
+{
+    struct tree_members *members = &walk->members;
+    bool any_gone = false;
+    for (size_t i = 0; i < members->order.count; i++) {
+        const struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        if (member->is_gone)
+            close_account(walk, member);
+        any_gone |= member->is_gone;
+    }
+    settle_accounts(walk);
+    if (any_gone)
+        tree_members_relink(members);
+    for (size_t i = 0; any_gone && i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        if (!member->is_gone)
+            continue;
+        tree_forget_files(&walk->reader, member);
+        tree_members_remove(members, members->order.items[i]);
+    }
+    if (members->is_order_stale)
+        tree_members_sort(members);
+}
+
+/* A turn begins for everybody's books. Whoever is owed something must be read, and those above, who may pay strays. */
+static void begin_accounts(struct tree_walk *walk)
+{
+    struct tree_members *members = &walk->members;
+    ledger_begin(&walk->tracker);
+    for (size_t i = 0; i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        ledger_begin(&member->account);
+        member->is_owed = false;
+    }
+    for (size_t i = members->order.count; i-- > 0;) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        member->is_owed |= ledger_is_owed(&member->account);
+        if (member->is_owed && member->parent != TREE_NOBODY)
+            tree_member_at(members, member->parent)->is_owed = true;
+    }
+}
+
+void tree_walk_turn(
+    struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns, uint64_t ret_growth[FLOWS])
+{
+    struct tree_members *members = &walk->members;
+    bool look_for_new = walk->is_in_tick || is_gate_open(walk, forks, last_pid, now_ns);
+    if (look_for_new)
+        walk->gate_ns = now_ns;
+    walk->finder.is_incomplete = false;
+    walk->finder.has_unread_threads = false;
+    walk->reader.saw_reuse = false;
+    walk->is_restarted = walk->is_in_tick;
+    if (!walk->is_in_tick)
+        begin_accounts(walk);
+    walk->is_in_tick = true;
+    read_own_books(walk);
+    mark_reaped(walk);
+    if (look_for_new)
+        find_from_above(walk, now_ns);
+    for (int i = 0; i < PASSES_MAX && !read_members(walk, look_for_new, forks, last_pid, now_ns); i++)
+        tree_members_sort(members);
+    close_accounts(walk);
+    ledger_take(&walk->ledger, ret_growth);
+    walk->forks = forks;
+    walk->last_pids[1] = walk->last_pids[0];
+    walk->last_pids[0] = last_pid;
+    walk->has_begun = true;
+    walk->is_in_tick = false;
+}

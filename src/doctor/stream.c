@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where samples are streamed to. Of an address only scheme, host and port are shown or asked (HEAD /): paths and
+ * queries of hooks are secrets, and asking for one of them may already mean something. Nothing leaves this machine
+ * unless online.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+
+#include "aws/chain.h"
+#include "aws/s3_bucket.h"
+#include "base/auto.h"
+#include "base/dir.h"
+#include "doctor/doctor_internal.h"
+#include "net/proxy.h"
+#include "net/tls_roots.h"
+#include "net/url.h"
+#include "stream/clients.h"
+#include "stream/streaming.h"
+
+#define ANSWER_NS (5 * NS_PER_SEC)
+#define CREDENTIALS_NS (10 * NS_PER_SEC)
+enum { TARGETS_MAX = 5, BASE_BYTES = URL_HOST_MAX + 24 };
+
+struct target {
+    const char *name;
+    bool is_s3, is_https;
+    char base[BASE_BYTES]; /* "https://api.example.com:8443" */
+};
+
+struct targets {
+    struct target items[TARGETS_MAX];
+    size_t count;
+    struct http_client *http, *http_s3; /* NULL: not online */
+};
+
+/* Adds an address, unless the one before it is the same. */
+static void add_target(struct targets *targets, const char *name, struct str text)
+{
+    struct url url;
+    AUTO_BUF struct buf base;
+    buf_init(&base, BASE_BYTES);
+    if (text.n == 0 || url_parse(text, &url, NULL) < 0)
+        return;
+    buf_puts(&base, url.is_https ? "https://" : "http://");
+    url_put_host(&base, &url);
+    struct target *target = &targets->items[targets->count];
+    if (!str_copy(str_of(buf_cstr(&base)), target->base, sizeof(target->base)))
+        return;
+    if (targets->count > 0 && strcmp(target[-1].name, name) == 0 && strcmp(target[-1].base, target->base) == 0)
+        return;
+    target->name = name;
+    target->is_https = url.is_https;
+    targets->count++;
+}
+
+static void add_bucket(struct targets *targets, const struct stream_options *options)
+{
+    struct s3_bucket bucket;
+    AUTO_BUF struct buf url;
+    buf_init(&url, S3_URL_BYTES_MAX);
+    if (s3_bucket_parse(str_of(options->s3_uri), options->s3_endpoint, options->is_path_style, &bucket, NULL) < 0)
+        return;
+    s3_bucket_put_url(&bucket, str_of(options->s3_region ? options->s3_region : ""), (struct str){"", 0}, &url);
+    size_t before = targets->count;
+    add_target(targets, "bucket", str_of(buf_cstr(&url)));
+    if (targets->count > before)
+        targets->items[before].is_s3 = true;
+}
+
+static void find_targets(struct targets *targets, const struct stream_options *options)
+{
+    const char *const hooks[] = {options->hook_start, options->hook_heartbeat, options->hook_stop};
+    if (options->sentinel_token)
+        add_target(targets, "Sentinel", str_of(options->sentinel_url));
+    if (options->s3_uri)
+        add_bucket(targets, options);
+    for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+        add_target(targets, "hook", str_of(hooks[i] ? hooks[i] : ""));
+}
+
+/* " through the proxy HOST:PORT", or nothing. */
+static void put_proxy(struct buf *buf, const struct target *target, char *const *environment)
+{
+    const char *https = aws_env(environment, "https_proxy"), *no = aws_env(environment, "no_proxy");
+    struct proxy_rules rules = {
+        .https_proxy = https ? https : aws_env(environment, "HTTPS_PROXY"),
+        .http_proxy = aws_env(environment, "http_proxy"),
+        .no_proxy = no ? no : aws_env(environment, "NO_PROXY"),
+    };
+    struct proxy proxy;
+    struct url url;
+    if (url_parse(str_of(target->base), &url, NULL) < 0 || proxy_choose(&rules, &url, &proxy, NULL) < 0 ||
+        !proxy.is_used)
+        return;
+    buf_puts(buf, " through the proxy ");
+    url_put_host(buf, &proxy.url);
+    proxy_fini(&proxy);
+}
+
+static void check_target(struct doctor *doctor, const struct targets *targets, const struct target *target)
+{
+    static const char remedy[] = "See that name, network, proxy and certificates are right.";
+    AUTO_BUF struct buf proxy, url;
+    buf_init(&proxy, BASE_BYTES + 32);
+    buf_init(&url, BASE_BYTES + 2);
+    put_proxy(&proxy, target, doctor->settings->environment);
+    if (!targets->http) {
+        doctor_say(
+            doctor, target->name, DOCTOR_OK, NULL, "%s%s; --doctor=online tries it", target->base, buf_cstr(&proxy));
+        return;
+    }
+    buf_puts(&url, target->base);
+    buf_putc(&url, '/');
+    struct http_request request = {
+        .method = "HEAD",
+        .url = {url.data, url.len},
+        .deadline_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + ANSWER_NS,
+    };
+    struct http_answer answer;
+    struct err err = {0};
+    int r = http_send(target->is_s3 ? targets->http_s3 : targets->http, &request, &answer, &err);
+    if (r == 0) {
+        doctor_say(doctor, target->name, DOCTOR_OK, NULL, "%s answers%s (HTTP %d)", target->base, buf_cstr(&proxy),
+            answer.status);
+        http_answer_fini(&answer);
+    } else
+        doctor_say(doctor, target->name, DOCTOR_BROKEN, remedy, "%s%s: %s", target->base, buf_cstr(&proxy), err.msg);
+}
+
+static void check_certificates(struct doctor *doctor, const struct targets *targets)
+{
+    char *const *environment = doctor->settings->environment;
+    struct tls_trust trust = {
+        .file = aws_env(environment, "SSL_CERT_FILE"), .dir = aws_env(environment, "SSL_CERT_DIR")};
+    bool has_bundle = aws_env(environment, "AWS_CA_BUNDLE") != NULL, is_needed = false;
+    for (size_t i = 0; i < targets->count; i++)
+        is_needed |= targets->items[i].is_https && !(targets->items[i].is_s3 && has_bundle);
+    if (!is_needed && !doctor->is_online)
+        return;
+    struct err err = {0};
+    size_t count;
+    if (tls_roots_count(&trust, &count, &err) == 0)
+        doctor_say(doctor, "CA certificates", DOCTOR_OK, NULL, "%zu trusted roots from %s", count,
+            trust.file  ? trust.file
+            : trust.dir ? trust.dir
+                        : "the usual place of this system");
+    else
+        doctor_say(doctor, "CA certificates", is_needed ? DOCTOR_BROKEN : DOCTOR_LIMITED,
+            "Install ca-certificates, or let SSL_CERT_FILE name a PEM file.", "%s", err.msg);
+}
+
+/* The first source that will be asked, as far as that is known without asking. */
+static const char *credential_source(char *const *environment)
+{
+    if (aws_env(environment, "AWS_ACCESS_KEY_ID"))
+        return "the environment";
+    if (aws_env(environment, "AWS_WEB_IDENTITY_TOKEN_FILE"))
+        return "a web identity";
+    return "a profile, the container or the instance";
+}
+
+static void check_credentials(struct doctor *doctor, const struct targets *targets)
+{
+    static const char name[] = "AWS credentials";
+    struct aws_world world = {
+        .environment = doctor->settings->environment, .http = targets->http, .clock = &clock_system};
+    const char *source = credential_source(world.environment);
+    if (!targets->http) {
+        doctor_say(doctor, name, DOCTOR_OK, NULL, "to come from %s; --doctor=online looks for them", source);
+        return;
+    }
+    struct s3_credentials credentials;
+    struct err err = {0};
+    int64_t deadline_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + CREDENTIALS_NS;
+    if (aws_find_credentials(&world, deadline_ns, &credentials, &err) < 0) {
+        doctor_say(doctor, name, DOCTOR_BROKEN, "Give some as for every AWS tool (aws configure).", "%s", err.msg);
+        return;
+    }
+    doctor_say(doctor, name, DOCTOR_OK, NULL, "found, from %s", source);
+    s3_credentials_wipe(&credentials);
+}
+
+struct undelivered {
+    size_t runs, batches; /* of runs that have ended */
+    size_t running; /* runs on which a tracker or an upload works */
+};
+
+/* Is the run's lock held? It is only read and tried, so that a run in progress notices nothing. */
+static bool is_in_progress(int run_fd)
+{
+    AUTO_FD int fd = openat(run_fd, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* "NNNNNN.csv.gz", and "NNNNNN.csv" with the rows that a killed tracker left. */
+static size_t count_batches(int run_fd)
+{
+    char entries[DIR_BYTES];
+    struct dir_entry entry;
+    size_t count = 0;
+    for (long n; count < SPOOL_BATCHES_MAX && (n = dir_read(run_fd, entries)) > 0;) {
+        for (size_t at = 0; dir_next(entries, (size_t)n, &at, &entry);)
+            count += strspn(entry.name, "0123456789") == 6 && strncmp(entry.name + 6, ".csv", 4) == 0;
+    }
+    return count;
+}
+
+static struct undelivered count_undelivered(int dir_fd)
+{
+    char entries[DIR_BYTES];
+    struct dir_entry entry;
+    struct undelivered found = {0};
+    for (long n; found.runs < SPOOL_RUNS_MAX && (n = dir_read(dir_fd, entries)) > 0;) {
+        for (size_t at = 0; dir_next(entries, (size_t)n, &at, &entry);) {
+            if (entry.name[0] == '.')
+                continue;
+            AUTO_FD int run_fd = openat(dir_fd, entry.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            if (run_fd < 0 && errno == ENOTDIR)
+                continue;
+            if (run_fd >= 0 && is_in_progress(run_fd)) {
+                found.running++;
+                continue;
+            }
+            found.runs++;
+            found.batches += run_fd >= 0 ? count_batches(run_fd) : 0;
+        }
+    }
+    return found;
+}
+
+/* Without a target only what earlier runs left is worth a line. */
+static void check_spool(struct doctor *doctor, const struct stream_options *options)
+{
+    struct spool spool;
+    struct err err = {0};
+    struct undelivered found = {0};
+    bool is_used = stream_takes_samples(options);
+    int r = spool_open(&spool, &options->spool_places, options->spool_max_bytes, false, &err);
+    if (r == 0)
+        found = count_undelivered(spool.dir_fd);
+    if (r == 0 && (is_used || found.runs > 0))
+        doctor_say(doctor, "spool", DOCTOR_OK, found.runs > 0 ? "resource-tracker --upload-spool delivers them." : NULL,
+            "%s can be written; undelivered: %zu batches of %zu runs%s", spool.path, found.batches, found.runs,
+            found.running > 0 ? ", and runs in progress" : "");
+    else if (r == -ENOENT && is_used)
+        doctor_say(doctor, "spool", DOCTOR_OK, NULL, "not there yet: it is made when it is needed");
+    else if (r < 0 && is_used)
+        doctor_say(doctor, "spool", DOCTOR_LIMITED, "Name a folder of your own (TRACKER_SPOOL).", "%s", err.msg);
+    spool_close(&spool);
+}
+
+static void check_targets(struct doctor *doctor, const struct stream_options *options)
+{
+    struct targets targets = {0};
+    find_targets(&targets, options);
+    check_certificates(doctor, &targets);
+    if (doctor->is_online && clients_make(options, &net_wait_plain, &targets.http, &targets.http_s3) < 0)
+        doctor->is_short = true;
+    bool is_short = doctor->is_online && !targets.http_s3;
+    for (size_t i = 0; i < targets.count && !is_short; i++)
+        check_target(doctor, &targets, &targets.items[i]);
+    if (options->s3_uri && !is_short)
+        check_credentials(doctor, &targets);
+    http_client_free(targets.http);
+    http_client_free(targets.http_s3);
+}
+
+void doctor_check_streaming(struct doctor *doctor)
+{
+    struct run_info info = {.version = RT_VERSION, .interval_ns = doctor->env.interval_ns};
+    struct streaming streaming;
+    struct err err = {0};
+    int r = streaming_init(&streaming, doctor->settings, &doctor->root, &info, &err);
+    if (r < 0)
+        doctor_say(doctor, "targets", DOCTOR_BROKEN, "Mend the setting: no run starts with it.", "%s", err.msg);
+    else if (!stream_is_wanted(&streaming.options))
+        doctor_say(doctor, "targets", DOCTOR_OFF, NULL, "none configured: no network connection is made");
+    else
+        /* Keys may be in our memory from here on. */
+        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    if (r == 0 && (stream_is_wanted(&streaming.options) || doctor->is_online))
+        check_targets(doctor, &streaming.options);
+    if (r == 0)
+        check_spool(doctor, &streaming.options);
+    (void)streaming_fini(&streaming);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live view as text, at 60 columns or more with a note between value and course:
+ *   ── 1:23, 4 processes: python train.py ─────────
+ *   MEM  512 MiB     PSS 12.5% of 4.00 GiB ▁▁▂▃▄▄▅▆▇█
+ * Courses are scaled to the highest value that is remembered, the newest is at the right.
+ */
+#include "live/block.h"
+
+#include <strings.h>
+
+#include "base/num.h"
+#include "base/utf8.h"
+#include "model/sample_lists.h"
+
+enum {
+    LABEL_COLUMNS = 5,
+    VALUE_COLUMNS = 12,
+    NOTE_COLUMNS = 22,
+    COLUMNS_FOR_NOTES = 60,
+    LEVELS = 8,
+    COLUMNS_FOR_COUNT = 40, /* of processes */
+    RULE_COLUMNS = 2, /* in front of the headline */
+    NAME_COLUMNS_MAX = 48,
+};
+
+/* More is not true, and would not fit. */
+#define NUMBER_MAX 1e5
+#define SECS_MAX 1e9
+#define COUNT_MAX 10000000
+
+#define BYTES_PER_MIB 1048576.0
+
+#define COLOUR_RULE "\033[2m"
+#define COLOUR_COURSE "\033[36m"
+#define COLOUR_OFF "\033[m"
+#define WIPE_RIGHT "\033[K"
+
+static void add_f64(struct opt_f64 *sum, struct opt_f64 value)
+{
+    if (value.has)
+        *sum = some_f64((sum->has ? sum->v : 0) + value.v);
+}
+
+static struct opt_f64 lower(struct opt_f64 a, struct opt_f64 b)
+{
+    if (!a.has || !b.has)
+        return a.has ? a : b;
+    return a.v < b.v ? a : b;
+}
+
+static struct opt_f64 network_rate(const struct sample_list *list)
+{
+    const struct sample_network *interfaces = list->items;
+    bool has_hardware = sample_networks_have_hardware(list);
+    struct opt_f64 rate = {0};
+    for (size_t i = 0; list->present && i < list->count; i++) {
+        if (has_hardware && !sample_network_has_hardware(&interfaces[i]))
+            continue;
+        add_f64(&rate, interfaces[i].rx_bytes_per_sec);
+        add_f64(&rate, interfaces[i].tx_bytes_per_sec);
+    }
+    return rate;
+}
+
+static struct opt_f64 host_disk_rate(const struct sample_list *list)
+{
+    const struct sample_disk *disks = list->items;
+    struct opt_f64 rate = {0};
+    for (size_t i = 0; list->present && i < list->count; i++) {
+        if (!sample_disk_counts(&disks[i]))
+            continue;
+        add_f64(&rate, disks[i].read_bytes_per_sec);
+        add_f64(&rate, disks[i].write_bytes_per_sec);
+    }
+    return rate;
+}
+
+static struct opt_f64 tree_disk_rate(const struct sample *sample)
+{
+    struct opt_f64 bytes = opt_scaled(sample->cpu.process_disk_read_bytes, 1), secs = sample->elapsed_secs;
+    add_f64(&bytes, opt_scaled(sample->cpu.process_disk_write_bytes, 1));
+    if (sample->actual_interval_ms.has)
+        secs = some_f64(sample->actual_interval_ms.v / 1e3);
+    if (!bytes.has || !secs.has || secs.v <= 0)
+        return (struct opt_f64){0};
+    return some_f64(bytes.v / secs.v);
+}
+
+static void add_of_tree(struct live_block *block, const struct sample *sample, struct opt_f64 *ret_values)
+{
+    const struct sample_cpu *cpu = &sample->cpu;
+    block->is_pss = cpu->process_pss_mib.has;
+    block->vram_mib = cpu->process_gpu_vram_mib;
+    block->processes = cpu->process_child_count;
+    block->processes.v++; /* the first process itself */
+    block->memory_limit_mib = lower(sample->cgroup.memory_limit_mib, sample->memory.total_mib);
+    ret_values[LIVE_CORES] = cpu->process_cores_used;
+    ret_values[LIVE_MEMORY] = block->is_pss ? cpu->process_pss_mib : cpu->process_rss_mib;
+    ret_values[LIVE_GPUS] = cpu->process_gpu_usage;
+    ret_values[LIVE_DISK] = tree_disk_rate(sample);
+}
+
+static void add_of_host(struct live_block *block, const struct sample *sample, struct opt_f64 *ret_values)
+{
+    const struct sample_gpu *gpus = sample->gpu.items;
+    block->vram_mib = (struct opt_f64){0};
+    for (size_t i = 0; sample->gpu.present && i < sample->gpu.count; i++) {
+        add_f64(&block->vram_mib, opt_scaled(gpus[i].vram_used_bytes, BYTES_PER_MIB));
+        if (gpus[i].utilization_pct.has)
+            add_f64(&ret_values[LIVE_GPUS], some_f64(gpus[i].utilization_pct.v / 100));
+    }
+    block->is_pss = false;
+    block->processes = sample->cpu.process_count;
+    block->memory_limit_mib = sample->memory.total_mib;
+    ret_values[LIVE_CORES] = sample->cpu.utilization_pct;
+    ret_values[LIVE_MEMORY] = sample->memory.used_mib;
+    ret_values[LIVE_DISK] = host_disk_rate(&sample->disk);
+}
+
+void live_block_add(struct live_block *block, const struct sample *sample)
+{
+    struct opt_f64 values[LIVE_COURSES] = {0};
+    block->has_gpu |= sample->gpu.present && sample->gpu.count > 0;
+    block->elapsed_secs = sample->elapsed_secs;
+    block->is_tree = sample->tracked_pid.has;
+    if (block->is_tree)
+        add_of_tree(block, sample, values);
+    else
+        add_of_host(block, sample, values);
+    values[LIVE_NETWORK] = network_rate(&sample->network);
+    block->newest = (block->newest + 1) % LIVE_BLOCK_HISTORY;
+    for (size_t i = 0; i < LIVE_COURSES; i++)
+        block->courses[i][block->newest] = values[i];
+}
+
+unsigned live_block_lines(const struct live_block *block)
+{
+    return block->has_gpu ? LIVE_BLOCK_LINES_MAX : LIVE_BLOCK_LINES_MIN;
+}
+
+bool live_block_locale_is_utf8(const char *locale)
+{
+    for (const char *p = locale; p && *p; p++) {
+        if (strncasecmp(p, "utf-8", 5) == 0 || strncasecmp(p, "utf8", 4) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* About three digits: 0.05, 9.87, 98.7, 987; a dash for what is not true. */
+static void put_number(struct buf *buf, double value)
+{
+    bool is_sane = value >= 0 && value < NUMBER_MAX;
+    if (!is_sane || !num_put_fixed(buf, value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0))
+        buf_putc(buf, '-');
+}
+
+/* An amount of bytes: 512 MiB, 1.50 GiB. */
+static void put_bytes(struct buf *buf, double bytes)
+{
+    static const char units[] = "BKMGTPE";
+    size_t unit = 0;
+    for (; bytes >= 1000 && unit < sizeof(units) - 2; unit++)
+        bytes /= 1024;
+    if (unit > 0 || !(bytes >= 0))
+        put_number(buf, bytes);
+    else
+        num_put_u64(buf, (uint64_t)bytes);
+    buf_putc(buf, ' ');
+    buf_putc(buf, units[unit]);
+    if (unit > 0)
+        buf_puts(buf, "iB");
+}
+
+static void put_value(struct buf *buf, enum live_course course, struct opt_f64 value)
+{
+    if (!value.has) {
+        buf_putc(buf, '-');
+        return;
+    }
+    switch (course) {
+    case LIVE_CORES:
+        put_number(buf, value.v);
+        buf_puts(buf, " cores");
+        break;
+    case LIVE_GPUS:
+        put_number(buf, value.v);
+        buf_puts(buf, " GPUs");
+        break;
+    case LIVE_MEMORY:
+        put_bytes(buf, value.v * BYTES_PER_MIB);
+        break;
+    case LIVE_DISK:
+    case LIVE_NETWORK:
+        put_bytes(buf, value.v);
+        buf_puts(buf, "/s");
+        break;
+    case LIVE_COURSES:
+        break;
+    }
+}
+
+/* The highest that is remembered. */
+static struct opt_f64 highest(const struct opt_f64 *course)
+{
+    struct opt_f64 max = {0};
+    for (size_t i = 0; i < LIVE_BLOCK_HISTORY; i++) {
+        if (course[i].has && (!max.has || course[i].v > max.v))
+            max = course[i];
+    }
+    return max;
+}
+
+static void put_share(struct buf *buf, const struct live_block *block)
+{
+    struct opt_f64 used = block->courses[LIVE_MEMORY][block->newest];
+    if (!used.has || !block->memory_limit_mib.has || block->memory_limit_mib.v <= 0)
+        return;
+    put_number(buf, used.v * 100 / block->memory_limit_mib.v);
+    buf_puts(buf, "% of ");
+    put_bytes(buf, block->memory_limit_mib.v * BYTES_PER_MIB);
+}
+
+static void put_note(struct buf *buf, const struct live_block *block, enum live_course course)
+{
+    struct opt_f64 max = highest(block->courses[course]);
+    if (course == LIVE_MEMORY) {
+        if (block->is_tree)
+            buf_puts(buf, block->is_pss ? "PSS " : "RSS ");
+        put_share(buf, block);
+    } else if (course == LIVE_GPUS) {
+        if (!block->vram_mib.has)
+            return;
+        put_bytes(buf, block->vram_mib.v * BYTES_PER_MIB);
+        buf_puts(buf, " VRAM");
+    } else if (max.has) {
+        buf_puts(buf, "max ");
+        put_value(buf, course, max);
+    }
+}
+
+/* Blanks up to this many bytes behind `from`; what is put there is ASCII. */
+static void pad(struct buf *buf, size_t from, size_t columns)
+{
+    while (buf_ok(buf) && buf->len < from + columns)
+        buf_putc(buf, ' ');
+}
+
+static unsigned level_of(double value, double scale)
+{
+    double level = scale > 0 && value > 0 ? value / scale * LEVELS : 0;
+    return level < LEVELS - 1 ? (unsigned)level : LEVELS - 1;
+}
+
+/* The first column (from 0) behind the values and notes. */
+static unsigned course_column(unsigned columns)
+{
+    return LABEL_COLUMNS + VALUE_COLUMNS + (columns >= COLUMNS_FOR_NOTES ? NOTE_COLUMNS : 0);
+}
+
+/* The first column behind everything: the last one of the terminal stays free, and no part becomes too long. */
+static unsigned end_column(unsigned columns)
+{
+    unsigned longest = course_column(columns) + LIVE_BLOCK_HISTORY;
+    return columns - 1 < longest ? columns - 1 : longest;
+}
+
+static void put_move(struct buf *buf, unsigned column)
+{
+    buf_puts(buf, "\033[");
+    num_put_u64(buf, column + 1);
+    buf_putc(buf, 'G');
+}
+
+static void put_level(struct buf *buf, const struct live_block *block, struct opt_f64 value, double scale)
+{
+    static const char plain[LEVELS + 1] = ".:-=+*#%";
+    unsigned level = value.has ? level_of(value.v, scale) : 0;
+    if (!value.has)
+        buf_putc(buf, ' ');
+    else if (block->style.is_utf8) /* U+2581 and on */
+        buf_append(buf, (const char[]){'\xe2', '\x96', (char)(0x81 + level)}, 3);
+    else
+        buf_putc(buf, plain[level]);
+}
+
+static void put_course(struct buf *buf, const struct live_block *block, enum live_course course, unsigned columns)
+{
+    double scale = highest(block->courses[course]).v;
+    if ((course == LIVE_CORES || course == LIVE_GPUS) && scale < 1)
+        scale = 1;
+    unsigned from = course_column(columns);
+    put_move(buf, from);
+    for (unsigned age = end_column(columns) - from; age-- > 0;) {
+        size_t place = (block->newest + LIVE_BLOCK_HISTORY - age) % LIVE_BLOCK_HISTORY;
+        put_level(buf, block, block->courses[course][place], scale);
+    }
+}
+
+static void put_values(struct buf *buf, const struct live_block *block, enum live_course course, unsigned columns)
+{
+    static const char labels[LIVE_COURSES][LABEL_COLUMNS] = {"CPU", "MEM", "GPU", "DISK", "NET"};
+    size_t from = buf->len;
+    buf_puts(buf, labels[course]);
+    pad(buf, from, LABEL_COLUMNS);
+    put_value(buf, course, block->courses[course][block->newest]);
+    pad(buf, from, LABEL_COLUMNS + VALUE_COLUMNS);
+    if (columns >= COLUMNS_FOR_NOTES)
+        put_note(buf, block, course);
+    pad(buf, from, course_column(columns));
+}
+
+/* Bytes of the character at the start of text if it can be shown as it is, else 0. */
+static size_t showable(const struct live_block *block, struct str text)
+{
+    size_t n = utf8_length(text);
+    if (n == 0 || (n > 1 && !block->style.is_utf8) || utf8_is_unsafe((struct str){text.p, n}))
+        return 0;
+    return n;
+}
+
+/* Any name in at most so many columns; what is not ASCII may take two. Returns the columns it may take. */
+static unsigned put_name(struct buf *buf, const struct live_block *block, unsigned columns)
+{
+    unsigned used = 0;
+    for (struct str rest = str_of(block->name); rest.n > 0;) {
+        size_t n = showable(block, rest);
+        unsigned wide = n > 1 ? 2 : 1;
+        if (used + wide > columns)
+            break;
+        if (n > 0)
+            buf_append(buf, rest.p, n);
+        else
+            buf_putc(buf, '?');
+        str_skip(&rest, n > 0 ? n : 1);
+        used += wide;
+    }
+    return used;
+}
+
+static void put_rule(struct buf *buf, const struct live_block *block, unsigned columns)
+{
+    for (unsigned i = 0; i < columns; i++)
+        buf_puts(buf, block->style.is_utf8 ? "\xe2\x94\x80" : "-");
+}
+
+static void put_two_digits(struct buf *buf, uint64_t number)
+{
+    buf_putc(buf, (char)('0' + number / 10 % 10));
+    buf_putc(buf, (char)('0' + number % 10));
+}
+
+/* 0:05, 12:34, 1:02:03, 49:00:00 */
+static void put_time(struct buf *buf, double secs)
+{
+    uint64_t whole = secs > 0 && secs < SECS_MAX ? (uint64_t)secs : 0;
+    if (whole >= 3600) {
+        num_put_u64(buf, whole / 3600);
+        buf_putc(buf, ':');
+        put_two_digits(buf, whole / 60 % 60);
+    } else {
+        num_put_u64(buf, whole / 60);
+    }
+    buf_putc(buf, ':');
+    put_two_digits(buf, whole % 60);
+}
+
+/* Returns the column behind it. */
+static unsigned put_headline(struct buf *buf, const struct live_block *block, unsigned columns)
+{
+    put_rule(buf, block, RULE_COLUMNS);
+    size_t from = buf->len;
+    buf_putc(buf, ' ');
+    if (block->elapsed_secs.has)
+        put_time(buf, block->elapsed_secs.v);
+    if (block->processes.has && block->processes.v < COUNT_MAX && columns >= COLUMNS_FOR_COUNT) {
+        buf_puts(buf, ", ");
+        num_put_u64(buf, block->processes.v);
+        buf_puts(buf, block->processes.v == 1 ? " process" : " processes");
+    }
+    buf_puts(buf, block->name[0] ? ": " : " ");
+    unsigned used = RULE_COLUMNS + (unsigned)(buf->len - from);
+    unsigned left = end_column(columns) - used;
+    used += put_name(buf, block, left < NAME_COLUMNS_MAX ? left : NAME_COLUMNS_MAX);
+    buf_puts(buf, WIPE_RIGHT);
+    return used + (block->name[0] != '\0');
+}
+
+/* Where the headline ends is known when it is put. */
+static void put_rest_of_headline(struct buf *buf, const struct live_block *block, unsigned columns)
+{
+    size_t before = buf->len;
+    unsigned from = put_headline(buf, block, columns), end = end_column(columns);
+    if (buf_ok(buf))
+        buf->len = before;
+    unsigned left = from < end ? end - from : 0;
+    put_move(buf, end - left);
+    put_rule(buf, block, left < LIVE_BLOCK_HISTORY ? left : LIVE_BLOCK_HISTORY);
+}
+
+static void put_part(
+    struct buf *buf, const struct live_block *block, unsigned line, enum live_part part, unsigned columns)
+{
+    unsigned course = line - 1;
+    course += course >= LIVE_GPUS && !block->has_gpu;
+    if (line == 0 && part == LIVE_TEXT)
+        (void)put_headline(buf, block, columns);
+    else if (line == 0)
+        put_rest_of_headline(buf, block, columns);
+    else if (part == LIVE_TEXT)
+        put_values(buf, block, (enum live_course)course, columns);
+    else
+        put_course(buf, block, (enum live_course)course, columns);
+}
+
+void live_block_put(
+    struct buf *buf, const struct live_block *block, unsigned line, enum live_part part, unsigned columns)
+{
+    if (columns < LIVE_BLOCK_COLUMNS_MIN || line >= live_block_lines(block))
+        return;
+    bool has_colour = block->style.has_colour && (line == 0 || part == LIVE_COURSE);
+    if (has_colour)
+        buf_puts(buf, line == 0 ? COLOUR_RULE : COLOUR_COURSE);
+    put_part(buf, block, line, part, columns);
+    if (has_colour)
+        buf_puts(buf, COLOUR_OFF);
+}

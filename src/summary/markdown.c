@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The summary as a section of a page on GitHub (GitHub Flavored Markdown): heading, result, one table, what to ask for
+ * next time. Whatever has a meaning in Markdown or HTML becomes a character reference, which never makes structure.
+ */
+#include "base/num.h"
+#include "summary/frame.h"
+#include "summary/units.h"
+#include "summary/write.h"
+
+struct section {
+    struct summary_rows rows; /* the first member: put_row gets its address */
+    struct buf *out;
+};
+
+/* A point after www and a colon before // would make a link. */
+static bool is_special(const char *p, size_t i, size_t n)
+{
+    char next = i + 1 < n ? p[i + 1] : ' ';
+    return strchr("\\`*_[]<>#|~&$@", p[i]) || (p[i] == '.' && i > 0 && (p[i - 1] | 0x20) == 'w') ||
+           (p[i] == ':' && next == '/');
+}
+
+static void put_escaped(struct buf *out, const struct buf *text)
+{
+    for (size_t i = 0; i < text->len; i++) {
+        char c = text->data[i];
+        if (!is_special(text->data, i, text->len)) {
+            buf_putc(out, c);
+            continue;
+        }
+        buf_puts(out, "&#");
+        num_put_u64(out, (unsigned char)c);
+        buf_puts(out, c == '@' ? ";<!-- -->" : ";"); /* else an address would become a link all the same */
+    }
+}
+
+static void put_row(struct summary_rows *rows, const char *label)
+{
+    struct buf *out = ((struct section *)rows)->out;
+    buf_puts(out, "| ");
+    buf_puts(out, label);
+    buf_puts(out, " | ");
+    put_escaped(out, &rows->value);
+    buf_puts(out, " | ");
+    put_escaped(out, &rows->aside);
+    buf_puts(out, " |\n");
+}
+
+/* Puts what stands in the scratch, between words of ours, and empties it. */
+static void put_scratch(struct section *section, const char *before, const char *behind)
+{
+    struct buf *scratch = &section->rows.value;
+    if (scratch->len > 0) {
+        buf_puts(section->out, before);
+        put_escaped(section->out, scratch);
+        buf_puts(section->out, behind);
+    }
+    buf_clear(scratch);
+}
+
+static void put_head(struct section *section, const struct summary *summary)
+{
+    struct buf *scratch = &section->rows.value;
+    summary_frame_put_name(scratch, summary);
+    put_scratch(section, "### resource-tracker: ", "\n\n");
+    summary_frame_put_result(&section->rows, summary);
+    put_scratch(section, "**", "**");
+    if (section->rows.aside.len > 0)
+        buf_puts(section->out, ": ");
+    put_escaped(section->out, &section->rows.aside);
+    buf_clear(&section->rows.aside);
+    summary_frame_put_command(scratch, summary);
+    put_scratch(section, "<br>\n<code>", "</code>");
+}
+
+/* Lines of code as they are; only what could end the block is changed. */
+static void put_code(struct buf *out, const char *before, const char *text)
+{
+    if (!text)
+        return;
+    buf_puts(out, before);
+    for (; *text; text++)
+        buf_putc(out, *text == '`' || *text == '\r' ? '\'' : *text);
+    buf_putc(out, '\n');
+}
+
+static void put_sizing(struct section *section, const struct summary *summary)
+{
+    const struct summary_sizing *sizing = &summary->sizing;
+    struct buf *scratch = &section->rows.value;
+    summary_frame_put_sizes(scratch, sizing);
+    put_scratch(section, "\n**Next time:** ", "\n");
+    if (sizing->slurm || sizing->docker || sizing->kubernetes || sizing->metaflow) {
+        buf_puts(section->out, "\n```\n");
+        put_code(section->out, "", sizing->slurm);
+        put_code(section->out, "docker run ", sizing->docker);
+        put_code(section->out, "", sizing->kubernetes);
+        put_code(section->out, "", sizing->metaflow);
+        buf_puts(section->out, "```\n");
+    }
+}
+
+/* Why the sizes are what they are, and what is to be known of the numbers. */
+static void put_list(struct section *section, const struct summary *summary)
+{
+    struct buf *scratch = &section->rows.value;
+    const struct sample_list *notes = &summary->notes;
+    const char *before = "\n- ";
+    for (unsigned i = 0; i < SUMMARY_REASONS; i++) {
+        struct summary_reason reason = summary_frame_reason(summary, i);
+        if (!reason.text)
+            continue;
+        buf_puts(scratch, reason.need);
+        buf_puts(scratch, reason.is_withheld ? " withheld: " : ": ");
+        people_put_data(scratch, reason.text);
+        put_scratch(section, before, "\n");
+        before = "- ";
+    }
+    for (size_t i = 0; notes->present && i < notes->count; i++) {
+        buf_puts(scratch, "note: "); /* a text at the start of an item could begin a list of its own */
+        people_put_data(scratch, ((const char *const *)notes->items)[i]);
+        put_scratch(section, before, "\n");
+        before = "- ";
+    }
+}
+
+void summary_put_markdown(struct buf *buf, const struct summary *summary)
+{
+    struct section section = {.out = buf};
+    summary_rows_init(&section.rows, put_row);
+    put_head(&section, summary);
+    buf_puts(buf, "\n\n| need | value | limit or detail |\n|---|---|---|\n");
+    summary_rows_put(&section.rows, summary);
+    put_sizing(&section, summary);
+    put_list(&section, summary);
+    buf_putc(buf, '\n');
+    summary_rows_fini(&section.rows);
+}

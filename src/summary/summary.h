@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run needed, finished: plain data that text, Markdown, JSON and the report show. model/summary_fields.c names
+ * every member once, and is the shape of --summary-json. Numbers of the tree are absent where only the host was
+ * tracked. Texts and lists belong to whoever filled it (struct tally). Of several runs, needs (peaks, P95) are the
+ * maximum and amounts (CPU time, bytes, wall time, means) are means per run.
+ */
+#ifndef SUMMARY_SUMMARY_H
+#define SUMMARY_SUMMARY_H
+
+#include "model/field.h"
+#include "model/sample.h"
+
+enum { SUMMARY_SCHEMA_VERSION = 1, SUMMARY_PROCESSES_MAX = 8 };
+
+/* Words of summary_result.verdict. */
+#define SUMMARY_FINISHED "finished" /* exit status 0; or no command was run and tracking came to its end */
+#define SUMMARY_FAILED "failed" /* any other exit status */
+#define SUMMARY_SIGNALED "signaled" /* ended by a signal, no sign of a want of memory */
+#define SUMMARY_OUT_OF_MEMORY "out of memory" /* killed, and its cgroup counted a kill for want of memory */
+#define SUMMARY_MAYBE_OUT_OF_MEMORY "maybe out of memory" /* killed, and only the host counted one */
+#define SUMMARY_UNKNOWN "unknown" /* no end was recorded */
+
+struct summary_result {
+    bool present;
+    const char *verdict; /* one of the words above */
+    const char *detail; /* one sentence for people, with its evidence: "killed by signal 9 (SIGKILL) ..." */
+    struct opt_i64 exit_code, signal;
+    struct opt_u64 oom_kills, host_oom_kills;
+};
+
+struct summary_cpu {
+    bool present;
+    struct opt_f64 user_secs, system_secs, total_secs; /* of the tree */
+    struct opt_bool is_lower_bound;
+    struct opt_f64 cores_mean, cores_p95, cores_peak, cores_peak_at_secs; /* mean: total_secs / wall; at: elapsed */
+    struct opt_f64 limit_cores; /* the lowest of cgroup limit, affinity and online CPUs */
+    const char *limit_source; /* "cgroup", "affinity" or "machine" */
+    struct opt_f64 limit_used_pct; /* cores_p95 of limit_cores */
+    struct opt_f64 throttled_secs;
+    struct opt_f64 host_cores_mean, host_cores_p95, host_cores_peak;
+    struct opt_u64 processes_peak, threads_peak; /* of the tree, the root included */
+};
+
+struct summary_memory {
+    bool present;
+    struct opt_f64 rss_peak_mib, rss_peak_at_secs; /* peak: process_peak_rss_mib, at: the highest sample */
+    struct opt_f64 rss_mean_mib;
+    struct opt_f64 pss_peak_mib, pss_peak_at_secs, pss_mean_mib;
+    struct opt_f64 cgroup_peak_mib; /* page cache included */
+    struct opt_f64 limit_mib; /* the lower of cgroup limit and memory of the machine */
+    const char *limit_source; /* "cgroup" or "machine" */
+    struct opt_f64 limit_used_pct; /* the peak (PSS where known, else RSS; at least the largest process) of limit_mib */
+    struct opt_u64 major_faults;
+    struct opt_f64 host_used_mean_mib, host_used_peak_mib, host_total_mib, host_swap_used_peak_mib;
+    struct sample_list processes; /* struct sample_process at the highest sample, the largest first */
+    struct opt_f64 processes_at_secs;
+    /* without a key: what sizes and notes rest on */
+    struct opt_f64 need_mib; /* summary_memory_need of the run that needed most; absent: derived from the peaks */
+    struct opt_f64 largest_process_mib; /* rss_peak_mib where no sample was so high: that of one process */
+    struct opt_f64 uncertain_mib; /* the highest need of a run that was killed before it had all it wanted */
+    struct opt_u64 unknown_samples; /* in which the memory of the tree was not known */
+};
+
+struct summary_disk {
+    bool present;
+    struct opt_u64 read_bytes, write_bytes; /* of the tree */
+    struct opt_u64 host_read_bytes, host_write_bytes; /* whole devices that are not stacked */
+};
+
+struct summary_network {
+    bool present;
+    struct opt_u64 host_received_bytes, host_sent_bytes; /* interfaces with hardware, all where there is none */
+};
+
+struct summary_gpu {
+    bool present; /* false: no GPU, or none was sampled */
+    struct opt_u64 count;
+    struct sample_list names; /* const char *, each once */
+    struct opt_f64 usage_mean, usage_p95, usage_peak; /* of the tree, in GPUs */
+    struct opt_u64 utilized_peak; /* most GPUs of which the tree used anything */
+    struct opt_f64 vram_peak_mib; /* of the tree, all its GPUs */
+    struct opt_f64 host_usage_mean, host_usage_peak, host_vram_peak_mib, vram_total_mib; /* all GPUs */
+    struct opt_f64 energy_joules; /* all GPUs, other work included */
+    const char *energy_source; /* "counter" (of the devices) or "power" (power of the samples over time) */
+};
+
+struct summary_tracker {
+    bool present;
+    struct opt_f64 cpu_secs, cpu_pct, rss_peak_mib, late_max_ms; /* cpu_pct: of one core over the run */
+};
+
+/* What to ask for next time. An absent value is withheld, and its reason says why. */
+struct summary_sizing {
+    bool present;
+    struct opt_u64 vcpus;
+    const char *vcpus_reason;
+    struct opt_u64 memory_mib;
+    const char *memory_reason;
+    struct opt_u64 gpus;
+    const char *gpus_reason;
+    struct opt_u64 vram_mib; /* of one GPU */
+    const char *vram_reason;
+    const char *slurm, *kubernetes, *docker, *metaflow; /* ready lines; NULL where nothing is recommended */
+};
+
+struct summary {
+    struct opt_u64 schema_version;
+    const char *version; /* of the tracker that made the samples, the newest */
+    const char *job_name, *hostname, *kernel;
+    struct opt_u64 tracked_pid;
+    struct sample_list command; /* const char * */
+    struct opt_u64 runs, runs_failed; /* failed: with another verdict than "finished" and "unknown" */
+    struct opt_i64 started_ms, finished_ms; /* Unix */
+    struct opt_f64 wall_secs, interval_secs;
+    struct opt_u64 samples, missed_samples;
+    struct summary_result result;
+    struct summary_cpu cpu;
+    struct summary_memory memory;
+    struct summary_disk disk;
+    struct summary_network network;
+    struct summary_gpu gpu;
+    struct sample_pressure pressure; /* sums over the run */
+    struct summary_tracker tracker;
+    struct summary_sizing sizing;
+    struct sample_list notes; /* const char *: what is missing or uncertain, and why */
+};
+
+extern const struct field_table field_summary;
+
+/* The memory that counts for sizes and limits: PSS peak, else RSS peak, at least that of the largest process. */
+struct opt_f64 summary_memory_need(const struct summary *summary);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every key of --summary-json: name, kind, unit, meaning, place. The order is the output order and part of the
+ * contract. "The tree" is the tracked process with all its descendants.
+ */
+#include "model/field_rows.h"
+#include "summary/summary.h"
+
+/* clang-format off */
+
+#define TABLE summary_result
+static const struct field result_rows[] = {
+    ROW(STRING, ALWAYS, "verdict", verdict, "", "finished, failed, signaled, out of memory, maybe out of memory or unknown.")
+    ROW(STRING, ALWAYS, "detail", detail, "", "The verdict in a sentence, with its evidence.")
+    ROW(I64, NULLABLE, "exit_code", exit_code, "", "Exit status of the command as a shell has it (128+n for signal n); null where no command was run.")
+    ROW(I64, NULLABLE, "signal", signal, "", "Signal that ended the command; null where none did.")
+    ROW(U64, NULLABLE, "oom_kills", oom_kills, "", "Processes of the cgroup killed for want of memory during the run.")
+    ROW(U64, NULLABLE, "host_oom_kills", host_oom_kills, "", "Processes of the host killed for want of memory during the run.")
+};
+TABLE_OF(result);
+#undef TABLE
+
+#define TABLE summary_cpu
+static const struct field cpu_rows[] = {
+    ROW(F64, NULLABLE, "user_secs", user_secs, "s", "User CPU time of the tree.")
+    ROW(F64, NULLABLE, "system_secs", system_secs, "s", "System CPU time of the tree.")
+    ROW(F64, NULLABLE, "total_secs", total_secs, "s", "User and system CPU time of the tree.")
+    ROW(BOOL, NULLABLE, "is_lower_bound", is_lower_bound, "", "True where CPU time may be missing because a process was not waited for: its parent ignored SIGCHLD, its PID namespace ended with it, or its parent ended and no subreaper was set.")
+    ROW(F64, NULLABLE, "cores_mean", cores_mean, "cores", "total_secs over wall_secs.")
+    ROW(F64, NULLABLE, "cores_p95", cores_p95, "cores", "Cores the tree stayed at or below for 95 % of the time.")
+    ROW(F64, NULLABLE, "cores_peak", cores_peak, "cores", "Most cores the tree used in an interval.")
+    ROW(F64, NULLABLE, "cores_peak_at_secs", cores_peak_at_secs, "s", "When that was, since the start.")
+    ROW(F64, NULLABLE, "limit_cores", limit_cores, "cores", "Lowest of the CPU limit of the cgroup, the CPUs allowed and those online.")
+    ROW(STRING, NULLABLE, "limit_source", limit_source, "", "Which of them it is: cgroup, affinity or machine.")
+    ROW(F64, NULLABLE, "limit_used_pct", limit_used_pct, "%", "cores_p95 as a share of limit_cores.")
+    ROW(F64, NULLABLE, "throttled_secs", throttled_secs, "s", "Time the cgroup was held back by its CPU limit.")
+    ROW(F64, NULLABLE, "host_cores_mean", host_cores_mean, "cores", "Cores in use on the host, mean over time.")
+    ROW(F64, NULLABLE, "host_cores_p95", host_cores_p95, "cores", "Cores the host stayed at or below for 95 % of the time.")
+    ROW(F64, NULLABLE, "host_cores_peak", host_cores_peak, "cores", "Most cores in use on the host in an interval.")
+    ROW(U64, NULLABLE, "processes_peak", processes_peak, "", "Most processes of the tree in a sample.")
+    ROW(U64, NULLABLE, "threads_peak", threads_peak, "", "Most threads of the tree in a sample.")
+};
+TABLE_OF(cpu);
+#undef TABLE
+
+#define TABLE sample_process
+static const struct field process_rows[] = {
+    ROW(U64, NULLABLE, "pid", pid, "", "PID.")
+    ROW(STRING, NULLABLE, "name", name, "", "Name of the process, as the kernel has it.")
+    ROW(F64, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory.")
+    ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time of the process in its life so far.")
+};
+TABLE_OF(process);
+#undef TABLE
+
+#define TABLE summary_memory
+static const struct field memory_rows[] = {
+    ROW(F64, NULLABLE, "rss_peak_mib", rss_peak_mib, "MiB", "Highest resident memory of the tree in a sample, or of its largest single process where that was more.")
+    ROW(F64, NULLABLE, "rss_peak_at_secs", rss_peak_at_secs, "s", "When the highest sample was, since the start.")
+    ROW(F64, NULLABLE, "rss_mean_mib", rss_mean_mib, "MiB", "Resident memory of the tree, mean over time.")
+    ROW(F64, NULLABLE, "pss_peak_mib", pss_peak_mib, "MiB", "Highest proportional memory of the tree, shared pages divided among their users.")
+    ROW(F64, NULLABLE, "pss_peak_at_secs", pss_peak_at_secs, "s", "When that was, since the start.")
+    ROW(F64, NULLABLE, "pss_mean_mib", pss_mean_mib, "MiB", "Proportional memory of the tree, mean over time.")
+    ROW(F64, NULLABLE, "need_mib", need_mib, "MiB", "Memory that counts for limits and sizes: PSS where it was known at the peak, else RSS, at least the largest process.")
+    ROW(F64, NULLABLE, "cgroup_peak_mib", cgroup_peak_mib, "MiB", "Highest memory charged to the cgroup, page cache included.")
+    ROW(F64, NULLABLE, "limit_mib", limit_mib, "MiB", "The lower of the memory limit of the cgroup and the memory of the machine.")
+    ROW(STRING, NULLABLE, "limit_source", limit_source, "", "Which of them it is: cgroup or machine.")
+    ROW(F64, NULLABLE, "limit_used_pct", limit_used_pct, "%", "The peak (PSS, RSS where that is unknown, at least the largest process) as a share of limit_mib.")
+    ROW(U64, NULLABLE, "major_faults", major_faults, "", "Page faults of the tree that needed I/O.")
+    ROW(F64, NULLABLE, "host_used_mean_mib", host_used_mean_mib, "MiB", "Memory in use on the host, mean over time.")
+    ROW(F64, NULLABLE, "host_used_peak_mib", host_used_peak_mib, "MiB", "Most memory in use on the host in a sample.")
+    ROW(F64, NULLABLE, "host_total_mib", host_total_mib, "MiB", "Memory of the host.")
+    ROW(F64, NULLABLE, "host_swap_used_peak_mib", host_swap_used_peak_mib, "MiB", "Most swap space in use on the host in a sample.")
+    NEST(OBJECT_LIST, "processes", processes, process, "The largest processes of the tree when its memory was highest.")
+    ROW(F64, NULLABLE, "processes_at_secs", processes_at_secs, "s", "When that was, since the start.")
+};
+TABLE_OF(memory);
+#undef TABLE
+
+#define TABLE summary_disk
+static const struct field disk_rows[] = {
+    ROW(U64, NULLABLE, "read_bytes", read_bytes, "bytes", "Bytes the tree read from storage.")
+    ROW(U64, NULLABLE, "write_bytes", write_bytes, "bytes", "Bytes the tree wrote to storage.")
+    ROW(U64, NULLABLE, "host_read_bytes", host_read_bytes, "bytes", "Bytes read from all devices that do not sit on others.")
+    ROW(U64, NULLABLE, "host_write_bytes", host_write_bytes, "bytes", "Bytes written to all devices that do not sit on others.")
+};
+TABLE_OF(disk);
+#undef TABLE
+
+#define TABLE summary_network
+static const struct field network_rows[] = {
+    ROW(U64, NULLABLE, "host_received_bytes", host_received_bytes, "bytes", "Bytes received by interfaces with hardware, by all where there is none.")
+    ROW(U64, NULLABLE, "host_sent_bytes", host_sent_bytes, "bytes", "Bytes sent by interfaces with hardware, by all where there is none.")
+};
+TABLE_OF(network);
+#undef TABLE
+
+#define TABLE summary_gpu
+static const struct field gpu_rows[] = {
+    ROW(U64, NULLABLE, "count", count, "", "GPUs of the host.")
+    ROW(STRING_LIST, NULLABLE, "names", names, "", "Their product names, each once.")
+    ROW(F64, NULLABLE, "usage_mean", usage_mean, "GPUs", "GPU use of the tree, mean over time.")
+    ROW(F64, NULLABLE, "usage_p95", usage_p95, "GPUs", "GPU use the tree stayed at or below for 95 % of the time.")
+    ROW(F64, NULLABLE, "usage_peak", usage_peak, "GPUs", "Highest GPU use of the tree in an interval.")
+    ROW(U64, NULLABLE, "utilized_peak", utilized_peak, "", "Most GPUs of which the tree used anything in an interval.")
+    ROW(F64, NULLABLE, "vram_peak_mib", vram_peak_mib, "MiB", "Most GPU memory of the tree, on all GPUs together.")
+    ROW(F64, NULLABLE, "host_usage_mean", host_usage_mean, "GPUs", "Use of all GPUs by anybody, mean over time.")
+    ROW(F64, NULLABLE, "host_usage_peak", host_usage_peak, "GPUs", "Highest use of all GPUs by anybody in an interval.")
+    ROW(F64, NULLABLE, "host_vram_peak_mib", host_vram_peak_mib, "MiB", "Most GPU memory in use by anybody, on all GPUs together.")
+    ROW(F64, NULLABLE, "vram_total_mib", vram_total_mib, "MiB", "Memory of all GPUs together.")
+    ROW(F64, NULLABLE, "energy_joules", energy_joules, "J", "Energy of all GPUs, other work on them included.")
+    ROW(STRING, NULLABLE, "energy_source", energy_source, "", "counter (of the devices) or power (power of the samples over time).")
+};
+TABLE_OF(gpu);
+#undef TABLE
+
+#define TABLE sample_pressure
+static const struct field pressure_rows[] = {
+    ROW(F64, NULLABLE, "cpu_some_secs", cpu_some_secs, "s", "Time in which some task waited for a CPU.")
+    ROW(F64, NULLABLE, "memory_some_secs", memory_some_secs, "s", "Time in which some task waited for memory.")
+    ROW(F64, NULLABLE, "memory_full_secs", memory_full_secs, "s", "Time in which all tasks waited for memory.")
+    ROW(F64, NULLABLE, "io_some_secs", io_some_secs, "s", "Time in which some task waited for I/O.")
+    ROW(F64, NULLABLE, "io_full_secs", io_full_secs, "s", "Time in which all tasks waited for I/O.")
+};
+TABLE_OF(pressure);
+#undef TABLE
+
+#define TABLE summary_tracker
+static const struct field tracker_rows[] = {
+    ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time of the tracker and its helper.")
+    ROW(F64, NULLABLE, "cpu_pct", cpu_pct, "%", "cpu_secs as a share of wall_secs: of one core.")
+    ROW(F64, NULLABLE, "rss_peak_mib", rss_peak_mib, "MiB", "Highest resident memory of the tracker and its helper.")
+    ROW(F64, NULLABLE, "late_max_ms", late_max_ms, "ms", "How far behind its time the latest sample was taken.")
+};
+TABLE_OF(tracker);
+#undef TABLE
+
+#define TABLE summary_sizing
+static const struct field sizing_rows[] = {
+    ROW(U64, NULLABLE, "vcpus", vcpus, "", "CPUs to ask for; null where that cannot be told.")
+    ROW(STRING, NULLABLE, "vcpus_reason", vcpus_reason, "", "Where the number comes from, or why there is none.")
+    ROW(U64, NULLABLE, "memory_mib", memory_mib, "MiB", "Memory to ask for; null where that cannot be told.")
+    ROW(STRING, NULLABLE, "memory_reason", memory_reason, "", "Where the number comes from, or why there is none.")
+    ROW(U64, NULLABLE, "gpus", gpus, "", "GPUs to ask for; null where none was used or that cannot be told.")
+    ROW(STRING, NULLABLE, "gpus_reason", gpus_reason, "", "Where the number comes from, or why there is none; null where there is no GPU.")
+    ROW(U64, NULLABLE, "vram_mib", vram_mib, "MiB", "Memory each of these GPUs should have.")
+    ROW(STRING, NULLABLE, "vram_reason", vram_reason, "", "Where the number comes from, or why there is none; null where there is no GPU.")
+    ROW(STRING, NULLABLE, "slurm", slurm, "", "The same as a line for a Slurm batch script.")
+    ROW(STRING, NULLABLE, "kubernetes", kubernetes, "", "The same as resources of a Kubernetes container.")
+    ROW(STRING, NULLABLE, "docker", docker, "", "The same as options of docker run.")
+    ROW(STRING, NULLABLE, "metaflow", metaflow, "", "The same as a decorator of a Metaflow step.")
+};
+TABLE_OF(sizing);
+#undef TABLE
+
+#define TABLE summary
+static const struct field summary_rows[] = {
+    ROW(U64, ALWAYS, "schema_version", schema_version, "", "Grows when a key changes its meaning.")
+    ROW(STRING, NULLABLE, "job_name", job_name, "", "Name of the job, as given.")
+    ROW(STRING, NULLABLE, "hostname", hostname, "", "Name of the host.")
+    ROW(STRING, NULLABLE, "kernel", kernel, "", "Release of the kernel.")
+    ROW(U64, NULLABLE, "tracked_pid", tracked_pid, "", "PID of the tracked process; null when only the host was tracked.")
+    ROW(STRING_LIST, NULLABLE, "command", command, "", "The command and its arguments; null where none was run.")
+    ROW(U64, ALWAYS, "runs", runs, "", "Runs in this summary; of several, needs are maxima and amounts are means.")
+    ROW(U64, ALWAYS, "runs_failed", runs_failed, "", "Those among them that failed or were killed.")
+    ROW(I64, NULLABLE, "started_ms", started_ms, "ms", "Unix time of the start.")
+    ROW(I64, NULLABLE, "finished_ms", finished_ms, "ms", "Unix time of the last sample.")
+    ROW(F64, NULLABLE, "wall_secs", wall_secs, "s", "Time from the start to the last sample.")
+    ROW(F64, NULLABLE, "interval_secs", interval_secs, "s", "Time between two samples, as set.")
+    ROW(U64, ALWAYS, "samples", samples, "", "Samples taken.")
+    ROW(U64, NULLABLE, "missed_samples", missed_samples, "", "Samples skipped because their time had passed.")
+    NEST(OBJECT, "result", result, result, "How the run ended; of several, the last one that went wrong.")
+    NEST(OBJECT, "cpu", cpu, cpu, "CPU of the tree and of the host.")
+    NEST(OBJECT, "memory", memory, memory, "Memory of the tree and of the host.")
+    NEST(OBJECT, "disk", disk, disk, "Storage.")
+    NEST(OBJECT, "network", network, network, "Network of the host.")
+    NEST(OBJECT, "gpu", gpu, gpu, "GPUs; null where there is none.")
+    NEST(OBJECT, "pressure", pressure, pressure, "Pressure stall information of the host, over the run; null where the kernel has none.")
+    NEST(OBJECT, "tracker", tracker, tracker, "What the tracker itself cost.")
+    NEST(OBJECT, "sizing", sizing, sizing, "What to ask for next time.")
+    ROW(STRING_LIST, ALWAYS, "notes", notes, "", "What is missing or uncertain, and why.")
+    ROW(STRING, NULLABLE, "resource-tracker-version", version, "", "Version of the tracker that made the samples.")
+};
+const struct field_table field_summary = {
+    summary_rows, sizeof(summary_rows) / sizeof(summary_rows[0]), sizeof(struct summary)};
+#undef TABLE
+
+/* clang-format on */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What people are shown: the summary as text for a terminal, as Markdown and as JSON, and the data of the report. No
+ * I/O. Everything that comes from the data (names, commands) may hold any bytes and is made harmless for its place.
+ */
+#ifndef SUMMARY_WRITE_H
+#define SUMMARY_WRITE_H
+
+#include "base/buf.h"
+#include "summary/series.h"
+#include "summary/summary.h"
+
+/* At most 25 lines, aligned, at most `columns` wide (0: 80); with colours of a terminal where wanted. */
+struct summary_style {
+    bool has_colour;
+    unsigned columns;
+};
+
+void summary_put_text(struct buf *buf, const struct summary *summary, const struct summary_style *style);
+
+/* A section with a table, ready to be appended to a page of GitHub. */
+void summary_put_markdown(struct buf *buf, const struct summary *summary);
+
+/* One object and a LF. */
+void summary_put_json(struct buf *buf, const struct summary *summary);
+
+/*
+ * The data of the HTML page as JSON that may stand in a script element: no '<' occurs in it.
+ */
+void report_put_data(struct buf *buf, const struct summary *summary, const struct series *series);
+
+#endif
