@@ -12,6 +12,7 @@ import pathlib
 import shutil
 import sys
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import folder

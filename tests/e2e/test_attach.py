@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import equal, expect, test
 from tracker import PATIENCE_SECS, Tracker, folder, parse, run, wait_until

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 

@@ -10,6 +10,7 @@ import subprocess
 import time
 import tomllib
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import BINARY, Tracker, clean_env, folder, parse, run, wait_file_lines, wait_until

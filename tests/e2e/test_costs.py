@@ -14,6 +14,7 @@ import signal
 import struct
 import subprocess
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import (BINARY, ROOT, SANITIZED, STRACE_BYTES, WAIT_SECS, Tracker, clean_env, diskstats_rows, folder,

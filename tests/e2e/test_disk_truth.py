@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import PATIENCE_SECS, SLOW, Tracker, folder, parse, wait_until

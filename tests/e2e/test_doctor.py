@@ -13,10 +13,9 @@ import socket
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from stream_world import PATIENCE, TOKEN, World
-
-# pylint: disable=wrong-import-order
 from fake_http import Answer, Server
 from net_faults import BlackHole, FullBacklog
 from tap import Skip, equal, expect, test

@@ -14,15 +14,14 @@ import threading
 import time
 import urllib.parse
 
-FAKE = pathlib.Path(__file__).resolve().parents[1] / "fake"
-sys.path.insert(0, str(FAKE))
-
-# pylint: disable=wrong-import-position
+import lib  # noqa: F401, finds those that follow
 import net_faults
 import tap
 from fake_s3 import FakeS3
 from fake_sentinel import FORMS, FakeSentinel
 from tap import Skip, equal, expect, test
+
+FAKE = pathlib.Path(__file__).resolve().parents[1] / "fake"
 
 try:
     import botocore.auth

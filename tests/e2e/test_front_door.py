@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tarfile
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import ROOT, folder

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from job import WAITER, Job, children, python
 from tap import Skip, equal, expect, test

@@ -15,7 +15,9 @@ import subprocess
 import sys
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
+from fuse_server import call, unmount
 from job import Job, python, ready_pid, state_of, status_of, wait_state
 from tap import Skip, equal, expect, test
 from tracker import PATIENCE_SECS, ROOT, WAIT_SECS, Lines, Tracker, clean_env, file_lines, folder, parse, wait_until
@@ -23,10 +25,6 @@ from truth import WORKLOAD, check_sum, cpu_of, need_group
 from truth import Job as TrueJob
 
 FAKE = ROOT / "tests" / "fake"
-sys.path.insert(0, str(FAKE))
-
-from fuse_server import call, unmount  # pylint: disable=wrong-import-position
-
 CLONE_NEWNS, CLONE_NEWUSER, MS_REC, MS_PRIVATE = 0x20000, 0x10000000, 0x4000, 1 << 18
 INTERVAL_SECS = 0.2
 # How long the tracker may wait for a file before it goes on without it, and for the end of a run after the command's.

@@ -20,6 +20,7 @@ import tempfile
 import threading
 import urllib.request
 
+import lib  # noqa: F401, finds those that follow
 import tap
 import tracker
 from release import HOST, ROOT, VERSION, made

@@ -10,6 +10,7 @@ import signal
 import termios
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from job import Session, python
 from screen import Screen

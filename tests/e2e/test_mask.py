@@ -6,11 +6,10 @@ import gzip
 import json
 import zlib
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from stream_bucket import BucketWorld
 from stream_world import TOKEN, World
-
-# pylint: disable=wrong-import-order
 from fake_http import Answer, Server
 from tap import equal, expect, test
 

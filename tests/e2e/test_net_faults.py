@@ -3,20 +3,16 @@
 """The server behind the fakes, and what can go wrong with it, as a client sees it."""
 
 import http.client
-import pathlib
 import re
 import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fake"))
-
-# pylint: disable=wrong-import-position
+import lib  # noqa: F401, finds those that follow
 import net_faults
 import tap
 from fake_http import Answer

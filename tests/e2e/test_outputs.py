@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import (PATIENCE_SECS, Lines, Tracker, file_lines, folder, grid_index, parse, run, wait_file_lines,

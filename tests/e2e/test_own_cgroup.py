@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import BINARY, WAIT_SECS, Tracker, parse, remove_group, wait_until

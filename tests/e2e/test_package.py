@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 
+import lib  # noqa: F401, finds those that follow
 import tap
 import tracker
 from release import EPOCH, HOST, ROOT, TARGETS, VERSION, made, package, program, write_build

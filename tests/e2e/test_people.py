@@ -11,10 +11,10 @@ import pty
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import BINARY, ROOT, SANITIZED, Lines, Tracker, clean_env, folder, remove_group, run

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, diag, equal, expect, test
 from tracker import BINARY, SLOW, clean_env, folder

@@ -6,6 +6,7 @@ import json
 import re
 import signal
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import ROOT, Tracker, folder, parse, run

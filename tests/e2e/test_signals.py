@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import equal, expect, test
 from tracker import PATIENCE_SECS, SLOW, Tracker, grid_index, parse, wait_until

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import slow_file
 import tap
 from slow_file import slow_file_at

@@ -8,12 +8,11 @@ import socket
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from stream_bucket import KEY, SECRET, STAMP, BucketWorld
 from stream_together import together, together_as
 from stream_world import TOKEN, stop, wait_done, wait_for
-
-# pylint: disable=wrong-import-order
 from fake_aws import IDENTITY_ROLE, FakeAws
 from net_faults import BlackHole, LostAnswer, Reset, Retry429, Slow, Status
 from tap import equal, expect, test

@@ -18,8 +18,9 @@ import struct
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
-from stream_world import PATIENCE, Plan, csv_rows, wait_for  # knows where the fakes are
+from stream_world import PATIENCE, Plan, csv_rows, wait_for
 from net_faults import AFTER, BlackHole, Down, Flaky, LostAnswer, Reset, Retry429, Status
 from spooled import (BUCKET_ENV, STATUS, Job, deliver_all, journal_rows, make_world, replan, run_folders, state_of,
                      unpack)

@@ -9,13 +9,12 @@ import socket
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from stream_bucket import BucketWorld
 from stream_cloud import PHYSICAL, on_a_machine
 from stream_together import together, together_as
 from stream_world import PATIENCE, TOKEN, World, stop, wait_done, wait_for
-
-# pylint: disable=wrong-import-order
 from fake_http import Answer, Server
 from net_faults import BlackHole, Close, Drip, FullBacklog, LostAnswer, Malformed, Oversized, Reset, Slow, Status
 from tap import equal, expect, test

@@ -17,8 +17,9 @@ import sys
 import tempfile
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
-from stream_world import PATIENCE, WAIT_SECS, wait_for  # knows where the fakes are
+from stream_world import PATIENCE, WAIT_SECS, wait_for
 import tls_world
 from spooled import STATUS, Job, make_world, run_folders
 from tap import Skip, equal, expect, test

@@ -18,9 +18,10 @@ import subprocess
 import tempfile
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from stream_together import together
-from stream_world import PATIENCE, TOKEN, Plan, World, stop, wait_done, wait_for  # knows where the fakes are
+from stream_world import PATIENCE, TOKEN, Plan, World, stop, wait_done, wait_for
 from fake_sentinel import FORMS
 from net_faults import BlackHole, Status
 from stream_sentinel import LATER, LONG_GRACE, NO_FORMS, NOT_ALL, SHORT_GRACE, SOON_SECS, add, check_objects, test

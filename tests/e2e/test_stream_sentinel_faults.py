@@ -11,10 +11,11 @@ import re
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from stream_bucket import BucketWorld
 from stream_together import together
-from stream_world import PATIENCE, TOKEN, WAIT_SECS, Plan, World, stop, wait_done, wait_for  # knows where the fakes are
+from stream_world import PATIENCE, TOKEN, WAIT_SECS, Plan, World, stop, wait_done, wait_for
 from fake_http import Answer, Server
 from fake_sentinel import FORMS
 from net_faults import (AFTER, EARLY, BlackHole, Close, Drip, Fault, FullBacklog, LostAnswer, Malformed, Oversized,

@@ -15,8 +15,9 @@ import subprocess
 import sys
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
-from stream_world import PATIENCE, TOKEN, WAIT_SECS, Plan, wait_done, wait_for  # knows where the fakes are
+from stream_world import PATIENCE, TOKEN, WAIT_SECS, Plan, wait_done, wait_for
 from fake_sentinel import FakeSentinel
 from net_faults import BlackHole, Status
 from spooled import (STATUS, Job, full_backlog, holds_row, leave_run, make_world, no_answers, run_folders, snapshot,

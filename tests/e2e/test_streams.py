@@ -15,6 +15,7 @@ import subprocess
 import termios
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import (BINARY, PATIENCE_SECS, WAIT_SECS, Lines, Tracker, clean_env, file_lines, folder, grid_index,

@@ -7,7 +7,6 @@ TLS_CLIENT names the program of tests/fake/tls_client.c. An mbedTLS before 3.6 s
 
 import contextlib
 import os
-import pathlib
 import re
 import socket
 import ssl
@@ -17,11 +16,10 @@ import tempfile
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fake"))
-
-import tap  # pylint: disable=wrong-import-position
-from tap import Skip, equal, expect, test  # pylint: disable=wrong-import-position
-from tls_world import HOST, SYSTEM_BUNDLE, World, missing_tools  # pylint: disable=wrong-import-position
+import lib  # noqa: F401, finds those that follow
+import tap
+from tap import Skip, equal, expect, test
+from tls_world import HOST, SYSTEM_BUNDLE, World, missing_tools
 
 CLIENT = os.environ.get("TLS_CLIENT", "")
 if not os.access(CLIENT, os.X_OK):

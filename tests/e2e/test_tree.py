@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import BINARY, SLOW, clean_env, folder, parse, wait_file_lines

@@ -12,6 +12,7 @@ import shutil
 import signal
 import struct
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import (SANITIZED, STRACE_BYTES, Tracker, diskstats_rows, folder, listing_calls, need_strace, parse,

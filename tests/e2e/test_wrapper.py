@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from job import WAITER, Job, ask, both, open_fds, python, validate, wait_state, wrap
 from tap import Skip, equal, expect, test

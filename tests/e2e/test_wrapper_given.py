@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from job import DESCRIPTORS, ask, both, python, wrap
 from tap import Skip, equal, expect, test

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
 from tracker import (BINARY, ROOT, SANITIZED, WAIT_SECS, Tracker, clean_env, folder, parse, remove_group, run,

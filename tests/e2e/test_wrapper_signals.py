@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+import lib  # noqa: F401, finds those that follow
 import tap
 from job import (COUNTER, END, ENDED_BY_TEST, PASSED_ON, WAITER, Job, Session, ask, children, need_pid_namespace,
                  python, ready_pid, state_of, status_of, wait_signals_taken, wait_state, wrap)

@@ -85,7 +85,7 @@ def compile_library(folder):
 
 def job(guest, is_captured):
     """What the first process of the guest runs: the test files, one after the other."""
-    lines = ["#!/bin/busybox sh", "export PYTHONPATH=/rt/tests/e2e WORKLOAD=/rt/workload"]
+    lines = ["#!/bin/busybox sh", "export PYTHONPATH=/rt/tests/e2e/lib:/rt/tests/fake WORKLOAD=/rt/workload"]
     for name, *words in guest.files:
         path = "/rt/" + name.removeprefix(OLD_CALLS)
         program = "/rt/old-calls-tracker" if name.startswith(OLD_CALLS) else "/rt/resource-tracker"

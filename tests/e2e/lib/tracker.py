@@ -22,7 +22,7 @@ import time
 
 from tap import Skip, expect
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 BINARY = os.environ.get("RESOURCE_TRACKER", "")
 if not BINARY or not os.access(BINARY, os.X_OK):
     print("Bail out! RESOURCE_TRACKER does not name a program")

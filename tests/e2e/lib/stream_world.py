@@ -10,13 +10,9 @@ import os
 import pathlib
 import signal
 import subprocess
-import sys
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fake"))
-
-# pylint: disable=wrong-import-position
 from fake_s3 import FakeS3
 from fake_sentinel import FakeSentinel
 from net_faults import Fault

@@ -7,19 +7,18 @@ on_a_machine(...) runs this file as a program inside of the namespaces and retur
 """
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
 
+from fake_http import Answer, Server
 from stream_world import PATIENCE, World
 from tap import Skip
-from tracker import clean_env
+from tracker import ROOT, clean_env
 
-# pylint: disable=wrong-import-order
-from fake_http import Answer, Server
-
-METADATA = pathlib.Path(__file__).resolve().parents[1] / "fake" / "fake_metadata.py"
+METADATA = ROOT / "tests" / "fake" / "fake_metadata.py"
 LINK_LOCAL, ALIBABA = "169.254.169.254", "100.100.100.200"
 UNSHARE = ("unshare", "--net", "--mount", "--propagation", "private")
 VIRTUAL, PHYSICAL = "flags\t\t: fpu vme hypervisor\n", "flags\t\t: fpu vme\n"
@@ -30,8 +29,9 @@ def on_a_machine(vendor=None, *, settings=(), words=("-q", "--", "true"), dmi=No
     need_namespaces()
     case = {"vendor": vendor, "settings": list(settings), "words": list(words), "dmi": dmi or {}, "cpuinfo": cpuinfo,
             "env": env}
-    done = subprocess.run([*UNSHARE, sys.executable, __file__, json.dumps(case)], env=clean_env(), text=True,
-                          stdin=subprocess.DEVNULL, capture_output=True, timeout=40 * PATIENCE, check=False)
+    done = subprocess.run([*UNSHARE, sys.executable, __file__, json.dumps(case)], text=True,
+                          env=clean_env(PYTHONPATH=os.pathsep.join(sys.path)), stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=40 * PATIENCE, check=False)
     if done.returncode != 0:
         raise AssertionError(f"status {done.returncode} in the namespace: {done.stderr[-3000:]}")
     return json.loads(done.stdout)

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import zlib
 
-from stream_world import PATIENCE, Plan, World, csv_rows, wait_done, wait_for  # knows where the fakes are: first
+from stream_world import PATIENCE, Plan, World, csv_rows, wait_done, wait_for
 from net_faults import BlackHole
 from tap import equal, expect
 
