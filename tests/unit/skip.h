@@ -7,7 +7,9 @@
 #ifndef TESTS_UNIT_SKIP_H
 #define TESTS_UNIT_SKIP_H
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { SKIP_NAME_BYTES = 200 };
 
@@ -28,5 +30,11 @@ enum { SKIP_NAME_BYTES = 200 };
         (void)snprintf(test##_name, sizeof(test##_name), "%s # SKIP %s", #test, reason);                               \
         return;                                                                                                        \
     } while (0)
+
+/* Whether qemu-user runs the test (tools/arm64-tests), which cannot do all that a kernel does. */
+static inline bool is_emulated(void)
+{
+    return getenv("EMULATED") != NULL;
+}
 
 #endif

@@ -209,6 +209,8 @@ SKIPPABLE_TEST(test_killed_at_every_step);
 static void test_killed_at_every_step(void **state)
 {
     (void)state;
+    if (is_emulated())
+        SKIP_TEST(test_killed_at_every_step, "qemu-user cannot trace a process");
     if (!can_trace())
         SKIP_TEST(test_killed_at_every_step, "ptrace is not permitted");
     struct spool_world world;

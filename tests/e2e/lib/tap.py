@@ -2,15 +2,14 @@
 """A tiny test harness: named test functions, each with a time limit, reported as TAP.
 
 A test fails by any exception, is skipped by raising Skip(reason), and may leave notes with diag(). The limit is an
-alarm that raises TimeLimit in the test, so that its context managers still end what it started. TAP_SKIP names tests
-that whoever runs them knows not to work there, as JSON: name to reason.
+alarm that raises TimeLimit in the test, so that its context managers still end what it started.
 """
 
-import json
-import os
 import signal
 import sys
 import traceback
+
+import emulated
 
 LIMIT_SECS = 20
 DIAGNOSTIC_LINES_MAX = 60
@@ -82,7 +81,7 @@ def _run(function, args, limit, reason):
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _forget_the_callers_signals():
+def _reset_signals():
     """What nohup, a shell's & or a supervisor ignores or blocks would be ignored and blocked in every command."""
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # those are Python's own
@@ -93,18 +92,18 @@ def _forget_the_callers_signals():
 def main():
     """Runs what was registered (or the tests whose names hold one of the arguments) and exits."""
     chosen = [row for row in _tests if not sys.argv[1:] or any(word in row[0] for word in sys.argv[1:])]
-    strangers = [word for word in sys.argv[1:] if not any(word in row[0] for row in _tests)]
-    if strangers:
-        print(f"Bail out! no test has this in its name: {', '.join(strangers)}", flush=True)
+    unknown = [word for word in sys.argv[1:] if not any(word in row[0] for row in _tests)]
+    if unknown:
+        print(f"Bail out! no test has this in its name: {', '.join(unknown)}", flush=True)
         sys.exit(1)
-    unwanted = json.loads(os.environ.get("TAP_SKIP", "{}"))
-    _forget_the_callers_signals()
+    reasons = emulated.prepare([row[0] for row in _tests])
+    _reset_signals()
     signal.signal(signal.SIGALRM, _on_alarm)
     print(f"1..{len(chosen)}", flush=True)
     failed = 0
     for number, (name, function, args, limit) in enumerate(chosen, 1):
         _notes.clear()
-        word, directive = _run(function, args, limit, unwanted.get(name))
+        word, directive = _run(function, args, limit, reasons.get(name))
         failed += word != "ok"
         print(f"{word} {number} - {name.replace('#', '')}{directive}")
         for line in _notes[-DIAGNOSTIC_LINES_MAX:]:
