@@ -53,10 +53,28 @@ void disk_world_open(struct disk_world *world)
 
 void disk_world_end(struct disk_world *world)
 {
-    collector_disk.close(world->state);
-    free(world->state);
-    sysroot_close(&world->root);
+    if (world->state) {
+        collector_disk.close(world->state);
+        free(world->state);
+        sysroot_close(&world->root);
+    }
     tree_free(&world->tree);
+}
+
+int disk_world_setup(void **state)
+{
+    struct disk_world *world = malloc(sizeof(*world));
+    assert_non_null(world);
+    disk_world_make(world);
+    *state = world;
+    return 0;
+}
+
+int disk_world_teardown(void **state)
+{
+    disk_world_end(*state);
+    free(*state);
+    return 0;
 }
 
 int disk_world_collect(struct disk_world *world, bool baseline)

@@ -33,6 +33,11 @@ void disk_world_make(struct disk_world *world);
 void disk_world_open(struct disk_world *world);
 void disk_world_end(struct disk_world *world);
 
+/* For tests that start with a fresh one in *state. */
+int disk_world_setup(void **state);
+int disk_world_teardown(void **state);
+#define disk_unit_test(test) cmocka_unit_test_setup_teardown(test, disk_world_setup, disk_world_teardown)
+
 /* Returns what the collector returned. */
 int disk_world_collect(struct disk_world *world, bool baseline);
 

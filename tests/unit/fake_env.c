@@ -71,6 +71,22 @@ void fake_env_fini(struct fake_env *fake)
     assert_int_equal(scratch_remove(fake->dir), 0);
 }
 
+int fake_env_setup(void **state)
+{
+    struct fake_env *fake = malloc(sizeof(*fake));
+    assert_non_null(fake);
+    fake_env_init(fake);
+    *state = fake;
+    return 0;
+}
+
+int fake_env_teardown(void **state)
+{
+    fake_env_fini(*state);
+    free(*state);
+    return 0;
+}
+
 void fake_env_write(struct fake_env *fake, const char *path, const char *text)
 {
     char full[PATH_MAX];

@@ -24,6 +24,11 @@ struct fake_env {
 void fake_env_init(struct fake_env *fake);
 void fake_env_fini(struct fake_env *fake);
 
+/* For tests that start with a fresh one in *state. */
+int fake_env_setup(void **state);
+int fake_env_teardown(void **state);
+#define fake_env_unit_test(test) cmocka_unit_test_setup_teardown(test, fake_env_setup, fake_env_teardown)
+
 /* Creates the folders above; an existing file keeps its inode, so that kept descriptors see the new text. */
 void fake_env_write(struct fake_env *fake, const char *path, const char *text);
 void fake_env_mkdir(struct fake_env *fake, const char *path);

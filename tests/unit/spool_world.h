@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -46,6 +47,25 @@ static inline void spool_world_free(struct spool_world *world)
     spool_close(&world->spool);
     tree_free(&world->tree);
 }
+
+/* For tests that start with a fresh one in *state. */
+static inline int spool_world_setup(void **state)
+{
+    struct spool_world *context = malloc(sizeof(*context));
+    assert_non_null(context);
+    spool_world_make(context);
+    *state = context;
+    return 0;
+}
+
+static inline int spool_world_teardown(void **state)
+{
+    spool_world_free(*state);
+    free(*state);
+    return 0;
+}
+
+#define spool_unit_test(test) cmocka_unit_test_setup_teardown(test, spool_world_setup, spool_world_teardown)
 
 /* Is the file there, and how long? -1: it is not. */
 static inline long spool_world_size(const struct spool_world *world, const char *below)

@@ -17,30 +17,28 @@
 /* 4096-byte sectors are reported and never multiplied; partitions count with their device. */
 static void test_4k_disk_with_partitions(void **state)
 {
-    (void)state;
-    struct disk_world world;
-    disk_world_make(&world);
-    disk_world_add_sysfs(&world, "8:0", "pci/block/sda");
-    disk_world_add_sysfs(&world, "8:1", "pci/block/sda/sda1");
-    tree_write(&world.tree, "sys/devices/pci/block/sda/sda1/partition", "1\n");
-    tree_write(&world.tree, "sys/devices/pci/block/sda/size", "2048\n");
-    tree_write(&world.tree, "sys/devices/pci/block/sda/queue/hw_sector_size", "4096\n");
-    tree_write(&world.tree, "sys/devices/pci/block/sda/queue/rotational", "1\n");
-    tree_write(&world.tree, "sys/devices/pci/block/sda/device/model", "  SuperDisk 9000   \n");
-    tree_write(&world.tree, "sys/devices/pci/block/sda/device/vendor", "ATA     \n");
+    struct disk_world *disk = *state;
+    disk_world_add_sysfs(disk, "8:0", "pci/block/sda");
+    disk_world_add_sysfs(disk, "8:1", "pci/block/sda/sda1");
+    tree_write(&disk->tree, "sys/devices/pci/block/sda/sda1/partition", "1\n");
+    tree_write(&disk->tree, "sys/devices/pci/block/sda/size", "2048\n");
+    tree_write(&disk->tree, "sys/devices/pci/block/sda/queue/hw_sector_size", "4096\n");
+    tree_write(&disk->tree, "sys/devices/pci/block/sda/queue/rotational", "1\n");
+    tree_write(&disk->tree, "sys/devices/pci/block/sda/device/model", "  SuperDisk 9000   \n");
+    tree_write(&disk->tree, "sys/devices/pci/block/sda/device/vendor", "ATA     \n");
     static const char page[] = "\x00\x80\x00\x0a  WD-123  trailing";
-    tree_write_bytes(&world.tree, "sys/devices/pci/block/sda/device/vpd_pg80", page, sizeof(page) - 1);
-    tree_write(&world.tree, "proc/self/mountinfo", "20 1 8:1 / /mnt/a\\040b rw - ext4 /dev/root rw\n");
-    tree_write(&world.tree, "proc/diskstats",
+    tree_write_bytes(&disk->tree, "sys/devices/pci/block/sda/device/vpd_pg80", page, sizeof(page) - 1);
+    tree_write(&disk->tree, "proc/self/mountinfo", "20 1 8:1 / /mnt/a\\040b rw - ext4 /dev/root rw\n");
+    tree_write(&disk->tree, "proc/diskstats",
         "   8       1 sda1 1 0 8 0 0 0 0 0 0 0 0\n   8       0 sda 100 0 800 5 50 0 400 5 0 1000 10\n");
-    disk_world_open(&world);
-    assert_int_equal(disk_world_collect(&world, true), 0);
-    assert_false(world.sample.disk.present);
-    tree_write(&world.tree, "proc/diskstats",
+    disk_world_open(disk);
+    assert_int_equal(disk_world_collect(disk, true), 0);
+    assert_false(disk->sample.disk.present);
+    tree_write(&disk->tree, "proc/diskstats",
         "   8       1 sda1 1 0 8 0 0 0 0 0 0 0 0\n   8       0 sda 110 0 1800 5 52 0 600 5 0 1500 10\n");
-    disk_world_step(&world, 2 * NS_PER_SEC);
-    assert_int_equal(world.sample.disk.count, 1);
-    const struct sample_disk *sda = disk_world_find(&world, "sda");
+    disk_world_step(disk, 2 * NS_PER_SEC);
+    assert_int_equal(disk->sample.disk.count, 1);
+    const struct sample_disk *sda = disk_world_find(disk, "sda");
     assert_non_null(sda);
     assert_int_equal(sda->read_bytes_delta.v, 1000 * 512);
     assert_int_equal(sda->write_bytes_delta.v, 200 * 512);
@@ -60,42 +58,39 @@ static void test_4k_disk_with_partitions(void **state)
     assert_string_equal(disk_world_mount(sda, 0)->filesystem, "ext4");
     assert_int_equal(disk_world_mount(sda, 0)->used_bytes.v, 600);
     assert_true(disk_world_mount(sda, 0)->used_pct.v == 60);
-    disk_world_end(&world);
 }
 
 static void test_identity_kinds(void **state)
 {
-    (void)state;
-    struct disk_world world;
-    disk_world_make(&world);
-    disk_world_add_sysfs(&world, "254:0", "virtio/block/vda");
-    tree_write(&world.tree, "sys/devices/virtio/block/vda/queue/rotational", "1\n");
-    tree_write(&world.tree, "sys/devices/virtio/block/vda/device/vendor", "0x1af4\n");
-    tree_write(&world.tree, "sys/devices/virtio/block/vda/serial", "vol-1\n");
-    disk_world_add_sysfs(&world, "259:0", "nvme/block/nvme0n1");
-    tree_write(&world.tree, "sys/devices/nvme/block/nvme0n1/queue/rotational", "0\n");
-    tree_write(&world.tree, "sys/devices/nvme/block/nvme0n1/device/serial", "   S1   \n");
-    tree_write(&world.tree, "sys/devices/nvme/block/nvme0n1/wwid", "eui.0025388b71b0a5c2\n");
-    tree_write(&world.tree, "sys/devices/nvme/block/nvme0n1/device/model", "      \n");
-    disk_world_add_sysfs(&world, "259:1", "nvme/block/nvme0c0n1");
-    tree_write(&world.tree, "sys/devices/nvme/block/nvme0c0n1/hidden", "1\n");
-    disk_world_add_sysfs(&world, "252:0", "virtual/block/zram0");
-    tree_write(&world.tree, "sys/devices/virtual/block/zram0/queue/rotational", "0\n");
-    tree_write(&world.tree, "sys/devices/virtual/block/zram0/size", "0\n");
-    disk_world_add_sysfs(&world, "104:0", "pci/block/cciss!c0d0");
-    disk_world_add_sysfs(&world, "104:1", "pci/block/cciss!c0d0/cciss!c0d0p1");
-    tree_write(&world.tree, "sys/devices/pci/block/cciss!c0d0/cciss!c0d0p1/partition", "1\n");
-    tree_write(&world.tree, "sys/devices/pci/block/cciss!c0d0/queue/rotational", "0\n");
-    tree_write(&world.tree, "sys/devices/pci/block/cciss!c0d0/device/wwid", "naa.600508b1001c0000\n");
-    tree_write(&world.tree, "proc/self/mountinfo", "20 1 104:1 / / rw - ext4 /dev/cciss/c0d0p1 rw\n");
-    tree_write(&world.tree, "proc/diskstats",
+    struct disk_world *disk = *state;
+    disk_world_add_sysfs(disk, "254:0", "virtio/block/vda");
+    tree_write(&disk->tree, "sys/devices/virtio/block/vda/queue/rotational", "1\n");
+    tree_write(&disk->tree, "sys/devices/virtio/block/vda/device/vendor", "0x1af4\n");
+    tree_write(&disk->tree, "sys/devices/virtio/block/vda/serial", "vol-1\n");
+    disk_world_add_sysfs(disk, "259:0", "nvme/block/nvme0n1");
+    tree_write(&disk->tree, "sys/devices/nvme/block/nvme0n1/queue/rotational", "0\n");
+    tree_write(&disk->tree, "sys/devices/nvme/block/nvme0n1/device/serial", "   S1   \n");
+    tree_write(&disk->tree, "sys/devices/nvme/block/nvme0n1/wwid", "eui.0025388b71b0a5c2\n");
+    tree_write(&disk->tree, "sys/devices/nvme/block/nvme0n1/device/model", "      \n");
+    disk_world_add_sysfs(disk, "259:1", "nvme/block/nvme0c0n1");
+    tree_write(&disk->tree, "sys/devices/nvme/block/nvme0c0n1/hidden", "1\n");
+    disk_world_add_sysfs(disk, "252:0", "virtual/block/zram0");
+    tree_write(&disk->tree, "sys/devices/virtual/block/zram0/queue/rotational", "0\n");
+    tree_write(&disk->tree, "sys/devices/virtual/block/zram0/size", "0\n");
+    disk_world_add_sysfs(disk, "104:0", "pci/block/cciss!c0d0");
+    disk_world_add_sysfs(disk, "104:1", "pci/block/cciss!c0d0/cciss!c0d0p1");
+    tree_write(&disk->tree, "sys/devices/pci/block/cciss!c0d0/cciss!c0d0p1/partition", "1\n");
+    tree_write(&disk->tree, "sys/devices/pci/block/cciss!c0d0/queue/rotational", "0\n");
+    tree_write(&disk->tree, "sys/devices/pci/block/cciss!c0d0/device/wwid", "naa.600508b1001c0000\n");
+    tree_write(&disk->tree, "proc/self/mountinfo", "20 1 104:1 / / rw - ext4 /dev/cciss/c0d0p1 rw\n");
+    tree_write(&disk->tree, "proc/diskstats",
         "254 0 vda 1 0 8 0 0 0 0 0 0 0 0\n259 0 nvme0n1 1 0 8 0 0 0 0 0 0 0 0\n"
         "259 1 nvme0c0n1 1 0 8 0 0 0 0 0 0 0 0\n252 0 zram0 0 0 0 0 0 0 0 0 0 0 0\n"
         "104 0 cciss/c0d0 1 0 8 0 0 0 0 0 0 0 0\n104 1 cciss/c0d0p1 1 0 8 0 0 0 0 0 0 0 0\n");
-    disk_world_open(&world);
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(world.sample.disk.count, 4);
-    const struct sample_disk *items = world.sample.disk.items;
+    disk_world_open(disk);
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk->sample.disk.count, 4);
+    const struct sample_disk *items = disk->sample.disk.items;
     assert_string_equal(items[0].device, "cciss/c0d0");
     assert_string_equal(items[1].device, "nvme0n1");
     assert_string_equal(items[2].device, "vda");
@@ -115,7 +110,6 @@ static void test_identity_kinds(void **state)
     assert_false(items[2].read_bytes_per_sec.has); /* no reading before this one */
     assert_false(items[2].read_bytes_delta.has);
     assert_int_equal(items[2].read_bytes_total.v, 8 * 512);
-    disk_world_end(&world);
 }
 
 static size_t open_descriptors(void)
@@ -131,97 +125,88 @@ static size_t open_descriptors(void)
 
 static void test_vanish_and_return(void **state)
 {
-    (void)state;
-    struct disk_world world;
-    disk_world_make(&world);
-    disk_world_add_sysfs(&world, "8:0", "pci/block/sda");
-    disk_world_add_sysfs(&world, "8:16", "pci/block/sdb");
-    tree_write(&world.tree, "sys/devices/pci/block/sda/size", "8\n");
-    tree_write(&world.tree, "sys/devices/pci/block/sdb/size", "16\n");
-    tree_write(&world.tree, "sys/devices/pci/block/sda/device/model", "one\n");
-    tree_write(&world.tree, "proc/self/mountinfo", "20 1 8:16 / /data rw - ext4 /dev/sdb rw\n");
-    tree_write(&world.tree, "proc/diskstats", "8 0 sda 5 0 8 0 0 0 0 0 0 0 0\n8 16 sdb 5 0 8 0 0 0 0 0 0 0 0\n");
-    disk_world_open(&world);
-    assert_int_equal(disk_world_collect(&world, true), 0);
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(world.sample.disk.count, 2);
+    struct disk_world *disk = *state;
+    disk_world_add_sysfs(disk, "8:0", "pci/block/sda");
+    disk_world_add_sysfs(disk, "8:16", "pci/block/sdb");
+    tree_write(&disk->tree, "sys/devices/pci/block/sda/size", "8\n");
+    tree_write(&disk->tree, "sys/devices/pci/block/sdb/size", "16\n");
+    tree_write(&disk->tree, "sys/devices/pci/block/sda/device/model", "one\n");
+    tree_write(&disk->tree, "proc/self/mountinfo", "20 1 8:16 / /data rw - ext4 /dev/sdb rw\n");
+    tree_write(&disk->tree, "proc/diskstats", "8 0 sda 5 0 8 0 0 0 0 0 0 0 0\n8 16 sdb 5 0 8 0 0 0 0 0 0 0 0\n");
+    disk_world_open(disk);
+    assert_int_equal(disk_world_collect(disk, true), 0);
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk->sample.disk.count, 2);
     size_t descriptors = open_descriptors();
-    tree_write(&world.tree, "proc/diskstats", "8 16 sdb 6 0 16 0 0 0 0 0 0 0 0\n");
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(world.sample.disk.count, 1);
+    tree_write(&disk->tree, "proc/diskstats", "8 16 sdb 6 0 16 0 0 0 0 0 0 0 0\n");
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk->sample.disk.count, 1);
     assert_int_equal(open_descriptors(), descriptors - 1);
-    assert_int_equal(disk_world_find(&world, "sdb")->read_bytes_delta.v, 8 * 512);
-    assert_string_equal(disk_world_mount(disk_world_find(&world, "sdb"), 0)->mount_point, "/data");
-    assert_int_equal(disk_world_find(&world, "sdb")->capacity_bytes.v, 16 * 512);
+    assert_int_equal(disk_world_find(disk, "sdb")->read_bytes_delta.v, 8 * 512);
+    assert_string_equal(disk_world_mount(disk_world_find(disk, "sdb"), 0)->mount_point, "/data");
+    assert_int_equal(disk_world_find(disk, "sdb")->capacity_bytes.v, 16 * 512);
 
-    tree_write(&world.tree, "sys/devices/pci/block/sda/device/model", "two\n");
-    tree_write(&world.tree, "proc/diskstats", "8 0 sda 1 0 2 0 0 0 0 0 0 0 0\n8 16 sdb 7 0 24 0 0 0 0 0 0 0 0\n");
-    disk_world_step(&world, NS_PER_SEC);
-    const struct sample_disk *sda = disk_world_find(&world, "sda");
+    tree_write(&disk->tree, "sys/devices/pci/block/sda/device/model", "two\n");
+    tree_write(&disk->tree, "proc/diskstats", "8 0 sda 1 0 2 0 0 0 0 0 0 0 0\n8 16 sdb 7 0 24 0 0 0 0 0 0 0 0\n");
+    disk_world_step(disk, NS_PER_SEC);
+    const struct sample_disk *sda = disk_world_find(disk, "sda");
     assert_non_null(sda);
     assert_false(sda->read_bytes_delta.has);
     assert_false(sda->busy_pct.has);
     assert_string_equal(sda->model, "two");
-    assert_int_equal(disk_world_find(&world, "sdb")->read_bytes_delta.v, 8 * 512);
+    assert_int_equal(disk_world_find(disk, "sdb")->read_bytes_delta.v, 8 * 512);
 
     /* Replaced between two samples: the counters say so. */
-    tree_write(&world.tree, "sys/devices/pci/block/sda/device/model", "three\n");
-    tree_write(&world.tree, "proc/diskstats", "8 0 sda 0 0 0 0 0 0 0 0 0 0 0\n8 16 sdb 7 0 24 0 0 0 0 0 0 0 0\n");
-    disk_world_step(&world, NS_PER_SEC);
-    sda = disk_world_find(&world, "sda");
+    tree_write(&disk->tree, "sys/devices/pci/block/sda/device/model", "three\n");
+    tree_write(&disk->tree, "proc/diskstats", "8 0 sda 0 0 0 0 0 0 0 0 0 0 0\n8 16 sdb 7 0 24 0 0 0 0 0 0 0 0\n");
+    disk_world_step(disk, NS_PER_SEC);
+    sda = disk_world_find(disk, "sda");
     assert_true(sda->read_bytes_delta.has && sda->read_bytes_delta.v == 0);
     assert_true(sda->read_bytes_per_sec.has && sda->read_bytes_per_sec.v == 0);
     assert_string_equal(sda->model, "three");
-    disk_world_end(&world);
 }
 
 static void test_without_sysfs(void **state)
 {
-    (void)state;
-    struct disk_world world;
-    disk_world_make(&world);
-    tree_write(&world.tree, "proc/self/mountinfo",
+    struct disk_world *disk = *state;
+    tree_write(&disk->tree, "proc/self/mountinfo",
         "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n21 20 259:2 / /data rw - xfs /dev/nvme0n1p2 rw\n");
-    tree_write(&world.tree, "proc/diskstats",
+    tree_write(&disk->tree, "proc/diskstats",
         "8 0 sda 1 0 8 0 0 0 0 0 0 0 0\n8 1 sda1 1 0 8 0 0 0 0 0 0 0 0\n259 0 nvme0n1 1 0 8 0 0 0 0 0 0 0 0\n"
         "259 2 nvme0n1p2 1 0 8 0 0 0 0 0 0 0 0\n9 1 md1 1 0 8 0 0 0 0 0 0 0 0\n9 12 md12 1 0 8 0 0 0 0 0 0 0 0\n");
-    disk_world_open(&world);
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(world.sample.disk.count, 4);
-    assert_string_equal(disk_world_mount(disk_world_find(&world, "sda"), 0)->mount_point, "/");
-    assert_string_equal(disk_world_mount(disk_world_find(&world, "nvme0n1"), 0)->mount_point, "/data");
-    assert_non_null(disk_world_find(&world, "md12"));
-    assert_false(disk_world_find(&world, "sda")->stacked.has);
-    assert_false(disk_world_find(&world, "sda")->capacity_bytes.has);
-    assert_null(disk_world_find(&world, "sda")->model);
-    assert_string_equal(disk_world_find(&world, "nvme0n1")->device_type, "nvme");
-    disk_world_end(&world);
+    disk_world_open(disk);
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk->sample.disk.count, 4);
+    assert_string_equal(disk_world_mount(disk_world_find(disk, "sda"), 0)->mount_point, "/");
+    assert_string_equal(disk_world_mount(disk_world_find(disk, "nvme0n1"), 0)->mount_point, "/data");
+    assert_non_null(disk_world_find(disk, "md12"));
+    assert_false(disk_world_find(disk, "sda")->stacked.has);
+    assert_false(disk_world_find(disk, "sda")->capacity_bytes.has);
+    assert_null(disk_world_find(disk, "sda")->model);
+    assert_string_equal(disk_world_find(disk, "nvme0n1")->device_type, "nvme");
 }
 
 static void test_unreadable_files(void **state)
 {
-    (void)state;
-    struct disk_world world;
-    disk_world_make(&world);
-    tree_remove(&world.tree, "proc/self/mountinfo");
-    disk_world_open(&world);
-    assert_int_equal(disk_world_collect(&world, false), -ENOENT);
-    assert_non_null(strstr(world.err.msg, "disk: cannot read "));
-    assert_non_null(strstr(world.err.msg, "/proc/diskstats: No such file"));
-    assert_false(world.sample.disk.present);
-    tree_write(&world.tree, "proc/diskstats", "8 0 sda 1 0 8 0 0 0 0 0 0 0 0\n");
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(world.err.code, -ENOENT);
-    assert_int_equal(world.sample.disk.count, 1);
-    assert_false(disk_world_find(&world, "sda")->mounts.present);
-    tree_write(&world.tree, "proc/self/mountinfo", "20 1 8:0 / / rw - ext4 /dev/sda rw\n");
-    disk_world_step(&world, COLLECT_SLOW_NS);
-    assert_int_equal(world.err.code, 0);
-    assert_int_equal(disk_world_find(&world, "sda")->mounts.count, 1);
-    tree_write(&world.tree, "proc/diskstats", "");
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(world.sample.disk.count, 0);
-    disk_world_end(&world);
+    struct disk_world *disk = *state;
+    tree_remove(&disk->tree, "proc/self/mountinfo");
+    disk_world_open(disk);
+    assert_int_equal(disk_world_collect(disk, false), -ENOENT);
+    assert_non_null(strstr(disk->err.msg, "disk: cannot read "));
+    assert_non_null(strstr(disk->err.msg, "/proc/diskstats: No such file"));
+    assert_false(disk->sample.disk.present);
+    tree_write(&disk->tree, "proc/diskstats", "8 0 sda 1 0 8 0 0 0 0 0 0 0 0\n");
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk->err.code, -ENOENT);
+    assert_int_equal(disk->sample.disk.count, 1);
+    assert_false(disk_world_find(disk, "sda")->mounts.present);
+    tree_write(&disk->tree, "proc/self/mountinfo", "20 1 8:0 / / rw - ext4 /dev/sda rw\n");
+    disk_world_step(disk, COLLECT_SLOW_NS);
+    assert_int_equal(disk->err.code, 0);
+    assert_int_equal(disk_world_find(disk, "sda")->mounts.count, 1);
+    tree_write(&disk->tree, "proc/diskstats", "");
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk->sample.disk.count, 0);
 }
 
 /* The questions that are pending, each answered with this serial number. */
@@ -283,12 +268,12 @@ static void test_identity_comes_later(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_4k_disk_with_partitions),
-        cmocka_unit_test(test_identity_kinds),
+        disk_unit_test(test_4k_disk_with_partitions),
+        disk_unit_test(test_identity_kinds),
         cmocka_unit_test(test_identity_comes_later),
-        cmocka_unit_test(test_vanish_and_return),
-        cmocka_unit_test(test_without_sysfs),
-        cmocka_unit_test(test_unreadable_files),
+        disk_unit_test(test_vanish_and_return),
+        disk_unit_test(test_without_sysfs),
+        disk_unit_test(test_unreadable_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

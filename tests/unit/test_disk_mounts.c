@@ -15,35 +15,32 @@
 
 static void test_dm_over_two_disks(void **state)
 {
-    (void)state;
-    struct disk_world world;
-    disk_world_make(&world);
-    disk_world_add_sysfs(&world, "8:0", "pci/block/sda");
-    disk_world_add_sysfs(&world, "8:16", "pci/block/sdb");
-    disk_world_add_sysfs(&world, "253:0", "virtual/block/dm-0");
-    tree_folder(&world.tree, "sys/devices/pci/block/sda/slaves");
-    tree_link(&world.tree, "sys/devices/virtual/block/dm-0/slaves/sda", "../../../../pci/block/sda");
-    tree_link(&world.tree, "sys/devices/virtual/block/dm-0/slaves/sdb", "../../../../pci/block/sdb");
-    tree_link(&world.tree, "sys/class/block/dm-0", "../../devices/virtual/block/dm-0");
-    tree_link(&world.tree, "dev/mapper/vg-data", "../dm-0");
-    tree_write(&world.tree, "proc/self/mountinfo",
+    struct disk_world *disk = *state;
+    disk_world_add_sysfs(disk, "8:0", "pci/block/sda");
+    disk_world_add_sysfs(disk, "8:16", "pci/block/sdb");
+    disk_world_add_sysfs(disk, "253:0", "virtual/block/dm-0");
+    tree_folder(&disk->tree, "sys/devices/pci/block/sda/slaves");
+    tree_link(&disk->tree, "sys/devices/virtual/block/dm-0/slaves/sda", "../../../../pci/block/sda");
+    tree_link(&disk->tree, "sys/devices/virtual/block/dm-0/slaves/sdb", "../../../../pci/block/sdb");
+    tree_link(&disk->tree, "sys/class/block/dm-0", "../../devices/virtual/block/dm-0");
+    tree_link(&disk->tree, "dev/mapper/vg-data", "../dm-0");
+    tree_write(&disk->tree, "proc/self/mountinfo",
         "20 1 0:30 / / rw - overlay overlay rw,lowerdir=/x\n"
         "21 20 0:40 /@ /data rw - btrfs /dev/mapper/vg-data rw\n"
         "22 20 0:40 /@home /home rw - btrfs /dev/mapper/vg-data rw\n");
-    tree_write(&world.tree, "proc/diskstats",
+    tree_write(&disk->tree, "proc/diskstats",
         "8 16 sdb 1 0 8 0 0 0 0 0 0 0 0\n253 0 dm-0 1 0 8 0 0 0 0 0 0 0 0\n8 0 sda 1 0 8 0 0 0 0 0 0 0 0\n");
-    disk_world_open(&world);
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(world.sample.disk.count, 3);
-    const struct sample_disk *dm = disk_world_find(&world, "dm-0");
+    disk_world_open(disk);
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk->sample.disk.count, 3);
+    const struct sample_disk *dm = disk_world_find(disk, "dm-0");
     assert_true(dm && dm->stacked.has && dm->stacked.v);
     assert_int_equal(dm->mounts.count, 1);
     assert_string_equal(disk_world_mount(dm, 0)->mount_point, "/data");
-    assert_true(disk_world_find(&world, "sda")->stacked.has && !disk_world_find(&world, "sda")->stacked.v);
-    assert_true(disk_world_find(&world, "sdb")->stacked.has && !disk_world_find(&world, "sdb")->stacked.v);
-    assert_true(disk_world_find(&world, "sda")->mounts.present);
-    assert_int_equal(disk_world_find(&world, "sda")->mounts.count, 0);
-    disk_world_end(&world);
+    assert_true(disk_world_find(disk, "sda")->stacked.has && !disk_world_find(disk, "sda")->stacked.v);
+    assert_true(disk_world_find(disk, "sdb")->stacked.has && !disk_world_find(disk, "sdb")->stacked.v);
+    assert_true(disk_world_find(disk, "sda")->mounts.present);
+    assert_int_equal(disk_world_find(disk, "sda")->mounts.count, 0);
 }
 
 #define LOOP_STATS(loop2)                                                                                              \
@@ -53,114 +50,106 @@ static void test_dm_over_two_disks(void **state)
 /* Idle loop and ram devices stay away; one comes by its mount, another by its first I/O, with a rate at once. */
 static void test_loop_devices(void **state)
 {
-    (void)state;
-    struct disk_world world;
-    disk_world_make(&world);
-    disk_world_add_sysfs(&world, "8:0", "pci/block/sda");
-    disk_world_add_sysfs(&world, "7:0", "virtual/block/loop0");
-    disk_world_add_sysfs(&world, "7:1", "virtual/block/loop1");
-    disk_world_add_sysfs(&world, "7:2", "virtual/block/loop2");
-    tree_write(&world.tree, "sys/devices/virtual/block/loop0/loop/backing_file", "/var/snap/core.snap\n");
-    tree_write(&world.tree, "sys/devices/virtual/block/loop2/loop/backing_file", "/run/image (deleted)\n");
-    tree_write(&world.tree, "sys/devices/virtual/block/loop2/size", "0\n");
-    tree_write(&world.tree, "sys/devices/virtual/block/loop0/queue/rotational", "1\n");
-    tree_write(&world.tree, "proc/self/mountinfo",
+    struct disk_world *disk = *state;
+    disk_world_add_sysfs(disk, "8:0", "pci/block/sda");
+    disk_world_add_sysfs(disk, "7:0", "virtual/block/loop0");
+    disk_world_add_sysfs(disk, "7:1", "virtual/block/loop1");
+    disk_world_add_sysfs(disk, "7:2", "virtual/block/loop2");
+    tree_write(&disk->tree, "sys/devices/virtual/block/loop0/loop/backing_file", "/var/snap/core.snap\n");
+    tree_write(&disk->tree, "sys/devices/virtual/block/loop2/loop/backing_file", "/run/image (deleted)\n");
+    tree_write(&disk->tree, "sys/devices/virtual/block/loop2/size", "0\n");
+    tree_write(&disk->tree, "sys/devices/virtual/block/loop0/queue/rotational", "1\n");
+    tree_write(&disk->tree, "proc/self/mountinfo",
         "20 1 8:0 / / rw - ext4 /dev/sda rw\n21 20 7:0 / /snap/core ro - squashfs /dev/loop0 ro\n"
         "22 20 0:30 / /run rw - tmpfs tmpfs rw\n");
-    tree_write(&world.tree, "proc/diskstats", LOOP_STATS("7 2 loop2 0 0 0 0 0 0 0 0 0 0 0\n"));
-    disk_world_open(&world);
-    assert_int_equal(disk_world_collect(&world, true), 0);
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(world.sample.disk.count, 2);
-    const struct sample_disk *loop0 = disk_world_find(&world, "loop0");
+    tree_write(&disk->tree, "proc/diskstats", LOOP_STATS("7 2 loop2 0 0 0 0 0 0 0 0 0 0 0\n"));
+    disk_world_open(disk);
+    assert_int_equal(disk_world_collect(disk, true), 0);
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk->sample.disk.count, 2);
+    const struct sample_disk *loop0 = disk_world_find(disk, "loop0");
     assert_true(loop0 && loop0->stacked.has && loop0->stacked.v);
     assert_null(loop0->device_type);
     assert_string_equal(disk_world_mount(loop0, 0)->filesystem, "squashfs");
 
-    tree_write(&world.tree, "proc/diskstats", LOOP_STATS("7 2 loop2 4 0 80 0 0 0 0 0 0 0 0\n"));
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(world.sample.disk.count, 3);
-    const struct sample_disk *loop2 = disk_world_find(&world, "loop2");
+    tree_write(&disk->tree, "proc/diskstats", LOOP_STATS("7 2 loop2 4 0 80 0 0 0 0 0 0 0 0\n"));
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk->sample.disk.count, 3);
+    const struct sample_disk *loop2 = disk_world_find(disk, "loop2");
     assert_true(loop2->read_bytes_per_sec.has);
     assert_true(loop2->read_bytes_per_sec.v == 80 * 512);
     assert_true(loop2->stacked.has && !loop2->stacked.v);
 
     /* Attached now: seen with its first I/O. To another file with other sectors: seen at the slow cadence. */
-    tree_write(&world.tree, "sys/devices/virtual/block/loop2/loop/backing_file", "/images/x\n");
-    tree_write(&world.tree, "sys/devices/virtual/block/loop2/size", "16\n");
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(disk_world_find(&world, "loop2")->capacity_bytes.v, 0);
-    tree_write(&world.tree, "proc/diskstats", LOOP_STATS("7 2 loop2 5 0 88 0 0 0 0 0 0 0 0\n"));
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(disk_world_find(&world, "loop2")->capacity_bytes.v, 16 * 512);
-    assert_true(disk_world_find(&world, "loop2")->stacked.v);
-    tree_write(&world.tree, "sys/devices/virtual/block/loop2/size", "32\n");
-    tree_write(&world.tree, "sys/devices/virtual/block/loop2/queue/hw_sector_size", "4096\n");
-    disk_world_step(&world, COLLECT_SLOW_NS);
-    assert_int_equal(disk_world_find(&world, "loop2")->capacity_bytes.v, 32 * 512);
-    assert_int_equal(disk_world_find(&world, "loop2")->sector_bytes.v, 4096);
+    tree_write(&disk->tree, "sys/devices/virtual/block/loop2/loop/backing_file", "/images/x\n");
+    tree_write(&disk->tree, "sys/devices/virtual/block/loop2/size", "16\n");
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk_world_find(disk, "loop2")->capacity_bytes.v, 0);
+    tree_write(&disk->tree, "proc/diskstats", LOOP_STATS("7 2 loop2 5 0 88 0 0 0 0 0 0 0 0\n"));
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk_world_find(disk, "loop2")->capacity_bytes.v, 16 * 512);
+    assert_true(disk_world_find(disk, "loop2")->stacked.v);
+    tree_write(&disk->tree, "sys/devices/virtual/block/loop2/size", "32\n");
+    tree_write(&disk->tree, "sys/devices/virtual/block/loop2/queue/hw_sector_size", "4096\n");
+    disk_world_step(disk, COLLECT_SLOW_NS);
+    assert_int_equal(disk_world_find(disk, "loop2")->capacity_bytes.v, 32 * 512);
+    assert_int_equal(disk_world_find(disk, "loop2")->sector_bytes.v, 4096);
 
     /* On an overlay nobody can tell whose device it is. */
-    tree_write(&world.tree, "sys/devices/virtual/block/loop2/loop/backing_file", "/run/y\n");
-    tree_write(&world.tree, "proc/self/mountinfo",
+    tree_write(&disk->tree, "sys/devices/virtual/block/loop2/loop/backing_file", "/run/y\n");
+    tree_write(&disk->tree, "proc/self/mountinfo",
         "20 1 8:0 / / rw - ext4 /dev/sda rw\n21 20 7:0 / /snap/core ro - squashfs /dev/loop0 ro\n"
         "22 20 0:30 / /run rw - overlay overlay rw\n");
-    collector_disk.woken(world.state);
-    disk_world_step(&world, NS_PER_SEC);
-    assert_false(disk_world_find(&world, "loop2")->stacked.has);
+    collector_disk.woken(disk->state);
+    disk_world_step(disk, NS_PER_SEC);
+    assert_false(disk_world_find(disk, "loop2")->stacked.has);
 
     /* Unmounted, and never used: gone again. */
-    tree_write(&world.tree, "proc/self/mountinfo", "20 1 8:0 / / rw - ext4 /dev/sda rw\n");
-    collector_disk.woken(world.state);
-    disk_world_step(&world, NS_PER_SEC);
-    assert_null(disk_world_find(&world, "loop0"));
-    assert_non_null(disk_world_find(&world, "loop2"));
-    disk_world_end(&world);
+    tree_write(&disk->tree, "proc/self/mountinfo", "20 1 8:0 / / rw - ext4 /dev/sda rw\n");
+    collector_disk.woken(disk->state);
+    disk_world_step(disk, NS_PER_SEC);
+    assert_null(disk_world_find(disk, "loop0"));
+    assert_non_null(disk_world_find(disk, "loop2"));
 }
 
 /* Space is asked for once a second by the grid, and only for devices that are listed. */
 static void test_space_by_the_grid(void **state)
 {
-    (void)state;
-    struct disk_world world;
-    disk_world_make(&world);
-    tree_write(&world.tree, "proc/self/mountinfo",
+    struct disk_world *disk = *state;
+    tree_write(&disk->tree, "proc/self/mountinfo",
         "20 1 8:0 / / rw - ext4 /dev/sda rw\n21 20 8:16 / /unlisted rw - ext4 /dev/sdb rw\n");
-    tree_write(&world.tree, "proc/diskstats", "8 0 sda 1 0 8 0 0 0 0 0 0 0 0\n");
-    disk_world_open(&world);
+    tree_write(&disk->tree, "proc/diskstats", "8 0 sda 1 0 8 0 0 0 0 0 0 0 0\n");
+    disk_world_open(disk);
     struct tick tick = {.mono_ns = 10 * NS_PER_SEC + 30 * NS_PER_MS, .late_ns = 30 * NS_PER_MS};
-    assert_int_equal(collector_disk.collect(world.state, &tick, &world.sample, NULL), 0);
-    assert_int_equal(world.asked, 1);
+    assert_int_equal(collector_disk.collect(disk->state, &tick, &disk->sample, NULL), 0);
+    assert_int_equal(disk->asked, 1);
     tick = (struct tick){.mono_ns = 10 * NS_PER_SEC + 500 * NS_PER_MS};
-    assert_int_equal(collector_disk.collect(world.state, &tick, &world.sample, NULL), 0);
-    assert_int_equal(world.asked, 1);
+    assert_int_equal(collector_disk.collect(disk->state, &tick, &disk->sample, NULL), 0);
+    assert_int_equal(disk->asked, 1);
     tick = (struct tick){.mono_ns = 11 * NS_PER_SEC};
-    assert_int_equal(collector_disk.collect(world.state, &tick, &world.sample, NULL), 0);
-    assert_int_equal(world.asked, 2);
-    assert_int_equal(collector_disk.watch_fd(world.state), -1); /* a plain file cannot be watched */
-    disk_world_end(&world);
+    assert_int_equal(collector_disk.collect(disk->state, &tick, &disk->sample, NULL), 0);
+    assert_int_equal(disk->asked, 2);
+    assert_int_equal(collector_disk.watch_fd(disk->state), -1); /* a plain file cannot be watched */
 }
 
 static void test_zfs_pools(void **state)
 {
-    (void)state;
-    struct disk_world world;
-    disk_world_make(&world);
-    tree_write(&world.tree, "bin/zpool", "#!/bin/sh\nprintf 'tank\\t1000\\t250\\t750\\nold\\t-\\t-\\t-\\n'\n");
-    (void)snprintf(world.zpool, sizeof(world.zpool), "%s/bin/zpool", world.tree.path);
-    assert_int_equal(chmod(world.zpool, 0755), 0);
-    tree_write(&world.tree, "proc/self/mountinfo",
+    struct disk_world *disk = *state;
+    tree_write(&disk->tree, "bin/zpool", "#!/bin/sh\nprintf 'tank\\t1000\\t250\\t750\\nold\\t-\\t-\\t-\\n'\n");
+    (void)snprintf(disk->zpool, sizeof(disk->zpool), "%s/bin/zpool", disk->tree.path);
+    assert_int_equal(chmod(disk->zpool, 0755), 0);
+    tree_write(&disk->tree, "proc/self/mountinfo",
         "20 1 0:30 / / rw - zfs tank/root rw\n21 20 0:31 / /tank rw - zfs tank rw\n");
-    tree_write(&world.tree, "proc/diskstats", "8 0 sda 1 0 8 0 0 0 0 0 0 0 0\n252 0 zram0 1 0 8 0 0 0 0 0 0 0 0\n");
-    disk_world_open(&world);
-    assert_int_equal(disk_world_collect(&world, true), 0);
-    disk_world_step(&world, NS_PER_SEC);
-    assert_int_equal(world.sample.disk.count, 2);
+    tree_write(&disk->tree, "proc/diskstats", "8 0 sda 1 0 8 0 0 0 0 0 0 0 0\n252 0 zram0 1 0 8 0 0 0 0 0 0 0 0\n");
+    disk_world_open(disk);
+    assert_int_equal(disk_world_collect(disk, true), 0);
+    disk_world_step(disk, NS_PER_SEC);
+    assert_int_equal(disk->sample.disk.count, 2);
     siginfo_t info;
     assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
-    disk_world_step(&world, NS_PER_SEC);
-    const struct sample_disk *items = world.sample.disk.items;
-    assert_int_equal(world.sample.disk.count, 4);
+    disk_world_step(disk, NS_PER_SEC);
+    const struct sample_disk *items = disk->sample.disk.items;
+    assert_int_equal(disk->sample.disk.count, 4);
     assert_string_equal(items[1].device, "zfs:old");
     assert_string_equal(items[2].device, "zfs:tank");
     assert_string_equal(items[3].device, "zram0");
@@ -179,20 +168,19 @@ static void test_zfs_pools(void **state)
     assert_false(disk_world_mount(&items[1], 0)->used_pct.has);
 
     /* The mounts are read again: the pool's mount point must follow. */
-    tree_write(&world.tree, "proc/self/mountinfo", "20 1 0:30 / / rw - zfs tank/root rw\n");
-    collector_disk.woken(world.state);
-    disk_world_step(&world, NS_PER_SEC);
-    assert_string_equal(disk_world_mount(disk_world_find(&world, "zfs:tank"), 0)->mount_point, "/");
-    disk_world_end(&world);
+    tree_write(&disk->tree, "proc/self/mountinfo", "20 1 0:30 / / rw - zfs tank/root rw\n");
+    collector_disk.woken(disk->state);
+    disk_world_step(disk, NS_PER_SEC);
+    assert_string_equal(disk_world_mount(disk_world_find(disk, "zfs:tank"), 0)->mount_point, "/");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dm_over_two_disks),
-        cmocka_unit_test(test_loop_devices),
-        cmocka_unit_test(test_space_by_the_grid),
-        cmocka_unit_test(test_zfs_pools),
+        disk_unit_test(test_dm_over_two_disks),
+        disk_unit_test(test_loop_devices),
+        disk_unit_test(test_space_by_the_grid),
+        disk_unit_test(test_zfs_pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,18 +86,16 @@ static void step(struct fake_env *fake, struct fake_run *run, int64_t ns)
     assert_true(run->sample.network.present);
 }
 
-static void test_card(void **unused)
+static void test_card(void **state)
 {
-    (void)unused;
-    struct fake_env fake;
-    fake_env_init(&fake);
+    struct fake_env *fake = *state;
     int before = fake_env_open_count();
-    put_card(&fake, "eth0");
-    PUT_DEV(&fake, {"lo", 9, 9}, {"eth0", 1000, 200});
+    put_card(fake, "eth0");
+    PUT_DEV(fake, {"lo", 9, 9}, {"eth0", 1000, 200});
     struct fake_run run;
-    start(&fake, &run);
-    PUT_DEV(&fake, {"lo", 10, 10}, {"eth0", 6000, 1200});
-    step(&fake, &run, 2 * NS_PER_SEC + NS_PER_SEC / 2);
+    start(fake, &run);
+    PUT_DEV(fake, {"lo", 10, 10}, {"eth0", 6000, 1200});
+    step(fake, &run, 2 * NS_PER_SEC + NS_PER_SEC / 2);
     assert_int_equal(run.sample.network.count, 1);
     const struct sample_network *eth0 = find(&run, "eth0");
     assert_non_null(eth0);
@@ -116,41 +114,38 @@ static void test_card(void **unused)
     assert_true(eth0->tx_errors.v == 3 && eth0->tx_dropped.v == 4);
 
     /* A reset gives 0 once and counts on from there; without time there is no rate. */
-    PUT_DEV(&fake, {"eth0", 10, 1300});
-    step(&fake, &run, NS_PER_SEC);
+    PUT_DEV(fake, {"eth0", 10, 1300});
+    step(fake, &run, NS_PER_SEC);
     eth0 = find(&run, "eth0");
     assert_true(eth0->rx_bytes_per_sec.has && eth0->rx_bytes_per_sec.v == 0);
     assert_true(eth0->tx_bytes_per_sec.v == 100);
-    PUT_DEV(&fake, {"eth0", 11, 1300});
-    step(&fake, &run, NS_PER_SEC / 4);
+    PUT_DEV(fake, {"eth0", 11, 1300});
+    step(fake, &run, NS_PER_SEC / 4);
     assert_true(find(&run, "eth0")->rx_bytes_per_sec.v == 4);
-    step(&fake, &run, 0);
+    step(fake, &run, 0);
     assert_false(find(&run, "eth0")->rx_bytes_per_sec.has);
     assert_true(find(&run, "eth0")->rx_bytes_delta.has);
     fake_env_close(&run);
     assert_int_equal(fake_env_open_count(), before);
-    fake_env_fini(&fake);
 }
 
-static void test_identity_odds(void **unused)
+static void test_identity_odds(void **state)
 {
-    (void)unused;
-    struct fake_env fake;
-    fake_env_init(&fake);
-    put_card(&fake, "eth0");
-    put_sys(&fake, "veth1", "address", "00:00:00:00:00:00\n");
-    put_sys(&fake, "veth1", "speed", "4294967295\n");
-    put_sys(&fake, "tun0", "address", "\n");
-    put_sys(&fake, "tun0", "speed", "-1\n");
-    put_sys(&fake, "tun0", "mtu", "huge\n");
-    fake_env_mkdir(&fake, "sys/class/net/bad0");
-    fake_env_mkdir(&fake, "sys/class/net/bad0/speed");
-    fake_env_mkdir(&fake, "sys/class/net/bad0/operstate");
-    fake_env_link(&fake, "sys/class/net/bad0/device", "../../gone");
-    PUT_DEV(&fake, {"veth1", 1, 1}, {"tun0", 1, 1}, {"eth0:1", 1, 1}, {"eth0", 1, 1}, {"bad0", 1, 1}, {"nosys", 1, 1});
+    struct fake_env *fake = *state;
+    put_card(fake, "eth0");
+    put_sys(fake, "veth1", "address", "00:00:00:00:00:00\n");
+    put_sys(fake, "veth1", "speed", "4294967295\n");
+    put_sys(fake, "tun0", "address", "\n");
+    put_sys(fake, "tun0", "speed", "-1\n");
+    put_sys(fake, "tun0", "mtu", "huge\n");
+    fake_env_mkdir(fake, "sys/class/net/bad0");
+    fake_env_mkdir(fake, "sys/class/net/bad0/speed");
+    fake_env_mkdir(fake, "sys/class/net/bad0/operstate");
+    fake_env_link(fake, "sys/class/net/bad0/device", "../../gone");
+    PUT_DEV(fake, {"veth1", 1, 1}, {"tun0", 1, 1}, {"eth0:1", 1, 1}, {"eth0", 1, 1}, {"bad0", 1, 1}, {"nosys", 1, 1});
     struct fake_run run;
-    start(&fake, &run);
-    step(&fake, &run, NS_PER_SEC);
+    start(fake, &run);
+    step(fake, &run, NS_PER_SEC);
     const struct sample_network *items = run.sample.network.items;
     const char *const sorted[] = {"bad0", "eth0", "eth0:1", "nosys", "tun0", "veth1"};
     assert_int_equal(run.sample.network.count, 6);
@@ -187,96 +182,87 @@ static void test_identity_odds(void **unused)
         assert_true(row->rx_bytes_per_sec.has && row->rx_bytes_per_sec.v == 0);
     }
     fake_env_close(&run);
-    fake_env_fini(&fake);
 }
 
-static void test_links_are_slow_and_kept(void **unused)
+static void test_links_are_slow_and_kept(void **state)
 {
-    (void)unused;
-    struct fake_env fake;
-    fake_env_init(&fake);
-    put_card(&fake, "eth0");
-    PUT_DEV(&fake, {"eth0", 1, 1});
+    struct fake_env *fake = *state;
+    put_card(fake, "eth0");
+    PUT_DEV(fake, {"eth0", 1, 1});
     struct fake_run run;
-    start(&fake, &run);
-    step(&fake, &run, NS_PER_SEC);
-    put_sys(&fake, "eth0", "operstate", "down\n");
-    put_sys(&fake, "eth0", "speed", "100\n");
-    put_sys(&fake, "eth0", "mtu", "9000\n");
-    step(&fake, &run, COLLECT_SLOW_NS - 1);
+    start(fake, &run);
+    step(fake, &run, NS_PER_SEC);
+    put_sys(fake, "eth0", "operstate", "down\n");
+    put_sys(fake, "eth0", "speed", "100\n");
+    put_sys(fake, "eth0", "mtu", "9000\n");
+    step(fake, &run, COLLECT_SLOW_NS - 1);
     assert_string_equal(find(&run, "eth0")->operstate, "up");
-    step(&fake, &run, 1);
+    step(fake, &run, 1);
     assert_string_equal(find(&run, "eth0")->operstate, "down");
     assert_true(find(&run, "eth0")->speed_mbps.v == 100);
     assert_true(find(&run, "eth0")->mtu.v == 9000);
     assert_string_equal(find(&run, "eth0")->mac_address, "52:54:00:12:34:56");
 
     /* The driver is asked for the speed again when the link changed, and seldom when it did not. */
-    put_sys(&fake, "eth0", "speed", "40000\n");
-    step(&fake, &run, COLLECT_SLOW_NS);
+    put_sys(fake, "eth0", "speed", "40000\n");
+    step(fake, &run, COLLECT_SLOW_NS);
     assert_true(find(&run, "eth0")->speed_mbps.v == 100);
-    put_sys(&fake, "eth0", "carrier_changes", "4\n");
-    step(&fake, &run, COLLECT_SLOW_NS);
+    put_sys(fake, "eth0", "carrier_changes", "4\n");
+    step(fake, &run, COLLECT_SLOW_NS);
     assert_true(find(&run, "eth0")->speed_mbps.v == 40000);
-    put_sys(&fake, "eth0", "speed", "20000\n");
-    step(&fake, &run, 20 * COLLECT_SLOW_NS);
+    put_sys(fake, "eth0", "speed", "20000\n");
+    step(fake, &run, 20 * COLLECT_SLOW_NS);
     assert_true(find(&run, "eth0")->speed_mbps.v == 40000);
-    step(&fake, &run, 20 * COLLECT_SLOW_NS);
+    step(fake, &run, 20 * COLLECT_SLOW_NS);
     assert_true(find(&run, "eth0")->speed_mbps.v == 20000);
 
     /* A new file of the same name goes unseen while the descriptor works, and is found when it does not. */
     int open_now = fake_env_open_count();
-    fake_env_break(&fake, "sys/class/net/eth0/mtu");
-    fake_env_remove(&fake, "sys/class/net/eth0/mtu");
-    put_sys(&fake, "eth0", "mtu", "1400\n");
-    fake_env_break(&fake, "sys/class/net/eth0/operstate");
-    fake_env_remove(&fake, "sys/class/net/eth0/operstate");
-    step(&fake, &run, COLLECT_SLOW_NS);
+    fake_env_break(fake, "sys/class/net/eth0/mtu");
+    fake_env_remove(fake, "sys/class/net/eth0/mtu");
+    put_sys(fake, "eth0", "mtu", "1400\n");
+    fake_env_break(fake, "sys/class/net/eth0/operstate");
+    fake_env_remove(fake, "sys/class/net/eth0/operstate");
+    step(fake, &run, COLLECT_SLOW_NS);
     assert_true(find(&run, "eth0")->mtu.v == 1400);
     assert_null(find(&run, "eth0")->operstate);
     assert_int_equal(fake_env_open_count(), open_now - 1);
     fake_env_close(&run);
-    fake_env_fini(&fake);
 }
 
-static void test_net_dev_is_kept(void **unused)
+static void test_net_dev_is_kept(void **state)
 {
-    (void)unused;
-    struct fake_env fake;
-    fake_env_init(&fake);
-    PUT_DEV(&fake, {"eth0", 100, 1});
+    struct fake_env *fake = *state;
+    PUT_DEV(fake, {"eth0", 100, 1});
     struct fake_run run;
-    start(&fake, &run);
-    fake_env_remove(&fake, "proc/net/dev");
-    PUT_DEV(&fake, {"eth0", 900, 1});
-    step(&fake, &run, NS_PER_SEC);
+    start(fake, &run);
+    fake_env_remove(fake, "proc/net/dev");
+    PUT_DEV(fake, {"eth0", 900, 1});
+    step(fake, &run, NS_PER_SEC);
     assert_true(find(&run, "eth0")->rx_bytes_total.v == 100);
     fake_env_close(&run);
-    fake_env_fini(&fake);
 }
 
-static void test_come_and_go(void **unused)
+static void test_come_and_go(void **state)
 {
-    (void)unused;
-    struct fake_env fake;
-    fake_env_init(&fake);
-    put_card(&fake, "eth0");
-    put_card(&fake, "usb0");
-    PUT_DEV(&fake, {"usb0", 500, 500}, {"eth0", 1000, 1000});
+    struct fake_env *fake = *state;
+    put_card(fake, "eth0");
+    put_card(fake, "usb0");
+    PUT_DEV(fake, {"usb0", 500, 500}, {"eth0", 1000, 1000});
     struct fake_run run;
-    start(&fake, &run);
-    step(&fake, &run, NS_PER_SEC);
+    start(fake, &run);
+    step(fake, &run, NS_PER_SEC);
     int with_both = fake_env_open_count();
 
-    PUT_DEV(&fake, {"eth0", 1100, 1000});
-    step(&fake, &run, NS_PER_SEC);
+    PUT_DEV(fake, {"eth0", 1100, 1000});
+    step(fake, &run, NS_PER_SEC);
     assert_int_equal(run.sample.network.count, 1);
     assert_int_equal(fake_env_open_count(), with_both - 4);
     assert_true(find(&run, "eth0")->rx_bytes_delta.v == 100);
 
-    put_sys(&fake, "usb0", "address", "52:54:00:00:00:02\n");
-    PUT_DEV(&fake, {"eth0", 1100, 1000}, {"usb0", 900, 900});
-    step(&fake, &run, NS_PER_SEC);
+    put_sys(fake, "usb0", "address", "52:54:00:00:00:02\n");
+    PUT_DEV(fake, {"eth0", 1100, 1000}, {"usb0", 900, 900});
+    step(fake, &run, NS_PER_SEC);
     assert_int_equal(run.sample.network.count, 2);
     assert_int_equal(fake_env_open_count(), with_both);
     const struct sample_network *usb = find(&run, "usb0");
@@ -284,40 +270,37 @@ static void test_come_and_go(void **unused)
     assert_false(usb->rx_bytes_delta.has);
     assert_true(usb->rx_bytes_total.has && usb->rx_bytes_total.v == 900);
     assert_string_equal(usb->mac_address, "52:54:00:00:00:02");
-    PUT_DEV(&fake, {"eth0", 1100, 1000}, {"usb0", 950, 900});
-    step(&fake, &run, NS_PER_SEC / 2);
+    PUT_DEV(fake, {"eth0", 1100, 1000}, {"usb0", 950, 900});
+    step(fake, &run, NS_PER_SEC / 2);
     assert_true(find(&run, "usb0")->rx_bytes_per_sec.v == 100);
 
-    put_dev(&fake, NULL, 0);
-    step(&fake, &run, NS_PER_SEC);
+    put_dev(fake, NULL, 0);
+    step(fake, &run, NS_PER_SEC);
     assert_int_equal(run.sample.network.count, 0);
     fake_env_close(&run);
-    fake_env_fini(&fake);
 }
 
-static void test_hundred_interfaces(void **unused)
+static void test_hundred_interfaces(void **state)
 {
-    (void)unused;
-    struct fake_env fake;
-    fake_env_init(&fake);
+    struct fake_env *fake = *state;
     static char names[100][16];
     struct traffic rows[100];
     for (size_t i = 0; i < 100; i++) {
         (void)snprintf(names[i], sizeof(names[i]), "veth%zu", 99 - i);
         rows[i] = (struct traffic){names[i], i, 2 * i};
-        put_sys(&fake, names[i], "operstate", "up\n");
-        put_sys(&fake, names[i], "mtu", "1500\n");
-        put_sys(&fake, names[i], "speed", "10000\n");
-        put_sys(&fake, names[i], "carrier_changes", "2\n");
+        put_sys(fake, names[i], "operstate", "up\n");
+        put_sys(fake, names[i], "mtu", "1500\n");
+        put_sys(fake, names[i], "speed", "10000\n");
+        put_sys(fake, names[i], "carrier_changes", "2\n");
     }
-    put_dev(&fake, rows, 100);
+    put_dev(fake, rows, 100);
     struct fake_run run;
-    start(&fake, &run);
+    start(fake, &run);
     int before = fake_env_open_count();
     for (size_t i = 0; i < 100; i++)
         rows[i].rx += 7;
-    put_dev(&fake, rows, 100);
-    step(&fake, &run, NS_PER_SEC);
+    put_dev(fake, rows, 100);
+    step(fake, &run, NS_PER_SEC);
     assert_int_equal(run.sample.network.count, 100);
     assert_int_equal(fake_env_open_count(), before + 64 * 3);
     const struct sample_network *items = run.sample.network.items;
@@ -328,36 +311,33 @@ static void test_hundred_interfaces(void **unused)
     }
 
     /* Those without kept descriptors are read again too, and the places of vanished ones are given on. */
-    put_sys(&fake, "veth99", "mtu", "9000\n");
-    put_sys(&fake, "veth0", "mtu", "9000\n");
-    step(&fake, &run, COLLECT_SLOW_NS);
+    put_sys(fake, "veth99", "mtu", "9000\n");
+    put_sys(fake, "veth0", "mtu", "9000\n");
+    step(fake, &run, COLLECT_SLOW_NS);
     assert_true(find(&run, "veth99")->mtu.v == 9000);
     assert_true(find(&run, "veth0")->mtu.v == 9000);
-    put_dev(&fake, rows, 10);
-    step(&fake, &run, NS_PER_SEC);
+    put_dev(fake, rows, 10);
+    step(fake, &run, NS_PER_SEC);
     assert_int_equal(run.sample.network.count, 10);
-    put_dev(&fake, rows, 100);
-    step(&fake, &run, NS_PER_SEC);
+    put_dev(fake, rows, 100);
+    step(fake, &run, NS_PER_SEC);
     assert_int_equal(run.sample.network.count, 100);
     assert_int_equal(fake_env_open_count(), before + 64 * 3);
     fake_env_close(&run);
     assert_int_equal(fake_env_open_count(), before - 1);
-    fake_env_fini(&fake);
 }
 
-static void test_hostile_names(void **unused)
+static void test_hostile_names(void **state)
 {
-    (void)unused;
-    struct fake_env fake;
-    fake_env_init(&fake);
-    fake_env_write(&fake, "sys/class/net/address", "01:02:03:04:05:06\n");
-    fake_env_write(&fake, "sys/class/address", "01:02:03:04:05:06\n");
-    fake_env_write(&fake, "sys/class/net/a/b/address", "01:02:03:04:05:06\n");
-    PUT_DEV(&fake, {"..", 1, 1}, {".", 1, 1}, {"a/b", 1, 1}, {"../net", 1, 1}, {"eth0", 5, 5}, {"eth0", 6, 6});
+    struct fake_env *fake = *state;
+    fake_env_write(fake, "sys/class/net/address", "01:02:03:04:05:06\n");
+    fake_env_write(fake, "sys/class/address", "01:02:03:04:05:06\n");
+    fake_env_write(fake, "sys/class/net/a/b/address", "01:02:03:04:05:06\n");
+    PUT_DEV(fake, {"..", 1, 1}, {".", 1, 1}, {"a/b", 1, 1}, {"../net", 1, 1}, {"eth0", 5, 5}, {"eth0", 6, 6});
     struct fake_run run;
-    start(&fake, &run);
-    step(&fake, &run, NS_PER_SEC);
-    step(&fake, &run, COLLECT_SLOW_NS);
+    start(fake, &run);
+    step(fake, &run, NS_PER_SEC);
+    step(fake, &run, COLLECT_SLOW_NS);
     assert_int_equal(run.sample.network.count, 5);
     const struct sample_network *items = run.sample.network.items;
     for (size_t i = 0; i < run.sample.network.count; i++) {
@@ -367,11 +347,10 @@ static void test_hostile_names(void **unused)
         assert_true(items[i].rx_bytes_delta.has && items[i].rx_bytes_delta.v == 0);
     }
 
-    PUT_DEV(&fake, {"twin", 1, 1}, {"eth0", 7, 7}, {"twin", 1, 1});
-    step(&fake, &run, NS_PER_SEC);
+    PUT_DEV(fake, {"twin", 1, 1}, {"eth0", 7, 7}, {"twin", 1, 1});
+    step(fake, &run, NS_PER_SEC);
     assert_int_equal(run.sample.network.count, 2);
     fake_env_close(&run);
-    fake_env_fini(&fake);
 }
 
 /* As sysfs shows it: a link into devices. */
@@ -402,104 +381,96 @@ static void step_foreign(struct fake_env *fake, struct fake_run *run, int64_t ns
     assert_false(eth0->speed_mbps.has || eth0->mtu.has || eth0->is_virtual.has);
 }
 
-static void test_sysfs_of_another_namespace(void **unused)
+static void test_sysfs_of_another_namespace(void **state)
 {
-    (void)unused;
-    struct fake_env fake;
-    fake_env_init(&fake);
-    link_card(&fake, "eth0");
-    link_card(&fake, "ens9");
-    PUT_DEV(&fake, {"lo", 1, 1}, {"eth0", 1, 1});
+    struct fake_env *fake = *state;
+    link_card(fake, "eth0");
+    link_card(fake, "ens9");
+    PUT_DEV(fake, {"lo", 1, 1}, {"eth0", 1, 1});
     int before = fake_env_open_count();
     struct fake_run run;
-    start(&fake, &run);
+    start(fake, &run);
     for (int i = 0; i < 6; i++)
-        step_foreign(&fake, &run, NS_PER_SEC);
+        step_foreign(fake, &run, NS_PER_SEC);
     assert_int_equal(fake_env_open_count(), before + 1);
 
     /* After a few looks only now and then. */
-    fake_env_remove(&fake, "sys/class/net/ens9");
-    step_foreign(&fake, &run, NS_PER_SEC);
-    step(&fake, &run, COLLECT_SLOW_NS);
+    fake_env_remove(fake, "sys/class/net/ens9");
+    step_foreign(fake, &run, NS_PER_SEC);
+    step(fake, &run, COLLECT_SLOW_NS);
     assert_string_equal(find(&run, "eth0")->mac_address, "02:00:00:00:00:01");
 
     /* Nobody looks while the interfaces are the same. */
-    link_card(&fake, "ens9");
-    step(&fake, &run, COLLECT_SLOW_NS);
+    link_card(fake, "ens9");
+    step(fake, &run, COLLECT_SLOW_NS);
     assert_true(find(&run, "eth0")->mtu.has);
 
     /* Where it matched before, one mismatch may be chance: what is known stays, what is new is not believed yet. */
-    link_card(&fake, "eth1");
-    PUT_DEV(&fake, {"lo", 1, 1}, {"eth0", 1, 1}, {"eth1", 1, 1});
-    step(&fake, &run, NS_PER_SEC);
+    link_card(fake, "eth1");
+    PUT_DEV(fake, {"lo", 1, 1}, {"eth0", 1, 1}, {"eth1", 1, 1});
+    step(fake, &run, NS_PER_SEC);
     assert_true(find(&run, "eth0")->mtu.has);
     assert_false(find(&run, "eth1")->mtu.has);
-    step_foreign(&fake, &run, NS_PER_SEC);
+    step_foreign(fake, &run, NS_PER_SEC);
     assert_int_equal(fake_env_open_count(), before + 1);
 
     /* A change of the set is a reason to look at once. */
-    PUT_DEV(&fake, {"eth0", 1, 1}, {"eth1", 1, 1}, {"ens9", 1, 1});
-    step(&fake, &run, NS_PER_SEC);
+    PUT_DEV(fake, {"eth0", 1, 1}, {"eth1", 1, 1}, {"ens9", 1, 1});
+    step(fake, &run, NS_PER_SEC);
     assert_true(find(&run, "eth0")->mtu.has && find(&run, "ens9")->mtu.has);
 
-    put_dev(&fake, NULL, 0);
-    step(&fake, &run, NS_PER_SEC);
+    put_dev(fake, NULL, 0);
+    step(fake, &run, NS_PER_SEC);
     fake_env_close(&run);
-    fake_env_fini(&fake);
 }
 
 /* An interface that came between reading net/dev and listing sysfs. */
-static void test_sysfs_race(void **unused)
+static void test_sysfs_race(void **state)
 {
-    (void)unused;
-    struct fake_env fake;
-    fake_env_init(&fake);
-    fake_env_write(&fake, "sys/class/net/bonding_masters", "\n");
-    link_card(&fake, "lo");
-    link_card(&fake, "eth0");
-    link_card(&fake, "late0");
+    struct fake_env *fake = *state;
+    fake_env_write(fake, "sys/class/net/bonding_masters", "\n");
+    link_card(fake, "lo");
+    link_card(fake, "eth0");
+    link_card(fake, "late0");
     /* A name that net_dev_parse refuses. */
-    fake_env_link(&fake, "sys/class/net/\001", "../../devices/net/eth0");
-    PUT_DEV(&fake, {"eth0", 1, 1});
+    fake_env_link(fake, "sys/class/net/\001", "../../devices/net/eth0");
+    PUT_DEV(fake, {"eth0", 1, 1});
     struct fake_run run;
-    start(&fake, &run);
-    step_foreign(&fake, &run, NS_PER_SEC);
-    PUT_DEV(&fake, {"eth0", 1, 1}, {"late0", 1, 1});
-    step(&fake, &run, NS_PER_SEC);
+    start(fake, &run);
+    step_foreign(fake, &run, NS_PER_SEC);
+    PUT_DEV(fake, {"eth0", 1, 1}, {"late0", 1, 1});
+    step(fake, &run, NS_PER_SEC);
     assert_string_equal(find(&run, "eth0")->mac_address, "02:00:00:00:00:01");
 
-    link_card(&fake, "late1");
-    link_card(&fake, "late2");
-    PUT_DEV(&fake, {"eth0", 1, 1}, {"late0", 1, 1}, {"late1", 1, 1});
-    step(&fake, &run, NS_PER_SEC);
+    link_card(fake, "late1");
+    link_card(fake, "late2");
+    PUT_DEV(fake, {"eth0", 1, 1}, {"late0", 1, 1}, {"late1", 1, 1});
+    step(fake, &run, NS_PER_SEC);
     assert_true(find(&run, "late0")->mtu.has);
     assert_false(find(&run, "late1")->mtu.has);
-    PUT_DEV(&fake, {"eth0", 1, 1}, {"late0", 1, 1}, {"late1", 1, 1}, {"late2", 1, 1});
-    step(&fake, &run, NS_PER_SEC);
+    PUT_DEV(fake, {"eth0", 1, 1}, {"late0", 1, 1}, {"late1", 1, 1}, {"late2", 1, 1});
+    step(fake, &run, NS_PER_SEC);
     assert_true(find(&run, "late0")->mtu.has && find(&run, "late1")->mtu.has && find(&run, "late2")->mtu.has);
     fake_env_close(&run);
-    fake_env_fini(&fake);
 }
 
 /* Another device under the same name whose counters do not go backwards. */
-static void test_replaced(void **unused)
+static void test_replaced(void **state)
 {
-    (void)unused;
-    struct fake_env fake;
-    fake_env_init(&fake);
-    put_card(&fake, "eth0");
-    PUT_DEV(&fake, {"eth0", 1, 1});
+    struct fake_env *fake = *state;
+    put_card(fake, "eth0");
+    PUT_DEV(fake, {"eth0", 1, 1});
     struct fake_run run;
-    start(&fake, &run);
-    step(&fake, &run, NS_PER_SEC);
+    start(fake, &run);
+    step(fake, &run, NS_PER_SEC);
     int open_now = fake_env_open_count();
-    fake_env_remove(&fake, "sys/class/net/eth0/device");
-    put_sys(&fake, "eth0", "address", "52:54:00:00:00:01\n");
-    put_sys(&fake, "eth0", "mtu", "9000\n");
-    step(&fake, &run, COLLECT_SLOW_NS - 1);
+    fake_env_remove(fake, "sys/class/net/eth0/device");
+    put_sys(fake, "eth0", "address", "52:54:00:00:00:01\n");
+    put_sys(fake, "eth0", "mtu", "9000\n");
+    step(fake, &run, COLLECT_SLOW_NS - 1);
     assert_string_equal(find(&run, "eth0")->mac_address, "52:54:00:12:34:56");
     assert_string_equal(find(&run, "eth0")->driver, "virtio_net");
-    step(&fake, &run, 1);
+    step(fake, &run, 1);
     const struct sample_network *eth0 = find(&run, "eth0");
     assert_string_equal(eth0->mac_address, "52:54:00:00:00:01");
     assert_null(eth0->driver);
@@ -512,12 +483,12 @@ static void test_replaced(void **unused)
     for (size_t i = 0; i < 4; i++) {
         char path[64];
         (void)snprintf(path, sizeof(path), "sys/class/net/eth0/%s", names[i]);
-        fake_env_break(&fake, path);
+        fake_env_break(fake, path);
     }
-    fake_env_remove(&fake, "sys/class/net/eth0");
-    put_sys(&fake, "eth0", "address", "52:54:00:00:00:02\n");
-    put_sys(&fake, "eth0", "speed", "25000\n");
-    step(&fake, &run, COLLECT_SLOW_NS);
+    fake_env_remove(fake, "sys/class/net/eth0");
+    put_sys(fake, "eth0", "address", "52:54:00:00:00:02\n");
+    put_sys(fake, "eth0", "speed", "25000\n");
+    step(fake, &run, COLLECT_SLOW_NS);
     eth0 = find(&run, "eth0");
     assert_string_equal(eth0->mac_address, "52:54:00:00:00:02");
     assert_null(eth0->operstate);
@@ -525,7 +496,6 @@ static void test_replaced(void **unused)
     assert_false(eth0->mtu.has);
     assert_int_equal(fake_env_open_count(), open_now - 3);
     fake_env_close(&run);
-    fake_env_fini(&fake);
 }
 
 /* One collect with at most `more` new descriptors. */
@@ -586,56 +556,53 @@ static void test_few_descriptors(void **unused)
     }
 }
 
-static void test_failures(void **unused)
+static void test_failures(void **state)
 {
-    (void)unused;
-    struct fake_env fake;
-    fake_env_init(&fake);
+    struct fake_env *fake = *state;
     struct fake_run run;
-    assert_int_equal(fake_env_open(&fake, &collector_network, &run), 0);
-    assert_int_equal(fake_env_collect(&fake, &run), -ENOENT);
+    assert_int_equal(fake_env_open(fake, &collector_network, &run), 0);
+    assert_int_equal(fake_env_collect(fake, &run), -ENOENT);
     assert_int_equal(run.err.code, -ENOENT);
     assert_non_null(strstr(run.err.msg, "/proc/net/dev"));
     assert_false(run.sample.network.present);
 
-    PUT_DEV(&fake, {"eth0", 1000, 0});
-    assert_int_equal(fake_env_baseline(&fake, &run), 0);
-    fake_env_write(&fake, "proc/net/dev", "not what it should be\n");
-    fake_env_advance(&fake, NS_PER_SEC);
-    assert_int_equal(fake_env_collect(&fake, &run), -EINVAL);
+    PUT_DEV(fake, {"eth0", 1000, 0});
+    assert_int_equal(fake_env_baseline(fake, &run), 0);
+    fake_env_write(fake, "proc/net/dev", "not what it should be\n");
+    fake_env_advance(fake, NS_PER_SEC);
+    assert_int_equal(fake_env_collect(fake, &run), -EINVAL);
     assert_non_null(strstr(run.err.msg, "/proc/net/dev is cut or broken"));
     assert_null(strstr(run.err.msg, strerror(EINVAL)));
     assert_false(run.sample.network.present);
 
-    fake_env_write(&fake, "proc/net/dev", "Inter-|\n face |\n  eth0: 5");
-    assert_int_equal(fake_env_collect(&fake, &run), -EBADMSG);
+    fake_env_write(fake, "proc/net/dev", "Inter-|\n face |\n  eth0: 5");
+    assert_int_equal(fake_env_collect(fake, &run), -EBADMSG);
     assert_non_null(strstr(run.err.msg, "/proc/net/dev is cut or broken"));
     assert_null(strstr(run.err.msg, strerror(EBADMSG)));
 
     /* The reading after the failure covers both intervals. */
-    PUT_DEV(&fake, {"eth0", 1600, 0});
-    step(&fake, &run, NS_PER_SEC);
+    PUT_DEV(fake, {"eth0", 1600, 0});
+    step(fake, &run, NS_PER_SEC);
     assert_true(find(&run, "eth0")->rx_bytes_delta.v == 600);
     assert_true(find(&run, "eth0")->rx_bytes_per_sec.v == 300);
     fake_env_close(&run);
-    fake_env_fini(&fake);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_card),
-        cmocka_unit_test(test_identity_odds),
-        cmocka_unit_test(test_links_are_slow_and_kept),
-        cmocka_unit_test(test_net_dev_is_kept),
-        cmocka_unit_test(test_come_and_go),
-        cmocka_unit_test(test_hundred_interfaces),
-        cmocka_unit_test(test_hostile_names),
-        cmocka_unit_test(test_sysfs_of_another_namespace),
-        cmocka_unit_test(test_sysfs_race),
-        cmocka_unit_test(test_replaced),
+        fake_env_unit_test(test_card),
+        fake_env_unit_test(test_identity_odds),
+        fake_env_unit_test(test_links_are_slow_and_kept),
+        fake_env_unit_test(test_net_dev_is_kept),
+        fake_env_unit_test(test_come_and_go),
+        fake_env_unit_test(test_hundred_interfaces),
+        fake_env_unit_test(test_hostile_names),
+        fake_env_unit_test(test_sysfs_of_another_namespace),
+        fake_env_unit_test(test_sysfs_race),
+        fake_env_unit_test(test_replaced),
         cmocka_unit_test(test_few_descriptors),
-        cmocka_unit_test(test_failures),
+        fake_env_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
