@@ -1,4 +1,4 @@
-# The front door; Meson does the work. Build variants are build folders.
+# The front door; Meson does the work. Build variants are build directories.
 PREFIX ?= /usr/local
 WERROR := $(if $(CI),true,false)
 
@@ -111,5 +111,5 @@ install: ## build optimised and install below $(DESTDIR)$(PREFIX)
 	@$(MAKE) --no-print-directory build-release
 	DESTDIR=$(DESTDIR) meson install -C build-release
 
-clean: ## remove every build folder; what was fetched stays (build-tools, subprojects/packagecache, bench/peers)
+clean: ## remove every build directory; what was fetched stays (build-tools, subprojects/packagecache, bench/peers)
 	rm -rf build $(filter-out build-tools,$(wildcard build-*)) dist

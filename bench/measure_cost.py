@@ -84,8 +84,8 @@ def run(tool, interval, before, window, place):
 
 
 def bare_loop(ours, plan, place):
-    """The same for a loop that only reads what ours reads, and writes as much. The command it was about has ended, and its
-    group is gone: the files of this process and of the group above are read instead."""
+    """The same for a loop that only reads what ours reads, and writes as much. The command it was about has ended, and
+    its group is gone: the files of this process and of the group above are read instead."""
     interval, before, window, _ = plan
     program = helper.build("bare_loop", place)
     if not program:
@@ -172,8 +172,8 @@ def measure(context):
                          "the difference of a long and of a short run (not in a quick bench).")
     if loops:
         secs, count = statistics.median(loop["cpu_secs"] for loop in loops), loops[0]["files"]
-        section.notes.append(f"A bare loop that reads the same {count} files, asks for the space of / and writes as many "
-                             f"bytes, understanding nothing, takes {micro(secs)} us at 1 s.")
+        section.notes.append(f"A bare loop that reads the same {count} files, asks for the space of / and writes as "
+                             f"many bytes, understanding nothing, takes {micro(secs)} us at 1 s.")
         section.values["bare_loop"] = {"cpu_secs": secs, "files": count}
     section.notes.append("RSS: the sum of the peaks of the tool's processes; PSS: the highest of a few readings. "
                          "The command is not in them.")

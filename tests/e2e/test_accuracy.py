@@ -17,7 +17,7 @@ import tap
 from tap import Skip, equal, expect, test
 from tracker import folder
 from truth import (IO_KEYS, MIB, NEIGHBOUR, NOBODY, TICK_SECS, WORKLOAD, Job, allowance, as_nobody, check_complaints,
-                   check_plausible, check_sum, check_within_cpus, cpu_sum, need_counted_writes, need_group, told)
+                   check_plausible, check_sum, check_within_cpus, cpu_sum, need_counted_writes, need_group, reported)
 
 SHELL_LOOP = 'i=0; while [ $i -lt 60 ]; do "$0" burn 20; i=$((i + 1)); done'
 EXACT = [
@@ -258,7 +258,7 @@ def check_unreadable(job):
     writes = [sample["cpu"]["process_disk_write_bytes"] for sample in samples]
     expect(None in writes, f"I/O is told while it cannot be known: {writes}")
     expect(writes[-1] is not None, f"I/O is unknown to the end: {writes}")
-    got, kernel = sum(value or 0 for value in writes), told(job.place)[1]
+    got, kernel = sum(value or 0 for value in writes), reported(job.place)[1]
     tap.diag(f"{got} bytes written, the kernel has {kernel}; stderr {job.stderr()!r}")
     expect(kernel >= 8 * MIB and abs(got - kernel) <= MIB // 16, f"{got} bytes written, the kernel has {kernel}")
     check_complaints(job.stderr(), most=2)  # two members are unreadable, one after the other

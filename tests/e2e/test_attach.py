@@ -11,7 +11,7 @@ import tap
 from tap import equal, expect, test
 from tracker import PATIENCE_SECS, Tracker, folder, parse, run, wait_until
 from truth import (IO_KEYS, TICK_SECS, as_nobody, check_complaints, check_plausible, cpu_clock, cpu_of, cpu_sum, read,
-                   target, told)
+                   reported, target)
 
 
 def used_secs(pid):
@@ -64,7 +64,7 @@ def children_that_were_there_before_count_from_now_on():
             samples = rest(tracker)
             equal(tracker.wait(20), 0, "exit status")
         equal(busy.wait(10), 0, "status of the workload")
-        total = told(place)[0]
+        total = reported(place)[0]
     got = cpu_sum(samples)
     tap.diag(f"{got:.4f} s, the kernel has {total - attached:.4f} to {total - before:.4f}")
     expect(total - attached - 4 * TICK_SECS <= got <= total - before + TICK_SECS, f"{got} s")
@@ -80,7 +80,7 @@ def members_stay_members_when_the_first_process_ends():
             equal(busy.wait(10), 0, "status of the workload")
             samples = [first, *rest(tracker)]
             equal(tracker.wait(20), 0, "exit status")
-        total = told(place)[0]
+        total = reported(place)[0]
     got = cpu_sum(samples)
     tap.diag(f"{got:.4f} s, the kernel has {total:.4f}")
     # What it used before is not known here; what a process used after its last sample is lost when others reap it.

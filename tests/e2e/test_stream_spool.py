@@ -657,8 +657,9 @@ def network_calls(world, *words, env):
 
 
 def read_connects(calls):
-    """The arguments of connections, and of what was sent in datagrams; to connect a socket of the latter sends nothing by
-    itself. A thread uses the sockets that it made; what leads to a helper of ours is a pair, often used by another one."""
+    """The arguments of connections, and of what was sent in datagrams; to connect a socket of the latter sends nothing
+    by itself. A thread uses the sockets that it made; what leads to a helper of ours is a pair, often used by another
+    one."""
     connects, datagrams, loose = [], [], set()
     for thread, name, arguments in calls:
         made = re.match(r"AF_INET6?, SOCK_(\w+).*= (\d+)$", arguments)

@@ -13,7 +13,7 @@ import tap
 from tap import Skip, equal, expect, test
 from tracker import BINARY, SLOW, clean_env, folder, parse, wait_file_lines
 from truth import (IO_KEYS, MIB, WORKLOAD, Job, as_nobody, check_complaints, check_plausible, check_sum, cpu_sum,
-                   interval_secs, need_counted_writes, need_unshare, read, told)
+                   interval_secs, need_counted_writes, need_unshare, read, reported)
 
 PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / MIB
 BIG_TREE = 3000
@@ -362,11 +362,11 @@ def check_reused(is_limited):
     with folder() as place:
         done = wait_namespace(need_unshare("--mount-proc"), *few_files(is_limited), BINARY, "-i", "0.1", "-o",
                               place / "out", "--", WORKLOAD, "reuse", "300", "120",
-                              env={"WORKLOAD_TRUTH": str(place / "told")})
+                              env={"WORKLOAD_TRUTH": str(place / "reported")})
         if done.returncode == 99:
             raise Skip(f"a PID cannot be used again at will: {done.stderr.strip()}")
         equal((done.returncode, done.stderr), (0, ""), "exit status and stderr")
-        samples, true_secs = samples_of(place), told(place)[0]
+        samples, true_secs = samples_of(place), reported(place)[0]
     tap.diag(f"{cpu_sum(samples):.4f} s, the kernel has {true_secs:.4f}")
     check_sum(samples, true_secs)
     check_plausible(samples)
@@ -375,7 +375,7 @@ def check_reused(is_limited):
 def run_stranger(kind, is_limited, place, *options):
     done = wait_namespace(need_unshare("--mount-proc"), *few_files(is_limited), sys.executable, "-c", STRANGER, kind,
                           BINARY, WORKLOAD, "-i", "0.1", "-o", place / "out", *options,
-                          env={"WORKLOAD_TRUTH": str(place / "told")})
+                          env={"WORKLOAD_TRUTH": str(place / "reported")})
     if done.returncode == 98 or "ns_last_pid" in done.stderr:
         raise Skip(f"a PID cannot be used again at will: {done.stderr.strip()}")
     equal((done.returncode, done.stderr), (0, ""), "exit status and stderr")
@@ -387,7 +387,7 @@ def run_stranger(kind, is_limited, place, *options):
 def check_stranger_as_member(is_limited):
     with folder() as place:
         samples = run_stranger("member", is_limited, place)
-        check_sum(samples, told(place)[0])
+        check_sum(samples, reported(place)[0])
     equal(samples[-2]["cpu"]["process_child_count"], 0, "descendants, the stranger is none")
 
 
@@ -423,10 +423,10 @@ def where_processes_are_hidden():
             raise Skip("processes cannot be hidden here")
         work = "child burn 200 , child private burn 300 , make 4 50 2 , burn 100".split()
         done = wait_namespace(around, *words, binary, "-i", "0.1", "-o", place / "out", "--", WORKLOAD, *work, ",",
-                              "exit", "5", env={"WORKLOAD_TRUTH": str(place / "told")})
+                              "exit", "5", env={"WORKLOAD_TRUTH": str(place / "reported")})
         equal(done.returncode, 5, f"exit status (stderr {done.stderr!r})")
         check_complaints(done.stderr)
-        samples, true_secs = samples_of(place), told(place)[0]
+        samples, true_secs = samples_of(place), reported(place)[0]
     tap.diag(f"{cpu_sum(samples):.4f} s, the kernel has {true_secs:.4f}; stderr {done.stderr!r}")
     check_sum(samples, true_secs)
     check_plausible(samples, hidden=(*IO_KEYS, "process_major_faults", "process_thread_count", "process_rss_mib"))
@@ -439,10 +439,10 @@ def where_proc_is_of_another_pid_namespace():
     with folder() as place:
         done = wait_namespace(need_unshare(), BINARY, "-i", "0.1", "-o", place / "out", "--", WORKLOAD,
                               *"child burn 300 , make 6 50 3 , daemons 2 100 ended , burn 200 , exit 6".split(),
-                              env={"WORKLOAD_TRUTH": str(place / "told")})
+                              env={"WORKLOAD_TRUTH": str(place / "reported")})
         equal(done.returncode, 6, f"exit status (stderr {done.stderr!r})")
         check_complaints(done.stderr)
-        samples, true_secs = samples_of(place), told(place)[0]
+        samples, true_secs = samples_of(place), reported(place)[0]
     # Only the sum of user and system time is known of a process that cannot be seen, so those wait for the end.
     split = [sample for sample in samples if sample["cpu"]["process_utime_secs"] is not None]
     by_rates = sum(sample["cpu"]["process_cores_used"] * interval_secs(sample) for sample in samples[:-1])

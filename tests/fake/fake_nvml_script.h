@@ -12,7 +12,7 @@
 
 enum { FAKE_GPUS_MAX = 64, FAKE_ROWS_MAX = 64, FAKE_FAULTS_MAX = 32, FAKE_TEXT_BYTES = 160 };
 
-#define FAKE_NONE UINT64_MAX /* no MIG mode, no amount told, no particular GPU */
+#define FAKE_NONE UINT64_MAX /* no MIG mode, no amount reported, no particular GPU */
 
 struct fake_gpu {
     char name[FAKE_TEXT_BYTES], uuid[FAKE_TEXT_BYTES], bus[FAKE_TEXT_BYTES];

@@ -2,7 +2,7 @@
 """An S3 on loopback that takes no signature on trust: PUT and GET of objects, HEAD of buckets.
 
 Every signature is computed anew from the request as it was received (AWS Signature Version 4, header form), and what
-is wrong is told with the status and the code of the real service. Buckets are found by path or by the host's first
+is wrong is answered with the status and the code of the real service. Buckets are found by path or by the host's first
 label. Objects can be read in `objects`; that the same key never gets other bytes is watched.
 """
 

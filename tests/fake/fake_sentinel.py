@@ -134,14 +134,14 @@ def check_csv(text):
 
 
 class FakeSentinel(Server):
-    """Settings may be changed at any time: what is accepted, and what is told of the keys for uploads."""
+    """Settings may be changed at any time: what is accepted, and what is said of the keys for uploads."""
 
     def __init__(self, s3, token="secret-token", tls=None, behave=None, forms=FORMS, prefix="s3://bucket/prefix/x"):
         self.s3, self.token, self.forms, self.prefix = s3, token, forms, prefix
         self.lifetime_secs = 3600
-        self.expiry_name = "expiration"  # or "expires_at", or None: not told
+        self.expiry_name = "expiration"  # or "expires_at", or None: not sent
         self.expiry_form = "Z"  # a key of EXPIRY_FORMS
-        self.region = None  # told with the keys
+        self.region = None  # sent with the keys
         self.has_credentials = True  # a registration may come without
         self.runs = {}
         self._key_count = 0
@@ -280,7 +280,7 @@ class FakeSentinel(Server):
         return self.s3.objects.get(bucket, {}).get(key)
 
     def batch_uris(self, run_id):
-        """Of all objects in the folder of a run, in order."""
+        """Of all objects in the directory of a run, in order."""
         bucket, _, folder = f"{self.prefix}/{run_id}/".removeprefix("s3://").partition("/")
         return [f"s3://{bucket}/{key}" for key in sorted(self.s3.objects.get(bucket, {})) if key.startswith(folder)]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A read-only file system over /dev/fuse that shows a folder, and keeps some requests without an answer.
+"""A read-only file system over /dev/fuse that shows a directory, and keeps some requests without an answer.
 
     fuse_server.py [--hold-read PATH] [--hold-flush PATH] [--delay-read PATH SECS]... [OPTION]... MOUNT_POINT SOURCE
 

@@ -2,7 +2,7 @@
 """What can go wrong between a client and a server, for the `behave` of the fakes.
 
 A fault is decided for one request and strikes EARLY (its body is not even read), BEFORE it has taken effect, or AFTER.
-Those that look like a success come AFTER, so that no client is told about something that has not happened. Flaky and
+Those that look like a success come AFTER, so that no client hears of something that has not happened. Flaky and
 Down decide by themselves. FullBacklog is an address where not even connecting works.
 """
 
@@ -218,7 +218,7 @@ def all_faults(secs=0.3):
 
 
 class Flaky:
-    """Picks a fault with the given probability, the same ones for the same seed; `picked` tells which."""
+    """Picks a fault with the given probability, the same ones for the same seed; `picked` says which."""
 
     def __init__(self, probability, seed, kinds=None):
         self.probability, self.kinds = probability, tuple(kinds or all_faults())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small world of TLS on loopback: a root, an intermediate, good and bad certificates, and nginx that serves them.
 
-Certificates are made anew with the openssl command in a folder of their own. One nginx serves a port for each of
+Certificates are made anew with the openssl command in a directory of their own. One nginx serves a port for each of
 them; its security level is lowered, so that it is the client that has to refuse. Everything ends with the world.
 """
 

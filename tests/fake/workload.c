@@ -426,7 +426,7 @@ static int play_write(char **words)
     return close(fd);
 }
 
-/* child VERB...: in a child that is waited for, so that its truth is told by its parent */
+/* child VERB...: in a child that is waited for, so that its truth is reported by its parent */
 static int play_child(char **words)
 {
     pid_t child = start();

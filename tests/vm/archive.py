@@ -57,8 +57,8 @@ class Archive:
 
     def __init__(self, cache, suite, arch):
         self.suite, self.arch = suite, arch
-        self.folder = pathlib.Path(cache).resolve() / f"{suite}-{arch}"
-        self.state = self.folder / "apt"
+        self.directory = pathlib.Path(cache).resolve() / f"{suite}-{arch}"
+        self.state = self.directory / "apt"
         settings = (
             "Dir::Etc::SourceList=/dev/null", f"Dir::Etc::SourceParts={self.state}",
             "Dir::Etc::PreferencesParts=/dev/null", f"Dir::State::Lists={self.state}/lists",
@@ -83,16 +83,16 @@ class Archive:
         (self.state / "updated").touch()
 
     def _unpack(self, name, fetch):
-        """The folder NAME with what `fetch` has downloaded into a folder; made once."""
-        target = self.folder / name
+        """The directory NAME with what `fetch` has downloaded into a directory; made once."""
+        target = self.directory / name
         if target.is_dir():
             return target
         self._update()
-        part = self.folder / f"{name}.{os.getpid()}"
-        debs = self.folder / f"{name}.{os.getpid()}.debs"
+        part = self.directory / f"{name}.{os.getpid()}"
+        debs = self.directory / f"{name}.{os.getpid()}.debs"
         try:
-            for folder in (part, debs):
-                folder.mkdir(parents=True)
+            for directory in (part, debs):
+                directory.mkdir(parents=True)
             fetch(debs)
             packages = sorted(debs.rglob("*.deb"))
             if not packages:
@@ -107,7 +107,7 @@ class Archive:
         return target
 
     def kernel(self, meta):
-        """The folder with the kernel that a meta package stands for (boot/vmlinuz-*, lib/modules/*)."""
+        """The directory with the kernel that a meta package stands for (boot/vmlinuz-*, lib/modules/*)."""
 
         def fetch(debs):
             found = DEPENDS.findall(call(["apt-cache", *self.options, "depends", meta]))
@@ -118,7 +118,7 @@ class Archive:
         return self._unpack(meta, fetch)
 
     def packages(self, name, *wanted):
-        """A folder with packages and all that they depend on."""
+        """A directory with packages and all that they depend on."""
 
         def fetch(debs):
             (debs / "partial").mkdir()

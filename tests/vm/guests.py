@@ -75,9 +75,9 @@ def build(arch, target, *sources):
     return target
 
 
-def compile_library(folder):
+def compile_library(directory):
     """Spares the guest to compile Python's library, where this Python is of the same version."""
-    library = folder / f"usr/lib/python3.{sys.version_info.minor}"
+    library = directory / f"usr/lib/python3.{sys.version_info.minor}"
     if library.is_dir() and not (library / "__pycache__").exists():
         subprocess.run([sys.executable, "-m", "compileall", "-qq", "--invalidation-mode", "unchecked-hash", library],
                        timeout=COMPILE_SECS, check=False)
@@ -106,8 +106,8 @@ def kernel_of(guest):
     return archive.kernel(guest.kernel or f"linux-image-cloud-{guest.arch}")
 
 
-def make_initrd(guest, program, folder, is_captured=False):
-    """Writes the RAM disk into a folder and returns its path."""
+def make_initrd(guest, program, directory, is_captured=False):
+    """Writes the RAM disk into a directory and returns its path."""
     initrd = Initrd()
     initrd.add_modules(kernel_of(guest), guest.modules)
     user = Archive(CACHE, host_suite(), guest.arch).packages("user", *PACKAGES)
@@ -124,10 +124,10 @@ def make_initrd(guest, program, folder, is_captured=False):
     initrd.add_file("init", ROOT / "tests/vm/guest/init")
     initrd.add_file("rt/tests/vm/guest/test_static.sh", ROOT / "tests/vm/guest/test_static.sh")
     initrd.add_file("rt/resource-tracker", program)
-    initrd.add_file("rt/workload", build(guest.arch, folder / "workload", *WORKLOAD))
+    initrd.add_file("rt/workload", build(guest.arch, directory / "workload", *WORKLOAD))
     if any(name.startswith(OLD_CALLS) for name, *_ in guest.files):
-        initrd.add_file("rt/old-calls", build(guest.arch, folder / "old-calls", "tests/vm/guest/old_calls.c"))
+        initrd.add_file("rt/old-calls", build(guest.arch, directory / "old-calls", "tests/vm/guest/old_calls.c"))
         initrd.add_text("rt/old-calls-tracker", '#!/bin/sh\nexec /rt/old-calls /rt/resource-tracker "$@"\n')
     initrd.add_text("job", job(guest, is_captured))
-    initrd.write(folder / "initrd")
-    return folder / "initrd"
+    initrd.write(directory / "initrd")
+    return directory / "initrd"

@@ -54,11 +54,11 @@ class Initrd:
         mode = os.stat(source).st_mode
         self._put(path, stat.S_IFREG | stat.S_IMODE(mode) | 0o444, pathlib.Path(source).read_bytes())
 
-    def add_tree(self, folder, below=""):
+    def add_tree(self, directory, below=""):
         """What was unpacked, without what no program reads."""
-        folder = pathlib.Path(folder)
-        for path in sorted(folder.rglob("*")):
-            name = path.relative_to(folder).as_posix()
+        directory = pathlib.Path(directory)
+        for path in sorted(directory.rglob("*")):
+            name = path.relative_to(directory).as_posix()
             if name.startswith(NOT_NEEDED) or name in MERGED:
                 continue
             if path.is_symlink():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The modules that end-to-end tests share. `import lib` makes them and the fake servers of tests/fake importable by their
-names, however a test file is started."""
+"""The modules that end-to-end tests share. `import lib` makes them and the fake servers of tests/fake importable by
+their names, however a test file is started."""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a program that qemu-user runs (tools/arm64-tests, docs/decisions/0019): what it cannot do is skipped by name.
+"""Tests of a program that qemu-user runs (tools/arm64-tests, docs/decisions/0019): what it cannot do is skipped.
 
 tests/meson.build sets, for such a build only: EMULATOR, the words that start a program under the emulator;
 EMULATED_PROGRAM, the tracker that they start; EMULATOR_LIMITS, the path of the list of what is skipped, and why.

@@ -59,7 +59,7 @@ with open(sys.argv[1], "w") as output:
     json.dump(found, output)
 """
 
-# Says that it is there, waits until somebody writes to or closes its stdin, and ends with the given status.
+# Says that it is there, waits until its stdin is written to or closed, and ends with the given status.
 WAITER = """
 import os, signal, sys
 signal.alarm(40)

@@ -35,10 +35,10 @@ def facts(target, more):
 
 def write_build(stage, target, content, /, **more):
     """One build of a stage; more changes what its build.json says."""
-    folder = pathlib.Path(stage) / target
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "resource-tracker").write_bytes(content)
-    (folder / "build.json").write_text(json.dumps(facts(target, more)), encoding="utf-8")
+    directory = pathlib.Path(stage) / target
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "resource-tracker").write_bytes(content)
+    (directory / "build.json").write_text(json.dumps(facts(target, more)), encoding="utf-8")
 
 
 @functools.cache
@@ -68,7 +68,7 @@ def package(*words, check=True, umask=-1, cwd=None, **env):
 
 @functools.cache
 def made():
-    """The folders of the stage and of the artefacts, made once, removed at the end."""
+    """The directories of the stage and of the artefacts, made once, removed at the end."""
     if HOST not in MACHINES:
         raise Skip(f"there are no builds for {HOST}")
     work = pathlib.Path(tempfile.mkdtemp(prefix="rt-e2e-"))

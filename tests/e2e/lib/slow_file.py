@@ -58,7 +58,7 @@ class SlowFile:
         self.thread.start()
 
     def end(self):
-        """Whoever still reads is told that the filesystem is gone."""
+        """A process that still reads gets the error of a filesystem that is gone."""
         for timer in self.timers:
             timer.cancel()
         libc.umount2(bytes(self.directory), MNT_DETACH)

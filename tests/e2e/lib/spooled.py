@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trackers that are cut off, and what their spool then holds: jobs that end when told, kills between two rows, servers
+"""Trackers that are cut off, and what their spool then holds: jobs that end on request, kills between two rows, servers
 that cannot be reached, and the rows that a run has left behind.
 """
 
@@ -38,7 +38,7 @@ def replan(world, **faults):
 
 
 class Job:
-    """A tracker with a command that ends when told, and a local CSV of its own; for a with statement."""
+    """A tracker with a command that ends on request, and a local CSV of its own; for a with statement."""
 
     def __init__(self, world, *words, name="job", command=COMMAND, env=None, has_bucket=False, **how):
         self.world, self.name, self.has_bucket = world, name, has_bucket
@@ -106,7 +106,7 @@ class Job:
 
 
     def check_bucket(self):
-        """The same of the bucket that was given to it, with a run.json that tells the end."""
+        """The same of the bucket that was given to it, with a run.json that has the end."""
         ours = {key: data for key, data in self.world.objects().items() if key.startswith(f"own/{self.name}/")}
         equal(len({key.rpartition("/")[0] for key in ours}), 1, f"runs of {self.name} in the bucket")
         run = json.loads(ours.pop(max(ours)))
@@ -136,7 +136,7 @@ def unpack(data):
 
 
 def files_below(place):
-    """All files below a folder in which others may be at work."""
+    """All files below a directory that other processes may change."""
     return sorted(pathlib.Path(path, name) for path, _, names in os.walk(place) for name in names)
 
 
@@ -163,18 +163,18 @@ def journal_rows(world):
 
 
 def run_folders(world):
-    """The folders of runs in the spool; those that are being made or removed are hidden and do not count."""
+    """The directories of runs in the spool; those that are being made or removed are hidden and do not count."""
     found = world.spool.iterdir() if world.spool.exists() else ()
     return sorted(path for path in found if path.is_dir() and not path.name.startswith("."))
 
 
-def state_of(folder):
+def state_of(directory):
     """The state of a run in the spool as it was last saved; {} where there is none yet."""
-    return json.loads(read(folder / "state.json") or b"{}")
+    return json.loads(read(directory / "state.json") or b"{}")
 
 
 def snapshot(place):
-    """All files below a folder with their bytes, to see that nothing has changed."""
+    """All files below a directory with their bytes, to see that nothing has changed."""
     return {str(path.relative_to(place)): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
 
 

@@ -33,7 +33,7 @@ class BucketWorld(World):
         return {key: gzip.decompress(data) for key, data in self.held(bucket).items() if key.endswith(".csv.gz")}
 
     def run_folder(self, bucket="mine"):
-        """The one folder in which everything is, without a slash at the end."""
+        """The one directory in which everything is, without a slash at the end."""
         folders = {key.rpartition("/")[0] for key in self.held(bucket)}
         equal(len(folders), 1, f"folders {sorted(folders)}")
         return folders.pop()

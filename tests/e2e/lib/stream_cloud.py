@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A tracker in a machine of its own making: network and mount namespaces in which a fake metadata service has the
-link-local address of the clouds, and firmware and processor tell what they are told to.
+link-local address of the clouds, and firmware and processor are what the test wants.
 
 on_a_machine(...) runs this file as a program inside of the namespaces and returns what it has seen.
 """
@@ -52,10 +52,10 @@ def make_network():
         subprocess.run(["ip", "address", "add", f"{address}/32", "dev", "lo"], check=True)
 
 
-def make_hardware(folder, dmi, cpuinfo):
-    """What the kernel tells of the processor and the firmware; the real tables are out of sight in any case."""
-    (folder / "cpuinfo").write_text(cpuinfo, encoding="ascii")
-    subprocess.run(["mount", "--bind", folder / "cpuinfo", "/proc/cpuinfo"], check=True)
+def make_hardware(directory, dmi, cpuinfo):
+    """What the kernel shows of the processor and the firmware; the real tables are out of sight in any case."""
+    (directory / "cpuinfo").write_text(cpuinfo, encoding="ascii")
+    subprocess.run(["mount", "--bind", directory / "cpuinfo", "/proc/cpuinfo"], check=True)
     tables = pathlib.Path("/sys/class/dmi/id").resolve()
     if tables.is_dir():
         subprocess.run(["mount", "-t", "tmpfs", "tables", tables], check=True)
@@ -86,7 +86,7 @@ def start_metadata(case):
 
 
 def end_metadata(process):
-    """The requests that it answered, as it tells them."""
+    """The requests that it answered, as it lists them."""
     if process is None:
         return []
     process.terminate()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that mostly wait, run side by side: when the first of them has its turn, all that were chosen are started.
+"""Tests that mostly wait, run side by side: when the first of them is run, all that were chosen are started.
 
-Each must have a world of its own, and bound everything that it waits for. Where time is judged a test should run alone,
-as the others do.
+Each must have a context of its own, and bound everything that it waits for. Where time is measured a test should run
+alone, as the others do.
 """
 
 import concurrent.futures

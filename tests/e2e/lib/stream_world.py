@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A world to stream into: a fake Sentinel, a fake S3, a spool, and the tracker that knows them by its environment.
+"""What a tracker streams into: a fake Sentinel, a fake S3, a spool, and the tracker that knows them by its environment.
 
-Everything stays on loopback and in one folder that is gone afterwards. Nothing is awaited for a fixed time.
+Everything stays on loopback and in one directory that is gone afterwards. Nothing is awaited for a fixed time.
 """
 
 import gzip

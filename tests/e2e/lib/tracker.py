@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tracker as a user runs it: started in an empty folder with a clean environment, read line by line as it writes.
+"""The tracker as a user runs it: started in an empty directory with a clean environment, its lines read as they come.
 
 RESOURCE_TRACKER names the binary. Every process is ended through its own Popen object.
 """
@@ -75,7 +75,7 @@ def clean_env(**more):
 
 @contextlib.contextmanager
 def folder():
-    """A fresh folder that is gone afterwards."""
+    """A fresh directory that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="rt-e2e-") as name:
         yield pathlib.Path(name)
 
@@ -187,7 +187,7 @@ class Tracker:
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": kept, **streams}
 
         def usual_signals():
-            # Whoever runs the tests may ignore them (nohup, a shell's background job).
+            # The caller of the tests may ignore them (nohup, a shell's background job).
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
             for number, disposition in signals:
@@ -311,8 +311,8 @@ TRACE_LINE = re.compile(r"(\d+) +(?:<\.\.\. \w+ resumed>|([a-z_0-9]+)\()(.*)")
 
 
 def trace_calls(text):
-    """The calls in a log of `strace -f -o`, as (thread, name, arguments and result), in the order in which they ended. A
-    call that another thread interrupted stands there in two parts."""
+    """The calls in a log of `strace -f -o`, as (thread, name, arguments and result), in the order in which they ended.
+    A call that another thread interrupted stands there in two parts."""
     calls, begun = [], {}
     for thread, name, rest in (match.groups() for match in map(TRACE_LINE.match, text.splitlines()) if match):
         if name and rest.endswith("<unfinished ...>"):
@@ -330,14 +330,14 @@ STRACE_BYTES = 65536
 DISKSTATS_ROW = re.compile(r"(?:^|\\n) *(\d+) +(\d+) ([A-Za-z]\S*) \d+ ")
 
 
-def diskstats_rows(turn):
-    """The devices in what a turn read of diskstats; a file that took several reads is put together again."""
-    parts = [re.match(r'\d+, "(.*)"', arguments) for name, arguments in turn if name in ("read", "pread64")]
+def diskstats_rows(tick):
+    """The devices in what a tick read of diskstats; a file that took several reads is put together again."""
+    parts = [re.match(r'\d+, "(.*)"', arguments) for name, arguments in tick if name in ("read", "pread64")]
     return set(DISKSTATS_ROW.findall("".join(part[1] for part in parts if part)))
 
 
 def listing_calls(names):
-    """How many of these system calls of a turn list the processes, which is due once a second where their number cannot
+    """How many of these system calls of a tick list the processes, which is due once a second where their number cannot
     be read from the links of /proc: in every PID namespace but the first."""
     lists = names.count("getdents64")
     is_first = os.stat("/proc/self/ns/pid").st_ino == 0xEFFFFFFC
@@ -345,5 +345,5 @@ def listing_calls(names):
 
 
 def grid_index(sample, interval):
-    """Which place of the sampling grid a sample was taken for."""
+    """Which slot of the sampling grid a sample was taken for."""
     return round((sample["elapsed_secs"] - (sample["tracker"]["late_ms"] or 0) / 1e3) / interval)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The truth about a tracked job, from outside: a private cgroup around it, else what its processes say themselves.
+"""The truth about a tracked job, from outside: a private cgroup around it, else what its processes report themselves.
 
-WORKLOAD names the program of tests/fake/workload.c, which plays the jobs. E2E_TRUTH=told does without cgroups.
+WORKLOAD names the program of tests/fake/workload.c, which plays the jobs. E2E_TRUTH=reported does without cgroups.
 """
 
 import contextlib
@@ -50,12 +50,12 @@ def cpu_clock(pid):
 
 
 class Group:
-    """A cgroup of our own (version 2) that counts the CPU time of whoever enters it; whoever is left is killed."""
+    """A cgroup of our own (version 2) that counts the CPU time of what enters it; what is left is killed."""
 
     def __init__(self):
         mount = re.search(r"^\S+ \S+ \S+ (\S+) (\S+) .* - cgroup2 ", read("/proc/self/mountinfo"), re.M)
         ours = re.search(r"^0::(/.*)$", read("/proc/self/cgroup"), re.M)
-        if os.environ.get("E2E_TRUTH") == "told" or not mount or not ours:
+        if os.environ.get("E2E_TRUTH") == "reported" or not mount or not ours:
             raise OSError("no cgroup of version 2")
         inside = ours[1].removeprefix(mount[1].rstrip("/")).strip("/")
         self.path = pathlib.Path(mount[2], inside, f"rt-e2e-{os.getpid()}-{next(_numbers)}")
@@ -114,7 +114,7 @@ class Job(Tracker):
             self.outer.callback(self.group.close)
         enter = [WORKLOAD, "enter", self.group.path / "cgroup.procs", self.place / "entry"] if self.group else []
         command = [*([] if whole else enter), WORKLOAD, *words]
-        env = {"WORKLOAD_TRUTH": str(self.place / "told"), **({"TRACKER_COLLECT_GPU": "false"} if whole else {}),
+        env = {"WORKLOAD_TRUTH": str(self.place / "reported"), **({"TRACKER_COLLECT_GPU": "false"} if whole else {}),
                **more.pop("env", {})}
         super().__init__("-i", str(interval), "-o", "out", *options, "--", *command, env=env, cwd=self.place,
                          before=[*(enter if whole else []), *before], program=(binary,), **more)
@@ -126,7 +126,7 @@ class Job(Tracker):
         self.outer.close()
 
     def release(self):
-        """Lets those go who hold on until their standard input ends."""
+        """Releases the processes that hold on until their standard input ends."""
         self.process.stdin.close()
 
     def samples(self):
@@ -136,7 +136,7 @@ class Job(Tracker):
         """Waits for the end; returns the samples and the true CPU seconds, with a note about both."""
         wait_until(lambda: os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG), "the end", secs)
         own_secs = cpu_clock(self.pid) if self.whole else 0
-        true_secs = self.group.usage_secs() if self.group else told(self.place)[0]
+        true_secs = self.group.usage_secs() if self.group else reported(self.place)[0]
         if self.group:
             true_secs += int(read(self.place / "entry")) / 1e6 - own_secs
         equal(self.wait(), status, f"exit status (stderr {self.stderr()!r})")
@@ -145,9 +145,9 @@ class Job(Tracker):
         return samples, true_secs
 
 
-def told(place):
+def reported(place):
     """What the processes of the workload said: seconds of CPU time, bytes of output."""
-    rows = [line.split() for line in read(pathlib.Path(place, "told")).splitlines()]
+    rows = [line.split() for line in read(pathlib.Path(place, "reported")).splitlines()]
     return sum(int(row[0]) for row in rows) / 1e6, sum(int(row[1]) for row in rows) * 512
 
 
@@ -170,17 +170,17 @@ def allowance(samples):
     return (2 if SLOW else 1) * TICK_SECS + 5 * 1e-4 / math.sqrt(12) * math.sqrt(2 * len(samples))
 
 
-def check_sum(samples, true_secs, afterwards_secs=0, untold_secs=0):
-    """The sum is the truth; afterwards_secs: what may have been used after the final sample; untold_secs: what the truth
-    may lack, since processes cannot tell what their own ends take."""
+def check_sum(samples, true_secs, afterwards_secs=0, unreported_secs=0):
+    """The sum is the truth; afterwards_secs: what may have been used after the final sample; unreported_secs: what the
+    truth may lack, since processes cannot report what their own ends take."""
     got = cpu_sum(samples)
-    expect(-allowance(samples) - afterwards_secs <= got - true_secs <= allowance(samples) + untold_secs,
+    expect(-allowance(samples) - afterwards_secs <= got - true_secs <= allowance(samples) + unreported_secs,
            f"{got:.4f} s of CPU time in {len(samples)} samples, the kernel has {true_secs:.4f}",
            f"({got - true_secs:+.4f})")
 
 
 def numbers_of(value, path=""):
-    """Every number of a sample with its place."""
+    """Every number of a sample with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from numbers_of(inner, f"{path}.{key}")
@@ -288,7 +288,7 @@ def as_nobody(place):
 @contextlib.contextmanager
 def target(*words, place=None):
     """A workload that runs by itself, to be tracked by PID; it is killed at the end."""
-    env = clean_env(**({"WORKLOAD_TRUTH": str(place / "told")} if place else {}))
+    env = clean_env(**({"WORKLOAD_TRUTH": str(place / "reported")} if place else {}))
     with subprocess.Popen([WORKLOAD, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           env=env) as process:
         try:

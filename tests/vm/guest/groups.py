@@ -20,7 +20,7 @@ def read_pairs(path):
 
 
 class Group:
-    """A group of our own; in v1 one in each hierarchy. Whoever is left in it at the end is killed."""
+    """A group of our own; in v1 one in each hierarchy. What is left in it at the end is killed."""
 
     def __init__(self, name, parent=None):
         if IS_V2:
@@ -28,10 +28,10 @@ class Group:
         else:
             self.cpu = (parent.cpu if parent else ROOT / "cpu,cpuacct") / name
             self.memory = (parent.memory if parent else ROOT / "memory") / name
-        for folder in self.folders():
-            folder.mkdir()
+        for directory in self.directories():
+            directory.mkdir()
 
-    def folders(self):
+    def directories(self):
         return [self.cpu] if IS_V2 else [self.cpu, self.memory]
 
     def cpu_setting(self, cores):
@@ -64,7 +64,7 @@ class Group:
         return int((self.cpu / "cpuacct.usage").read_text(encoding="ascii")) / 1e9
 
     def peak_mib(self):
-        """None where the kernel does not tell it."""
+        """None where the kernel does not show it."""
         path = self.memory / ("memory.peak" if IS_V2 else "memory.max_usage_in_bytes")
         return int(path.read_text(encoding="ascii")) / MIB if path.exists() else None
 
@@ -73,19 +73,19 @@ class Group:
 
     def inside(self):
         """The words that run something in the group."""
-        enter = "; ".join(f'echo $$ > "{folder}/cgroup.procs"' for folder in self.folders())
+        enter = "; ".join(f'echo $$ > "{directory}/cgroup.procs"' for directory in self.directories())
         return ["sh", "-c", f'{enter}; exec "$@"', "sh"]
 
-    def _members(self, folder):
-        return [int(word) for word in (folder / "cgroup.procs").read_text(encoding="ascii").split()]
+    def _members(self, directory):
+        return [int(word) for word in (directory / "cgroup.procs").read_text(encoding="ascii").split()]
 
     def close(self):
-        for folder in self.folders():
-            for pid in self._members(folder):
+        for directory in self.directories():
+            for pid in self._members(directory):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            wait_until(lambda folder=folder: not self._members(folder), f"the end of what runs in {folder}")
-            folder.rmdir()
+            wait_until(lambda directory=directory: not self._members(directory), f"the end of what runs in {directory}")
+            directory.rmdir()
 
 
 @contextlib.contextmanager

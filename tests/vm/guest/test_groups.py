@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Limits, throttling, peaks and kills of control groups as the tracker tells them, against the group's own files.
+"""Limits, throttling, peaks and kills of control groups as the tracker reports them, against the group's own files.
 
 For a machine of our own: with all controllers, in version 2 (where they are shared with groups below the root) or 1.
 """
@@ -43,7 +43,7 @@ def python(program, *args):
 
 
 @test
-def the_limits_of_the_group_are_told():
+def the_limits_of_the_group_are_reported():
     with group("limits") as place:
         place.limit_cpu(1.5)
         place.limit_memory(128)
@@ -78,15 +78,15 @@ def a_limit_that_is_changed_meanwhile_is_seen():
             tracker.process.stdin.close()
             equal(tracker.wait(), 0, "exit status")
             samples = samples_of(tracker)
-    told = [(sample["cgroup"]["cpu_limit_cores"], sample["cgroup"]["memory_limit_mib"]) for sample in samples]
-    equal((told[0], told[-1]), ((None, 128), (0.5, 200)), "limits at first and at last")
+    reported = [(sample["cgroup"]["cpu_limit_cores"], sample["cgroup"]["memory_limit_mib"]) for sample in samples]
+    equal((reported[0], reported[-1]), ((None, 128), (0.5, 200)), "limits at first and at last")
 
 
 @test
 def the_peak_is_that_of_the_group():
     with group("peak") as place:
         if place.peak_mib() is None:
-            raise Skip("this kernel tells no peak of a group")
+            raise Skip("this kernel has no peak of a group")
         samples, _ = track(place, *python(EAT, 48, 0.5))
         true_mib = place.peak_mib()
     got = samples[-1]["cgroup"]["memory_peak_mib"]
@@ -98,7 +98,7 @@ def the_peak_is_that_of_the_group():
 
 
 @test
-def the_memory_of_a_tree_is_told_in_bytes_whatever_the_size_of_pages():
+def the_memory_of_a_tree_is_reported_in_bytes_whatever_the_size_of_pages():
     with group("pages") as place:
         samples, _ = track(place, *python(EAT, 48, 1))
     rss = max(sample["cpu"]["process_rss_mib"] for sample in samples)
@@ -108,7 +108,7 @@ def the_memory_of_a_tree_is_told_in_bytes_whatever_the_size_of_pages():
 
 
 @test
-def a_kill_for_want_of_memory_is_told():
+def a_kill_for_want_of_memory_is_reported():
     with group("oom") as place:
         place.limit_memory(64)
         samples, stderr = track(place, *python(EAT, 200, 1), status=137,
@@ -149,7 +149,7 @@ def throttling_is_that_of_the_group():
 
 @test
 def the_tree_has_used_what_the_group_counts():
-    """The command is in a group of its own; what it used before it got there it tells itself."""
+    """The command is in a group of its own; what it used before it got there it reports itself."""
     program = ("import os, sys, time\n"
                "for path in sys.argv[2:]: open(path, 'w').write(str(os.getpid()))\n"
                "before = time.process_time()\n"
@@ -166,7 +166,7 @@ def the_tree_has_used_what_the_group_counts():
                "    except ChildProcessError: break\n"
                "time.sleep(1.5)\n")
     with group("tree") as place:
-        procs = [str(folder / "cgroup.procs") for folder in place.folders()]
+        procs = [str(directory / "cgroup.procs") for directory in place.directories()]
         with Tracker("-i", "0.25", "-o", "run.jsonl", "--", sys.executable, "-c", program, "before",
                      *procs) as tracker:
             equal(tracker.wait(), 0, "exit status")
@@ -227,8 +227,8 @@ def doctor_tells_limits_and_peak():
             text = b"\n".join(tracker.stdout.all()).decode()
     diag("\n".join(line for line in text.splitlines() if line.startswith("cgroup")))
     expect(re.search(r"cgroup +limits +ok +CPU: 1.50 cores, memory: 128 MiB", text), "no limits")
-    expect(re.search(rf"cgroup +memory peak +{'ok' if has_peak else 'limited'}", text), "the peak is told wrongly")
-    expect(re.search(r"cgroup +OOM kills +ok", text), "kills are told wrongly")
+    expect(re.search(rf"cgroup +memory peak +{'ok' if has_peak else 'limited'}", text), "the peak is reported wrongly")
+    expect(re.search(r"cgroup +OOM kills +ok", text), "kills are reported wrongly")
 
 
 if __name__ == "__main__":

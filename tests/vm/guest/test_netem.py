@@ -19,7 +19,7 @@ from tracker import wait_file_lines, wait_until
 SECS = 120
 GRACE_SECS = 30
 JOB_SECS = 4
-# When it was started and when it was done, told by the job itself.
+# When it was started and when it was done, reported by the job itself.
 JOB = ("sh", "-c", f"cut -d' ' -f1 /proc/uptime > times; sleep {JOB_SECS}; cut -d' ' -f1 /proc/uptime >> times; exit 9")
 # Of a guest with two slow CPUs.
 START_SECS = 2

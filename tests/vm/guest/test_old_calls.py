@@ -16,7 +16,7 @@ from tracker import WAIT_SECS, Tracker, parse, run
 def doctor_knows_what_is_missing():
     done = run(["--doctor"])
     diag("\n".join(line for line in done.stdout.splitlines() if line.startswith("processes")))
-    expect(re.search(r"processes +pidfd +(limited|missing)", done.stdout), "pidfd is not told as missing")
+    expect(re.search(r"processes +pidfd +(limited|missing)", done.stdout), "pidfd is not reported as missing")
     expect(re.search(r"processes +CPU and RSS +ok", done.stdout), "CPU and RSS cannot be read")
 
 

@@ -35,7 +35,7 @@ ends_with() {
 sum_of() { grep -o "\"$1\":[0-9.]*" /run.jsonl | awk -F: '{ sum += $2 } END { printf "%.4f", sum }'; }
 
 is_alone() { [ -z "$(find /usr/lib /usr/lib64 /sys -type f)" ]; }
-tells_version() { $program --version | grep -E '^resource-tracker [0-9]+\.[0-9]+\.[0-9]+'; }
+prints_version() { $program --version | grep -E '^resource-tracker [0-9]+\.[0-9]+\.[0-9]+'; }
 tells_doctor() { $program --doctor >/doctor; grep 'host  *kernel  *ok' /doctor || { cat /doctor; false; }; }
 passes_stdout() { [ "$($program -q -- /bin/busybox echo hello)" = hello ]; }
 
@@ -49,18 +49,18 @@ tracks() {
 has_report() { tail -c 20 /run.html | grep '</html>' && grep -q 'sleep 0.7' /run.html; }
 replays() { $program --from /run.jsonl -f csv -o /run.csv && [ "$(wc -l </run.csv)" -eq $(($(wc -l </run.jsonl) + 1)) ]; }
 
-# What the processes of the workload tell lacks their own ends, which take long without KVM.
+# What the processes of the workload report lacks their own ends, which take long without KVM.
 counts_cpu() {
-    rm -f /told
-    WORKLOAD_TRUTH=/told $program -i 0.1 -o /run.jsonl -- /rt/workload "$@" || return 1
+    rm -f /reported
+    WORKLOAD_TRUTH=/reported $program -i 0.1 -o /run.jsonl -- /rt/workload "$@" || return 1
     ours=$(awk -v u="$(sum_of process_utime_secs)" -v s="$(sum_of process_stime_secs)" 'BEGIN { print u + s }')
-    awk -v ours="$ours" '{ sum += $1 } END { sum /= 1e6; print ours, "told", sum
-        exit !(ours - sum < 0.15 && sum - ours < 0.02 && sum > 0.2) }' /told
+    awk -v ours="$ours" '{ sum += $1 } END { sum /= 1e6; print ours, "reported", sum
+        exit !(ours - sum < 0.15 && sum - ours < 0.02 && sum > 0.2) }' /reported
 }
 
 echo 1..14
 check 'there is no C library here' is_alone
-check 'the program tells its version' tells_version
+check 'the program prints its version' prints_version
 check 'doctor works' tells_doctor
 check 'a command keeps its stdout' passes_stdout
 check 'a command is tracked' tracks
