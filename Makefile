@@ -41,10 +41,10 @@ asan: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer, with 
 	tools/variant build-asan -Dtests=true -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-funsigned-char -Dwerror=$(WERROR)
 	tools/run-tests build-asan
 
-tsan: ## what runs beside the streaming thread, or in it, under ThreadSanitizer
+tsan: ## what runs in more than one thread, under ThreadSanitizer
 	@tools/setup check
 	@$(MAKE) --no-print-directory build-tsan
-	tools/run-tests build-tsan --suite stream
+	tools/run-tests build-tsan --suite threads
 
 .PHONY: build-tsan
 build-tsan:
