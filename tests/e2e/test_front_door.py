@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 
 import lib  # noqa: F401, finds those that follow
@@ -41,7 +42,7 @@ class Clone:
         self.bin = place / "bin"
         self.bin.mkdir()
         for name in REAL:
-            path = shutil.which(name)
+            path = sys.executable if name == "python3" else shutil.which(name)  # no starter of many versions
             if not path:
                 raise Skip(f"{name} is not installed")
             (self.bin / name).symlink_to(path)
