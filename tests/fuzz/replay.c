@@ -41,10 +41,10 @@ static void play_mutations(uint8_t *data, size_t size)
     }
 }
 
-static int play_file(const char *folder, const char *name)
+static int play_file(const char *directory, const char *name)
 {
     char path[4096];
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    (void)snprintf(path, sizeof(path), "%s/%s", directory, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     uint8_t *data = malloc(SEED_BYTES_MAX);
     ssize_t n = fd >= 0 && data ? read(fd, data, SEED_BYTES_MAX) : -1;

@@ -22,7 +22,7 @@
 
 enum { DESCRIPTORS_MAX = 1024 };
 
-_Static_assert(sizeof(((struct fake_env *)0)->dir) == SCRATCH_PATH_BYTES, "the path of a scratch folder fits");
+_Static_assert(sizeof(((struct fake_env *)0)->dir) == SCRATCH_PATH_BYTES, "the path of a scratch directory fits");
 
 static int64_t fake_env_read_ns(void *context, enum clock_kind kind)
 {
@@ -36,7 +36,7 @@ static void fake_env_path(const struct fake_env *fake, const char *path, char ou
     assert_true(n > 0 && n < PATH_MAX);
 }
 
-static void fake_env_make_folders(const struct fake_env *fake, char *full)
+static void fake_env_make_directories(const struct fake_env *fake, char *full)
 {
     for (char *p = full + strlen(fake->dir) + 1; *p; p++) {
         if (*p != '/')
@@ -91,7 +91,7 @@ void fake_env_write(struct fake_env *fake, const char *path, const char *text)
 {
     char full[PATH_MAX];
     fake_env_path(fake, path, full);
-    fake_env_make_folders(fake, full);
+    fake_env_make_directories(fake, full);
     int fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     assert_true(fd >= 0);
     size_t n = strlen(text);
@@ -103,7 +103,7 @@ void fake_env_mkdir(struct fake_env *fake, const char *path)
 {
     char full[PATH_MAX];
     fake_env_path(fake, path, full);
-    fake_env_make_folders(fake, full);
+    fake_env_make_directories(fake, full);
     assert_int_equal(mkdir(full, 0755), 0);
 }
 
@@ -111,7 +111,7 @@ void fake_env_link(struct fake_env *fake, const char *path, const char *target)
 {
     char full[PATH_MAX];
     fake_env_path(fake, path, full);
-    fake_env_make_folders(fake, full);
+    fake_env_make_directories(fake, full);
     assert_int_equal(symlink(target, full), 0);
 }
 
@@ -128,18 +128,18 @@ void fake_env_break(struct fake_env *fake, const char *path)
     fake_env_path(fake, path, full);
     struct stat wanted;
     assert_int_equal(stat(full, &wanted), 0);
-    /* Reading a folder fails with EISDIR. */
-    int folder = open(fake->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_true(folder >= 0);
+    /* Reading a directory fails with EISDIR. */
+    int directory = open(fake->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(directory >= 0);
     size_t broken = 0;
     for (int fd = 3; fd < DESCRIPTORS_MAX; fd++) {
         struct stat info;
         if (fstat(fd, &info) != 0 || info.st_dev != wanted.st_dev || info.st_ino != wanted.st_ino)
             continue;
-        assert_int_equal(dup3(folder, fd, O_CLOEXEC), fd);
+        assert_int_equal(dup3(directory, fd, O_CLOEXEC), fd);
         broken++;
     }
-    assert_int_equal(close(folder), 0);
+    assert_int_equal(close(directory), 0);
     assert_true(broken > 0);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A machine of its own for collector tests: a temporary folder as sysroot and a clock that only moves when told to.
- * All paths are relative to that folder. Anything that fails here fails the test.
+ * A machine of its own for collector tests: a temporary directory as sysroot and a clock that moves only by
+ * fake_env_advance. All paths are relative to that directory. Anything that fails here fails the test.
  */
 #ifndef TESTS_UNIT_FAKE_ENV_H
 #define TESTS_UNIT_FAKE_ENV_H
@@ -20,7 +20,7 @@ struct fake_env {
     struct collect_env env;
 };
 
-/* Starts with empty proc and sys folders, the clock at 1000 s. The struct must not move afterwards. */
+/* Starts with empty proc and sys directories, the clock at 1000 s. The struct must not move afterwards. */
 void fake_env_init(struct fake_env *fake);
 void fake_env_fini(struct fake_env *fake);
 
@@ -29,12 +29,12 @@ int fake_env_setup(void **state);
 int fake_env_teardown(void **state);
 #define fake_env_unit_test(test) cmocka_unit_test_setup_teardown(test, fake_env_setup, fake_env_teardown)
 
-/* Creates the folders above; an existing file keeps its inode, so that kept descriptors see the new text. */
+/* Creates the directories above; an existing file keeps its inode, so that kept descriptors see the new text. */
 void fake_env_write(struct fake_env *fake, const char *path, const char *text);
 void fake_env_mkdir(struct fake_env *fake, const char *path);
 void fake_env_link(struct fake_env *fake, const char *path, const char *target);
 
-/* A file, a link or a whole folder. */
+/* A file, a link or a whole directory. */
 void fake_env_remove(struct fake_env *fake, const char *path);
 
 /* Every descriptor now open on this file fails from here on, like one whose device or server has gone away. */

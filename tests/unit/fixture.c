@@ -56,9 +56,9 @@ static int read_space(void *context, const char *mount_point, struct fs_space *r
 }
 
 __attribute__((format(printf, 3, 4))) static void path_below(
-    const char *folder, char out[static FIXTURE_PATH_BYTES], const char *fmt, ...)
+    const char *directory, char out[static FIXTURE_PATH_BYTES], const char *fmt, ...)
 {
-    int n = snprintf(out, FIXTURE_PATH_BYTES, "%s/", folder);
+    int n = snprintf(out, FIXTURE_PATH_BYTES, "%s/", directory);
     assert_true(n > 0 && n < FIXTURE_PATH_BYTES);
     va_list args;
     va_start(args, fmt);
@@ -68,10 +68,10 @@ __attribute__((format(printf, 3, 4))) static void path_below(
 }
 
 /* A file beside the ticks; false where the fixture has none. */
-static bool read_control(const char *folder, const char *name, struct buf *text)
+static bool read_control(const char *directory, const char *name, struct buf *text)
 {
     char path[FIXTURE_PATH_BYTES];
-    path_below(folder, path, "%s", name);
+    path_below(directory, path, "%s", name);
     int r = file_read_at(AT_FDCWD, path, text);
     assert_true(r == 0 || r == -ENOENT);
     return r == 0;
@@ -154,11 +154,11 @@ static void count_ticks(struct fixture *fixture)
 
 static void play_tick(struct fixture *fixture)
 {
-    char folder[FIXTURE_PATH_BYTES];
-    path_below(fixture->source, folder, "t%u", fixture->tick);
+    char directory[FIXTURE_PATH_BYTES];
+    path_below(fixture->source, directory, "t%u", fixture->tick);
     AUTO_BUF struct buf removed;
     buf_init(&removed, CONTROL_BYTES_MAX);
-    if (read_control(folder, "REMOVED", &removed)) {
+    if (read_control(directory, "REMOVED", &removed)) {
         struct str rest = {removed.data, removed.len};
         struct str line;
         while (str_line(&rest, &line)) {
@@ -167,7 +167,7 @@ static void play_tick(struct fixture *fixture)
             fixture_tree_remove(path);
         }
     }
-    fixture_tree_apply(folder, fixture->dir);
+    fixture_tree_apply(directory, fixture->dir);
 }
 
 void fixture_open(struct fixture *fixture, const char *fixtures_dir, const char *name)

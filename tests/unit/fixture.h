@@ -25,7 +25,7 @@ struct fixture_space {
 };
 
 struct fixture {
-    char source[FIXTURE_PATH_BYTES]; /* the fixture's folder */
+    char source[FIXTURE_PATH_BYTES]; /* the fixture's directory */
     char dir[64]; /* where it is played */
     unsigned tick, ticks; /* the current one, and how many there are with t0 */
     int64_t mono_ns[FIXTURE_TICKS_MAX];

@@ -23,9 +23,9 @@
 
 enum { DESCRIPTORS_MAX = 1024, FILE_BYTES_MAX = 4 * 1024 * 1024 };
 
-static void join(const char *folder, const char *name, char out[static PATH_MAX])
+static void join(const char *directory, const char *name, char out[static PATH_MAX])
 {
-    int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
+    int n = snprintf(out, PATH_MAX, "%s/%s", directory, name);
     assert_true(n > 0 && n < PATH_MAX);
 }
 
@@ -40,15 +40,15 @@ static bool is_note(const char *name)
     return strcmp(name, ".keep") == 0 || strcmp(name, "REMOVED") == 0;
 }
 
-/* Reading a folder fails with EISDIR, so one is put in place of every descriptor on the file. */
+/* Reading a directory fails with EISDIR, so one is put in place of every descriptor on the file. */
 static void break_descriptors(const struct stat *gone)
 {
-    AUTO_FD int folder = file_open_at(AT_FDCWD, "/", O_RDONLY | O_DIRECTORY);
-    assert_true(folder >= 0);
+    AUTO_FD int directory = file_open_at(AT_FDCWD, "/", O_RDONLY | O_DIRECTORY);
+    assert_true(directory >= 0);
     for (int fd = STDERR_FILENO + 1; fd < DESCRIPTORS_MAX; fd++) {
         struct stat info;
         if (fstat(fd, &info) == 0 && info.st_dev == gone->st_dev && info.st_ino == gone->st_ino)
-            assert_int_equal(dup3(folder, fd, O_CLOEXEC), fd);
+            assert_int_equal(dup3(directory, fd, O_CLOEXEC), fd);
     }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Temporary folders below TMPDIR (/tmp without one). What a failed assertion jumped over is removed when the process
- * ends: the list is as long as a group may have failing tests, and a folder that finds no room in it stays behind.
+ * Temporary directories below TMPDIR (/tmp without one). What a failed assertion jumped over is removed when the
+ * process ends: the list is as long as a group may have failing tests, and a directory that finds no room in it stays
+ * behind.
  */
 #ifndef TESTS_UNIT_SCRATCH_H
 #define TESTS_UNIT_SCRATCH_H
@@ -16,7 +17,7 @@
 enum { SCRATCH_FOLDERS_MAX = 64, SCRATCH_PATH_BYTES = 64, SCRATCH_WALK_DESCRIPTORS = 16 };
 
 struct scratch_list {
-    pid_t owner; /* a forked child must not remove the folders of its parent */
+    pid_t owner; /* a forked child must not remove the directories of its parent */
     char paths[SCRATCH_FOLDERS_MAX][SCRATCH_PATH_BYTES]; /* "": free */
 };
 
@@ -34,7 +35,7 @@ static inline int scratch_remove_entry(const char *path, const struct stat *info
     return remove(path);
 }
 
-/* A file, a link or a whole folder; 0 or -1. */
+/* A file, a link or a whole directory; 0 or -1. */
 static inline int scratch_remove_tree(const char *path)
 {
     return nftw(path, scratch_remove_entry, SCRATCH_WALK_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
@@ -61,7 +62,7 @@ static inline void scratch_replace(const char *old, const char *new)
     }
 }
 
-/* Makes a fresh folder; 0 or -1. A TMPDIR that is too long for the path is passed over. */
+/* Makes a fresh directory; 0 or -1. A TMPDIR that is too long for the path is passed over. */
 static inline int scratch_make(char path[static SCRATCH_PATH_BYTES])
 {
     static const char name[] = "resource-tracker-test-XXXXXX";
@@ -82,7 +83,7 @@ static inline int scratch_make(char path[static SCRATCH_PATH_BYTES])
     return 0;
 }
 
-/* Removes a folder that scratch_make made; 0 or -1. */
+/* Removes a directory that scratch_make made; 0 or -1. */
 static inline int scratch_remove(const char *path)
 {
     scratch_replace(path, "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A spool in a temporary folder, and the rows that are in a run: each test opens the run again, as --upload-spool
+ * A spool in a temporary directory, and the rows that are in a run: each test opens the run again, as --upload-spool
  * would, and looks at what is really there. Include behind cmocka.h.
  */
 #ifndef TESTS_UNIT_SPOOL_WORLD_H
@@ -76,7 +76,7 @@ static inline long spool_world_size(const struct spool_world *world, const char 
     return lstat(path, &st) == 0 ? (long)st.st_size : -1;
 }
 
-/* How many entries a folder of the spool has. */
+/* How many entries a directory of the spool has. */
 static inline int spool_world_entries(const struct spool_world *world, const char *below)
 {
     char path[2 * WORLD_TEXT_BYTES];

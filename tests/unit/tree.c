@@ -16,7 +16,7 @@
 
 #include "scratch.h"
 
-_Static_assert(sizeof(((struct tree *)0)->path) == SCRATCH_PATH_BYTES, "the path of a scratch folder fits");
+_Static_assert(sizeof(((struct tree *)0)->path) == SCRATCH_PATH_BYTES, "the path of a scratch directory fits");
 
 void tree_make(struct tree *tree)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A temporary folder that plays a machine's root. Every function fails the running test where the system does not let
- * it do its work. Paths are relative to the folder; missing folders above them are made.
+ * A temporary directory that plays a machine's root. Every function fails the running test where the system does not
+ * let it do its work. Paths are relative to the directory; missing directories above them are made.
  */
 #ifndef TESTS_UNIT_TREE_H
 #define TESTS_UNIT_TREE_H
@@ -22,7 +22,7 @@ void tree_write_bytes(const struct tree *tree, const char *path, const void *byt
 void tree_folder(const struct tree *tree, const char *path);
 void tree_link(const struct tree *tree, const char *path, const char *target);
 
-/* A file, a link or a whole folder. */
+/* A file, a link or a whole directory. */
 void tree_remove(const struct tree *tree, const char *path);
 
 #endif
