@@ -13,7 +13,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "collect/blocking.h"
-#include "collect/job.h"
+#include "collect/helper.h"
+#include "collect/tracked.h"
 #include "kernel/sysroot.h"
 #include "model/sample.h"
 
@@ -44,7 +45,10 @@ struct collect_env {
     void *space_context;
     const char
         *zpool_path; /* the zpool command (looked for where systems keep it if it has no slash); NULL: never ask */
-    struct job *job; /* the tracked tree; NULL: the host alone */
+    const struct tracked *tracked; /* NULL: the host alone */
+    struct tree_status *tree; /* written by the tree collector; NULL only where nothing is tracked */
+    struct gpu_status *gpu_status; /* written by the GPU collector; NULL: not wanted */
+    struct helpers *helpers; /* processes of collectors; NULL: no account of them */
     struct blocking *blocking; /* brackets reads that may never return; NULL: nothing supervises them */
     /* CPU time of a whole process so far, which needs no rights; 0 or a negative errno where there is no such process
      */
@@ -128,7 +132,7 @@ extern const struct collector collector_cgroup;
 extern const struct collector collector_oom;
 extern const struct collector collector_tracker;
 
-/* All of them, in the order of the sample; see registry.c. */
+/* All of them, in the order of the sample; see collect.c. */
 extern const struct collector *const collector_registry[];
 extern const size_t collector_registry_count;
 

@@ -19,6 +19,83 @@
 /* What waitid calls P_PIDFD; older headers do not name it. */
 enum { WAIT_PID_FD = 3 };
 
+static struct helpers_process *find_process(struct helpers *helpers, pid_t pid)
+{
+    for (size_t i = 0; helpers && i < HELPERS_MAX; i++) {
+        if (helpers->processes[i].pid == pid)
+            return &helpers->processes[i];
+    }
+    return NULL;
+}
+
+void helpers_add(struct helpers *helpers, pid_t pid)
+{
+    struct helpers_process *slot = find_process(helpers, 0);
+    if (slot)
+        *slot = (struct helpers_process){.pid = pid};
+}
+
+void helpers_add_group(struct helpers *helpers, pid_t group)
+{
+    for (size_t i = 0; helpers && i < HELPERS_MAX; i++) {
+        if (helpers->groups[i] == 0) {
+            helpers->groups[i] = group;
+            return;
+        }
+    }
+}
+
+void helpers_remove(struct helpers *helpers, pid_t pid)
+{
+    struct helpers_process *process = find_process(helpers, pid);
+    if (process)
+        *process = (struct helpers_process){0};
+}
+
+bool helpers_has(const struct helpers *helpers, pid_t pid)
+{
+    for (size_t i = 0; helpers && i < HELPERS_MAX; i++) {
+        if (helpers->processes[i].pid == pid && !helpers->processes[i].has_ended)
+            return true;
+    }
+    return false;
+}
+
+bool helpers_started(struct helpers *helpers, pid_t pid)
+{
+    for (size_t i = 0; helpers && i < HELPERS_MAX; i++) {
+        pid_t *group = &helpers->groups[i];
+        if (*group == 0)
+            continue;
+        if (kill(-*group, 0) < 0 && errno == ESRCH)
+            *group = 0;
+        else if (getpgid(pid) == *group)
+            return true;
+    }
+    return false;
+}
+
+void helpers_note_end(struct helpers *helpers, pid_t pid, int status)
+{
+    struct helpers_process *process = find_process(helpers, pid);
+    if (!process)
+        return;
+    process->has_ended = true;
+    process->status = status;
+}
+
+bool helpers_has_ended(const struct helpers *helpers, pid_t pid, int *ret_status)
+{
+    for (size_t i = 0; helpers && i < HELPERS_MAX; i++) {
+        const struct helpers_process *process = &helpers->processes[i];
+        if (process->pid != pid || !process->has_ended)
+            continue;
+        *ret_status = process->status;
+        return true;
+    }
+    return false;
+}
+
 static int set_attributes(posix_spawnattr_t *attributes, bool is_apart)
 {
     sigset_t none, all;
@@ -81,22 +158,22 @@ static int spawn(const struct helper_request *request, pid_t *ret_pid)
     return r;
 }
 
-int helper_start(struct helper *helper, struct job *job, const struct helper_request *request)
+int helper_start(struct helper *helper, struct helpers *helpers, const struct helper_request *request)
 {
     pid_t pid;
     int r = spawn(request, &pid);
     if (r != 0)
         return -r;
-    job_add_helper(job, pid);
+    helpers_add(helpers, pid);
     if (request->is_apart)
-        job_add_helper_group(job, pid);
+        helpers_add_group(helpers, pid);
     *helper =
         (struct helper){.pid = pid, .pid_fd = (int)syscall(SYS_pidfd_open, pid, 0), .has_group = request->is_apart};
     return 0;
 }
 
-/* 1: gone, 0: not yet, negative: nobody knows, for somebody else has waited for it. */
-static int ask(const struct helper *helper, siginfo_t *info, int options)
+/* 1: gone, 0: not yet, negative: not known, for it was waited for elsewhere. */
+static int peek(const struct helper *helper, siginfo_t *info, int options)
 {
     int r = -1;
     errno = EINVAL;
@@ -111,20 +188,20 @@ static int ask(const struct helper *helper, siginfo_t *info, int options)
 /* The group first: its number is free for others once the helper is waited for. */
 static int wait_now(const struct helper *helper, siginfo_t *info)
 {
-    int r = ask(helper, info, WEXITED | WNOHANG | WNOWAIT);
+    int r = peek(helper, info, WEXITED | WNOHANG | WNOWAIT);
     if (r <= 0)
         return r;
     if (helper->has_group)
         (void)kill(-helper->pid, SIGKILL);
-    return ask(helper, info, WEXITED | WNOHANG);
+    return peek(helper, info, WEXITED | WNOHANG);
 }
 
-bool helper_reap(struct helper *helper, struct job *job, struct opt_i64 *ret_status)
+bool helper_reap(struct helper *helper, struct helpers *helpers, struct opt_i64 *ret_status)
 {
     siginfo_t info = {0};
     int status;
-    /* Whoever waits for all children of ours was faster; from then on the number may be somebody else's. */
-    if (job_helper_has_ended(job, helper->pid, &status)) {
+    /* What waits for all children of ours was faster; from then on the number may be another process's. */
+    if (helpers_has_ended(helpers, helper->pid, &status)) {
         *ret_status = some_i64(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
     } else {
         int r = wait_now(helper, &info);
@@ -134,8 +211,8 @@ bool helper_reap(struct helper *helper, struct job *job, struct opt_i64 *ret_sta
         if (r > 0)
             *ret_status = some_i64(info.si_code == CLD_EXITED ? info.si_status : -info.si_status);
     }
-    job_remove_helper(job, helper->pid);
-    helper_forget(helper);
+    helpers_remove(helpers, helper->pid);
+    helper_release(helper);
     return true;
 }
 
@@ -149,7 +226,7 @@ void helper_kill(const struct helper *helper)
         (void)kill(helper->pid, SIGKILL);
 }
 
-void helper_forget(struct helper *helper)
+void helper_release(struct helper *helper)
 {
     fd_close(&helper->pid_fd);
     helper->pid = 0;

@@ -1,18 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A child process that works for a collector: it is registered with the job, so that it is not taken for one of the
- * tree, and it is never waited for. One that is stuck in the kernel can only be left alone.
+ * A child process that works for a collector: it is registered in struct helpers, so that it is not taken for one of
+ * the tree, and it is never waited for. One that is stuck in the kernel can only be left alone.
  */
 #ifndef COLLECT_HELPER_H
 #define COLLECT_HELPER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/opt.h"
-#include "collect/job.h"
 
-enum { HELPER_CHANNEL_FD = 3 };
+enum { HELPER_CHANNEL_FD = 3, HELPERS_MAX = 12 };
+
+/* The account of all helpers: children of ours that do not belong to the tree. */
+struct helpers {
+    struct helpers_process {
+        pid_t pid; /* 0: free slot */
+        bool has_ended; /* it was waited for */
+        int status; /* as wait reports it, then */
+    } processes[HELPERS_MAX];
+    pid_t groups[HELPERS_MAX]; /* their process groups; what a helper starts is not of the tree either */
+    uint64_t cpu_ns, rss_bytes; /* what long-lived helpers used so far, and hold now */
+    uint64_t probe_cpu_ns; /* what the short-lived helpers that ask devices used so far */
+};
+
+/* helpers may be NULL in all of these: then nothing happens, and no process is a helper. */
+void helpers_add(struct helpers *helpers, pid_t pid);
+void helpers_add_group(struct helpers *helpers, pid_t group);
+void helpers_remove(struct helpers *helpers, pid_t pid);
+bool helpers_has(const struct helpers *helpers, pid_t pid);
+
+/* Was this process, dead or alive but not waited for, started by a helper? An empty group is dropped from the list. */
+bool helpers_started(struct helpers *helpers, pid_t pid);
+
+/* What waits for all children notes the status of a helper here, and the helper's owner asks for it. */
+void helpers_note_end(struct helpers *helpers, pid_t pid, int status);
+bool helpers_has_ended(const struct helpers *helpers, pid_t pid, int *ret_status);
 
 struct helper {
     pid_t pid; /* 0: none */
@@ -34,18 +59,18 @@ struct helper_request {
     bool is_apart; /* in a process group of its own, which ends with it, and with all signals blocked */
 };
 
-/* Returns 0 or a negative errno: there is no process then. job may be NULL. */
-int helper_start(struct helper *helper, struct job *job, const struct helper_request *request);
+/* Returns 0 or a negative errno: there is no process then. helpers may be NULL. */
+int helper_start(struct helper *helper, struct helpers *helpers, const struct helper_request *request);
 
 /* True when it is gone, with its exit status (-n: by signal n), absent where that is not known. Never waits. The helper
  * is then none again. */
-bool helper_reap(struct helper *helper, struct job *job, struct opt_i64 *ret_status);
+bool helper_reap(struct helper *helper, struct helpers *helpers, struct opt_i64 *ret_status);
 
 /* SIGKILL; does no harm twice. */
 void helper_kill(const struct helper *helper);
 
 /* Closes what we have of it, gone or not. */
-void helper_forget(struct helper *helper);
+void helper_release(struct helper *helper);
 
 /*
  * A pair of connected sockets that keep messages apart: ours and the end for channel_fd, which has a number that an old

@@ -47,12 +47,12 @@ static int tracker_collect(void *opaque, const struct tick *tick, struct sample 
     struct tracker_state *state = opaque;
     struct sample_tracker *tracker = &sample->tracker;
     (void)err;
-    const struct job *job = state->env->job;
+    const struct helpers *helpers = state->env->helpers;
     int64_t cpu_ns = clock_read(state->env->clock, CLOCK_KIND_OWN_CPU);
     struct opt_f64 rss_mib = tracker_rss_mib(state);
-    if (job) {
-        cpu_ns += (int64_t)(job->helpers_cpu_ns + job->probe_cpu_ns);
-        rss_mib.v += (double)job->helpers_rss_bytes / BYTES_PER_MIB;
+    if (helpers) {
+        cpu_ns += (int64_t)(helpers->cpu_ns + helpers->probe_cpu_ns);
+        rss_mib.v += (double)helpers->rss_bytes / BYTES_PER_MIB;
     }
     if (!tick->baseline) {
         tracker->present = true;

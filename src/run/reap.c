@@ -13,7 +13,7 @@ static uint64_t microseconds(struct timeval time)
     return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
 }
 
-static void add_usage(struct job_usage *sum, const struct rusage *usage)
+static void add_usage(struct tracked_usage *sum, const struct rusage *usage)
 {
     uint64_t max_rss = (uint64_t)usage->ru_maxrss * BYTES_PER_KIB;
     sum->user_us += microseconds(usage->ru_utime);
@@ -27,27 +27,27 @@ static void add_usage(struct job_usage *sum, const struct rusage *usage)
 }
 
 /* A child that has ended. Returns false where it was not there to be waited for. */
-static bool take_child(struct job *job, pid_t pid, int *ret_status)
+static bool take_child(struct tracked *tracked, struct helpers *helpers, pid_t pid, int *ret_status)
 {
     struct rusage usage;
     pid_t taken;
     /* While it is not waited for, its number is its own: what it has started goes with it. */
-    bool is_of_helper = job_is_of_helper(job, pid);
-    if (is_of_helper && job_is_helper(job, pid))
+    bool is_of_helper = helpers_started(helpers, pid);
+    if (is_of_helper && helpers_has(helpers, pid))
         (void)kill(-pid, SIGKILL);
     do {
         taken = wait4(pid, ret_status, WNOHANG, &usage);
     } while (taken < 0 && errno == EINTR);
     if (taken != pid)
         return false;
-    if (job_is_helper(job, pid)) {
-        job_end_helper(job, pid, *ret_status);
+    if (helpers_has(helpers, pid)) {
+        helpers_note_end(helpers, pid, *ret_status);
         return true;
     }
     if (is_of_helper)
         return true;
-    add_usage(&job->reaped, &usage);
-    job_note_reaped(job, pid);
+    add_usage(&tracked->reaped, &usage);
+    tracked_note_reaped(tracked, pid);
     return true;
 }
 
@@ -62,11 +62,12 @@ static bool peek(idtype_t kind, id_t id, int options, siginfo_t *ret_info)
     return r == 0 && ret_info->si_pid != 0;
 }
 
-void reap_others(struct job *job)
+void reap_others(struct tracked *tracked, struct helpers *helpers)
 {
     siginfo_t info;
     int status;
-    while (peek(P_ALL, 0, WEXITED, &info) && info.si_pid != job->root && take_child(job, info.si_pid, &status))
+    while (peek(P_ALL, 0, WEXITED, &info) && info.si_pid != tracked->root &&
+           take_child(tracked, helpers, info.si_pid, &status))
         ;
 }
 
@@ -88,15 +89,15 @@ enum reap_news reap_peek(pid_t root, int *ret_signal, int *ret_status)
     return resumed ? REAP_RESUMED : REAP_NOTHING;
 }
 
-int reap_root(struct job *job)
+int reap_root(struct tracked *tracked, struct helpers *helpers)
 {
     int status = 0;
-    (void)take_child(job, job->root, &status);
+    (void)take_child(tracked, helpers, tracked->root, &status);
     siginfo_t info;
     int other;
-    while (peek(P_ALL, 0, WEXITED, &info) && take_child(job, info.si_pid, &other))
+    while (peek(P_ALL, 0, WEXITED, &info) && take_child(tracked, helpers, info.si_pid, &other))
         ;
-    job->root_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    tracked->root_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     return WIFSIGNALED(status) ? REAP_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

@@ -53,24 +53,25 @@ static void want_room(struct session *session)
 static void fill_outcome(struct session *session, struct sample *sample)
 {
     session->has_outcome = true;
-    const struct job *job = &session->job;
+    const struct tracked *tracked = &session->tracked;
+    const struct tree_status *tree = &session->tree;
     struct sample_end *end = &sample->end;
     end->present = true;
-    end->gpu_energy_joules = job->gpu_joules;
-    if (job->root == 0)
+    end->gpu_energy_joules = session->gpu_status.joules;
+    if (tracked->root == 0)
         return;
-    end->cpu_is_lower_bound = some_bool(job->is_lower_bound);
-    end->left_running = some_u64(job->live);
-    uint64_t largest_bytes = job->largest_rss_bytes;
-    if (job->reaped.max_rss_bytes > largest_bytes)
-        largest_bytes = job->reaped.max_rss_bytes;
+    end->cpu_is_lower_bound = some_bool(tree->is_lower_bound);
+    end->left_running = some_u64(tree->live);
+    uint64_t largest_bytes = tree->largest_rss_bytes;
+    if (tracked->reaped.max_rss_bytes > largest_bytes)
+        largest_bytes = tracked->reaped.max_rss_bytes;
     if (largest_bytes > 0)
         end->largest_process_mib = some_f64((double)largest_bytes / 1048576.0);
-    if (job->attached)
+    if (tracked->attached)
         return;
     end->exit_code = some_i64(session->sampler.end.status);
-    if (job->root_signal > 0)
-        end->signal = some_i64(job->root_signal);
+    if (tracked->root_signal > 0)
+        end->signal = some_i64(tracked->root_signal);
 }
 
 static void watch_stage(struct session *session, struct pipeline_stage *stage)
@@ -120,12 +121,13 @@ static bool release_abandoned(struct session *session)
 static void report_findings(struct session *session, bool has_no_reader)
 {
     struct sampler *sampler = &session->sampler;
-    const struct job *job = &session->job;
+    const struct tracked *tracked = &session->tracked;
+    const struct tree_status *tree = &session->tree;
     unsigned reports = has_no_reader ? SAMPLER_NO_READER : 0;
-    if (job->attached && job->live == 0) {
+    if (tracked->attached && tree->live == 0) {
         reports |= SAMPLER_TREE_ENDED;
-    } else if (job->attached && job->live_pid > 0 && job->live_pid != job->ended && sampler->wants_watch) {
-        sampler->watch = job->live_pid;
+    } else if (tracked->attached && tree->live_pid > 0 && tree->live_pid != tracked->ended && sampler->wants_watch) {
+        sampler->watch = tree->live_pid;
         reports |= SAMPLER_WATCH;
     }
     if (reports != 0)
@@ -139,6 +141,7 @@ static void emit(struct session *session)
     struct sample *sample = &session->pipeline.sample;
     bool is_final = session->pipeline.tick.is_final;
     sampler->phase = SAMPLER_IDLE;
+    tracked_clear_reaped(&session->tracked);
     if (session->grid.interval_ns > SHORT_INTERVAL_NS && sampler->has_thread)
         loop_arm(&session->loop, 0);
     bool is_first = !session->has_sampled;
@@ -147,7 +150,7 @@ static void emit(struct session *session)
         sample->run.cgroup_peak_mib = sample->cgroup.memory_peak_before_mib;
     }
     session->has_sampled = true;
-    if (is_final || (session->stops_with_tree && session->job.live == 0))
+    if (is_final || (session->stops_with_tree && session->tree.live == 0))
         fill_outcome(session, sample);
     int r = output_sample(&session->output, sample);
     if (streaming_takes_samples(&session->streaming))
@@ -193,15 +196,16 @@ static void sample_on_grid(struct session *session, uint64_t expirations)
 
 static void log_end(const struct session *session)
 {
-    const struct job_usage *used = &session->job.reaped;
+    const struct tracked_usage *used = &session->tracked.reaped;
     log_info("the command ended with status %d: %.3f s user, %.3f s system%s, largest process %.1f MiB, %llu voluntary "
              "and %llu involuntary context switches",
         session->sampler.end.status, (double)used->user_us / 1e6, (double)used->system_us / 1e6,
-        session->job.is_lower_bound ? " (at least: some processes were never waited for)" : "",
+        session->tree.is_lower_bound ? " (at least: some processes were never waited for)" : "",
         (double)used->max_rss_bytes / 1048576.0, (unsigned long long)used->voluntary_switches,
         (unsigned long long)used->involuntary_switches);
-    if (session->job.live > 0)
-        log_info("%zu processes of the command are still running; what they used so far is counted", session->job.live);
+    if (session->tree.live > 0)
+        log_info(
+            "%zu processes of the command are still running; what they used so far is counted", session->tree.live);
 }
 
 /* After the final sample. */
@@ -213,8 +217,8 @@ static void conclude(struct session *session)
     /* What became of the command is reported at once, whatever streaming has still to do. */
     if (session->exec_err.code < 0 && session->streaming.stream)
         log_error("%s", session->exec_err.msg);
-    if (session->job.gpu_joules.has && sampler->end.kind != SAMPLER_FINISH_LEAVE)
-        log_info("the GPUs used %.1f J of energy, other work on them included", session->job.gpu_joules.v);
+    if (session->gpu_status.joules.has && sampler->end.kind != SAMPLER_FINISH_LEAVE)
+        log_info("the GPUs used %.1f J of energy, other work on them included", session->gpu_status.joules.v);
     bool is_free = release_abandoned(session);
     sampler->is_tidy = session_close(session, is_free) && is_free;
     sampler->is_done = true;
@@ -229,7 +233,7 @@ static void finish(struct session *session)
     if (sampler->end.kind == SAMPLER_FINISH_LEAVE)
         wants_sample = !session->has_outcome && people_want_samples(&session->people);
     if (sampler->end.kind == SAMPLER_FINISH_JOB)
-        (void)reap_root(&session->job);
+        (void)reap_root(&session->tracked, &session->helpers);
     if (wants_sample)
         sample_last(session);
     conclude(session);
@@ -267,7 +271,7 @@ static void handle_requests(struct session *session)
     if (requests & SAMPLER_READER_GONE)
         complaint_say(&session->reader_gone, "nothing reads %s any more; the command goes on", session->output.name);
     if (requests & SAMPLER_REAP)
-        reap_others(&session->job);
+        reap_others(&session->tracked, &session->helpers);
     if (requests & SAMPLER_HIDE) {
         people_hide(&session->people);
         report(sampler, SAMPLER_HIDDEN);
@@ -275,7 +279,7 @@ static void handle_requests(struct session *session)
     /* While its first process is dead but not waited for, an attached tree still shows what that has used. The final
      * sample does, too. */
     if ((requests & SAMPLER_SAMPLE) && !(requests & SAMPLER_FINISH)) {
-        session->job.ended = sampler->ended;
+        session->tracked.ended = sampler->ended;
         sample_at(session, now(), (struct grid_turn){0}, false);
     }
     if (requests & SAMPLER_FINISH)

@@ -37,7 +37,7 @@ static int process_cpu(void *context, pid_t pid, uint64_t *ret_ns)
 static bool is_wanted(const struct session *session, const struct settings *settings, const struct collector *collector)
 {
     if (collector == &collector_tree)
-        return session->job.root > 0;
+        return session->tracked.root > 0;
     if (!session_wants_samples(session))
         return false;
     return (collector != &collector_disk || settings->collect_disk) &&
@@ -93,9 +93,8 @@ void session_open_collectors(struct session *session)
     session->env.descriptors = descriptors_for_tree();
     const struct collector *collectors[PIPELINE_STAGES_MAX];
     size_t count = choose_collectors(session, settings, collectors);
-    /* The tree is read before the GPUs; these say afterwards whether they need it. */
-    session->job.wants_members = settings->collect_gpu && session_wants_samples(session);
-    session->job.wants_top = session_wants_samples(session);
+    session->tracked.wants_members = settings->collect_gpu && session_wants_samples(session);
+    session->tracked.wants_top = session_wants_samples(session);
     pipeline_open(&session->pipeline, &session->env, &session->info, collectors, count);
 }
 
@@ -204,16 +203,16 @@ static int start_job(struct session *session, const struct settings *settings, c
         .mask = mask,
         .ignore_sigchld = ignored,
         .group_fd = session->group.dir_fd};
-    session->job.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    session->tracked.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
     int r = start_child(session, &request, &session->spawn, err);
     if (r < 0)
         return r;
     /* What came before there was a command was for it as well. One that came in between may be passed on twice. */
     (void)sigpending(&session->early);
-    session->command_pid = session->job.root = session->spawn.pid;
-    session->job.group_dir = session->group.dir_fd >= 0 ? session->group.dir : NULL;
+    session->command_pid = session->tracked.root = session->spawn.pid;
+    session->tracked.group_dir = session->group.dir_fd >= 0 ? session->group.dir : NULL;
     session->info.tracked_pid = some_u64((uint64_t)session->spawn.pid);
-    session->info.start_ns = some_i64(session->job.start_ns);
+    session->info.start_ns = some_i64(session->tracked.start_ns);
     loop_watch_input(&session->loop, session->spawn.report_fd, &session->spawn);
     session->state = SUPERVISOR_JOB;
     return 0;
@@ -221,10 +220,10 @@ static int start_job(struct session *session, const struct settings *settings, c
 
 static void start_attached(struct session *session, const struct settings *settings, pid_t pid)
 {
-    session->job.root = session->job.live_pid = pid;
-    session->job.live = 1;
-    session->job.attached = true;
-    session->job.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    session->tracked.root = pid;
+    session->tree = (struct tree_status){.live = 1, .live_pid = pid};
+    session->tracked.attached = true;
+    session->tracked.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
     session->stops_with_tree = settings->stop_with_pid;
     session->state = settings->stop_with_pid ? SUPERVISOR_TREE_ONLY : SUPERVISOR_TREE;
     /* First the descriptor, then the process is read: it cannot be replaced in between without our notice. */
@@ -279,8 +278,8 @@ static int session_start(
     streaming_start(&session->streaming);
     session->env.gpu.wants_energy |= session->people.tally != NULL;
     if (!session_wants_samples(session))
-        session->job.pss = JOB_PSS_NEVER;
-    session->job.quantum_ns = NS_PER_MS / 10;
+        session->tracked.pss = TRACKED_PSS_NEVER;
+    session->tracked.quantum_ns = NS_PER_MS / 10;
     session->has_view = session->people.live != NULL;
     r = prepare_sampler(session, err);
     if (r < 0)
@@ -317,8 +316,10 @@ bool session_close(struct session *session, bool is_free)
     (void)output_close(&session->output);
     if (!own_cgroup_remove(&session->group))
         log_warning("cgroup: /%s stays: groups in it are in use", session->group.dir);
-    if (is_free)
-        job_fini(&session->job);
+    if (is_free) {
+        tracked_fini(&session->tracked);
+        tree_status_fini(&session->tree);
+    }
     if (!streaming_fini(&session->streaming))
         return false;
     mask_command_fini(&session->command);
@@ -327,8 +328,8 @@ bool session_close(struct session *session, bool is_free)
 
 struct session_result session_run(const struct settings *settings, const sigset_t *caller_mask, struct err *err)
 {
-    static const enum job_pss pss[] = {
-        [WHEN_AUTO] = JOB_PSS_AUTO, [WHEN_ALWAYS] = JOB_PSS_ALWAYS, [WHEN_NEVER] = JOB_PSS_NEVER};
+    static const enum tracked_pss pss[] = {
+        [WHEN_AUTO] = TRACKED_PSS_AUTO, [WHEN_ALWAYS] = TRACKED_PSS_ALWAYS, [WHEN_NEVER] = TRACKED_PSS_NEVER};
     /* On the heap: a thread that is stuck may outlive this function. */
     struct session *session = malloc(sizeof(*session));
     if (!session)
@@ -342,7 +343,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .group = {.dir_fd = -1, .parent_fd = -1},
         .people = PEOPLE_CLOSED,
         .info = {.version = RT_VERSION, .job_name = settings->job_name, .interval_ns = settings->interval_ns},
-        .job = {.tracker = getpid(), .pss = pss[settings->collect_pss]},
+        .tracked = {.tracker = getpid(), .pss = pss[settings->collect_pss]},
     };
     session->env = (struct collect_env){
         .root = &session->root,
@@ -353,7 +354,10 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .wants_steal_per_core = !settings->aggregate_cpu_steal && settings->format == FORMAT_JSON,
         .space = mounts_statvfs,
         .space_context = &session->root,
-        .job = &session->job,
+        .tracked = &session->tracked,
+        .tree = &session->tree,
+        .gpu_status = &session->gpu_status,
+        .helpers = &session->helpers,
         .cpu_time = process_cpu,
         .probe = &session->probe,
         .program = SYSROOT_OWN_PROGRAM,

@@ -31,7 +31,10 @@ struct session {
     bool has_sampler; /* false: the command is only supervised */
     bool has_view; /* something of ours may be on the terminal */
     /* the sampler's from its start on */
-    struct job job;
+    struct tracked tracked;
+    struct tree_status tree; /* the collectors write these three */
+    struct gpu_status gpu_status;
+    struct helpers helpers;
     struct own_cgroup group;
     struct output output;
     struct streaming streaming;

@@ -79,7 +79,7 @@ static void reap(struct session *session)
     if (news != REAP_ENDED && session->sampler.is_started)
         sampler_request(&session->sampler, SAMPLER_REAP);
     else if (news != REAP_ENDED)
-        reap_others(&session->job);
+        reap_others(&session->tracked, &session->helpers);
     if (news != REAP_NOTHING)
         handle(session, events[news], &cause);
 }

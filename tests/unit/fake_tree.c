@@ -95,13 +95,15 @@ static void init(struct fake_tree *tree, pid_t parent_of_root)
     tree->lists_children = true;
     tree->forks = some_u64(1000);
     tree->last_pid = some_u64(FAKE_ROOT);
-    tree->job = (struct job){.root = FAKE_ROOT,
+    tree->tracked = (struct tracked){.root = FAKE_ROOT,
         .tracker = FAKE_TRACKER,
         .attached = parent_of_root != FAKE_TRACKER,
         .start_ns = tree->fake.mono_ns,
-        .pss = JOB_PSS_NEVER};
+        .pss = TRACKED_PSS_NEVER};
     tree->fake.root.names_us = true;
-    tree->fake.env.job = &tree->job;
+    tree->fake.env.tracked = &tree->tracked;
+    tree->fake.env.tree = &tree->status;
+    tree->fake.env.helpers = &tree->helpers;
     tree->fake.env.cpu_time = fake_tree_cpu_time;
     tree->fake.env.cpu_time_context = tree;
     tree->fake.env.same_memory = fake_tree_same_memory;
@@ -125,7 +127,8 @@ void fake_tree_init_attached(struct fake_tree *tree)
 void fake_tree_fini(struct fake_tree *tree)
 {
     fd_close(&tree->gone_fd);
-    job_fini(&tree->job);
+    tracked_fini(&tree->tracked);
+    tree_status_fini(&tree->status);
     fake_env_fini(&tree->fake);
 }
 
@@ -387,7 +390,7 @@ void fake_tree_wait(struct fake_tree *tree, pid_t pid)
 void fake_tree_reap(struct fake_tree *tree, pid_t pid)
 {
     const struct fake_process *child = get(tree, pid);
-    struct job_usage *reaped = &tree->job.reaped;
+    struct tracked_usage *reaped = &tree->tracked.reaped;
     assert_int_equal(child->parent, FAKE_TRACKER);
     assert_int_equal(child->state, 'Z');
     reaped->user_us += (child->user_ns + child->waited_user_ns) / 1000;
@@ -395,7 +398,7 @@ void fake_tree_reap(struct fake_tree *tree, pid_t pid)
     reaped->major_faults += child->faults + child->waited_faults;
     reaped->read_bytes += child->read_bytes;
     reaped->write_bytes += child->write_bytes;
-    job_note_reaped(&tree->job, pid);
+    tracked_note_reaped(&tree->tracked, pid);
     tree->reaps++;
     fake_tree_vanish(tree, pid);
 }
@@ -462,6 +465,8 @@ static void step(struct fake_tree *tree, bool baseline)
     tree->sample.cpu.per_core_pct = (struct sample_list){tree->cpus > 0, tree->cpus, shares};
     err_clear(&tree->err);
     assert_int_equal(collector_tree.collect(tree->state, &tick, &tree->sample, &tree->err), 0);
+    if (!baseline)
+        tracked_clear_reaped(&tree->tracked);
 }
 
 void fake_tree_baseline(struct fake_tree *tree)

@@ -40,7 +40,9 @@ struct fake_amounts {
 
 struct fake_tree {
     struct fake_env fake;
-    struct job job;
+    struct tracked tracked;
+    struct tree_status status;
+    struct helpers helpers;
     struct fake_process processes[FAKE_TREE_MAX];
     uint64_t start_ticks; /* of the newest process */
     bool lists_children; /* CONFIG_PROC_CHILDREN */

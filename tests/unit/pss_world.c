@@ -26,7 +26,7 @@ static int64_t pss_world_read_ns(void *context, enum clock_kind kind)
     return world->cpu_ns;
 }
 
-void pss_world_open(struct pss_world *world, enum job_pss mode)
+void pss_world_open(struct pss_world *world, enum tracked_pss mode)
 {
     memset(world, 0, sizeof(*world));
     fake_env_init(&world->fake);

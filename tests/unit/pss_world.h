@@ -35,7 +35,7 @@ struct pss_world {
 };
 
 /* The struct must not move afterwards. */
-void pss_world_open(struct pss_world *world, enum job_pss mode);
+void pss_world_open(struct pss_world *world, enum tracked_pss mode);
 void pss_world_close(struct pss_world *world);
 
 /* A new process that has been there for age_ns; returns its index. */

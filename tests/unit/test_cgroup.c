@@ -615,10 +615,10 @@ static void test_long_path(void **unused)
 
 #define COMMAND_DIR "sys/fs/cgroup/slice/resource-tracker-5"
 
-static void start_command(struct fake_env *fake, struct job *job, struct fake_run *run, const char *dir)
+static void start_command(struct fake_env *fake, struct tracked *tracked, struct fake_run *run, const char *dir)
 {
-    *job = (struct job){.group_dir = dir};
-    fake->env.job = job;
+    *tracked = (struct tracked){.group_dir = dir};
+    fake->env.tracked = tracked;
     start(fake, run);
 }
 
@@ -639,9 +639,9 @@ static void test_command_group(void **unused)
     put(&fake, COMMAND_DIR, "memory.events", "oom 0\noom_kill 0\n");
     put(&fake, COMMAND_DIR, "cpu.max", "max 100000\n");
     put(&fake, COMMAND_DIR, "memory.max", "536870912\n");
-    struct job job;
+    struct tracked tracked;
     struct fake_run run;
-    start_command(&fake, &job, &run, COMMAND_DIR);
+    start_command(&fake, &tracked, &run, COMMAND_DIR);
     /* self/cgroup, four files of the group, limits of the group and of the one above. */
     assert_int_equal(fake_env_open_count(), before + 1 + 4 + 4);
     put(&fake, COMMAND_DIR, "cpu.stat", "usage_usec 750000\nuser_usec 750000\nthrottled_usec 250000\n");
@@ -688,9 +688,9 @@ static void test_command_group_without_controllers(void **unused)
     put(&fake, "sys/fs/cgroup/slice/tracker", "memory.max", "8388608\n");
     const char *dir = "sys/fs/cgroup/slice/tracker/resource-tracker-5";
     put(&fake, dir, "cpu.stat", "usage_usec 100000\nuser_usec 100000\nsystem_usec 0\n");
-    struct job job;
+    struct tracked tracked;
     struct fake_run run;
-    start_command(&fake, &job, &run, dir);
+    start_command(&fake, &tracked, &run, dir);
     /* self/cgroup; cpu.stat twice; three of memory; two limits. */
     assert_int_equal(fake_env_open_count(), before + 1 + 2 + 3 + 2);
     put(&fake, dir, "cpu.stat", "usage_usec 600000\nuser_usec 100000\nsystem_usec 0\n");
@@ -730,9 +730,9 @@ static void test_command_group_hybrid(void **unused)
     put(&fake, dir, "cpu.stat", "usage_usec 125000\nuser_usec 1\n");
     put(&fake, dir, "memory.current", "1\n");
     put_self(&fake, "4:memory:/a\n3:cpu,cpuacct:/\n0::/\n", mounts);
-    struct job job;
+    struct tracked tracked;
     struct fake_run run;
-    start_command(&fake, &job, &run, dir);
+    start_command(&fake, &tracked, &run, dir);
     put(&fake, "sys/fs/cgroup/cpu", "cpuacct.usage", "3500000000\n");
     step(&fake, &run, NS_PER_SEC);
     const struct sample_cgroup *c = &run.sample.cgroup;
@@ -742,7 +742,7 @@ static void test_command_group_hybrid(void **unused)
 
     /* CPU in v2, memory not. */
     put_self(&fake, "4:memory:/a\n0::/\n", mounts);
-    start_command(&fake, &job, &run, dir);
+    start_command(&fake, &tracked, &run, dir);
     step(&fake, &run, NS_PER_SEC);
     ASSERT_VALUE(c->cpu_usage_secs, 0.125);
     assert_false(c->throttled_secs.has || c->cpu_limit_cores.has);
@@ -752,7 +752,7 @@ static void test_command_group_hybrid(void **unused)
 
     /* A job without a group of its own is as if there were none. */
     put(&fake, "sys/fs/cgroup/unified", "cpu.stat", "usage_usec 5000000\nuser_usec 1\n");
-    start_command(&fake, &job, &run, NULL);
+    start_command(&fake, &tracked, &run, NULL);
     put(&fake, "sys/fs/cgroup/unified", "cpu.stat", "usage_usec 5250000\nuser_usec 1\n");
     step(&fake, &run, NS_PER_SEC);
     ASSERT_VALUE(c->cpu_usage_secs, 0.25);
@@ -768,9 +768,9 @@ static void test_command_group_goes_away(void **unused)
     put_self(&fake, "0::/slice\n", mount_v2);
     put(&fake, "sys/fs/cgroup/slice", "cpu.stat", "usage_usec 50000000\nuser_usec 1\n");
     put(&fake, COMMAND_DIR, "cpu.stat", "usage_usec 500000\nuser_usec 1\n");
-    struct job job;
+    struct tracked tracked;
     struct fake_run run;
-    start_command(&fake, &job, &run, COMMAND_DIR);
+    start_command(&fake, &tracked, &run, COMMAND_DIR);
     step(&fake, &run, NS_PER_SEC);
     const struct sample_cgroup *c = &run.sample.cgroup;
     ASSERT_VALUE(c->cpu_usage_secs, 0.5);

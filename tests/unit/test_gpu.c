@@ -18,17 +18,21 @@
 /* A machine whose tree is process 100, of which the collector is told. */
 struct machine {
     struct drm_world drm;
-    struct job job;
+    struct tracked tracked;
+    struct tree_status status;
+    struct gpu_status gpu;
     struct fake_run run;
     int open_count_before;
 };
 
 static void machine_init(struct machine *machine)
 {
-    *machine = (struct machine){.job.root = 100};
+    *machine = (struct machine){.tracked.root = 100};
     fake_env_init(&machine->drm.fake);
     machine->drm.fake.root.names_us = true;
-    machine->drm.fake.env.job = &machine->job;
+    machine->drm.fake.env.tracked = &machine->tracked;
+    machine->drm.fake.env.tree = &machine->status;
+    machine->drm.fake.env.gpu_status = &machine->gpu;
     machine->open_count_before = fake_env_open_count();
 }
 
@@ -41,15 +45,15 @@ static void machine_fini(struct machine *machine)
 {
     fake_env_close(&machine->run);
     assert_int_equal(fake_env_open_count(), machine->open_count_before);
-    job_fini(&machine->job);
+    tree_status_fini(&machine->status);
     fake_env_fini(&machine->drm.fake);
 }
 
 static void join(struct machine *machine, pid_t pid)
 {
-    struct job *job = &machine->job;
-    assert_int_equal(VEC_GROW(&job->members, job->members.count + 1, 16), 0);
-    job->members.items[job->members.count++] = (struct job_member){.pid = pid, .start_ticks = 1};
+    struct tree_status *status = &machine->status;
+    assert_int_equal(VEC_GROW(&status->members, status->members.count + 1, 16), 0);
+    status->members.items[status->members.count++] = (struct job_member){.pid = pid, .start_ticks = 1};
 }
 
 static void add_card(struct machine *machine, const char *card, const char *driver, const char *pdev)
@@ -141,7 +145,7 @@ static void test_no_card(void **state)
     assert_count(&machine, 0);
     assert_int_equal(machine.run.err.code, 0);
     /* Nobody needs to know who is in the tree. */
-    assert_false(machine.job.wants_members);
+    assert_true(machine.gpu.has_no_device);
     machine_fini(&machine);
 }
 
@@ -180,10 +184,10 @@ static void test_no_tree(void **state)
     (void)state;
     struct machine machine;
     machine_init(&machine);
-    machine.job.root = 0;
+    machine.tracked.root = 0;
     run_untracked(&machine);
     machine_init(&machine);
-    machine.drm.fake.env.job = NULL;
+    machine.drm.fake.env.tracked = NULL;
     run_untracked(&machine);
 }
 
@@ -206,14 +210,14 @@ static void test_one_card(void **state)
     drm_world_open(&machine.drm, 100, 5, drm_world_client(1, 7000));
     machine_open(&machine);
     baseline(&machine);
-    assert_true(machine.job.wants_members);
+    assert_false(machine.gpu.has_no_device);
     drm_world_show(&machine.drm, 100, 5, drm_world_client(1, 7500));
     assert_use(collect(&machine, NS_PER_SEC), 0.5, CLIENT_MIB, 1);
     assert_count(&machine, 1);
     assert_use(collect(&machine, NS_PER_SEC), 0, CLIENT_MIB, 0);
     assert_int_equal(machine.run.err.code, 0);
     /* It ends: what it did last is not known, and that it has no memory any more is. */
-    machine.job.members.count = 0;
+    machine.status.members.count = 0;
     drm_world_remove(&machine.drm, 100);
     const struct sample_cpu *cpu = collect(&machine, NS_PER_SEC);
     assert_false(cpu->process_gpu_usage.has);
@@ -420,7 +424,7 @@ static void init_energy(struct machine *machine)
     collect(machine, NS_PER_SEC);
     write_device(machine, PDEV, "hwmon/hwmon2/energy1_input", "7250000\n");
     write_device(machine, SECOND, "hwmon/hwmon3/energy1_input", "2000000\n");
-    assert_false(machine->job.gpu_joules.has);
+    assert_false(machine->gpu.joules.has);
 }
 
 static void test_energy(void **state)
@@ -431,8 +435,8 @@ static void test_energy(void **state)
     /* The one that does not count may sleep. */
     write_device(&machine, "0000:00:02.0", "power/runtime_status", "suspended\n");
     collect_final(&machine);
-    assert_true(machine.job.gpu_joules.has);
-    assert_near(machine.job.gpu_joules.v, 3.25);
+    assert_true(machine.gpu.joules.has);
+    assert_near(machine.gpu.joules.v, 3.25);
     assert_count(&machine, 3);
     machine_fini(&machine);
     /* Nobody counts. */
@@ -441,7 +445,7 @@ static void test_energy(void **state)
     machine_open(&machine);
     baseline(&machine);
     collect_final(&machine);
-    assert_false(machine.job.gpu_joules.has);
+    assert_false(machine.gpu.joules.has);
     machine_fini(&machine);
 }
 
@@ -452,7 +456,7 @@ static void test_energy_of_a_sleeping_card(void **state)
     init_energy(&machine);
     write_device(&machine, SECOND, "power/runtime_status", "suspended\n");
     collect_final(&machine);
-    assert_false(machine.job.gpu_joules.has);
+    assert_false(machine.gpu.joules.has);
     assert_near(item(&machine, 1)->utilization_pct.v, 0);
     machine_fini(&machine);
 }

@@ -34,7 +34,8 @@ enum { PATIENCE_MS = 10000, STEP_MS = 5 };
 
 struct world {
     struct fake_env fake;
-    struct job job;
+    struct tracked tracked;
+    struct helpers helpers;
     char script[1024];
     char *environment[2];
     void *state;
@@ -49,7 +50,7 @@ static int64_t now(void)
 
 static void start_world(struct world *world, const char *script, const char *pid_namespace)
 {
-    *world = (struct world){.job = {.root = 4711, .tracker = getpid()}};
+    *world = (struct world){.tracked = {.root = 4711, .tracker = getpid()}};
     fake_env_init(&world->fake);
     fake_env_write(&world->fake, "dev/nvidiactl", "");
     fake_env_link(&world->fake, "proc/self/ns/pid", pid_namespace);
@@ -58,7 +59,8 @@ static void start_world(struct world *world, const char *script, const char *pid
     struct collect_env *env = &world->fake.env;
     env->clock = &clock_system;
     env->interval_ns = 100 * NS_PER_MS;
-    env->job = &world->job;
+    env->tracked = &world->tracked;
+    env->helpers = &world->helpers;
     env->gpu = (struct collect_gpu){.nvml_library = getenv("FAKE_NVML_LIB"),
         .program = getenv("RESOURCE_TRACKER"),
         .environment = world->environment,
@@ -78,7 +80,6 @@ static void end_world(struct world *world)
     gpu_vendor_nvidia.close(world->state);
     free(world->state);
     fake_env_fini(&world->fake);
-    job_fini(&world->job);
     /* Killed at the end and waited for by whoever waits for all children. */
     for (int i = 0; i < PATIENCE_MS / STEP_MS; i++) {
         if (waitpid(-1, NULL, WNOHANG) < 0)
@@ -131,9 +132,9 @@ static void await_trouble(struct world *world)
 
 static pid_t helper_of(const struct world *world)
 {
-    for (size_t i = 0; i < JOB_HELPERS_MAX; i++) {
-        if (world->job.helpers[i].pid > 0)
-            return world->job.helpers[i].pid;
+    for (size_t i = 0; i < HELPERS_MAX; i++) {
+        if (world->helpers.processes[i].pid > 0)
+            return world->helpers.processes[i].pid;
     }
     return 0;
 }
@@ -186,9 +187,9 @@ static void test_a_card_is_read(void **state)
     assert_string_equal(card->facts.uuid, "GPU-1");
     assert_true(card->reading.utilization_pct.v == 40);
     assert_int_equal(card->reading.vram_used_bytes.v, 1048576);
-    assert_true(job_is_helper(&world.job, helper_of(&world)));
-    assert_true(world.job.helpers_cpu_ns > 0);
-    assert_true(world.job.helpers_rss_bytes > 100 * 1024);
+    assert_true(helpers_has(&world.helpers, helper_of(&world)));
+    assert_true(world.helpers.cpu_ns > 0);
+    assert_true(world.helpers.rss_bytes > 100 * 1024);
     end_world(&world);
 }
 

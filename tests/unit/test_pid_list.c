@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "collect/job.h"
+#include "collect/helper.h"
+#include "collect/tracked.h"
 #include "collect/tree/pid_list.h"
 #include "fake_env.h"
 
@@ -89,37 +90,37 @@ static void test_trouble(void **unused)
 static void test_reaped(void **unused)
 {
     (void)unused;
-    struct job job = {0};
-    for (int i = 0; i < JOB_REAPED_MAX + 10; i++)
-        job_note_reaped(&job, (pid_t)(i + 1));
-    assert_int_equal(job.reaped_pids.count, JOB_REAPED_MAX);
-    assert_int_equal(job.reaped_pids.items[JOB_REAPED_MAX - 1], JOB_REAPED_MAX);
-    job_fini(&job);
-    assert_int_equal(job.reaped_pids.count, 0);
-    job_note_reaped(&job, 5);
-    assert_int_equal(job.reaped_pids.count, 1);
-    job_fini(&job);
+    struct tracked tracked = {0};
+    for (int i = 0; i < TRACKED_REAPED_MAX + 10; i++)
+        tracked_note_reaped(&tracked, (pid_t)(i + 1));
+    assert_int_equal(tracked.reaped_pids.count, TRACKED_REAPED_MAX);
+    assert_int_equal(tracked.reaped_pids.items[TRACKED_REAPED_MAX - 1], TRACKED_REAPED_MAX);
+    tracked_fini(&tracked);
+    assert_int_equal(tracked.reaped_pids.count, 0);
+    tracked_note_reaped(&tracked, 5);
+    assert_int_equal(tracked.reaped_pids.count, 1);
+    tracked_fini(&tracked);
 }
 
 static void test_helpers(void **unused)
 {
     (void)unused;
-    struct job job = {0};
-    assert_false(job_is_helper(&job, 5));
-    for (int i = 1; i <= JOB_HELPERS_MAX + 1; i++)
-        job_add_helper(&job, (pid_t)i);
-    assert_true(job_is_helper(&job, 1));
-    assert_true(job_is_helper(&job, JOB_HELPERS_MAX));
-    assert_false(job_is_helper(&job, JOB_HELPERS_MAX + 1));
-    job_remove_helper(&job, 3);
-    assert_false(job_is_helper(&job, 3));
-    job_remove_helper(&job, 77);
-    job_add_helper(&job, 78);
-    assert_true(job_is_helper(&job, 78));
-    assert_true(job_is_helper(&job, 2));
-    job_add_helper(NULL, 5);
-    job_remove_helper(NULL, 5);
-    assert_false(job_is_helper(NULL, 5));
+    struct helpers helpers = {0};
+    assert_false(helpers_has(&helpers, 5));
+    for (int i = 1; i <= HELPERS_MAX + 1; i++)
+        helpers_add(&helpers, (pid_t)i);
+    assert_true(helpers_has(&helpers, 1));
+    assert_true(helpers_has(&helpers, HELPERS_MAX));
+    assert_false(helpers_has(&helpers, HELPERS_MAX + 1));
+    helpers_remove(&helpers, 3);
+    assert_false(helpers_has(&helpers, 3));
+    helpers_remove(&helpers, 77);
+    helpers_add(&helpers, 78);
+    assert_true(helpers_has(&helpers, 78));
+    assert_true(helpers_has(&helpers, 2));
+    helpers_add(NULL, 5);
+    helpers_remove(NULL, 5);
+    assert_false(helpers_has(NULL, 5));
 }
 
 int main(void)

@@ -27,18 +27,18 @@
 struct world {
     struct fake_env fake;
     struct probe probe;
-    struct job job;
+    struct helpers helpers;
     struct fake_run run;
 };
 
 static void world_open(struct world *world, const char *behaviour)
 {
     fake_env_init(&world->fake);
-    world->job = (struct job){.tracker = getpid()};
+    world->helpers = (struct helpers){0};
     (void)str_copy(str_of(behaviour), world->fake.root.path, sizeof(world->fake.root.path));
     world->fake.env.probe = &world->probe;
     world->fake.env.program = "/proc/self/exe";
-    world->fake.env.job = &world->job;
+    world->fake.env.helpers = &world->helpers;
     world->fake.env.interval_ns = NS_PER_SEC;
     assert_int_equal(fake_env_open(&world->fake, &collector_probe, &world->run), 0);
     assert_int_equal(fake_env_baseline(&world->fake, &world->run), 0);
@@ -128,7 +128,7 @@ static void test_answers(void **state)
     }
     assert_int_equal(world.probe.questions.count, 0);
     await_quiet(&world);
-    assert_true(world.job.probe_cpu_ns > 0);
+    assert_true(world.helpers.probe_cpu_ns > 0);
 
     /* What is asked later gets a helper of its own; what is dropped is not waited for. */
     uint32_t ticket = 0, other = 0;
@@ -197,8 +197,8 @@ static void test_too_many_hang(void **state)
         }
         failed += ticket == 0;
         size_t helpers = 0;
-        for (size_t k = 0; k < JOB_HELPERS_MAX; k++)
-            helpers += world.job.helpers[k].pid > 0;
+        for (size_t k = 0; k < HELPERS_MAX; k++)
+            helpers += world.helpers.processes[k].pid > 0;
         assert_true(helpers <= PROBE_ABANDONED_MAX + 1);
     }
     assert_true(failed >= PROBE_ABANDONED_MAX);

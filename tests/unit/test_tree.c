@@ -32,9 +32,9 @@ static void test_nothing_is_tracked(void **unused)
     struct fake_tree tree;
     fake_tree_init(&tree);
     char state[1];
-    tree.job.root = 0;
+    tree.tracked.root = 0;
     assert_int_equal(collector_tree.open(state, &tree.fake.env, &tree.err), -ENODATA);
-    tree.fake.env.job = NULL;
+    tree.fake.env.tracked = NULL;
     assert_int_equal(collector_tree.open(state, &tree.fake.env, &tree.err), -ENODATA);
     fake_tree_fini(&tree);
 }
@@ -66,9 +66,9 @@ static void test_fields(void **unused)
     fake_tree_assert_count(cpu->process_major_faults, 7);
     assert_false(cpu->process_pss_mib.has);
     assert_int_equal(tree.err.code, 0);
-    assert_int_equal(tree.job.live, 2);
-    assert_int_equal(tree.job.live_pid, FAKE_ROOT);
-    assert_false(tree.job.is_lower_bound);
+    assert_int_equal(tree.status.live, 2);
+    assert_int_equal(tree.status.live_pid, FAKE_ROOT);
+    assert_false(tree.status.is_lower_bound);
     /* Nothing happens: nothing is told twice. */
     fake_tree_collect_after(&tree, TURN_NS / 2);
     fake_tree_assert_near(cpu->process_cores_used, 0);
@@ -116,7 +116,7 @@ static void test_peak_between_samples(void **unused)
     struct fake_tree tree;
     fake_tree_begin(&tree);
     fake_tree_collect_after(&tree, TURN_NS);
-    tree.job.reaped.max_rss_bytes = 5 * 1048576;
+    tree.tracked.reaped.max_rss_bytes = 5 * 1048576;
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_assert_near(tree.sample.cpu.process_peak_rss_mib, 5);
     fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 1);
@@ -139,7 +139,7 @@ static void test_waited_for(void **unused)
     fake_tree_collect_after(&tree, TURN_NS);
     assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
-    assert_int_equal(tree.job.live, 1);
+    assert_int_equal(tree.status.live, 1);
     fake_tree_wait(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_assert_count(tree.sample.cpu.process_disk_read_bytes, 0);
@@ -156,8 +156,8 @@ static void test_waited_for(void **unused)
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
     fake_tree_assert_count(tree.sample.cpu.process_thread_count, 0);
     fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 0);
-    assert_int_equal(tree.job.live, 0);
-    assert_int_equal(tree.job.live_pid, 0);
+    assert_int_equal(tree.status.live, 0);
+    assert_int_equal(tree.status.live_pid, 0);
     fake_tree_end(&tree);
 }
 
@@ -218,7 +218,7 @@ static void test_ignored_sigchld(void **unused)
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_run(&tree, 101, 100 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_true(tree.job.is_lower_bound);
+    assert_true(tree.status.is_lower_bound);
     fake_tree_exit(&tree, 101);
     assert_null(fake_tree_find(&tree, 101));
     for (int i = 0; i < 4; i++) {
@@ -242,12 +242,12 @@ static void test_daemons_after_the_root(void **unused)
     fake_tree_collect_after(&tree, TURN_NS);
     assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 1);
-    assert_int_equal(tree.job.live, 1);
-    assert_int_equal(tree.job.live_pid, 101);
+    assert_int_equal(tree.status.live, 1);
+    assert_int_equal(tree.status.live_pid, 101);
     fake_tree_finish(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
     assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
-    assert_int_equal(tree.job.live, 0);
+    assert_int_equal(tree.status.live, 0);
     fake_tree_end(&tree);
 }
 
@@ -298,7 +298,7 @@ static void test_attached(void **unused)
     fake_tree_run(&tree, 101, 2 * NS_PER_SEC, 0);
     fake_tree_baseline(&tree);
     assert_false(tree.sample.cpu.process_utime_secs.has);
-    assert_int_equal(tree.job.live, 2);
+    assert_int_equal(tree.status.live, 2);
     fake_tree_run(&tree, 101, 100 * NS_PER_MS, 0);
     fake_tree_fork(&tree, 102, 101, 0);
     fake_tree_run(&tree, 102, 50 * NS_PER_MS, 0);
@@ -327,8 +327,8 @@ static void test_attached(void **unused)
         fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
         fake_tree_assert_count(tree.sample.cpu.process_thread_count, 0);
         fake_tree_assert_count(tree.sample.cpu.process_disk_read_bytes, 0);
-        assert_int_equal(tree.job.live, 0);
-        assert_int_equal(tree.job.live_pid, 0);
+        assert_int_equal(tree.status.live, 0);
+        assert_int_equal(tree.status.live_pid, 0);
     }
     fake_tree_end(&tree);
 }
@@ -403,12 +403,12 @@ static void test_adopted_by_others(void **unused)
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_fork(&tree, 102, 101, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_false(tree.job.is_lower_bound);
+    assert_false(tree.status.is_lower_bound);
     fake_tree_finish(&tree, 101);
     fake_tree_find(&tree, 102)->parent = FAKE_INIT;
     fake_tree_run(&tree, 102, 1000, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_true(tree.job.is_lower_bound);
+    assert_true(tree.status.is_lower_bound);
     fake_tree_end(&tree);
 }
 
@@ -424,11 +424,11 @@ static void test_inner_pid_namespace(void **unused)
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_env_link(&tree.fake, "proc/101/ns/pid", "../../10/ns/pid");
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_false(tree.job.is_lower_bound);
+    assert_false(tree.status.is_lower_bound);
     fake_tree_fork(&tree, 102, 101, 0);
     fake_env_write(&tree.fake, "proc/102/ns/pid", "");
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_true(tree.job.is_lower_bound);
+    assert_true(tree.status.is_lower_bound);
     fake_tree_end(&tree);
 }
 
@@ -456,7 +456,7 @@ static void test_closed_pid_namespace(void **unused)
         if (is_root)
             assert_int_equal(seteuid(0), 0);
         assert_int_equal(fchmodat(tree.fake.root.root_fd, "proc/101/ns", 0755, 0), 0);
-        assert_int_equal(tree.job.is_lower_bound, i == 1);
+        assert_int_equal(tree.status.is_lower_bound, i == 1);
         fake_tree_end(&tree);
     }
 }

@@ -50,7 +50,7 @@ static void end_all(struct fake_tree *tree, pid_t last)
     assert_int_equal(fake_tree_told_ns(tree), fake_tree_used_ns(tree));
     assert_int_equal(tree->told.read_bytes, tree->used.read_bytes);
     assert_int_equal(tree->told.faults, tree->used.faults);
-    assert_int_equal(tree->job.live, 0);
+    assert_int_equal(tree->status.live, 0);
     fake_tree_end(tree);
 }
 
@@ -133,7 +133,7 @@ static void test_group_lists_children_first(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_init(&tree);
-    tree.job.group_dir = "sys/group";
+    tree.tracked.group_dir = "sys/group";
     fake_env_write(&tree.fake, "sys/group/cpu.stat", "usage_usec 0\nuser_usec 0\nsystem_usec 0\n");
     fake_env_write(&tree.fake, "sys/group/cgroup.procs", "102\n101\n100\n");
     fake_tree_open(&tree);

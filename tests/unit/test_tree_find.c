@@ -73,7 +73,7 @@ static void test_whole_tree_at_once(void **unused)
     fake_tree_add_stranger(&tree, 104);
     fake_tree_run(&tree, 104, 1000000, 0);
     turn(&tree, 3);
-    assert_int_equal(tree.job.live, 4);
+    assert_int_equal(tree.status.live, 4);
     assert_int_equal(fake_tree_told_ns(&tree), 14000); /* three forks of 1 us */
     fake_tree_end(&tree);
 }
@@ -324,7 +324,7 @@ static void test_orphans(void **unused)
     assert_int_equal(fake_tree_find(&tree, 102)->parent, FAKE_TRACKER);
     fake_tree_run(&tree, 102, 3000, 0);
     turn(&tree, 1);
-    assert_int_equal(tree.job.live, 2);
+    assert_int_equal(tree.status.live, 2);
     fake_tree_end(&tree);
 }
 
@@ -333,7 +333,7 @@ static void test_helpers_are_no_members(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
-    job_add_helper(&tree.job, 101);
+    helpers_add(&tree.helpers, 101);
     fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_stranger = true;
     fake_tree_run(&tree, 101, 7000, 0);
     turn(&tree, 0);
@@ -344,7 +344,7 @@ static void test_helpers_are_no_members(void **unused)
     tree.forks.v++;
     tree.last_pid.v = 7;
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(tree.job.live, 1);
+    assert_int_equal(tree.status.live, 1);
     fake_tree_end(&tree);
 }
 

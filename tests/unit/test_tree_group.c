@@ -17,28 +17,28 @@
 
 #define GROUP "sys/fs/cgroup/unified/user.slice/resource-tracker-9"
 
-static void begin(struct fake_env *fake, struct job *job)
+static void begin(struct fake_env *fake, struct tracked *tracked)
 {
     fake_env_init(fake);
-    *job = (struct job){.group_dir = GROUP};
-    fake->env.job = job;
+    *tracked = (struct tracked){.group_dir = GROUP};
+    fake->env.tracked = tracked;
 }
 
 static void test_open(void **unused)
 {
     (void)unused;
     struct fake_env fake;
-    struct job job;
-    begin(&fake, &job);
+    struct tracked tracked;
+    begin(&fake, &tracked);
     int before = fake_env_open_count();
     struct tree_group group;
     assert_int_equal(tree_group_open(&group, &fake.env), -ENOENT);
-    job.group_dir = NULL;
+    tracked.group_dir = NULL;
     assert_int_equal(tree_group_open(&group, &fake.env), -ENODATA);
-    fake.env.job = NULL;
+    fake.env.tracked = NULL;
     assert_int_equal(tree_group_open(&group, &fake.env), -ENODATA);
-    fake.env.job = &job;
-    job.group_dir = "plain";
+    fake.env.tracked = &tracked;
+    tracked.group_dir = "plain";
     fake_env_write(&fake, "plain", "");
     assert_int_equal(tree_group_open(&group, &fake.env), -ENOTDIR);
     assert_int_equal(fake_env_open_count(), before);
@@ -49,8 +49,8 @@ static void test_cpu(void **unused)
 {
     (void)unused;
     struct fake_env fake;
-    struct job job;
-    begin(&fake, &job);
+    struct tracked tracked;
+    begin(&fake, &tracked);
     int before = fake_env_open_count();
     fake_env_write(
         &fake, GROUP "/cpu.stat", "usage_usec 5000000\nuser_usec 4000000\nsystem_usec 1000000\nnice_usec 0\n");
@@ -91,8 +91,8 @@ static void test_members(void **unused)
 {
     (void)unused;
     struct fake_env fake;
-    struct job job;
-    begin(&fake, &job);
+    struct tracked tracked;
+    begin(&fake, &tracked);
     fake_env_write(&fake, GROUP "/cgroup.procs", "");
     struct tree_group group;
     assert_int_equal(tree_group_open(&group, &fake.env), 0);
@@ -150,8 +150,8 @@ static void test_many_members(void **unused)
 {
     (void)unused;
     struct fake_env fake;
-    struct job job;
-    begin(&fake, &job);
+    struct tracked tracked;
+    begin(&fake, &tracked);
     struct tree_group group;
     write_many(&fake, TREE_GROUP_MEMBERS_MAX, 4000000);
     assert_int_equal(tree_group_open(&group, &fake.env), 0);

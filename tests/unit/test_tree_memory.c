@@ -29,7 +29,7 @@ static void set_root_pages(struct fake_tree *tree, uint64_t pages)
 static struct fake_process *begin_with_child(struct fake_tree *tree, int64_t age_ns)
 {
     fake_tree_begin(tree);
-    tree->job.wants_top = true;
+    tree->tracked.wants_top = true;
     set_root_pages(tree, BIG_PAGES);
     fake_tree_collect_after(tree, TURN_NS);
     struct fake_process *child = fake_tree_fork(tree, CHILD, FAKE_ROOT, 0), *root = fake_tree_find(tree, FAKE_ROOT);
@@ -80,7 +80,7 @@ static void test_one_address_space_counts_once(void **unused)
         assert_false(tree.sample.processes.present);
     }
     fake_tree_assert_near(tree.sample.cpu.process_peak_rss_mib, BIG_MIB + 4);
-    assert_int_equal(tree.job.largest_rss_bytes, (BIG_MIB + 4) << 20);
+    assert_int_equal(tree.status.largest_rss_bytes, (BIG_MIB + 4) << 20);
     execute(&tree, child, 512);
     turn(&tree, BIG_MIB + 2);
     assert_int_equal(tree.comparisons, 3);
@@ -96,7 +96,7 @@ static void test_a_copy_counts(void **unused)
     for (int i = 0; i < 3; i++)
         turn(&tree, 2 * BIG_MIB);
     assert_int_equal(tree.comparisons, 1);
-    assert_int_equal(tree.job.largest_rss_bytes, BIG_MIB << 20);
+    assert_int_equal(tree.status.largest_rss_bytes, BIG_MIB << 20);
     fake_tree_end(&tree);
 }
 
@@ -228,7 +228,7 @@ static void test_dead_first_thread(void **unused)
     write_thread(&tree, THREAD - 1, 0, 'Z');
     write_thread(&tree, THREAD, BIG_PAGES, 'S');
     turn(&tree, BIG_MIB);
-    assert_int_equal(tree.job.live, 1);
+    assert_int_equal(tree.status.live, 1);
     write_thread(&tree, THREAD, BIG_PAGES + 256, 'S');
     turn(&tree, BIG_MIB + 1);
     /* That one ends as well, and another is left. */

@@ -19,7 +19,7 @@ static void assert_near(double got, double wanted)
 static void test_never_touches_nothing(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_NEVER);
+    pss_world_open(world, TRACKED_PSS_NEVER);
     size_t a = pss_world_add(world, 1000, 100, 100 * NS_PER_SEC);
     assert_false(pss_world_turn(world).has);
     assert_false(pss_world_turn_after(world, 100 * NS_PER_SEC).has);
@@ -33,7 +33,7 @@ static void test_never_touches_nothing(void **state)
 static void test_always_reads_everybody(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_ALWAYS);
+    pss_world_open(world, TRACKED_PSS_ALWAYS);
     for (int i = 0; i < 100; i++)
         (void)pss_world_add(world, 1024, 1024, 0);
     size_t large = pss_world_add(world, 12 * PAGES_PER_GIB, 6 * 1048576, 0);
@@ -54,7 +54,7 @@ static void test_always_reads_everybody(void **state)
 static void test_bank_fills_with_time(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     (void)pss_world_add(world, 0, 0, NS_PER_SEC);
     (void)pss_world_add(world, 0, 0, 3 * NS_PER_SEC);
     (void)pss_world_add(world, 0, 0, 2 * NS_PER_SEC);
@@ -68,7 +68,7 @@ static void test_bank_fills_with_time(void **state)
     assert_int_equal(world->pss.bank_ns, 25 * NS_PER_MS);
     (void)pss_world_turn_after(world, 3600 * NS_PER_SEC);
     assert_int_equal(world->pss.bank_ns, PSS_BANK_NS);
-    pss_open(&world->pss, &world->fake.env, JOB_PSS_AUTO);
+    pss_open(&world->pss, &world->fake.env, TRACKED_PSS_AUTO);
     (void)pss_world_turn(world);
     assert_int_equal(world->pss.bank_ns, PSS_BANK_NS);
     assert_int_equal(world->asked, 0);
@@ -78,7 +78,7 @@ static void test_bank_fills_with_time(void **state)
 static void test_read_waits_for_its_price(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     world->cost_ns = 8 * NS_PER_MS;
     /* 20 us + 500000 x 20 ns = 10.02 ms, which is earned in 2.004 s. */
     size_t a = pss_world_add(world, 500000, 1000000, 2003 * NS_PER_MS);
@@ -94,7 +94,7 @@ static void test_read_waits_for_its_price(void **state)
 static void test_cost_is_learned(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     size_t a = pss_world_add(world, 500000, 1000, 10 * NS_PER_SEC);
     world->cost_ns = 20 * NS_PER_US + 16 * 500000;
     (void)pss_world_turn(world);
@@ -121,7 +121,7 @@ static void test_cost_is_learned(void **state)
 static void test_mean_serves_the_unmeasured(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     size_t a = pss_world_add(world, 100000, 1000, 2 * NS_PER_SEC);
     world->cost_ns = 20 * NS_PER_US + 8 * 100000;
     (void)pss_world_turn(world);
@@ -137,7 +137,7 @@ static void test_mean_serves_the_unmeasured(void **state)
 static void test_debt_is_earned_back(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     size_t a = pss_world_add(world, 500000, 1000, 2100 * NS_PER_MS);
     world->cost_ns = 30500 * NS_PER_US;
     (void)pss_world_turn(world);
@@ -157,7 +157,7 @@ static void test_debt_is_earned_back(void **state)
 static void test_long_reads_are_forbidden(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     size_t a = pss_world_add(world, 2499001, 1000, 100 * NS_PER_SEC); /* 50.00002 ms */
     for (int i = 0; i < 100; i++)
         assert_false(pss_world_turn_after(world, NS_PER_SEC).has);
@@ -171,12 +171,12 @@ static void test_long_reads_are_forbidden(void **state)
 static void test_twelve_gib(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     size_t a = pss_world_add(world, 12 * PAGES_PER_GIB, 12 * 1048576, NS_PER_SEC);
     for (int i = 0; i < 3600; i++)
         assert_false(pss_world_turn_after(world, NS_PER_SEC).has);
     assert_int_equal(pss_world_reads(world), 0);
-    pss_open(&world->pss, &world->fake.env, JOB_PSS_ALWAYS);
+    pss_open(&world->pss, &world->fake.env, TRACKED_PSS_ALWAYS);
     pss_world_assert_bytes(pss_world_turn_after(world, NS_PER_SEC), 12 * 1024 * BYTES_PER_MIB);
     assert_true(pss_world_was_read(world, a));
     pss_world_close(world);
@@ -186,7 +186,7 @@ static void test_twelve_gib(void **state)
 static void test_wrong_cost_is_forgotten(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     size_t a = pss_world_add(world, 100000, 1000, 100 * NS_PER_SEC);
     world->cost_ns = 60 * NS_PER_MS;
     (void)pss_world_turn(world);
@@ -204,7 +204,7 @@ static void test_wrong_cost_is_forgotten(void **state)
 static void test_young_and_empty_wait(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     world->cost_ns = 30 * NS_PER_US;
     size_t a = pss_world_add(world, 100, 100, PSS_MIN_AGE_NS - 1);
     size_t b = pss_world_add(world, 0, 100, 100 * NS_PER_SEC);
@@ -226,7 +226,7 @@ static void test_read_again_when_changed(void **state)
         uint64_t rss_pages;
         int reads;
     } steps[] = {{100000, 1}, {102256, 1}, {97744, 1}, {102257, 2}, {100000, 2}, {99955, 3}, {99955, 3}};
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     world->cost_ns = 2 * NS_PER_MS;
     (void)pss_world_add(world, 100000, 1000, 100 * NS_PER_SEC);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -240,7 +240,7 @@ static void test_read_again_when_changed(void **state)
 static void test_read_again_when_stale(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     world->cost_ns = 30 * NS_PER_US;
     size_t a = pss_world_add(world, 1000, 1000, NS_PER_SEC);
     (void)pss_world_turn(world);
@@ -280,7 +280,7 @@ static void turn_for_one(struct pss_world *world)
 static void test_order(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     size_t small = pss_world_add(world, 20000, 1000, 100 * NS_PER_SEC);
     size_t large = pss_world_add(world, 900000, 1000, 100 * NS_PER_SEC);
     size_t middle = pss_world_add(world, 300000, 1000, 100 * NS_PER_SEC);
@@ -314,7 +314,7 @@ static void test_order(void **state)
 static void test_reading_is_forgotten_when_much_changes(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     world->cost_ns = 30 * NS_PER_US;
     size_t large = pss_world_add(world, 100000, 400000, NS_PER_SEC);
     assert_true(pss_world_turn(world).has);
@@ -332,7 +332,7 @@ static void test_reading_is_forgotten_when_much_changes(void **state)
 static void test_one_turn_takes_little(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     world->cost_ns = NS_PER_MS;
     for (int i = 0; i < 40; i++)
         (void)pss_world_add(world, 50000, 1000, 20 * NS_PER_SEC);
@@ -345,7 +345,7 @@ static void test_one_turn_takes_little(void **state)
 static void test_largest_is_saved_for(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     world->cost_ns = 40 * NS_PER_US;
     size_t large = pss_world_add(world, 2000000, 1000, 2 * NS_PER_SEC); /* 40.02 ms */
     for (int i = 0; i < 10; i++)
@@ -363,7 +363,7 @@ static void test_largest_is_saved_for(void **state)
 static void test_an_hour_of_four_gib(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     (void)pss_world_add(world, 4 * PAGES_PER_GIB, 4 * 1048576, 0);
     (void)pss_world_turn(world);
     int last_at = 0;
@@ -397,7 +397,7 @@ static void test_two_thousand_small(void **state)
 {
     struct pss_world *world = *state;
     int open_before = fake_env_open_count();
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     world->cost_ns = 30 * NS_PER_US;
     for (int i = 0; i < 2000; i++)
         (void)pss_world_add(world, 256, 512, NS_PER_SEC);

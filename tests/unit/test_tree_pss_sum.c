@@ -20,7 +20,7 @@ static void test_refused(void **state)
     struct pss_world *world = *state;
     if (!pss_world_can_be_nobody())
         SKIP_TEST(test_refused, "only root may become another user");
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     world->cost_ns = 30 * NS_PER_US;
     size_t a = pss_world_add(world, 1000, 1000, NS_PER_SEC);
     size_t b = pss_world_add(world, 2000, 1000, NS_PER_SEC);
@@ -50,7 +50,7 @@ static void test_refused_but_always_asked(void **state)
     struct pss_world *world = *state;
     if (!pss_world_can_be_nobody())
         SKIP_TEST(test_refused_but_always_asked, "only root may become another user");
-    pss_world_open(world, JOB_PSS_ALWAYS);
+    pss_world_open(world, TRACKED_PSS_ALWAYS);
     size_t a = pss_world_add(world, 1000, 1000, 0);
     size_t b = pss_world_add(world, 1000, 500, 0);
     pss_world_chmod(world, a, 0);
@@ -67,7 +67,7 @@ static void test_refused_but_always_asked(void **state)
 static void test_what_was_told_stays(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_ALWAYS);
+    pss_world_open(world, TRACKED_PSS_ALWAYS);
     size_t a = pss_world_add(world, 1000, 1000, 0);
     pss_world_write(world, a, "broken");
     (void)pss_world_turn(world);
@@ -84,7 +84,7 @@ static void test_what_was_told_stays(void **state)
 static void test_gone_and_absent(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     world->cost_ns = 30 * NS_PER_US;
     size_t a = pss_world_add(world, 1000, 1000, NS_PER_SEC);
     fake_env_remove(&world->fake, "proc/100");
@@ -110,7 +110,7 @@ static void test_gone_and_absent(void **state)
 static void test_kernel_that_has_it_keeps_it(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_ALWAYS);
+    pss_world_open(world, TRACKED_PSS_ALWAYS);
     (void)pss_world_add(world, 1000, 1000, 0);
     (void)pss_world_add(world, 100, 100, 0);
     (void)pss_world_turn(world);
@@ -124,7 +124,7 @@ static void test_kernel_that_has_it_keeps_it(void **state)
 static void test_empty_file(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_ALWAYS);
+    pss_world_open(world, TRACKED_PSS_ALWAYS);
     size_t thread = pss_world_add(world, 0, 0, 0);
     size_t a = pss_world_add(world, 1000, 2000, 0);
     size_t b = pss_world_add(world, 500, 0, 0);
@@ -147,7 +147,7 @@ static void test_broken_file(void **state)
     memset(endless, 'x', sizeof(endless) - 1);
     static const char *const texts[] = {"x", "Rss: 10 kB\n", "Rss: 10 kB\nPss: many kB\n", endless};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        pss_world_open(world, JOB_PSS_AUTO);
+        pss_world_open(world, TRACKED_PSS_AUTO);
         world->cost_ns = 30 * NS_PER_US;
         pss_world_add(world, 1000, 1000, NS_PER_SEC);
         pss_world_write(world, 0, texts[i]);
@@ -188,7 +188,7 @@ struct sum_case {
 
 static void check_sum(struct pss_world *world, const struct sum_case *given, int64_t page_bytes)
 {
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     world->fake.env.page_bytes = page_bytes;
     for (size_t i = 0; i < GIVEN_MAX && given->given[i].kind != NOBODY_THERE; i++) {
         const struct given *one = &given->given[i];
@@ -267,7 +267,7 @@ static void write_anonymous(
 static void test_read_during_a_fork(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     size_t a = pss_world_add(world, 100000, 0, 10 * NS_PER_SEC);
     write_anonymous(world, a, 200500, 399000, 199500);
     pss_world_assert_bytes(pss_world_turn(world), 400000 * 1024.0);
@@ -288,7 +288,7 @@ static void test_read_during_a_fork(void **state)
 static void test_shared_within_the_tree(void **state)
 {
     struct pss_world *world = *state;
-    pss_world_open(world, JOB_PSS_AUTO);
+    pss_world_open(world, TRACKED_PSS_AUTO);
     for (int i = 0; i < 2; i++)
         write_anonymous(world, pss_world_add(world, 100000, 0, 10 * NS_PER_SEC), 200500, 399000, 199500);
     pss_world_assert_bytes(pss_world_turn(world), 2 * 200500 * 1024.0);
@@ -299,9 +299,9 @@ static void test_shared_within_the_tree(void **state)
 static void test_shared_with_others_when_attached(void **state)
 {
     struct pss_world *world = *state;
-    struct job job = {.attached = true};
-    pss_world_open(world, JOB_PSS_AUTO);
-    world->fake.env.job = &job;
+    struct tracked tracked = {.attached = true};
+    pss_world_open(world, TRACKED_PSS_AUTO);
+    world->fake.env.tracked = &tracked;
     size_t a = pss_world_add(world, 100000, 0, 10 * NS_PER_SEC);
     write_anonymous(world, a, 200500, 399000, 199500);
     for (int i = 0; i < PSS_DOUBTS_MAX; i++)

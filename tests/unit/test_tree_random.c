@@ -180,10 +180,10 @@ static void play_to_the_end(struct player *player)
 static void check_end(struct player *player, const struct fake_amounts *before)
 {
     struct fake_tree *tree = &player->tree;
-    const struct job_usage *reaped = &tree->job.reaped;
+    const struct tracked_usage *reaped = &tree->tracked.reaped;
     assert_int_equal(count_members(tree, false), 0);
-    assert_int_equal(tree->job.live, 0);
-    assert_int_equal(tree->job.live_pid, 0);
+    assert_int_equal(tree->status.live, 0);
+    assert_int_equal(tree->status.live_pid, 0);
     if (player->story->is_attached)
         return;
     /* wait4 cuts user and system time of each child to whole microseconds. */

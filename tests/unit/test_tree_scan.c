@@ -142,11 +142,11 @@ static void test_helpers(void **unused)
     (void)unused;
     struct fake_tree tree;
     begin(&tree);
-    job_add_helper(&tree.job, 101);
+    helpers_add(&tree.helpers, 101);
     fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_stranger = true;
     fake_tree_collect_after(&tree, TURN_NS);
     turn(&tree, 1, 0);
-    assert_int_equal(tree.job.live, 1);
+    assert_int_equal(tree.status.live, 1);
     fake_tree_end(&tree);
 }
 

@@ -35,7 +35,7 @@ static void test_new_highs_only(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
-    tree.job.wants_top = true;
+    tree.tracked.wants_top = true;
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     set_pages(&tree, FAKE_ROOT, 256, "sh\n");
     set_pages(&tree, 101, 1024, ") (odd\n");
@@ -69,7 +69,7 @@ static void test_the_largest(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
-    tree.job.wants_top = true;
+    tree.tracked.wants_top = true;
     for (pid_t i = 0; i < 20; i++) {
         pid_t pid = 101 + i;
         fake_tree_fork(&tree, pid, FAKE_ROOT, 0);

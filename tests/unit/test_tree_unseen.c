@@ -100,7 +100,7 @@ static void test_number_is_used_again_meanwhile(void **unused)
     assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
     assert_int_equal(tree.told.read_bytes, 512);
     assert_int_equal(tree.told.faults, 3);
-    assert_int_equal(tree.job.live, 1);
+    assert_int_equal(tree.status.live, 1);
     fake_tree_end(&tree);
 }
 
@@ -187,7 +187,7 @@ static void test_broken_files(void **unused)
     fake_tree_write_file(&tree, FAKE_ROOT, "stat", "100 (job");
     fake_tree_write_file(&tree, FAKE_ROOT, "io", "read_bytes: 5");
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(tree.job.live, 1);
+    assert_int_equal(tree.status.live, 1);
     assert_false(tree.sample.cpu.process_rss_mib.has);
     assert_false(tree.sample.cpu.process_disk_read_bytes.has);
     assert_int_equal(tree.err.code, -EINVAL);
@@ -218,8 +218,8 @@ static void test_another_namespace(void **unused)
     assert_false(cpu->process_child_count.has);
     assert_false(cpu->process_disk_read_bytes.has);
     assert_int_equal(tree.err.code, -ENOTSUP);
-    assert_int_equal(tree.job.live, 1);
-    assert_int_equal(tree.job.live_pid, FAKE_ROOT);
+    assert_int_equal(tree.status.live, 1);
+    assert_int_equal(tree.status.live_pid, FAKE_ROOT);
     fake_tree_finish(&tree, 101);
     fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
@@ -227,8 +227,8 @@ static void test_another_namespace(void **unused)
     assert_int_equal(tree.told.user_ns, 700 * NS_PER_MS);
     fake_tree_assert_count(cpu->process_disk_read_bytes, 512);
     fake_tree_assert_count(cpu->process_disk_write_bytes, 1024);
-    assert_int_equal(tree.job.live, 0);
-    assert_int_equal(tree.job.live_pid, 0);
+    assert_int_equal(tree.status.live, 0);
+    assert_int_equal(tree.status.live_pid, 0);
     fake_tree_end(&tree);
 }
 

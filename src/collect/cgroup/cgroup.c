@@ -237,10 +237,11 @@ static void cgroup_forget(struct cgroup_state *state)
 /* The command's group takes the place of ours in the v2 hierarchy, the only one that it is in. */
 static void places_enter_command(struct cgroup_state *state)
 {
-    const struct job *job = state->env->job;
+    const struct tracked *tracked = state->env->tracked;
     for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
         struct cgroup_place *place = &state->places[i];
-        state->of_command[i] = place->version == 2 && job && job->group_dir && cgroup_path_enter(place, job->group_dir);
+        state->of_command[i] =
+            place->version == 2 && tracked && tracked->group_dir && cgroup_path_enter(place, tracked->group_dir);
     }
 }
 
@@ -272,7 +273,7 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
 static bool follows_root(const struct cgroup_state *state)
 {
     const struct collect_env *env = state->env;
-    return env->job && env->job->attached && env->root->names_us;
+    return env->tracked && env->tracked->attached && env->root->names_us;
 }
 
 /*
@@ -285,7 +286,7 @@ static int cgroup_look(struct cgroup_state *state, int64_t now_ns, struct err *e
     const char *root = state->env->root->path;
     state->look_due_ns = now_ns;
     /* The PID of a root that has ended may be somebody else's. */
-    if (follows_root(state) && state->env->job->is_root_gone)
+    if (follows_root(state) && state->env->tree->is_root_gone)
         return 0;
     int r = kept_file_read(&state->self, &state->groups_now);
     bool absent = r == -ENOENT || r == -ENOTDIR;
@@ -319,7 +320,7 @@ static int cgroup_open(void *opaque, const struct collect_env *env, struct err *
         state->values[i].file.fd = -1;
     char path[CGROUP_NAME_BYTES] = "self/cgroup";
     if (follows_root(state))
-        (void)snprintf(path, sizeof(path), "%d/cgroup", (int)env->job->root);
+        (void)snprintf(path, sizeof(path), "%d/cgroup", (int)env->tracked->root);
     kept_file_init(&state->self, env->root->proc_fd, path, FILE_TO_END);
     buf_init(&state->groups, GROUPS_BYTES_MAX);
     buf_init(&state->groups_now, GROUPS_BYTES_MAX);

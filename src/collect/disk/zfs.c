@@ -113,13 +113,13 @@ static int start_zpool(struct zfs *zfs, int output_fd)
     struct helper_request request = {
         .path = path, .argv = argv, .environment = environment, .stdout_fd = output_fd, .channel_fd = -1};
     if (strchr(path, '/'))
-        return helper_start(&zfs->process, zfs->env->job, &request);
+        return helper_start(&zfs->process, zfs->env->helpers, &request);
     int r = -ENOENT;
     for (size_t i = 0; r == -ENOENT && i < sizeof(folders) / sizeof(folders[0]); i++) {
         char full[PATH_MAX];
         (void)snprintf(full, sizeof(full), "%s/%s", folders[i], path);
         request.path = full;
-        r = helper_start(&zfs->process, zfs->env->job, &request);
+        r = helper_start(&zfs->process, zfs->env->helpers, &request);
     }
     return r;
 }
@@ -192,7 +192,7 @@ static void read_helper(struct zfs *zfs, int64_t now_ns)
 static void end_helper(struct zfs *zfs, int64_t now_ns)
 {
     struct opt_i64 status;
-    if (!helper_reap(&zfs->process, zfs->env->job, &status)) {
+    if (!helper_reap(&zfs->process, zfs->env->helpers, &status)) {
         /* One that answered may take its time to leave, within limits. Killing twice does no harm. */
         if (!zfs->answered || now_ns - zfs->asked_ns >= ZFS_DEADLINE_NS)
             helper_kill(&zfs->process);
@@ -252,9 +252,9 @@ struct zfs_pools zfs_current(const struct zfs *zfs, int64_t now_ns)
 void zfs_close(struct zfs *zfs)
 {
     struct opt_i64 status;
-    if (zfs->helper != ZFS_HELPER_NONE && !helper_reap(&zfs->process, zfs->env->job, &status))
+    if (zfs->helper != ZFS_HELPER_NONE && !helper_reap(&zfs->process, zfs->env->helpers, &status))
         helper_kill(&zfs->process);
-    helper_forget(&zfs->process);
+    helper_release(&zfs->process);
     fd_close(&zfs->pipe_fd);
     buf_fini(&zfs->text);
     free(zfs->fresh.items);

@@ -66,8 +66,8 @@ void gpu_add_detail(struct gpu_facts *facts, const char *key, const char *value)
 
 static bool is_tracking(const struct gpu_state *state)
 {
-    const struct job *job = state->env->job;
-    return job && job->root > 0 && state->env->root->names_us;
+    const struct tracked *tracked = state->env->tracked;
+    return tracked && tracked->root > 0 && state->env->root->names_us;
 }
 
 static void close_stage(struct gpu_state *state, size_t i)
@@ -106,8 +106,8 @@ static void look(struct gpu_state *state, int64_t now_ns, struct err *err)
         if (!state->stages[i].state)
             open_stage(state, i, err);
     }
-    if (state->env->job)
-        state->env->job->wants_members = state->open_count > 0;
+    if (state->env->gpu_status)
+        state->env->gpu_status->has_no_device = state->open_count == 0;
 }
 
 static int gpu_open(void *opaque, const struct collect_env *env, struct err *err)
@@ -266,9 +266,9 @@ static void read_stage(
 
 static void tell_tree(const struct gpu_state *state, const struct gpu_sums *sums, struct sample_cpu *cpu)
 {
-    struct job *job = state->env->job;
-    if (sums->has_joules && !sums->lacks_joules && !state->is_energy_lost && job)
-        job->gpu_joules = some_f64(sums->joules);
+    struct gpu_status *status = state->env->gpu_status;
+    if (sums->has_joules && !sums->lacks_joules && !state->is_energy_lost && status)
+        status->joules = some_f64(sums->joules);
     if (!is_tracking(state) || sums->is_incomplete)
         return;
     /* Where there is no GPU at all, none is used: that is known. One that was there and has gone cannot be asked. */
@@ -287,11 +287,11 @@ static void tell_tree(const struct gpu_state *state, const struct gpu_sums *sums
 
 static void copy_members(struct gpu_state *state)
 {
-    const struct job *job = state->env->job;
-    size_t count = job ? job->members.count : 0;
+    const struct tree_status *tree = state->env->tree;
+    size_t count = tree ? tree->members.count : 0;
     state->members.count = VEC_GROW(&state->members, count, count) == 0 ? count : 0;
     if (state->members.count > 0)
-        memcpy(state->members.items, job->members.items, count * sizeof(state->members.items[0]));
+        memcpy(state->members.items, tree->members.items, count * sizeof(state->members.items[0]));
 }
 
 static int gpu_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)

@@ -36,11 +36,11 @@ void probe_init(struct probe *probe, const struct collect_env *env)
 void probe_fini(struct probe *probe)
 {
     struct opt_i64 status;
-    if (probe->process.pid > 0 && !helper_reap(&probe->process, probe->env->job, &status))
+    if (probe->process.pid > 0 && !helper_reap(&probe->process, probe->env->helpers, &status))
         helper_kill(&probe->process);
-    helper_forget(&probe->process);
+    helper_release(&probe->process);
     for (size_t i = 0; i < PROBE_ABANDONED_MAX; i++)
-        helper_forget(&probe->abandoned[i]);
+        helper_release(&probe->abandoned[i]);
     fd_close(&probe->channel_fd);
     fd_close(&probe->timer_fd);
     free(probe->questions.items);
@@ -191,8 +191,8 @@ static void fail_current(struct probe *probe, int error)
 
 static void charge_cpu(struct probe *probe)
 {
-    if (probe->env->job)
-        probe->env->job->probe_cpu_ns = probe->past_cpu_ns + probe->cpu_ns;
+    if (probe->env->helpers)
+        probe->env->helpers->probe_cpu_ns = probe->past_cpu_ns + probe->cpu_ns;
 }
 
 static void close_channel(struct probe *probe, int64_t now_ns)
@@ -224,7 +224,7 @@ static bool reap_abandoned(struct probe *probe)
     struct opt_i64 status;
     for (size_t i = 0; i < PROBE_ABANDONED_MAX; i++) {
         if (probe->abandoned[i].pid > 0)
-            (void)helper_reap(&probe->abandoned[i], probe->env->job, &status);
+            (void)helper_reap(&probe->abandoned[i], probe->env->helpers, &status);
         has_slot |= probe->abandoned[i].pid == 0;
     }
     return has_slot;
@@ -247,7 +247,7 @@ static int start_process(struct probe *probe)
         .stdout_fd = -1,
         .channel_fd = theirs,
         .is_apart = true};
-    r = helper_start(&probe->process, probe->env->job, &request);
+    r = helper_start(&probe->process, probe->env->helpers, &request);
     if (r == 0)
         probe->channel_fd = fd_take(&ours);
     return r;
@@ -350,7 +350,7 @@ static void talk(struct probe *probe, int64_t now_ns)
 static void end_process(struct probe *probe, int64_t now_ns)
 {
     struct opt_i64 status;
-    if (!helper_reap(&probe->process, probe->env->job, &status) && now_ns - probe->heard_ns >= PROBE_DEADLINE_NS)
+    if (!helper_reap(&probe->process, probe->env->helpers, &status) && now_ns - probe->heard_ns >= PROBE_DEADLINE_NS)
         set_aside(probe);
 }
 

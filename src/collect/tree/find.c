@@ -37,8 +37,9 @@ void tree_finder_fini(struct tree_finder *finder)
 /* Is this parent one whose children we track? The tracker itself is one where it started the root. */
 static bool is_ours(const struct tree_finder *finder, pid_t parent)
 {
-    const struct job *job = finder->reader->env->job;
-    return tree_members_find(finder->members, parent) != TREE_NOBODY || (!job->attached && parent == job->tracker);
+    const struct tracked *tracked = finder->reader->env->tracked;
+    return tree_members_find(finder->members, parent) != TREE_NOBODY ||
+           (!tracked->attached && parent == tracked->tracker);
 }
 
 static void take_in(struct tree_finder *finder, pid_t pid, size_t parent, const struct pid_stat *stat, int64_t now_ns)
@@ -63,13 +64,13 @@ static void take_in(struct tree_finder *finder, pid_t pid, size_t parent, const 
 
 static bool is_known(struct tree_finder *finder, pid_t pid)
 {
-    struct job *job = finder->reader->env->job;
+    const struct collect_env *env = finder->reader->env;
     size_t slot = tree_members_find(finder->members, pid);
     /* The number of one who is gone is taken by another already; next time its place will be free. */
     if (slot != TREE_NOBODY && tree_member_at(finder->members, slot)->is_gone)
         finder->is_incomplete = true;
-    return pid <= 0 || pid == job->tracker || job_is_helper(job, pid) || slot != TREE_NOBODY ||
-           job_is_of_helper(job, pid);
+    return pid <= 0 || pid == env->tracked->tracker || helpers_has(env->helpers, pid) || slot != TREE_NOBODY ||
+           helpers_started(env->helpers, pid);
 }
 
 void tree_find_adopt(struct tree_finder *finder, pid_t pid, size_t parent, int64_t now_ns)
@@ -96,16 +97,16 @@ void tree_find_listed(struct tree_finder *finder, pid_t pid, int64_t now_ns)
 
 void tree_find_root(struct tree_finder *finder, pid_t pid, int64_t now_ns)
 {
-    const struct job *job = finder->reader->env->job;
+    const struct tracked *tracked = finder->reader->env->tracked;
     if (is_known(finder, pid))
         return;
-    if (job->attached)
+    if (tracked->attached)
         tree_find_listed(finder, pid, now_ns);
     else
         tree_find_adopt(finder, pid, TREE_NOBODY, now_ns);
     size_t slot = tree_members_find(finder->members, pid);
     if (slot != TREE_NOBODY)
-        tree_member_at(finder->members, slot)->first_ns = job->start_ns;
+        tree_member_at(finder->members, slot)->first_ns = tracked->start_ns;
 }
 
 /* "4711 4712 4720 " */
@@ -261,7 +262,7 @@ void tree_find_newborn(struct tree_finder *finder, struct opt_u64 from, struct o
 
 void tree_find_orphans(struct tree_finder *finder, int64_t now_ns)
 {
-    pid_t tracker = finder->reader->env->job->tracker;
+    pid_t tracker = finder->reader->env->tracked->tracker;
     int r = tree_read_children(finder->reader, tracker, tracker, &finder->own_fd);
     if (r == 0)
         adopt_list(finder, TREE_NOBODY, now_ns);

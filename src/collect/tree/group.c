@@ -23,9 +23,9 @@ enum { CPU_BYTES_MAX = 4096, PROCS_BYTES_MAX = TREE_GROUP_MEMBERS_MAX * 8 };
 
 int tree_group_open(struct tree_group *group, const struct collect_env *env)
 {
-    if (!env->job || !env->job->group_dir)
+    if (!env->tracked || !env->tracked->group_dir)
         return -ENODATA;
-    int dir_fd = file_open_at(env->root->root_fd, env->job->group_dir, O_PATH | O_DIRECTORY);
+    int dir_fd = file_open_at(env->root->root_fd, env->tracked->group_dir, O_PATH | O_DIRECTORY);
     if (dir_fd < 0)
         return dir_fd;
     *group = (struct tree_group){.dir_fd = dir_fd};

@@ -104,7 +104,7 @@ static void settle_forked(
     }
     memory->resident_pages = member->stat.rss_pages;
     memory->rss_pages = memory->is_parents ? 0 : newborn ? more_than(member, parent) : memory->resident_pages;
-    bool is_copy = env->job->pss != JOB_PSS_ALWAYS && !member->pss.is_known && member->stat.has_not_execed &&
+    bool is_copy = env->tracked->pss != TRACKED_PSS_ALWAYS && !member->pss.is_known && member->stat.has_not_execed &&
                    now_ns - member->first_ns < TREE_COPY_NS;
     memory->pss_pages = is_copy && !memory->is_parents ? more_than(member, parent) : memory->rss_pages;
 }

@@ -56,7 +56,7 @@ static const char *in_proc(const struct pid_path *path)
     return path->text + sizeof("proc/") - 1;
 }
 
-void pss_open(struct pss *pss, const struct collect_env *env, enum job_pss mode)
+void pss_open(struct pss *pss, const struct collect_env *env, enum tracked_pss mode)
 {
     *pss = (struct pss){.env = env, .mode = mode};
 }
@@ -146,14 +146,14 @@ static uint64_t missing_kib(const struct pss *pss, const struct pss_process *pro
  */
 static bool settle_reading(const struct pss *pss, const struct pss_process *process, struct smaps_rollup *rollup)
 {
-    const struct job *job = pss->env->job;
+    const struct tracked *tracked = pss->env->tracked;
     struct pss_memory *memory = process->memory;
     uint64_t missing = missing_kib(pss, process, rollup);
-    if (missing > 0 && job && job->attached && memory->doubts < PSS_DOUBTS_MAX) {
+    if (missing > 0 && tracked && tracked->attached && memory->doubts < PSS_DOUBTS_MAX) {
         memory->doubts++;
         return false;
     }
-    if (!job || !job->attached)
+    if (!tracked || !tracked->attached)
         rollup->pss_kib += missing;
     memory->doubts = missing > 0 ? memory->doubts : 0;
     return true;
@@ -405,12 +405,12 @@ static bool spend(struct pss *pss, struct pss_process *due, size_t count, int64_
 
 struct opt_f64 pss_turn(struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct err *err)
 {
-    if (pss->mode == JOB_PSS_NEVER || pss->is_absent)
+    if (pss->mode == TRACKED_PSS_NEVER || pss->is_absent)
         return (struct opt_f64){0};
     int64_t page_bytes = pss->env->page_bytes;
     struct tally tally;
     pss->tree_pages = count_pages(processes, count);
-    if (pss->mode == JOB_PSS_ALWAYS) {
+    if (pss->mode == TRACKED_PSS_ALWAYS) {
         for (size_t i = 0; i < count && !pss->is_absent; i++)
             (void)read_process(pss, &processes[i], now_ns, err);
         tally = tally_all(processes, count, page_bytes);

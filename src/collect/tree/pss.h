@@ -50,7 +50,7 @@ enum { PSS_TEXT_BYTES = 4096 };
 
 struct pss {
     const struct collect_env *env;
-    enum job_pss mode;
+    enum tracked_pss mode;
     char text[PSS_TEXT_BYTES]; /* of a file, where nothing supervises the reader */
     int64_t bank_ns; /* CPU time that may be spent now */
     int64_t banked_ns; /* monotonic, when it was last filled; 0: never */
@@ -63,7 +63,7 @@ struct pss {
     bool has_read; /* it has one */
 };
 
-void pss_open(struct pss *pss, const struct collect_env *env, enum job_pss mode);
+void pss_open(struct pss *pss, const struct collect_env *env, enum tracked_pss mode);
 
 /*
  * One turn over the live processes of the tree (any order; the list may be re-ordered): reads those whose turn it is

@@ -37,8 +37,8 @@ void tree_reader_init(struct tree_reader *reader, const struct collect_env *env)
 {
     *reader = (struct tree_reader){.env = env};
     buf_init(&reader->list, LIST_BYTES_MAX);
-    if (env->job && env->root->proc_fd >= 0)
-        (void)read_namespace(reader, env->job->tracker, &reader->own_namespace);
+    if (env->tracked && env->root->proc_fd >= 0)
+        (void)read_namespace(reader, env->tracked->tracker, &reader->own_namespace);
 }
 
 void tree_reader_fini(struct tree_reader *reader)

@@ -56,14 +56,14 @@ static size_t sift(struct tree_finder *finder)
 /* A child may be listed before its parent is known to be ours, so again while somebody was taken in. */
 static void adopt_new(struct tree_finder *finder, size_t first, int64_t now_ns)
 {
-    const struct job *job = finder->reader->env->job;
+    const struct tracked *tracked = finder->reader->env->tracked;
     bool again = true;
     while (again) {
         again = false;
         for (size_t i = first; i < finder->seen.count; i++) {
             struct tree_stranger who = finder->seen.items[i];
             size_t parent = tree_members_find(finder->members, who.parent);
-            if (parent == TREE_NOBODY && (job->attached || who.parent != job->tracker))
+            if (parent == TREE_NOBODY && (tracked->attached || who.parent != tracked->tracker))
                 continue;
             finder->seen.items[i--] = finder->seen.items[--finder->seen.count];
             size_t before = finder->members->live;

@@ -44,6 +44,7 @@ struct tree_state {
     uint64_t growth[FLOWS]; /* what was read in this tick and is not in a sample yet */
     uint64_t untold_cpu_ns, untold_read, untold_write, untold_faults; /* amounts that could not be told in full yet */
     bool is_root_reaped, is_root_lost;
+    bool lists_members; /* something needs the processes of the tree */
     bool has_namespace; /* a member is in a PID namespace below ours */
     double peak_bytes;
 };
@@ -79,13 +80,13 @@ static void release_spares(struct tree_state *state)
 static int tree_open(void *opaque, const struct collect_env *env, struct err *err)
 {
     struct tree_state *state = opaque;
-    if (!env->job || env->job->root == 0)
+    if (!env->tracked || env->tracked->root == 0)
         return err_set(err, -ENODATA, "tree: nothing is tracked");
     state->env = env;
     state->has_group = tree_group_open(&state->group, env) == 0;
     tree_walk_open(&state->walk, env, state->has_group ? &state->group : NULL);
-    pss_open(&state->pss, env, env->job->pss);
-    state->previous_ns = env->job->start_ns;
+    pss_open(&state->pss, env, env->tracked->pss);
+    state->previous_ns = env->tracked->start_ns;
     for (size_t i = 0; i < TREE_SPARES; i++)
         state->spares[i] = -1;
     hold_spares(state);
@@ -119,10 +120,10 @@ static void use_group_time(struct tree_state *state, struct tree_view *view, uin
     state->cpu_mark_ns += growth[FLOW_CPU];
 }
 
-static void list_member(struct job *job, const struct tree_member *member)
+static void list_member(struct tree_status *status, const struct tree_member *member)
 {
-    if (VEC_GROW(&job->members, job->members.count + 1, TREE_MEMBERS_MAX) == 0)
-        job->members.items[job->members.count++] =
+    if (VEC_GROW(&status->members, status->members.count + 1, TREE_MEMBERS_MAX) == 0)
+        status->members.items[status->members.count++] =
             (struct job_member){.pid = member->pid, .start_ticks = member->stat.start_ticks};
 }
 
@@ -132,25 +133,26 @@ static void list_member(struct job *job, const struct tree_member *member)
  */
 static bool loses_time(struct tree_state *state, struct tree_member *member)
 {
-    const struct job *job = state->env->job;
+    const struct tracked *tracked = state->env->tracked;
     if (!member->is_namespace_known) {
         member->is_namespace_known = true;
         state->has_namespace |= tree_read_is_in_namespace(&state->walk.reader, member->pid);
     }
-    bool is_adopted = member->parent == TREE_NOBODY && member->pid != job->root && member->parent_pid != job->tracker;
-    return member->stat.ignores_sigchld || state->has_namespace || (is_adopted && !job->attached);
+    bool is_adopted =
+        member->parent == TREE_NOBODY && member->pid != tracked->root && member->parent_pid != tracked->tracker;
+    return member->stat.ignores_sigchld || state->has_namespace || (is_adopted && !tracked->attached);
 }
 
 static void view_memory(struct tree_state *state, struct tree_member *member, int64_t now_ns, struct tree_view *view)
 {
-    struct job *job = state->env->job;
+    struct tree_status *status = state->env->tree;
     const struct tree_memory *memory = &member->memory;
     tree_memory_settle(&state->walk.reader, &state->walk.members, member, &state->walk.finder.list, now_ns);
     view->is_memory_unknown |= memory->is_unknown;
     view->rss_pages += memory->rss_pages;
     uint64_t rss_bytes = memory->rss_pages * (uint64_t)state->env->page_bytes;
-    if (rss_bytes > job->largest_rss_bytes)
-        job->largest_rss_bytes = rss_bytes;
+    if (rss_bytes > status->largest_rss_bytes)
+        status->largest_rss_bytes = rss_bytes;
     if (memory->is_parents || memory->is_unknown ||
         VEC_GROW(&state->processes, state->processes.count + 1, TREE_MEMBERS_MAX) < 0)
         return;
@@ -163,36 +165,41 @@ static void view_memory(struct tree_state *state, struct tree_member *member, in
 
 static void view_member(struct tree_state *state, struct tree_member *member, int64_t now_ns, struct tree_view *view)
 {
-    struct job *job = state->env->job;
+    const struct tracked *tracked = state->env->tracked;
+    struct tree_status *status = state->env->tree;
     bool seen = member->has_stat && !member->is_hidden;
     view->is_hidden |= !seen;
-    member->has_ended |= member->pid == job->ended;
+    member->has_ended |= member->pid == tracked->ended;
     if (member->has_ended || (seen && pid_stat_is_dead(&member->stat)))
         return;
     view->is_io_hidden |= !member->has_io && !member->is_ending;
     view->live++;
-    if (job->wants_members)
-        list_member(job, member);
-    job->live_pid = job->live_pid == 0 || member->pid == job->root ? member->pid : job->live_pid;
+    if (state->lists_members)
+        list_member(status, member);
+    if (status->live_pid == 0 || member->pid == tracked->root)
+        status->live_pid = member->pid;
     if (!seen)
         return;
     view->threads += member->stat.threads;
     if (!state->has_group)
-        job->is_lower_bound |= loses_time(state, member);
+        status->is_lower_bound |= loses_time(state, member);
     view_memory(state, member, now_ns, view);
 }
 
 static void view_members(struct tree_state *state, int64_t now_ns, struct tree_view *view)
 {
     const struct tree_members *members = &state->walk.members;
-    struct job *job = state->env->job;
+    const struct tracked *tracked = state->env->tracked;
+    const struct gpu_status *gpu = state->env->gpu_status;
+    struct tree_status *status = state->env->tree;
+    state->lists_members = tracked->wants_members && !(gpu && gpu->has_no_device);
     state->processes.count = 0;
-    job->members.count = 0;
-    job->live_pid = 0;
+    status->members.count = 0;
+    status->live_pid = 0;
     for (size_t i = 0; i < members->order.count; i++)
         view_member(state, tree_member_at(members, members->order.items[i]), now_ns, view);
-    job->live = view->live;
-    job->is_root_gone = job->live_pid != job->root;
+    status->live = view->live;
+    status->is_root_gone = status->live_pid != tracked->root;
 }
 
 /* In seconds; what is less than a quantum waits. */
@@ -213,8 +220,8 @@ static void tell_cpu(struct tree_state *state, uint64_t growth_ns, uint64_t user
     state->user_told_ns += user_growth_ns;
     state->untold_user_ns += user_growth_ns;
     state->untold_system_ns += growth_ns - user_growth_ns;
-    cpu->process_utime_secs = whole_quanta(&state->untold_user_ns, state->env->job->quantum_ns);
-    cpu->process_stime_secs = whole_quanta(&state->untold_system_ns, state->env->job->quantum_ns);
+    cpu->process_utime_secs = whole_quanta(&state->untold_user_ns, state->env->tracked->quantum_ns);
+    cpu->process_stime_secs = whole_quanta(&state->untold_system_ns, state->env->tracked->quantum_ns);
 }
 
 /* What is more than the machine has. */
@@ -261,12 +268,12 @@ static void tell_io(struct tree_state *state, bool is_known, struct sample_cpu *
 /* The highest memory of the tree as sampled, or that of the largest process between samples. */
 static void tell_memory(struct tree_state *state, const struct tree_view *view, struct sample_cpu *cpu)
 {
-    const struct job *job = state->env->job;
+    uint64_t reaped_bytes = state->env->tracked->reaped.max_rss_bytes;
     double rss_bytes = (double)view->rss_pages * (double)state->env->page_bytes;
     if (rss_bytes > state->peak_bytes)
         state->peak_bytes = rss_bytes;
-    if ((double)job->reaped.max_rss_bytes > state->peak_bytes)
-        state->peak_bytes = (double)job->reaped.max_rss_bytes;
+    if ((double)reaped_bytes > state->peak_bytes)
+        state->peak_bytes = (double)reaped_bytes;
     cpu->process_peak_rss_mib = some_f64(state->peak_bytes / BYTES_PER_MIB);
     if (view->is_hidden || view->is_memory_unknown)
         return;
@@ -280,7 +287,7 @@ static void tell_tree(struct tree_state *state, const struct tree_view *view, in
 {
     tell_cpu(state, state->growth[FLOW_CPU], view->user_ns, cpu);
     cpu->process_cores_used = cores_used(state, state->growth[FLOW_CPU], now_ns);
-    cpu->process_child_count = some_u64(view->live - (state->env->job->is_root_gone ? 0 : 1));
+    cpu->process_child_count = some_u64(view->live - (state->env->tree->is_root_gone ? 0 : 1));
     state->untold_read += state->growth[FLOW_READ];
     state->untold_write += state->growth[FLOW_WRITE];
     tell_io(state, !view->is_io_hidden && !state->walk.reader.has_no_io, cpu);
@@ -293,10 +300,10 @@ static void tell_tree(struct tree_state *state, const struct tree_view *view, in
     state->untold_faults = 0;
 }
 
-static bool was_reaped(const struct job *job, pid_t pid)
+static bool was_reaped(const struct tracked *tracked, pid_t pid)
 {
-    for (size_t i = 0; i < job->reaped_pids.count; i++) {
-        if (job->reaped_pids.items[i] == pid)
+    for (size_t i = 0; i < tracked->reaped_pids.count; i++) {
+        if (tracked->reaped_pids.items[i] == pid)
             return true;
     }
     return false;
@@ -309,29 +316,29 @@ static bool was_reaped(const struct job *job, pid_t pid)
 static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sample_cpu *cpu, struct err *err)
 {
     const struct collect_env *env = state->env;
-    struct job *job = env->job;
-    state->is_root_reaped |= was_reaped(job, job->root);
-    job->reaped_pids.count = 0;
+    const struct tracked *tracked = env->tracked;
+    struct tree_status *status = env->tree;
+    state->is_root_reaped |= was_reaped(tracked, tracked->root);
     uint64_t root_ns = 0;
     bool is_there = !state->is_root_reaped && !state->is_root_lost &&
-                    env->cpu_time(env->cpu_time_context, job->root, &root_ns) == 0;
-    bool lives = is_there && job->ended != job->root;
+                    env->cpu_time(env->cpu_time_context, tracked->root, &root_ns) == 0;
+    bool lives = is_there && tracked->ended != tracked->root;
     /* Once it has ended, its number may be somebody else's. */
-    state->is_root_lost |= !lives && job->attached;
-    job->live = lives;
-    job->live_pid = lives ? job->root : 0;
-    job->members.count = 0;
-    job->is_root_gone = !lives;
-    uint64_t total_ns = (job->reaped.user_us + job->reaped.system_us) * 1000 + root_ns;
+    state->is_root_lost |= !lives && tracked->attached;
+    status->live = lives;
+    status->live_pid = lives ? tracked->root : 0;
+    status->members.count = 0;
+    status->is_root_gone = !lives;
+    uint64_t total_ns = (tracked->reaped.user_us + tracked->reaped.system_us) * 1000 + root_ns;
     uint64_t growth_ns = counter_delta(state->cpu_mark_ns, total_ns);
     state->cpu_mark_ns += growth_ns;
     state->untold_cpu_ns += growth_ns;
     cpu->process_cores_used = cores_used(state, growth_ns, now_ns);
     if (state->is_root_reaped) {
-        tell_cpu(state, state->untold_cpu_ns, job->reaped.user_us * 1000, cpu);
+        tell_cpu(state, state->untold_cpu_ns, tracked->reaped.user_us * 1000, cpu);
         state->untold_cpu_ns = 0;
-        state->untold_read = job->reaped.read_bytes;
-        state->untold_write = job->reaped.write_bytes;
+        state->untold_read = tracked->reaped.read_bytes;
+        state->untold_write = tracked->reaped.write_bytes;
         tell_io(state, true, cpu);
     }
     return err_set(err, -ENOTSUP,
@@ -363,10 +370,10 @@ static void read_tree(struct tree_state *state, const struct sample_cpu *cpu, in
 static int tree_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
 {
     struct tree_state *state = opaque;
-    struct job *job = state->env->job;
+    const struct tracked *tracked = state->env->tracked;
     struct sample_cpu *cpu = &sample->cpu;
     /* What a command used counts from its start on, so there is nothing to read before the first sample. */
-    if (tick->baseline && !job->attached) {
+    if (tick->baseline && !tracked->attached) {
         tree_walk_baseline(&state->walk, cpu->forks);
         return 0;
     }
@@ -386,7 +393,7 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
         state->previous_ns = now_ns;
     } else {
         tell_tree(state, &view, now_ns, cpu);
-        if (job->wants_top)
+        if (tracked->wants_top)
             tree_top_turn(&state->top, state->env, &state->walk.members, view.rss_pages, &sample->processes);
     }
     memset(state->growth, 0, sizeof(state->growth));

@@ -55,7 +55,7 @@ static bool is_gate_open(struct tree_walk *walk, struct opt_u64 forks, struct op
 
 static void read_own_books(struct tree_walk *walk)
 {
-    const struct job_usage *used = &walk->env->job->reaped;
+    const struct tracked_usage *used = &walk->env->tracked->reaped;
     struct ledger_reading reading = {
         .value = {(used->user_us + used->system_us) * 1000, used->user_us * 1000, used->read_bytes, used->write_bytes,
             used->major_faults},
@@ -69,32 +69,34 @@ static void read_own_books(struct tree_walk *walk)
 /* Those we have waited for ourselves: no question then who inherited from them. */
 static void mark_reaped(struct tree_walk *walk)
 {
-    struct job *job = walk->env->job;
-    for (size_t i = 0; i < job->reaped_pids.count; i++) {
-        size_t slot = tree_members_find(&walk->members, job->reaped_pids.items[i]);
+    const struct tracked *tracked = walk->env->tracked;
+    uint64_t earlier = tracked->reaped_pids.earlier;
+    size_t first = walk->reaped_seen > earlier ? (size_t)(walk->reaped_seen - earlier) : 0;
+    for (size_t i = first; i < tracked->reaped_pids.count; i++) {
+        size_t slot = tree_members_find(&walk->members, tracked->reaped_pids.items[i]);
         if (slot == TREE_NOBODY)
             continue;
         tree_member_at(&walk->members, slot)->is_gone = true;
         tree_member_at(&walk->members, slot)->is_reaped = true;
     }
-    job->reaped_pids.count = 0;
+    walk->reaped_seen = earlier + tracked->reaped_pids.count;
 }
 
 /* The root of a tree that was there before us has a parent we know nothing of. */
 static void add_root(struct tree_walk *walk, int64_t now_ns)
 {
-    const struct job *job = walk->env->job;
-    if (!walk->has_begun || !job->attached)
-        tree_find_root(&walk->finder, job->root, now_ns);
+    const struct tracked *tracked = walk->env->tracked;
+    if (!walk->has_begun || !tracked->attached)
+        tree_find_root(&walk->finder, tracked->root, now_ns);
 }
 
 static void find_from_above(struct tree_walk *walk, int64_t now_ns)
 {
-    const struct job *job = walk->env->job;
+    const struct tracked *tracked = walk->env->tracked;
     const pid_t *pids;
     size_t count;
     add_root(walk, now_ns);
-    if (!job->attached)
+    if (!tracked->attached)
         tree_find_orphans(&walk->finder, now_ns);
     if (!walk->group || tree_group_members(walk->group, &pids, &count) < 0)
         return;
@@ -176,7 +178,7 @@ static bool read_members(
  */
 static void close_account(struct tree_walk *walk, const struct tree_member *member)
 {
-    const struct job *job = walk->env->job;
+    const struct tracked *tracked = walk->env->tracked;
     const struct tree_member *last = member; /* the highest one that is gone */
     size_t parent = member->is_reaped ? TREE_NOBODY : member->parent;
     for (size_t i = 0; parent != TREE_NOBODY && i < walk->members.live; i++) {
@@ -193,7 +195,7 @@ static void close_account(struct tree_walk *walk, const struct tree_member *memb
         /* A zombie waits for nobody: its child was adopted by somebody further up. */
         is_certain &= !pid_stat_is_dead(&heir->stat);
     }
-    if (!above && (last->is_reaped || (!job->attached && last->parent_pid == job->tracker)))
+    if (!above && (last->is_reaped || (!tracked->attached && last->parent_pid == tracked->tracker)))
         above = &walk->tracker;
     if (above && !member->is_reaped && !is_certain)
         ledger_close_stray(&member->account, above);

@@ -17,6 +17,7 @@ struct tree_walk {
     struct tree_group *group; /* NULL: the command has none of its own */
     struct ledger ledger;
     struct ledger_account tracker; /* what we have waited for */
+    uint64_t reaped_seen; /* how many of those we have waited for were marked */
     uint64_t pass; /* over the members */
     struct opt_u64 forks; /* at the last turn */
     bool are_births_counted; /* the counter of them has moved: before that it may stand still for good */

@@ -32,11 +32,11 @@ void nvidia_link_open(struct nvidia_link *link, const struct collect_env *env, i
 void nvidia_link_close(struct nvidia_link *link)
 {
     struct opt_i64 status;
-    if (link->process.pid > 0 && !helper_reap(&link->process, link->env->job, &status))
+    if (link->process.pid > 0 && !helper_reap(&link->process, link->env->helpers, &status))
         helper_kill(&link->process);
-    helper_forget(&link->process);
+    helper_release(&link->process);
     for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++)
-        helper_forget(&link->abandoned[i]);
+        helper_release(&link->abandoned[i]);
     fd_close(&link->channel_fd);
     free(link->cards.items);
     link->cards.items = NULL;
@@ -57,7 +57,7 @@ static int start_process(struct nvidia_link *link)
         return -ENAMETOOLONG;
     *num_write_i64(start, link->place_ns) = '\0';
     *num_write_i64(interval, link->env->interval_ns) = '\0';
-    lists[0] = link->env->job && link->env->job->root > 0 ? '1' : '0';
+    lists[0] = link->env->tracked && link->env->tracked->root > 0 ? '1' : '0';
     char *argv[NVML_HELPER_ARGUMENTS + 1] = {name, flag, library, start, interval, lists, NULL};
     struct helper_request request = {.path = gpu->program,
         .argv = argv,
@@ -65,7 +65,7 @@ static int start_process(struct nvidia_link *link)
         .stdout_fd = -1,
         .channel_fd = theirs,
         .is_apart = true};
-    r = helper_start(&link->process, link->env->job, &request);
+    r = helper_start(&link->process, link->env->helpers, &request);
     if (r == 0)
         link->channel_fd = fd_take(&ours);
     return r;
@@ -278,7 +278,7 @@ static void end_process(struct nvidia_link *link, int64_t now_ns)
     fd_close(&link->channel_fd);
     link->past_cpu_ns += link->cpu_ns;
     link->cpu_ns = link->done_cpu_ns = link->rss_bytes = 0;
-    if (helper_reap(&link->process, link->env->job, &status)) {
+    if (helper_reap(&link->process, link->env->helpers, &status)) {
         if (!link->is_empty)
             tell_end(link, status);
     } else {
@@ -297,7 +297,7 @@ static void check_process(struct nvidia_link *link, int64_t now_ns)
     bool has_spoken = link->heard_ns > link->started_ns;
     int status;
     /* A child of the library may hold the channel open after the helper's end. */
-    if (link->is_broken || job_helper_has_ended(link->env->job, link->process.pid, &status)) {
+    if (link->is_broken || helpers_has_ended(link->env->helpers, link->process.pid, &status)) {
         end_process(link, now_ns);
         return;
     }
@@ -317,7 +317,7 @@ static void reap_abandoned(struct nvidia_link *link)
     struct opt_i64 status;
     for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++) {
         if (link->abandoned[i].pid > 0)
-            (void)helper_reap(&link->abandoned[i], link->env->job, &status);
+            (void)helper_reap(&link->abandoned[i], link->env->helpers, &status);
     }
 }
 

@@ -79,8 +79,8 @@ static int nvidia_open(void *opaque, const struct collect_env *env, struct err *
     nvidia_link_open(&state->link, env, now_ns + NVIDIA_DELAY_NS);
     set_timer(state);
     /* Before the first sample only the root is known to be a member. */
-    if (env->job && env->job->root > 0 && VEC_GROW(&state->before, 1, MEMBERS_MAX) == 0)
-        state->before.items[state->before.count++] = env->job->root;
+    if (env->tracked && env->tracked->root > 0 && VEC_GROW(&state->before, 1, MEMBERS_MAX) == 0)
+        state->before.items[state->before.count++] = env->tracked->root;
     return 0;
 }
 
@@ -106,8 +106,8 @@ static void nvidia_woken(void *opaque)
     if (read(state->timer_fd, &expirations, sizeof(expirations)) < 0)
         return;
     nvidia_link_turn(&state->link, clock_read(state->env->clock, CLOCK_KIND_MONOTONIC));
-    const struct job *job = state->env->job;
-    if (state->link.has_facts && job && job->root > 0 && state->env->interval_ns > NVML_PACE_MOST_NS)
+    const struct tracked *tracked = state->env->tracked;
+    if (state->link.has_facts && tracked && tracked->root > 0 && state->env->interval_ns > NVML_PACE_MOST_NS)
         nvidia_link_want_usage(&state->link, UINT64_MAX);
 }
 
@@ -126,11 +126,11 @@ static struct opt_f64 energy_of(const struct nvidia_card *card)
 
 static void account_for_helper(const struct nvidia_state *state)
 {
-    struct job *job = state->env->job;
-    if (!job)
+    struct helpers *helpers = state->env->helpers;
+    if (!helpers)
         return;
-    job->helpers_cpu_ns = state->link.past_cpu_ns + state->link.cpu_ns;
-    job->helpers_rss_bytes = state->link.rss_bytes;
+    helpers->cpu_ns = state->link.past_cpu_ns + state->link.cpu_ns;
+    helpers->rss_bytes = state->link.rss_bytes;
 }
 
 static void tell_trouble(const struct nvidia_state *state, bool is_fresh, struct err *err)
