@@ -3,7 +3,7 @@
 #ifndef COLLECT_MEMORY_H
 #define COLLECT_MEMORY_H
 
-#include "kernel/meminfo.h"
+#include "kernel/proc.h"
 #include "model/sample.h"
 
 /* Fills everything but `present`; what the kernel does not say stays absent. */

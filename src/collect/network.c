@@ -4,7 +4,7 @@
  * belongs to the network namespace of whoever mounted it: one that shows interfaces unknown to our /proc/net/dev is
  * another's and is not believed.
  */
-#include "kernel/net_dev.h"
+#include "kernel/devices.h"
 
 #include <dirent.h>
 #include <errno.h>

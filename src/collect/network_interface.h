@@ -13,7 +13,7 @@
 
 #include "base/opt.h"
 #include "collect/collect.h"
-#include "kernel/net_dev.h"
+#include "kernel/devices.h"
 
 enum { NETWORK_INTERFACE_LINKS = 4, NETWORK_INTERFACE_MAC_BYTES = 100 };
 

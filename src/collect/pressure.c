@@ -3,7 +3,7 @@
  * Pressure stall information of the host: seconds in which somebody (some) or everybody (full) waited for CPU, memory
  * or I/O during this interval, from the kernel's running totals (Documentation/accounting/psi.rst).
  */
-#include "kernel/pressure.h"
+#include "kernel/proc.h"
 
 #include <errno.h>
 

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/num.h"
 #include "base/syscalls.h"
-#include "collect/cgroup/path.h"
+#include "collect/cgroup/cgroup.h"
 #include "doctor/doctor_internal.h"
 
 enum { GROUPS_BYTES_MAX = 256 * 1024 };

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "collect/disk/mounts.h"
+#include "collect/disk/disk.h"
 #include "collect/probe/probe.h"
 #include "doctor/doctor_internal.h"
 

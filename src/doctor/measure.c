@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "collect/disk/zfs.h"
+#include "collect/disk/disk.h"
 #include "collect/host/host.h"
 #include "doctor/doctor_internal.h"
 

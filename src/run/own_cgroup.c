@@ -20,7 +20,7 @@
 #include "base/file.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "collect/cgroup/path.h"
+#include "collect/cgroup/cgroup.h"
 
 enum { NAMES_MAX = 64, DEPTH_MAX = 8, MOVE_ROUNDS = 3, GROUPS_BYTES_MAX = 256 * 1024, PROCS_BYTES_MAX = 64 * 1024 };
 

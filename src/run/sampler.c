@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/syscalls.h"
-#include "kernel/pid_stat.h"
+#include "kernel/pid.h"
 #include "run/reap.h"
 #include "run/resident.h"
 #include "run/session_state.h"

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collect/disk/mounts.h"
-#include "collect/tree/memory.h"
+#include "collect/disk/disk.h"
+#include "collect/tree/read.h"
 #include "run/attach.h"
 #include "run/guard.h"
 #include "run/session_state.h"

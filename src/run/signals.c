@@ -12,7 +12,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "kernel/pid_stat.h"
+#include "kernel/pid.h"
 
 enum { ANCESTORS_MAX = 64, PID_STAT_BYTES_MAX = 4096, DESCENT_STACK_BYTES = 64 * 1024 };
 

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "collect/cgroup/path.h"
+#include "collect/cgroup/cgroup.h"
 
 enum { STRINGS = 3 };
 

@@ -2,7 +2,7 @@
 /* /proc/diskstats: names are ended, not empty and free of blanks; a second reading gives the same. */
 #include "fuzz.h"
 
-#include "kernel/diskstats.h"
+#include "kernel/devices.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,7 +2,7 @@
 /* /proc/loadavg: loads are finite and not negative; a PID is only read from a whole line. */
 #include "fuzz.h"
 
-#include "kernel/loadavg.h"
+#include "kernel/proc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

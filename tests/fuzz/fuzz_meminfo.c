@@ -2,7 +2,7 @@
 /* /proc/meminfo: success means that there is a total; failure leaves the output alone. */
 #include "fuzz.h"
 
-#include "kernel/meminfo.h"
+#include "kernel/proc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

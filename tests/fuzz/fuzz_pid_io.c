@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "kernel/pid_io.h"
+#include "kernel/pid.h"
 
 static void check_longer(struct str text, int r, const struct pid_io *io)
 {

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "kernel/pid_stat.h"
+#include "kernel/pid.h"
 
 static void check_same(const struct pid_stat *a, struct str text)
 {

@@ -2,7 +2,7 @@
 /* /proc/stat: cores ascend and stay below the bound; a second reading gives the same. */
 #include "fuzz.h"
 
-#include "kernel/proc_stat.h"
+#include "kernel/proc.h"
 
 static void check_cores(const struct proc_stat *stat, int r)
 {

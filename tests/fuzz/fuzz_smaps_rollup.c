@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "kernel/smaps_rollup.h"
+#include "kernel/pid.h"
 
 static void check_longer(struct str text, int r, const struct smaps_rollup *rollup)
 {

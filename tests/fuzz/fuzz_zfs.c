@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "collect/disk/zfs.h"
+#include "collect/disk/disk.h"
 
 static size_t count_lines(const char *text, size_t size)
 {

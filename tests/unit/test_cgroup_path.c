@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "collect/cgroup/path.h"
+#include "collect/cgroup/cgroup.h"
 #include "fake_env.h"
 
 struct found {

@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "collect/disk/disk.h"
-#include "collect/disk/table.h"
 
 static const struct sysroot no_sysfs = {.root_fd = -1, .proc_fd = -1, .sys_fd = -1};
 static const struct collect_env no_sysfs_env = {.root = &no_sysfs};

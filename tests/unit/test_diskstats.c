@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernel/diskstats.h"
+#include "kernel/devices.h"
 
 static const char kernel_6_18[] =
     "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"

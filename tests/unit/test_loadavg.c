@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "kernel/loadavg.h"
+#include "kernel/proc.h"
 
 static void test_ordinary(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "kernel/meminfo.h"
+#include "kernel/proc.h"
 
 static const char kernel_6_18[] = "MemTotal:       24682416 kB\n"
                                   "MemFree:        24312032 kB\n"

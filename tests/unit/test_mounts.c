@@ -13,9 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/disk/mount_source.h"
-#include "collect/disk/mount_tree.h"
-#include "collect/disk/mounts.h"
+#include "collect/disk/disk.h"
 #include "collect/probe/probe.h"
 #include "tree.h"
 

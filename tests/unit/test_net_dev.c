@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernel/net_dev.h"
+#include "kernel/devices.h"
 
 #define HEADINGS                                                                                                       \
     "Inter-|   Receive                                                |  Transmit\n"                                   \

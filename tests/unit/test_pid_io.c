@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "kernel/pid_io.h"
+#include "kernel/pid.h"
 
 /* As printed by Linux 6.18. */
 static const char captured[] = "rchar: 7275\nwchar: 299\nsyscr: 12\nsyscw: 1\nread_bytes: 4096\nwrite_bytes: 12288\n"

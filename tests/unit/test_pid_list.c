@@ -14,8 +14,8 @@
 
 #include "collect/helper.h"
 #include "collect/tracked.h"
-#include "collect/tree/pid_list.h"
 #include "fake_env.h"
+#include "kernel/pid.h"
 
 static void test_names(void **unused)
 {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernel/pid_stat.h"
+#include "kernel/pid.h"
 
 /* As printed by Linux 6.18. */
 #define CAT_COLUMNS                                                                                                    \

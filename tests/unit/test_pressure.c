@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "kernel/pressure.h"
+#include "kernel/proc.h"
 
 static void test_both_lines(void **state)
 {

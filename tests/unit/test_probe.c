@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "collect/probe/probe_internal.h"
+#include "collect/probe/probe.h"
 #include "fake_env.h"
 #include "skip.h"
 

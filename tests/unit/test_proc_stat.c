@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernel/proc_stat.h"
+#include "kernel/proc.h"
 
 static const char kernel_6_18[] = "cpu  3188 0 2808 200653 1428 0 79 420 0 0\n"
                                   "cpu0 753 0 914 102394 50 0 13 202 0 0\n"

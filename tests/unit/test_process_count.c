@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "collect/tree/process_count.h"
+#include "collect/cpu.h"
 #include "fake_env.h"
 #include "skip.h"
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "kernel/smaps_rollup.h"
+#include "kernel/pid.h"
 
 /* As printed by Linux 6.18. */
 static const char captured[] = "5638cb6fa000-7ffd5656e000 ---p 00000000 00:00 0                          [rollup]\n"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/tree/group.h"
+#include "collect/tree/walk.h"
 #include "fake_env.h"
 
 #define GROUP "sys/fs/cgroup/unified/user.slice/resource-tracker-9"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collect/tree/ledger.h"
+#include "collect/tree/members.h"
 
 /* The same amounts in all flows. */
 static void update(struct ledger_account *account, uint64_t value, uint64_t intake, uint64_t settled)

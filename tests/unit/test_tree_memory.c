@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "collect/tree/memory.h"
+#include "collect/tree/read.h"
 #include "fake_tree.h"
 
 #define TURN_NS NS_PER_SEC

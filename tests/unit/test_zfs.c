@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/disk/zfs.h"
+#include "collect/disk/disk.h"
 #include "skip.h"
 #include "tree.h"
 

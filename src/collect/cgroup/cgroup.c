@@ -12,9 +12,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
-#include "collect/cgroup/file.h"
-#include "collect/cgroup/limits.h"
-#include "collect/cgroup/path.h"
+#include "collect/cgroup/cgroup.h"
 #include "collect/collect.h"
 
 enum { GROUPS_BYTES_MAX = 256 * 1024, CGROUP_NAME_BYTES = 32 };

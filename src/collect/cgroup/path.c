@@ -5,7 +5,7 @@
  *   4:memory:/docker/abc
  *   35 31 0:32 /docker/abc /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
  */
-#include "collect/cgroup/path.h"
+#include "collect/cgroup/cgroup.h"
 
 #include <errno.h>
 #include <string.h>

@@ -15,9 +15,6 @@
 #include "base/num.h"
 #include "base/vec.h"
 #include "collect/collect.h"
-#include "collect/disk/mounts.h"
-#include "collect/disk/table.h"
-#include "collect/disk/zfs.h"
 #include "collect/probe/probe.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/disk/mounts.h"
+#include "collect/disk/disk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,6 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "collect/disk/mount_source.h"
-#include "collect/disk/mount_tree.h"
 #include "collect/probe/probe.h"
 
 static void open_file(struct mounts *mounts)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/disk/table.h"
+#include "collect/disk/disk.h"
 
 #include <errno.h>
 #include <stdlib.h>

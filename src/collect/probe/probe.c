@@ -10,7 +10,6 @@
 
 #include "base/auto.h"
 #include "base/vec.h"
-#include "collect/probe/probe_internal.h"
 
 #define GAP_LEAST_NS (4 * NS_PER_MS)
 #define GAP_MOST_NS (512 * NS_PER_MS)

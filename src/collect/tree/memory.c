@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/tree/memory.h"
+#include "collect/tree/read.h"
 
 #include <errno.h>
 #include <fcntl.h>

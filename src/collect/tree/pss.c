@@ -14,7 +14,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
-#include "kernel/smaps_rollup.h"
+#include "kernel/pid.h"
 
 enum {
     PATH_BYTES = 48,

@@ -14,8 +14,8 @@
 #include "base/buf.h"
 #include "base/opt.h"
 #include "collect/collect.h"
-#include "collect/tree/pid_list.h"
 #include "kernel/drm_fdinfo.h"
+#include "kernel/pid.h"
 
 enum { FDINFO_CLIENTS_MAX = 1024, FDINFO_FILES_MAX = 128, FDINFO_DESCRIPTORS_MAX = 65536 };
 

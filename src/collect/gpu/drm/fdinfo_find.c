@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "collect/gpu/drm/fd_links.h"
-#include "kernel/pid_stat.h"
+#include "kernel/pid.h"
 
 enum { MEMBERS_MAX = 65536, STRANGERS_MAX = 1 << 20, STAT_BYTES_MAX = 4096 };
 

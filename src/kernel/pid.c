@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of one process: /proc/PID/stat, io and smaps_rollup. */
+#include "kernel/pid.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/num.h"
+#include "base/opt.h"
+#include "base/vec.h"
+
+/*
+ * /proc/PID/stat, columns numbered as in proc_pid_stat(5):
+ *   42 (sh) S 1 42 42 34816 42 4194304 1089 12873 0 7 3 1 25 9 20 0 1 0 86133 2654208 397 18446744073709551615 …
+ * The name is whatever the process likes, so it ends at the last parenthesis of all. Columns behind those we
+ * know are let through unread.
+ */
+
+/* PF_FORKNOEXEC of include/linux/sched.h, the same since Linux 2.2. */
+enum { FORKED_WITHOUT_EXEC = 0x40 };
+
+/* num_next_in_line for a column that may be negative, which is read as 0. */
+static bool next_signed(const char **at, uint64_t *ret_number)
+{
+    const char *p = *at;
+    while (*p == ' ')
+        p++;
+    if (*p != '-')
+        return num_next_in_line(at, ret_number);
+    uint64_t magnitude;
+    if (p == *at || *++p == ' ' || !num_next_in_line(&p, &magnitude))
+        return false;
+    *ret_number = 0;
+    *at = p;
+    return true;
+}
+
+static bool skip_signed(const char **at, unsigned n)
+{
+    uint64_t skipped;
+    for (; n > 0; n--) {
+        if (!next_signed(at, &skipped))
+            return false;
+    }
+    return true;
+}
+
+static bool parse_ticks(const char **at, struct pid_stat *stat)
+{
+    return num_next_in_line(at, &stat->user_ticks) && num_next_in_line(at, &stat->system_ticks) &&
+           next_signed(at, &stat->children_user_ticks) && next_signed(at, &stat->children_system_ticks);
+}
+
+/* `p` is behind the state. */
+static bool parse_columns(const char *p, struct pid_stat *stat)
+{
+    if (!num_next_in_line(&p, &stat->parent))
+        return false;
+    uint64_t flags;
+    /* 5 pgrp, session (both -1 of a process that is just being removed), tty_nr, tpgid; behind the flags minflt,
+     * cminflt
+     */
+    if (!skip_signed(&p, 4) || !num_next_in_line(&p, &flags) || !num_skip_in_line(&p, 2))
+        return false;
+    stat->has_not_execed = flags & FORKED_WITHOUT_EXEC;
+    if (!num_next_in_line(&p, &stat->major_faults) || !num_next_in_line(&p, &stat->children_major_faults))
+        return false;
+    if (!parse_ticks(&p, stat))
+        return false;
+    if (!skip_signed(&p, 2) || !num_next_in_line(&p, &stat->threads)) /* 18 priority, nice */
+        return false;
+    if (!skip_signed(&p, 1) || !num_next_in_line(&p, &stat->start_ticks)) /* 21 itrealvalue */
+        return false;
+    if (!num_next_in_line(&p, &stat->vsize_bytes) || !next_signed(&p, &stat->rss_pages))
+        return false;
+    uint64_t ignored;
+    if (!num_skip_in_line(&p, 8) || !num_next_in_line(&p, &ignored)) /* 25 rsslim to 32 blocked, then 33 sigignore */
+        return false;
+    stat->ignores_sigchld = ignored >> (SIGCHLD - 1) & 1;
+    return *p == ' ' || *p == '\n';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+int pid_stat_parse(struct str text, struct pid_stat *ret)
+{
+    struct pid_stat stat;
+    /* This LF is what stops every loop below. */
+    if (text.n == 0 || text.p[text.n - 1] != '\n')
+        return -EINVAL;
+    const char *last = text.p + text.n - 1;
+    const char *p = text.p;
+    if (!num_next_in_line(&p, &stat.pid) || p[0] != ' ' || p[1] != '(')
+        return -EINVAL;
+    const char *name_end = memrchr(p, ')', (size_t)(last - p));
+    if (!name_end || name_end[1] != ' ' || !is_letter(name_end[2]) || name_end[3] != ' ')
+        return -EINVAL;
+    stat.state = name_end[2];
+    if (memchr(name_end, '\n', (size_t)(last - name_end)) || !parse_columns(name_end + 3, &stat))
+        return -EINVAL;
+    *ret = stat;
+    return 0;
+}
+
+/*
+ * /proc/PID/io, seven lines like this one:
+ *   read_bytes: 4096
+ * Any order and any unknown keys are fine; a line without its LF is not trusted.
+ */
+
+/* The LF stands behind `line`. */
+static void parse_counter(struct str line, struct str key, struct opt_u64 *counter)
+{
+    uint64_t value;
+    if (!str_starts(line, key))
+        return;
+    const char *p = line.p + key.n;
+    if (num_next_in_line(&p, &value) && *p == '\n')
+        *counter = some_u64(value);
+}
+
+int pid_io_parse(struct str text, struct pid_io *ret)
+{
+    struct opt_u64 read = {0};
+    struct opt_u64 written = {0};
+    const char *lf;
+    while (!(read.has && written.has) && text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
+        struct str line = {text.p, (size_t)(lf - text.p)};
+        text = (struct str){lf + 1, text.n - line.n - 1};
+        if (line.p[0] == 'r')
+            parse_counter(line, STR("read_bytes: "), &read);
+        else if (line.p[0] == 'w')
+            parse_counter(line, STR("write_bytes: "), &written);
+    }
+    if (!read.has || !written.has)
+        return -EINVAL;
+    *ret = (struct pid_io){.read_bytes = read.v, .write_bytes = written.v};
+    return 0;
+}
+
+/*
+ * /proc/PID/smaps_rollup (Documentation/filesystems/proc.rst): a line with the span of all mappings, then sums:
+ *   Pss:                 397 kB
+ *   Anonymous:           112 kB
+ * A line without its LF is not trusted.
+ */
+
+/* The LF stands behind `line`. */
+static void parse_amount(struct str line, struct str key, struct opt_u64 *amount_kib)
+{
+    uint64_t kib;
+    if (!str_starts(line, key))
+        return;
+    const char *p = line.p + key.n;
+    if (num_next_in_line(&p, &kib) && str_eq((struct str){p, (size_t)(line.p + line.n - p)}, STR(" kB")))
+        *amount_kib = some_u64(kib);
+}
+
+int smaps_rollup_parse(struct str text, struct smaps_rollup *ret)
+{
+    struct opt_u64 rss_kib = {0}, pss_kib = {0};
+    struct smaps_rollup rollup = {0};
+    const char *lf;
+    while (text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
+        struct str line = {text.p, (size_t)(lf - text.p)};
+        text = (struct str){lf + 1, text.n - line.n - 1};
+        if (!rss_kib.has)
+            parse_amount(line, STR("Rss:"), &rss_kib);
+        if (!pss_kib.has)
+            parse_amount(line, STR("Pss:"), &pss_kib);
+        parse_amount(line, STR("Pss_Anon:"), &rollup.pss_anon_kib);
+        parse_amount(line, STR("Anonymous:"), &rollup.anonymous_kib);
+        parse_amount(line, STR("KSM:"), &rollup.ksm_kib);
+    }
+    if (!rss_kib.has || !pss_kib.has)
+        return -EINVAL;
+    rollup.rss_kib = rss_kib.v;
+    rollup.pss_kib = pss_kib.v;
+    *ret = rollup;
+    return 0;
+}
+
+void pid_list_fini(struct pid_list *list)
+{
+    free(list->items);
+    *list = (struct pid_list){0};
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int add_entries(struct pid_list *list, size_t max, const char *entries, size_t n)
+{
+    struct dir_entry entry;
+    for (size_t at = 0; dir_next(entries, n, &at, &entry);) {
+        uint64_t pid;
+        if (num_parse_u64(str_of(entry.name), &pid) < 0 || pid > INT32_MAX)
+            continue;
+        int r = VEC_GROW(list, list->count + 1, max);
+        if (r < 0)
+            return r;
+        list->items[list->count++] = (pid_t)pid;
+    }
+    return 0;
+}
+
+static int read_entries(int dir_fd, size_t max, struct pid_list *list)
+{
+    if (lseek(dir_fd, 0, SEEK_SET) < 0)
+        return -errno;
+    char entries[DIR_BYTES];
+    for (;;) {
+        long n = dir_read(dir_fd, entries);
+        if (n <= 0)
+            return (int)n;
+        int r = add_entries(list, max, entries, (size_t)n);
+        if (r < 0)
+            return r;
+    }
+}
+
+int pid_list_read(int dir_fd, size_t max, struct pid_list *list)
+{
+    list->count = 0;
+    int r = read_entries(dir_fd, max, list);
+    if (r < 0)
+        list->count = 0;
+    /* The kernel lists them in order already; nothing promises it. */
+    if (list->count > 1)
+        qsort(list->items, list->count, sizeof(*list->items), compare_pids);
+    return r;
+}
+
+bool pid_list_has(const struct pid_list *list, pid_t pid)
+{
+    return list->count > 0 && bsearch(&pid, list->items, list->count, sizeof(pid), compare_pids) != NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of one process: /proc/PID/stat, io and smaps_rollup. */
+#ifndef KERNEL_PID_H
+#define KERNEL_PID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/opt.h"
+#include "base/str.h"
+
+/*
+ * /proc/PID/stat (proc_pid_stat(5)): one line, the name in parentheses, which may hold blanks, parentheses, line feeds
+ * and any other byte:
+ *   42 (sh) S 1 42 42 34816 42 4194304 1089 12873 0 7 3 1 25 9 20 0 1 0 86133 2654208 397 18446744073709551615 …
+ */
+struct pid_stat {
+    uint64_t pid, parent;
+    char state; /* R S D T t Z X … */
+    uint64_t major_faults, children_major_faults;
+    uint64_t user_ticks, system_ticks; /* of all its threads */
+    uint64_t children_user_ticks, children_system_ticks; /* of children it has waited for, and theirs */
+    uint64_t threads;
+    uint64_t start_ticks; /* since boot: with the PID it names a process for good */
+    uint64_t vsize_bytes; /* 0: it has no address space, or its first thread none any more */
+    uint64_t rss_pages;
+    bool has_not_execed; /* since it was forked: its address space is that of its parent, or a copy of it */
+    bool ignores_sigchld; /* its children leave no trace of their CPU time */
+};
+
+/* Returns 0 or -EINVAL for a line that is cut or broken; *ret is written only on success. */
+int pid_stat_parse(struct str text, struct pid_stat *ret);
+
+/* Has its first thread ended? Then the line says nothing of its memory. */
+static inline bool pid_stat_is_leader_dead(const struct pid_stat *stat)
+{
+    return stat->state == 'Z' || stat->state == 'X' || stat->state == 'x';
+}
+
+/* Has it ended? A process whose first thread has ended while others run is alive. */
+static inline bool pid_stat_is_dead(const struct pid_stat *stat)
+{
+    return pid_stat_is_leader_dead(stat) && stat->threads <= 1;
+}
+
+/*
+ * /proc/PID/io (proc_pid_io(5)): "read_bytes: 4096" and so on, one per line. Children that were waited for are
+ * included.
+ */
+struct pid_io {
+    uint64_t read_bytes, write_bytes; /* that reached the storage layer */
+};
+
+/* Returns 0 or -EINVAL where one of the two is missing, cut or no number. */
+int pid_io_parse(struct str text, struct pid_io *ret);
+
+/* /proc/PID/smaps_rollup (Linux 4.14): "Pss:                 397 kB" and other sums over all mappings. */
+struct smaps_rollup {
+    uint64_t rss_kib, pss_kib;
+    struct opt_u64 anonymous_kib, pss_anon_kib; /* of memory without a file; pss_anon since Linux 5.4 */
+    struct opt_u64 ksm_kib; /* of it, merged with equal pages of any process; since Linux 6.7 */
+};
+
+/* Returns 0 or -EINVAL where one of the first two is missing, cut or no number. */
+int smaps_rollup_parse(struct str text, struct smaps_rollup *ret);
+
+/* The numbers among the names of a directory of proc: processes, or threads of one. */
+struct pid_list {
+    pid_t *items; /* ascending */
+    size_t count, cap;
+};
+
+void pid_list_fini(struct pid_list *list);
+
+/*
+ * Reads the directory anew through dir_fd, from its first entry on. Returns 0, -E2BIG above max entries, or another
+ * negative errno; the list is then empty.
+ */
+int pid_list_read(int dir_fd, size_t max, struct pid_list *list);
+
+bool pid_list_has(const struct pid_list *list, pid_t pid);
+
+#endif
