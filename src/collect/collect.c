@@ -27,7 +27,7 @@ const size_t collector_registry_count = sizeof(collector_registry) / sizeof(coll
 int collect_fail(struct err *err, int r, const char *module, const struct sysroot *root, const char *path)
 {
     if (r == -EBADMSG || r == -EINVAL)
-        return err_set(err, r, "%s: %s/%s is cut or broken", module, root->path, path);
+        return err_set(err, r, "%s: %s/%s is truncated or malformed", module, root->path, path);
     return err_sys(err, r, "%s: cannot read %s/%s", module, root->path, path);
 }
 

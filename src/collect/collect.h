@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a collector is and the only outside world it may touch. A collector reads through the sysroot, keeps the
+ * What a collector is and all that it may touch of its surroundings. A collector reads through the sysroot, keeps the
  * previous counters, derives, and fills its section of the sample. It knows no settings, no formats, and never logs.
  */
 #ifndef COLLECT_COLLECT_H
@@ -19,13 +19,13 @@
 #include "model/sample.h"
 
 struct fs_space {
-    uint64_t total_bytes, free_bytes, available_bytes; /* free: for root; available: for everybody (f_bavail) */
+    uint64_t total_bytes, free_bytes, available_bytes; /* free: for root; available: for all users (f_bavail) */
 };
 
 /* How the NVIDIA library is reached: a process of ours loads it. */
 struct collect_gpu {
     const char *nvml_library; /* a name for dlopen; NULL: never ask */
-    bool is_library_given; /* somebody named it: it is used even where no device file is seen */
+    bool is_library_given; /* it was named in the settings: it is used even where no device file is seen */
     const char *program; /* what is executed as the helper: ourselves */
     char *const *environment; /* of the helper */
     bool wants_energy; /* the energy of the whole run is wanted at its end */
@@ -36,7 +36,7 @@ struct probe;
 struct collect_env {
     const struct sysroot *root;
     const struct clock *clock;
-    int64_t interval_ns; /* between two places of the grid of samples */
+    int64_t interval_ns; /* between two slots of the grid of samples */
     int64_t ticks_per_sec;
     int64_t page_bytes;
     bool wants_steal_per_core; /* what was stolen of each CPU, not only of all of them */
@@ -44,7 +44,7 @@ struct collect_env {
     int (*space)(void *context, const char *mount_point, struct fs_space *ret_space);
     void *space_context;
     const char
-        *zpool_path; /* the zpool command (looked for where systems keep it if it has no slash); NULL: never ask */
+        *zpool_path; /* the zpool command (searched for where systems keep it if it has no slash); NULL: never ask */
     const struct tracked *tracked; /* NULL: the host alone */
     struct tree_status *tree; /* written by the tree collector; NULL only where nothing is tracked */
     struct gpu_status *gpu_status; /* written by the GPU collector; NULL: not wanted */
@@ -64,13 +64,13 @@ struct collect_env {
     const char *program; /* ourselves, executed as its helper */
 };
 
-/* One turn of the loop. */
+/* One cycle of the loop. */
 struct tick {
     bool baseline; /* counters are read, nothing is reported: the reading before the first sample */
     bool is_final; /* no other comes after it */
-    int64_t mono_ns; /* when this sample was begun; less late_ns it is exactly its place on the grid */
-    int64_t late_ns; /* behind that place */
-    uint64_t missed; /* grid places skipped since the previous sample */
+    int64_t mono_ns; /* when this sample was begun; less late_ns it is exactly its slot of the grid */
+    int64_t late_ns; /* behind that slot */
+    uint64_t missed; /* grid slots skipped since the previous sample */
 };
 
 /* Facts that change seldom (link state, limits, sizes) are read again this often, and space at most once a second. */
@@ -80,13 +80,13 @@ struct tick {
 /*
  * state: state_bytes of zeroed memory.
  * open: takes what it needs for the whole run; 0, -ENODATA ("this host has none": silent) or another negative errno.
- * collect: fills the section. 0: done; err->code may then tell of a part that is missing (its fields are absent).
+ * collect: fills the section. 0: done; err->code may then name a part that is missing (its fields are absent).
  *   -ENODATA: this host has none. Other negative errno: the section could not be read (err says why).
  *   In all but the first case the section stays absent. Called again next time whatever it returned.
  * close: only after a successful open.
  * watch_fd (optional): a descriptor that reports EPOLLPRI or EPOLLERR when something changed, or -1; woken is then
  *   called before the next collect. With watches_input it reports by becoming readable, and woken makes it stop that.
- * fills: where it may block (files of devices, of cgroups), the members of the sample that it fills. It is then given a
+ * fills: where it may block (files of devices, of cgroups), the members of the sample that it fills. It then gets a
  *   sample of its own, of which these are copied; where it does not return, it is left out until it does.
  * is_restartable: brackets its own blocking reads instead. Where one does not return, another thread calls collect
  * again for the same tick; so nothing is filled in before the last read.
@@ -116,7 +116,7 @@ struct collector {
 
 /*
  * The message for a file that could not be read (r from the read) or understood (r from the parser):
- * "cpu: cannot read /proc/stat: Permission denied", "cpu: /proc/stat is cut or broken". Returns r.
+ * "cpu: cannot read /proc/stat: Permission denied", "cpu: /proc/stat is truncated or malformed". Returns r.
  */
 int collect_fail(struct err *err, int r, const char *module, const struct sysroot *root, const char *path);
 

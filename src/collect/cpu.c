@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The host's CPU: /proc/stat, /proc/loadavg and the process count. Times are the growth in this interval; CPUs are
- * matched by number, so one that comes or goes disturbs nobody else.
+ * matched by number, so one that comes or goes disturbs no other.
  */
 #include "collect/cpu.h"
 
@@ -20,12 +20,17 @@
 #include "collect/collect.h"
 #include "kernel/proc.h"
 
+/*
+ * The count of processes. The link count of the proc root directory is 2 + its sub-directories, one of which is each
+ * process of the whole host. That is right only in the initial PID namespace and where nothing is hidden (hidepid,
+ * subset=pid), so it is checked against one listing at the start.
+ */
 enum { CALIBRATION_TRIES = 4, ENTRY_BYTES_MAX = 512 };
 
 /* Listing may take this share of a core: 10 ms for 10,000 processes make it happen every 50 s. */
 #define LISTING_SHARE 5000
 
-/* A module that adds a folder to /proc would shift the count for good, so now and then it is checked again. */
+/* A module that adds a directory to /proc would shift the count for good, so now and then it is checked again. */
 #define CALIBRATION_NS (300 * NS_PER_SEC)
 
 struct proc_listing {
@@ -50,7 +55,8 @@ static void count_entries(const char *entries, size_t n, struct proc_listing *li
     }
 }
 
-/* The kernel's own /proc fills the room as far as it goes, so an answer that leaves room for one more was the last. */
+/* The kernel's own /proc fills the buffer as far as it goes, so an answer that leaves space for one more was the last.
+ */
 static bool list_proc(struct process_count *count, struct proc_listing *ret_listing)
 {
     if (count->list_fd < 0)
@@ -118,7 +124,7 @@ static bool is_same(struct opt_u64 a, struct opt_u64 b)
     return a.has && b.has && a.v == b.v;
 }
 
-/* Where nobody was born on the whole host and as many live as before, nobody has ended either. */
+/* Where none was born on the whole host and as many live as before, none has ended either. */
 static bool is_unchanged(const struct process_count *count, struct opt_u64 links, struct opt_u64 forks)
 {
     return count->env->root->is_host && is_same(count->listed_links, links) && is_same(count->listed_forks, forks);
@@ -203,7 +209,7 @@ void cpu_derive(
     uint64_t irq = counter_delta(a->irq, b->irq) + counter_delta(a->softirq, b->softirq);
     ret_cpu->utime_secs = some_f64((double)user / ticks);
     ret_cpu->stime_secs = some_f64((double)counter_delta(a->system, b->system) / ticks);
-    /* The kernel keeps idle times of online and offline CPUs in different books: when one comes or goes, its total
+    /* The kernel keeps idle times of online and offline CPUs in different accounts: when one comes or goes, its total
      * jumps. */
     if (prev->cores.count == cur->cores.count)
         ret_cpu->iowait_secs = some_f64((double)counter_delta(a->iowait, b->iowait) / ticks);
@@ -295,7 +301,7 @@ static int cpu_update_shares(struct cpu_state *state)
     const struct proc_stat *base = &state->readings[state->base];
     const struct proc_stat *cur = &state->readings[!state->base];
     size_t count = cur->cores.count ? cur->cores.items[cur->cores.count - 1].number + 1 : 0;
-    /* A CPU that was there once keeps its place. */
+    /* A CPU that was there once keeps its slot. */
     if (count < state->per_core.count)
         count = state->per_core.count;
     int r = VEC_GROW(&state->per_core, count, PROC_STAT_CPUS_MAX);
@@ -328,7 +334,7 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
     state->has_previous = true;
     bool due = !had_previous || due_ns - state->base_ns >= CPU_SHARE_NS;
     if (had_previous && (due || !state->shares.cores_used.has) && cpu_update_shares(state) < 0)
-        return err_set(err, -ENOMEM, "cpu: no memory for the list of CPUs");
+        return err_set(err, -ENOMEM, "cpu: out of memory for the list of CPUs");
     if (due) {
         state->base = !state->base;
         state->base_ns = due_ns;

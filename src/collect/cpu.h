@@ -16,7 +16,7 @@ struct cpu_share {
 struct cpu_share cpu_share_between(const struct cpu_ticks *prev, const struct cpu_ticks *cur);
 
 /* The times and counts of this interval from two readings (of the previous one only the totals and the number of CPUs
- * are looked at). */
+ * are used). */
 void cpu_derive(
     const struct proc_stat *prev, const struct proc_stat *cur, int64_t ticks_per_sec, struct sample_cpu *ret_cpu);
 

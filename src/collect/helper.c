@@ -117,7 +117,7 @@ static int add_null(posix_spawn_file_actions_t *actions, int fd)
 
 static int add_actions(posix_spawn_file_actions_t *actions, const struct helper_request *request)
 {
-    /* First what we give: the standard descriptors are not among those, for they are always taken. */
+    /* First what we pass on: the standard descriptors are not among those, for they are always in use. */
     int r = 0;
     if (request->channel_fd >= 0)
         r = posix_spawn_file_actions_adddup2(actions, request->channel_fd, HELPER_CHANNEL_FD);

@@ -100,7 +100,7 @@ const struct collector collector_memory = {
 };
 
 /*
- * Processes that the kernel killed for want of memory during the run, on the whole host: oom_kill of /proc/vmstat
+ * Processes that the kernel killed when out of memory during the run, on the whole host: oom_kill of /proc/vmstat
  * (since Linux 4.13). Read twice in a run, at its start and at its end. oom_kill 3
  */
 

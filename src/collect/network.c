@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Network interfaces: counters and rates from /proc/net/dev, identity and link state from /sys/class/net. A sysfs
- * belongs to the network namespace of whoever mounted it: one that shows interfaces unknown to our /proc/net/dev is
- * another's and is not believed.
+ * belongs to the network namespace of the process that mounted it: one that shows interfaces unknown to our
+ * /proc/net/dev is another's and is not believed.
  */
 #include "kernel/devices.h"
 
@@ -40,7 +40,7 @@ struct network_state {
         size_t count, cap;
     } out;
     struct network_interface_shared shared;
-    uint64_t turn;
+    uint64_t pass;
     int64_t read_ns;
     bool set_changed; /* since sys/class/net was listed last */
     bool list_matches;
@@ -60,7 +60,7 @@ static int interface_compare_name(const void *name, const void *interface)
     return strcmp(name, ((const struct network_interface *)interface)->row.name);
 }
 
-/* Sorts what was added and lets go of what this turn has not seen. */
+/* Sorts what was added and removes what this pass has not seen. */
 static void interfaces_settle(struct network_state *state, size_t known)
 {
     struct network_interface *items = state->interfaces.items;
@@ -72,7 +72,7 @@ static void interfaces_settle(struct network_state *state, size_t known)
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         bool twice = kept > 0 && interface_compare(&items[kept - 1], &items[i]) == 0;
-        if (items[i].turn != state->turn || twice) {
+        if (items[i].pass != state->pass || twice) {
             network_interface_fini(&state->shared, &items[i]);
             state->set_changed = true;
             continue;
@@ -84,11 +84,11 @@ static void interfaces_settle(struct network_state *state, size_t known)
     state->interfaces.count = kept;
 }
 
-/* Brings the interfaces in line with the rows just read; on failure none is added or let go. */
+/* Brings the interfaces in line with the rows just read; on failure none is added or removed. */
 static int interfaces_update(struct network_state *state)
 {
     size_t known = state->interfaces.count;
-    state->turn++;
+    state->pass++;
     for (size_t i = 0; i < state->dev.count; i++) {
         const struct net_dev_row *row = &state->dev.items[i];
         if (strcmp(row->name, "lo") == 0)
@@ -96,23 +96,23 @@ static int interfaces_update(struct network_state *state)
         struct network_interface *items = state->interfaces.items;
         struct network_interface *found =
             known > 0 ? bsearch(row->name, items, known, sizeof(*items), interface_compare_name) : NULL;
-        if (found && found->turn != state->turn) {
+        if (found && found->pass != state->pass) {
             /* Counters that begin anew: another interface under the same name. */
             if (row->rx_bytes < found->row.rx_bytes || row->tx_bytes < found->row.tx_bytes)
-                network_interface_forget(&state->shared, found);
+                network_interface_reset(&state->shared, found);
             found->row = *row;
-            found->turn = state->turn;
+            found->pass = state->pass;
         }
         if (found)
             continue;
         size_t need = state->interfaces.count + 1;
-        /* Those about to be let go are still in the array. */
+        /* Those about to be removed are still in the array. */
         int r = VEC_GROW(&state->interfaces, need, (size_t)2 * NET_DEV_ROWS_MAX);
         if (r < 0) {
             state->interfaces.count = known;
             return r;
         }
-        network_interface_init(&state->interfaces.items[state->interfaces.count++], row, state->turn);
+        network_interface_init(&state->interfaces.items[state->interfaces.count++], row, state->pass);
     }
     interfaces_settle(state, known);
     return 0;
@@ -177,7 +177,7 @@ static void sysfs_check_owner(struct network_state *state, int64_t now_ns)
         return;
     state->owner = OWNER_OTHER;
     for (size_t i = 0; i < state->interfaces.count; i++)
-        network_interface_forget(&state->shared, &state->interfaces.items[i]);
+        network_interface_reset(&state->shared, &state->interfaces.items[i]);
 }
 
 /* Tells of facts that are missing though the interfaces have them. */
@@ -236,10 +236,10 @@ static void network_refresh(struct network_state *state, struct network_interfac
     }
 }
 
-static void take_speed(struct network_state *state, struct network_interface *interface)
+static void update_speed(struct network_state *state, struct network_interface *interface)
 {
     if (interface->in_sysfs)
-        network_interface_take_speed(&state->shared, interface);
+        network_interface_update_speed(&state->shared, interface);
 }
 
 static void network_refresh_all(struct network_state *state, int64_t now_ns)
@@ -254,7 +254,7 @@ static void network_prepare(struct network_state *state, int64_t now_ns)
 {
     network_refresh_all(state, now_ns);
     for (size_t i = 0; i < state->interfaces.count; i++)
-        take_speed(state, &state->interfaces.items[i]);
+        update_speed(state, &state->interfaces.items[i]);
 }
 
 static int network_report(struct network_state *state, int64_t now_ns, struct sample *sample, struct err *err)
@@ -266,7 +266,7 @@ static int network_report(struct network_state *state, int64_t now_ns, struct sa
     network_refresh_all(state, now_ns);
     for (size_t i = 0; i < count; i++) {
         struct network_interface *interface = &state->interfaces.items[i];
-        take_speed(state, interface);
+        update_speed(state, interface);
         interface_derive(interface, now_ns - state->read_ns, &state->out.items[i]);
     }
     state->out.count = count;
@@ -294,7 +294,7 @@ static int network_collect(void *opaque, const struct tick *tick, struct sample 
         return err_sys(err, r, "network: cannot read %s/proc/net/dev", state->env->root->path);
     r = net_dev_parse((struct str){state->text.data, state->text.len}, &state->dev);
     if (r == -EINVAL || r == -EBADMSG)
-        return err_set(err, r, "network: %s/proc/net/dev is cut or broken", state->env->root->path);
+        return err_set(err, r, "network: %s/proc/net/dev is truncated or malformed", state->env->root->path);
     if (r >= 0)
         r = interfaces_update(state);
     if (r >= 0 && tick->baseline && probe_is_late(state->env))
@@ -302,7 +302,7 @@ static int network_collect(void *opaque, const struct tick *tick, struct sample 
     if (r >= 0 && !tick->baseline)
         r = network_report(state, now_ns, sample, err);
     if (r < 0)
-        return err_sys(err, r, "network: cannot hold the interfaces of %s/proc/net/dev", state->env->root->path);
+        return err_sys(err, r, "network: cannot store the interfaces of %s/proc/net/dev", state->env->root->path);
     for (size_t i = 0; i < state->interfaces.count; i++) {
         struct network_interface *interface = &state->interfaces.items[i];
         interface->prev_rx_bytes = some_u64(interface->row.rx_bytes);

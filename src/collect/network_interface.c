@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What sysfs knows of one interface (Documentation/ABI/testing/sysfs-class-net). Driver and kind are read once;
- * address, operstate and mtu again every COLLECT_SLOW_NS, the interfaces taking turns. The speed is the answer of the
+ * address, operstate and mtu again every COLLECT_SLOW_NS, one interface after the other. The speed is the answer of the
  * driver, which may have to ask the device: the probe reads it when the link has changed, that of an interface without
  * hardware (bonds, bridges) also when any link of hardware has, and every SPEED_NS in any case.
  */
@@ -48,9 +48,9 @@ static bool interface_name_is_plain(const char *name)
     return name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strchr(name, '/');
 }
 
-void network_interface_init(struct network_interface *interface, const struct net_dev_row *row, uint64_t turn)
+void network_interface_init(struct network_interface *interface, const struct net_dev_row *row, uint64_t pass)
 {
-    *interface = (struct network_interface){.row = *row, .turn = turn};
+    *interface = (struct network_interface){.row = *row, .pass = pass};
     for (size_t i = 0; i < NETWORK_INTERFACE_LINKS; i++)
         interface->links[i] = LINK_NOT_OPEN;
 }
@@ -65,7 +65,7 @@ void network_interface_fini(struct network_interface_shared *shared, struct netw
         shared->kept_count--;
 }
 
-void network_interface_forget(struct network_interface_shared *shared, struct network_interface *interface)
+void network_interface_reset(struct network_interface_shared *shared, struct network_interface *interface)
 {
     network_interface_fini(shared, interface);
     for (size_t i = 0; i < NETWORK_INTERFACE_LINKS; i++)
@@ -141,7 +141,7 @@ static bool interface_is_replaced(struct network_interface_shared *shared, struc
     return (r >= 0 || network_interface_is_absence(r)) && strcmp(mac, interface->mac_address) != 0;
 }
 
-void network_interface_take_speed(struct network_interface_shared *shared, struct network_interface *interface)
+void network_interface_update_speed(struct network_interface_shared *shared, struct network_interface *interface)
 {
     if (interface->is_virtual.v && interface->hardware_changes != shared->hardware_changes)
         interface->wants_speed = true;
@@ -245,7 +245,7 @@ void network_interface_refresh(
 {
     interface->failure = 0;
     if (interface_is_replaced(shared, interface)) {
-        network_interface_forget(shared, interface);
+        network_interface_reset(shared, interface);
         return;
     }
     interface_read_links(shared, interface, now_ns);

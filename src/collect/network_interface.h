@@ -30,7 +30,7 @@ struct network_interface_shared {
 struct network_interface {
     struct net_dev_row row;
     struct opt_u64 prev_rx_bytes, prev_tx_bytes;
-    uint64_t turn; /* of the reading that saw it last */
+    uint64_t pass; /* of the reading that saw it last */
     bool in_sysfs, keeps_links;
     int links[NETWORK_INTERFACE_LINKS]; /* descriptors; negative: not open */
     int failure; /* 0, or why a fact that may exist is missing */
@@ -49,25 +49,25 @@ struct network_interface {
 };
 
 /* Nothing is known of it yet but the row, and its facts are due at once. */
-void network_interface_init(struct network_interface *interface, const struct net_dev_row *row, uint64_t turn);
+void network_interface_init(struct network_interface *interface, const struct net_dev_row *row, uint64_t pass);
 void network_interface_fini(struct network_interface_shared *shared, struct network_interface *interface);
 
 /* Drops what sysfs said of it; its facts are due at once. */
-void network_interface_forget(struct network_interface_shared *shared, struct network_interface *interface);
+void network_interface_reset(struct network_interface_shared *shared, struct network_interface *interface);
 
 /*
- * Reads all facts of an interface that is not in_sysfs. Sets in_sysfs where sysfs has it, failure where that cannot be
- * told, and when it is due next: never where sysfs does not have it.
+ * Reads all facts of an interface that is not in_sysfs. Sets in_sysfs where sysfs has it, failure where that is not
+ * known, and when it is due next: never where sysfs does not have it.
  */
 void network_interface_identify(
     struct network_interface_shared *shared, struct network_interface *interface, int64_t now_ns);
 
-/* Reads the link state of an interface that is in_sysfs; one replaced by another device of its name is forgotten. */
+/* Reads the link state of an interface that is in_sysfs; one replaced by another device of its name is reset. */
 void network_interface_refresh(
     struct network_interface_shared *shared, struct network_interface *interface, int64_t now_ns);
 
 /* Picks up the speed of an interface that is in_sysfs, where it has come. */
-void network_interface_take_speed(struct network_interface_shared *shared, struct network_interface *interface);
+void network_interface_update_speed(struct network_interface_shared *shared, struct network_interface *interface);
 
 /* What is not there is an answer; any other errno (no descriptor left, no permission) hides one. */
 bool network_interface_is_absence(int r);

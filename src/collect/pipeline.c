@@ -12,7 +12,7 @@ bool pipeline_stage_is_stuck(const struct pipeline_stage *stage)
     return stage->stuck && atomic_load_explicit(&stage->stuck->state, memory_order_acquire) != BLOCKING_RETURNED;
 }
 
-/* Opening may block as well. The state is the stage's before the bracket is left: whoever sees it returned may use it.
+/* Opening may block as well. The state is the stage's before the bracket is left: what sees it returned may use it.
  */
 static void stage_open(const struct pipeline *pipeline, struct pipeline_stage *stage)
 {

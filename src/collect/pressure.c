@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pressure stall information of the host: seconds in which somebody (some) or everybody (full) waited for CPU, memory
+ * Pressure stall information of the host: seconds in which some or all (full) tasks waited for CPU, memory
  * or I/O during this interval, from the kernel's running totals (Documentation/accounting/psi.rst).
  */
 #include "kernel/proc.h"

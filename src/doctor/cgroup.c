@@ -22,7 +22,7 @@ enum { GROUPS_BYTES_MAX = 256 * 1024 };
 static int say_kind(struct doctor *doctor, struct str groups)
 {
     static const char kinds[4][8] = {"none", "v1", "v2", "hybrid"};
-    struct cgroup_place places[CGROUP_CONTROLLERS], unified;
+    struct cgroup_location places[CGROUP_CONTROLLERS], unified;
     struct err err = {0};
     int r = cgroup_path_find(&doctor->root, groups, places, &err);
     if (r < 0) {
@@ -34,7 +34,7 @@ static int say_kind(struct doctor *doctor, struct str groups)
     unsigned kind = cgroup_path_find_v2(&doctor->root, groups, &unified, &err) == 0 ? 2 : 0;
     for (size_t i = 0; i < CGROUP_CONTROLLERS; i++)
         kind |= places[i].version;
-    const struct cgroup_place *place = &places[places[CGROUP_MEMORY].version ? CGROUP_MEMORY : CGROUP_CPUACCT];
+    const struct cgroup_location *place = &places[places[CGROUP_MEMORY].version ? CGROUP_MEMORY : CGROUP_CPUACCT];
     doctor_say(doctor, "kind", DOCTOR_OK, NULL, "%s; our group is /%s", kinds[kind & 3], place->dir);
     return 0;
 }
@@ -79,7 +79,7 @@ static int probe_clone3(void)
 
 static void check_own_group(struct doctor *doctor, struct str groups)
 {
-    struct cgroup_place place;
+    struct cgroup_location place;
     struct err err = {0};
     const char *remedy = "It takes cgroup v2 within sight (systemd.unified_cgroup_hierarchy=1).";
     int r = cgroup_path_find_v2(&doctor->root, groups, &place, &err);

@@ -74,7 +74,7 @@ struct opt_u64 cgroup_single_u64(struct str text)
     return some_u64(value);
 }
 
-/* The kernel takes neither a quota nor a period of 0, so a 0 is no limit that anyone could have set. */
+/* The kernel takes neither a quota nor a period of 0, so a 0 is no limit. */
 static struct opt_f64 cores_of(struct opt_u64 quota, struct opt_u64 period)
 {
     if (!quota.has || !period.has || quota.v == 0 || period.v == 0)

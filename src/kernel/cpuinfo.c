@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /proc/cpuinfo, a paragraph for each processor, "key<tabs>: value" (arch/x86/kernel/cpu/proc.c, and
- * arch/arm64/kernel/cpuinfo.c, where names are not told):
+ * arch/arm64/kernel/cpuinfo.c, which has no names):
  *   model name	: AMD EPYC 7B13
  *   flags		: fpu vme de pse hypervisor lahf_lm
  *   CPU implementer	: 0x41

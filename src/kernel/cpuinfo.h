@@ -18,7 +18,7 @@ struct cpuinfo_core {
 };
 
 struct cpuinfo {
-    struct str model_name; /* of the first processor, points into the text; n = 0: not told */
+    struct str model_name; /* of the first processor, points into the text; n = 0: not there */
     struct cpuinfo_core kinds[CPUINFO_KINDS_MAX]; /* different ones, in the order of the text */
     size_t kind_count;
     struct opt_bool is_virtual; /* x86 only: "hypervisor" among the flags; absent without a line of flags */

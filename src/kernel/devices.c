@@ -128,7 +128,7 @@ static bool parse_interface(struct str line, struct net_dev_row *row)
     if (!colon || !copy_name((struct str){line.p, (size_t)(colon - line.p)}, row->name, sizeof(row->name)))
         return false;
     const char *p = colon + 1;
-    /* The columns behind the last drop are not looked at: the line is whole, its LF was found. */
+    /* The columns behind the last drop are not read: the line is whole, its LF was found. */
     return parse_half(&p, &row->rx_bytes, &row->rx_errors, &row->rx_dropped) && num_skip_in_line(&p, 4) &&
            parse_half(&p, &row->tx_bytes, &row->tx_errors, &row->tx_dropped) && (*p == ' ' || *p == '\n');
 }

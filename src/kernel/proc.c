@@ -231,7 +231,7 @@ static struct key key_in_s(const char *line, struct meminfo *mem)
     return (struct key){0};
 }
 
-/* The only key this line can be, judged by a byte or two; no slot where it can be none. */
+/* The only key this line can be, known by a byte or two; no slot where it can be none. */
 static struct key key_for(const char *line, struct meminfo *mem)
 {
     switch (line[0]) {

@@ -30,7 +30,7 @@ int sysroot_open(const char *path, struct sysroot *ret_root, struct err *err)
         return err_set(err, -ENAMETOOLONG, "sysroot: the path is longer than %d bytes", PATH_MAX - 1);
     AUTO_FD int root_fd = file_open_at(AT_FDCWD, root.is_host ? "/" : root.path, O_PATH | O_DIRECTORY);
     if (root_fd < 0)
-        return err_sys(err, root_fd, "sysroot: cannot open the folder %s", path);
+        return err_sys(err, root_fd, "sysroot: cannot open the directory %s", path);
     int proc_fd = file_open_at(root_fd, "proc", O_RDONLY | O_DIRECTORY);
     int sys_fd = file_open_at(root_fd, "sys", O_RDONLY | O_DIRECTORY);
     root.proc_fd = proc_fd >= 0 ? proc_fd : -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine we look at, as directory descriptors: "/" in production, a captured tree in tests (--sysroot DIR).
- * Nothing outside this folder and collect/ names an absolute kernel path.
+ * The machine that is read, as directory descriptors: "/" in production, a captured tree in tests (--sysroot DIR).
+ * Nothing outside this directory and collect/ names an absolute kernel path.
  */
 #ifndef KERNEL_SYSROOT_H
 #define KERNEL_SYSROOT_H

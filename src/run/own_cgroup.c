@@ -173,7 +173,7 @@ int own_cgroup_create(struct own_cgroup *ret_group, const struct sysroot *root, 
         return err_set(err, -ENODATA, "cgroup: there are no control groups (no /proc/self/cgroup)");
     if (r < 0)
         return err_sys(err, r, "cgroup: cannot read /proc/self/cgroup");
-    struct cgroup_place place;
+    struct cgroup_location place;
     r = cgroup_path_find_v2(root, (struct str){groups.data, groups.len}, &place, err);
     if (r < 0)
         return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a group's name to its directory. The input is three strings with a NUL between them: the group, the root of the
- * mount and the mount point. A place never leads out of the mount, and the way up from it ends at the mount.
+ * mount and the mount point. A location never leads out of the mount, and the way up from it ends at the mount.
  */
 #include "fuzz.h"
 
@@ -18,17 +18,17 @@ static void check_no_way_out(const char *dir)
     }
 }
 
-static void check_place(const struct cgroup_place *place)
+static void check_place(const struct cgroup_location *location)
 {
-    check(place->len < sizeof(place->dir) && strnlen(place->dir, sizeof(place->dir)) == place->len);
-    check(place->top_len <= place->len);
-    check(place->len == 0 || (place->dir[0] != '/' && place->dir[place->len - 1] != '/'));
-    check(place->top_len == 0 || place->top_len == place->len || place->dir[place->top_len] == '/');
-    check_no_way_out(place->dir);
-    size_t len = place->len;
-    for (size_t before = len; cgroup_path_up(place, &len); before = len)
-        check(len < before && len >= place->top_len && (place->dir[len] == '/' || len == place->top_len));
-    check(len == place->top_len);
+    check(location->len < sizeof(location->dir) && strnlen(location->dir, sizeof(location->dir)) == location->len);
+    check(location->top_len <= location->len);
+    check(location->len == 0 || (location->dir[0] != '/' && location->dir[location->len - 1] != '/'));
+    check(location->top_len == 0 || location->top_len == location->len || location->dir[location->top_len] == '/');
+    check_no_way_out(location->dir);
+    size_t len = location->len;
+    for (size_t before = len; cgroup_path_up(location, &len); before = len)
+        check(len < before && len >= location->top_len && (location->dir[len] == '/' || len == location->top_len));
+    check(len == location->top_len);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -43,11 +43,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         at += strlen(at);
         at += at < copy + size ? 1 : 0;
     }
-    /* Only what is written on success may be read, so the place is garbage before. */
-    struct cgroup_place place;
-    memset(&place, 0xa5, sizeof(place));
-    if (cgroup_path_translate(str_of(strings[0]), strings[1], strings[2], &place))
-        check_place(&place);
+    /* Only what is written on success may be read, so the location is garbage before. */
+    struct cgroup_location location;
+    memset(&location, 0xa5, sizeof(location));
+    if (cgroup_path_translate(str_of(strings[0]), strings[1], strings[2], &location))
+        check_place(&location);
     free(copy);
     return 0;
 }

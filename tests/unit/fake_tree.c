@@ -109,8 +109,8 @@ static void init(struct fake_tree *tree, pid_t parent_of_root)
     tree->fake.env.same_memory = fake_tree_same_memory;
     tree->fake.env.same_memory_context = tree;
     tree->fake.env.descriptors = KEPT_DEFAULT;
-    fake_tree_add(tree, FAKE_INIT, 0)->is_stranger = true;
-    fake_tree_add(tree, FAKE_TRACKER, FAKE_INIT)->is_stranger = true;
+    fake_tree_add(tree, FAKE_INIT, 0)->is_non_member = true;
+    fake_tree_add(tree, FAKE_TRACKER, FAKE_INIT)->is_non_member = true;
     fake_tree_add(tree, FAKE_ROOT, parent_of_root);
 }
 
@@ -226,7 +226,7 @@ struct fake_process *fake_tree_add(struct fake_tree *tree, pid_t pid, pid_t pare
 struct fake_process *fake_tree_add_stranger(struct fake_tree *tree, pid_t pid)
 {
     struct fake_process *process = fake_tree_add(tree, pid, FAKE_INIT);
-    process->is_stranger = true;
+    process->is_non_member = true;
     return process;
 }
 
@@ -234,7 +234,7 @@ struct fake_process *fake_tree_fork(struct fake_tree *tree, pid_t pid, pid_t par
 {
     struct fake_process *process = fake_tree_add(tree, pid, parent);
     process->by_thread = by_thread;
-    process->is_stranger = get(tree, parent)->is_stranger && parent != FAKE_TRACKER;
+    process->is_non_member = get(tree, parent)->is_non_member && parent != FAKE_TRACKER;
     fake_tree_write_children(tree, parent);
     tree->forks.v++;
     tree->last_pid.v = (uint64_t)pid;
@@ -285,7 +285,7 @@ void fake_tree_use(struct fake_tree *tree, pid_t pid, struct fake_amounts more)
     process->read_bytes += more.read_bytes;
     process->write_bytes += more.write_bytes;
     process->faults += more.faults;
-    if (!process->is_stranger) {
+    if (!process->is_non_member) {
         tree->used.user_ns += more.user_ns;
         tree->used.system_ns += more.system_ns;
         tree->used.read_bytes += more.read_bytes;

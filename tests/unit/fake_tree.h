@@ -21,7 +21,7 @@ struct fake_process {
     char state;
     const char *name;
     size_t threads;
-    bool is_stranger; /* what it uses does not count */
+    bool is_non_member; /* what it uses does not count */
     bool is_hidden; /* no folder, only the clock */
     bool is_foreign; /* its io cannot be read */
     bool has_no_io; /* nor is there one */

@@ -84,7 +84,7 @@ struct opt_f64 pss_world_turn(struct pss_world *world)
             .memory = &world->memories[i]};
     }
     err_clear(&world->err);
-    return pss_turn(&world->pss, world->list, world->count, world->fake.mono_ns, &world->err);
+    return pss_tick(&world->pss, world->list, world->count, world->fake.mono_ns, &world->err);
 }
 
 struct opt_f64 pss_world_turn_after(struct pss_world *world, int64_t ns)

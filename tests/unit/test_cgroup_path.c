@@ -15,7 +15,7 @@
 #include "fake_env.h"
 
 struct found {
-    struct cgroup_place places[CGROUP_CONTROLLERS];
+    struct cgroup_location locations[CGROUP_CONTROLLERS];
     struct err err;
 };
 
@@ -24,61 +24,61 @@ static int find(struct fake_env *fake, const char *cgroup, const char *mountinfo
     fake_env_write(fake, "proc/self/mountinfo", mountinfo);
     memset(ret_found, 0xa5, sizeof(*ret_found));
     err_clear(&ret_found->err);
-    return cgroup_path_find(&fake->root, str_of(cgroup), ret_found->places, &ret_found->err);
+    return cgroup_path_find(&fake->root, str_of(cgroup), ret_found->locations, &ret_found->err);
 }
 
-static void assert_place(const struct cgroup_place *place, unsigned version, const char *dir, const char *top)
+static void assert_location(const struct cgroup_location *location, unsigned version, const char *dir, const char *top)
 {
-    assert_int_equal(place->version, version);
-    assert_string_equal(place->dir, dir);
-    assert_int_equal(place->len, strlen(dir));
-    assert_int_equal(place->top_len, strlen(top));
+    assert_int_equal(location->version, version);
+    assert_string_equal(location->dir, dir);
+    assert_int_equal(location->len, strlen(dir));
+    assert_int_equal(location->top_len, strlen(top));
 }
 
 static void test_translate(void **unused)
 {
     (void)unused;
-    static struct cgroup_place place;
-    assert_true(cgroup_path_translate(STR("/a/b"), "/", "/sys/fs/cgroup", &place));
-    assert_string_equal(place.dir, "sys/fs/cgroup/a/b");
-    assert_int_equal(place.len, 17);
-    assert_int_equal(place.top_len, 13);
-    assert_true(cgroup_path_translate(STR("/a/b"), "/a/b", "/sys/fs/cgroup/", &place));
-    assert_string_equal(place.dir, "sys/fs/cgroup");
-    assert_true(cgroup_path_translate(STR("/"), "/", "/sys/fs/cgroup", &place));
-    assert_string_equal(place.dir, "sys/fs/cgroup");
-    assert_true(cgroup_path_translate(STR("/a/b/c..d"), "/a", "/", &place));
-    assert_string_equal(place.dir, "b/c..d");
-    assert_int_equal(place.top_len, 0);
+    static struct cgroup_location location;
+    assert_true(cgroup_path_translate(STR("/a/b"), "/", "/sys/fs/cgroup", &location));
+    assert_string_equal(location.dir, "sys/fs/cgroup/a/b");
+    assert_int_equal(location.len, 17);
+    assert_int_equal(location.top_len, 13);
+    assert_true(cgroup_path_translate(STR("/a/b"), "/a/b", "/sys/fs/cgroup/", &location));
+    assert_string_equal(location.dir, "sys/fs/cgroup");
+    assert_true(cgroup_path_translate(STR("/"), "/", "/sys/fs/cgroup", &location));
+    assert_string_equal(location.dir, "sys/fs/cgroup");
+    assert_true(cgroup_path_translate(STR("/a/b/c..d"), "/a", "/", &location));
+    assert_string_equal(location.dir, "b/c..d");
+    assert_int_equal(location.top_len, 0);
 
-    assert_false(cgroup_path_translate(STR("/ab"), "/a", "/c", &place));
-    assert_false(cgroup_path_translate(STR("/"), "/a", "/c", &place));
-    assert_false(cgroup_path_translate(STR("/a/.."), "/", "/c", &place));
-    assert_false(cgroup_path_translate(STR("/a"), "/../..", "/c", &place));
-    assert_false(cgroup_path_translate(STR("/../a"), "/..", "/c", &place));
-    assert_false(cgroup_path_translate(STR("/a"), "/", "/c/../..", &place));
+    assert_false(cgroup_path_translate(STR("/ab"), "/a", "/c", &location));
+    assert_false(cgroup_path_translate(STR("/"), "/a", "/c", &location));
+    assert_false(cgroup_path_translate(STR("/a/.."), "/", "/c", &location));
+    assert_false(cgroup_path_translate(STR("/a"), "/../..", "/c", &location));
+    assert_false(cgroup_path_translate(STR("/../a"), "/..", "/c", &location));
+    assert_false(cgroup_path_translate(STR("/a"), "/", "/c/../..", &location));
     static char long_path[PATH_MAX + 1];
     memset(long_path, 'x', sizeof(long_path) - 1);
     long_path[0] = '/';
-    assert_false(cgroup_path_translate(str_of(long_path), "/", "/c", &place));
+    assert_false(cgroup_path_translate(str_of(long_path), "/", "/c", &location));
 }
 
 static void test_up(void **unused)
 {
     (void)unused;
-    static struct cgroup_place place;
-    assert_true(cgroup_path_translate(STR("/a/b"), "/", "/sys/fs/cgroup", &place));
-    size_t len = place.len;
-    assert_true(cgroup_path_up(&place, &len));
+    static struct cgroup_location location;
+    assert_true(cgroup_path_translate(STR("/a/b"), "/", "/sys/fs/cgroup", &location));
+    size_t len = location.len;
+    assert_true(cgroup_path_up(&location, &len));
     assert_int_equal(len, 15);
-    assert_true(cgroup_path_up(&place, &len));
+    assert_true(cgroup_path_up(&location, &len));
     assert_int_equal(len, 13);
-    assert_false(cgroup_path_up(&place, &len));
+    assert_false(cgroup_path_up(&location, &len));
 
-    assert_true(cgroup_path_translate(STR("/a/b//c"), "/a", "/", &place));
-    len = place.len;
+    assert_true(cgroup_path_translate(STR("/a/b//c"), "/a", "/", &location));
+    len = location.len;
     size_t steps = 0;
-    while (cgroup_path_up(&place, &len))
+    while (cgroup_path_up(&location, &len))
         steps++;
     assert_int_equal(len, 0);
     assert_int_equal(steps, 3);
@@ -97,19 +97,19 @@ static void test_versions(void **unused)
                                  "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
     static struct found found;
     assert_int_equal(find(&fake, "4:memory:/a\n3:cpuacct,cpu:/x\n0::/b\n", mounts, &found), 0);
-    assert_place(&found.places[CGROUP_MEMORY], 1, "sys/fs/cgroup/memory/a", "sys/fs/cgroup/memory");
-    assert_place(&found.places[CGROUP_CPU], 1, "sys/fs/cgroup/cpu/x", "sys/fs/cgroup/cpu");
-    assert_place(&found.places[CGROUP_CPUACCT], 1, "sys/fs/cgroup/cpu/x", "sys/fs/cgroup/cpu");
+    assert_location(&found.locations[CGROUP_MEMORY], 1, "sys/fs/cgroup/memory/a", "sys/fs/cgroup/memory");
+    assert_location(&found.locations[CGROUP_CPU], 1, "sys/fs/cgroup/cpu/x", "sys/fs/cgroup/cpu");
+    assert_location(&found.locations[CGROUP_CPUACCT], 1, "sys/fs/cgroup/cpu/x", "sys/fs/cgroup/cpu");
 
     assert_int_equal(find(&fake, "4:memory:/a\n0::/b\n", mounts, &found), 0);
-    assert_place(&found.places[CGROUP_MEMORY], 1, "sys/fs/cgroup/memory/a", "sys/fs/cgroup/memory");
-    assert_place(&found.places[CGROUP_CPU], 2, "sys/fs/cgroup/unified/b", "sys/fs/cgroup/unified");
-    assert_place(&found.places[CGROUP_CPUACCT], 2, "sys/fs/cgroup/unified/b", "sys/fs/cgroup/unified");
+    assert_location(&found.locations[CGROUP_MEMORY], 1, "sys/fs/cgroup/memory/a", "sys/fs/cgroup/memory");
+    assert_location(&found.locations[CGROUP_CPU], 2, "sys/fs/cgroup/unified/b", "sys/fs/cgroup/unified");
+    assert_location(&found.locations[CGROUP_CPUACCT], 2, "sys/fs/cgroup/unified/b", "sys/fs/cgroup/unified");
 
     /* A controller bound to v1 is not looked for in v2, where our group may be another one. */
     assert_int_equal(find(&fake, "5:cpuacct:/gone\n4:memory:/a\n0::/b\n", mounts, &found), 0);
-    assert_place(&found.places[CGROUP_CPUACCT], 0, "", "");
-    assert_place(&found.places[CGROUP_CPU], 2, "sys/fs/cgroup/unified/b", "sys/fs/cgroup/unified");
+    assert_location(&found.locations[CGROUP_CPUACCT], 0, "", "");
+    assert_location(&found.locations[CGROUP_CPU], 2, "sys/fs/cgroup/unified/b", "sys/fs/cgroup/unified");
     fake_env_fini(&fake);
 }
 
@@ -132,7 +132,7 @@ static void test_several_mounts(void **unused)
                          "35 23 0:27 /pod/c1 /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
                          &found),
         0);
-    assert_place(&found.places[CGROUP_MEMORY], 2, "mnt/with blank/c1", "mnt/with blank");
+    assert_location(&found.locations[CGROUP_MEMORY], 2, "mnt/with blank/c1", "mnt/with blank");
     fake_env_fini(&fake);
 }
 
@@ -175,10 +175,10 @@ static void test_files_missing(void **unused)
     struct fake_env fake;
     fake_env_init(&fake);
     static struct found found;
-    assert_int_equal(cgroup_path_find(&fake.root, STR("0::/\n"), found.places, &found.err), -ENODATA);
+    assert_int_equal(cgroup_path_find(&fake.root, STR("0::/\n"), found.locations, &found.err), -ENODATA);
     assert_non_null(strstr(found.err.msg, "/proc/self/mountinfo"));
     fake_env_mkdir(&fake, "proc/self/mountinfo");
-    assert_int_equal(cgroup_path_find(&fake.root, STR("0::/\n"), found.places, &found.err), -EISDIR);
+    assert_int_equal(cgroup_path_find(&fake.root, STR("0::/\n"), found.locations, &found.err), -EISDIR);
     assert_non_null(strstr(found.err.msg, "/proc/self/mountinfo"));
     fake_env_fini(&fake);
 }
@@ -196,58 +196,58 @@ static void test_v2_alone(void **unused)
         "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory,cpu,cpuacct\n"
         "40 31 0:38 /b /mnt rw - cgroup2 cgroup2 rw\n"
         "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
-    static struct cgroup_place place;
+    static struct cgroup_location location;
     struct err err = {0};
     const struct str groups = STR("4:memory,cpu,cpuacct:/a\n0::/b/c\n");
-    assert_int_equal(cgroup_path_find_v2(&fake.root, groups, &place, &err), 0);
+    assert_int_equal(cgroup_path_find_v2(&fake.root, groups, &location, &err), 0);
     assert_int_equal(err.code, 0);
-    assert_place(&place, 2, "sys/fs/cgroup/unified/b/c", "sys/fs/cgroup/unified");
+    assert_location(&location, 2, "sys/fs/cgroup/unified/b/c", "sys/fs/cgroup/unified");
 
-    memset(&place, 0xa5, sizeof(place));
-    static struct cgroup_place untouched;
+    memset(&location, 0xa5, sizeof(location));
+    static struct cgroup_location untouched;
     memset(&untouched, 0xa5, sizeof(untouched));
-    assert_int_equal(cgroup_path_find_v2(&fake.root, STR("4:memory:/a\n"), &place, &err), -ENODATA);
+    assert_int_equal(cgroup_path_find_v2(&fake.root, STR("4:memory:/a\n"), &location, &err), -ENODATA);
     assert_string_equal(err.msg, "cgroup: there is no v2 hierarchy");
-    assert_int_equal(cgroup_path_find_v2(&fake.root, STR("0::/../x\n"), &place, &err), -ENODATA);
+    assert_int_equal(cgroup_path_find_v2(&fake.root, STR("0::/../x\n"), &location, &err), -ENODATA);
     assert_string_equal(err.msg, "cgroup: no mount shows the v2 control group of this process");
-    assert_int_equal(cgroup_path_find_v2(&fake.root, STR("4:memory:/a\n0::/gone\n"), &place, &err), -ENODATA);
+    assert_int_equal(cgroup_path_find_v2(&fake.root, STR("4:memory:/a\n0::/gone\n"), &location, &err), -ENODATA);
     fake_env_remove(&fake, "proc/self/mountinfo");
-    assert_int_equal(cgroup_path_find_v2(&fake.root, groups, &place, &err), -ENODATA);
+    assert_int_equal(cgroup_path_find_v2(&fake.root, groups, &location, &err), -ENODATA);
     assert_non_null(strstr(err.msg, "/proc/self/mountinfo"));
-    assert_memory_equal(&place, &untouched, sizeof(place));
+    assert_memory_equal(&location, &untouched, sizeof(location));
     fake_env_fini(&fake);
 }
 
 static void test_enter(void **unused)
 {
     (void)unused;
-    static struct cgroup_place place;
-    assert_true(cgroup_path_translate(STR("/a"), "/", "/sys/fs/cgroup", &place));
-    place.version = 2;
-    assert_true(cgroup_path_enter(&place, "sys/fs/cgroup/a/resource-tracker-5"));
-    assert_place(&place, 2, "sys/fs/cgroup/a/resource-tracker-5", "sys/fs/cgroup");
-    size_t len = place.len;
-    assert_true(cgroup_path_up(&place, &len));
+    static struct cgroup_location location;
+    assert_true(cgroup_path_translate(STR("/a"), "/", "/sys/fs/cgroup", &location));
+    location.version = 2;
+    assert_true(cgroup_path_enter(&location, "sys/fs/cgroup/a/resource-tracker-5"));
+    assert_location(&location, 2, "sys/fs/cgroup/a/resource-tracker-5", "sys/fs/cgroup");
+    size_t len = location.len;
+    assert_true(cgroup_path_up(&location, &len));
     assert_int_equal(len, strlen("sys/fs/cgroup/a"));
     /* We may have been moved elsewhere meanwhile. */
-    assert_true(cgroup_path_enter(&place, "sys/fs/cgroup/x/y"));
-    assert_place(&place, 2, "sys/fs/cgroup/x/y", "sys/fs/cgroup");
-    assert_true(cgroup_path_enter(&place, "sys/fs/cgroup"));
-    assert_place(&place, 2, "sys/fs/cgroup", "sys/fs/cgroup");
+    assert_true(cgroup_path_enter(&location, "sys/fs/cgroup/x/y"));
+    assert_location(&location, 2, "sys/fs/cgroup/x/y", "sys/fs/cgroup");
+    assert_true(cgroup_path_enter(&location, "sys/fs/cgroup"));
+    assert_location(&location, 2, "sys/fs/cgroup", "sys/fs/cgroup");
 
     /* Not below the mount: there is no way up. */
-    assert_true(cgroup_path_enter(&place, "sys/fs/cgroup2/a"));
-    assert_place(&place, 2, "sys/fs/cgroup2/a", "sys/fs/cgroup2/a");
-    len = place.len;
-    assert_false(cgroup_path_up(&place, &len));
+    assert_true(cgroup_path_enter(&location, "sys/fs/cgroup2/a"));
+    assert_location(&location, 2, "sys/fs/cgroup2/a", "sys/fs/cgroup2/a");
+    len = location.len;
+    assert_false(cgroup_path_up(&location, &len));
 
-    assert_true(cgroup_path_translate(STR("/a"), "/", "/", &place));
-    assert_true(cgroup_path_enter(&place, "a/b"));
-    assert_place(&place, 2, "a/b", "");
+    assert_true(cgroup_path_translate(STR("/a"), "/", "/", &location));
+    assert_true(cgroup_path_enter(&location, "a/b"));
+    assert_location(&location, 2, "a/b", "");
     static char long_dir[PATH_MAX + 1];
     memset(long_dir, 'x', PATH_MAX);
-    assert_false(cgroup_path_enter(&place, long_dir));
-    assert_place(&place, 2, "a/b", "");
+    assert_false(cgroup_path_enter(&location, long_dir));
+    assert_location(&location, 2, "a/b", "");
 }
 
 int main(void)

@@ -120,20 +120,20 @@ static void test_texts(void **state)
 {
     (void)state;
     char out[16];
-    assert_true(host_take_text(STR(" \t a \x01\n b\x7f"), out, sizeof(out)));
+    assert_true(host_clean_text(STR(" \t a \x01\n b\x7f"), out, sizeof(out)));
     assert_string_equal(out, "a b");
-    assert_false(host_take_text(STR(" \n\r\t"), out, sizeof(out)));
+    assert_false(host_clean_text(STR(" \n\r\t"), out, sizeof(out)));
     assert_string_equal(out, "");
-    assert_false(host_take_text((struct str){0}, out, sizeof(out)));
+    assert_false(host_clean_text((struct str){0}, out, sizeof(out)));
     /* A NUL ends nothing, C1 controls are controls, and broken bytes vanish. */
-    assert_true(host_take_text(STR("x\0y\xc2\x85z\xff\xc3w\xed\xa0\x80!"), out, sizeof(out)));
+    assert_true(host_clean_text(STR("x\0y\xc2\x85z\xff\xc3w\xed\xa0\x80!"), out, sizeof(out)));
     assert_string_equal(out, "x y zw!");
     /* Cut between characters, and without the blank that would stand last. */
-    assert_true(host_take_text(STR("12345678901234\xc3\xa4z"), out, sizeof(out)));
+    assert_true(host_clean_text(STR("12345678901234\xc3\xa4z"), out, sizeof(out)));
     assert_string_equal(out, "12345678901234");
-    assert_true(host_take_text(STR("12345678901234 56"), out, sizeof(out)));
+    assert_true(host_clean_text(STR("12345678901234 56"), out, sizeof(out)));
     assert_string_equal(out, "12345678901234");
-    assert_true(host_take_text(STR("123456789012345"), out, sizeof(out)));
+    assert_true(host_clean_text(STR("123456789012345"), out, sizeof(out)));
     assert_string_equal(out, "123456789012345");
 }
 

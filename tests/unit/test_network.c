@@ -571,13 +571,13 @@ static void test_failures(void **state)
     fake_env_write(fake, "proc/net/dev", "not what it should be\n");
     fake_env_advance(fake, NS_PER_SEC);
     assert_int_equal(fake_env_collect(fake, &run), -EINVAL);
-    assert_non_null(strstr(run.err.msg, "/proc/net/dev is cut or broken"));
+    assert_non_null(strstr(run.err.msg, "/proc/net/dev is truncated or malformed"));
     assert_null(strstr(run.err.msg, strerror(EINVAL)));
     assert_false(run.sample.network.present);
 
     fake_env_write(fake, "proc/net/dev", "Inter-|\n face |\n  eth0: 5");
     assert_int_equal(fake_env_collect(fake, &run), -EBADMSG);
-    assert_non_null(strstr(run.err.msg, "/proc/net/dev is cut or broken"));
+    assert_non_null(strstr(run.err.msg, "/proc/net/dev is truncated or malformed"));
     assert_null(strstr(run.err.msg, strerror(EBADMSG)));
 
     /* The reading after the failure covers both intervals. */

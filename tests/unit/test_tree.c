@@ -260,7 +260,7 @@ static void test_without_descriptors(void **unused)
     for (int i = 0; i < 3; i++) {
         fake_tree_run(&tree, 105, 1000, 0);
         fake_tree_collect_after(&tree, TURN_NS);
-        assert_int_equal(fake_env_open_count(), before + TREE_SPARES);
+        assert_int_equal(fake_env_open_count(), before + TREE_RESERVED);
     }
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 10);
     assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));

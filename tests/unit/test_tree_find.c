@@ -194,7 +194,7 @@ static void test_threads_without_descriptors(void **unused)
     turn(&tree, 1);
     fake_tree_fork(&tree, 102, FAKE_ROOT, 20);
     turn(&tree, 2);
-    assert_int_equal(fake_env_open_count(), before + TREE_SPARES);
+    assert_int_equal(fake_env_open_count(), before + TREE_RESERVED);
     fake_tree_end(&tree);
 }
 
@@ -334,7 +334,7 @@ static void test_helpers_are_no_members(void **unused)
     struct fake_tree tree;
     fake_tree_begin(&tree);
     helpers_add(&tree.helpers, 101);
-    fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_stranger = true;
+    fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_non_member = true;
     fake_tree_run(&tree, 101, 7000, 0);
     turn(&tree, 0);
     assert_int_equal(tree.told.user_ns, 0);

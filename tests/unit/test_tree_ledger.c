@@ -31,7 +31,7 @@ static void update_unknown(struct ledger_account *account)
 static uint64_t take(struct ledger *ledger)
 {
     uint64_t growth[FLOWS];
-    ledger_take(ledger, growth);
+    ledger_pop_growth(ledger, growth);
     for (int i = 1; i < FLOWS; i++)
         assert_int_equal(growth[i], growth[0]);
     return growth[FLOW_CPU];
@@ -73,7 +73,7 @@ static void test_flows_are_apart(void **unused)
     ledger_begin(&account);
     ledger_update(&account, &reading);
     ledger_settle(&ledger, &account);
-    ledger_take(&ledger, growth);
+    ledger_pop_growth(&ledger, growth);
     const uint64_t expected[FLOWS] = {5, 4, 0, 2, 1};
     assert_memory_equal(growth, expected, sizeof(growth));
 }
@@ -91,9 +91,9 @@ static void test_paid_in_the_same_turn(void **unused)
     ledger_begin(&child);
     update(&parent, 175, 75, 170);
     ledger_close(&ledger, &child, &parent);
-    assert_int_equal(parent.owed_new[FLOW_CPU], 70);
+    assert_int_equal(parent.pending_new[FLOW_CPU], 70);
     ledger_settle(&ledger, &parent);
-    assert_int_equal(parent.owed_new[FLOW_CPU], 0);
+    assert_int_equal(parent.pending_new[FLOW_CPU], 0);
     assert_int_equal(parent.growth[FLOW_CPU], 5);
     assert_int_equal(take(&ledger), 75);
     assert_int_equal(ledger.lost[FLOW_CPU], 0);
@@ -112,7 +112,7 @@ static void test_paid_in_the_next_turn(void **unused)
     ledger_settle(&ledger, &parent);
     assert_int_equal(take(&ledger), 170);
     assert_int_equal(turn(&ledger, &parent, 180, 75), 10);
-    assert_int_equal(parent.owed[FLOW_CPU], 0);
+    assert_int_equal(parent.pending[FLOW_CPU], 0);
     assert_int_equal(ledger.lost[FLOW_CPU], 0);
     assert_int_equal(turn(&ledger, &parent, 185, 75), 5);
 }
@@ -131,7 +131,7 @@ static void test_unpaid_is_lost_after_a_full_turn(void **unused)
     assert_int_equal(take(&ledger), 170);
     assert_int_equal(turn(&ledger, &parent, 130, 30), 0); /* 30 were paid: 130 + 40 */
     assert_int_equal(ledger.lost[FLOW_CPU], 40);
-    assert_int_equal(parent.owed[FLOW_CPU], 0);
+    assert_int_equal(parent.pending[FLOW_CPU], 0);
     /* What comes too late counts again: nobody can tell it from another child's. */
     assert_int_equal(turn(&ledger, &parent, 140, 40), 10);
 }
@@ -152,13 +152,13 @@ static void test_old_debts_are_paid_first(void **unused)
     update(&parent, 180, 80, 180);
     ledger_close(&ledger, &second, &parent);
     ledger_settle(&ledger, &parent);
-    assert_int_equal(parent.owed[FLOW_CPU], 0);
-    assert_int_equal(parent.owed_new[FLOW_CPU], 10); /* 80 paid 70 and 10 of 20 */
+    assert_int_equal(parent.pending[FLOW_CPU], 0);
+    assert_int_equal(parent.pending_new[FLOW_CPU], 10); /* 80 paid 70 and 10 of 20 */
     assert_int_equal(take(&ledger), 20);
     assert_int_equal(ledger.lost[FLOW_CPU], 0);
     ledger_begin(&parent);
-    assert_int_equal(parent.owed[FLOW_CPU], 10);
-    assert_int_equal(parent.owed_new[FLOW_CPU], 0);
+    assert_int_equal(parent.pending[FLOW_CPU], 10);
+    assert_int_equal(parent.pending_new[FLOW_CPU], 0);
 }
 
 /* Growth of a turn pays only in that turn. */
@@ -174,7 +174,7 @@ static void test_growth_is_not_saved(void **unused)
     update(&parent, 100, 80, 100);
     ledger_close(&ledger, &child, &parent);
     ledger_settle(&ledger, &parent);
-    assert_int_equal(parent.owed_new[FLOW_CPU], 70);
+    assert_int_equal(parent.pending_new[FLOW_CPU], 70);
 }
 
 /* Readings of the same turn add their growth; an intake that shrinks has none. */
@@ -204,7 +204,7 @@ static void test_unknown_keeps_what_is_owed(void **unused)
     ledger_close(&ledger, &child, &parent);
     ledger_settle(&ledger, &parent);
     /* The first reading of the parent counted as growth of 10. */
-    assert_int_equal(parent.owed_new[FLOW_CPU], 60);
+    assert_int_equal(parent.pending_new[FLOW_CPU], 60);
     assert_int_equal(take(&ledger), 160);
     for (int i = 0; i < 3; i++) {
         ledger_begin(&parent);
@@ -212,11 +212,11 @@ static void test_unknown_keeps_what_is_owed(void **unused)
         assert_int_equal(parent.value[FLOW_CPU], 100);
         ledger_settle(&ledger, &parent);
         assert_int_equal(take(&ledger), 0);
-        assert_int_equal(parent.owed[FLOW_CPU], 60);
+        assert_int_equal(parent.pending[FLOW_CPU], 60);
         assert_int_equal(ledger.lost[FLOW_CPU], 0);
     }
     assert_int_equal(turn(&ledger, &parent, 180, 80), 20);
-    assert_int_equal(parent.owed[FLOW_CPU], 0);
+    assert_int_equal(parent.pending[FLOW_CPU], 0);
     assert_int_equal(ledger.lost[FLOW_CPU], 0);
 }
 
@@ -226,8 +226,8 @@ static void test_nobody_inherits(void **unused)
     struct ledger ledger = {0};
     struct ledger_account account = {0};
     update(&account, 73, 20, 70);
-    account.owed[FLOW_CPU] = account.owed[FLOW_USER] = 5;
-    account.owed_new[FLOW_CPU] = 2;
+    account.pending[FLOW_CPU] = account.pending[FLOW_USER] = 5;
+    account.pending_new[FLOW_CPU] = 2;
     ledger_close(&ledger, &account, NULL);
     assert_int_equal(ledger.lost[FLOW_CPU], 77);
     assert_int_equal(ledger.lost[FLOW_USER], 75);
@@ -254,7 +254,7 @@ static void test_debts_move_up(void **unused)
     update(&top, 100, 0, 100);
     ledger_close(&ledger, &middle, &top);
     ledger_settle(&ledger, &top);
-    assert_int_equal(top.owed_new[FLOW_CPU], 120);
+    assert_int_equal(top.pending_new[FLOW_CPU], 120);
     assert_int_equal(take(&ledger), 0);
     assert_int_equal(turn(&ledger, &top, 220, 120), 0);
     assert_int_equal(ledger.lost[FLOW_CPU], 0);
@@ -294,7 +294,7 @@ static void test_not_read_meanwhile(void **unused)
         assert_int_equal(ledger.lost[FLOW_CPU], 0);
     }
     assert_int_equal(turn(&ledger, &parent, 171, 70), 1);
-    assert_int_equal(parent.owed[FLOW_CPU], 0);
+    assert_int_equal(parent.pending[FLOW_CPU], 0);
 }
 
 int main(void)

@@ -29,7 +29,7 @@ static void assert_in_order(const struct tree_members *members)
         const struct tree_member *member = tree_member_at(members, slot);
         assert_int_not_equal(member->pid, 0);
         assert_int_equal(seen[slot], 0);
-        assert_true(member->parent == TREE_NOBODY || seen[member->parent]);
+        assert_true(member->parent == TREE_NONE || seen[member->parent]);
         seen[slot] = 1;
     }
     free(seen);
@@ -38,7 +38,7 @@ static void assert_in_order(const struct tree_members *members)
 static size_t add(struct tree_members *members, pid_t pid, pid_t parent)
 {
     size_t slot = tree_members_add(members, pid, tree_members_find(members, parent));
-    assert_int_not_equal(slot, TREE_NOBODY);
+    assert_int_not_equal(slot, TREE_NONE);
     tree_member_at(members, slot)->parent_pid = parent;
     return slot;
 }
@@ -48,7 +48,7 @@ static void test_empty(void **unused)
     (void)unused;
     struct tree_members members;
     tree_members_init(&members);
-    assert_int_equal(tree_members_find(&members, 1), TREE_NOBODY);
+    assert_int_equal(tree_members_find(&members, 1), TREE_NONE);
     tree_members_sort(&members);
     assert_int_equal(members.order.count, 0);
     tree_members_fini(&members);
@@ -60,12 +60,12 @@ static void test_add(void **unused)
     (void)unused;
     struct tree_members members;
     tree_members_init(&members);
-    size_t root = tree_members_add(&members, 42, TREE_NOBODY);
+    size_t root = tree_members_add(&members, 42, TREE_NONE);
     size_t child = tree_members_add(&members, 43, root);
     assert_int_equal(tree_members_find(&members, 42), root);
     assert_int_equal(tree_members_find(&members, 43), child);
-    assert_int_equal(tree_members_find(&members, 44), TREE_NOBODY);
-    assert_int_equal(tree_members_find(&members, 42 + 64), TREE_NOBODY); /* the same chain */
+    assert_int_equal(tree_members_find(&members, 44), TREE_NONE);
+    assert_int_equal(tree_members_find(&members, 42 + 64), TREE_NONE); /* the same chain */
     const struct tree_member *member = tree_member_at(&members, child);
     assert_int_equal(member->parent, root);
     assert_int_equal(member->parent_pid, 42);
@@ -93,7 +93,7 @@ static void test_chains(void **unused)
             add(&members, pids[i], 0);
         tree_members_remove(&members, tree_members_find(&members, pids[first]));
         for (size_t i = 0; i < 3; i++)
-            assert_int_equal(tree_members_find(&members, pids[i]) == TREE_NOBODY, i == first);
+            assert_int_equal(tree_members_find(&members, pids[i]) == TREE_NONE, i == first);
         assert_true(members.is_order_stale);
         tree_members_sort(&members);
         assert_in_order(&members);
@@ -114,7 +114,7 @@ static void test_slots_are_used_again(void **unused)
     tree_members_remove(&members, gone);
     tree_members_sort(&members);
     assert_int_equal(members.live, 2);
-    assert_int_equal(tree_member_at(&members, tree_members_find(&members, 3))->parent, TREE_NOBODY);
+    assert_int_equal(tree_member_at(&members, tree_members_find(&members, 3))->parent, TREE_NONE);
     size_t again = add(&members, 9, 1);
     assert_int_equal(again, gone);
     assert_int_equal(members.slots.count, 3);
@@ -203,7 +203,7 @@ static void test_relink(void **unused)
     tree_members_remove(&members, grandchild);
     tree_member_at(&members, root)->is_gone = true;
     tree_members_relink(&members);
-    assert_int_equal(tree_member_at(&members, leaf)->parent, TREE_NOBODY);
+    assert_int_equal(tree_member_at(&members, leaf)->parent, TREE_NONE);
     assert_int_equal(tree_member_at(&members, leaf)->parent_pid, 7);
     assert_int_equal(tree_member_at(&members, other)->parent_pid, 7);
     assert_true(tree_member_at(&members, other)->is_orphan);
@@ -220,16 +220,16 @@ static void test_many(void **unused)
     tree_members_init(&members);
     for (pid_t pid = 1; pid <= TREE_MEMBERS_MAX; pid++)
         add(&members, pid, pid / 3);
-    assert_int_equal(tree_members_add(&members, TREE_MEMBERS_MAX + 1, TREE_NOBODY), TREE_NOBODY);
+    assert_int_equal(tree_members_add(&members, TREE_MEMBERS_MAX + 1, TREE_NONE), TREE_NONE);
     assert_int_equal(members.live, TREE_MEMBERS_MAX);
-    assert_int_equal(tree_members_find(&members, TREE_MEMBERS_MAX + 1), TREE_NOBODY);
+    assert_int_equal(tree_members_find(&members, TREE_MEMBERS_MAX + 1), TREE_NONE);
     for (pid_t pid = 2; pid <= TREE_MEMBERS_MAX; pid += 2)
         tree_members_remove(&members, tree_members_find(&members, pid));
     tree_members_sort(&members);
     assert_int_equal(members.live, TREE_MEMBERS_MAX / 2);
     assert_in_order(&members);
     for (pid_t pid = 1; pid <= TREE_MEMBERS_MAX; pid++)
-        assert_int_equal(tree_members_find(&members, pid) == TREE_NOBODY, pid % 2 == 0);
+        assert_int_equal(tree_members_find(&members, pid) == TREE_NONE, pid % 2 == 0);
     for (pid_t pid = 2; pid <= TREE_MEMBERS_MAX; pid += 2)
         add(&members, pid + 4 * TREE_MEMBERS_MAX, 1);
     assert_int_equal(members.slots.count, TREE_MEMBERS_MAX);

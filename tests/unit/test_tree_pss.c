@@ -193,7 +193,7 @@ static void test_wrong_cost_is_forgotten(void **state)
     assert_near(world->memories[a].ns_per_page, 599.8);
     assert_near(world->pss.ns_per_page, 100);
     world->cost_ns = 1620 * NS_PER_US;
-    (void)pss_world_turn_after(world, PSS_FORGET_NS - 1);
+    (void)pss_world_turn_after(world, PSS_RESET_NS - 1);
     assert_int_equal(pss_world_reads(world), 1);
     (void)pss_world_turn_after(world, 1);
     assert_int_equal(pss_world_reads(world), 2);
@@ -337,7 +337,7 @@ static void test_one_turn_takes_little(void **state)
     for (int i = 0; i < 40; i++)
         (void)pss_world_add(world, 50000, 1000, 20 * NS_PER_SEC);
     (void)pss_world_turn(world);
-    assert_in_range(pss_world_reads(world), 2, PSS_TURN_NS / NS_PER_MS);
+    assert_in_range(pss_world_reads(world), 2, PSS_TICK_NS / NS_PER_MS);
     pss_world_close(world);
 }
 

@@ -74,10 +74,10 @@ static void test_what_was_told_stays(void **state)
     assert_int_equal(world->err.code, -EINVAL);
     struct err told = {0};
     (void)err_set(&told, -EIO, "first");
-    (void)pss_turn(&world->pss, world->list, world->count, world->fake.mono_ns, &told);
+    (void)pss_tick(&world->pss, world->list, world->count, world->fake.mono_ns, &told);
     assert_string_equal(told.msg, "first");
     assert_int_equal(told.code, -EIO);
-    assert_false(pss_turn(&world->pss, world->list, world->count, world->fake.mono_ns, NULL).has);
+    assert_false(pss_tick(&world->pss, world->list, world->count, world->fake.mono_ns, NULL).has);
     pss_world_close(world);
 }
 

@@ -49,7 +49,7 @@ static uint64_t roll(struct player *player, uint64_t sides)
 
 static bool is_member(const struct fake_process *process)
 {
-    return process->pid != 0 && !process->is_stranger;
+    return process->pid != 0 && !process->is_non_member;
 }
 
 static size_t count_members(const struct fake_tree *tree, bool alive_only)

@@ -78,9 +78,9 @@ static void test_strangers_are_read_once(void **unused)
     for (pid_t pid = 200; pid < 220; pid++)
         fake_tree_add_stranger(&tree, pid);
     turn(&tree, 0, 0);
-    struct fake_process *stranger = fake_tree_find(&tree, 210);
-    stranger->parent = FAKE_TRACKER;
-    fake_tree_write(&tree, stranger);
+    struct fake_process *non_member = fake_tree_find(&tree, 210);
+    non_member->parent = FAKE_TRACKER;
+    fake_tree_write(&tree, non_member);
     for (int i = 0; i < 5; i++) {
         fake_tree_fork(&tree, (pid_t)(101 + i), FAKE_ROOT, 0);
         turn(&tree, 10, (uint64_t)i + 1);
@@ -143,7 +143,7 @@ static void test_helpers(void **unused)
     struct fake_tree tree;
     begin(&tree);
     helpers_add(&tree.helpers, 101);
-    fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_stranger = true;
+    fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_non_member = true;
     fake_tree_collect_after(&tree, TURN_NS);
     turn(&tree, 1, 0);
     assert_int_equal(tree.status.live, 1);
@@ -176,7 +176,7 @@ static void test_no_descriptor_is_left(void **unused)
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     for (int i = 0; i < 3; i++)
         turn(&tree, 1, 1);
-    assert_int_equal(fake_env_open_count(), before + TREE_SPARES + 1); /* the listing */
+    assert_int_equal(fake_env_open_count(), before + TREE_RESERVED + 1); /* the listing */
     fake_tree_close(&tree);
     assert_int_equal(fake_env_open_count(), before);
     fake_tree_fini(&tree);

@@ -321,7 +321,7 @@ static void test_place(void **state)
     struct mounts mounts = {.info = {.items = rows, .count = 6}};
     struct zfs_pool pools[] = {{.device = "zfs:data"}, {.device = "zfs:none"}, {.device = "zfs:tank"}};
     struct zfs zfs = {.pools = {.items = pools, .count = 3}};
-    zfs_place(&zfs, &mounts);
+    zfs_find_mounts(&zfs, &mounts);
     assert_string_equal(pools[0].mount_point, "/a");
     assert_null(pools[1].mount_point);
     assert_string_equal(pools[2].mount_point, "/tank");

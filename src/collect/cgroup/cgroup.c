@@ -47,13 +47,13 @@ struct value {
 struct cgroup_state {
     const struct collect_env *env;
     struct kept_file self; /* self/cgroup */
-    struct buf groups; /* its text when our group was looked for */
+    struct buf groups; /* its text when our group was resolved */
     struct buf groups_now;
-    int64_t look_due_ns; /* when it is compared next */
+    int64_t check_due_ns; /* when it is compared next */
     bool resolved;
     bool failing, gone; /* some or all of its values could not be read the last time */
-    struct cgroup_place places[CGROUP_CONTROLLERS];
-    bool of_command[CGROUP_CONTROLLERS]; /* the place is the group that was made for the command, not ours */
+    struct cgroup_location locations[CGROUP_CONTROLLERS];
+    bool of_command[CGROUP_CONTROLLERS]; /* the location is the group that was made for the command, not ours */
     struct value values[GROUP_VALUES];
     struct opt_u64 prev[GROUP_VALUES];
     struct opt_i64 usage_ns; /* when the usage in it was read */
@@ -84,7 +84,7 @@ static int value_open(const struct sysroot *root, struct value *value, const str
             r = -ENOENT;
         }
         bool absent = r == -ENOENT || r == -EOPNOTSUPP;
-        if (!absent || !climb || !cgroup_path_up(value->file.place, &value->file.dir_len))
+        if (!absent || !climb || !cgroup_path_up(value->file.location, &value->file.dir_len))
             return r;
     }
 }
@@ -104,8 +104,8 @@ static void value_begin(struct cgroup_state *state, size_t i, bool of_command)
 static bool shares_cpu_file(const struct cgroup_state *state, size_t i)
 {
     const struct cgroup_file *usage = &state->values[VALUE_USAGE].file;
-    return i == VALUE_THROTTLED && state->places[CGROUP_CPU].version == 2 &&
-           state->places[CGROUP_CPUACCT].version == 2 && state->values[i].file.dir_len == usage->dir_len;
+    return i == VALUE_THROTTLED && state->locations[CGROUP_CPU].version == 2 &&
+           state->locations[CGROUP_CPUACCT].version == 2 && state->values[i].file.dir_len == usage->dir_len;
 }
 
 /* Returns how many files there are. */
@@ -115,18 +115,19 @@ static size_t values_open(struct cgroup_state *state)
     size_t found = 0;
     for (size_t i = 0; i < GROUP_VALUES; i++) {
         enum cgroup_controller controller = value_table[i].controller;
-        const struct cgroup_place *place = &state->places[controller];
+        const struct cgroup_location *location = &state->locations[controller];
         struct value *value = &state->values[i];
-        if (place->version == 0)
+        if (location->version == 0)
             continue;
-        const struct value_source *source = &value_table[i].by_version[place->version - 1];
-        value->file = (struct cgroup_file){.place = place, .dir_len = place->len, .name = source->file, .fd = -1};
+        const struct value_source *source = &value_table[i].by_version[location->version - 1];
+        value->file =
+            (struct cgroup_file){.location = location, .dir_len = location->len, .name = source->file, .fd = -1};
         bool climb = state->of_command[controller];
         int r = climb || !shares_cpu_file(state, i) ? value_open(state->env->root, value, source, climb) : 0;
-        /* Any other failure may pass: every reading tries again and tells of it. */
+        /* Any other failure may pass: every reading tries again and reports it. */
         if (r == -ENOENT || r == -EOPNOTSUPP)
             continue;
-        value_begin(state, i, climb && value->file.dir_len == place->len);
+        value_begin(state, i, climb && value->file.dir_len == location->len);
         value->source = source;
         if (shares_cpu_file(state, i)) {
             fd_close(&value->file.fd);
@@ -144,7 +145,7 @@ struct values_outcome {
     int failure; /* 0, or why one could not be read */
 };
 
-/* err tells of a file that could not be read. */
+/* err names a file that could not be read. */
 static struct values_outcome values_read(
     struct cgroup_state *state, struct opt_u64 values[GROUP_VALUES], struct err *err)
 {
@@ -232,18 +233,18 @@ static void cgroup_forget(struct cgroup_state *state)
     state->resolved = state->failing = state->gone = false;
 }
 
-/* The command's group takes the place of ours in the v2 hierarchy, the only one that it is in. */
+/* The command's group replaces ours in the v2 hierarchy, the only one that it is in. */
 static void places_enter_command(struct cgroup_state *state)
 {
     const struct tracked *tracked = state->env->tracked;
     for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
-        struct cgroup_place *place = &state->places[i];
+        struct cgroup_location *location = &state->locations[i];
         state->of_command[i] =
-            place->version == 2 && tracked && tracked->group_dir && cgroup_path_enter(place, tracked->group_dir);
+            location->version == 2 && tracked && tracked->group_dir && cgroup_path_enter(location, tracked->group_dir);
     }
 }
 
-/* Finds the group that groups_now names and opens its files, in place of those of the group before; 1 where it did. */
+/* Finds the group that groups_now names and opens its files, instead of those of the group before; 1 where it did. */
 static int cgroup_resolve(struct cgroup_state *state, struct err *err)
 {
     const struct collect_env *env = state->env;
@@ -252,11 +253,11 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
     buf_append(&state->groups, state->groups_now.data, state->groups_now.len);
     if (!buf_ok(&state->groups))
         return err_sys(err, -ENOMEM, "cgroup: cannot hold %s/proc/self/cgroup", env->root->path);
-    int r = cgroup_path_find(env->root, (struct str){state->groups.data, state->groups.len}, state->places, err);
+    int r = cgroup_path_find(env->root, (struct str){state->groups.data, state->groups.len}, state->locations, err);
     if (r < 0)
         return r;
     places_enter_command(state);
-    const struct cgroup_place *cpu = &state->places[CGROUP_CPU], *memory = &state->places[CGROUP_MEMORY];
+    const struct cgroup_location *cpu = &state->locations[CGROUP_CPU], *memory = &state->locations[CGROUP_MEMORY];
     size_t found = values_open(state);
     cgroup_limits_open(env, cpu, cpu->version == 1 ? CGROUP_LIMIT_CPU_V1 : CGROUP_LIMIT_CPU_V2, &state->cpu_limits);
     cgroup_limits_open(
@@ -275,15 +276,15 @@ static bool follows_root(const struct cgroup_state *state)
 }
 
 /*
- * Are we still in the group whose files are open, and are they still there? If not, looks for our group anew. Returns
+ * Are we still in the group whose files are open, and are they still there? If not, resolves our group anew. Returns
  * 1 where it found it, 0 where nothing changed, -ENODATA where there is none, or another negative errno; that is tried
  * again at the next sample.
  */
-static int cgroup_look(struct cgroup_state *state, int64_t now_ns, struct err *err)
+static int cgroup_check_group(struct cgroup_state *state, int64_t now_ns, struct err *err)
 {
     const char *root = state->env->root->path;
-    state->look_due_ns = now_ns;
-    /* The PID of a root that has ended may be somebody else's. */
+    state->check_due_ns = now_ns;
+    /* The PID of a root that has ended may be another process's. */
     if (follows_root(state) && state->env->tree->is_root_gone)
         return 0;
     int r = kept_file_read(&state->self, &state->groups_now);
@@ -297,7 +298,7 @@ static int cgroup_look(struct cgroup_state *state, int64_t now_ns, struct err *e
     else if (state->gone || !state->resolved || !str_eq(before, now))
         r = cgroup_resolve(state, err);
     if (r >= 0 || r == -ENODATA)
-        state->look_due_ns = now_ns + COLLECT_SLOW_NS;
+        state->check_due_ns = now_ns + COLLECT_SLOW_NS;
     return r;
 }
 
@@ -322,10 +323,10 @@ static int cgroup_open(void *opaque, const struct collect_env *env, struct err *
     kept_file_init(&state->self, env->root->proc_fd, path, FILE_TO_END);
     buf_init(&state->groups, GROUPS_BYTES_MAX);
     buf_init(&state->groups_now, GROUPS_BYTES_MAX);
-    int r = cgroup_look(state, clock_read(env->clock, CLOCK_KIND_MONOTONIC), err);
+    int r = cgroup_check_group(state, clock_read(env->clock, CLOCK_KIND_MONOTONIC), err);
     if (r == -ENODATA)
         cgroup_close(state);
-    /* Any other failure may pass: collect tries again and tells of it. */
+    /* Any other failure may pass: collect tries again and reports it. */
     return r == -ENODATA ? r : 0;
 }
 
@@ -345,13 +346,13 @@ static bool cgroup_read_values(
 static int cgroup_read(struct cgroup_state *state, int64_t now_ns, struct opt_u64 cur[GROUP_VALUES],
     struct values_outcome *ret_outcome, struct err *err)
 {
-    int r = now_ns >= state->look_due_ns ? cgroup_look(state, now_ns, err) : 0;
+    int r = now_ns >= state->check_due_ns ? cgroup_check_group(state, now_ns, err) : 0;
     if (r < 0 && !state->resolved)
         return r;
     if (!cgroup_read_values(state, cur, ret_outcome, err))
         return 0;
     /* The group may have been removed after we were moved to another. */
-    r = cgroup_look(state, now_ns, err);
+    r = cgroup_check_group(state, now_ns, err);
     if (r < 0 && !state->resolved)
         return r;
     if (r > 0) {
@@ -362,7 +363,7 @@ static int cgroup_read(struct cgroup_state *state, int64_t now_ns, struct opt_u6
 }
 
 /* Kills during the run; where the command has a group of its own, all that it counts. */
-static void tell_oom_kills(
+static void fill_oom_kills(
     struct cgroup_state *state, const struct tick *tick, struct opt_u64 kills, struct sample *sample)
 {
     if (tick->baseline)
@@ -389,7 +390,7 @@ static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *
     derive_cpu(state, tick, sample);
     if (cur[VALUE_USAGE].has)
         state->usage_ns = some_i64(tick->mono_ns);
-    tell_oom_kills(state, tick, cur[VALUE_OOM_KILLS], sample);
+    fill_oom_kills(state, tick, cur[VALUE_OOM_KILLS], sample);
     /*
      * A value that could not be read keeps its old counter, so that the next reading makes up for the gap. What the
      * command has used before the first sample belongs into it.

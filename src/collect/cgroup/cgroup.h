@@ -20,8 +20,8 @@
 
 enum cgroup_controller { CGROUP_CPU, CGROUP_CPUACCT, CGROUP_MEMORY, CGROUP_CONTROLLERS };
 
-struct cgroup_place {
-    unsigned version; /* 1 or 2; 0: unknown, the rest is then empty */
+struct cgroup_location {
+    unsigned version; /* 1 or 2; 0: unknown, all else is then empty */
     size_t len; /* of dir */
     size_t top_len; /* of the mount point in front of dir: the highest group that can be seen */
     char dir[PATH_MAX]; /* our group, relative to the root of the machine, no slash at either end */
@@ -29,34 +29,35 @@ struct cgroup_place {
 
 /*
  * Follows groups, the text of self/cgroup, through self/mountinfo below the root's proc. A controller bound to a v1
- * hierarchy is looked for only there, the others in v2. Sets all places on success. Returns 0, -ENODATA where no
- * controller has a place, or another negative errno with a message.
+ * hierarchy is searched for only there, the others in v2. Sets all locations on success. Returns 0, -ENODATA where no
+ * controller has one, or another negative errno with a message.
  */
-int cgroup_path_find(
-    const struct sysroot *root, struct str groups, struct cgroup_place ret_places[CGROUP_CONTROLLERS], struct err *err);
+int cgroup_path_find(const struct sysroot *root, struct str groups,
+    struct cgroup_location ret_locations[CGROUP_CONTROLLERS], struct err *err);
 
 /*
  * The same for our group in the v2 hierarchy alone, whether or not a controller is bound to it. Returns 0, -ENODATA
  * where there is none or no mount shows it, or another negative errno, with a message in both cases.
  */
-int cgroup_path_find_v2(const struct sysroot *root, struct str groups, struct cgroup_place *ret_place, struct err *err);
+int cgroup_path_find_v2(
+    const struct sysroot *root, struct str groups, struct cgroup_location *ret_location, struct err *err);
 
 /*
- * Makes the group in `dir` (relative to the root of the machine, no slash at either end) the place, which must be
+ * Makes the group in `dir` (relative to the root of the machine, no slash at either end) the location, which must be
  * known. The highest group that can be seen stays the same where dir lies below it; else nothing above dir counts.
  * Returns false, and changes nothing, where dir is too long.
  */
-bool cgroup_path_enter(struct cgroup_place *place, const char *dir);
+bool cgroup_path_enter(struct cgroup_location *location, const char *dir);
 
 /*
  * The directory of the group `path` (as in self/cgroup) below a mount showing its hierarchy from mount_root on. Sets
  * all but the version. Returns false where the mount does not show the group.
  */
 bool cgroup_path_translate(
-    struct str path, const char *mount_root, const char *mount_point, struct cgroup_place *ret_place);
+    struct str path, const char *mount_root, const char *mount_point, struct cgroup_location *ret_location);
 
 /* Shortens *len, the length of a group's directory, to that of its parent; false at the top. */
-bool cgroup_path_up(const struct cgroup_place *place, size_t *len);
+bool cgroup_path_up(const struct cgroup_location *location, size_t *len);
 
 /* One file of our control group or of a group above it, kept open between readings. */
 
@@ -65,10 +66,10 @@ enum { CGROUP_FILE_BYTES_MAX = 4096, CGROUP_FILE_PATH_BYTES = PATH_MAX + 64 };
 /* Memory is reported in MiB. */
 #define CGROUP_BYTES_PER_MIB (1024.0 * 1024.0)
 
-/* Filled in by its owner, who also closes fd (fd_close). */
+/* Filled in by its owner, which also closes fd (fd_close). */
 struct cgroup_file {
-    const struct cgroup_place *place;
-    size_t dir_len; /* how much of the place's directory: our group or one above it */
+    const struct cgroup_location *location;
+    size_t dir_len; /* how much of the location's directory: our group or one above it */
     const char *name;
     int fd; /* -1: not open */
 };
@@ -111,11 +112,11 @@ struct cgroup_limits {
 };
 
 /*
- * Opens the files of every level that has them and reads them. place must outlive the limits; where it is unknown
+ * Opens the files of every level that has them and reads them. location must outlive the limits; where it is unknown
  * there are none.
  */
-void cgroup_limits_open(const struct collect_env *env, const struct cgroup_place *place, enum cgroup_limit_kind kind,
-    struct cgroup_limits *limits);
+void cgroup_limits_open(const struct collect_env *env, const struct cgroup_location *location,
+    enum cgroup_limit_kind kind, struct cgroup_limits *limits);
 
 /* Reads the levels that are due. One that cannot be read sets no limit until it can be again. */
 void cgroup_limits_refresh(const struct sysroot *root, int64_t now_ns, struct cgroup_limits *limits);

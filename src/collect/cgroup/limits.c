@@ -17,7 +17,8 @@
 void cgroup_file_path(const struct cgroup_file *file, char path[static CGROUP_FILE_PATH_BYTES])
 {
     const char *slash = file->dir_len > 0 ? "/" : "";
-    (void)snprintf(path, CGROUP_FILE_PATH_BYTES, "%.*s%s%s", (int)file->dir_len, file->place->dir, slash, file->name);
+    (void)snprintf(
+        path, CGROUP_FILE_PATH_BYTES, "%.*s%s%s", (int)file->dir_len, file->location->dir, slash, file->name);
 }
 
 int cgroup_file_open(const struct sysroot *root, struct cgroup_file *file)
@@ -63,7 +64,7 @@ int cgroup_file_read(
 
 /*
  * The limits of a control group, read level by level (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst,
- * scheduler/sched-bwc.rst). Every kept level is read again every COLLECT_SLOW_NS, the levels taking turns.
+ * scheduler/sched-bwc.rst). Every kept level is read again every COLLECT_SLOW_NS, one after the other.
  */
 
 /* v1 rounds "no limit" (the largest signed number) down to whole pages, whose size differs between machines. */
@@ -144,15 +145,15 @@ static void limits_find_lowest(struct cgroup_limits *limits)
         limits->lowest = limit_lower(limits->lowest, limits->items[i].value);
 }
 
-void cgroup_limits_open(const struct collect_env *env, const struct cgroup_place *place, enum cgroup_limit_kind kind,
-    struct cgroup_limits *limits)
+void cgroup_limits_open(const struct collect_env *env, const struct cgroup_location *location,
+    enum cgroup_limit_kind kind, struct cgroup_limits *limits)
 {
     *limits = (struct cgroup_limits){.kind = kind};
-    if (place->version == 0)
+    if (location->version == 0)
         return;
-    size_t len = place->len;
+    size_t len = location->len;
     do {
-        struct cgroup_limit limit = {.file = {.place = place, .dir_len = len}};
+        struct cgroup_limit limit = {.file = {.location = location, .dir_len = len}};
         if (!limit_open(env->root, kind, &limit))
             continue;
         if (limits->count < CGROUP_LIMIT_LEVELS_MAX) {
@@ -161,10 +162,10 @@ void cgroup_limits_open(const struct collect_env *env, const struct cgroup_place
             limits->above = limit_lower(limits->above, limit.value);
             limit_close(&limit);
         }
-    } while (cgroup_path_up(place, &len));
+    } while (cgroup_path_up(location, &len));
     limits_find_lowest(limits);
 
-    /* The levels take turns, so that no single sample has to read them all. */
+    /* The levels are due one after the other, so that no single sample has to read them all. */
     int64_t now_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
     for (size_t i = 0; i < limits->count; i++)
         limits->items[i].due_ns = now_ns + COLLECT_SLOW_NS - (int64_t)i * (COLLECT_SLOW_NS / CGROUP_LIMIT_LEVELS_MAX);

@@ -50,7 +50,7 @@ static struct str without_slashes(struct str path)
 }
 
 bool cgroup_path_translate(
-    struct str path, const char *mount_root, const char *mount_point, struct cgroup_place *ret_place)
+    struct str path, const char *mount_root, const char *mount_point, struct cgroup_location *ret_location)
 {
     struct str top = without_slashes(str_of(mount_point));
     struct str shown = without_slashes(str_of(mount_root));
@@ -65,23 +65,23 @@ bool cgroup_path_translate(
 
     size_t slash = top.n > 0 && rest.n > 0;
     size_t len = top.n + slash + rest.n;
-    if (len >= sizeof(ret_place->dir))
+    if (len >= sizeof(ret_location->dir))
         return false;
-    ret_place->len = len;
-    ret_place->top_len = top.n;
-    (void)str_copy(top, ret_place->dir, sizeof(ret_place->dir));
+    ret_location->len = len;
+    ret_location->top_len = top.n;
+    (void)str_copy(top, ret_location->dir, sizeof(ret_location->dir));
     if (slash)
-        ret_place->dir[top.n] = '/';
-    (void)str_copy(rest, ret_place->dir + top.n + slash, sizeof(ret_place->dir) - top.n - slash);
+        ret_location->dir[top.n] = '/';
+    (void)str_copy(rest, ret_location->dir + top.n + slash, sizeof(ret_location->dir) - top.n - slash);
     return true;
 }
 
-bool cgroup_path_up(const struct cgroup_place *place, size_t *len)
+bool cgroup_path_up(const struct cgroup_location *location, size_t *len)
 {
-    if (*len <= place->top_len)
+    if (*len <= location->top_len)
         return false;
     size_t n = *len - 1;
-    while (n > place->top_len && place->dir[n] != '/')
+    while (n > location->top_len && location->dir[n] != '/')
         n--;
     *len = n;
     return true;
@@ -115,35 +115,35 @@ static bool directory_exists(const struct sysroot *root, const char *dir)
 }
 
 /*
- * A hierarchy may be mounted in several places, some of them showing a part only or hidden under another mount: of
- * those that lead to our group, the one that shows most of the way up to the root knows most limits.
+ * A hierarchy may be mounted at several mount points, some of them showing a part only or hidden under another mount:
+ * of those that lead to our group, the one that shows most of the way up to the root knows most limits.
  */
-static void place_in_mounts(const struct sysroot *root, const struct mountinfo *mounts, unsigned version,
-    struct str controller, struct str path, struct cgroup_place *place)
+static void locate_in_mounts(const struct sysroot *root, const struct mountinfo *mounts, unsigned version,
+    struct str controller, struct str path, struct cgroup_location *location)
 {
     size_t shortest = SIZE_MAX;
     for (size_t i = 0; i < mounts->count; i++) {
         const struct mount_row *row = &mounts->items[i];
-        struct cgroup_place found;
+        struct cgroup_location found;
         if (!mount_shows(row, version, controller) || strlen(row->root) >= shortest)
             continue;
         if (!cgroup_path_translate(path, row->root, row->mount_point, &found) || !directory_exists(root, found.dir))
             continue;
         found.version = version;
-        *place = found;
+        *location = found;
         shortest = strlen(row->root);
     }
 }
 
 static void place_find(const struct sysroot *root, struct str groups, const struct mountinfo *mounts,
-    struct str controller, struct cgroup_place *ret_place)
+    struct str controller, struct cgroup_location *ret_location)
 {
-    *ret_place = (struct cgroup_place){0};
+    *ret_location = (struct cgroup_location){0};
     struct str path;
     if (group_path(groups, controller, &path))
-        place_in_mounts(root, mounts, 1, controller, path, ret_place);
+        locate_in_mounts(root, mounts, 1, controller, path, ret_location);
     else if (group_path(groups, STR(""), &path))
-        place_in_mounts(root, mounts, 2, controller, path, ret_place);
+        locate_in_mounts(root, mounts, 2, controller, path, ret_location);
 }
 
 /* The rows point into text. */
@@ -164,8 +164,8 @@ static int mounts_read(const struct sysroot *root, struct buf *text, struct moun
     return 0;
 }
 
-int cgroup_path_find(
-    const struct sysroot *root, struct str groups, struct cgroup_place ret_places[CGROUP_CONTROLLERS], struct err *err)
+int cgroup_path_find(const struct sysroot *root, struct str groups,
+    struct cgroup_location ret_locations[CGROUP_CONTROLLERS], struct err *err)
 {
     AUTO_BUF struct buf text;
     buf_init(&text, MOUNTS_BYTES_MAX);
@@ -175,14 +175,15 @@ int cgroup_path_find(
         return r;
     bool found = false;
     for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
-        place_find(root, groups, &mounts, controller_names[i], &ret_places[i]);
-        found = found || ret_places[i].version != 0;
+        place_find(root, groups, &mounts, controller_names[i], &ret_locations[i]);
+        found = found || ret_locations[i].version != 0;
     }
     mountinfo_fini(&mounts);
     return found ? 0 : err_set(err, -ENODATA, "cgroup: no mount shows the control group of this process");
 }
 
-int cgroup_path_find_v2(const struct sysroot *root, struct str groups, struct cgroup_place *ret_place, struct err *err)
+int cgroup_path_find_v2(
+    const struct sysroot *root, struct str groups, struct cgroup_location *ret_location, struct err *err)
 {
     struct str path;
     if (!group_path(groups, STR(""), &path))
@@ -193,23 +194,23 @@ int cgroup_path_find_v2(const struct sysroot *root, struct str groups, struct cg
     int r = mounts_read(root, &text, &mounts, err);
     if (r < 0)
         return r;
-    struct cgroup_place place = {0};
-    place_in_mounts(root, &mounts, 2, STR(""), path, &place);
+    struct cgroup_location location = {0};
+    locate_in_mounts(root, &mounts, 2, STR(""), path, &location);
     mountinfo_fini(&mounts);
-    if (place.version == 0)
+    if (location.version == 0)
         return err_set(err, -ENODATA, "cgroup: no mount shows the v2 control group of this process");
-    *ret_place = place;
+    *ret_location = location;
     return 0;
 }
 
-bool cgroup_path_enter(struct cgroup_place *place, const char *dir)
+bool cgroup_path_enter(struct cgroup_location *location, const char *dir)
 {
-    struct str group = str_of(dir), top = {place->dir, place->top_len};
-    if (group.n >= sizeof(place->dir))
+    struct str group = str_of(dir), top = {location->dir, location->top_len};
+    if (group.n >= sizeof(location->dir))
         return false;
     bool below = str_starts(group, top) && (top.n == 0 || group.n == top.n || group.p[top.n] == '/');
-    place->len = group.n;
-    place->top_len = below ? top.n : group.n;
-    (void)str_copy(group, place->dir, sizeof(place->dir));
+    location->len = group.n;
+    location->top_len = below ? top.n : group.n;
+    (void)str_copy(group, location->dir, sizeof(location->dir));
     return true;
 }

@@ -37,14 +37,14 @@ struct disk_state {
     int64_t slow_ns;
     bool slow_started;
     bool has_zfs;
-    int size_failure; /* why a device's size could not be read, since the last slow turn */
-    uint64_t placed_mounts, placed_rows, placed_pools; /* generations that the mounts were given out for */
+    int size_failure; /* why a device's size could not be read, since the last slow tick */
+    uint64_t assigned_mounts, assigned_rows, assigned_pools; /* generations that the mounts were assigned for */
     struct {
         struct filesystem **items; /* grouped by device */
         size_t count, cap;
-    } placed;
+    } assigned;
     struct {
-        struct sample_mount *items; /* those of the devices as placed, then one per pool */
+        struct sample_mount *items; /* those of the devices as assigned, then one per pool */
         size_t count, cap;
     } out_mounts;
     struct {
@@ -105,7 +105,7 @@ static void disk_close(void *state)
     buf_fini(&disk->stats_text);
     buf_fini(&disk->size_text);
     diskstats_fini(&disk->stats);
-    free(disk->placed.items);
+    free(disk->assigned.items);
     free(disk->out_mounts.items);
     free(disk->out.items);
 }
@@ -139,9 +139,9 @@ static void remember(struct disk_state *disk)
     disk->prev_ns = disk->read_ns;
 }
 
-static struct disk_device *device_at(const struct disk_table *table, size_t place)
+static struct disk_device *device_at(const struct disk_table *table, size_t position)
 {
-    return table->rows.items[table->order.items[place]].device;
+    return table->rows.items[table->order.items[position]].device;
 }
 
 /*
@@ -164,12 +164,12 @@ static struct opt_bool lies_on_other_device(struct disk_state *disk, const char 
 
 static struct opt_bool find_stacked(struct disk_state *disk, const struct disk_row *row)
 {
-    const struct diskstats_row *who = &row->prev;
-    struct opt_bool stacked = disk_identity_has_slaves(disk->table.sys_fd, who->major, who->minor);
-    if (!stacked.has || stacked.v || !disk_identity_is_numbered(who->name, "loop"))
+    const struct diskstats_row *reading = &row->prev;
+    struct opt_bool stacked = disk_identity_has_slaves(disk->table.sys_fd, reading->major, reading->minor);
+    if (!stacked.has || stacked.v || !disk_identity_is_numbered(reading->name, "loop"))
         return stacked;
     char path[512];
-    int n = disk_identity_backing_file(disk->table.sys_fd, who->major, who->minor, path, sizeof(path));
+    int n = disk_identity_backing_file(disk->table.sys_fd, reading->major, reading->minor, path, sizeof(path));
     return n > 0 ? lies_on_other_device(disk, path, row->device) : some_bool(false);
 }
 
@@ -178,7 +178,7 @@ static void read_capacity(struct disk_state *disk, struct disk_device *device)
     struct opt_u64 capacity = {0};
     uint64_t units;
     int r = kept_file_read(&device->size_file, &disk->size_text);
-    /* Nothing to tell where sysfs or the device is gone; few descriptors are. */
+    /* Nothing to report where sysfs or the device is gone; few descriptors are. */
     if (r < 0 && r != -ENOENT && r != -ENODEV)
         disk->size_failure = r;
     if (r == 0) {
@@ -217,18 +217,18 @@ static bool is_shown(const struct disk_row *row, const struct diskstats_row *cur
 /* Another disk has another identity: the old one is void at once, the new one comes when the probe has it. */
 static void read_identity(const struct disk_state *disk, const struct disk_row *row)
 {
-    const struct diskstats_row *who = &row->prev;
+    const struct diskstats_row *reading = &row->prev;
     struct disk_device *device = row->device;
     if (!device->identified) {
         probe_drop(disk->env, &device->ticket);
-        device->identity = disk_identity_of_name(who->name);
+        device->identity = disk_identity_of_name(reading->name);
         device->identified = device->wants_identity = device->stacked_stale = true;
     }
     if (!device->wants_identity || !probe_has_news(disk->env, device->ticket, &device->seen_news))
         return;
-    struct probe_subject subject = {.kind = PROBE_DISK, .major = who->major, .minor = who->minor};
+    struct probe_subject subject = {.kind = PROBE_DISK, .major = reading->major, .minor = reading->minor};
     struct probe_answer answer;
-    (void)str_copy(str_of(who->name), subject.name, sizeof(subject.name));
+    (void)str_copy(str_of(reading->name), subject.name, sizeof(subject.name));
     if (!probe_get(disk->env, &device->ticket, &subject, &answer))
         return;
     device->identity = answer.disk;
@@ -254,7 +254,7 @@ static void refresh_devices(struct disk_state *disk, int64_t now_ns, bool mounts
             continue;
         if (went_backwards(row, &disk->stats.items[index]))
             device->identified = false;
-        /* A loop device that had no size and does I/O was attached since we looked. */
+        /* A loop device that had no size and does I/O was attached since the last check. */
         bool attached = is_loop && device->capacity_bytes.v == 0 && has_moved(row, &disk->stats.items[index]);
         if (!device->identified || slow || attached)
             read_capacity(disk, device);
@@ -266,10 +266,10 @@ static void refresh_devices(struct disk_state *disk, int64_t now_ns, bool mounts
 }
 
 /* Gives every filesystem to its device and groups them so, in the order of their mount points. */
-static int place_mounts(struct disk_state *disk)
+static int assign_mounts(struct disk_state *disk)
 {
     struct filesystem_list *list = &disk->mounts.list;
-    int r = VEC_GROW(&disk->placed, list->count, MOUNTS_FILESYSTEMS_MAX);
+    int r = VEC_GROW(&disk->assigned, list->count, MOUNTS_FILESYSTEMS_MAX);
     if (r < 0)
         return r;
     for (size_t i = 0; i < list->count; i++)
@@ -277,15 +277,15 @@ static int place_mounts(struct disk_state *disk)
     r = disk_table_classify(&disk->table, &disk->stats);
     if (r < 0)
         return r;
-    disk->placed.count = 0;
-    for (size_t place = 0; place < disk->table.order.count; place++) {
-        struct disk_device *device = device_at(&disk->table, place);
-        device->first_mount = disk->placed.count;
+    disk->assigned.count = 0;
+    for (size_t position = 0; position < disk->table.order.count; position++) {
+        struct disk_device *device = device_at(&disk->table, position);
+        device->first_mount = disk->assigned.count;
         for (size_t i = 0; i < list->count; i++) {
             if (list->items[i].owner == device)
-                disk->placed.items[disk->placed.count++] = &list->items[i];
+                disk->assigned.items[disk->assigned.count++] = &list->items[i];
         }
-        device->mount_count = disk->placed.count - device->first_mount;
+        device->mount_count = disk->assigned.count - device->first_mount;
     }
     return 0;
 }
@@ -300,25 +300,25 @@ static bool has_zfs_mount(const struct mounts *mounts)
 }
 
 /* Mounts, devices and pools brought together again where one of them changed. */
-static int refresh_placement(struct disk_state *disk, int64_t now_ns, bool may_ask_zfs)
+static int refresh_assignment(struct disk_state *disk, int64_t now_ns, bool may_ask_zfs)
 {
-    bool mounts_changed = disk->placed_mounts != disk->mounts.generation;
+    bool mounts_changed = disk->assigned_mounts != disk->mounts.generation;
     if (mounts_changed)
         disk->has_zfs = has_zfs_mount(&disk->mounts) || zfs_is_loaded(&disk->zfs);
     zfs_poll(&disk->zfs, now_ns, disk->has_zfs && may_ask_zfs);
     int r = disk_table_classify(&disk->table, &disk->stats);
     if (r < 0)
         return r;
-    if (mounts_changed || disk->placed_rows != disk->table.generation) {
-        r = place_mounts(disk);
+    if (mounts_changed || disk->assigned_rows != disk->table.generation) {
+        r = assign_mounts(disk);
         if (r < 0)
             return r;
-        disk->placed_rows = disk->table.generation;
+        disk->assigned_rows = disk->table.generation;
     }
-    if (mounts_changed || disk->placed_pools != disk->zfs.generation)
-        zfs_place(&disk->zfs, &disk->mounts);
-    disk->placed_pools = disk->zfs.generation;
-    disk->placed_mounts = disk->mounts.generation;
+    if (mounts_changed || disk->assigned_pools != disk->zfs.generation)
+        zfs_find_mounts(&disk->zfs, &disk->mounts);
+    disk->assigned_pools = disk->zfs.generation;
+    disk->assigned_mounts = disk->mounts.generation;
     refresh_devices(disk, now_ns, mounts_changed);
     return 0;
 }
@@ -330,8 +330,8 @@ static const char *or_null(const char *text)
 
 static void fill_mounts(struct disk_state *disk)
 {
-    for (size_t i = 0; i < disk->placed.count; i++) {
-        const struct filesystem *filesystem = disk->placed.items[i];
+    for (size_t i = 0; i < disk->assigned.count; i++) {
+        const struct filesystem *filesystem = disk->assigned.items[i];
         const struct mount_row *row = mounts_row(&disk->mounts, filesystem);
         disk->out_mounts.items[i] = (struct sample_mount){
             .mount_point = row->mount_point,
@@ -342,7 +342,7 @@ static void fill_mounts(struct disk_state *disk)
             .used_pct = filesystem->used_pct,
         };
     }
-    disk->out_mounts.count = disk->placed.count;
+    disk->out_mounts.count = disk->assigned.count;
 }
 
 static void fill_device(struct disk_state *disk, uint32_t index)
@@ -395,14 +395,14 @@ static int fill_list(struct disk_state *disk, int64_t now_ns)
     struct zfs_pools pools = zfs_current(&disk->zfs, now_ns);
     int r = VEC_GROW(&disk->out, table->order.count + pools.count, OUT_DISKS_MAX);
     if (r == 0)
-        r = VEC_GROW(&disk->out_mounts, disk->placed.count + pools.count, OUT_MOUNTS_MAX);
+        r = VEC_GROW(&disk->out_mounts, disk->assigned.count + pools.count, OUT_MOUNTS_MAX);
     if (r < 0)
         return r;
     fill_mounts(disk);
     disk->out.count = 0;
     size_t pool = 0;
-    for (size_t place = 0; place < table->order.count; place++) {
-        uint32_t index = table->order.items[place];
+    for (size_t position = 0; position < table->order.count; position++) {
+        uint32_t index = table->order.items[position];
         const struct disk_row *row = &table->rows.items[index];
         while (pool < pools.count && strcmp(pools.items[pool].device, row->prev.name) < 0)
             fill_pool(disk, &pools.items[pool++]);
@@ -419,7 +419,7 @@ static void prepare(struct disk_state *disk, int64_t now_ns)
 {
     struct err unused = {0};
     (void)mounts_refresh(&disk->mounts, now_ns, &unused);
-    if (refresh_placement(disk, now_ns, false) == 0)
+    if (refresh_assignment(disk, now_ns, false) == 0)
         mounts_ask_unproven(&disk->mounts);
 }
 
@@ -438,9 +438,9 @@ static int collect_disks(struct disk_state *disk, const struct tick *tick, struc
     }
     /* Without mounts the devices are still worth telling; the error then says what is missing. */
     (void)mounts_refresh(&disk->mounts, tick->mono_ns, err);
-    r = refresh_placement(disk, tick->mono_ns, !tick->is_final);
+    r = refresh_assignment(disk, tick->mono_ns, !tick->is_final);
     if (r == 0) {
-        /* By the place on the grid: a late sample must not make the next one look too early. */
+        /* By the slot of the grid: a late sample must not make the next one seem too early. */
         mounts_read_space(&disk->mounts, tick->mono_ns - tick->late_ns);
         r = fill_list(disk, tick->mono_ns);
     }

@@ -37,7 +37,7 @@ struct disk_device {
     struct opt_u64 capacity_bytes;
     struct opt_bool stacked;
     bool stacked_stale;
-    size_t first_mount, mount_count; /* its place in the collector's list of mounts */
+    size_t first_mount, mount_count; /* its part of the collector's list of mounts */
 };
 
 struct disk_row {
@@ -58,7 +58,7 @@ struct disk_rows {
 struct disk_table {
     const struct collect_env *env; /* not owned */
     int sys_fd; /* not owned; -1: no sysfs */
-    struct disk_rows rows; /* row i belongs to row i of the diskstats last given */
+    struct disk_rows rows; /* row i belongs to row i of the last diskstats */
     struct disk_rows next;
     struct {
         uint32_t *items; /* rows of whole devices, sorted by name */
@@ -75,10 +75,10 @@ void disk_table_fini(struct disk_table *table);
 /* Lines the rows up with a new reading. Returns 0 or -ENOMEM; on failure nothing changes. */
 int disk_table_match(struct disk_table *table, const struct diskstats *stats);
 
-/* Looks at rows that were not looked at yet and are now worth it, and sorts the devices. 0 or -ENOMEM. */
+/* Classifies new rows that are now worth it, and sorts the devices. 0 or -ENOMEM. */
 int disk_table_classify(struct disk_table *table, const struct diskstats *stats);
 
-/* The device that owns a device number, itself or by a partition; NULL where none does. Looks at it if need be. */
+/* The device that owns a device number, itself or by a partition; NULL where none does. Classifies it if need be. */
 struct disk_device *disk_table_find_owner(struct disk_table *table, unsigned major, unsigned minor);
 
 /* Was the device ever used? */
@@ -100,7 +100,7 @@ size_t disk_table_base_length(const char *name);
 struct mount_tree {
     const struct mountinfo *info; /* not owned; must outlive the tree */
     uint32_t *by_id; /* rows in the order of their ids */
-    uint32_t *by_place; /* rows in the order of parent and mount point */
+    uint32_t *by_point; /* rows in the order of parent and mount point */
     uint8_t *flags; /* of each row, filled in as it is asked for */
 };
 
@@ -138,7 +138,7 @@ struct filesystem {
     unsigned major, minor; /* of the block device; for anonymous filesystems (btrfs) that of their source */
     size_t row; /* the mount that stands for it, in mounts.info */
     bool reachable; /* its space may be asked for */
-    void *owner; /* set by the user of the list; NULL: nobody wants its space */
+    void *owner; /* set by the user of the list; NULL: its space is not wanted */
     bool is_unproven; /* its first statvfs may read the medium: the probe does that one */
     uint32_t ticket; /* of the probe */
     bool asked;
@@ -217,7 +217,7 @@ enum { ZFS_POOLS_MAX = 256, ZFS_NAME_BYTES = 256, ZFS_TEXT_BYTES_MAX = 64 * 1024
 struct zfs_pool {
     char device[sizeof("zfs:") - 1 + ZFS_NAME_BYTES]; /* "zfs:NAME" */
     struct opt_u64 size_bytes, alloc_bytes, free_bytes; /* absent for a pool that cannot be opened ("-") */
-    const char *mount_point; /* points into the mounts it was last placed with; NULL: not mounted */
+    const char *mount_point; /* points into the mounts of the last search; NULL: not mounted */
 };
 
 struct zfs_pools {
@@ -256,14 +256,14 @@ struct zfs {
 void zfs_open(struct zfs *zfs, const struct collect_env *env);
 void zfs_close(struct zfs *zfs);
 
-/* Does this machine have ZFS at all, as far as proc can tell? */
+/* Does this machine have ZFS at all, as far as proc shows? */
 bool zfs_is_loaded(const struct zfs *zfs);
 
-/* One step, without waiting: takes what has come, ends what is late, asks again when it is time and `wanted`. */
+/* One step, without waiting: reads what has come, ends what is late, asks again when it is time and `wanted`. */
 void zfs_poll(struct zfs *zfs, int64_t now_ns, bool wanted);
 
 /* Finds the mount point of each pool: its root dataset, else the first dataset of it that is mounted. */
-void zfs_place(struct zfs *zfs, const struct mounts *mounts);
+void zfs_find_mounts(struct zfs *zfs, const struct mounts *mounts);
 
 /* The pools, or an empty list where the last answer is too old. */
 struct zfs_pools zfs_current(const struct zfs *zfs, int64_t now_ns);

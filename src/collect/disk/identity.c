@@ -113,7 +113,7 @@ static const char *device_type(const char *name, struct str rotational)
         return NULL;
     if (str_eq(rotational, STR("0")))
         return "ssd";
-    /* Hypervisors say 1 unless told otherwise, whatever lies beneath. */
+    /* Hypervisors say 1 unless configured otherwise, whatever lies beneath. */
     return str_eq(rotational, STR("1")) && !is_paravirtual(name) ? "hdd" : NULL;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Facts of one block device from sysfs (Documentation/ABI/stable/sysfs-block), found by its number through
  * /sys/dev/block/MAJOR:MINOR, so that names never have to be translated. Nothing here is kept open but the size. What
- * makes up the identity may cost a request to the device and is read by collect/probe; the rest is the kernel's memory.
+ * makes up the identity may cost a request to the device and is read by collect/probe; all else is the kernel's memory.
  */
 #ifndef COLLECT_DISK_IDENTITY_H
 #define COLLECT_DISK_IDENTITY_H
@@ -17,7 +17,7 @@
 enum { DISK_NAME_BYTES = 32, DISK_TEXT_BYTES = 128 };
 
 enum disk_kind {
-    DISK_UNSEEN, /* not looked at yet */
+    DISK_UNSEEN, /* not classified yet */
     DISK_WHOLE, /* a device of its own */
     DISK_PARTITION, /* counted with the device it lies on */
     DISK_LEFT_OUT, /* a path to a device that is listed anyway (NVMe multipath) */

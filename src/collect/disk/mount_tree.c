@@ -31,7 +31,7 @@ static int sort_by_id(const void *a, const void *b, void *context)
     return compare_ids(row_at(tree, *(const uint32_t *)a)->id, row_at(tree, *(const uint32_t *)b)->id);
 }
 
-static int compare_places(const struct mount_row *row, int parent, struct str mount_point)
+static int compare_points(const struct mount_row *row, int parent, struct str mount_point)
 {
     int order = compare_ids(row->parent, parent);
     if (order != 0)
@@ -40,11 +40,11 @@ static int compare_places(const struct mount_row *row, int parent, struct str mo
     return order != 0 ? order : row->mount_point[mount_point.n] != '\0';
 }
 
-static int sort_by_place(const void *a, const void *b, void *context)
+static int sort_by_point(const void *a, const void *b, void *context)
 {
     const struct mount_tree *tree = context;
     const struct mount_row *other = row_at(tree, *(const uint32_t *)b);
-    return compare_places(row_at(tree, *(const uint32_t *)a), other->parent, str_of(other->mount_point));
+    return compare_points(row_at(tree, *(const uint32_t *)a), other->parent, str_of(other->mount_point));
 }
 
 int mount_tree_init(struct mount_tree *tree, const struct mountinfo *info)
@@ -52,23 +52,23 @@ int mount_tree_init(struct mount_tree *tree, const struct mountinfo *info)
     size_t count = info->count;
     *tree = (struct mount_tree){.info = info};
     tree->by_id = calloc(count + 1, sizeof(*tree->by_id));
-    tree->by_place = calloc(count + 1, sizeof(*tree->by_place));
+    tree->by_point = calloc(count + 1, sizeof(*tree->by_point));
     tree->flags = calloc(count + 1, sizeof(*tree->flags));
-    if (!tree->by_id || !tree->by_place || !tree->flags) {
+    if (!tree->by_id || !tree->by_point || !tree->flags) {
         mount_tree_fini(tree);
         return -ENOMEM;
     }
     for (uint32_t row = 0; row < count; row++)
-        tree->by_id[row] = tree->by_place[row] = row;
+        tree->by_id[row] = tree->by_point[row] = row;
     qsort_r(tree->by_id, count, sizeof(*tree->by_id), sort_by_id, tree);
-    qsort_r(tree->by_place, count, sizeof(*tree->by_place), sort_by_place, tree);
+    qsort_r(tree->by_point, count, sizeof(*tree->by_point), sort_by_point, tree);
     return 0;
 }
 
 void mount_tree_fini(struct mount_tree *tree)
 {
     free(tree->by_id);
-    free(tree->by_place);
+    free(tree->by_point);
     free(tree->flags);
     *tree = (struct mount_tree){0};
 }
@@ -89,21 +89,21 @@ static uint32_t find_id(const struct mount_tree *tree, int id)
     return tree->by_id[low];
 }
 
-/* Is a mount other than `self` a child of `parent` at exactly this place? (The first mount may be its own parent.) */
-static bool other_at(const struct mount_tree *tree, int parent, struct str place, uint32_t self)
+/* Is a mount other than `self` a child of `parent` at exactly this point? (The first mount may be its own parent.) */
+static bool other_at(const struct mount_tree *tree, int parent, struct str point, uint32_t self)
 {
     size_t low = 0, high = tree->info->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_places(row_at(tree, tree->by_place[middle]), parent, place) < 0)
+        if (compare_points(row_at(tree, tree->by_point[middle]), parent, point) < 0)
             low = middle + 1;
         else
             high = middle;
     }
     for (; low < tree->info->count; low++) {
-        uint32_t row = tree->by_place[low];
+        uint32_t row = tree->by_point[low];
         const struct mount_row *found = row_at(tree, row);
-        if (compare_places(found, parent, place) != 0)
+        if (compare_points(found, parent, point) != 0)
             return false;
         if (row != self && found->id != found->parent)
             return true;
@@ -196,13 +196,13 @@ bool mount_tree_may_hang(const struct mount_row *row)
 
 enum { HOPS_MAX = 8 };
 
-/* "dev" or "dev/..." after "." and ".." have been taken out; nothing else is looked at, so nothing can hang. */
+/* "dev" or "dev/..." after "." and ".." were resolved; nothing else is read, so nothing can hang. */
 static bool is_below_dev(const char *path)
 {
     return strncmp(path, "dev/", 4) == 0;
 }
 
-/* Puts `more` behind the folder `path` (without a leading slash), resolving "." and ".." by the text alone. */
+/* Puts `more` behind the directory `path` (without a leading slash), resolving "." and ".." by the text alone. */
 static bool join_path(char path[static PATH_MAX], struct str more)
 {
     size_t n = strlen(path);

@@ -53,7 +53,7 @@ bool mounts_find_device(
         *ret_minor = row->minor;
         return true;
     }
-    /* Anybody may give a tmpfs or a FUSE mount any source: only those that live on the device they name are looked up.
+    /* A tmpfs or a FUSE mount may have any source: only those that live on the device they name are looked up.
      */
     bool lives_there = strcmp(row->fstype, "btrfs") == 0 || strcmp(row->fstype, "bcachefs") == 0;
     if (!lives_there || strncmp(row->source, "/dev/", 5) != 0)
@@ -111,7 +111,7 @@ static bool counts_in_memory(const char *fstype)
         fstype, "bcachefs btrfs erofs exfat ext2 ext3 ext4 f2fs iso9660 jfs ntfs3 reiserfs squashfs xfs");
 }
 
-/* Enters one mount; -ENOMEM, or 0 (also when the list is full: the rest of the machine is then left out). */
+/* Enters one mount; -ENOMEM, or 0 (also when the list is full: the others are then left out). */
 static int enter_mount(struct mounts *mounts, struct mount_tree *tree, size_t row)
 {
     struct filesystem_list *list = &mounts->list;
@@ -192,7 +192,7 @@ static int read_mounts(struct mounts *mounts)
     if (r == 0)
         r = build_list(mounts);
     if (r < 0) {
-        /* The next try opens it anew; nobody watches that descriptor, so from then on it is read at the slow cadence.
+        /* The next try opens it anew; that descriptor is not watched, so from then on it is read at the slow cadence.
          */
         fd_close(&mounts->fd);
         mounts->polled = false;
@@ -285,7 +285,7 @@ const struct mount_row *mounts_find_path(const struct mounts *mounts, const char
     for (size_t i = 0; i < mounts->info.count; i++) {
         const struct mount_row *row = &mounts->info.items[i];
         size_t length = strlen(row->mount_point);
-        /* At the same place the later mount lies on top. */
+        /* At the same point the later mount lies on top. */
         if (length >= best_length && str_path_below(path, row->mount_point)) {
             best = row;
             best_length = length;

@@ -96,10 +96,10 @@ int disk_table_match(struct disk_table *table, const struct diskstats *stats)
         if (!table->rows.items[i].moved)
             free_device(table, &table->rows.items[i]);
     }
-    struct disk_rows spare = table->rows;
+    struct disk_rows old = table->rows;
     table->rows = *next;
     table->rows.count = count;
-    table->next = spare;
+    table->next = old;
     table->order_stale = true;
     table->generation++;
     return 0;
@@ -142,10 +142,10 @@ static void guess_kind(const struct disk_table *table, struct disk_row *row)
         (void)str_copy(base, row->parent, sizeof(row->parent));
 }
 
-static int look_at(struct disk_table *table, struct disk_row *row)
+static int classify_row(struct disk_table *table, struct disk_row *row)
 {
-    const struct diskstats_row *who = &row->prev;
-    if (disk_identity_kind(table->sys_fd, who->major, who->minor, &row->kind, row->parent) < 0)
+    const struct diskstats_row *reading = &row->prev;
+    if (disk_identity_kind(table->sys_fd, reading->major, reading->minor, &row->kind, row->parent) < 0)
         guess_kind(table, row);
     if (row->kind != DISK_WHOLE)
         return 0;
@@ -158,7 +158,7 @@ static int look_at(struct disk_table *table, struct disk_row *row)
         row->kind = DISK_UNSEEN;
         return -ENOMEM;
     }
-    disk_identity_init_size(&device->size_file, table->sys_fd, who->major, who->minor);
+    disk_identity_init_size(&device->size_file, table->sys_fd, reading->major, reading->minor);
     row->device = device;
     table->devices++;
     table->order_stale = true;
@@ -193,7 +193,7 @@ int disk_table_classify(struct disk_table *table, const struct diskstats *stats)
         struct disk_row *row = &table->rows.items[i];
         if (row->kind != DISK_UNSEEN || (row->idle_hidden && !disk_table_has_io(&stats->items[i])))
             continue;
-        int r = look_at(table, row);
+        int r = classify_row(table, row);
         if (r < 0)
             return r;
     }
@@ -207,11 +207,11 @@ struct disk_device *disk_table_find_owner(struct disk_table *table, unsigned maj
         if (table->rows.items[i].prev.minor == minor && table->rows.items[i].prev.major == major)
             row = &table->rows.items[i];
     }
-    if (row && row->kind == DISK_UNSEEN && look_at(table, row) < 0)
+    if (row && row->kind == DISK_UNSEEN && classify_row(table, row) < 0)
         return NULL;
     if (row && row->kind == DISK_PARTITION)
         row = find_name(table, str_of(row->parent));
-    if (row && row->kind == DISK_UNSEEN && look_at(table, row) < 0)
+    if (row && row->kind == DISK_UNSEEN && classify_row(table, row) < 0)
         return NULL;
     return row ? row->device : NULL;
 }

@@ -101,10 +101,11 @@ bool zfs_is_loaded(const struct zfs *zfs)
     return !zfs->given_up && proc_fd >= 0 && faccessat(proc_fd, "spl/kstat/zfs", F_OK, 0) == 0;
 }
 
-/* The caller's PATH has no say: ordinary users' lacks the sbin folders, and nobody's may choose what we run. */
+/* The caller's PATH is not used: that of ordinary users lacks the sbin directories, and it must not choose what we
+ * run. */
 static int start_zpool(struct zfs *zfs, int output_fd)
 {
-    static const char *const folders[] = {"/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"};
+    static const char *const directories[] = {"/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"};
     char search[] = "PATH=/usr/sbin:/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/bin", locale[] = "LC_ALL=C";
     char command[] = "zpool", list[] = "list", flags[] = "-Hp", option[] = "-o", columns[] = "name,size,alloc,free";
     char *const environment[] = {search, locale, NULL};
@@ -115,9 +116,9 @@ static int start_zpool(struct zfs *zfs, int output_fd)
     if (strchr(path, '/'))
         return helper_start(&zfs->process, zfs->env->helpers, &request);
     int r = -ENOENT;
-    for (size_t i = 0; r == -ENOENT && i < sizeof(folders) / sizeof(folders[0]); i++) {
+    for (size_t i = 0; r == -ENOENT && i < sizeof(directories) / sizeof(directories[0]); i++) {
         char full[PATH_MAX];
-        (void)snprintf(full, sizeof(full), "%s/%s", folders[i], path);
+        (void)snprintf(full, sizeof(full), "%s/%s", directories[i], path);
         request.path = full;
         r = helper_start(&zfs->process, zfs->env->helpers, &request);
     }
@@ -133,7 +134,7 @@ static void start_helper(struct zfs *zfs, int64_t now_ns)
         return;
     AUTO_FD int read_end = ends[0];
     AUTO_FD int write_end = ends[1];
-    /* The helper writes as everybody does; only we must not block. */
+    /* The helper writes as usual; only we must not block. */
     if (fcntl(write_end, F_SETFL, 0) < 0)
         return;
     int r = start_zpool(zfs, write_end);
@@ -166,13 +167,13 @@ static int drain_pipe(struct zfs *zfs)
     }
 }
 
-static void take_answer(struct zfs *zfs)
+static void accept_answer(struct zfs *zfs)
 {
     if (zfs_parse_list((struct str){zfs->text.data, zfs->text.len}, &zfs->fresh) < 0)
         return;
-    struct zfs_pools spare = zfs->pools;
+    struct zfs_pools old = zfs->pools;
     zfs->pools = zfs->fresh;
-    zfs->fresh = spare;
+    zfs->fresh = old;
     zfs->has_pools = true;
     zfs->pools_ns = zfs->asked_ns;
     zfs->generation++;
@@ -200,7 +201,7 @@ static void end_helper(struct zfs *zfs, int64_t now_ns)
     }
     zfs->helper = ZFS_HELPER_NONE;
     if (zfs->answered && (!status.has || status.v == 0))
-        take_answer(zfs);
+        accept_answer(zfs);
 }
 
 void zfs_poll(struct zfs *zfs, int64_t now_ns, bool wanted)
@@ -224,7 +225,7 @@ static bool belongs_to(const char *source, const char *pool, bool *ret_is_root)
     return true;
 }
 
-void zfs_place(struct zfs *zfs, const struct mounts *mounts)
+void zfs_find_mounts(struct zfs *zfs, const struct mounts *mounts)
 {
     for (size_t i = 0; i < zfs->pools.count; i++) {
         struct zfs_pool *pool = &zfs->pools.items[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the processor is called, and how many are online. x86 tells a name. Arm tells the board in the device tree
+ * What the processor is called, and how many are online. x86 has a name. Arm has the board in the device tree
  * (small machines) and the numbers of its main ID register, by way of /proc/cpuinfo or of sysfs
  * (Documentation/ABI/testing/sysfs-devices-system-cpu).
  */
@@ -19,6 +19,10 @@
 #include "collect/host/host_internal.h"
 #include "kernel/proc.h"
 
+/*
+ * Names for the numbers of Arm's main ID register: implementers are in the Arm Architecture Reference Manual
+ * (MIDR_EL1), parts in the technical reference manual of each core.
+ */
 static const struct {
     uint16_t implementer;
     char name[10];
@@ -138,12 +142,6 @@ void host_name_core(struct cpuinfo_core core, char *out, size_t size)
     }
 }
 
-/*
- * What the processor is called, and how many are online. x86 tells a name. Arm tells the board in the device tree
- * (small machines) and the numbers of its main ID register, by way of /proc/cpuinfo or of sysfs
- * (Documentation/ABI/testing/sysfs-devices-system-cpu).
- */
-
 enum { STAT_BYTES_MAX = 4 * 1024 * 1024, TREE_MODEL_BYTES_MAX = 1024 };
 
 int host_read_cpuinfo(const struct sysroot *root, struct buf *buf, struct cpuinfo *ret_info)
@@ -207,12 +205,12 @@ static bool read_tree_model(const struct sysroot *root, char *out, size_t size)
     if (file_read_at(root->proc_fd, "device-tree/model", &text) < 0 &&
         file_read_at(root->sys_fd, "firmware/devicetree/base/model", &text) < 0)
         return false;
-    return host_take_text((struct str){text.data, text.len}, out, size) && strcmp(out, "linux,dummy-virt") != 0 &&
+    return host_clean_text((struct str){text.data, text.len}, out, size) && strcmp(out, "linux,dummy-virt") != 0 &&
            strcasecmp(out, "unknown") != 0;
 }
 
 /* 32-bit Arm, and 64-bit Arm for 32-bit programs, name the architecture only: "ARMv7 Processor rev 4 (v7l)". */
-static bool is_telling(struct str name)
+static bool is_model_name(struct str name)
 {
     return name.n > 0 && !str_starts(name, STR("ARMv")) && !str_starts(name, STR("AArch64 Processor"));
 }
@@ -223,11 +221,11 @@ void host_read_cpu_model(const struct sysroot *root, char *out, size_t size)
     buf_init(&text, HOST_CPUINFO_BYTES_MAX);
     struct cpuinfo info = {0};
     (void)host_read_cpuinfo(root, &text, &info);
-    if (is_telling(info.model_name) && host_take_text(info.model_name, out, size))
+    if (is_model_name(info.model_name) && host_clean_text(info.model_name, out, size))
         return;
     if (read_tree_model(root, out, size) || name_kinds(&info, out, size) || read_midr(root, out, size))
         return;
-    (void)host_take_text(info.model_name, out, size);
+    (void)host_clean_text(info.model_name, out, size);
 }
 
 /* "8" or "0-3" */

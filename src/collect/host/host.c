@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Identity, name and memory of the machine; the processors, the address and the disks are next door. An asset tag
+ * Identity, name and memory of the machine; its address, and the capacity of its disks. An asset tag
  * (SMBIOS type 2; "i-0abcd1234efgh5678" on AWS) names the machine better than machine-id(5), which images share when
- * people forget to clear it, but most makers leave a filler there.
+ * it was not cleared, but most makers leave a filler there.
  */
 #include "collect/host/host.h"
 
@@ -28,6 +28,11 @@
 #include "collect/host/host_internal.h"
 #include "kernel/proc.h"
 
+/*
+ * The address of the default route's interface. A connected UDP socket gets its source address from the routing table
+ * and sends nothing. The far ends are addresses that are not in use, so that no other route leads there: one of the
+ * reserved class E (RFC 1112), and one that is not allocated in the global range of IPv6 (RFC 4291).
+ */
 enum { DISCARD_PORT = 9 };
 
 static bool is_own_ip4(struct in_addr address)
@@ -131,6 +136,11 @@ void host_find_ip(char *out, size_t size)
         out[0] = '\0';
 }
 
+/*
+ * Capacity of the machine's disks from /sys/block (Documentation/ABI/stable/sysfs-block): what a device driver stands
+ * behind, fixed, and once even where several paths lead to it. Made of others, of memory or of files does not count;
+ * "size" is in units of 512 bytes whatever the sectors are.
+ */
 enum { DISKS_MAX = 16384, SIZE_UNIT_BYTES = 512, KEY_BYTES = 256 };
 
 struct disk {
@@ -254,7 +264,7 @@ static bool is_control(struct str sequence)
     return (sequence.n == 1 && (p[0] < 0x20 || p[0] == 0x7f)) || (sequence.n == 2 && p[0] == 0xc2 && p[1] < 0xa0);
 }
 
-bool host_take_text(struct str text, char *out, size_t size)
+bool host_clean_text(struct str text, char *out, size_t size)
 {
     size_t n = 0;
     bool is_gap = false;
@@ -365,7 +375,7 @@ static void read_hostname(const struct sysroot *root, char *out, size_t size)
         return;
     name[sizeof(name) - 1] = '\0';
     if (name[0] != '#')
-        (void)host_take_text(str_of(name), out, size);
+        (void)host_clean_text(str_of(name), out, size);
 }
 
 static struct opt_u64 read_memory(const struct sysroot *root)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pieces that host.c puts together, one file each, and the way texts of firmware and kernel are made fit to be
+ * The pieces that host.c puts together, and the way texts of firmware and kernel are made fit to be
  * shown.
  */
 #ifndef COLLECT_HOST_HOST_INTERNAL_H
@@ -20,9 +20,9 @@
  * UTF-8 without control characters: those become blanks, malformed bytes are left out, runs of blanks become one, none
  * stands at an end. Cut between characters where it does not fit. Returns whether anything is left.
  */
-bool host_take_text(struct str text, char *out, size_t size);
+bool host_clean_text(struct str text, char *out, size_t size);
 
-/* Could this be the id that somebody gave to a machine, and not what a maker of boards left in its place? */
+/* Could this be the id that was assigned to a machine, and not the filler of a maker of boards? */
 bool host_is_asset_tag(struct str text);
 
 /* 32 hexadecimal digits, not all of them 0. */
@@ -33,13 +33,13 @@ void host_read_cpu_model(const struct sysroot *root, char *out, size_t size);
 /* "Neoverse-N1" and its maker; "" for what the tables do not know. */
 void host_name_core(struct cpuinfo_core core, char *out, size_t size);
 
-/* Processors that are online; absent where neither sysfs nor /proc/stat tells. */
+/* Processors that are online; absent where neither sysfs nor /proc/stat has it. */
 struct opt_u64 host_count_cpus(const struct sysroot *root);
 
 /* "0-3,8,10-11" is 7. Returns 0 or -EINVAL: not ascending, empty, or a number above what Linux can have. */
 int host_count_cpu_list(struct str text, uint64_t *ret_count);
 
-/* The address that this machine has towards the world, as text; "" where there is none. Sends nothing. */
+/* The address of this machine on its default route, as text; "" where there is none. Sends nothing. */
 void host_find_ip(char *out, size_t size);
 
 /* Is this an address under which others know the machine, on an interface that is none of a container engine's? */

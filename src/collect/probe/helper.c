@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reading that may hang: the only place where it is done, in the helper process and, in tests, without one. */
+/* The reading that may hang. Only the helper process does it, and tests without one. */
 #include "collect/probe/probe.h"
 
 #include <errno.h>
@@ -116,7 +116,7 @@ bool probe_helper_is_meant(int argc, char **argv)
            getsockopt(HELPER_CHANNEL_FD, SOL_SOCKET, SO_TYPE, &kind, &kind_bytes) == 0;
 }
 
-static bool take_request(struct probe_request *ret_request)
+static bool receive_request(struct probe_request *ret_request)
 {
     ssize_t n;
     do {
@@ -161,7 +161,7 @@ int probe_helper_main(char **argv)
     /* The directory that we were started in must not be kept busy; a captured tree may be named relative to it. */
     if (path[0] == '\0' && chdir("/") < 0)
         return EXIT_FAILURE;
-    while (take_request(&request)) {
+    while (receive_request(&request)) {
         if (!answer(&root, &request))
             break;
     }

@@ -70,7 +70,7 @@ static void remove_question(struct probe *probe, struct probe_question *question
     probe->questions.count--;
 }
 
-/* The ticket, or 0 where there is no room for another question. */
+/* The ticket, or 0 where there are too many questions. */
 static uint32_t ask(struct probe *probe, const struct probe_subject *subject)
 {
     if (VEC_GROW(&probe->questions, probe->questions.count + 1, PROBE_QUESTIONS_MAX) < 0)
@@ -290,7 +290,7 @@ static void send_questions(struct probe *probe)
 }
 
 /* False: this was sent by no helper of ours. */
-static bool take_reply(struct probe *probe, const struct probe_reply *reply, size_t size)
+static bool accept_reply(struct probe *probe, const struct probe_reply *reply, size_t size)
 {
     struct probe_question *question = find_question(probe, reply->ticket);
     size_t value_size = size - offsetof(struct probe_reply, value);
@@ -318,7 +318,7 @@ static int drain(struct probe *probe)
         if (n <= 0)
             return -EPIPE;
         size_t size = (size_t)n;
-        if (size < offsetof(struct probe_reply, value) || size > sizeof(reply) || !take_reply(probe, &reply, size))
+        if (size < offsetof(struct probe_reply, value) || size > sizeof(reply) || !accept_reply(probe, &reply, size))
             return -EBADMSG;
         heard = 1;
     }
@@ -413,7 +413,7 @@ static int probe_collect(void *state, const struct tick *tick, struct sample *sa
         return 0;
     }
     (void)pthread_mutex_lock(&probe->lock);
-    /* Nothing is begun that a run which is over would have to end; what has come is taken. */
+    /* Nothing is begun that a run which is over would have to end; what has come is read. */
     if (!tick->is_final)
         step(probe, tick->mono_ns);
     else if (probe->channel_fd >= 0)

@@ -15,7 +15,7 @@
 /*
  * Every thread has a list of its own. Up to MANY_THREADS their descriptors are kept; of those with more, the first one
  * is always asked and the others once in THREAD_NS per thread, which bounds the cost. In between, the numbers that were
- * given out are tried, at most NEWBORN_MAX in a turn.
+ * given out are tried, at most NEWBORN_MAX in a tick.
  */
 #define THREAD_NS (10 * NS_PER_MS)
 enum { PATH_BYTES = 64, MANY_THREADS = 64, THREADS_MAX = 65536, NEWBORN_MAX = 1024 };
@@ -27,10 +27,10 @@ void tree_finder_init(struct tree_finder *finder, struct tree_reader *reader, st
 
 void tree_finder_fini(struct tree_finder *finder)
 {
-    tree_forget_fd(finder->reader, &finder->own_fd);
+    tree_release_fd(finder->reader, &finder->own_fd);
     fd_close(&finder->proc_fd);
     pid_list_fini(&finder->list);
-    free(finder->strangers.items);
+    free(finder->non_members.items);
     free(finder->seen.items);
 }
 
@@ -38,16 +38,17 @@ void tree_finder_fini(struct tree_finder *finder)
 static bool is_ours(const struct tree_finder *finder, pid_t parent)
 {
     const struct tracked *tracked = finder->reader->env->tracked;
-    return tree_members_find(finder->members, parent) != TREE_NOBODY ||
+    return tree_members_find(finder->members, parent) != TREE_NONE ||
            (!tracked->attached && parent == tracked->tracker);
 }
 
-static void take_in(struct tree_finder *finder, pid_t pid, size_t parent, const struct pid_stat *stat, int64_t now_ns)
+static void add_member(
+    struct tree_finder *finder, pid_t pid, size_t parent, const struct pid_stat *stat, int64_t now_ns)
 {
     struct tree_members *members = finder->members;
     size_t slot = tree_members_add(members, pid, parent);
-    finder->is_full = slot == TREE_NOBODY;
-    if (slot == TREE_NOBODY) {
+    finder->is_full = slot == TREE_NONE;
+    if (slot == TREE_NONE) {
         finder->is_incomplete = true;
         return;
     }
@@ -66,10 +67,10 @@ static bool is_known(struct tree_finder *finder, pid_t pid)
 {
     const struct collect_env *env = finder->reader->env;
     size_t slot = tree_members_find(finder->members, pid);
-    /* The number of one who is gone is taken by another already; next time its place will be free. */
-    if (slot != TREE_NOBODY && tree_member_at(finder->members, slot)->is_gone)
+    /* The number of a member that is gone is in use again; at the next tick its slot will be free. */
+    if (slot != TREE_NONE && tree_member_at(finder->members, slot)->is_gone)
         finder->is_incomplete = true;
-    return pid <= 0 || pid == env->tracked->tracker || helpers_has(env->helpers, pid) || slot != TREE_NOBODY ||
+    return pid <= 0 || pid == env->tracked->tracker || helpers_has(env->helpers, pid) || slot != TREE_NONE ||
            helpers_started(env->helpers, pid);
 }
 
@@ -80,9 +81,9 @@ void tree_find_adopt(struct tree_finder *finder, pid_t pid, size_t parent, int64
     struct pid_stat stat;
     int r = tree_read_candidate(finder->reader, pid, &stat);
     if (r == -EACCES)
-        take_in(finder, pid, parent, NULL, now_ns);
+        add_member(finder, pid, parent, NULL, now_ns);
     else if (r == 0 && is_ours(finder, (pid_t)stat.parent))
-        take_in(finder, pid, parent, &stat, now_ns);
+        add_member(finder, pid, parent, &stat, now_ns);
 }
 
 void tree_find_listed(struct tree_finder *finder, pid_t pid, int64_t now_ns)
@@ -92,7 +93,7 @@ void tree_find_listed(struct tree_finder *finder, pid_t pid, int64_t now_ns)
     struct pid_stat stat;
     int r = tree_read_candidate(finder->reader, pid, &stat);
     if (r != -ESRCH)
-        take_in(finder, pid, TREE_NOBODY, r == 0 ? &stat : NULL, now_ns);
+        add_member(finder, pid, TREE_NONE, r == 0 ? &stat : NULL, now_ns);
 }
 
 void tree_find_root(struct tree_finder *finder, pid_t pid, int64_t now_ns)
@@ -103,9 +104,9 @@ void tree_find_root(struct tree_finder *finder, pid_t pid, int64_t now_ns)
     if (tracked->attached)
         tree_find_listed(finder, pid, now_ns);
     else
-        tree_find_adopt(finder, pid, TREE_NOBODY, now_ns);
+        tree_find_adopt(finder, pid, TREE_NONE, now_ns);
     size_t slot = tree_members_find(finder->members, pid);
-    if (slot != TREE_NOBODY)
+    if (slot != TREE_NONE)
         tree_member_at(finder->members, slot)->first_ns = tracked->start_ns;
 }
 
@@ -138,7 +139,7 @@ static int list_threads(struct tree_finder *finder, struct tree_member *member)
     return r;
 }
 
-/* Those that are gone lose their place, those that are new get one. */
+/* Those that are gone lose their slot, those that are new get one. */
 static void match_threads(struct tree_finder *finder, struct tree_threads *threads)
 {
     const struct pid_list *list = &finder->list;
@@ -147,7 +148,7 @@ static void match_threads(struct tree_finder *finder, struct tree_threads *threa
         if (pid_list_has(list, threads->items[i].tid))
             threads->items[kept++] = threads->items[i];
         else
-            tree_forget_fd(finder->reader, &threads->items[i].fd);
+            tree_release_fd(finder->reader, &threads->items[i].fd);
     }
     threads->count = kept;
     for (size_t i = 0; i < list->count; i++) {
@@ -182,7 +183,7 @@ static int find_by_many_threads(struct tree_finder *finder, size_t slot, int64_t
     for (size_t i = 0; i < finder->list.count; i++) {
         int fd = -1;
         int r = tree_read_children(finder->reader, pid, finder->list.items[i], &fd);
-        tree_forget_fd(finder->reader, &fd);
+        tree_release_fd(finder->reader, &fd);
         if (r == 0)
             adopt_list(finder, slot, now_ns);
         else if (finder->list.items[i] == pid)
@@ -256,7 +257,7 @@ void tree_find_newborn(struct tree_finder *finder, struct opt_u64 from, struct o
         uint64_t cpu_ns;
         /* Threads have numbers too, but only a process has this clock. */
         if (env->cpu_time(env->cpu_time_context, (pid_t)number, &cpu_ns) == 0)
-            tree_find_adopt(finder, (pid_t)number, TREE_NOBODY, now_ns);
+            tree_find_adopt(finder, (pid_t)number, TREE_NONE, now_ns);
     }
 }
 
@@ -265,59 +266,59 @@ void tree_find_orphans(struct tree_finder *finder, int64_t now_ns)
     pid_t tracker = finder->reader->env->tracked->tracker;
     int r = tree_read_children(finder->reader, tracker, tracker, &finder->own_fd);
     if (r == 0)
-        adopt_list(finder, TREE_NOBODY, now_ns);
+        adopt_list(finder, TREE_NONE, now_ns);
     else if (r != -ENOENT)
         finder->is_incomplete = true;
 }
 
 /*
- * The slow way to find new members, for kernels without CONFIG_PROC_CHILDREN: every process of /proc is looked at once.
- * Strangers are remembered by PID; once enough processes were made that PIDs may have come round, all are looked at
+ * The slow way to find new members, for kernels without CONFIG_PROC_CHILDREN: every process of /proc is read once.
+ * Non-members are remembered by PID; once enough processes were made that PIDs may have come round, all are read
  * again.
  */
 
 enum { FORKS_TRUSTED = 4096 };
 
-static int compare_strangers(const void *a, const void *b)
+static int compare_non_members(const void *a, const void *b)
 {
-    pid_t x = ((const struct tree_stranger *)a)->pid, y = ((const struct tree_stranger *)b)->pid;
+    pid_t x = ((const struct tree_non_member *)a)->pid, y = ((const struct tree_non_member *)b)->pid;
     return x < y ? -1 : x > y;
 }
 
-static bool is_stranger(const struct tree_finder *finder, pid_t pid)
+static bool is_non_member(const struct tree_finder *finder, pid_t pid)
 {
-    const struct tree_stranger key = {.pid = pid};
-    const struct tree_strangers *known = &finder->strangers;
-    return known->count > 0 && bsearch(&key, known->items, known->count, sizeof(key), compare_strangers) != NULL;
+    const struct tree_non_member key = {.pid = pid};
+    const struct tree_non_members *known = &finder->non_members;
+    return known->count > 0 && bsearch(&key, known->items, known->count, sizeof(key), compare_non_members) != NULL;
 }
 
-static void remember(struct tree_finder *finder, struct tree_stranger stranger)
+static void note_non_member(struct tree_finder *finder, struct tree_non_member non_member)
 {
-    if (VEC_GROW(&finder->seen, finder->seen.count + 1, TREE_STRANGERS_MAX) == 0)
-        finder->seen.items[finder->seen.count++] = stranger;
+    if (VEC_GROW(&finder->seen, finder->seen.count + 1, TREE_NON_MEMBERS_MAX) == 0)
+        finder->seen.items[finder->seen.count++] = non_member;
 }
 
-/* Who is new goes to the end of `seen`, behind those known already. Returns where they begin. */
+/* What is new goes to the end of `seen`, behind those known already. Returns where they begin. */
 static size_t sift(struct tree_finder *finder)
 {
     finder->seen.count = 0;
     for (size_t i = 0; i < finder->list.count; i++) {
-        if (is_stranger(finder, finder->list.items[i]))
-            remember(finder, (struct tree_stranger){.pid = finder->list.items[i]});
+        if (is_non_member(finder, finder->list.items[i]))
+            note_non_member(finder, (struct tree_non_member){.pid = finder->list.items[i]});
     }
     size_t first = finder->seen.count;
     for (size_t i = 0; i < finder->list.count; i++) {
         pid_t pid = finder->list.items[i];
         struct pid_stat stat;
-        if (is_stranger(finder, pid) || tree_members_find(finder->members, pid) != TREE_NOBODY ||
+        if (is_non_member(finder, pid) || tree_members_find(finder->members, pid) != TREE_NONE ||
             tree_read_candidate(finder->reader, pid, &stat) < 0)
             continue;
-        remember(finder, (struct tree_stranger){.pid = pid, .parent = (pid_t)stat.parent});
+        note_non_member(finder, (struct tree_non_member){.pid = pid, .parent = (pid_t)stat.parent});
     }
     return first;
 }
 
-/* A child may be listed before its parent is known to be ours, so again while somebody was taken in. */
+/* A child may be listed before its parent is known to be ours, so again while one was added. */
 static void adopt_new(struct tree_finder *finder, size_t first, int64_t now_ns)
 {
     const struct tracked *tracked = finder->reader->env->tracked;
@@ -325,29 +326,30 @@ static void adopt_new(struct tree_finder *finder, size_t first, int64_t now_ns)
     while (again) {
         again = false;
         for (size_t i = first; i < finder->seen.count; i++) {
-            struct tree_stranger who = finder->seen.items[i];
-            size_t parent = tree_members_find(finder->members, who.parent);
-            if (parent == TREE_NOBODY && (tracked->attached || who.parent != tracked->tracker))
+            struct tree_non_member candidate = finder->seen.items[i];
+            size_t parent = tree_members_find(finder->members, candidate.parent);
+            if (parent == TREE_NONE && (tracked->attached || candidate.parent != tracked->tracker))
                 continue;
             finder->seen.items[i--] = finder->seen.items[--finder->seen.count];
             size_t before = finder->members->live;
-            tree_find_adopt(finder, who.pid, parent, now_ns);
+            tree_find_adopt(finder, candidate.pid, parent, now_ns);
             again |= finder->members->live != before;
         }
     }
 }
 
 /*
- * An orphan whose parent ended meanwhile may be ours next time: it is not to be remembered as a stranger. The list is
- * sorted; those who were looked at now have a parent.
+ * An orphan whose parent ended meanwhile may be ours next time: it is not to be remembered as a non-member. The list is
+ * sorted; those that were read now have a parent.
  */
-static void forget_orphans(struct tree_finder *finder)
+static void drop_orphans(struct tree_finder *finder)
 {
-    struct tree_strangers *seen = &finder->seen;
+    struct tree_non_members *seen = &finder->seen;
     size_t kept = 0;
     for (size_t i = 0; i < seen->count; i++) {
-        const struct tree_stranger parent = {.pid = seen->items[i].parent};
-        bool orphan = parent.pid != 0 && !bsearch(&parent, seen->items, seen->count, sizeof(parent), compare_strangers);
+        const struct tree_non_member parent = {.pid = seen->items[i].parent};
+        bool orphan =
+            parent.pid != 0 && !bsearch(&parent, seen->items, seen->count, sizeof(parent), compare_non_members);
         seen->items[i].is_orphan = orphan;
     }
     for (size_t i = 0; i < seen->count; i++) {
@@ -362,19 +364,19 @@ void tree_find_scan(struct tree_finder *finder, uint64_t forks, int64_t now_ns)
 {
     if (finder->proc_fd < 0)
         finder->proc_fd = file_open_at(finder->reader->env->root->proc_fd, ".", O_RDONLY | O_DIRECTORY);
-    if (finder->proc_fd < 0 || pid_list_read(finder->proc_fd, TREE_STRANGERS_MAX, &finder->list) < 0) {
+    if (finder->proc_fd < 0 || pid_list_read(finder->proc_fd, TREE_NON_MEMBERS_MAX, &finder->list) < 0) {
         finder->is_incomplete = true;
         return;
     }
     if (forks - finder->forks > FORKS_TRUSTED) {
-        finder->strangers.count = 0;
+        finder->non_members.count = 0;
         finder->forks = forks;
     }
     adopt_new(finder, sift(finder), now_ns);
     if (finder->seen.count > 1)
-        qsort(finder->seen.items, finder->seen.count, sizeof(*finder->seen.items), compare_strangers);
-    forget_orphans(finder);
-    struct tree_strangers spare = finder->strangers;
-    finder->strangers = finder->seen;
-    finder->seen = spare;
+        qsort(finder->seen.items, finder->seen.count, sizeof(*finder->seen.items), compare_non_members);
+    drop_orphans(finder);
+    struct tree_non_members old = finder->non_members;
+    finder->non_members = finder->seen;
+    finder->seen = old;
 }

@@ -12,19 +12,19 @@ void ledger_begin(struct ledger_account *account)
     account->is_fresh = false;
     account->is_chain_fresh = true;
     for (int i = 0; i < FLOWS; i++) {
-        account->owed[i] += account->owed_new[i];
-        account->owed_new[i] = 0;
-        account->stray[i] += account->stray_new[i];
-        account->stray_new[i] = 0;
+        account->pending[i] += account->pending_new[i];
+        account->pending_new[i] = 0;
+        account->unattributed[i] += account->unattributed_new[i];
+        account->unattributed_new[i] = 0;
         account->growth[i] = 0;
     }
 }
 
-bool ledger_is_owed(const struct ledger_account *account)
+bool ledger_has_pending(const struct ledger_account *account)
 {
     uint64_t any = 0;
     for (int i = 0; i < FLOWS; i++)
-        any |= account->owed[i] | account->owed_new[i] | account->stray[i] | account->stray_new[i];
+        any |= account->pending[i] | account->pending_new[i] | account->unattributed[i] | account->unattributed_new[i];
     return any != 0;
 }
 
@@ -42,69 +42,69 @@ void ledger_update(struct ledger_account *account, const struct ledger_reading *
     }
 }
 
-void ledger_close(struct ledger *ledger, const struct ledger_account *account, struct ledger_account *payee)
+void ledger_close(struct ledger *ledger, const struct ledger_account *account, struct ledger_account *parent)
 {
     for (int i = 0; i < FLOWS; i++) {
-        uint64_t rest = account->settled[i] + account->owed[i] + account->owed_new[i];
-        uint64_t strays = account->stray[i] + account->stray_new[i];
-        if (payee) {
-            payee->owed_new[i] += rest;
-            payee->stray_new[i] += strays;
+        uint64_t amount = account->settled[i] + account->pending[i] + account->pending_new[i];
+        uint64_t unattributed = account->unattributed[i] + account->unattributed_new[i];
+        if (parent) {
+            parent->pending_new[i] += amount;
+            parent->unattributed_new[i] += unattributed;
         } else {
-            ledger->lost[i] += rest + strays;
+            ledger->lost[i] += amount + unattributed;
         }
     }
 }
 
-void ledger_close_stray(const struct ledger_account *account, struct ledger_account *nearest)
+void ledger_close_unattributed(const struct ledger_account *account, struct ledger_account *nearest)
 {
     for (int i = 0; i < FLOWS; i++)
-        nearest->stray_new[i] +=
-            account->settled[i] + account->owed[i] + account->owed_new[i] + account->stray[i] + account->stray_new[i];
+        nearest->unattributed_new[i] += account->settled[i] + account->pending[i] + account->pending_new[i] +
+                                        account->unattributed[i] + account->unattributed_new[i];
 }
 
-static void pay(uint64_t *owed, uint64_t *growth)
+static void cover(uint64_t *pending, uint64_t *growth)
 {
-    uint64_t paid = *owed < *growth ? *owed : *growth;
-    *owed -= paid;
-    *growth -= paid;
+    uint64_t covered = *pending < *growth ? *pending : *growth;
+    *pending -= covered;
+    *growth -= covered;
 }
 
 void ledger_settle(struct ledger *ledger, struct ledger_account *account)
 {
     for (int i = 0; i < FLOWS; i++) {
-        pay(&account->owed[i], &account->growth[i]);
-        pay(&account->owed_new[i], &account->growth[i]);
-        /* Where the intake was not seen, nobody knows what was paid: it stays owed. */
+        cover(&account->pending[i], &account->growth[i]);
+        cover(&account->pending_new[i], &account->growth[i]);
+        /* Where the intake was not seen, it is not known what was covered: it stays pending. */
         if (account->known[i] && account->is_fresh) {
-            ledger->lost[i] += account->owed[i];
-            account->owed[i] = 0;
+            ledger->lost[i] += account->pending[i];
+            account->pending[i] = 0;
         }
-        ledger->sum[i] += account->value[i] + account->owed[i] + account->owed_new[i];
+        ledger->sum[i] += account->value[i] + account->pending[i] + account->pending_new[i];
     }
 }
 
-void ledger_pay_strays(struct ledger_account *debtor, struct ledger_account *payer)
+void ledger_attribute(struct ledger_account *account, struct ledger_account *source)
 {
-    debtor->is_chain_fresh &= payer->is_fresh;
+    account->is_chain_fresh &= source->is_fresh;
     for (int i = 0; i < FLOWS; i++) {
-        pay(&debtor->stray[i], &payer->growth[i]);
-        pay(&debtor->stray_new[i], &payer->growth[i]);
+        cover(&account->unattributed[i], &source->growth[i]);
+        cover(&account->unattributed_new[i], &source->growth[i]);
     }
 }
 
-void ledger_settle_strays(struct ledger *ledger, struct ledger_account *debtor)
+void ledger_settle_unattributed(struct ledger *ledger, struct ledger_account *account)
 {
     for (int i = 0; i < FLOWS; i++) {
-        if (debtor->known[i] && debtor->is_chain_fresh) {
-            ledger->lost[i] += debtor->stray[i];
-            debtor->stray[i] = 0;
+        if (account->known[i] && account->is_chain_fresh) {
+            ledger->lost[i] += account->unattributed[i];
+            account->unattributed[i] = 0;
         }
-        ledger->sum[i] += debtor->stray[i] + debtor->stray_new[i];
+        ledger->sum[i] += account->unattributed[i] + account->unattributed_new[i];
     }
 }
 
-void ledger_take(struct ledger *ledger, uint64_t ret_growth[FLOWS])
+void ledger_pop_growth(struct ledger *ledger, uint64_t ret_growth[FLOWS])
 {
     for (int i = 0; i < FLOWS; i++) {
         uint64_t total = ledger->sum[i] + ledger->lost[i];
@@ -118,7 +118,7 @@ enum { INDEX_FIRST = 64 };
 
 void tree_members_init(struct tree_members *members)
 {
-    *members = (struct tree_members){.free_slot = TREE_NOBODY};
+    *members = (struct tree_members){.free_slot = TREE_NONE};
 }
 
 void tree_members_fini(struct tree_members *members)
@@ -137,9 +137,9 @@ static size_t *chain_of(const struct tree_members *members, pid_t pid)
 size_t tree_members_find(const struct tree_members *members, pid_t pid)
 {
     if (members->index.count == 0)
-        return TREE_NOBODY;
+        return TREE_NONE;
     size_t slot = *chain_of(members, pid);
-    while (slot != TREE_NOBODY && tree_member_at(members, slot)->pid != pid)
+    while (slot != TREE_NONE && tree_member_at(members, slot)->pid != pid)
         slot = tree_member_at(members, slot)->next;
     return slot;
 }
@@ -173,7 +173,7 @@ static int index_grow(struct tree_members *members)
         return r;
     members->index.count = count;
     for (size_t i = 0; i < count; i++)
-        members->index.items[i] = TREE_NOBODY;
+        members->index.items[i] = TREE_NONE;
     for (size_t i = 0; i < members->slots.count; i++) {
         if (tree_member_at(members, i)->pid != 0)
             index_put(members, i);
@@ -181,28 +181,28 @@ static int index_grow(struct tree_members *members)
     return 0;
 }
 
-static size_t take_slot(struct tree_members *members)
+static size_t pop_slot(struct tree_members *members)
 {
     size_t slot = members->free_slot;
-    if (slot != TREE_NOBODY) {
+    if (slot != TREE_NONE) {
         members->free_slot = tree_member_at(members, slot)->next;
         return slot;
     }
     if (VEC_GROW(&members->slots, members->slots.count + 1, TREE_MEMBERS_MAX) < 0)
-        return TREE_NOBODY;
+        return TREE_NONE;
     return members->slots.count++;
 }
 
 size_t tree_members_add(struct tree_members *members, pid_t pid, size_t parent)
 {
     if (VEC_GROW(&members->order, members->live + 1, TREE_MEMBERS_MAX) < 0 || index_grow(members) < 0)
-        return TREE_NOBODY;
-    size_t slot = take_slot(members);
-    if (slot == TREE_NOBODY)
-        return TREE_NOBODY;
+        return TREE_NONE;
+    size_t slot = pop_slot(members);
+    if (slot == TREE_NONE)
+        return TREE_NONE;
     *tree_member_at(members, slot) = (struct tree_member){
         .pid = pid, .parent = parent, .fds = {-1, -1, -1, -1}, .threads = {.task_fd = -1}, .has_run = true};
-    if (parent != TREE_NOBODY)
+    if (parent != TREE_NONE)
         tree_member_at(members, slot)->parent_pid = tree_member_at(members, parent)->pid;
     index_put(members, slot);
     members->order.items[members->order.count++] = slot;
@@ -225,7 +225,7 @@ void tree_members_relink(struct tree_members *members)
         struct tree_member *member = tree_member_at(members, i);
         if (member->pid == 0 || member->is_gone)
             continue;
-        for (size_t steps = 0; member->parent != TREE_NOBODY && steps <= members->live; steps++) {
+        for (size_t steps = 0; member->parent != TREE_NONE && steps <= members->live; steps++) {
             const struct tree_member *parent = tree_member_at(members, member->parent);
             if (!parent->is_gone)
                 break;
@@ -240,15 +240,15 @@ static void link_children(struct tree_members *members)
 {
     for (size_t i = 0; i < members->slots.count; i++) {
         struct tree_member *member = tree_member_at(members, i);
-        if (member->pid != 0 && member->parent == TREE_NOBODY)
+        if (member->pid != 0 && member->parent == TREE_NONE)
             member->parent = tree_members_find(members, member->parent_pid);
-        member->first_child = member->next_sibling = TREE_NOBODY;
+        member->first_child = member->next_sibling = TREE_NONE;
         member->is_sorted = false;
     }
     /* From the last to the first, so that siblings come out in the order of their slots. */
     for (size_t i = members->slots.count; i-- > 0;) {
         struct tree_member *member = tree_member_at(members, i);
-        if (member->pid == 0 || member->parent == TREE_NOBODY)
+        if (member->pid == 0 || member->parent == TREE_NONE)
             continue;
         struct tree_member *parent = tree_member_at(members, member->parent);
         member->next_sibling = parent->first_child;
@@ -264,7 +264,7 @@ static void append_with_children(struct tree_members *members, size_t slot)
     tree_member_at(members, slot)->is_sorted = true;
     for (; i < members->order.count; i++) {
         size_t child = tree_member_at(members, members->order.items[i])->first_child;
-        for (; child != TREE_NOBODY; child = tree_member_at(members, child)->next_sibling) {
+        for (; child != TREE_NONE; child = tree_member_at(members, child)->next_sibling) {
             if (tree_member_at(members, child)->is_sorted)
                 continue;
             tree_member_at(members, child)->is_sorted = true;
@@ -280,15 +280,15 @@ void tree_members_sort(struct tree_members *members)
     link_children(members);
     for (size_t i = 0; i < members->slots.count; i++) {
         const struct tree_member *member = tree_member_at(members, i);
-        if (member->pid != 0 && member->parent == TREE_NOBODY)
+        if (member->pid != 0 && member->parent == TREE_NONE)
             append_with_children(members, i);
     }
-    /* Whoever is missing belongs to a loop: a PID that was given out again can seem to be its own ancestor. */
+    /* What is missing belongs to a loop: a PID that was given out again can seem to be its own ancestor. */
     for (size_t i = 0; members->order.count < members->live && i < members->slots.count; i++) {
         struct tree_member *member = tree_member_at(members, i);
         if (member->pid == 0 || member->is_sorted)
             continue;
-        member->parent = TREE_NOBODY;
+        member->parent = TREE_NONE;
         append_with_children(members, i);
     }
 }

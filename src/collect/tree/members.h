@@ -13,9 +13,9 @@
 #include "kernel/pid.h"
 
 /*
- * The books of a process tree: every amount counts exactly once, although the kernel moves it. What a process used
+ * The accounts of a process tree: every amount counts exactly once, although the kernel moves it. What a process used
  * itself and what it inherited from children it waited for only ever moves upward: when a process is waited for,
- * all of it appears in its parent. So a tree that is read from the top down can miss an amount for one turn, but
+ * all of it appears in its parent. So a tree that is read from the top down can miss an amount for one tick, but
  * never see it twice. Pure: knows no files and no processes.
  */
 
@@ -33,61 +33,61 @@ struct ledger_reading {
 /* The account of a process, or of the tracker, which waits for the root and for orphans. All zeros at the start. */
 struct ledger_account {
     uint64_t value[FLOWS], intake[FLOWS], settled[FLOWS];
-    uint64_t growth[FLOWS]; /* of the intake in this turn */
-    uint64_t owed[FLOWS]; /* of children that vanished in the turn before this one */
-    uint64_t owed_new[FLOWS]; /* of children that vanished in this turn */
-    uint64_t stray[FLOWS], stray_new[FLOWS]; /* the same of descendants whose parent vanished with them */
+    uint64_t growth[FLOWS]; /* of the intake in this tick */
+    uint64_t pending[FLOWS]; /* of children that vanished in the tick before this one */
+    uint64_t pending_new[FLOWS]; /* of children that vanished in this tick */
+    uint64_t unattributed[FLOWS], unattributed_new[FLOWS]; /* the same of descendants whose parent vanished with them */
     bool known[FLOWS];
-    bool is_fresh; /* read in this turn */
-    bool is_chain_fresh; /* and so was everybody who was asked to pay for its strays */
+    bool is_fresh; /* read in this tick */
+    bool is_chain_fresh; /* and so was every account that could cover its unattributed amounts */
 };
 
 struct ledger {
-    uint64_t lost[FLOWS]; /* of those that nobody waited for */
-    uint64_t sum[FLOWS]; /* of the accounts added so far in this turn */
+    uint64_t lost[FLOWS]; /* of those that were never waited for */
+    uint64_t sum[FLOWS]; /* of the accounts added so far in this tick */
     uint64_t mark[FLOWS]; /* the highest total so far: what was reported never shrinks */
 };
 
-/* A turn begins: what vanished in the last one is due now. For every account. */
+/* A tick begins: what vanished in the last one is due now. For every account. */
 void ledger_begin(struct ledger_account *account);
 
-/* A new reading of this turn; a flow that is not known keeps its last value. */
+/* A new reading of this tick; a flow that is not known keeps its last value. */
 void ledger_update(struct ledger_account *account, const struct ledger_reading *reading);
 
-/* A process has vanished: payee is its parent, which is still there, or NULL where nobody will get it. */
-void ledger_close(struct ledger *ledger, const struct ledger_account *account, struct ledger_account *payee);
+/* A process has vanished: parent is still there, or NULL where the amounts go nowhere. */
+void ledger_close(struct ledger *ledger, const struct ledger_account *account, struct ledger_account *parent);
 
 /* The same where its parent has vanished as well: the nearest one above, or any above that, will get it. */
-void ledger_close_stray(const struct ledger_account *account, struct ledger_account *nearest);
+void ledger_close_unattributed(const struct ledger_account *account, struct ledger_account *nearest);
 
-/* Is anything owed to it? Then it must be read in this turn, and whoever is above it as well. */
-bool ledger_is_owed(const struct ledger_account *account);
+/* Is anything pending? Then it must be read in this tick, and every process above it as well. */
+bool ledger_has_pending(const struct ledger_account *account);
 
 /*
- * The turn ends for an account, after every account was closed that is gone: its growth pays for those who vanished.
- * What a reading of the turn after that has not paid was never waited for, and is kept as lost; without a reading it
- * stays owed. Adds the account to the sum of the turn.
+ * The tick ends for an account, after every account was closed that is gone: its growth covers those that vanished.
+ * What a reading of the next tick has not covered was never waited for, and is kept as lost; without a reading it
+ * stays pending. Adds the account to the sum of the tick.
  */
 void ledger_settle(struct ledger *ledger, struct ledger_account *account);
 
-/* After all were settled: what is left of the payer's growth pays for strays of the debtor, which is below it or the
- * same. */
-void ledger_pay_strays(struct ledger_account *debtor, struct ledger_account *payer);
+/* After all were settled: what is left of the growth of `source` covers unattributed amounts of the account, which is
+ * below it or the same. */
+void ledger_attribute(struct ledger_account *account, struct ledger_account *source);
 
-/* And then what was not paid for: lost where all who could have paid were read in this turn, else part of the sum. */
-void ledger_settle_strays(struct ledger *ledger, struct ledger_account *debtor);
+/* And then what was not covered: lost where all that could cover it were read in this tick, else part of the sum. */
+void ledger_settle_unattributed(struct ledger *ledger, struct ledger_account *account);
 
-/* The growth of the total since the last call; clears the sum for the next turn. */
-void ledger_take(struct ledger *ledger, uint64_t ret_growth[FLOWS]);
+/* The growth of the total since the last call; clears the sum for the next tick. */
+void ledger_pop_growth(struct ledger *ledger, uint64_t ret_growth[FLOWS]);
 
 /*
- * Who belongs to the tree. Once seen, a process stays a member until it is gone, whatever becomes of its parent. The
+ * The processes of the tree. Once seen, a process stays a member until it is gone, whatever becomes of its parent. The
  * order in which members are read, parents before children, is kept until the tree changes.
  */
 
 enum { TREE_MEMBERS_MAX = 32768, TREE_KEPT_FILES = 4 };
 
-#define TREE_NOBODY SIZE_MAX
+#define TREE_NONE SIZE_MAX
 
 /* The files of a process that are kept open as far as descriptors go. */
 enum tree_file { TREE_FILE_STAT, TREE_FILE_IO, TREE_FILE_CHILDREN, TREE_FILE_THREAD };
@@ -107,21 +107,21 @@ struct tree_memory {
     bool is_own; /* its address space is known not to be that of its parent */
     bool is_parents; /* it is */
     bool is_unknown; /* its first thread has ended, and no other could be read */
-    pid_t tid; /* the thread whose files tell it; 0: the first */
-    uint64_t resident_pages; /* what its address space holds, whoever that belongs to */
+    pid_t tid; /* the thread whose files show it; 0: the first */
+    uint64_t resident_pages; /* what its address space holds, its own or not */
     uint64_t rss_pages, pss_pages; /* the part that counts for the tree's sum of RSS, and is considered for PSS */
 };
 
 struct tree_member {
     pid_t pid; /* 0: a free slot */
     pid_t parent_pid; /* as last read */
-    size_t parent; /* its slot; TREE_NOBODY: not a member */
-    bool is_orphan; /* its parent has ended, and who took it in is not known yet: parent is the next one above */
+    size_t parent; /* its slot; TREE_NONE: not a member */
+    bool is_orphan; /* its parent has ended, and what adopted it is not known yet: parent is the next one above */
     size_t next; /* in its chain of the index, or of free slots */
     size_t first_child, next_sibling; /* while the order is made */
     bool is_sorted;
-    uint64_t turn; /* when it was last read */
-    int64_t first_ns, stat_ns, found_ns; /* first seen, stat read, children looked for */
+    uint64_t pass; /* in which it was last read */
+    int64_t first_ns, stat_ns, found_ns; /* first seen, stat read, children listed */
     int fds[TREE_KEPT_FILES]; /* -1: not kept */
     struct tree_threads threads;
     struct opt_u64 cpu_ns; /* its CPU clock */
@@ -131,16 +131,16 @@ struct tree_member {
     bool is_hidden; /* there, but we may not see it (hidepid) */
     bool has_io;
     bool is_ending; /* its I/O could not be read because it was about to go: its parent will have it */
-    bool is_gone; /* found out in this turn */
-    bool has_ended; /* we were told so, although it is hidden from us */
+    bool is_gone; /* found out in this tick */
+    bool has_ended; /* known although it is hidden from us */
     int64_t io_retry_ns; /* a file that we may not read is tried again then */
     bool is_reaped; /* we waited for it */
-    bool is_owed; /* or somebody below it: its files must be read in this turn */
-    bool has_run; /* since its children were looked for */
+    bool is_pending; /* amounts of it, or of one below it: its files must be read in this tick */
+    bool has_run; /* since its children were listed */
     struct ledger_account account;
     struct pss_memory pss;
     struct tree_memory memory;
-    bool is_namespace_known; /* its PID namespace was looked at */
+    bool is_namespace_known; /* its PID namespace was read */
 };
 
 struct tree_members {
@@ -160,7 +160,7 @@ struct tree_members {
 void tree_members_init(struct tree_members *members);
 void tree_members_fini(struct tree_members *members);
 
-/* The slot of a PID, or TREE_NOBODY. */
+/* The slot of a PID, or TREE_NONE. */
 size_t tree_members_find(const struct tree_members *members, pid_t pid);
 
 static inline struct tree_member *tree_member_at(const struct tree_members *members, size_t slot)
@@ -169,18 +169,18 @@ static inline struct tree_member *tree_member_at(const struct tree_members *memb
 }
 
 /*
- * A new member at the end of the order, zeroed but for PID, parent (a slot, or TREE_NOBODY) and descriptors. Returns
- * its slot, or TREE_NOBODY where there are too many or no memory. Pointers to members do not survive this.
+ * A new member at the end of the order, zeroed but for PID, parent (a slot, or TREE_NONE) and descriptors. Returns
+ * its slot, or TREE_NONE where there are too many or no memory. Pointers to members do not survive this.
  */
 size_t tree_members_add(struct tree_members *members, pid_t pid, size_t parent);
 
-/* Its descriptors must be closed before, and nobody may name it as parent any more. */
+/* Its descriptors must be closed before, and no member may name it as parent any more. */
 void tree_members_remove(struct tree_members *members, size_t slot);
 
 /* Members whose parent is gone become children of the nearest one above that is not. */
 void tree_members_relink(struct tree_members *members);
 
-/* After changes: parents before children again. Those whose parent was not a member are looked for one once more. */
+/* After changes: parents before children again. Where a parent was not a member, it is searched for once more. */
 void tree_members_sort(struct tree_members *members);
 
 #endif

@@ -70,7 +70,7 @@ static int compare_memory(
     return r >= 0 || r == -ESRCH ? r : guess_same_memory(reader, parent, member);
 }
 
-/* It may have executed its program after its stat was read, which then still tells of its parent's memory. */
+/* It may have executed its program after its stat was read, which then still shows its parent's memory. */
 static void read_own(struct tree_reader *reader, struct tree_member *member)
 {
     struct pid_stat stat;
@@ -131,7 +131,7 @@ static int read_any_thread(
     for (size_t i = 0; i < list->count && i < THREADS_TRIED_MAX; i++) {
         if (list->items[i] == member->pid)
             continue;
-        tree_forget_fd(reader, kept);
+        tree_release_fd(reader, kept);
         r = tree_read_stat(reader, list->items[i], kept, ret_stat);
         member->memory.tid = list->items[i];
         if (r < 0 && r != -ESRCH)
@@ -142,7 +142,7 @@ static int read_any_thread(
     return -ESRCH;
 }
 
-/* The kernel tells the memory of a process by its first thread, and that of one that has ended is 0. */
+/* The kernel shows the memory of a process by its first thread, and that of one that has ended is 0. */
 static void settle_leaderless(struct tree_reader *reader, struct tree_member *member, struct pid_list *list)
 {
     struct tree_memory *memory = &member->memory;
@@ -164,9 +164,9 @@ void tree_memory_settle(struct tree_reader *reader, const struct tree_members *m
     if (memory->tid != 0) {
         /* Another thread has executed a program, and is the first one now. */
         memory->tid = 0;
-        tree_forget_fd(reader, &member->fds[TREE_FILE_THREAD]);
+        tree_release_fd(reader, &member->fds[TREE_FILE_THREAD]);
     }
-    if (member->stat.has_not_execed && member->parent != TREE_NOBODY) {
+    if (member->stat.has_not_execed && member->parent != TREE_NONE) {
         settle_forked(reader, tree_member_at(members, member->parent), member, now_ns);
         return;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See tree_pss.h. CPU time is earned with the time that passes and spent on reads of /proc/PID/smaps_rollup
- * (Documentation/filesystems/proc.rst), the most rewarding process first. Where that one is too dear for now the rest
- * waits with it: many cheap reads would otherwise keep the largest process from ever being read.
+ * See pss.h. CPU time is earned with the time that passes and spent on reads of /proc/PID/smaps_rollup
+ * (Documentation/filesystems/proc.rst), the most rewarding process first. Where that one is too dear for now the others
+ * wait with it: many cheap reads would otherwise keep the largest process from ever being read.
  */
 #include "collect/tree/pss.h"
 
@@ -18,7 +18,7 @@
 
 enum {
     PATH_BYTES = 48,
-    READS_MAX = 64, /* in one turn */
+    READS_MAX = 64, /* in one tick */
     SLACK_PAGES = 256, /* with 2 % the change of RSS that does not matter */
     COST_PAGES_MIN = 1024, /* below this the mappings cost more than the pages */
     MEAN_READS_MAX = 1000, /* the mean over all follows the last so many reads */
@@ -115,7 +115,7 @@ static void note_failed(struct pss *pss, const struct pss_process *process, int 
         return;
     if (r == -ENOENT) {
         int proc_fd = pss->env->root->proc_fd;
-        /* A kernel that had the file once has it: then the process number was given away anew between the two. */
+        /* A kernel that had the file once has it: then the process number was reused between the two. */
         pss->is_absent = !pss->has_read && proc_fd >= 0 && faccessat(proc_fd, in_proc(&stat), F_OK, 0) == 0;
         return;
     }
@@ -216,7 +216,7 @@ static bool is_short_read(const struct pss *pss, const struct pss_process *proce
     struct pss_memory *memory = process->memory;
     if (predict_ns(pss, process) <= (double)PSS_READ_NS)
         return true;
-    if (memory->ns_per_page <= PSS_FIRST_NS_PER_PAGE || now_ns - memory->read_ns < PSS_FORGET_NS)
+    if (memory->ns_per_page <= PSS_FIRST_NS_PER_PAGE || now_ns - memory->read_ns < PSS_RESET_NS)
         return false;
     memory->ns_per_page = PSS_FIRST_NS_PER_PAGE;
     return predict_ns(pss, process) <= (double)PSS_READ_NS;
@@ -318,11 +318,11 @@ static struct opt_f64 tally_sum(const struct tally *tally, int64_t page_bytes)
     if (tally->known <= 0 || tally->known + tally->refused < all / 2)
         return (struct opt_f64){0};
     double ratio = tally->known_bytes / (tally->known * (double)page_bytes);
-    double rest = tally->refused + tally->unknown * (ratio < 1 ? ratio : 1);
-    return some_f64(tally->known_bytes + rest * (double)page_bytes);
+    double others = tally->refused + tally->unknown * (ratio < 1 ? ratio : 1);
+    return some_f64(tally->known_bytes + others * (double)page_bytes);
 }
 
-/* The first turn gets what the tree would have earned since its oldest process was first seen. */
+/* The first tick gets what the tree would have earned since its oldest process was first seen. */
 static void earn(struct pss *pss, const struct pss_process *processes, size_t count, int64_t now_ns)
 {
     int64_t elapsed_ns = 0;
@@ -348,7 +348,7 @@ static uint64_t count_pages(const struct pss_process *processes, size_t count)
 }
 
 /* Where so much memory came or went elsewhere in the tree, what was shared then says nothing of what is shared now. */
-static void forget_outdated(const struct pss *pss, const struct pss_process *process)
+static void reset_outdated(const struct pss *pss, const struct pss_process *process)
 {
     struct pss_memory *memory = process->memory;
     uint64_t others = pss->tree_pages - process->rss_pages, then = memory->others_pages;
@@ -358,14 +358,14 @@ static void forget_outdated(const struct pss *pss, const struct pss_process *pro
         memory->is_known = false;
 }
 
-/* Moves those whose turn it is to the front and returns how many they are. */
+/* Moves those that are due to the front and returns how many they are. */
 static size_t gather_due(
     struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct tally *ret_tally)
 {
     size_t due = 0;
     *ret_tally = (struct tally){0};
     for (size_t i = 0; i < count; i++) {
-        forget_outdated(pss, &processes[i]);
+        reset_outdated(pss, &processes[i]);
         tally_add(ret_tally, &processes[i], pss->env->page_bytes);
         if (is_due(pss, &processes[i], now_ns) && is_short_read(pss, &processes[i], now_ns))
             swap(&processes[i], &processes[due++]);
@@ -393,8 +393,8 @@ static bool spend(struct pss *pss, struct pss_process *due, size_t count, int64_
         double cost_ns = predict_ns(pss, &due[best]);
         if (cost_ns > (double)pss->bank_ns)
             break;
-        /* One long read must be, many short ones can wait for the next turn: samples are not to come late. */
-        if (has_read && (double)(first_ns - pss->bank_ns) + cost_ns > (double)PSS_TURN_NS)
+        /* One long read must be, many short ones can wait for the next tick: samples are not to come late. */
+        if (has_read && (double)(first_ns - pss->bank_ns) + cost_ns > (double)PSS_TICK_NS)
             break;
         read_on_budget(pss, &due[best], now_ns, err);
         has_read = true;
@@ -403,7 +403,7 @@ static bool spend(struct pss *pss, struct pss_process *due, size_t count, int64_
     return has_read;
 }
 
-struct opt_f64 pss_turn(struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct err *err)
+struct opt_f64 pss_tick(struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct err *err)
 {
     if (pss->mode == TRACKED_PSS_NEVER || pss->is_absent)
         return (struct opt_f64){0};

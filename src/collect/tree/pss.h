@@ -17,28 +17,28 @@
 #define PSS_SHARE 0.005
 #define PSS_READ_NS (50 * NS_PER_MS)
 #define PSS_BANK_NS (60 * NS_PER_MS) /* what may be saved up */
-#define PSS_TURN_NS (4 * NS_PER_MS) /* what one turn may take if it is more than one read */
+#define PSS_TICK_NS (4 * NS_PER_MS) /* what one tick may take if it is more than one read */
 #define PSS_MIN_AGE_NS (NS_PER_SEC / 2) /* of a process before its first read */
 #define PSS_STALE_NS (30 * NS_PER_SEC) /* read again even where nothing seems to change */
-#define PSS_SHARED_NS (5 * NS_PER_SEC) /* the same after processes came or went, with whom pages may be shared */
+#define PSS_SHARED_NS (5 * NS_PER_SEC) /* the same after processes came or went, that may share pages */
 #define PSS_RETRY_NS (5 * NS_PER_SEC) /* after a read that failed */
-#define PSS_FORGET_NS (600 * NS_PER_SEC) /* a cost that forbids every read could never be corrected otherwise */
+#define PSS_RESET_NS (600 * NS_PER_SEC) /* a cost that forbids every read could never be corrected otherwise */
 #define PSS_FIRST_NS_PER_PAGE 20.0 /* cost before the first measurement */
 enum { PSS_DOUBTS_MAX = 3 }; /* then a reading is believed */
 
 /* What is remembered of one process; all zeros at its birth. */
 struct pss_memory {
     bool is_known; /* pss_kib and at_rss_pages are from a reading */
-    bool is_refused; /* not permitted: its RSS is taken instead */
+    bool is_refused; /* not permitted: its RSS is used instead */
     bool has_failed; /* the last read did, for another reason */
     unsigned char doubts; /* readings in a row that were not believed */
-    uint64_t pss_kib, at_rss_pages; /* at_rss_pages: its RSS in the turn of the reading */
-    uint64_t others_pages; /* RSS of the rest of the tree in that turn */
+    uint64_t pss_kib, at_rss_pages; /* at_rss_pages: its RSS in the tick of the reading */
+    uint64_t others_pages; /* RSS of the other processes in that tick */
     int64_t read_ns; /* monotonic, when it was last read or tried */
     double ns_per_page; /* moving average; 0: not measured yet */
 };
 
-/* One live process in a turn. */
+/* One live process in a tick. */
 struct pss_process {
     pid_t pid; /* or the number of one of its threads: whose smaps_rollup is read */
     int64_t age_ns; /* since it was first seen */
@@ -56,9 +56,9 @@ struct pss {
     int64_t banked_ns; /* monotonic, when it was last filled; 0: never */
     double ns_per_page; /* mean over all reads, for processes not measured yet */
     uint32_t measured; /* reads in that mean */
-    size_t count; /* processes in the last turn */
+    size_t count; /* processes in the last tick */
     int64_t count_changed_ns; /* monotonic, when that was last another number */
-    uint64_t tree_pages; /* RSS of all processes in this turn */
+    uint64_t tree_pages; /* RSS of all processes in this tick */
     bool is_absent; /* this kernel has no smaps_rollup */
     bool has_read; /* it has one */
 };
@@ -66,14 +66,14 @@ struct pss {
 void pss_open(struct pss *pss, const struct collect_env *env, enum tracked_pss mode);
 
 /*
- * One turn over the live processes of the tree (any order; the list may be re-ordered): reads those whose turn it is
+ * One tick over the live processes of the tree (any order; the list may be re-ordered): reads those that are due
  * within the budget, and returns the sum in bytes: measured where known, RSS where refused, else RSS times the mean
- * ratio of the others. Absent where the kernel has none, where the mode is never, where nobody could be read, or where
+ * ratio of the others. Absent where the kernel has none, where the mode is never, where none could be read, or where
  * the processes that were read or refused hold less than half of the tree's resident memory. A tree without resident
- * memory has 0. err (left alone where it already tells something) tells of a process that may not be read, once per
- * process, or of a file that is broken. A process that has gone or was replaced meanwhile (ESRCH, ENOENT) is silently
+ * memory has 0. err (left alone where it is set already) names a process that may not be read, once per
+ * process, or a file that is broken. A process that has gone or was replaced meanwhile (ESRCH, ENOENT) is silently
  * skipped.
  */
-struct opt_f64 pss_turn(struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct err *err);
+struct opt_f64 pss_tick(struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct err *err);
 
 #endif

@@ -46,7 +46,7 @@ void tree_reader_fini(struct tree_reader *reader)
     buf_fini(&reader->list);
 }
 
-void tree_forget_fd(struct tree_reader *reader, int *fd)
+void tree_release_fd(struct tree_reader *reader, int *fd)
 {
     if (*fd < 0)
         return;
@@ -54,13 +54,13 @@ void tree_forget_fd(struct tree_reader *reader, int *fd)
     reader->kept--;
 }
 
-void tree_forget_files(struct tree_reader *reader, struct tree_member *member)
+void tree_release_files(struct tree_reader *reader, struct tree_member *member)
 {
     for (int i = 0; i < TREE_KEPT_FILES; i++)
-        tree_forget_fd(reader, &member->fds[i]);
+        tree_release_fd(reader, &member->fds[i]);
     for (size_t i = 0; i < member->threads.count; i++)
-        tree_forget_fd(reader, &member->threads.items[i].fd);
-    tree_forget_fd(reader, &member->threads.task_fd);
+        tree_release_fd(reader, &member->threads.items[i].fd);
+    tree_release_fd(reader, &member->threads.task_fd);
     free(member->threads.items);
     member->threads = (struct tree_threads){.task_fd = -1};
 }
@@ -131,7 +131,7 @@ static ssize_t read_file(struct tree_reader *reader, struct tree_path path, int 
     if (use != *fd)
         (void)close(use);
     else if (code < 0)
-        tree_forget_fd(reader, fd);
+        tree_release_fd(reader, fd);
     *ret_text = text;
     return code < 0 ? code : n;
 }
@@ -146,11 +146,11 @@ int tree_read_children(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd
     if (use != *fd)
         (void)close(use);
     else if (r < 0)
-        tree_forget_fd(reader, fd);
+        tree_release_fd(reader, fd);
     return r;
 }
 
-/* Is the PID given to anybody, as far as we may know? */
+/* Is the PID in use, as far as we may know? */
 static bool exists(const struct collect_env *env, pid_t pid)
 {
     uint64_t cpu_ns;
@@ -170,7 +170,7 @@ static int read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_
 
 /*
  * 0, -ESRCH where there is no such process, or -EACCES where there is one but it is hidden: then its number is in use,
- * and still was not shown when we looked again.
+ * and still was not shown at the second try.
  */
 int tree_read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_stat *ret_stat)
 {
@@ -187,7 +187,7 @@ int tree_read_candidate(struct tree_reader *reader, pid_t pid, struct pid_stat *
 {
     int fd = -1;
     int r = tree_read_stat(reader, pid, &fd, ret_stat);
-    tree_forget_fd(reader, &fd);
+    tree_release_fd(reader, &fd);
     return r;
 }
 
@@ -272,7 +272,7 @@ static void fill_account(const struct tree_reader *reader, struct tree_member *m
         account->settled[FLOW_CPU] = total_ns - cut_ns;
 }
 
-int tree_read_member(struct tree_reader *reader, struct tree_member *member, int64_t now_ns, bool look_closely)
+int tree_read_member(struct tree_reader *reader, struct tree_member *member, int64_t now_ns, bool reads_idle)
 {
     const struct collect_env *env = reader->env;
     uint64_t cpu_ns;
@@ -280,8 +280,8 @@ int tree_read_member(struct tree_reader *reader, struct tree_member *member, int
     if (!has_clock && !member->has_stat)
         return -ESRCH;
     /* The clock of one that runs may stand still until its next tick: it says nothing of a child just waited for. */
-    bool ran = !has_clock || !member->cpu_ns.has || cpu_ns != member->cpu_ns.v || member->is_owed;
-    int64_t patience_ns = look_closely ? TREE_IDLE_NS : COLLECT_SLOW_NS;
+    bool ran = !has_clock || !member->cpu_ns.has || cpu_ns != member->cpu_ns.v || member->is_pending;
+    int64_t patience_ns = reads_idle ? TREE_IDLE_NS : COLLECT_SLOW_NS;
     bool io_can_wait = member->has_io || reader->has_no_io || now_ns < member->io_retry_ns;
     if (!ran && now_ns - member->stat_ns < patience_ns && io_can_wait)
         return 0;
@@ -330,6 +330,6 @@ bool tree_read_is_in_namespace(struct tree_reader *reader, pid_t pid)
     ssize_t n = -1;
     if (r == -EACCES || r == -EPERM)
         n = read_file(reader, (struct tree_path){pid, 0, "status"}, &fd, &text);
-    tree_forget_fd(reader, &fd);
+    tree_release_fd(reader, &fd);
     return n > 0 && has_inner_number((struct str){text, (size_t)n});
 }

@@ -2,7 +2,7 @@
 /*
  * Reading one process of the tree: its CPU clock always, its stat and io where it has run since. Descriptors are kept
  * as far as they go; one that is kept belongs to that very process and fails once it is gone, a file that is opened
- * anew is compared by start time, so a PID that is used again never deceives us.
+ * anew is compared by start time, so a PID that is used again is noticed.
  */
 #ifndef COLLECT_TREE_READ_H
 #define COLLECT_TREE_READ_H
@@ -13,9 +13,9 @@
 
 /* Resident memory of a process that does not run can shrink, when others need it. */
 #define TREE_IDLE_NS (900 * NS_PER_MS)
-enum { TREE_SPARES = 4 }; /* descriptors held back where none may be kept */
+enum { TREE_RESERVED = 4 }; /* descriptors held back where none may be kept */
 enum { TREE_TEXT_BYTES = 4096 }; /* of a file of a process */
-enum { TREE_SMALL = 256 }; /* members; above, idle ones are looked at every COLLECT_SLOW_NS */
+enum { TREE_SMALL = 256 }; /* members; above, idle ones are read every COLLECT_SLOW_NS */
 struct tree_reader {
     const struct collect_env *env;
     size_t kept; /* descriptors */
@@ -24,8 +24,8 @@ struct tree_reader {
     bool has_io, has_no_io; /* this kernel accounts for I/O, or does not */
     bool has_no_children; /* this kernel does not list children */
     bool has_no_kcmp; /* nor does it compare processes */
-    bool saw_reuse; /* in this turn: a PID that is somebody else's now */
-    ino_t own_namespace; /* our PID namespace; 0: this kernel does not tell */
+    bool saw_reuse; /* in this tick: a PID that is another process's now */
+    ino_t own_namespace; /* our PID namespace; 0: not known */
     struct err io_err; /* why the I/O of a member is unknown, the last time it was */
 };
 
@@ -36,7 +36,7 @@ void tree_reader_fini(struct tree_reader *reader);
  * A new reading into the member and its account. Returns 0, or -ESRCH where it is gone; everything else that fails
  * leaves values unknown.
  */
-int tree_read_member(struct tree_reader *reader, struct tree_member *member, int64_t now_ns, bool look_closely);
+int tree_read_member(struct tree_reader *reader, struct tree_member *member, int64_t now_ns, bool reads_idle);
 
 /*
  * A process that is to become a member: reads its stat. Returns 0, -ESRCH where there is none, or -EACCES where it is
@@ -51,20 +51,20 @@ int tree_read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_st
 int tree_read_children(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd);
 
 /*
- * Is this process in a PID namespace below ours? One call where we may know, three where its status has to tell it.
+ * Is this process in a PID namespace below ours? One call where we may know, three where its status must be read.
  * False where it is gone.
  */
 bool tree_read_is_in_namespace(struct tree_reader *reader, pid_t pid);
 
-/* Gives back what is kept of a member. */
-void tree_forget_files(struct tree_reader *reader, struct tree_member *member);
-void tree_forget_fd(struct tree_reader *reader, int *fd);
+/* Closes what is kept of a member. */
+void tree_release_files(struct tree_reader *reader, struct tree_member *member);
+void tree_release_fd(struct tree_reader *reader, int *fd);
 
 /*
  * Which resident memory of a member counts. One address space counts once: between vfork (posix_spawn, subprocess,
  * ProcessBuilder) and exec a child has that of its parent, and both report all of it, as RSS and as PSS. A copy that
  * was forked a moment ago and has not executed anything yet holds its parent's pages and nothing else. Of a process
- * whose first thread has ended the files of another thread tell the memory.
+ * whose first thread has ended the files of another thread show the memory.
  */
 
 /* Most children execute their program within this time; older ones are asked for their address space. */
@@ -73,9 +73,9 @@ void tree_forget_fd(struct tree_reader *reader, int *fd);
 #define TREE_COPY_NS NS_PER_SEC
 
 /*
- * Fills member->memory of a live member that was seen in this turn; its parent's was filled before. list: for the
+ * Fills member->memory of a live member that was seen in this tick; its parent's was filled before. list: for the
  * threads of a process whose first one has ended. Costs calls only for those, and for members that were forked more
- * than TREE_NEWBORN_NS ago without executing anything: once, or, while they have their parent's memory, in every turn.
+ * than TREE_NEWBORN_NS ago without executing anything: once, or, while they have their parent's memory, in every tick.
  */
 void tree_memory_settle(struct tree_reader *reader, const struct tree_members *members, struct tree_member *member,
     struct pid_list *list, int64_t now_ns);

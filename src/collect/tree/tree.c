@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tracked tree as fields of the sample. Amounts are those of this interval; over a run they add up to what the
- * kernel counted. Where a part of the tree cannot be seen, an amount waits until it can be told in full.
+ * kernel counted. Where a part of the tree cannot be seen, an amount waits until it can be reported in full.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include "collect/tree/walk.h"
 
 /*
- * The largest processes of the tree, named when its memory is higher than at all turns before: what a person asks for
- * first about a peak. A rise of less than 2 % waits, so that a tree that grows slowly is not listed at every turn.
+ * The largest processes of the tree, named when its memory is higher than at all ticks before. A rise of less than 2 %
+ * waits, so that a tree that grows slowly is not listed at every tick.
  */
 enum { TREE_TOP_COUNT = 8, TREE_TOP_NAME_BYTES = 32 };
 
@@ -38,7 +38,7 @@ static bool is_listed(const struct tree_member *member)
 }
 
 /* Keeps the largest, in order; returns how many there are then. */
-static size_t place(const struct tree_member *largest[], size_t count, const struct tree_member *member)
+static size_t insert_largest(const struct tree_member *largest[], size_t count, const struct tree_member *member)
 {
     size_t at = count;
     while (at > 0 && largest[at - 1]->memory.rss_pages < member->memory.rss_pages)
@@ -66,7 +66,7 @@ static struct sample_process describe(
     };
 }
 
-/* Fills *ret_list where rss_pages, the memory of the tree, is a new high; it is valid until the next turn. */
+/* Fills *ret_list where rss_pages, the memory of the tree, is a new high; it is valid until the next tick. */
 static void list_top(struct tree_top *top, const struct collect_env *env, const struct tree_members *members,
     uint64_t rss_pages, struct sample_list *ret_list)
 {
@@ -78,7 +78,7 @@ static void list_top(struct tree_top *top, const struct collect_env *env, const 
     for (size_t i = 0; i < members->order.count; i++) {
         const struct tree_member *member = tree_member_at(members, members->order.items[i]);
         if (is_listed(member))
-            count = place(largest, count, member);
+            count = insert_largest(largest, count, member);
     }
     for (size_t i = 0; i < count; i++)
         top->items[i] = describe(largest[i], env, top->names[i]);
@@ -98,53 +98,54 @@ struct tree_state {
     struct {
         struct pss_process *items;
         size_t count, cap;
-    } processes; /* the live ones of this turn */
+    } processes; /* the live ones of this tick */
     int64_t previous_ns; /* when the tree was last read */
-    struct tree_turn {
+    struct tree_tick {
         int64_t elapsed_ns;
         uint64_t growth_ns;
-    } turn; /* what was reported as cores in use then */
+    } last; /* what was reported as cores in use then */
     uint64_t carried_ns; /* CPU time that was more than the machine has, for the shares to come */
     size_t cpus; /* of the machine; 0: not known */
-    int spares[TREE_SPARES]; /* descriptors; -1: none */
+    int reserved[TREE_RESERVED]; /* descriptors; -1: none */
     struct err pss_err; /* why a process may not be read */
-    uint64_t cpu_mark_ns; /* CPU time told so far, where it does not come from the ledger */
-    uint64_t user_told_ns; /* of it, user time */
-    uint64_t untold_user_ns, untold_system_ns;
+    uint64_t cpu_mark_ns; /* CPU time reported so far, where it does not come from the ledger */
+    uint64_t user_reported_ns; /* of it, user time */
+    uint64_t pending_user_ns, pending_system_ns;
     uint64_t growth[FLOWS]; /* what was read in this tick and is not in a sample yet */
-    uint64_t untold_cpu_ns, untold_read, untold_write, untold_faults; /* amounts that could not be told in full yet */
+    uint64_t pending_cpu_ns, pending_read, pending_write,
+        pending_faults; /* amounts that could not be reported in full yet */
     bool is_root_reaped, is_root_lost;
     bool lists_members; /* something needs the processes of the tree */
     bool has_namespace; /* a member is in a PID namespace below ours */
     double peak_bytes;
 };
 
-/* What one turn found. */
+/* What one tick found. */
 struct tree_view {
     struct opt_f64 pss_bytes;
     uint64_t user_ns; /* user time of the tree so far */
     uint64_t threads, rss_pages;
     size_t live;
-    bool is_hidden; /* somebody cannot be seen */
+    bool is_hidden; /* a member cannot be seen */
     bool is_memory_unknown; /* a member's, although it is seen */
     bool is_io_hidden;
 };
 
 /*
  * Where descriptors are few, other collectors would keep all there are, and a process can only be read with one: so
- * some are held back between two turns.
+ * some are held back between two ticks.
  */
-static void hold_spares(struct tree_state *state)
+static void hold_reserve(struct tree_state *state)
 {
     int proc_fd = state->env->root->proc_fd;
-    for (size_t i = 0; state->env->descriptors == 0 && proc_fd >= 0 && i < TREE_SPARES; i++)
-        state->spares[i] = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
+    for (size_t i = 0; state->env->descriptors == 0 && proc_fd >= 0 && i < TREE_RESERVED; i++)
+        state->reserved[i] = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
 }
 
-static void release_spares(struct tree_state *state)
+static void release_reserve(struct tree_state *state)
 {
-    for (size_t i = 0; i < TREE_SPARES; i++)
-        fd_close(&state->spares[i]);
+    for (size_t i = 0; i < TREE_RESERVED; i++)
+        fd_close(&state->reserved[i]);
 }
 
 static int tree_open(void *opaque, const struct collect_env *env, struct err *err)
@@ -157,16 +158,16 @@ static int tree_open(void *opaque, const struct collect_env *env, struct err *er
     tree_walk_open(&state->walk, env, state->has_group ? &state->group : NULL);
     pss_open(&state->pss, env, env->tracked->pss);
     state->previous_ns = env->tracked->start_ns;
-    for (size_t i = 0; i < TREE_SPARES; i++)
-        state->spares[i] = -1;
-    hold_spares(state);
+    for (size_t i = 0; i < TREE_RESERVED; i++)
+        state->reserved[i] = -1;
+    hold_reserve(state);
     return 0;
 }
 
 static void tree_close(void *opaque)
 {
     struct tree_state *state = opaque;
-    release_spares(state);
+    release_reserve(state);
     tree_walk_close(&state->walk);
     if (state->has_group)
         tree_group_close(&state->group);
@@ -174,8 +175,8 @@ static void tree_close(void *opaque)
 }
 
 /*
- * The group knows everybody's CPU time, also of those whom nobody waited for, but not of those who have left it.
- * Neither book is ever above the truth, so the one that knows more is right.
+ * The group has the CPU time of all its processes, also of those that were never waited for, but not of those that have
+ * left it. Neither account is ever above the truth, so the higher one is right.
  */
 static void use_group_time(struct tree_state *state, struct tree_view *view, uint64_t growth[FLOWS])
 {
@@ -198,8 +199,8 @@ static void list_member(struct tree_status *status, const struct tree_member *me
 }
 
 /*
- * The CPU time of a process that nobody waits for is lost: of the children of one that ignores SIGCHLD, of those that a
- * PID namespace takes with it when its first process ends, and of one that a process outside of the tree has adopted.
+ * The CPU time of a process that is not waited for is lost: of the children of one that ignores SIGCHLD, of those that
+ * a PID namespace takes with it when its first process ends, and of one that a process outside of the tree has adopted.
  */
 static bool loses_time(struct tree_state *state, struct tree_member *member)
 {
@@ -209,7 +210,7 @@ static bool loses_time(struct tree_state *state, struct tree_member *member)
         state->has_namespace |= tree_read_is_in_namespace(&state->walk.reader, member->pid);
     }
     bool is_adopted =
-        member->parent == TREE_NOBODY && member->pid != tracked->root && member->parent_pid != tracked->tracker;
+        member->parent == TREE_NONE && member->pid != tracked->root && member->parent_pid != tracked->tracker;
     return member->stat.ignores_sigchld || state->has_namespace || (is_adopted && !tracked->attached);
 }
 
@@ -273,25 +274,25 @@ static void view_members(struct tree_state *state, int64_t now_ns, struct tree_v
 }
 
 /* In seconds; what is less than a quantum waits. */
-static struct opt_f64 whole_quanta(uint64_t *untold_ns, int64_t quantum_ns)
+static struct opt_f64 whole_quanta(uint64_t *pending_ns, int64_t quantum_ns)
 {
-    uint64_t rest = quantum_ns > 0 ? *untold_ns % (uint64_t)quantum_ns : 0;
-    uint64_t told = *untold_ns - rest;
-    *untold_ns = rest;
-    return some_f64((double)told / 1e9);
+    uint64_t remainder = quantum_ns > 0 ? *pending_ns % (uint64_t)quantum_ns : 0;
+    uint64_t whole = *pending_ns - remainder;
+    *pending_ns = remainder;
+    return some_f64((double)whole / 1e9);
 }
 
 /* CPU time is split into user and system as the kernel does, but never so that one of them would have to shrink. */
-static void tell_cpu(struct tree_state *state, uint64_t growth_ns, uint64_t user_ns, struct sample_cpu *cpu)
+static void fill_cpu(struct tree_state *state, uint64_t growth_ns, uint64_t user_ns, struct sample_cpu *cpu)
 {
-    uint64_t user_growth_ns = counter_delta(state->user_told_ns, user_ns);
+    uint64_t user_growth_ns = counter_delta(state->user_reported_ns, user_ns);
     if (user_growth_ns > growth_ns)
         user_growth_ns = growth_ns;
-    state->user_told_ns += user_growth_ns;
-    state->untold_user_ns += user_growth_ns;
-    state->untold_system_ns += growth_ns - user_growth_ns;
-    cpu->process_utime_secs = whole_quanta(&state->untold_user_ns, state->env->tracked->quantum_ns);
-    cpu->process_stime_secs = whole_quanta(&state->untold_system_ns, state->env->tracked->quantum_ns);
+    state->user_reported_ns += user_growth_ns;
+    state->pending_user_ns += user_growth_ns;
+    state->pending_system_ns += growth_ns - user_growth_ns;
+    cpu->process_utime_secs = whole_quanta(&state->pending_user_ns, state->env->tracked->quantum_ns);
+    cpu->process_stime_secs = whole_quanta(&state->pending_system_ns, state->env->tracked->quantum_ns);
 }
 
 /* What is more than the machine has. */
@@ -309,15 +310,15 @@ static uint64_t excess_ns(const struct tree_state *state, uint64_t growth_ns, in
  */
 static struct opt_f64 cores_used(struct tree_state *state, uint64_t growth_ns, int64_t now_ns)
 {
-    const struct tree_turn before = state->turn;
+    const struct tree_tick before = state->last;
     int64_t elapsed_ns = now_ns - state->previous_ns;
     state->previous_ns = now_ns;
     growth_ns += state->carried_ns;
-    state->turn = (struct tree_turn){.elapsed_ns = elapsed_ns, .growth_ns = growth_ns};
+    state->last = (struct tree_tick){.elapsed_ns = elapsed_ns, .growth_ns = growth_ns};
     if (elapsed_ns <= 0)
         return (struct opt_f64){0};
     state->carried_ns = excess_ns(state, growth_ns, elapsed_ns);
-    state->turn.growth_ns -= state->carried_ns;
+    state->last.growth_ns -= state->carried_ns;
     if (growth_ns > 0 && elapsed_ns < SHORT_NS && elapsed_ns < before.elapsed_ns / 2) {
         elapsed_ns += before.elapsed_ns;
         growth_ns += before.growth_ns;
@@ -326,17 +327,17 @@ static struct opt_f64 cores_used(struct tree_state *state, uint64_t growth_ns, i
     return some_f64((double)growth_ns / (double)elapsed_ns);
 }
 
-static void tell_io(struct tree_state *state, bool is_known, struct sample_cpu *cpu)
+static void fill_io(struct tree_state *state, bool is_known, struct sample_cpu *cpu)
 {
     if (!is_known)
         return;
-    cpu->process_disk_read_bytes = some_u64(state->untold_read);
-    cpu->process_disk_write_bytes = some_u64(state->untold_write);
-    state->untold_read = state->untold_write = 0;
+    cpu->process_disk_read_bytes = some_u64(state->pending_read);
+    cpu->process_disk_write_bytes = some_u64(state->pending_write);
+    state->pending_read = state->pending_write = 0;
 }
 
 /* The highest memory of the tree as sampled, or that of the largest process between samples. */
-static void tell_memory(struct tree_state *state, const struct tree_view *view, struct sample_cpu *cpu)
+static void fill_memory(struct tree_state *state, const struct tree_view *view, struct sample_cpu *cpu)
 {
     uint64_t reaped_bytes = state->env->tracked->reaped.max_rss_bytes;
     double rss_bytes = (double)view->rss_pages * (double)state->env->page_bytes;
@@ -353,21 +354,21 @@ static void tell_memory(struct tree_state *state, const struct tree_view *view, 
             some_f64((double)(uint64_t)view->pss_bytes.v / BYTES_PER_MIB); /* whole bytes, as JSON has them */
 }
 
-static void tell_tree(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)
+static void fill_tree(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)
 {
-    tell_cpu(state, state->growth[FLOW_CPU], view->user_ns, cpu);
+    fill_cpu(state, state->growth[FLOW_CPU], view->user_ns, cpu);
     cpu->process_cores_used = cores_used(state, state->growth[FLOW_CPU], now_ns);
     cpu->process_child_count = some_u64(view->live - (state->env->tree->is_root_gone ? 0 : 1));
-    state->untold_read += state->growth[FLOW_READ];
-    state->untold_write += state->growth[FLOW_WRITE];
-    tell_io(state, !view->is_io_hidden && !state->walk.reader.has_no_io, cpu);
-    tell_memory(state, view, cpu);
-    state->untold_faults += state->growth[FLOW_FAULTS];
+    state->pending_read += state->growth[FLOW_READ];
+    state->pending_write += state->growth[FLOW_WRITE];
+    fill_io(state, !view->is_io_hidden && !state->walk.reader.has_no_io, cpu);
+    fill_memory(state, view, cpu);
+    state->pending_faults += state->growth[FLOW_FAULTS];
     if (view->is_hidden)
         return;
     cpu->process_thread_count = some_u64(view->threads);
-    cpu->process_major_faults = some_u64(state->untold_faults);
-    state->untold_faults = 0;
+    cpu->process_major_faults = some_u64(state->pending_faults);
+    state->pending_faults = 0;
 }
 
 static bool was_reaped(const struct tracked *tracked, pid_t pid)
@@ -380,10 +381,10 @@ static bool was_reaped(const struct tracked *tracked, pid_t pid)
 }
 
 /*
- * Where /proc does not show our processes: the CPU clock of the root, and at the end what wait4 tells. Amounts that are
- * not known in full before that are told then.
+ * Where /proc does not show our processes: the CPU clock of the root, and at the end what wait4 reports. Amounts that
+ * are not known in full before that are reported then.
  */
-static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sample_cpu *cpu, struct err *err)
+static int fill_from_outside(struct tree_state *state, int64_t now_ns, struct sample_cpu *cpu, struct err *err)
 {
     const struct collect_env *env = state->env;
     const struct tracked *tracked = env->tracked;
@@ -393,7 +394,7 @@ static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sa
     bool is_there = !state->is_root_reaped && !state->is_root_lost &&
                     env->cpu_time(env->cpu_time_context, tracked->root, &root_ns) == 0;
     bool lives = is_there && tracked->ended != tracked->root;
-    /* Once it has ended, its number may be somebody else's. */
+    /* Once it has ended, its number may be another process's. */
     state->is_root_lost |= !lives && tracked->attached;
     status->live = lives;
     status->live_pid = lives ? tracked->root : 0;
@@ -402,14 +403,14 @@ static int tell_from_outside(struct tree_state *state, int64_t now_ns, struct sa
     uint64_t total_ns = (tracked->reaped.user_us + tracked->reaped.system_us) * 1000 + root_ns;
     uint64_t growth_ns = counter_delta(state->cpu_mark_ns, total_ns);
     state->cpu_mark_ns += growth_ns;
-    state->untold_cpu_ns += growth_ns;
+    state->pending_cpu_ns += growth_ns;
     cpu->process_cores_used = cores_used(state, growth_ns, now_ns);
     if (state->is_root_reaped) {
-        tell_cpu(state, state->untold_cpu_ns, tracked->reaped.user_us * 1000, cpu);
-        state->untold_cpu_ns = 0;
-        state->untold_read = tracked->reaped.read_bytes;
-        state->untold_write = tracked->reaped.write_bytes;
-        tell_io(state, true, cpu);
+        fill_cpu(state, state->pending_cpu_ns, tracked->reaped.user_us * 1000, cpu);
+        state->pending_cpu_ns = 0;
+        state->pending_read = tracked->reaped.read_bytes;
+        state->pending_write = tracked->reaped.write_bytes;
+        fill_io(state, true, cpu);
     }
     return err_set(err, -ENOTSUP,
         "tree: %s/proc does not show our processes (mount one of this PID namespace): of the tree only the CPU time of "
@@ -426,14 +427,14 @@ static void read_tree(struct tree_state *state, const struct sample_cpu *cpu, in
 {
     struct tree_view view = {0};
     uint64_t growth[FLOWS];
-    tree_walk_turn(&state->walk, cpu->forks, cpu->last_pid, now_ns, growth);
+    tree_walk_tick(&state->walk, cpu->forks, cpu->last_pid, now_ns, growth);
     view.user_ns = state->walk.ledger.mark[FLOW_USER];
     use_group_time(state, &view, growth);
     for (int i = 0; i < FLOWS; i++)
         state->growth[i] += growth[i];
     view_members(state, now_ns, &view);
     if (!is_baseline && !view.is_hidden && !view.is_memory_unknown)
-        view.pss_bytes = pss_turn(&state->pss, state->processes.items, state->processes.count, now_ns, &state->pss_err);
+        view.pss_bytes = pss_tick(&state->pss, state->processes.items, state->processes.count, now_ns, &state->pss_err);
     *ret_view = view;
 }
 
@@ -452,22 +453,22 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
     if (cpu->per_core_pct.present)
         state->cpus = cpu->per_core_pct.count;
     if (!state->env->root->names_us) {
-        (void)tell_from_outside(state, now_ns, cpu, err);
+        (void)fill_from_outside(state, now_ns, cpu, err);
         return 0;
     }
     struct tree_view view;
-    release_spares(state);
+    release_reserve(state);
     read_tree(state, cpu, now_ns, tick->baseline, &view);
     if (tick->baseline) {
-        state->user_told_ns = view.user_ns;
+        state->user_reported_ns = view.user_ns;
         state->previous_ns = now_ns;
     } else {
-        tell_tree(state, &view, now_ns, cpu);
+        fill_tree(state, &view, now_ns, cpu);
         if (tracked->wants_top)
             list_top(&state->top, state->env, &state->walk.members, view.rss_pages, &sample->processes);
     }
     memset(state->growth, 0, sizeof(state->growth));
-    hold_spares(state);
+    hold_reserve(state);
     if (view.is_io_hidden && state->walk.reader.io_err.code < 0)
         *err = state->walk.reader.io_err;
     else if (state->walk.finder.is_full)

@@ -12,7 +12,10 @@
 #include "base/vec.h"
 #include "kernel/cgroup_files.h"
 
-/* The kernel's highest PID has seven digits. */
+/*
+ * cpu.stat and cgroup.procs of one v2 group (Documentation/admin-guide/cgroup-v2.rst). Both are there whatever
+ * controllers are turned on. cgroup.procs holds a PID a line; the kernel's highest has seven digits.
+ */
 enum { CPU_BYTES_MAX = 4096, PROCS_BYTES_MAX = TREE_GROUP_MEMBERS_MAX * 8 };
 
 int tree_group_open(struct tree_group *group, const struct collect_env *env)
@@ -95,7 +98,7 @@ void tree_walk_close(struct tree_walk *walk)
     for (size_t i = 0; i < walk->members.slots.count; i++) {
         struct tree_member *member = tree_member_at(&walk->members, i);
         if (member->pid != 0)
-            tree_forget_files(&walk->reader, member);
+            tree_release_files(&walk->reader, member);
     }
     tree_finder_fini(&walk->finder);
     tree_reader_fini(&walk->reader);
@@ -113,9 +116,9 @@ void tree_walk_baseline(struct tree_walk *walk, struct opt_u64 forks)
 }
 
 /*
- * Can anybody have been born into the tree since the last turn? The newest PID is that of our own PID namespace; it is
- * read a little later than the births, so it must have stayed the same for two turns to say anything. Some kernels have
- * a counter that stands still: it is trusted once it has moved, and never for longer than COLLECT_SLOW_NS.
+ * Can a process have been born into the tree since the last tick? The newest PID is that of our own PID namespace; it
+ * is read a little later than the births, so it must have stayed the same for two ticks to say anything. Some kernels
+ * have a counter that stands still: it is trusted once it has moved, and never for longer than COLLECT_SLOW_NS.
  */
 static bool is_gate_open(struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns)
 {
@@ -129,7 +132,7 @@ static bool is_gate_open(struct tree_walk *walk, struct opt_u64 forks, struct op
            walk->had_births || had_births || now_ns - walk->gate_ns >= COLLECT_SLOW_NS;
 }
 
-static void read_own_books(struct tree_walk *walk)
+static void read_own_account(struct tree_walk *walk)
 {
     const struct tracked_usage *used = &walk->env->tracked->reaped;
     struct ledger_reading reading = {
@@ -142,7 +145,7 @@ static void read_own_books(struct tree_walk *walk)
     ledger_update(&walk->tracker, &reading);
 }
 
-/* Those we have waited for ourselves: no question then who inherited from them. */
+/* Those we have waited for ourselves: then it is certain what inherited from them. */
 static void mark_reaped(struct tree_walk *walk)
 {
     const struct tracked *tracked = walk->env->tracked;
@@ -150,7 +153,7 @@ static void mark_reaped(struct tree_walk *walk)
     size_t first = walk->reaped_seen > earlier ? (size_t)(walk->reaped_seen - earlier) : 0;
     for (size_t i = first; i < tracked->reaped_pids.count; i++) {
         size_t slot = tree_members_find(&walk->members, tracked->reaped_pids.items[i]);
-        if (slot == TREE_NOBODY)
+        if (slot == TREE_NONE)
             continue;
         tree_member_at(&walk->members, slot)->is_gone = true;
         tree_member_at(&walk->members, slot)->is_reaped = true;
@@ -184,7 +187,7 @@ static void find_from_above(struct tree_walk *walk, int64_t now_ns)
         tree_members_sort(&walk->members);
 }
 
-/* A member's parent has ended and another has taken its place. True where that one is still to be read: then the
+/* A member's parent has ended and another has adopted it. True where that one is still to be read: then the
  * order is wrong, and amounts could be seen twice. */
 static bool follow_parent(struct tree_walk *walk, struct tree_member *member, int64_t now_ns)
 {
@@ -196,10 +199,10 @@ static bool follow_parent(struct tree_walk *walk, struct tree_member *member, in
     member->parent_pid = (pid_t)member->stat.parent;
     member->parent = tree_members_find(&walk->members, member->parent_pid);
     walk->members.is_order_stale = true;
-    if (member->parent == TREE_NOBODY)
+    if (member->parent == TREE_NONE)
         return false;
     const struct tree_member *parent = tree_member_at(&walk->members, member->parent);
-    return !parent->is_gone && parent->turn != walk->pass;
+    return !parent->is_gone && parent->pass != walk->pass;
 }
 
 static bool wants_children(const struct tree_walk *walk, const struct tree_member *member, int64_t now_ns)
@@ -209,8 +212,8 @@ static bool wants_children(const struct tree_walk *walk, const struct tree_membe
            (member->has_run || walk->is_restarted || now_ns - member->found_ns >= COLLECT_SLOW_NS);
 }
 
-/* Everybody from this place of the order on, those included who are found on the way. */
-static bool read_from(struct tree_walk *walk, size_t first, bool look_for_new, int64_t now_ns)
+/* All from this position of the order on, those included that are found on the way. */
+static bool read_from(struct tree_walk *walk, size_t first, bool finds_new, int64_t now_ns)
 {
     struct tree_members *members = &walk->members;
     bool in_order = true;
@@ -220,12 +223,12 @@ static bool read_from(struct tree_walk *walk, size_t first, bool look_for_new, i
         if (member->is_gone)
             continue;
         member->is_gone = tree_read_member(&walk->reader, member, now_ns, members->live <= TREE_SMALL) == -ESRCH;
-        member->turn = walk->pass;
+        member->pass = walk->pass;
         walk->finder.is_incomplete |= walk->reader.saw_reuse;
         if (member->is_gone)
             continue;
         in_order &= !follow_parent(walk, member, now_ns);
-        if (look_for_new && wants_children(walk, member, now_ns) &&
+        if (finds_new && wants_children(walk, member, now_ns) &&
             tree_find_children(&walk->finder, slot, now_ns) == -ENOENT)
             walk->reader.has_no_children = true;
     }
@@ -234,12 +237,12 @@ static bool read_from(struct tree_walk *walk, size_t first, bool look_for_new, i
 
 /* Returns false where the order proved wrong. */
 static bool read_members(
-    struct tree_walk *walk, bool look_for_new, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns)
+    struct tree_walk *walk, bool finds_new, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns)
 {
     walk->pass++;
-    bool in_order = read_from(walk, 0, look_for_new, now_ns);
+    bool in_order = read_from(walk, 0, finds_new, now_ns);
     size_t known = walk->members.order.count;
-    if (!look_for_new)
+    if (!finds_new)
         return in_order;
     if (walk->reader.has_no_children)
         tree_find_scan(&walk->finder, forks.has ? forks.v : 0, now_ns);
@@ -249,56 +252,56 @@ static bool read_members(
 }
 
 /*
- * Who inherits from a member that is gone. Its parent waits for it; where that is gone too, it may have done so before,
- * or somebody further up has adopted the orphan.
+ * What inherits from a member that is gone. Its parent waits for it; where that is gone too, it may have done so
+ * before, or a process further up has adopted the orphan.
  */
 static void close_account(struct tree_walk *walk, const struct tree_member *member)
 {
     const struct tracked *tracked = walk->env->tracked;
     const struct tree_member *last = member; /* the highest one that is gone */
-    size_t parent = member->is_reaped ? TREE_NOBODY : member->parent;
-    for (size_t i = 0; parent != TREE_NOBODY && i < walk->members.live; i++) {
+    size_t parent = member->is_reaped ? TREE_NONE : member->parent;
+    for (size_t i = 0; parent != TREE_NONE && i < walk->members.live; i++) {
         if (!tree_member_at(&walk->members, parent)->is_gone)
             break;
         last = tree_member_at(&walk->members, parent);
-        parent = last->is_reaped ? TREE_NOBODY : last->parent;
+        parent = last->is_reaped ? TREE_NONE : last->parent;
     }
     struct ledger_account *above = NULL;
     bool is_certain = last == member && !member->is_orphan;
-    if (parent != TREE_NOBODY) {
+    if (parent != TREE_NONE) {
         const struct tree_member *heir = tree_member_at(&walk->members, parent);
         above = &tree_member_at(&walk->members, parent)->account;
-        /* A zombie waits for nobody: its child was adopted by somebody further up. */
+        /* A zombie waits for none: its child was adopted further up. */
         is_certain &= !pid_stat_is_dead(&heir->stat);
     }
     if (!above && (last->is_reaped || (!tracked->attached && last->parent_pid == tracked->tracker)))
         above = &walk->tracker;
     if (above && !member->is_reaped && !is_certain)
-        ledger_close_stray(&member->account, above);
+        ledger_close_unattributed(&member->account, above);
     else
         ledger_close(&walk->ledger, &member->account, above);
 }
 
-static bool has_strays(const struct ledger_account *account)
+static bool has_unattributed(const struct ledger_account *account)
 {
     uint64_t any = 0;
     for (int i = 0; i < FLOWS; i++)
-        any |= account->stray[i] | account->stray_new[i];
+        any |= account->unattributed[i] | account->unattributed_new[i];
     return any != 0;
 }
 
-/* Anybody from the nearest to the top may have got what a stray used. */
-static void settle_strays(struct tree_walk *walk, struct tree_member *member)
+/* Any process from the nearest to the top may have inherited it. */
+static void settle_unattributed(struct tree_walk *walk, struct tree_member *member)
 {
-    struct tree_member *payer = member;
+    struct tree_member *source = member;
     for (size_t i = 0; i <= walk->members.live; i++) {
-        ledger_pay_strays(&member->account, &payer->account);
-        if (payer->parent == TREE_NOBODY)
+        ledger_attribute(&member->account, &source->account);
+        if (source->parent == TREE_NONE)
             break;
-        payer = tree_member_at(&walk->members, payer->parent);
+        source = tree_member_at(&walk->members, source->parent);
     }
-    ledger_pay_strays(&member->account, &walk->tracker);
-    ledger_settle_strays(&walk->ledger, &member->account);
+    ledger_attribute(&member->account, &walk->tracker);
+    ledger_settle_unattributed(&walk->ledger, &member->account);
 }
 
 static void settle_accounts(struct tree_walk *walk)
@@ -310,12 +313,12 @@ static void settle_accounts(struct tree_walk *walk)
         if (!member->is_gone)
             ledger_settle(&walk->ledger, &member->account);
     }
-    ledger_pay_strays(&walk->tracker, &walk->tracker);
-    ledger_settle_strays(&walk->ledger, &walk->tracker);
+    ledger_attribute(&walk->tracker, &walk->tracker);
+    ledger_settle_unattributed(&walk->ledger, &walk->tracker);
     for (size_t i = 0; i < members->order.count; i++) {
         struct tree_member *member = tree_member_at(members, members->order.items[i]);
-        if (!member->is_gone && has_strays(&member->account))
-            settle_strays(walk, member);
+        if (!member->is_gone && has_unattributed(&member->account))
+            settle_unattributed(walk, member);
     }
 }
 
@@ -336,14 +339,14 @@ static void close_accounts(struct tree_walk *walk)
         struct tree_member *member = tree_member_at(members, members->order.items[i]);
         if (!member->is_gone)
             continue;
-        tree_forget_files(&walk->reader, member);
+        tree_release_files(&walk->reader, member);
         tree_members_remove(members, members->order.items[i]);
     }
     if (members->is_order_stale)
         tree_members_sort(members);
 }
 
-/* A turn begins for everybody's books. Whoever is owed something must be read, and those above, who may pay strays. */
+/* A tick begins for all accounts. One with pending amounts must be read, and those above, which may cover them. */
 static void begin_accounts(struct tree_walk *walk)
 {
     struct tree_members *members = &walk->members;
@@ -351,22 +354,22 @@ static void begin_accounts(struct tree_walk *walk)
     for (size_t i = 0; i < members->order.count; i++) {
         struct tree_member *member = tree_member_at(members, members->order.items[i]);
         ledger_begin(&member->account);
-        member->is_owed = false;
+        member->is_pending = false;
     }
     for (size_t i = members->order.count; i-- > 0;) {
         struct tree_member *member = tree_member_at(members, members->order.items[i]);
-        member->is_owed |= ledger_is_owed(&member->account);
-        if (member->is_owed && member->parent != TREE_NOBODY)
-            tree_member_at(members, member->parent)->is_owed = true;
+        member->is_pending |= ledger_has_pending(&member->account);
+        if (member->is_pending && member->parent != TREE_NONE)
+            tree_member_at(members, member->parent)->is_pending = true;
     }
 }
 
-void tree_walk_turn(
+void tree_walk_tick(
     struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns, uint64_t ret_growth[FLOWS])
 {
     struct tree_members *members = &walk->members;
-    bool look_for_new = walk->is_in_tick || is_gate_open(walk, forks, last_pid, now_ns);
-    if (look_for_new)
+    bool finds_new = walk->is_in_tick || is_gate_open(walk, forks, last_pid, now_ns);
+    if (finds_new)
         walk->gate_ns = now_ns;
     walk->finder.is_incomplete = false;
     walk->finder.has_unread_threads = false;
@@ -375,14 +378,14 @@ void tree_walk_turn(
     if (!walk->is_in_tick)
         begin_accounts(walk);
     walk->is_in_tick = true;
-    read_own_books(walk);
+    read_own_account(walk);
     mark_reaped(walk);
-    if (look_for_new)
+    if (finds_new)
         find_from_above(walk, now_ns);
-    for (int i = 0; i < PASSES_MAX && !read_members(walk, look_for_new, forks, last_pid, now_ns); i++)
+    for (int i = 0; i < PASSES_MAX && !read_members(walk, finds_new, forks, last_pid, now_ns); i++)
         tree_members_sort(members);
     close_accounts(walk);
-    ledger_take(&walk->ledger, ret_growth);
+    ledger_pop_growth(&walk->ledger, ret_growth);
     walk->forks = forks;
     walk->last_pids[1] = walk->last_pids[0];
     walk->last_pids[0] = last_pid;

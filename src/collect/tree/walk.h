@@ -16,50 +16,50 @@
 
 /*
  * Finding new members of the tree: from the lists of children that the kernel keeps per thread, or, where it keeps none
- * (no CONFIG_PROC_CHILDREN), from the whole of /proc, where each process is looked at once.
+ * (no CONFIG_PROC_CHILDREN), from the whole of /proc, where each process is read once.
  */
 
-enum { TREE_STRANGERS_MAX = 262144 };
+enum { TREE_NON_MEMBERS_MAX = 262144 };
 
 struct tree_finder {
     struct tree_reader *reader;
     struct tree_members *members;
     int own_fd; /* the list of our own children; -1: not open */
     bool is_full; /* there are more than fit */
-    bool is_incomplete; /* somebody could not be taken in: look again next time */
-    bool has_unread_threads; /* in this turn: a member has more threads than could be asked for their children */
+    bool is_incomplete; /* a process could not be added: search again next time */
+    bool has_unread_threads; /* in this tick: a member has more threads than could be asked for their children */
     struct pid_list list;
     int proc_fd; /* the listing of /proc; -1: not open */
-    struct tree_strangers {
-        struct tree_stranger {
+    struct tree_non_members {
+        struct tree_non_member {
             pid_t pid, parent;
             bool is_orphan;
         } * items;
         size_t count, cap;
-    } strangers, seen; /* those who do not belong to us, by PID; and the next such list in the making */
-    uint64_t forks; /* when the list of strangers was begun */
+    } non_members, seen; /* processes outside of the tree, by PID; and the next such list in the making */
+    uint64_t forks; /* when the list of non-members was begun */
 };
 
 void tree_finder_init(struct tree_finder *finder, struct tree_reader *reader, struct tree_members *members);
 void tree_finder_fini(struct tree_finder *finder);
 
 /*
- * Takes a process in as a child of this slot (TREE_NOBODY: of whoever its parent is) unless it is one of us, already
+ * Takes a process in as a child of this slot (TREE_NONE: of whatever its parent is) unless it is one of ours, already
  * there, or no child of the tree. Pointers to members do not survive this.
  */
 void tree_find_adopt(struct tree_finder *finder, pid_t pid, size_t parent, int64_t now_ns);
 
-/* The root: ours, or, where we attach, anybody. */
+/* The root: ours, or, where we attach, any process. */
 void tree_find_root(struct tree_finder *finder, pid_t pid, int64_t now_ns);
 
-/* Somebody who is known to belong to the tree by other means. */
+/* A process that is known to belong to the tree by other means. */
 void tree_find_listed(struct tree_finder *finder, pid_t pid, int64_t now_ns);
 
 /* New children of a member; -ENOENT where this kernel does not list them. The same for pointers. */
 int tree_find_children(struct tree_finder *finder, size_t slot, int64_t now_ns);
 
 /*
- * Children of members that were born since the newest PID was `from`, whoever made them: every number up to `to` is
+ * Children of members that were born since the newest PID was `from`, whatever made them: every number up to `to` is
  * tried, which takes one call each. Nothing where one of the two is not known, where they are too far apart or where
  * the numbers have come round. The same for pointers.
  */
@@ -73,7 +73,7 @@ void tree_find_scan(struct tree_finder *finder, uint64_t forks, int64_t now_ns);
 
 /*
  * The control group of the command (--cgroup) as the tree collector reads it: what its members have used, those that
- * nobody waited for included, and who they are.
+ * were never waited for included, and which they are.
  */
 
 enum { TREE_GROUP_MEMBERS_MAX = 65536 };
@@ -93,8 +93,8 @@ int tree_group_open(struct tree_group *group, const struct collect_env *env);
 void tree_group_close(struct tree_group *group);
 
 /*
- * CPU time since the group was made, user time being part of the total. Returns 0, -EBADMSG where the file does not
- * tell, or another negative errno (-ENODEV: the group is gone).
+ * CPU time since the group was made, user time being part of the total. Returns 0, -EBADMSG where the file lacks
+ * them, or another negative errno (-ENODEV: the group is gone).
  */
 int tree_group_cpu(struct tree_group *group, uint64_t *ret_total_us, uint64_t *ret_user_us);
 
@@ -106,8 +106,8 @@ int tree_group_cpu(struct tree_group *group, uint64_t *ret_total_us, uint64_t *r
 int tree_group_members(struct tree_group *group, const pid_t **ret_pids, size_t *ret_count);
 
 /*
- * One turn over the whole tree, from the top down: the tracker's own books first, then the root, its children and so
- * on. New members are looked for only where something was born on this machine since the last turn.
+ * One tick over the whole tree, from the top down: the tracker's own account first, then the root, its children and so
+ * on. New members are searched for only where something was born on this machine since the last tick.
  */
 struct tree_walk {
     const struct collect_env *env;
@@ -119,11 +119,11 @@ struct tree_walk {
     struct ledger_account tracker; /* what we have waited for */
     uint64_t reaped_seen; /* how many of those we have waited for were marked */
     uint64_t pass; /* over the members */
-    struct opt_u64 forks; /* at the last turn */
+    struct opt_u64 forks; /* at the last tick */
     bool are_births_counted; /* the counter of them has moved: before that it may stand still for good */
-    bool had_births; /* at the last turn: a parent whose clock stood still then shows only now that it has run */
+    bool had_births; /* at the last tick: a parent whose clock stood still then shows only now that it has run */
     int64_t gate_ns; /* when the gate was last open */
-    struct opt_u64 last_pids[2]; /* at the last two turns */
+    struct opt_u64 last_pids[2]; /* at the last two ticks */
     bool has_begun;
     bool is_in_tick; /* a walk was begun and is not over */
     bool is_restarted; /* it was abandoned, since a read did not return, and begins again */
@@ -132,14 +132,14 @@ struct tree_walk {
 void tree_walk_open(struct tree_walk *walk, const struct collect_env *env, struct tree_group *group);
 void tree_walk_close(struct tree_walk *walk);
 
-/* The births before the first turn, and before the root's. */
+/* The births before the first tick, and before the root's. */
 void tree_walk_baseline(struct tree_walk *walk, struct opt_u64 forks);
 
 /*
  * forks and last_pid were read before, absent where they are unknown. Afterwards the members are those of now, and
- * ret_growth what the tree used since the last turn. May be abandoned in a blocking read and called again.
+ * ret_growth what the tree used since the last tick. May be abandoned in a blocking read and called again.
  */
-void tree_walk_turn(
+void tree_walk_tick(
     struct tree_walk *walk, struct opt_u64 forks, struct opt_u64 last_pid, int64_t now_ns, uint64_t ret_growth[FLOWS]);
 
 #endif
