@@ -4,9 +4,7 @@
 #define KERNEL_PID_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/opt.h"
 #include "base/str.h"
@@ -65,21 +63,5 @@ struct smaps_rollup {
 
 /* Returns 0 or -EINVAL where one of the first two is missing, cut or no number. */
 int smaps_rollup_parse(struct str text, struct smaps_rollup *ret);
-
-/* The numbers among the names of a directory of proc: processes, or threads of one. */
-struct pid_list {
-    pid_t *items; /* ascending */
-    size_t count, cap;
-};
-
-void pid_list_fini(struct pid_list *list);
-
-/*
- * Reads the directory anew through dir_fd, from its first entry on. Returns 0, -E2BIG above max entries, or another
- * negative errno; the list is then empty.
- */
-int pid_list_read(int dir_fd, size_t max, struct pid_list *list);
-
-bool pid_list_has(const struct pid_list *list, pid_t pid);
 
 #endif

@@ -15,7 +15,7 @@
 #include "collect/helper.h"
 #include "collect/tracked.h"
 #include "fake_env.h"
-#include "kernel/pid.h"
+#include "kernel/sysroot.h"
 
 static void test_names(void **unused)
 {

@@ -5,15 +5,175 @@
  * of our group every COLLECT_SLOW_NS: a process can be moved to another. Where the command has a v2 group of its own,
  * that one stands in for ours, and the groups above it for what it lacks.
  */
-#include "kernel/cgroup_files.h"
+#include "collect/cgroup/cgroup.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/file.h"
-#include "collect/cgroup/cgroup.h"
+#include "base/str.h"
 #include "collect/collect.h"
+#include "kernel/cgroup_files.h"
+
+/*
+ * The CPU or memory limits that hold for our control group: its own and those of the groups above it, as far as they
+ * can be seen. A limit holds for everything below it, so the lowest one on the way up counts. Every kept level is
+ * read again every COLLECT_SLOW_NS, one after the other.
+ */
+enum { CGROUP_LIMIT_LEVELS_MAX = 16 }; /* limits further up are read once, at the start */
+
+enum cgroup_limit_kind { CGROUP_LIMIT_CPU_V1, CGROUP_LIMIT_CPU_V2, CGROUP_LIMIT_MEMORY_V1, CGROUP_LIMIT_MEMORY_V2 };
+
+struct cgroup_limit {
+    struct cgroup_file file;
+    struct cgroup_file period; /* v1 CPU only */
+    struct opt_f64 value; /* cores or MiB */
+    int64_t due_ns;
+};
+
+struct cgroup_limits {
+    enum cgroup_limit_kind kind;
+    struct cgroup_limit items[CGROUP_LIMIT_LEVELS_MAX]; /* from our group up */
+    size_t count;
+    struct opt_f64 above; /* the lowest of those not kept */
+    struct opt_f64 lowest; /* of all; absent: there is no limit */
+};
+
+/* v1 rounds "no limit" (the largest signed number) down to whole pages, whose size differs between machines. */
+#define V1_NO_LIMIT_BYTES (UINT64_C(1) << 62)
+
+static struct opt_f64 limit_lower(struct opt_f64 a, struct opt_f64 b)
+{
+    if (!a.has || !b.has)
+        return a.has ? a : b;
+    return a.v < b.v ? a : b;
+}
+
+static struct opt_f64 limit_parse(enum cgroup_limit_kind kind, struct str text, struct str period)
+{
+    struct opt_u64 bytes;
+    switch (kind) {
+    case CGROUP_LIMIT_CPU_V1:
+        return cgroup_cfs_cores(text, period);
+    case CGROUP_LIMIT_CPU_V2:
+        return cgroup_cpu_max_cores(text);
+    case CGROUP_LIMIT_MEMORY_V1:
+        bytes = cgroup_single_u64(text);
+        bytes.has = bytes.has && bytes.v < V1_NO_LIMIT_BYTES;
+        return opt_scaled(bytes, CGROUP_BYTES_PER_MIB);
+    case CGROUP_LIMIT_MEMORY_V2:
+        return opt_scaled(cgroup_single_u64(text), CGROUP_BYTES_PER_MIB);
+    }
+    return (struct opt_f64){0};
+}
+
+static void limit_read(const struct sysroot *root, enum cgroup_limit_kind kind, struct cgroup_limit *limit)
+{
+    char text_bytes[CGROUP_FILE_BYTES_MAX], period_bytes[CGROUP_FILE_BYTES_MAX];
+    struct str text = {NULL, 0}, period = {NULL, 0};
+    limit->value = (struct opt_f64){0};
+    if (cgroup_file_read(root, &limit->file, text_bytes, &text) < 0)
+        return;
+    if (limit->period.name && cgroup_file_read(root, &limit->period, period_bytes, &period) < 0)
+        return;
+    limit->value = limit_parse(kind, text, period);
+}
+
+static void limit_close(struct cgroup_limit *limit)
+{
+    fd_close(&limit->file.fd);
+    fd_close(&limit->period.fd);
+}
+
+/* False where this level has no such file. */
+static bool limit_open(const struct sysroot *root, enum cgroup_limit_kind kind, struct cgroup_limit *limit)
+{
+    static const char *const names[] = {
+        [CGROUP_LIMIT_CPU_V1] = "cpu.cfs_quota_us",
+        [CGROUP_LIMIT_CPU_V2] = "cpu.max",
+        [CGROUP_LIMIT_MEMORY_V1] = "memory.limit_in_bytes",
+        [CGROUP_LIMIT_MEMORY_V2] = "memory.max",
+    };
+    limit->file.name = names[kind];
+    limit->period.fd = -1;
+    if (cgroup_file_open(root, &limit->file) < 0)
+        return false;
+    if (kind == CGROUP_LIMIT_CPU_V1) {
+        limit->period = limit->file;
+        limit->period.name = "cpu.cfs_period_us";
+        if (cgroup_file_open(root, &limit->period) < 0) {
+            limit_close(limit);
+            return false;
+        }
+    }
+    limit_read(root, kind, limit);
+    return true;
+}
+
+static void limits_find_lowest(struct cgroup_limits *limits)
+{
+    limits->lowest = limits->above;
+    for (size_t i = 0; i < limits->count; i++)
+        limits->lowest = limit_lower(limits->lowest, limits->items[i].value);
+}
+
+/*
+ * Opens the files of every level that has them and reads them. location must outlive the limits; where it is unknown
+ * there are none.
+ */
+static void limits_open(const struct collect_env *env, const struct cgroup_location *location,
+    enum cgroup_limit_kind kind, struct cgroup_limits *limits)
+{
+    *limits = (struct cgroup_limits){.kind = kind};
+    if (location->version == 0)
+        return;
+    size_t len = location->len;
+    do {
+        struct cgroup_limit limit = {.file = {.location = location, .dir_len = len}};
+        if (!limit_open(env->root, kind, &limit))
+            continue;
+        if (limits->count < CGROUP_LIMIT_LEVELS_MAX) {
+            limits->items[limits->count++] = limit;
+        } else {
+            limits->above = limit_lower(limits->above, limit.value);
+            limit_close(&limit);
+        }
+    } while (cgroup_path_up(location, &len));
+    limits_find_lowest(limits);
+
+    /* The levels are due one after the other, so that no single sample has to read them all. */
+    int64_t now_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
+    for (size_t i = 0; i < limits->count; i++)
+        limits->items[i].due_ns = now_ns + COLLECT_SLOW_NS - (int64_t)i * (COLLECT_SLOW_NS / CGROUP_LIMIT_LEVELS_MAX);
+}
+
+/* Reads the levels that are due. One that cannot be read sets no limit until it can be again. */
+static void limits_refresh(const struct sysroot *root, int64_t now_ns, struct cgroup_limits *limits)
+{
+    bool changed = false;
+    for (size_t i = 0; i < limits->count; i++) {
+        struct cgroup_limit *limit = &limits->items[i];
+        if (now_ns < limit->due_ns)
+            continue;
+        limit_read(root, limits->kind, limit);
+        limit->due_ns = now_ns + COLLECT_SLOW_NS;
+        changed = true;
+    }
+    if (changed)
+        limits_find_lowest(limits);
+}
+
+/* Limits that are all zeros have nothing to close. */
+static void limits_close(struct cgroup_limits *limits)
+{
+    for (size_t i = 0; i < limits->count; i++)
+        limit_close(&limits->items[i]);
+}
 
 enum { GROUPS_BYTES_MAX = 256 * 1024, CGROUP_NAME_BYTES = 32 };
 
@@ -227,8 +387,8 @@ static void cgroup_forget(struct cgroup_state *state)
         if (!state->values[i].of_command)
             state->prev[i] = (struct opt_u64){0};
     }
-    cgroup_limits_close(&state->cpu_limits);
-    cgroup_limits_close(&state->memory_limits);
+    limits_close(&state->cpu_limits);
+    limits_close(&state->memory_limits);
     state->cpu_limits = state->memory_limits = (struct cgroup_limits){0};
     state->resolved = state->failing = state->gone = false;
 }
@@ -259,8 +419,8 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
     places_enter_command(state);
     const struct cgroup_location *cpu = &state->locations[CGROUP_CPU], *memory = &state->locations[CGROUP_MEMORY];
     size_t found = values_open(state);
-    cgroup_limits_open(env, cpu, cpu->version == 1 ? CGROUP_LIMIT_CPU_V1 : CGROUP_LIMIT_CPU_V2, &state->cpu_limits);
-    cgroup_limits_open(
+    limits_open(env, cpu, cpu->version == 1 ? CGROUP_LIMIT_CPU_V1 : CGROUP_LIMIT_CPU_V2, &state->cpu_limits);
+    limits_open(
         env, memory, memory->version == 1 ? CGROUP_LIMIT_MEMORY_V1 : CGROUP_LIMIT_MEMORY_V2, &state->memory_limits);
     state->resolved = found + state->cpu_limits.count + state->memory_limits.count > 0;
     if (state->resolved)
@@ -381,8 +541,8 @@ static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *
     int r = cgroup_read(state, now_ns, cur, &outcome, err);
     if (r < 0)
         return r;
-    cgroup_limits_refresh(state->env->root, now_ns, &state->cpu_limits);
-    cgroup_limits_refresh(state->env->root, now_ns, &state->memory_limits);
+    limits_refresh(state->env->root, now_ns, &state->cpu_limits);
+    limits_refresh(state->env->root, now_ns, &state->memory_limits);
     if (outcome.read == 0 && !state->cpu_limits.lowest.has && !state->memory_limits.lowest.has)
         return outcome.failure < 0 ? outcome.failure : -ENODATA;
     if (!tick->baseline)

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the cgroup collector: the paths of groups, their files, and the limits that hold for them. */
+/* The parts of the cgroup collector: the paths of groups, and their files. */
 #ifndef COLLECT_CGROUP_CGROUP_H
 #define COLLECT_CGROUP_CGROUP_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/err.h"
-#include "base/opt.h"
 #include "base/str.h"
-#include "collect/collect.h"
 #include "kernel/sysroot.h"
 
-/*
- * Where our own control group is mounted, per controller: v1, v2 and hybrids of both, in and out of containers.
- */
-
+/* Where our own control group is mounted, per controller: v1, v2 and hybrids of both, in and out of containers. */
 enum cgroup_controller { CGROUP_CPU, CGROUP_CPUACCT, CGROUP_MEMORY, CGROUP_CONTROLLERS };
 
 struct cgroup_location {
@@ -86,42 +80,5 @@ int cgroup_file_open(const struct sysroot *root, struct cgroup_file *file);
  */
 int cgroup_file_read(
     const struct sysroot *root, struct cgroup_file *file, char out[static CGROUP_FILE_BYTES_MAX], struct str *ret_text);
-
-/*
- * The CPU or memory limits that hold for our control group: its own and those of the groups above it, as far as they
- * can be seen. A limit holds for everything below it, so the lowest one on the way up counts.
- */
-
-enum { CGROUP_LIMIT_LEVELS_MAX = 16 }; /* limits further up are read once, at the start */
-
-enum cgroup_limit_kind { CGROUP_LIMIT_CPU_V1, CGROUP_LIMIT_CPU_V2, CGROUP_LIMIT_MEMORY_V1, CGROUP_LIMIT_MEMORY_V2 };
-
-struct cgroup_limit {
-    struct cgroup_file file;
-    struct cgroup_file period; /* v1 CPU only */
-    struct opt_f64 value; /* cores or MiB */
-    int64_t due_ns;
-};
-
-struct cgroup_limits {
-    enum cgroup_limit_kind kind;
-    struct cgroup_limit items[CGROUP_LIMIT_LEVELS_MAX]; /* from our group up */
-    size_t count;
-    struct opt_f64 above; /* the lowest of those not kept */
-    struct opt_f64 lowest; /* of all; absent: there is no limit */
-};
-
-/*
- * Opens the files of every level that has them and reads them. location must outlive the limits; where it is unknown
- * there are none.
- */
-void cgroup_limits_open(const struct collect_env *env, const struct cgroup_location *location,
-    enum cgroup_limit_kind kind, struct cgroup_limits *limits);
-
-/* Reads the levels that are due. One that cannot be read sets no limit until it can be again. */
-void cgroup_limits_refresh(const struct sysroot *root, int64_t now_ns, struct cgroup_limits *limits);
-
-/* Limits that are all zeros have nothing to close. */
-void cgroup_limits_close(struct cgroup_limits *limits);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "collect/collect.h"
 #include "collect/tree/members.h"
-#include "kernel/pid.h"
 
 /* Resident memory of a process that does not run can shrink, when others need it. */
 #define TREE_IDLE_NS (900 * NS_PER_MS)

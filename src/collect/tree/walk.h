@@ -12,7 +12,6 @@
 #include "collect/collect.h"
 #include "collect/tree/members.h"
 #include "collect/tree/read.h"
-#include "kernel/pid.h"
 
 /*
  * Finding new members of the tree: from the lists of children that the kernel keeps per thread, or, where it keeps none

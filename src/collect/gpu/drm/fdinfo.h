@@ -15,7 +15,7 @@
 #include "base/opt.h"
 #include "collect/collect.h"
 #include "kernel/drm_fdinfo.h"
-#include "kernel/pid.h"
+#include "kernel/sysroot.h"
 
 enum { FDINFO_CLIENTS_MAX = 1024, FDINFO_FILES_MAX = 128, FDINFO_DESCRIPTORS_MAX = 65536 };
 

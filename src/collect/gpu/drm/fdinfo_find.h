@@ -10,7 +10,7 @@
 #include "collect/gpu/drm/fdinfo.h"
 #include "collect/gpu/drm/fdinfo_mute.h"
 #include "collect/gpu/drm/fdinfo_table.h"
-#include "kernel/pid.h"
+#include "kernel/sysroot.h"
 
 struct fdinfo_process {
     struct fdinfo_holder holder;
