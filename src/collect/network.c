@@ -290,11 +290,11 @@ static int network_collect(void *opaque, const struct tick *tick, struct sample 
     struct network_state *state = opaque;
     int r = kept_file_read(&state->net_dev, &state->text);
     int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
-    if (r < 0)
-        return err_sys(err, r, "network: cannot read %s/proc/net/dev", state->env->root->path);
-    r = net_dev_parse((struct str){state->text.data, state->text.len}, &state->dev);
-    if (r == -EINVAL || r == -EBADMSG)
-        return err_set(err, r, "network: %s/proc/net/dev is truncated or malformed", state->env->root->path);
+    bool is_read = r >= 0;
+    if (is_read)
+        r = net_dev_parse((struct str){state->text.data, state->text.len}, &state->dev);
+    if (!is_read || r == -EINVAL || r == -EBADMSG)
+        return collect_fail(err, r, "network", state->env->root, "proc/net/dev");
     if (r >= 0)
         r = interfaces_update(state);
     if (r >= 0 && tick->baseline && probe_is_late(state->env))

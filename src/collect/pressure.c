@@ -40,6 +40,22 @@ static int pressure_read(struct pressure_state *state, enum pressure_file file, 
     return pressure_parse((struct str){state->text.data, state->text.len}, ret);
 }
 
+/* Returns how many could be read. */
+static size_t pressure_read_all(
+    struct pressure_state *state, struct pressure cur[PRESSURE_FILES], int *failure, struct err *err)
+{
+    size_t read = 0;
+    for (size_t i = 0; i < PRESSURE_FILES; i++) {
+        if (state->off[i])
+            continue;
+        int r = pressure_read(state, (enum pressure_file)i, &cur[i]);
+        read += r == 0;
+        if (r < 0 && !state->off[i])
+            *failure = err_sys(err, r, "pressure: cannot read %s/proc/%s", state->env->root->path, pressure_paths[i]);
+    }
+    return read;
+}
+
 static struct opt_f64 pressure_stalled_secs(struct opt_u64 prev_us, struct opt_u64 cur_us)
 {
     return opt_scaled(counter_delta_opt(prev_us, cur_us), 1e6);
@@ -72,17 +88,11 @@ static int pressure_open(void *opaque, const struct collect_env *env, struct err
     struct pressure_state *state = opaque;
     *state = (struct pressure_state){.env = env};
     buf_init(&state->text, PRESSURE_BYTES_MAX);
-    size_t usable = 0;
-    int failure = 0;
-    for (size_t i = 0; i < PRESSURE_FILES; i++) {
+    for (size_t i = 0; i < PRESSURE_FILES; i++)
         kept_file_init(&state->files[i], env->root->proc_fd, pressure_paths[i], FILE_SINGLE);
-        struct pressure unused;
-        int r = pressure_read(state, (enum pressure_file)i, &unused);
-        usable += r == 0;
-        if (r < 0 && !state->off[i])
-            failure = err_sys(err, r, "pressure: cannot read %s/proc/%s", state->env->root->path, pressure_paths[i]);
-    }
-    if (usable > 0)
+    struct pressure unused[PRESSURE_FILES];
+    int failure = 0;
+    if (pressure_read_all(state, unused, &failure, err) > 0)
         return 0;
     pressure_close(state);
     return failure ? failure : err_set(err, -ENODATA, "pressure: this kernel keeps no pressure stall information");
@@ -92,17 +102,8 @@ static int pressure_collect(void *opaque, const struct tick *tick, struct sample
 {
     struct pressure_state *state = opaque;
     struct pressure cur[PRESSURE_FILES] = {0};
-    size_t read = 0;
     int failure = 0;
-    for (size_t i = 0; i < PRESSURE_FILES; i++) {
-        if (state->off[i])
-            continue;
-        int r = pressure_read(state, (enum pressure_file)i, &cur[i]);
-        read += r == 0;
-        if (r < 0 && !state->off[i])
-            failure = err_sys(err, r, "pressure: cannot read %s/proc/%s", state->env->root->path, pressure_paths[i]);
-    }
-    if (read == 0)
+    if (pressure_read_all(state, cur, &failure, err) == 0)
         return failure ? failure : -ENODATA;
     if (!tick->baseline)
         pressure_derive(state->prev, cur, &sample->pressure);

@@ -253,7 +253,7 @@ static void remove_files(struct fake_tree *tree, pid_t pid)
     }
 }
 
-/* Descriptors that somebody keeps of this file now say that the process is gone. */
+/* Descriptors that are kept of this file now say that the process is gone. */
 static void end_file(struct fake_tree *tree, pid_t pid, const char *name)
 {
     char path[64];
@@ -485,11 +485,11 @@ void fake_tree_collect(struct fake_tree *tree)
     const struct sample_cpu *cpu = &tree->sample.cpu;
     assert_true(!cpu->process_utime_secs.has || cpu->process_utime_secs.v >= 0);
     assert_true(!cpu->process_stime_secs.has || cpu->process_stime_secs.v >= 0);
-    tree->told.user_ns += whole_ns(cpu->process_utime_secs);
-    tree->told.system_ns += whole_ns(cpu->process_stime_secs);
-    tree->told.read_bytes += cpu->process_disk_read_bytes.has ? cpu->process_disk_read_bytes.v : 0;
-    tree->told.write_bytes += cpu->process_disk_write_bytes.has ? cpu->process_disk_write_bytes.v : 0;
-    tree->told.faults += cpu->process_major_faults.has ? cpu->process_major_faults.v : 0;
+    tree->reported.user_ns += whole_ns(cpu->process_utime_secs);
+    tree->reported.system_ns += whole_ns(cpu->process_stime_secs);
+    tree->reported.read_bytes += cpu->process_disk_read_bytes.has ? cpu->process_disk_read_bytes.v : 0;
+    tree->reported.write_bytes += cpu->process_disk_write_bytes.has ? cpu->process_disk_write_bytes.v : 0;
+    tree->reported.faults += cpu->process_major_faults.has ? cpu->process_major_faults.v : 0;
 }
 
 void fake_tree_collect_after(struct fake_tree *tree, int64_t ns)

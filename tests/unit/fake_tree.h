@@ -46,10 +46,10 @@ struct fake_tree {
     struct fake_process processes[FAKE_TREE_MAX];
     uint64_t start_ticks; /* of the newest process */
     bool lists_children; /* CONFIG_PROC_CHILDREN */
-    struct opt_u64 forks, last_pid; /* inputs of the next turn */
+    struct opt_u64 forks, last_pid; /* inputs of the next tick */
     size_t cpus; /* of the machine; 0: not known */
-    struct fake_amounts used; /* by everybody but strangers: the truth */
-    struct fake_amounts told; /* by the collector, all samples together */
+    struct fake_amounts used; /* by all members: the truth */
+    struct fake_amounts reported; /* by the collector, all samples together */
     size_t reaps; /* by the tracker */
     int same_memory_error; /* what is answered instead of a comparison; 0: the truth */
     size_t comparisons;
@@ -58,7 +58,7 @@ struct fake_tree {
     void (*on_clock)(void *context, pid_t pid);
     void *on_clock_context;
     void *state; /* of the collector */
-    struct sample sample; /* of the last turn */
+    struct sample sample; /* of the last tick */
     struct err err;
 };
 
@@ -76,7 +76,7 @@ int fake_tree_begin_with(struct fake_tree *tree, size_t descriptors);
 /* NULL where there is none. */
 struct fake_process *fake_tree_find(struct fake_tree *tree, pid_t pid);
 
-/* A process out of nothing: nobody hears of a birth. */
+/* A process out of nothing: no birth is reported. */
 struct fake_process *fake_tree_add(struct fake_tree *tree, pid_t pid, pid_t parent);
 /* One that a thread of its parent makes: forks and last_pid move. */
 struct fake_process *fake_tree_fork(struct fake_tree *tree, pid_t pid, pid_t parent, size_t by_thread);
@@ -103,9 +103,9 @@ void fake_tree_exit(struct fake_tree *tree, pid_t pid);
 void fake_tree_wait(struct fake_tree *tree, pid_t pid);
 /* The tracker waits for it. */
 void fake_tree_reap(struct fake_tree *tree, pid_t pid);
-/* It ends and whoever is its parent by then waits for it. */
+/* It ends and its parent by then waits for it. */
 void fake_tree_finish(struct fake_tree *tree, pid_t pid);
-/* It is gone and nobody inherits. */
+/* It is gone and none inherits. */
 void fake_tree_vanish(struct fake_tree *tree, pid_t pid);
 /* All that has ended among the tracker's children. */
 void fake_tree_reap_all(struct fake_tree *tree);
@@ -114,7 +114,7 @@ void fake_tree_open(struct fake_tree *tree);
 void fake_tree_close(struct fake_tree *tree);
 /* Others are born, so that the counter of births is trusted, and then none for so long that no list is read. */
 void fake_tree_close_gate(struct fake_tree *tree);
-/* A turn of the collector; it must return 0. */
+/* A tick of the collector; it must return 0. */
 void fake_tree_baseline(struct fake_tree *tree);
 void fake_tree_collect(struct fake_tree *tree);
 void fake_tree_collect_after(struct fake_tree *tree, int64_t ns);
@@ -122,7 +122,7 @@ void fake_tree_collect_after(struct fake_tree *tree, int64_t ns);
 /* CPU time, user and system together. */
 static inline uint64_t fake_tree_told_ns(const struct fake_tree *tree)
 {
-    return tree->told.user_ns + tree->told.system_ns;
+    return tree->reported.user_ns + tree->reported.system_ns;
 }
 
 static inline uint64_t fake_tree_used_ns(const struct fake_tree *tree)

@@ -75,7 +75,7 @@ size_t pss_world_add(struct pss_world *world, uint64_t rss_pages, uint64_t pss_k
     return i;
 }
 
-struct opt_f64 pss_world_turn(struct pss_world *world)
+struct opt_f64 pss_world_tick(struct pss_world *world)
 {
     for (size_t i = 0; i < world->count; i++) {
         world->list[i] = (struct pss_process){.pid = (pid_t)(PSS_WORLD_FIRST_PID + i),
@@ -87,12 +87,12 @@ struct opt_f64 pss_world_turn(struct pss_world *world)
     return pss_tick(&world->pss, world->list, world->count, world->fake.mono_ns, &world->err);
 }
 
-struct opt_f64 pss_world_turn_after(struct pss_world *world, int64_t ns)
+struct opt_f64 pss_world_tick_after(struct pss_world *world, int64_t ns)
 {
     fake_env_advance(&world->fake, ns);
     for (size_t i = 0; i < world->count; i++)
         world->age_ns[i] += ns;
-    return pss_world_turn(world);
+    return pss_world_tick(world);
 }
 
 bool pss_world_can_be_nobody(void)
@@ -102,12 +102,12 @@ bool pss_world_can_be_nobody(void)
     return seteuid(NOBODY) == 0 && seteuid(0) == 0;
 }
 
-struct opt_f64 pss_world_turn_as_nobody(struct pss_world *world, int64_t ns)
+struct opt_f64 pss_world_tick_unprivileged(struct pss_world *world, int64_t ns)
 {
     bool is_root = geteuid() == 0;
     if (is_root)
         assert_int_equal(seteuid(NOBODY), 0);
-    struct opt_f64 sum = pss_world_turn_after(world, ns);
+    struct opt_f64 sum = pss_world_tick_after(world, ns);
     if (is_root)
         assert_int_equal(seteuid(0), 0);
     return sum;

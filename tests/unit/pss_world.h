@@ -30,8 +30,8 @@ struct pss_world {
     uint64_t rss_pages[PSS_WORLD_PROCESSES_MAX];
     int64_t age_ns[PSS_WORLD_PROCESSES_MAX];
     struct pss_memory memories[PSS_WORLD_PROCESSES_MAX];
-    struct pss_process list[PSS_WORLD_PROCESSES_MAX]; /* of the last turn */
-    struct err err; /* of the last turn */
+    struct pss_process list[PSS_WORLD_PROCESSES_MAX]; /* of the last tick */
+    struct err err; /* of the last tick */
 };
 
 /* The struct must not move afterwards. */
@@ -46,17 +46,17 @@ void pss_world_set_pss(struct pss_world *world, size_t i, uint64_t kib);
 void pss_world_write(struct pss_world *world, size_t i, const char *text);
 void pss_world_chmod(struct pss_world *world, size_t i, mode_t mode);
 
-struct opt_f64 pss_world_turn(struct pss_world *world);
-struct opt_f64 pss_world_turn_after(struct pss_world *world, int64_t ns);
+struct opt_f64 pss_world_tick(struct pss_world *world);
+struct opt_f64 pss_world_tick_after(struct pss_world *world, int64_t ns);
 
 /* The same without the rights of root, whom no permission stops; fails where they cannot be given up. */
 bool pss_world_can_be_nobody(void);
-struct opt_f64 pss_world_turn_as_nobody(struct pss_world *world, int64_t ns);
+struct opt_f64 pss_world_tick_unprivileged(struct pss_world *world, int64_t ns);
 
 /* Reads on a budget so far. */
 int pss_world_reads(const struct pss_world *world);
 size_t pss_world_known(const struct pss_world *world);
-/* Successfully in the last turn? */
+/* Successfully in the last tick? */
 bool pss_world_was_read(const struct pss_world *world, size_t i);
 
 void pss_world_assert_bytes(struct opt_f64 got, double bytes);

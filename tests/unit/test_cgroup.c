@@ -385,7 +385,7 @@ static void test_files_go_away(void **unused)
     struct fake_run run;
     start(&fake, &run);
 
-    /* The descriptor goes bad but the file is there: nobody notices. */
+    /* The descriptor goes bad but the file is there: nothing is noticed. */
     fake_env_break(&fake, "sys/fs/cgroup/j/memory.current");
     put(&fake, "sys/fs/cgroup/j", "memory.current", MIB "\n");
     step(&fake, &run, NS_PER_SEC);
@@ -519,7 +519,7 @@ static void test_moved_and_removed(void **unused)
     finish(&fake, &run);
 }
 
-/* No descriptor is left when it starts: told, and made up for as soon as there are some. */
+/* No descriptor is left when it starts: reported, and made up for as soon as there are some. */
 static void test_no_descriptors(void **unused)
 {
     (void)unused;

@@ -331,7 +331,7 @@ static void test_stat_missing_and_back(void **state)
     assert_cores(cpu, "50");
 }
 
-/* A reading that fails is a gap, not a loss: the next good one tells of the ticks since the last good one. */
+/* A reading that fails is a gap, not a loss: the next good one has the ticks since the last good one. */
 static void test_broken_stat_is_made_up_for(void **state)
 {
     struct machine *machine = *state;
@@ -350,7 +350,7 @@ static void test_broken_stat_is_made_up_for(void **state)
     assert_value(cpu->utilization_pct, 0.01);
 }
 
-/* -ENODATA means "this host has none" and is silent; a /proc/stat without a cpu line is a trouble to be told. */
+/* -ENODATA means "this host has none" and is silent; a /proc/stat without a cpu line is an error to be reported. */
 static void test_stat_without_a_cpu_line_is_told(void **state)
 {
     (void)state;

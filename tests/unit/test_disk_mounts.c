@@ -95,7 +95,7 @@ static void test_loop_devices(void **state)
     assert_int_equal(disk_fixture_find(disk, "loop2")->capacity_bytes.v, 32 * 512);
     assert_int_equal(disk_fixture_find(disk, "loop2")->sector_bytes.v, 4096);
 
-    /* On an overlay nobody can tell whose device it is. */
+    /* On an overlay it is not known whose device it is. */
     tree_write(&disk->tree, "sys/devices/virtual/block/loop2/loop/backing_file", "/run/y\n");
     tree_write(&disk->tree, "proc/self/mountinfo",
         "20 1 8:0 / / rw - ext4 /dev/sda rw\n21 20 7:0 / /snap/core ro - squashfs /dev/loop0 ro\n"

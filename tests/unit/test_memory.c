@@ -162,7 +162,7 @@ static void test_a_file_that_is_missing(void **state)
 }
 
 /*
- * A meminfo without MemTotal is a trouble to be told, so it must not come out as -ENODATA: that means "this host has
+ * A meminfo without MemTotal is an error to be reported, so it must not come out as -ENODATA: that means "this host has
  * none" and is silent.
  */
 static void test_a_file_that_is_broken_is_told(void **state)

@@ -273,7 +273,7 @@ static void test_reading_cadence(void **state)
     read_all(&world, COLLECT_SLOW_NS);
     assert_non_null(at(&world, "/other"));
     assert_int_equal(world.mounts.generation, 2);
-    /* Where the kernel tells of changes nothing is read on suspicion. */
+    /* Where the kernel reports changes nothing is read on suspicion. */
     world.mounts.polled = true;
     read_all(&world, 5 * COLLECT_SLOW_NS);
     assert_int_equal(world.mounts.generation, 2);

@@ -539,7 +539,7 @@ static void test_few_descriptors(void **unused)
         assert_false(eth0->mtu.has);
         assert_true(eth0->speed_mbps.has == (more > 0));
 
-        /* Still told while nothing was tried again, and over when it worked. */
+        /* Still reported while nothing was tried again, and over when it worked. */
         if (more > 0) {
             fake_env_advance(&fake, NS_PER_SEC);
             assert_int_equal(fake_env_collect(&fake, &run), 0);

@@ -36,7 +36,7 @@ static void test_host(void **unused)
     fake_env_fini(&fake);
 }
 
-/* Before Linux 4.13 nobody counts, and what was not known at the start is not known. */
+/* Before Linux 4.13 nothing counts, and what was not known at the start is not known. */
 static void test_host_unknown(void **unused)
 {
     (void)unused;

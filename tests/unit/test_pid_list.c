@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers among the names of a folder, and the small lists of a job. */
+/* The numbers among the names of a directory, and the small lists of processes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

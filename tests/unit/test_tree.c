@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree as fields of the sample and of the job, turn by turn; see test_tree_find.c for how members are found. */
+/* The tree as fields of the sample and of the job, tick by tick; see test_tree_find.c for how members are found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void test_fields(void **unused)
     assert_int_equal(tree.status.live, 2);
     assert_int_equal(tree.status.live_pid, FAKE_ROOT);
     assert_false(tree.status.is_lower_bound);
-    /* Nothing happens: nothing is told twice. */
+    /* Nothing happens: nothing is reported twice. */
     fake_tree_collect_after(&tree, TURN_NS / 2);
     fake_tree_assert_near(cpu->process_cores_used, 0);
     fake_tree_assert_near(cpu->process_utime_secs, 0);
@@ -150,9 +150,9 @@ static void test_waited_for(void **unused)
     fake_tree_reap(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
     assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
-    assert_int_equal(tree.told.read_bytes, 5120);
-    assert_int_equal(tree.told.write_bytes, 512);
-    assert_int_equal(tree.told.faults, 3);
+    assert_int_equal(tree.reported.read_bytes, 5120);
+    assert_int_equal(tree.reported.write_bytes, 512);
+    assert_int_equal(tree.reported.faults, 3);
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
     fake_tree_assert_count(tree.sample.cpu.process_thread_count, 0);
     fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 0);
@@ -180,7 +180,7 @@ static void test_never_seen(void **unused)
     fake_tree_end(&tree);
 }
 
-/* The kernel takes a process apart: no threads, zeros, for a moment. What was known of it stays owed. */
+/* The kernel takes a process apart: no threads, zeros, for a moment. What was known of it stays pending. */
 static void test_taken_apart(void **unused)
 {
     (void)unused;
@@ -316,7 +316,7 @@ static void test_attached(void **unused)
     }
     fake_tree_collect_after(&tree, TURN_NS);
     for (int i = 0; i < 2; i++) {
-        /* Its number may go to somebody else. */
+        /* Its number may go to another process. */
         if (i == 1)
             fake_tree_run(&tree, fake_tree_add_stranger(&tree, FAKE_ROOT)->pid, 50 * NS_PER_MS, 0);
         tree.forks.v += 300;
@@ -334,7 +334,7 @@ static void test_attached(void **unused)
 }
 
 /* The kernel brings the clock of a process that runs up to date at its ticks: one that has just waited for a child may
- * look as if it slept, for longer than a short turn. */
+ * look as if it slept, for longer than a short tick. */
 static void test_clock_stands_still(void **unused)
 {
     (void)unused;
@@ -353,7 +353,7 @@ static void test_clock_stands_still(void **unused)
     fake_tree_write(&tree, root);
     for (int i = 0; i < 3; i++) {
         fake_tree_collect_after(&tree, 10 * NS_PER_MS);
-        assert_int_equal(tree.told.read_bytes, 4096);
+        assert_int_equal(tree.reported.read_bytes, 4096);
     }
     fake_tree_run(&tree, FAKE_ROOT, 2000, 0);
     for (int i = 0; i < 2; i++)
@@ -361,7 +361,7 @@ static void test_clock_stands_still(void **unused)
     /* The parent knows of its children's time in whole ticks. */
     assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
     assert_true(fake_tree_told_ns(&tree) + FAKE_TICK_NS > fake_tree_used_ns(&tree));
-    assert_int_equal(tree.told.read_bytes, 4096);
+    assert_int_equal(tree.reported.read_bytes, 4096);
     fake_tree_end(&tree);
 }
 
@@ -412,7 +412,7 @@ static void test_adopted_by_others(void **unused)
     fake_tree_end(&tree);
 }
 
-/* A PID namespace takes its processes with it, whom nobody waits for then. */
+/* A PID namespace takes its processes with it, which are not waited for then. */
 static void test_inner_pid_namespace(void **unused)
 {
     (void)unused;
@@ -432,7 +432,7 @@ static void test_inner_pid_namespace(void **unused)
     fake_tree_end(&tree);
 }
 
-/* The link to its namespace is closed to us: its status tells its numbers. */
+/* The link to its namespace is closed to us: its status has its numbers. */
 SKIPPABLE_TEST(test_closed_pid_namespace);
 static void test_closed_pid_namespace(void **unused)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Processes that get another parent inside the tree, because one of its members is a subreaper (an init for
- * containers, a service manager): whoever inherits in the end, each amount counts once.
+ * containers, a service manager): whatever inherits in the end, each amount counts once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,12 +15,12 @@
 #define TURN_NS (100 * NS_PER_MS)
 #define AMOUNT_NS (200 * NS_PER_MS)
 
-static void turn(struct fake_tree *tree)
+static void tick(struct fake_tree *tree)
 {
     fake_tree_collect_after(tree, TURN_NS);
     assert_true(fake_tree_told_ns(tree) <= fake_tree_used_ns(tree));
-    assert_true(tree->told.read_bytes <= tree->used.read_bytes);
-    assert_true(tree->told.faults <= tree->used.faults);
+    assert_true(tree->reported.read_bytes <= tree->used.read_bytes);
+    assert_true(tree->reported.faults <= tree->used.faults);
 }
 
 static void use(struct fake_tree *tree, pid_t pid)
@@ -36,7 +36,7 @@ static void begin_chain(struct fake_tree *tree, pid_t subreaper, pid_t last)
         fake_tree_fork(tree, pid, pid - 1, 0);
     fake_tree_find(tree, subreaper)->is_subreaper = true;
     use(tree, last);
-    turn(tree);
+    tick(tree);
 }
 
 static void end_all(struct fake_tree *tree, pid_t last)
@@ -45,11 +45,11 @@ static void end_all(struct fake_tree *tree, pid_t last)
         if (fake_tree_find(tree, pid))
             fake_tree_finish(tree, pid);
     }
-    turn(tree);
-    turn(tree);
+    tick(tree);
+    tick(tree);
     assert_int_equal(fake_tree_told_ns(tree), fake_tree_used_ns(tree));
-    assert_int_equal(tree->told.read_bytes, tree->used.read_bytes);
-    assert_int_equal(tree->told.faults, tree->used.faults);
+    assert_int_equal(tree->reported.read_bytes, tree->used.read_bytes);
+    assert_int_equal(tree->reported.faults, tree->used.faults);
     assert_int_equal(tree->status.live, 0);
     fake_tree_end(tree);
 }
@@ -63,10 +63,10 @@ static void test_seen_with_its_new_parent(void **unused)
     fake_tree_finish(&tree, 102);
     assert_int_equal(fake_tree_find(&tree, 103)->parent, FAKE_ROOT);
     use(&tree, 103);
-    turn(&tree);
+    tick(&tree);
     fake_tree_finish(&tree, 103);
-    turn(&tree);
-    turn(&tree);
+    tick(&tree);
+    tick(&tree);
     end_all(&tree, 101);
 }
 
@@ -78,23 +78,23 @@ static void test_both_end_at_once(void **unused)
     begin_chain(&tree, FAKE_ROOT, 103);
     fake_tree_finish(&tree, 102);
     fake_tree_finish(&tree, 103);
-    turn(&tree);
-    turn(&tree);
-    turn(&tree);
+    tick(&tree);
+    tick(&tree);
+    tick(&tree);
     end_all(&tree, 101);
 }
 
-/* An orphan that sleeps is not read again, so nobody knows its new parent when it ends. */
+/* An orphan that sleeps is not read again, so its new parent is not known when it ends. */
 static void test_ends_after_sleeping(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
     begin_chain(&tree, FAKE_ROOT, 102);
     fake_tree_finish(&tree, 101);
-    turn(&tree);
+    tick(&tree);
     fake_tree_finish(&tree, 102);
-    turn(&tree);
-    turn(&tree);
+    tick(&tree);
+    tick(&tree);
     end_all(&tree, 101);
 }
 
@@ -110,20 +110,20 @@ static void end_at_clock(void *context, pid_t pid)
         fake_tree_finish(late->tree, late->who);
 }
 
-/* The same in the middle of a turn, when the new parent is about to be read. */
+/* The same in the middle of a tick, when the new parent is about to be read. */
 static void test_ends_before_its_new_parent_is_read(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
     begin_chain(&tree, 101, 103);
     fake_tree_finish(&tree, 102);
-    turn(&tree);
+    tick(&tree);
     struct late_end late = {.tree = &tree, .at = 101, .who = 103};
     tree.on_clock = end_at_clock;
     tree.on_clock_context = &late;
-    turn(&tree);
+    tick(&tree);
     tree.on_clock = NULL;
-    turn(&tree);
+    tick(&tree);
     end_all(&tree, 101);
 }
 
@@ -140,13 +140,13 @@ static void test_group_lists_children_first(void **unused)
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_fork(&tree, 102, 101, 0);
     use(&tree, 102);
-    turn(&tree);
+    tick(&tree);
     fake_tree_finish(&tree, 102);
     fake_env_write(&tree.fake, "sys/group/cgroup.procs", "101\n100\n");
-    turn(&tree);
-    turn(&tree);
-    assert_int_equal(tree.told.read_bytes, tree.used.read_bytes);
-    assert_int_equal(tree.told.faults, tree.used.faults);
+    tick(&tree);
+    tick(&tree);
+    assert_int_equal(tree.reported.read_bytes, tree.used.read_bytes);
+    assert_int_equal(tree.reported.faults, tree.used.faults);
     fake_tree_end(&tree);
 }
 

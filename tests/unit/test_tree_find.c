@@ -16,30 +16,30 @@
 
 #define TURN_NS (100 * NS_PER_MS)
 
-/* How many children a turn finds. */
+/* How many children a tick finds. */
 static void turn_after(struct fake_tree *tree, int64_t ns, uint64_t children)
 {
     fake_tree_collect_after(tree, ns);
     fake_tree_assert_count(tree->sample.cpu.process_child_count, children);
 }
 
-static void turn(struct fake_tree *tree, uint64_t children)
+static void tick(struct fake_tree *tree, uint64_t children)
 {
     turn_after(tree, TURN_NS, children);
 }
 
-/* A child of the root, which has run to make it; nothing else tells of the birth. */
+/* A child of the root, which has run to make it; nothing else shows the birth. */
 static void add_child(struct fake_tree *tree, pid_t pid)
 {
     fake_tree_add(tree, pid, FAKE_ROOT);
     fake_tree_run(tree, FAKE_ROOT, 1000, 0);
 }
 
-/* The first turn is over, and then there is 101. */
+/* The first tick is over, and then there is 101. */
 static void begin_with_a_birth(struct fake_tree *tree)
 {
     fake_tree_begin(tree);
-    turn(tree, 0);
+    tick(tree, 0);
     fake_tree_close_gate(tree);
     add_child(tree, 101);
 }
@@ -51,7 +51,7 @@ static void begin_with_a_free_number(struct fake_tree *tree, size_t descriptors)
     tree->fake.env.descriptors = descriptors;
     fake_tree_fork(tree, 101, FAKE_ROOT, 0);
     fake_tree_run(tree, 101, 50 * NS_PER_MS, 0);
-    turn(tree, 1);
+    tick(tree, 1);
     fake_tree_finish(tree, 101);
 }
 
@@ -72,7 +72,7 @@ static void test_whole_tree_at_once(void **unused)
     fake_tree_run(&tree, 103, 5000, 6000);
     fake_tree_add_stranger(&tree, 104);
     fake_tree_run(&tree, 104, 1000000, 0);
-    turn(&tree, 3);
+    tick(&tree, 3);
     assert_int_equal(tree.status.live, 4);
     assert_int_equal(fake_tree_told_ns(&tree), 14000); /* three forks of 1 us */
     fake_tree_end(&tree);
@@ -84,13 +84,13 @@ static void test_gate(void **unused)
     (void)unused;
     struct fake_tree tree;
     begin_with_a_birth(&tree);
-    turn(&tree, 0);
+    tick(&tree, 0);
     tree.forks.v++;
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    turn(&tree, 0);
+    tick(&tree, 0);
     tree.forks.v++;
     tree.last_pid.v = 101;
-    turn(&tree, 1);
+    tick(&tree, 1);
     fake_tree_end(&tree);
 }
 
@@ -100,7 +100,7 @@ static void test_gate_with_many_births(void **unused)
     struct fake_tree tree;
     begin_with_a_birth(&tree);
     tree.forks.v += 256; /* the numbers may have come round */
-    turn(&tree, 1);
+    tick(&tree, 1);
     fake_tree_end(&tree);
 }
 
@@ -110,11 +110,11 @@ static void test_gate_without_counts(void **unused)
     struct fake_tree tree;
     begin_with_a_birth(&tree);
     tree.forks.has = false;
-    turn(&tree, 1);
+    tick(&tree, 1);
     add_child(&tree, 102);
     tree.forks = some_u64(2000);
     tree.last_pid.has = false;
-    turn(&tree, 2);
+    tick(&tree, 2);
     fake_tree_end(&tree);
 }
 
@@ -127,7 +127,7 @@ static void test_gate_between_two_readings(void **unused)
     tree.last_pid.v = 101;
     fake_tree_collect_after(&tree, TURN_NS);
     tree.forks.v++;
-    turn(&tree, 1);
+    tick(&tree, 1);
     fake_tree_end(&tree);
 }
 
@@ -143,7 +143,7 @@ static void test_gate_with_a_slow_birth(void **unused)
     fake_tree_collect_after(&tree, TURN_NS);
     add_child(&tree, 101);
     tree.forks.v++;
-    turn(&tree, 1);
+    tick(&tree, 1);
     fake_tree_end(&tree);
 }
 
@@ -157,7 +157,7 @@ static void test_idle_parents(void **unused)
     fake_tree_add(&tree, 101, FAKE_ROOT);
     tree.forks.v++;
     tree.last_pid.v = 101;
-    turn(&tree, 0);
+    tick(&tree, 0);
     tree.forks.v++;
     tree.last_pid.v = 999;
     turn_after(&tree, COLLECT_SLOW_NS, 1);
@@ -173,14 +173,14 @@ static void test_children_of_second_threads(void **unused)
     give_root_threads(&tree, 3);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 2);
     fake_tree_fork(&tree, 102, FAKE_ROOT, 0);
-    turn(&tree, 2);
+    tick(&tree, 2);
     assert_int_equal(tree.sample.cpu.process_thread_count.v, 5);
     /* The third thread ends, a fourth begins. */
     fake_tree_find(&tree, 101)->by_thread = 1;
     fake_env_remove(&tree.fake, "proc/100/task/200100");
     give_root_threads(&tree, 2);
     fake_tree_fork(&tree, 103, FAKE_ROOT, 1);
-    turn(&tree, 3);
+    tick(&tree, 3);
     fake_tree_end(&tree);
 }
 
@@ -191,9 +191,9 @@ static void test_threads_without_descriptors(void **unused)
     int before = fake_tree_begin_with(&tree, 0);
     give_root_threads(&tree, 40);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 39);
-    turn(&tree, 1);
+    tick(&tree, 1);
     fake_tree_fork(&tree, 102, FAKE_ROOT, 20);
-    turn(&tree, 2);
+    tick(&tree, 2);
     assert_int_equal(fake_env_open_count(), before + TREE_RESERVED);
     fake_tree_end(&tree);
 }
@@ -208,11 +208,11 @@ static void test_gate_with_a_counter_that_stands_still(void **unused)
         tree.forks.has = i == 0;
         tree.last_pid.v = 0;
         fake_tree_baseline(&tree);
-        turn(&tree, 0);
+        tick(&tree, 0);
         add_child(&tree, 101);
-        turn(&tree, 1);
+        tick(&tree, 1);
         add_child(&tree, 102);
-        turn(&tree, 2);
+        tick(&tree, 2);
         fake_tree_end(&tree);
     }
 }
@@ -223,32 +223,32 @@ static void test_gate_is_not_closed_for_ever(void **unused)
     (void)unused;
     struct fake_tree tree;
     begin_with_a_birth(&tree);
-    turn(&tree, 0);
+    tick(&tree, 0);
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
     turn_after(&tree, COLLECT_SLOW_NS - 3 * TURN_NS, 0);
-    turn(&tree, 1);
+    tick(&tree, 1);
     fake_tree_end(&tree);
 }
 
-/* A parent that forks may show an unchanged clock in that very turn, and that it has run only in the next. */
+/* A parent that forks may show an unchanged clock in that very tick, and that it has run only in the next. */
 static void test_gate_with_a_clock_that_is_late(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
-    turn(&tree, 0);
+    tick(&tree, 0);
     fake_tree_close_gate(&tree);
     fake_tree_add(&tree, 101, FAKE_ROOT);
     tree.forks.v++;
     tree.last_pid.v = 101;
-    turn(&tree, 0);
+    tick(&tree, 0);
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    turn(&tree, 1);
+    tick(&tree, 1);
     fake_tree_end(&tree);
 }
 
 /* A thousand threads are asked every ten seconds, but the first one always, and new numbers are tried: children of any
- * thread are there in the next turn. */
+ * thread are there in the next tick. */
 static void test_children_of_a_thousand_threads(void **unused)
 {
     (void)unused;
@@ -257,10 +257,10 @@ static void test_children_of_a_thousand_threads(void **unused)
     fake_tree_find(&tree, FAKE_ROOT)->threads = 1000;
     fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
     give_root_threads(&tree, 1000);
-    turn(&tree, 0);
+    tick(&tree, 0);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     tree.last_pid.has = false;
-    turn(&tree, 1);
+    tick(&tree, 1);
     fake_tree_close_gate(&tree);
     tree.last_pid = some_u64(101);
     for (int i = 0; i < 2; i++)
@@ -268,12 +268,12 @@ static void test_children_of_a_thousand_threads(void **unused)
     fake_tree_fork(&tree, 110, FAKE_ROOT, 700);
     fake_tree_fork(&tree, 112, 110, 0);
     fake_tree_add_stranger(&tree, 111);
-    turn(&tree, 3);
+    tick(&tree, 3);
     /* Numbers that have come round, and more than are worth trying, wait for the lists. */
     fake_tree_fork(&tree, 99, FAKE_ROOT, 701);
-    turn(&tree, 3);
+    tick(&tree, 3);
     fake_tree_fork(&tree, 5000, FAKE_ROOT, 702);
-    turn(&tree, 3);
+    tick(&tree, 3);
     turn_after(&tree, 10 * NS_PER_SEC, 5);
     fake_tree_end(&tree);
 }
@@ -287,7 +287,7 @@ static void test_many_threads(void **unused)
     tree.last_pid.has = false;
     give_root_threads(&tree, 100);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 99);
-    turn(&tree, 1);
+    tick(&tree, 1);
     fake_tree_fork(&tree, 102, FAKE_ROOT, 50);
     turn_after(&tree, 500 * NS_PER_MS, 1);
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
@@ -323,7 +323,7 @@ static void test_orphans(void **unused)
     fake_tree_finish(&tree, 101);
     assert_int_equal(fake_tree_find(&tree, 102)->parent, FAKE_TRACKER);
     fake_tree_run(&tree, 102, 3000, 0);
-    turn(&tree, 1);
+    tick(&tree, 1);
     assert_int_equal(tree.status.live, 2);
     fake_tree_end(&tree);
 }
@@ -336,8 +336,8 @@ static void test_helpers_are_no_members(void **unused)
     helpers_add(&tree.helpers, 101);
     fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_non_member = true;
     fake_tree_run(&tree, 101, 7000, 0);
-    turn(&tree, 0);
-    assert_int_equal(tree.told.user_ns, 0);
+    tick(&tree, 0);
+    assert_int_equal(tree.reported.user_ns, 0);
     /* Nor is the tracker itself, if a list says so. */
     fake_tree_write_file(&tree, FAKE_TRACKER, "task/10/children", "10 100 101 ");
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
@@ -348,7 +348,7 @@ static void test_helpers_are_no_members(void **unused)
     fake_tree_end(&tree);
 }
 
-/* Lists that name somebody who is gone, who is not ours, or nothing that makes sense. */
+/* Lists that name a process that is gone, that is not ours, or nothing that makes sense. */
 static void test_odd_lists(void **unused)
 {
     (void)unused;
@@ -357,11 +357,11 @@ static void test_odd_lists(void **unused)
     fake_tree_add_stranger(&tree, 104);
     fake_tree_add(&tree, 101, FAKE_ROOT);
     fake_tree_write_file(&tree, FAKE_ROOT, "task/100/children", "777 104 0 100 101 99999999999 5");
-    turn(&tree, 1);
+    tick(&tree, 1);
     fake_tree_write_file(&tree, FAKE_ROOT, "task/100/children", "x 101");
     tree.forks.v += 300;
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    turn(&tree, 1);
+    tick(&tree, 1);
     fake_tree_end(&tree);
 }
 
@@ -376,7 +376,7 @@ static void test_odd_names(void **unused)
         process->name = names[i];
         fake_tree_run(&tree, process->pid, 1000, 0);
     }
-    turn(&tree, sizeof(names) / sizeof(names[0]));
+    tick(&tree, sizeof(names) / sizeof(names[0]));
     assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_end(&tree);
 }
@@ -393,7 +393,7 @@ static void test_number_used_again_at_once(void **unused)
         fake_tree_run(&tree, 101, 10 * NS_PER_MS, 0);
         fake_tree_collect_after(&tree, TURN_NS);
         fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-        turn(&tree, 1);
+        tick(&tree, 1);
         assert_in_range(
             fake_tree_told_ns(&tree), fake_tree_used_ns(&tree) - 2 * FAKE_TICK_NS, fake_tree_used_ns(&tree));
         fake_tree_end(&tree);
@@ -409,7 +409,7 @@ static void test_number_used_by_a_stranger(void **unused)
         begin_with_a_free_number(&tree, descriptors[i]);
         fake_tree_add_stranger(&tree, 101);
         fake_tree_run(&tree, 101, 7 * NS_PER_SEC, 0);
-        turn(&tree, 0);
+        tick(&tree, 0);
         assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
         assert_true(fake_tree_told_ns(&tree) >= 50 * NS_PER_MS);
         fake_tree_end(&tree);

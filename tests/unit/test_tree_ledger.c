@@ -37,8 +37,8 @@ static uint64_t take(struct ledger *ledger)
     return growth[FLOW_CPU];
 }
 
-/* A turn of one account that stays. */
-static uint64_t turn(struct ledger *ledger, struct ledger_account *account, uint64_t value, uint64_t intake)
+/* A tick of one account that stays. */
+static uint64_t tick(struct ledger *ledger, struct ledger_account *account, uint64_t value, uint64_t intake)
 {
     ledger_begin(account);
     update(account, value, intake, value);
@@ -60,7 +60,7 @@ static void test_values_add_up(void **unused)
     assert_int_equal(take(&ledger), 150);
     assert_int_equal(ledger.mark[FLOW_READ], 150);
     assert_int_equal(ledger.sum[FLOW_READ], 0);
-    assert_int_equal(turn(&ledger, &a, 160, 30), 10); /* b is missing: 160 after 150 */
+    assert_int_equal(tick(&ledger, &a, 160, 30), 10); /* b is missing: 160 after 150 */
 }
 
 static void test_flows_are_apart(void **unused)
@@ -86,7 +86,7 @@ static void test_paid_in_the_same_turn(void **unused)
     struct ledger_account parent = {0}, child = {0};
     ledger_begin(&child);
     update(&child, 73, 0, 70);
-    assert_int_equal(turn(&ledger, &parent, 100, 0), 100);
+    assert_int_equal(tick(&ledger, &parent, 100, 0), 100);
     ledger_begin(&parent);
     ledger_begin(&child);
     update(&parent, 175, 75, 170);
@@ -99,7 +99,7 @@ static void test_paid_in_the_same_turn(void **unused)
     assert_int_equal(ledger.lost[FLOW_CPU], 0);
 }
 
-/* The parent was read before it waited: the amount is owed for a turn, and told meanwhile. */
+/* The parent was read before it waited: the amount is pending for a tick, and reported meanwhile. */
 static void test_paid_in_the_next_turn(void **unused)
 {
     (void)unused;
@@ -111,10 +111,10 @@ static void test_paid_in_the_next_turn(void **unused)
     ledger_close(&ledger, &child, &parent);
     ledger_settle(&ledger, &parent);
     assert_int_equal(take(&ledger), 170);
-    assert_int_equal(turn(&ledger, &parent, 180, 75), 10);
+    assert_int_equal(tick(&ledger, &parent, 180, 75), 10);
     assert_int_equal(parent.pending[FLOW_CPU], 0);
     assert_int_equal(ledger.lost[FLOW_CPU], 0);
-    assert_int_equal(turn(&ledger, &parent, 185, 75), 5);
+    assert_int_equal(tick(&ledger, &parent, 185, 75), 5);
 }
 
 static void test_unpaid_is_lost_after_a_full_turn(void **unused)
@@ -129,11 +129,11 @@ static void test_unpaid_is_lost_after_a_full_turn(void **unused)
     ledger_settle(&ledger, &parent);
     assert_int_equal(ledger.lost[FLOW_CPU], 0);
     assert_int_equal(take(&ledger), 170);
-    assert_int_equal(turn(&ledger, &parent, 130, 30), 0); /* 30 were paid: 130 + 40 */
+    assert_int_equal(tick(&ledger, &parent, 130, 30), 0); /* 30 were covered: 130 + 40 */
     assert_int_equal(ledger.lost[FLOW_CPU], 40);
     assert_int_equal(parent.pending[FLOW_CPU], 0);
-    /* What comes too late counts again: nobody can tell it from another child's. */
-    assert_int_equal(turn(&ledger, &parent, 140, 40), 10);
+    /* What comes too late counts again: it cannot be told from another child's. */
+    assert_int_equal(tick(&ledger, &parent, 140, 40), 10);
 }
 
 static void test_old_debts_are_paid_first(void **unused)
@@ -161,14 +161,14 @@ static void test_old_debts_are_paid_first(void **unused)
     assert_int_equal(parent.pending_new[FLOW_CPU], 0);
 }
 
-/* Growth of a turn pays only in that turn. */
+/* Growth of a tick covers only in that tick. */
 static void test_growth_is_not_saved(void **unused)
 {
     (void)unused;
     struct ledger ledger = {0};
     struct ledger_account parent = {0}, child = {0};
     update(&child, 70, 0, 70);
-    assert_int_equal(turn(&ledger, &parent, 100, 80), 100);
+    assert_int_equal(tick(&ledger, &parent, 100, 80), 100);
     ledger_begin(&parent);
     assert_int_equal(parent.growth[FLOW_CPU], 0);
     update(&parent, 100, 80, 100);
@@ -177,7 +177,7 @@ static void test_growth_is_not_saved(void **unused)
     assert_int_equal(parent.pending_new[FLOW_CPU], 70);
 }
 
-/* Readings of the same turn add their growth; an intake that shrinks has none. */
+/* Readings of the same tick add their growth; an intake that shrinks has none. */
 static void test_several_readings(void **unused)
 {
     (void)unused;
@@ -215,7 +215,7 @@ static void test_unknown_keeps_what_is_owed(void **unused)
         assert_int_equal(parent.pending[FLOW_CPU], 60);
         assert_int_equal(ledger.lost[FLOW_CPU], 0);
     }
-    assert_int_equal(turn(&ledger, &parent, 180, 80), 20);
+    assert_int_equal(tick(&ledger, &parent, 180, 80), 20);
     assert_int_equal(parent.pending[FLOW_CPU], 0);
     assert_int_equal(ledger.lost[FLOW_CPU], 0);
 }
@@ -234,7 +234,7 @@ static void test_nobody_inherits(void **unused)
     assert_int_equal(ledger.lost[FLOW_FAULTS], 70);
 }
 
-/* What was owed to one who vanishes is owed to the next above, for a full turn again. */
+/* What was pending for one that vanishes is pending for the next above, for a full tick again. */
 static void test_debts_move_up(void **unused)
 {
     (void)unused;
@@ -256,7 +256,7 @@ static void test_debts_move_up(void **unused)
     ledger_settle(&ledger, &top);
     assert_int_equal(top.pending_new[FLOW_CPU], 120);
     assert_int_equal(take(&ledger), 0);
-    assert_int_equal(turn(&ledger, &top, 220, 120), 0);
+    assert_int_equal(tick(&ledger, &top, 220, 120), 0);
     assert_int_equal(ledger.lost[FLOW_CPU], 0);
 }
 
@@ -265,16 +265,16 @@ static void test_high_water(void **unused)
     (void)unused;
     struct ledger ledger = {0};
     struct ledger_account account = {0};
-    assert_int_equal(turn(&ledger, &account, 100, 0), 100);
-    assert_int_equal(turn(&ledger, &account, 60, 0), 0);
+    assert_int_equal(tick(&ledger, &account, 100, 0), 100);
+    assert_int_equal(tick(&ledger, &account, 60, 0), 0);
     assert_int_equal(ledger.mark[FLOW_CPU], 100);
-    assert_int_equal(turn(&ledger, &account, 99, 0), 0);
-    assert_int_equal(turn(&ledger, &account, 130, 0), 30);
-    assert_int_equal(take(&ledger), 0); /* an empty turn does not take anything back */
-    assert_int_equal(turn(&ledger, &account, 131, 0), 1);
+    assert_int_equal(tick(&ledger, &account, 99, 0), 0);
+    assert_int_equal(tick(&ledger, &account, 130, 0), 30);
+    assert_int_equal(take(&ledger), 0); /* an empty tick does not undo anything */
+    assert_int_equal(tick(&ledger, &account, 131, 0), 1);
 }
 
-/* A parent that is not read in a turn has paid nothing, but may have been paid to: nobody is lost yet. */
+/* A parent that is not read in a tick has covered nothing, but may have inherited: none is lost yet. */
 static void test_not_read_meanwhile(void **unused)
 {
     (void)unused;
@@ -293,7 +293,7 @@ static void test_not_read_meanwhile(void **unused)
         assert_int_equal(take(&ledger), 0);
         assert_int_equal(ledger.lost[FLOW_CPU], 0);
     }
-    assert_int_equal(turn(&ledger, &parent, 171, 70), 1);
+    assert_int_equal(tick(&ledger, &parent, 171, 70), 1);
     assert_int_equal(parent.pending[FLOW_CPU], 0);
 }
 

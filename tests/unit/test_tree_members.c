@@ -18,7 +18,7 @@ static void assert_order(const struct tree_members *members, size_t count, const
         assert_int_equal(tree_member_at(members, members->order.items[i])->pid, pids[i]);
 }
 
-/* Everybody once, nobody before its parent. */
+/* Every member once, none before its parent. */
 static void assert_in_order(const struct tree_members *members)
 {
     assert_int_equal(members->order.count, members->live);
@@ -147,7 +147,7 @@ static void test_sort(void **unused)
     tree_members_fini(&members);
 }
 
-/* A parent that is gone and whose PID somebody below has got: nobody may be left out of the turns for it. */
+/* A parent that is gone and whose PID one below has got: none may be left out of the ticks for it. */
 static void test_loop(void **unused)
 {
     (void)unused;
@@ -163,7 +163,7 @@ static void test_loop(void **unused)
     tree_members_fini(&members);
 }
 
-/* Room for everybody, whatever was in a loop while others came. */
+/* Space for all, whatever was in a loop while others came. */
 static void test_loop_is_undone(void **unused)
 {
     (void)unused;

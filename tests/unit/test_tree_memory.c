@@ -33,7 +33,7 @@ static struct fake_process *begin_with_child(struct fake_tree *tree, int64_t age
     set_root_pages(tree, BIG_PAGES);
     fake_tree_collect_after(tree, TURN_NS);
     struct fake_process *child = fake_tree_fork(tree, CHILD, FAKE_ROOT, 0), *root = fake_tree_find(tree, FAKE_ROOT);
-    /* What the clock will say at the turn, in ticks. */
+    /* What the clock will say at the tick, in ticks. */
     child->start_ticks = (uint64_t)((tree->fake.mono_ns + TURN_NS - age_ns) / FAKE_TICK_NS);
     child->rss_pages = root->rss_pages;
     child->vsize_bytes = root->vsize_bytes;
@@ -42,7 +42,7 @@ static struct fake_process *begin_with_child(struct fake_tree *tree, int64_t age
     return child;
 }
 
-static void turn(struct fake_tree *tree, double rss_mib)
+static void tick(struct fake_tree *tree, double rss_mib)
 {
     fake_tree_collect_after(tree, TURN_NS);
     fake_tree_assert_near(tree->sample.cpu.process_rss_mib, rss_mib);
@@ -67,14 +67,14 @@ static void test_one_address_space_counts_once(void **unused)
     set_root_pages(&tree, BIG_PAGES + 1024);
     child->rss_pages = BIG_PAGES + 1024;
     fake_tree_write(&tree, child);
-    turn(&tree, BIG_MIB + 4);
+    tick(&tree, BIG_MIB + 4);
     assert_int_equal(tree.sample.processes.count, 1);
     set_root_pages(&tree, BIG_PAGES);
     child->rss_pages = BIG_PAGES;
     fake_tree_run(&tree, CHILD, 1000, 0);
     tree.comparisons = 0;
     for (size_t i = 1; i < 4; i++) {
-        turn(&tree, BIG_MIB);
+        tick(&tree, BIG_MIB);
         assert_int_equal(tree.comparisons, i);
         fake_tree_assert_count(tree.sample.cpu.process_child_count, 1);
         assert_false(tree.sample.processes.present);
@@ -82,7 +82,7 @@ static void test_one_address_space_counts_once(void **unused)
     fake_tree_assert_near(tree.sample.cpu.process_peak_rss_mib, BIG_MIB + 4);
     assert_int_equal(tree.status.largest_rss_bytes, (BIG_MIB + 4) << 20);
     execute(&tree, child, 512);
-    turn(&tree, BIG_MIB + 2);
+    tick(&tree, BIG_MIB + 2);
     assert_int_equal(tree.comparisons, 3);
     fake_tree_end(&tree);
 }
@@ -94,7 +94,7 @@ static void test_a_copy_counts(void **unused)
     struct fake_tree tree;
     (void)begin_with_child(&tree, TURN_NS / 2);
     for (int i = 0; i < 3; i++)
-        turn(&tree, 2 * BIG_MIB);
+        tick(&tree, 2 * BIG_MIB);
     assert_int_equal(tree.comparisons, 1);
     assert_int_equal(tree.status.largest_rss_bytes, BIG_MIB << 20);
     fake_tree_end(&tree);
@@ -108,9 +108,9 @@ static void test_newborn(void **unused)
     struct fake_process *child = begin_with_child(&tree, 50 * NS_PER_MS);
     child->rss_pages += 256;
     fake_tree_write(&tree, child);
-    turn(&tree, BIG_MIB + 1);
+    tick(&tree, BIG_MIB + 1);
     assert_int_equal(tree.comparisons, 0);
-    turn(&tree, 2 * BIG_MIB + 1);
+    tick(&tree, 2 * BIG_MIB + 1);
     assert_int_equal(tree.comparisons, 1);
     fake_tree_end(&tree);
 }
@@ -131,7 +131,7 @@ static void test_exec_before_the_comparison(void **unused)
     struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
     child->memory_of = FAKE_ROOT;
     tree.fake.env.same_memory = exec_and_compare;
-    turn(&tree, BIG_MIB + 1);
+    tick(&tree, BIG_MIB + 1);
     fake_tree_end(&tree);
 }
 
@@ -146,11 +146,11 @@ static void test_without_kcmp(void **unused)
         tree.same_memory_error = errors[i];
         fake_tree_find(&tree, FAKE_ROOT)->state = 'D';
         fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
-        turn(&tree, BIG_MIB);
-        turn(&tree, BIG_MIB);
+        tick(&tree, BIG_MIB);
+        tick(&tree, BIG_MIB);
         assert_int_equal(tree.comparisons, errors[i] == -ENOSYS ? 1 : 2);
         execute(&tree, child, 256);
-        turn(&tree, BIG_MIB + 1);
+        tick(&tree, BIG_MIB + 1);
         fake_tree_end(&tree);
     }
 }
@@ -167,12 +167,12 @@ static void test_copies_without_kcmp(void **unused)
         fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
         child->rss_pages -= i == 0 ? 0 : 256;
         fake_tree_write(&tree, child);
-        turn(&tree, 2 * BIG_MIB - (i == 0 ? 0 : 1));
+        tick(&tree, 2 * BIG_MIB - (i == 0 ? 0 : 1));
         fake_tree_end(&tree);
     }
 }
 
-/* The parent has other threads that go on, so its first one tells nothing. */
+/* The parent has other threads that go on, so its first one shows nothing. */
 static void test_threads_without_kcmp(void **unused)
 {
     (void)unused;
@@ -182,20 +182,20 @@ static void test_threads_without_kcmp(void **unused)
     fake_tree_find(&tree, FAKE_ROOT)->threads = 5;
     fake_tree_write_children(&tree, FAKE_ROOT);
     fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
-    turn(&tree, BIG_MIB);
+    tick(&tree, BIG_MIB);
     fake_tree_end(&tree);
 }
 
-/* The parent ends: whoever has the memory then, has it alone. */
+/* The parent ends: what has the memory then, has it alone. */
 static void test_parent_ends(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
     struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
     child->memory_of = FAKE_ROOT;
-    turn(&tree, BIG_MIB);
+    tick(&tree, BIG_MIB);
     fake_tree_finish(&tree, FAKE_ROOT);
-    turn(&tree, BIG_MIB);
+    tick(&tree, BIG_MIB);
     fake_tree_end(&tree);
 }
 
@@ -227,17 +227,17 @@ static void test_dead_first_thread(void **unused)
     end_first_thread(&tree);
     write_thread(&tree, THREAD - 1, 0, 'Z');
     write_thread(&tree, THREAD, BIG_PAGES, 'S');
-    turn(&tree, BIG_MIB);
+    tick(&tree, BIG_MIB);
     assert_int_equal(tree.status.live, 1);
     write_thread(&tree, THREAD, BIG_PAGES + 256, 'S');
-    turn(&tree, BIG_MIB + 1);
+    tick(&tree, BIG_MIB + 1);
     /* That one ends as well, and another is left. */
     write_thread(&tree, THREAD, 0, 'Z');
     write_thread(&tree, THREAD + 1, BIG_PAGES, 'R');
-    turn(&tree, BIG_MIB);
+    tick(&tree, BIG_MIB);
     /* The last ones have given it back: they are about to end. */
     write_thread(&tree, THREAD + 1, 0, 'R');
-    turn(&tree, 0);
+    tick(&tree, 0);
     fake_tree_end(&tree);
 }
 

@@ -25,7 +25,7 @@ static void test_refused(void **state)
     size_t a = pss_world_add(world, 1000, 1000, NS_PER_SEC);
     size_t b = pss_world_add(world, 2000, 1000, NS_PER_SEC);
     pss_world_chmod(world, b, 0);
-    pss_world_assert_bytes(pss_world_turn_as_nobody(world, 0), 1000 * 1024 + 2000 * 4096);
+    pss_world_assert_bytes(pss_world_tick_unprivileged(world, 0), 1000 * 1024 + 2000 * 4096);
     char wanted[240];
     (void)snprintf(wanted, sizeof(wanted),
         "tree: cannot read %s/proc/101/smaps_rollup: Permission denied; its resident memory is counted instead",
@@ -34,12 +34,12 @@ static void test_refused(void **state)
     assert_int_equal(world->err.code, -EACCES);
     assert_true(world->memories[b].is_refused && !world->memories[b].is_known);
     world->rss_pages[b] = 50000;
-    pss_world_assert_bytes(pss_world_turn_as_nobody(world, 2 * PSS_STALE_NS), 1000 * 1024 + 50000 * 4096);
+    pss_world_assert_bytes(pss_world_tick_unprivileged(world, 2 * PSS_STALE_NS), 1000 * 1024 + 50000 * 4096);
     assert_int_equal(world->err.code, 0);
     assert_int_equal(pss_world_reads(world), 3);
-    /* One that was known may be refused later; then nobody is known. */
+    /* One that was known may be refused later; then none is known. */
     pss_world_chmod(world, a, 0);
-    assert_false(pss_world_turn_as_nobody(world, PSS_STALE_NS).has);
+    assert_false(pss_world_tick_unprivileged(world, PSS_STALE_NS).has);
     assert_true(world->memories[a].is_refused && !world->memories[a].is_known);
     pss_world_close(world);
 }
@@ -55,12 +55,12 @@ static void test_refused_but_always_asked(void **state)
     size_t b = pss_world_add(world, 1000, 500, 0);
     pss_world_chmod(world, a, 0);
     pss_world_chmod(world, b, 0);
-    assert_false(pss_world_turn_as_nobody(world, 1).has);
+    assert_false(pss_world_tick_unprivileged(world, 1).has);
     assert_non_null(strstr(world->err.msg, "/proc/100/smaps_rollup"));
-    assert_false(pss_world_turn_as_nobody(world, 1).has);
+    assert_false(pss_world_tick_unprivileged(world, 1).has);
     assert_int_equal(world->err.code, 0);
     pss_world_chmod(world, a, 0644);
-    pss_world_assert_bytes(pss_world_turn_as_nobody(world, 1), 1000 * 1024 + 1000 * 4096);
+    pss_world_assert_bytes(pss_world_tick_unprivileged(world, 1), 1000 * 1024 + 1000 * 4096);
     pss_world_close(world);
 }
 
@@ -70,13 +70,13 @@ static void test_what_was_told_stays(void **state)
     pss_world_open(world, TRACKED_PSS_ALWAYS);
     size_t a = pss_world_add(world, 1000, 1000, 0);
     pss_world_write(world, a, "broken");
-    (void)pss_world_turn(world);
+    (void)pss_world_tick(world);
     assert_int_equal(world->err.code, -EINVAL);
-    struct err told = {0};
-    (void)err_set(&told, -EIO, "first");
-    (void)pss_tick(&world->pss, world->list, world->count, world->fake.mono_ns, &told);
-    assert_string_equal(told.msg, "first");
-    assert_int_equal(told.code, -EIO);
+    struct err reported = {0};
+    (void)err_set(&reported, -EIO, "first");
+    (void)pss_tick(&world->pss, world->list, world->count, world->fake.mono_ns, &reported);
+    assert_string_equal(reported.msg, "first");
+    assert_int_equal(reported.code, -EIO);
     assert_false(pss_tick(&world->pss, world->list, world->count, world->fake.mono_ns, NULL).has);
     pss_world_close(world);
 }
@@ -88,22 +88,22 @@ static void test_gone_and_absent(void **state)
     world->cost_ns = 30 * NS_PER_US;
     size_t a = pss_world_add(world, 1000, 1000, NS_PER_SEC);
     fake_env_remove(&world->fake, "proc/100");
-    assert_false(pss_world_turn(world).has);
+    assert_false(pss_world_tick(world).has);
     assert_int_equal(world->err.code, 0);
     assert_false(world->pss.is_absent || world->memories[a].is_known);
     assert_int_equal(pss_world_reads(world), 1);
-    /* Tried again, but not at every turn; now the process is there and the file is not. */
+    /* Tried again, but not at every tick; now the process is there and the file is not. */
     fake_env_write(&world->fake, "proc/100/stat", "100 (sh) S 1\n");
-    (void)pss_world_turn_after(world, PSS_RETRY_NS - 1);
+    (void)pss_world_tick_after(world, PSS_RETRY_NS - 1);
     assert_int_equal(pss_world_reads(world), 1);
-    assert_false(pss_world_turn_after(world, 1).has);
+    assert_false(pss_world_tick_after(world, 1).has);
     assert_true(world->pss.is_absent);
     assert_int_equal(world->err.code, 0);
     pss_world_set_pss(world, a, 1000);
-    assert_false(pss_world_turn_after(world, PSS_STALE_NS).has);
+    assert_false(pss_world_tick_after(world, PSS_STALE_NS).has);
     assert_int_equal(pss_world_reads(world), 2);
     world->count = 0;
-    assert_false(pss_world_turn(world).has);
+    assert_false(pss_world_tick(world).has);
     pss_world_close(world);
 }
 
@@ -113,10 +113,10 @@ static void test_kernel_that_has_it_keeps_it(void **state)
     pss_world_open(world, TRACKED_PSS_ALWAYS);
     (void)pss_world_add(world, 1000, 1000, 0);
     (void)pss_world_add(world, 100, 100, 0);
-    (void)pss_world_turn(world);
+    (void)pss_world_tick(world);
     fake_env_remove(&world->fake, "proc/101/smaps_rollup");
     fake_env_write(&world->fake, "proc/101/stat", "101 (sh) S 1\n");
-    pss_world_assert_bytes(pss_world_turn_after(world, 1), 1100 * 1024);
+    pss_world_assert_bytes(pss_world_tick_after(world, 1), 1100 * 1024);
     assert_false(world->pss.is_absent);
     pss_world_close(world);
 }
@@ -131,12 +131,12 @@ static void test_empty_file(void **state)
     pss_world_write(world, thread, "");
     pss_world_write(world, b, "");
     /* Nothing for the first; the last as the second, half of its RSS. */
-    pss_world_assert_bytes(pss_world_turn(world), (2000 + 1000) * 1024);
+    pss_world_assert_bytes(pss_world_tick(world), (2000 + 1000) * 1024);
     assert_int_equal(world->err.code, 0);
     assert_false(world->memories[thread].is_known || world->memories[b].is_known || world->memories[b].is_refused);
     /* What was known stays so. */
     pss_world_write(world, a, "");
-    pss_world_assert_bytes(pss_world_turn_after(world, 1), (2000 + 1000) * 1024);
+    pss_world_assert_bytes(pss_world_tick_after(world, 1), (2000 + 1000) * 1024);
     pss_world_close(world);
 }
 
@@ -151,14 +151,14 @@ static void test_broken_file(void **state)
         world->cost_ns = 30 * NS_PER_US;
         pss_world_add(world, 1000, 1000, NS_PER_SEC);
         pss_world_write(world, 0, texts[i]);
-        assert_false(pss_world_turn(world).has);
+        assert_false(pss_world_tick(world).has);
         assert_int_equal(world->err.code, -EINVAL);
         assert_non_null(strstr(world->err.msg, "/proc/100/smaps_rollup"));
-        assert_false(pss_world_turn_after(world, NS_PER_SEC).has);
+        assert_false(pss_world_tick_after(world, NS_PER_SEC).has);
         assert_int_equal(world->err.code, 0);
         assert_int_equal(pss_world_reads(world), 1);
         pss_world_set_pss(world, 0, 1000);
-        pss_world_assert_bytes(pss_world_turn_after(world, PSS_RETRY_NS), 1000 * 1024);
+        pss_world_assert_bytes(pss_world_tick_after(world, PSS_RETRY_NS), 1000 * 1024);
         assert_int_equal(world->memories[0].has_failed, false);
         pss_world_close(world);
     }
@@ -166,7 +166,7 @@ static void test_broken_file(void **state)
 
 enum { GIVEN_MAX = 3 };
 
-/* Memories as earlier turns left them. */
+/* Memories as earlier ticks left them. */
 struct given {
     enum { NOBODY_THERE, UNKNOWN, KNOWN, REFUSED } kind;
     uint64_t rss_pages, pss_kib, at_rss_pages;
@@ -203,7 +203,7 @@ static void check_sum(struct pss_world *world, const struct sum_case *given, int
         all += world->rss_pages[i];
     for (size_t i = 0; i < world->count; i++)
         world->memories[i].others_pages = all - world->rss_pages[i];
-    struct opt_f64 sum = pss_world_turn(world);
+    struct opt_f64 sum = pss_world_tick(world);
     assert_int_equal(pss_world_reads(world), 0);
     if (given->kib.has)
         pss_world_assert_bytes(sum, given->kib.v * 1024);
@@ -270,17 +270,17 @@ static void test_read_during_a_fork(void **state)
     pss_world_open(world, TRACKED_PSS_AUTO);
     size_t a = pss_world_add(world, 100000, 0, 10 * NS_PER_SEC);
     write_anonymous(world, a, 200500, 399000, 199500);
-    pss_world_assert_bytes(pss_world_turn(world), 400000 * 1024.0);
+    pss_world_assert_bytes(pss_world_tick(world), 400000 * 1024.0);
     /* What is a file's may be shared with others. */
     write_anonymous(world, a, 120000, 100000, 100000);
-    pss_world_assert_bytes(pss_world_turn_after(world, PSS_STALE_NS), 120000 * 1024.0);
-    /* A kernel that does not tell the parts: the sum cannot be below what has no file. */
+    pss_world_assert_bytes(pss_world_tick_after(world, PSS_STALE_NS), 120000 * 1024.0);
+    /* A kernel that does not show the parts: the sum cannot be below what has no file. */
     pss_world_write(world, a, "Rss: 400000 kB\nPss: 200000 kB\nAnonymous: 399000 kB\n");
-    pss_world_assert_bytes(pss_world_turn_after(world, PSS_STALE_NS), 399000 * 1024.0);
+    pss_world_assert_bytes(pss_world_tick_after(world, PSS_STALE_NS), 399000 * 1024.0);
     /* Merged pages belong to several processes for good. */
     pss_world_write(
         world, a, "Rss: 400000 kB\nPss: 200000 kB\nPss_Anon: 199000 kB\nAnonymous: 399000 kB\nKSM: 200000 kB\n");
-    pss_world_assert_bytes(pss_world_turn_after(world, PSS_STALE_NS), 200000 * 1024.0);
+    pss_world_assert_bytes(pss_world_tick_after(world, PSS_STALE_NS), 200000 * 1024.0);
     pss_world_close(world);
 }
 
@@ -291,7 +291,7 @@ static void test_shared_within_the_tree(void **state)
     pss_world_open(world, TRACKED_PSS_AUTO);
     for (int i = 0; i < 2; i++)
         write_anonymous(world, pss_world_add(world, 100000, 0, 10 * NS_PER_SEC), 200500, 399000, 199500);
-    pss_world_assert_bytes(pss_world_turn(world), 2 * 200500 * 1024.0);
+    pss_world_assert_bytes(pss_world_tick(world), 2 * 200500 * 1024.0);
     pss_world_close(world);
 }
 
@@ -305,18 +305,18 @@ static void test_shared_with_others_when_attached(void **state)
     size_t a = pss_world_add(world, 100000, 0, 10 * NS_PER_SEC);
     write_anonymous(world, a, 200500, 399000, 199500);
     for (int i = 0; i < PSS_DOUBTS_MAX; i++)
-        assert_false(pss_world_turn_after(world, NS_PER_SEC).has);
-    pss_world_assert_bytes(pss_world_turn_after(world, NS_PER_SEC), 200500 * 1024.0);
+        assert_false(pss_world_tick_after(world, NS_PER_SEC).has);
+    pss_world_assert_bytes(pss_world_tick_after(world, NS_PER_SEC), 200500 * 1024.0);
     assert_int_equal(pss_world_reads(world), PSS_DOUBTS_MAX + 1);
-    (void)pss_world_turn_after(world, NS_PER_SEC);
+    (void)pss_world_tick_after(world, NS_PER_SEC);
     assert_int_equal(pss_world_reads(world), PSS_DOUBTS_MAX + 1);
     /* One that is well known stays so while a reading is doubted. */
     write_anonymous(world, a, 400000, 399000, 399000);
-    pss_world_assert_bytes(pss_world_turn_after(world, PSS_STALE_NS), 400000 * 1024.0);
+    pss_world_assert_bytes(pss_world_tick_after(world, PSS_STALE_NS), 400000 * 1024.0);
     write_anonymous(world, a, 200500, 399000, 199500);
-    pss_world_assert_bytes(pss_world_turn_after(world, PSS_STALE_NS), 400000 * 1024.0);
+    pss_world_assert_bytes(pss_world_tick_after(world, PSS_STALE_NS), 400000 * 1024.0);
     write_anonymous(world, a, 400000, 399000, 399000);
-    pss_world_assert_bytes(pss_world_turn_after(world, NS_PER_SEC), 400000 * 1024.0);
+    pss_world_assert_bytes(pss_world_tick_after(world, NS_PER_SEC), 400000 * 1024.0);
     assert_int_equal(world->memories[a].doubts, 0);
     pss_world_close(world);
 }

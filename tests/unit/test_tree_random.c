@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tree collector against a machine on which processes are born, run, end, are waited for and orphaned at random,
- * between the turns and in the middle of them. What was told may never shrink or exceed the truth, and is the truth
- * when everybody has been waited for. Seeds are fixed: a failure comes back.
+ * between the ticks and in the middle of them. What was reported may never shrink or exceed the truth, and is the truth
+ * when all have been waited for. Seeds are fixed: a failure comes back.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,10 +22,10 @@ enum { PROCESSES_MAX = 40, STEPS_PER_TURN = 12, STEPS_MAX_AT_CLOCK = 3 };
 struct story {
     const char *name;
     uint64_t seed;
-    int turns;
+    int ticks;
     size_t descriptors;
     int pids; /* how many numbers there are to give */
-    int percent_at_clock; /* how often something happens in the middle of a turn */
+    int percent_at_clock; /* how often something happens in the middle of a tick */
     bool is_attached;
     bool has_no_children_files;
     bool has_subreapers;
@@ -60,7 +60,7 @@ static size_t count_members(const struct fake_tree *tree, bool alive_only)
     return count;
 }
 
-/* Anybody who runs; NULL where nobody does. */
+/* Any that runs; NULL where none does. */
 static struct fake_process *pick(struct player *player)
 {
     size_t count = count_members(&player->tree, true);
@@ -140,21 +140,21 @@ static void play_at_clock(void *context, pid_t pid)
         play(player);
 }
 
-static void assert_not_above(const struct player *player, const char *what, uint64_t told, uint64_t used, int turn)
+static void assert_not_above(const struct player *player, const char *what, uint64_t reported, uint64_t used, int tick)
 {
-    if (told > used)
-        fail_msg("%s, turn %d: %s: %llu told, %llu used", player->story->name, turn, what, (unsigned long long)told,
-            (unsigned long long)used);
+    if (reported > used)
+        fail_msg("%s, tick %d: %s: %llu reported, %llu used", player->story->name, tick, what,
+            (unsigned long long)reported, (unsigned long long)used);
 }
 
-static void check_turn(const struct player *player, const struct fake_amounts *before, int turn)
+static void check_tick(const struct player *player, const struct fake_amounts *before, int tick)
 {
-    const struct fake_amounts *told = &player->tree.told, *used = &player->tree.used;
-    assert_not_above(player, "CPU time", told->user_ns + told->system_ns,
-        used->user_ns + used->system_ns - before->user_ns - before->system_ns, turn);
-    assert_not_above(player, "bytes read", told->read_bytes, used->read_bytes - before->read_bytes, turn);
-    assert_not_above(player, "bytes written", told->write_bytes, used->write_bytes - before->write_bytes, turn);
-    assert_not_above(player, "faults", told->faults, used->faults - before->faults, turn);
+    const struct fake_amounts *reported = &player->tree.reported, *used = &player->tree.used;
+    assert_not_above(player, "CPU time", reported->user_ns + reported->system_ns,
+        used->user_ns + used->system_ns - before->user_ns - before->system_ns, tick);
+    assert_not_above(player, "bytes read", reported->read_bytes, used->read_bytes - before->read_bytes, tick);
+    assert_not_above(player, "bytes written", reported->write_bytes, used->write_bytes - before->write_bytes, tick);
+    assert_not_above(player, "faults", reported->faults, used->faults - before->faults, tick);
 }
 
 /* Everybody ends; parents wait for some, the others are orphaned. */
@@ -187,15 +187,15 @@ static void check_end(struct player *player, const struct fake_amounts *before)
     if (player->story->is_attached)
         return;
     /* wait4 cuts user and system time of each child to whole microseconds. */
-    uint64_t told_ns = tree->told.user_ns + tree->told.system_ns;
+    uint64_t reported_ns = tree->reported.user_ns + tree->reported.system_ns;
     uint64_t used_ns = tree->used.user_ns + tree->used.system_ns;
-    assert_true(told_ns >= (reaped->user_us + reaped->system_us) * 1000);
+    assert_true(reported_ns >= (reaped->user_us + reaped->system_us) * 1000);
     if (player->story->has_deaf)
         return;
-    assert_true(used_ns - told_ns < 2000 * tree->reaps);
-    assert_int_equal(tree->told.read_bytes, tree->used.read_bytes - before->read_bytes);
-    assert_int_equal(tree->told.write_bytes, tree->used.write_bytes - before->write_bytes);
-    assert_int_equal(tree->told.faults, tree->used.faults - before->faults);
+    assert_true(used_ns - reported_ns < 2000 * tree->reaps);
+    assert_int_equal(tree->reported.read_bytes, tree->used.read_bytes - before->read_bytes);
+    assert_int_equal(tree->reported.write_bytes, tree->used.write_bytes - before->write_bytes);
+    assert_int_equal(tree->reported.faults, tree->used.faults - before->faults);
 }
 
 static void begin(struct player *player, const struct story *story)
@@ -232,13 +232,13 @@ static void test_story(void **state)
     if (story->is_attached)
         before = tree->used;
     tree->on_clock = play_at_clock;
-    for (int turn = 0; turn < story->turns; turn++) {
+    for (int tick = 0; tick < story->ticks; tick++) {
         for (uint64_t n = roll(player, STEPS_PER_TURN); n > 0; n--)
             play(player);
         if (roll(player, 4) != 0)
             fake_tree_reap_all(tree);
         fake_tree_collect_after(tree, roll(player, 10) == 0 ? 3 * NS_PER_SEC : 100 * NS_PER_MS);
-        check_turn(player, &before, turn);
+        check_tick(player, &before, tick);
     }
     tree->on_clock = NULL;
     for (int i = 0; i < 3; i++) {
@@ -246,7 +246,7 @@ static void test_story(void **state)
             play_to_the_end(player);
         fake_tree_reap_all(tree);
         fake_tree_collect_after(tree, NS_PER_SEC);
-        check_turn(player, &before, story->turns + i);
+        check_tick(player, &before, story->ticks + i);
     }
     check_end(player, &before);
     fake_tree_close(tree);
@@ -256,65 +256,65 @@ static void test_story(void **state)
 }
 
 static const struct story stories[] = {
-    {.name = "between turns", .seed = 11, .turns = 300, .descriptors = 64, .pids = 100000},
-    {.name = "in the middle of turns",
+    {.name = "between ticks", .seed = 11, .ticks = 300, .descriptors = 64, .pids = 100000},
+    {.name = "in the middle of ticks",
         .seed = 12,
-        .turns = 300,
+        .ticks = 300,
         .descriptors = 64,
         .pids = 100000,
         .percent_at_clock = 20},
     {.name = "often in the middle",
         .seed = 13,
-        .turns = 250,
+        .ticks = 250,
         .descriptors = 200,
         .pids = 100000,
         .percent_at_clock = 60},
-    {.name = "few descriptors", .seed = 14, .turns = 250, .descriptors = 7, .pids = 100000, .percent_at_clock = 20},
-    {.name = "no descriptors", .seed = 15, .turns = 250, .descriptors = 0, .pids = 100000, .percent_at_clock = 20},
-    {.name = "few PIDs", .seed = 16, .turns = 300, .descriptors = 64, .pids = 60, .percent_at_clock = 20},
+    {.name = "few descriptors", .seed = 14, .ticks = 250, .descriptors = 7, .pids = 100000, .percent_at_clock = 20},
+    {.name = "no descriptors", .seed = 15, .ticks = 250, .descriptors = 0, .pids = 100000, .percent_at_clock = 20},
+    {.name = "few PIDs", .seed = 16, .ticks = 300, .descriptors = 64, .pids = 60, .percent_at_clock = 20},
     {.name = "few PIDs, no descriptors",
         .seed = 2000023,
-        .turns = 150,
+        .ticks = 150,
         .descriptors = 0,
         .pids = 60,
         .percent_at_clock = 20},
     {.name = "no lists of children",
         .seed = 18,
-        .turns = 250,
+        .ticks = 250,
         .descriptors = 64,
         .pids = 100000,
         .percent_at_clock = 20,
         .has_no_children_files = true},
     {.name = "SIGCHLD ignored",
         .seed = 19,
-        .turns = 250,
+        .ticks = 250,
         .descriptors = 64,
         .pids = 100000,
         .percent_at_clock = 20,
         .has_deaf = true},
     {.name = "attached",
         .seed = 20,
-        .turns = 250,
+        .ticks = 250,
         .descriptors = 64,
         .pids = 100000,
         .percent_at_clock = 20,
         .is_attached = true},
-    {.name = "subreapers, between turns",
+    {.name = "subreapers, between ticks",
         .seed = 4000033,
-        .turns = 300,
+        .ticks = 300,
         .descriptors = 64,
         .pids = 100000,
         .has_subreapers = true},
     {.name = "subreapers",
         .seed = 22,
-        .turns = 300,
+        .ticks = 300,
         .descriptors = 64,
         .pids = 100000,
         .percent_at_clock = 20,
         .has_subreapers = true},
     {.name = "subreapers, attached",
         .seed = 10000053,
-        .turns = 250,
+        .ticks = 250,
         .descriptors = 64,
         .pids = 100000,
         .percent_at_clock = 20,
@@ -322,7 +322,7 @@ static const struct story stories[] = {
         .has_subreapers = true},
     {.name = "everything",
         .seed = 24,
-        .turns = 300,
+        .ticks = 300,
         .descriptors = 20,
         .pids = 60,
         .percent_at_clock = 30,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding members on a kernel that does not list children: all of proc is looked through, strangers once. A stranger
+ * Finding members on a kernel that does not list children: all of proc is read, non-members once. A non-member
  * whose stat says something else later is how a second look would be noticed.
  */
 #include <setjmp.h>
@@ -30,8 +30,8 @@ static void begin(struct fake_tree *tree)
     open_without_lists(tree);
 }
 
-/* A turn after so many births elsewhere, and how many children it finds. */
-static void turn(struct fake_tree *tree, uint64_t births, uint64_t children)
+/* A tick after so many births elsewhere, and how many children it finds. */
+static void tick(struct fake_tree *tree, uint64_t births, uint64_t children)
 {
     tree->forks.v += births;
     tree->last_pid.v += births;
@@ -39,7 +39,7 @@ static void turn(struct fake_tree *tree, uint64_t births, uint64_t children)
     fake_tree_assert_count(tree->sample.cpu.process_child_count, children);
 }
 
-/* In the first turn already, whatever the numbers: children may have smaller ones than their parents. */
+/* In the first tick already, whatever the numbers: children may have smaller ones than their parents. */
 static void test_finds_all(void **unused)
 {
     (void)unused;
@@ -52,7 +52,7 @@ static void test_finds_all(void **unused)
     fake_tree_fork(&tree, 160, 120, 0);
     fake_tree_add_stranger(&tree, 151);
     fake_tree_fork(&tree, 152, 151, 0);
-    turn(&tree, 0, 5);
+    tick(&tree, 0, 5);
     assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_end(&tree);
 }
@@ -66,7 +66,7 @@ static void test_orphans(void **unused)
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_fork(&tree, 102, 101, 0);
     fake_tree_finish(&tree, 101);
-    turn(&tree, 0, 1);
+    tick(&tree, 0, 1);
     fake_tree_end(&tree);
 }
 
@@ -77,20 +77,20 @@ static void test_strangers_are_read_once(void **unused)
     begin(&tree);
     for (pid_t pid = 200; pid < 220; pid++)
         fake_tree_add_stranger(&tree, pid);
-    turn(&tree, 0, 0);
+    tick(&tree, 0, 0);
     struct fake_process *non_member = fake_tree_find(&tree, 210);
     non_member->parent = FAKE_TRACKER;
     fake_tree_write(&tree, non_member);
     for (int i = 0; i < 5; i++) {
         fake_tree_fork(&tree, (pid_t)(101 + i), FAKE_ROOT, 0);
-        turn(&tree, 10, (uint64_t)i + 1);
+        tick(&tree, 10, (uint64_t)i + 1);
     }
     /* Numbers may have come round. */
-    turn(&tree, 5000, 6);
+    tick(&tree, 5000, 6);
     fake_tree_end(&tree);
 }
 
-/* A number that is free for a turn is a new process when it is there again. */
+/* A number that is free for a tick is a new process when it is there again. */
 static void test_strangers_are_forgotten(void **unused)
 {
     (void)unused;
@@ -99,9 +99,9 @@ static void test_strangers_are_forgotten(void **unused)
     fake_tree_add_stranger(&tree, 200);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_vanish(&tree, 200);
-    turn(&tree, 1, 0);
+    tick(&tree, 1, 0);
     fake_tree_fork(&tree, 200, FAKE_ROOT, 0);
-    turn(&tree, 0, 1);
+    tick(&tree, 0, 1);
     fake_tree_end(&tree);
 }
 
@@ -113,12 +113,12 @@ static void test_gate(void **unused)
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_close_gate(&tree);
     fake_tree_add(&tree, 101, FAKE_ROOT);
-    turn(&tree, 0, 0);
-    turn(&tree, 1, 1);
+    tick(&tree, 0, 0);
+    tick(&tree, 1, 1);
     fake_tree_end(&tree);
 }
 
-/* Listed, but gone before it is read. Its child has the tracker as parent by the next turn. */
+/* Listed, but gone before it is read. Its child has the tracker as parent by the next tick. */
 static void test_gone_while_scanning(void **unused)
 {
     (void)unused;
@@ -129,11 +129,11 @@ static void test_gone_while_scanning(void **unused)
     struct fake_process *child = fake_tree_fork(&tree, 102, FAKE_ROOT, 0);
     child->parent = 101;
     fake_tree_write(&tree, child);
-    turn(&tree, 0, 0);
+    tick(&tree, 0, 0);
     fake_env_remove(&tree.fake, "proc/101");
     child->parent = FAKE_TRACKER;
     fake_tree_write(&tree, child);
-    turn(&tree, 1, 1);
+    tick(&tree, 1, 1);
     fake_tree_end(&tree);
 }
 
@@ -145,7 +145,7 @@ static void test_helpers(void **unused)
     helpers_add(&tree.helpers, 101);
     fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_non_member = true;
     fake_tree_collect_after(&tree, TURN_NS);
-    turn(&tree, 1, 0);
+    tick(&tree, 1, 0);
     assert_int_equal(tree.status.live, 1);
     fake_tree_end(&tree);
 }
@@ -160,7 +160,7 @@ static void test_attached(void **unused)
     fake_tree_fork(&tree, 103, FAKE_TRACKER, 0);
     fake_tree_baseline(&tree);
     fake_tree_fork(&tree, 102, 101, 0);
-    turn(&tree, 0, 2);
+    tick(&tree, 0, 2);
     fake_tree_end(&tree);
 }
 
@@ -175,7 +175,7 @@ static void test_no_descriptor_is_left(void **unused)
     tree.fake.env.descriptors = 0;
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     for (int i = 0; i < 3; i++)
-        turn(&tree, 1, 1);
+        tick(&tree, 1, 1);
     assert_int_equal(fake_env_open_count(), before + TREE_RESERVED + 1); /* the listing */
     fake_tree_close(&tree);
     assert_int_equal(fake_env_open_count(), before);

@@ -19,7 +19,7 @@ static void set_pages(struct fake_tree *tree, pid_t pid, uint64_t pages, const c
     process->rss_pages = pages;
     fake_tree_write(tree, process);
     fake_tree_write_file(tree, pid, "comm", name);
-    /* One that runs is read again at every turn. */
+    /* One that runs is read again at every tick. */
     fake_tree_run(tree, pid, 20 * NS_PER_MS, 0);
 }
 

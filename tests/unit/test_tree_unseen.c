@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of the tree that cannot be seen: they are unknown, never 0, and right again once they can be told in full. */
+/* Parts of the tree that cannot be seen: they are unknown, never 0, and right again once they can be reported in full.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,9 +40,9 @@ static void test_hidden(void **unused)
     fake_tree_collect_after(&tree, TURN_NS);
     assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
     assert_true(fake_tree_told_ns(&tree) + 2 * FAKE_TICK_NS > fake_tree_used_ns(&tree));
-    assert_int_equal(tree.told.read_bytes, 1536);
-    /* What could not be told while somebody was hidden is told now. */
-    assert_int_equal(tree.told.faults, 7);
+    assert_int_equal(tree.reported.read_bytes, 1536);
+    /* What could not be reported while one was hidden is reported now. */
+    assert_int_equal(tree.reported.faults, 7);
     fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
     assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
@@ -98,8 +99,8 @@ static void test_number_is_used_again_meanwhile(void **unused)
         fake_tree_collect_after(&tree, TURN_NS);
     assert_true(replacement.calls >= 3);
     assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
-    assert_int_equal(tree.told.read_bytes, 512);
-    assert_int_equal(tree.told.faults, 3);
+    assert_int_equal(tree.reported.read_bytes, 512);
+    assert_int_equal(tree.reported.faults, 3);
     assert_int_equal(tree.status.live, 1);
     fake_tree_end(&tree);
 }
@@ -133,14 +134,14 @@ static void test_foreign_io(void **unused)
     fake_tree_finish(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
     assert_int_equal(tree.err.code, 0);
-    assert_int_equal(tree.told.read_bytes, 2560);
-    assert_int_equal(tree.told.write_bytes, 1536);
+    assert_int_equal(tree.reported.read_bytes, 2560);
+    assert_int_equal(tree.reported.write_bytes, 1536);
     make_foreign(&tree, FAKE_ROOT, "proc/100/io");
     fake_tree_io(&tree, FAKE_ROOT, 4096, 0);
     fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(tree.told.read_bytes, tree.used.read_bytes);
-    assert_int_equal(tree.told.write_bytes, tree.used.write_bytes);
+    assert_int_equal(tree.reported.read_bytes, tree.used.read_bytes);
+    assert_int_equal(tree.reported.write_bytes, tree.used.write_bytes);
     fake_tree_end(&tree);
 }
 
@@ -224,7 +225,7 @@ static void test_another_namespace(void **unused)
     fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
     assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
-    assert_int_equal(tree.told.user_ns, 700 * NS_PER_MS);
+    assert_int_equal(tree.reported.user_ns, 700 * NS_PER_MS);
     fake_tree_assert_count(cpu->process_disk_read_bytes, 512);
     fake_tree_assert_count(cpu->process_disk_write_bytes, 1024);
     assert_int_equal(tree.status.live, 0);

@@ -241,7 +241,7 @@ static void test_endless_answer(void **state)
     end_world(&world);
 }
 
-/* The old list stays when a new answer is bad, and a helper reaped by somebody else is not missed. */
+/* The old list stays when a new answer is bad, and a helper reaped elsewhere is not missed. */
 static void test_reaped_elsewhere(void **state)
 {
     (void)state;
