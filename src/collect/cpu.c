@@ -3,14 +3,13 @@
  * The host's CPU: /proc/stat, /proc/loadavg and the process count. Times are the growth in this interval; CPUs are
  * matched by number, so one that comes or goes disturbs no other.
  */
-#include "collect/cpu.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/file.h"
 #include "base/vec.h"
 #include "collect/collect.h"
+#include "collect/process_count.h"
 #include "kernel/proc.h"
 
 /*
@@ -20,6 +19,14 @@
 #define CPU_SHARE_NS (100 * NS_PER_MS)
 
 enum { STAT_BYTES_MAX = 8 * 1024 * 1024, LOADAVG_BYTES_MAX = 4096 };
+
+struct cpu_share {
+    uint64_t busy, steal, total;
+};
+
+struct cpu_shares {
+    struct opt_f64 cores_used, steal_pct;
+};
 
 struct cpu_state {
     const struct collect_env *env;
@@ -38,7 +45,8 @@ struct cpu_state {
     } per_core, per_core_steal; /* per_core_steal: empty while aggregated */
 };
 
-struct cpu_share cpu_share_between(const struct cpu_ticks *prev, const struct cpu_ticks *cur)
+/* Growth between two readings of the same CPU: total = all eight times, busy = total - idle - iowait, steal in it. */
+static struct cpu_share cpu_share_between(const struct cpu_ticks *prev, const struct cpu_ticks *cur)
 {
     uint64_t steal = counter_delta(prev->steal, cur->steal);
     uint64_t idle = counter_delta(prev->idle, cur->idle) + counter_delta(prev->iowait, cur->iowait);
@@ -48,7 +56,9 @@ struct cpu_share cpu_share_between(const struct cpu_ticks *prev, const struct cp
     return (struct cpu_share){.busy = busy, .steal = steal, .total = busy + idle};
 }
 
-void cpu_derive(
+/* The times and counts of this interval from two readings (of the previous one only the totals and the number of CPUs
+ * are used). */
+static void cpu_derive(
     const struct proc_stat *prev, const struct proc_stat *cur, int64_t ticks_per_sec, struct sample_cpu *ret_cpu)
 {
     const struct cpu_ticks *a = &prev->total;
@@ -72,8 +82,14 @@ static struct opt_f64 percent(uint64_t part, uint64_t total)
     return total > 0 ? some_f64(100.0 * (double)part / (double)total) : (struct opt_f64){0};
 }
 
-struct cpu_shares cpu_derive_shares(const struct proc_stat *base, const struct proc_stat *cur, struct opt_f64 *items,
-    struct opt_f64 *steal_items, size_t count)
+/*
+ * The shares, over the CPUs that are in both readings: returns the cores in use and the stolen share of all of them,
+ * and puts the busy share of each CPU by number into items[0..count), and what was stolen of it into steal_items (NULL:
+ * not wanted), absent for CPUs that are offline now or were so at the earlier reading. Unknown where no tick has
+ * passed.
+ */
+static struct cpu_shares cpu_derive_shares(const struct proc_stat *base, const struct proc_stat *cur,
+    struct opt_f64 *items, struct opt_f64 *steal_items, size_t count)
 {
     struct cpu_share sum = {0};
     size_t matched = 0;

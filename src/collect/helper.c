@@ -35,7 +35,7 @@ void helpers_add(struct helpers *helpers, pid_t pid)
         *slot = (struct helpers_process){.pid = pid};
 }
 
-void helpers_add_group(struct helpers *helpers, pid_t group)
+static void helpers_add_group(struct helpers *helpers, pid_t group)
 {
     for (size_t i = 0; helpers && i < HELPERS_MAX; i++) {
         if (helpers->groups[i] == 0) {
@@ -252,7 +252,7 @@ int helper_make_channel(int *ret_ours, int *ret_theirs)
     return 0;
 }
 
-void helper_make_modest(const char *name)
+void helper_restrict_self(const char *name)
 {
     struct rlimit none = {0};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);

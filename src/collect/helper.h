@@ -28,7 +28,6 @@ struct helpers {
 
 /* helpers may be NULL in all of these: then nothing happens, and no process is a helper. */
 void helpers_add(struct helpers *helpers, pid_t pid);
-void helpers_add_group(struct helpers *helpers, pid_t group);
 void helpers_remove(struct helpers *helpers, pid_t pid);
 bool helpers_has(const struct helpers *helpers, pid_t pid);
 
@@ -82,6 +81,6 @@ int helper_make_channel(int *ret_ours, int *ret_theirs);
  * For the helper itself, where it is this program with a channel: under a name of its own, without core dumps and
  * without a descriptor of others, and killed with the tracker. Does not return where the tracker is gone already.
  */
-void helper_make_modest(const char *name);
+void helper_restrict_self(const char *name);
 
 #endif

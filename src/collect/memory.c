@@ -101,9 +101,8 @@ const struct collector collector_memory = {
 
 /*
  * Processes that the kernel killed when out of memory during the run, on the whole host: oom_kill of /proc/vmstat
- * (since Linux 4.13). Read twice in a run, at its start and at its end. oom_kill 3
+ * (since Linux 4.13). Read twice in a run, at its start and at its end.
  */
-
 enum { VMSTAT_BYTES_MAX = 64 * 1024 };
 
 struct oom_state {

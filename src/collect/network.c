@@ -181,7 +181,7 @@ static void sysfs_check_owner(struct network_state *state, int64_t now_ns)
 }
 
 /* Tells of facts that are missing though the interfaces have them. */
-static void network_tell(const struct network_state *state, struct err *err)
+static void network_report_failure(const struct network_state *state, struct err *err)
 {
     const char *root = state->env->root->path;
     int failure = state->list_failure;
@@ -270,7 +270,7 @@ static int network_report(struct network_state *state, int64_t now_ns, struct sa
         interface_derive(interface, now_ns - state->read_ns, &state->out.items[i]);
     }
     state->out.count = count;
-    network_tell(state, err);
+    network_report_failure(state, err);
     sample->network = (struct sample_list){.present = true, .count = count, .items = state->out.items};
     return 0;
 }

@@ -24,7 +24,7 @@
 
 enum {
     KEPT_INTERFACES_MAX = 64, /* the links of others are opened and closed for every reading */
-    SPREAD_TURNS = 8,
+    SPREAD_STEPS = 8,
     LINK_NOT_OPEN = -1,
     LINK_MISSING = -2, /* the driver has no such attribute: not asked again */
 };
@@ -237,7 +237,7 @@ void network_interface_identify(
     interface_read_links(shared, interface, now_ns);
     shared->near_fd = -1;
     /* Interfaces seen together are read again at different ticks. */
-    interface->due_ns -= (int64_t)(shared->spread++ % SPREAD_TURNS) * (COLLECT_SLOW_NS / SPREAD_TURNS);
+    interface->due_ns -= (int64_t)(shared->spread++ % SPREAD_STEPS) * (COLLECT_SLOW_NS / SPREAD_STEPS);
 }
 
 void network_interface_refresh(

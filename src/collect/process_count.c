@@ -4,6 +4,8 @@
  * That is right only in the initial PID namespace and where nothing is hidden (hidepid, subset=pid), so it is
  * checked against one listing at the start.
  */
+#include "collect/process_count.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,7 +15,6 @@
 #include "base/auto.h"
 #include "base/dir.h"
 #include "base/file.h"
-#include "collect/cpu.h"
 
 enum { CALIBRATION_TRIES = 4, ENTRY_BYTES_MAX = 512 };
 

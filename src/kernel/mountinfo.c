@@ -3,6 +3,7 @@
  * /proc/PID/mountinfo: id, parent, major:minor, root, mount point, options, any number of tags ("shared:2"), a lone
  * "-", type, source, super options; exactly one blank between columns, so that two blanks mean an empty one:
  *   36 35 98:0 / /mnt/my\040disk rw,noatime shared:1 - ext3 /dev/root rw,errors=continue
+ * Blanks, tabs, newlines and backslashes in paths are written as three octal digits.
  */
 #include "kernel/mountinfo.h"
 

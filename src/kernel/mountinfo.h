@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * /proc/PID/mountinfo (proc_pid_mountinfo(5)):
- *   36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
- * with blanks, tabs, newlines and backslashes in paths written as three octal digits.
- */
+/* /proc/PID/mountinfo (proc_pid_mountinfo(5)). */
 #ifndef KERNEL_MOUNTINFO_H
 #define KERNEL_MOUNTINFO_H
 

@@ -11,7 +11,7 @@
 /*
  * /proc/PID/stat, columns numbered as in proc_pid_stat(5):
  *   42 (sh) S 1 42 42 34816 42 4194304 1089 12873 0 7 3 1 25 9 20 0 1 0 86133 2654208 397 18446744073709551615 …
- * The name is whatever the process likes, so it ends at the last parenthesis of all. Columns behind those we
+ * The name may hold any byte, so it ends at the last parenthesis of all. Columns behind those we
  * know are let through unread.
  */
 

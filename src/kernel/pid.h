@@ -9,11 +9,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 
-/*
- * /proc/PID/stat (proc_pid_stat(5)): one line, the name in parentheses, which may hold blanks, parentheses, line feeds
- * and any other byte:
- *   42 (sh) S 1 42 42 34816 42 4194304 1089 12873 0 7 3 1 25 9 20 0 1 0 86133 2654208 397 18446744073709551615 …
- */
+/* /proc/PID/stat (proc_pid_stat(5)). */
 struct pid_stat {
     uint64_t pid, parent;
     char state; /* R S D T t Z X … */
@@ -43,10 +39,7 @@ static inline bool pid_stat_is_dead(const struct pid_stat *stat)
     return pid_stat_is_leader_dead(stat) && stat->threads <= 1;
 }
 
-/*
- * /proc/PID/io (proc_pid_io(5)): "read_bytes: 4096" and so on, one per line. Children that were waited for are
- * included.
- */
+/* /proc/PID/io (proc_pid_io(5)). Children that were waited for are included. */
 struct pid_io {
     uint64_t read_bytes, write_bytes; /* that reached the storage layer */
 };
@@ -54,7 +47,7 @@ struct pid_io {
 /* Returns 0 or -EINVAL where one of the two is missing, cut or no number. */
 int pid_io_parse(struct str text, struct pid_io *ret);
 
-/* /proc/PID/smaps_rollup (Linux 4.14): "Pss:                 397 kB" and other sums over all mappings. */
+/* /proc/PID/smaps_rollup (Linux 4.14): sums over all mappings. */
 struct smaps_rollup {
     uint64_t rss_kib, pss_kib;
     struct opt_u64 anonymous_kib, pss_anon_kib; /* of memory without a file; pss_anon since Linux 5.4 */

@@ -8,9 +8,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 
-/*
- * /proc/stat (Documentation/filesystems/proc.rst): CPU times in ticks, by CPU number, and the kernel's counters.
- */
+/* /proc/stat (Documentation/filesystems/proc.rst): CPU times in ticks, by CPU number, and the kernel's counters. */
 
 /* guest and guest_nice are already inside user and nice. Columns an old kernel lacks are 0. */
 struct cpu_ticks {
@@ -43,7 +41,7 @@ enum { PROC_STAT_CPUS_MAX = 8192 };
 int proc_stat_parse(struct str text, struct proc_stat *stat);
 void proc_stat_fini(struct proc_stat *stat);
 
-/* /proc/loadavg: "0.20 0.18 0.12 1/80 11206". */
+/* /proc/loadavg. */
 struct loadavg {
     double load1, load5, load15;
     struct opt_u64 last_pid; /* the newest PID given out, to a process or a thread, in the reader's PID namespace */
@@ -52,9 +50,7 @@ struct loadavg {
 /* Returns 0, or -EINVAL where a load is missing, cut or no number. */
 int loadavg_parse(struct str text, struct loadavg *ret);
 
-/*
- * /proc/meminfo: amounts in KiB as the kernel prints them ("kB").
- */
+/* /proc/meminfo: amounts in KiB as the kernel prints them ("kB"). */
 struct meminfo {
     struct opt_u64 total_kib, free_kib, available_kib, buffers_kib, cached_kib, s_reclaimable_kib, active_kib,
         inactive_kib, swap_total_kib, swap_free_kib, shmem_kib, dirty_kib;
@@ -63,10 +59,7 @@ struct meminfo {
 /* Returns 0, or -EBADMSG where MemTotal is missing. Keys an old kernel lacks stay absent. */
 int meminfo_parse(struct str text, struct meminfo *ret);
 
-/*
- * /proc/pressure/{cpu,memory,io} and a cgroup's *.pressure (Documentation/accounting/psi.rst):
- *   some avg10=0.00 avg60=0.00 avg300=0.00 total=12345
- */
+/* /proc/pressure/{cpu,memory,io} and a cgroup's *.pressure (Documentation/accounting/psi.rst). */
 struct pressure {
     struct opt_u64 some_total_us, full_total_us; /* cpu has no "full" line before Linux 5.13 */
 };

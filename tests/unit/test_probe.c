@@ -281,7 +281,7 @@ static void test_holds_nothing(void **state)
 static int play_helper(const char *behaviour)
 {
     struct probe_request request;
-    helper_make_modest("test-probe");
+    helper_restrict_self("test-probe");
     while (recv(HELPER_CHANNEL_FD, &request, sizeof(request), 0) == sizeof(request)) {
         for (unsigned i = 0; i < probe_attributes(request.subject.kind); i++) {
             struct probe_reply reply = {

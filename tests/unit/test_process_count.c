@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "collect/cpu.h"
+#include "collect/process_count.h"
 #include "fake_env.h"
 #include "skip.h"
 

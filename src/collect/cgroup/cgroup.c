@@ -379,7 +379,7 @@ static void derive_cpu(struct cgroup_state *state, const struct tick *tick, stru
         sample->cpu.cgroup_cores = some_f64(usage.v * 1e9 / (double)length_ns);
 }
 
-static void cgroup_forget(struct cgroup_state *state)
+static void cgroup_release(struct cgroup_state *state)
 {
     for (size_t i = 0; i < GROUP_VALUES; i++) {
         fd_close(&state->values[i].file.fd);
@@ -408,7 +408,7 @@ static void places_enter_command(struct cgroup_state *state)
 static int cgroup_resolve(struct cgroup_state *state, struct err *err)
 {
     const struct collect_env *env = state->env;
-    cgroup_forget(state);
+    cgroup_release(state);
     buf_clear(&state->groups);
     buf_append(&state->groups, state->groups_now.data, state->groups_now.len);
     if (!buf_ok(&state->groups))
@@ -465,7 +465,7 @@ static int cgroup_check_group(struct cgroup_state *state, int64_t now_ns, struct
 static void cgroup_close(void *opaque)
 {
     struct cgroup_state *state = opaque;
-    cgroup_forget(state);
+    cgroup_release(state);
     kept_file_fini(&state->self);
     buf_fini(&state->groups);
     buf_fini(&state->groups_now);

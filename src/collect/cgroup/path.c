@@ -135,8 +135,8 @@ static void locate_in_mounts(const struct sysroot *root, const struct mountinfo 
     }
 }
 
-static void place_find(const struct sysroot *root, struct str groups, const struct mountinfo *mounts,
-    struct str controller, struct cgroup_location *ret_location)
+static void locate(const struct sysroot *root, struct str groups, const struct mountinfo *mounts, struct str controller,
+    struct cgroup_location *ret_location)
 {
     *ret_location = (struct cgroup_location){0};
     struct str path;
@@ -175,7 +175,7 @@ int cgroup_path_find(const struct sysroot *root, struct str groups,
         return r;
     bool found = false;
     for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
-        place_find(root, groups, &mounts, controller_names[i], &ret_locations[i]);
+        locate(root, groups, &mounts, controller_names[i], &ret_locations[i]);
         found = found || ret_locations[i].version != 0;
     }
     mountinfo_fini(&mounts);

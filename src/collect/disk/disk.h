@@ -115,9 +115,6 @@ struct mount_reach {
 
 struct mount_reach mount_tree_reach(struct mount_tree *tree, size_t row);
 
-/* Is this a filesystem whose paths must not be touched? Of the anonymous ones (major 0) only the known are trusted. */
-bool mount_tree_may_hang(const struct mount_row *row);
-
 /*
  * From the source of an anonymous filesystem ("/dev/mapper/vg-data") to the number of that block device, inside the
  * sysroot: the links below /dev are followed by hand, the number comes from /sys/class/block/NAME/dev.
@@ -268,9 +265,7 @@ void zfs_find_mounts(struct zfs *zfs, const struct mounts *mounts);
 /* The pools, or an empty list where the last answer is too old. */
 struct zfs_pools zfs_current(const struct zfs *zfs, int64_t now_ns);
 
-/*
- * The arithmetic of the disk collector, apart from its reading.
- */
+/* The arithmetic of the disk collector, apart from its reading. */
 
 /* Fills the totals, and, where there is a previous reading (prev not NULL), growth and rates. */
 void disk_derive(const struct diskstats_row *prev, const struct diskstats_row *cur, int64_t elapsed_ns,

@@ -127,12 +127,28 @@ static bool is_covered(const struct mount_tree *tree, uint32_t row)
     return path.n > 1 && other_at(tree, mount->parent, STR("/"), row);
 }
 
+/* Is this a filesystem whose paths must not be touched? Of the anonymous ones (major 0) only the known are trusted. */
+static bool may_hang(const struct mount_row *row)
+{
+    static const char far[] =
+        "9p afs autofs beegfs ceph cifs coda davfs gfs2 glusterfs gpfs lustre ocfs2 orangefs smb3 "
+        "virtiofs";
+    static const char local[] =
+        "aufs bcachefs binder binfmt_misc bpf btrfs cgroup cgroup2 configfs cpuset cramfs debugfs devpts "
+        "devtmpfs ecryptfs efivarfs erofs fusectl hugetlbfs jffs2 mqueue nsfs overlay proc pstore ramfs "
+        "resctrl rootfs securityfs selinuxfs squashfs sysfs tmpfs tracefs ubifs zfs";
+    if (row->major == 0 && str_is_listed(row->fstype, local))
+        return false;
+    return row->major == 0 || strncmp(row->fstype, "fuse", 4) == 0 || strncmp(row->fstype, "nfs", 3) == 0 ||
+           str_is_listed(row->fstype, far);
+}
+
 static uint8_t own_flags(const struct mount_tree *tree, uint32_t row)
 {
     uint8_t flags = FLAG_KNOWN;
     if (is_covered(tree, row))
         flags |= FLAG_HIDDEN;
-    if (mount_tree_may_hang(row_at(tree, row)))
+    if (may_hang(row_at(tree, row)))
         flags |= FLAG_UNSAFE;
     return flags;
 }
@@ -177,21 +193,6 @@ struct mount_reach mount_tree_reach(struct mount_tree *tree, size_t row)
         .visible = on_top && !(flags & FLAG_HIDDEN),
         .safe = !(flags & FLAG_UNSAFE),
     };
-}
-
-bool mount_tree_may_hang(const struct mount_row *row)
-{
-    static const char far[] =
-        "9p afs autofs beegfs ceph cifs coda davfs gfs2 glusterfs gpfs lustre ocfs2 orangefs smb3 "
-        "virtiofs";
-    static const char local[] =
-        "aufs bcachefs binder binfmt_misc bpf btrfs cgroup cgroup2 configfs cpuset cramfs debugfs devpts "
-        "devtmpfs ecryptfs efivarfs erofs fusectl hugetlbfs jffs2 mqueue nsfs overlay proc pstore ramfs "
-        "resctrl rootfs securityfs selinuxfs squashfs sysfs tmpfs tracefs ubifs zfs";
-    if (row->major == 0 && str_is_listed(row->fstype, local))
-        return false;
-    return row->major == 0 || strncmp(row->fstype, "fuse", 4) == 0 || strncmp(row->fstype, "nfs", 3) == 0 ||
-           str_is_listed(row->fstype, far);
 }
 
 enum { HOPS_MAX = 8 };

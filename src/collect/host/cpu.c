@@ -128,7 +128,8 @@ static const char *find_core(struct cpuinfo_core core)
     return NULL;
 }
 
-void host_name_core(struct cpuinfo_core core, char *out, size_t size)
+/* "Neoverse-N1" and its maker; "" for what the tables do not know. */
+static void name_core(struct cpuinfo_core core, char *out, size_t size)
 {
     out[0] = '\0';
     const char *name = find_core(core);
@@ -174,7 +175,7 @@ static bool name_kinds(const struct cpuinfo *info, char *out, size_t size)
     out[0] = '\0';
     for (size_t i = 0; i < info->kind_count; i++) {
         char name[64];
-        host_name_core(info->kinds[i], name, sizeof(name));
+        name_core(info->kinds[i], name, sizeof(name));
         int more = name[0] ? snprintf(out + n, size - n, "%s%s", n > 0 ? " + " : "", name) : 0;
         if (more < 0 || (size_t)more >= size - n) {
             out[n] = '\0';
@@ -193,7 +194,7 @@ static bool read_midr(const struct sysroot *root, char *out, size_t size)
             0 ||
         cpuinfo_parse_midr(str_of(line), &core) < 0)
         return false;
-    host_name_core(core, out, size);
+    name_core(core, out, size);
     return out[0] != '\0';
 }
 

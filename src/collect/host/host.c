@@ -123,7 +123,8 @@ static bool find_source(const struct sockaddr *there, socklen_t bytes, char *out
     return inet_ntop(source->sa_family, address, text, sizeof(text)) && str_copy(str_of(text), out, size);
 }
 
-void host_find_ip(char *out, size_t size)
+/* The address of this machine on its default route, as text; "" where there is none. Sends nothing. */
+static void find_ip(char *out, size_t size)
 {
     struct sockaddr_in there4 = {.sin_family = AF_INET, .sin_port = htons(DISCARD_PORT)};
     struct sockaddr_in6 there6 = {.sin6_family = AF_INET6, .sin6_port = htons(DISCARD_PORT)};
@@ -234,7 +235,8 @@ static void add_disk(int block_fd, const char *name, struct disk_list *list)
         list->items[list->count++] = disk;
 }
 
-struct opt_f64 host_read_storage(int sys_fd)
+/* Capacity of all disks in 10^9 bytes; absent where none is seen. */
+static struct opt_f64 read_storage(int sys_fd)
 {
     int block_fd = file_open_at(sys_fd, "block", O_RDONLY | O_DIRECTORY);
     DIR *dir = block_fd >= 0 ? fdopendir(block_fd) : NULL;
@@ -396,10 +398,10 @@ void host_discover(const struct sysroot *root, struct host_facts *ret_host)
     read_hostname(root, host.hostname, sizeof(host.hostname));
     /* A captured machine's address is not ours. */
     if (root->is_host)
-        host_find_ip(host.ip, sizeof(host.ip));
+        find_ip(host.ip, sizeof(host.ip));
     host_read_cpu_model(root, host.cpu_model, sizeof(host.cpu_model));
     host.vcpus = host_count_cpus(root);
     host.memory_mib = read_memory(root);
-    host.storage_gb = host_read_storage(root->sys_fd);
+    host.storage_gb = read_storage(root->sys_fd);
     *ret_host = host;
 }

@@ -30,22 +30,13 @@ bool host_is_machine_id(struct str text);
 
 void host_read_cpu_model(const struct sysroot *root, char *out, size_t size);
 
-/* "Neoverse-N1" and its maker; "" for what the tables do not know. */
-void host_name_core(struct cpuinfo_core core, char *out, size_t size);
-
 /* Processors that are online; absent where neither sysfs nor /proc/stat has it. */
 struct opt_u64 host_count_cpus(const struct sysroot *root);
 
 /* "0-3,8,10-11" is 7. Returns 0 or -EINVAL: not ascending, empty, or a number above what Linux can have. */
 int host_count_cpu_list(struct str text, uint64_t *ret_count);
 
-/* The address of this machine on its default route, as text; "" where there is none. Sends nothing. */
-void host_find_ip(char *out, size_t size);
-
 /* Is this an address under which others know the machine, on an interface that is none of a container engine's? */
 bool host_is_own_address(const struct sockaddr *address, const char *interface);
-
-/* Capacity of all disks in 10^9 bytes; absent where none is seen. */
-struct opt_f64 host_read_storage(int sys_fd);
 
 #endif

@@ -154,7 +154,7 @@ int probe_helper_main(char **argv)
 {
     struct sysroot root;
     struct probe_request request;
-    helper_make_modest("tracker-probe");
+    helper_restrict_self("tracker-probe");
     const char *path = argv[PROBE_HELPER_ROOT_AT];
     if (sysroot_open(path[0] ? path : "/", &root, NULL) < 0)
         return EXIT_FAILURE;

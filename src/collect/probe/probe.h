@@ -129,7 +129,7 @@ static inline bool probe_is_late(const struct collect_env *env)
 bool probe_helper_is_meant(int argc, char **argv);
 int probe_helper_main(char **argv);
 
-/* What the tracker and the helper that reads for it (collect/probe.h) send each other, and the reading itself. */
+/* For probe.c and helper.c: what the tracker and its helper send each other, and the reading itself. */
 
 #define PROBE_HELPER_FLAG "--probe-helper"
 

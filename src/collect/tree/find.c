@@ -77,7 +77,11 @@ static bool is_known(struct tree_finder *finder, pid_t pid)
            helpers_started(env->helpers, pid);
 }
 
-void tree_find_adopt(struct tree_finder *finder, pid_t pid, size_t parent, int64_t now_ns)
+/*
+ * Adds a process as a child of this slot (TREE_NONE: of whatever its parent is) unless it is one of ours, already
+ * there, or no child of the tree. Pointers to members do not survive this.
+ */
+static void adopt(struct tree_finder *finder, pid_t pid, size_t parent, int64_t now_ns)
 {
     if (is_known(finder, pid))
         return;
@@ -107,7 +111,7 @@ void tree_find_root(struct tree_finder *finder, pid_t pid, int64_t now_ns)
     if (tracked->attached)
         tree_find_listed(finder, pid, now_ns);
     else
-        tree_find_adopt(finder, pid, TREE_NONE, now_ns);
+        adopt(finder, pid, TREE_NONE, now_ns);
     size_t slot = tree_members_find(finder->members, pid);
     if (slot != TREE_NONE)
         tree_member_at(finder->members, slot)->first_ns = tracked->start_ns;
@@ -119,7 +123,7 @@ static void adopt_list(struct tree_finder *finder, size_t parent, int64_t now_ns
     struct str rest = {finder->reader->list.data, finder->reader->list.len};
     uint64_t pid;
     while (num_next_u64(&rest, &pid) && pid <= INT32_MAX)
-        tree_find_adopt(finder, (pid_t)pid, parent, now_ns);
+        adopt(finder, (pid_t)pid, parent, now_ns);
 }
 
 static int list_threads(struct tree_finder *finder, struct tree_member *member)
@@ -260,7 +264,7 @@ void tree_find_newborn(struct tree_finder *finder, struct opt_u64 from, struct o
         uint64_t cpu_ns;
         /* Threads have numbers too, but only a process has this clock. */
         if (env->cpu_time(env->cpu_time_context, (pid_t)number, &cpu_ns) == 0)
-            tree_find_adopt(finder, (pid_t)number, TREE_NONE, now_ns);
+            adopt(finder, (pid_t)number, TREE_NONE, now_ns);
     }
 }
 
@@ -335,7 +339,7 @@ static void adopt_new(struct tree_finder *finder, size_t first, int64_t now_ns)
                 continue;
             finder->seen.items[i--] = finder->seen.items[--finder->seen.count];
             size_t before = finder->members->live;
-            tree_find_adopt(finder, candidate.pid, parent, now_ns);
+            adopt(finder, candidate.pid, parent, now_ns);
             again |= finder->members->live != before;
         }
     }

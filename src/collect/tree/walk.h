@@ -42,19 +42,13 @@ struct tree_finder {
 void tree_finder_init(struct tree_finder *finder, struct tree_reader *reader, struct tree_members *members);
 void tree_finder_fini(struct tree_finder *finder);
 
-/*
- * Takes a process in as a child of this slot (TREE_NONE: of whatever its parent is) unless it is one of ours, already
- * there, or no child of the tree. Pointers to members do not survive this.
- */
-void tree_find_adopt(struct tree_finder *finder, pid_t pid, size_t parent, int64_t now_ns);
-
 /* The root: ours, or, where we attach, any process. */
 void tree_find_root(struct tree_finder *finder, pid_t pid, int64_t now_ns);
 
 /* A process that is known to belong to the tree by other means. */
 void tree_find_listed(struct tree_finder *finder, pid_t pid, int64_t now_ns);
 
-/* New children of a member; -ENOENT where this kernel does not list them. The same for pointers. */
+/* New children of a member; -ENOENT where this kernel does not list them. Pointers to members do not survive this. */
 int tree_find_children(struct tree_finder *finder, size_t slot, int64_t now_ns);
 
 /*

@@ -90,7 +90,7 @@ int nvml_helper_main(char **argv)
     struct nvml_report *report = calloc(1, sizeof(*report));
     if (!report)
         return EXIT_FAILURE;
-    helper_make_modest("tracker-nvml");
+    helper_restrict_self("tracker-nvml");
     report->wants_lists = strcmp(argv[NVML_HELPER_LISTS_AT], "1") == 0;
     int r = nvml_report_open(report, argv[NVML_HELPER_LIBRARY_AT]);
     /* The library may have been named relative to the folder we were started in, which must not be kept busy. */
