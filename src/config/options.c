@@ -75,7 +75,7 @@ const struct option_row options[] = {
         .group = GROUP_OUTPUT, .help = "time between two samples: seconds or with a unit, such as 0.25, 250ms, 2s, 1m",
         AT(interval_ns)),
     ROW(.flag = "format", .letter = 'f', .envs = {"TRACKER_FORMAT"}, .key = "tracker.format", .type = OPTION_CHOICE,
-        .words = "json\0csv\0", .fallback = "json", .metavar = "json|csv", .group = GROUP_OUTPUT,
+        .words = ENCODE_FORMAT_WORDS, .fallback = "json", .metavar = ENCODE_FORMAT_METAVAR, .group = GROUP_OUTPUT,
         .help = "write one JSON object or one CSV row per sample", AT(format)),
     ROW(.flag = "csv-columns", .envs = {"TRACKER_CSV_COLUMNS"}, .key = "tracker.csv_columns", .type = OPTION_CHOICE,
         .words = "auto\0system\0full\0python\0", .fallback = "auto", .metavar = "SET", .group = GROUP_OUTPUT,

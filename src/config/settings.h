@@ -11,9 +11,8 @@
 #include <stdint.h>
 
 #include "base/opt.h"
+#include "encode/formats.h"
 
-enum settings_format { FORMAT_JSON, FORMAT_CSV };
-enum settings_csv_columns { CSV_COLUMNS_AUTO, CSV_COLUMNS_SYSTEM, CSV_COLUMNS_FULL, CSV_COLUMNS_PYTHON };
 enum settings_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 enum settings_mask { MASK_COMMAND_AUTO, MASK_COMMAND_STRICT, MASK_COMMAND_OFF };
 enum settings_inline { INLINE_AUTO, INLINE_BASE64, INLINE_PLAIN };
@@ -38,7 +37,7 @@ struct settings {
     /* sampling and output */
     int64_t interval_ns;
     char *config_path;
-    int format; /* enum settings_format */
+    int format; /* enum encode_format */
     bool is_format_given; /* not the default */
     char *output; /* NULL: by the stream rules; "-": stdout */
     bool append;
@@ -47,7 +46,7 @@ struct settings {
     struct opt_i64 renice; /* niceness of the tracker; none: a little ahead of the command */
     const char *term, *locale; /* TERM and the locale of the caller; NULL: not set. Not owned. */
     bool has_colour; /* by TERM there are colours, and nobody objects to them (NO_COLOR) */
-    int csv_columns; /* enum settings_csv_columns */
+    int csv_columns; /* enum encode_columns */
     char *sysroot;
     int64_t verbosity; /* 0, 1 (-v), 2 (-vv) */
 

@@ -11,80 +11,6 @@
 
 static const double bytes_per_gb = 1e9;
 
-/* Sums over the lists of a sample; unknown parts make the sum unknown only where nothing at all is known. */
-struct csv_sums {
-    struct opt_u64 disk_read_bytes, disk_write_bytes, net_recv_bytes, net_sent_bytes;
-    struct opt_u64 space_total_bytes, space_free_bytes;
-    struct opt_f64 gpu_usage, gpu_vram_mib;
-    struct opt_u64 gpu_utilized;
-};
-
-static void add_u64(struct opt_u64 *sum, struct opt_u64 value)
-{
-    if (value.has)
-        *sum = some_u64(sum->v + value.v);
-}
-
-static void add_f64(struct opt_f64 *sum, struct opt_f64 value)
-{
-    if (value.has)
-        *sum = some_f64(sum->v + value.v);
-}
-
-static void sum_disks(const struct sample_list *list, struct csv_sums *sums)
-{
-    const struct sample_disk *disks = list->items;
-    if (list->present && list->count == 0) {
-        sums->disk_read_bytes = some_u64(0);
-        sums->disk_write_bytes = some_u64(0);
-    }
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        bool counted_below = disks[i].stacked.has && disks[i].stacked.v;
-        if (!counted_below) {
-            add_u64(&sums->disk_read_bytes, disks[i].read_bytes_delta);
-            add_u64(&sums->disk_write_bytes, disks[i].write_bytes_delta);
-        }
-        const struct sample_mount *mounts = disks[i].mounts.items;
-        for (size_t j = 0; disks[i].mounts.present && j < disks[i].mounts.count; j++) {
-            if (!mounts[j].total_bytes.has || !mounts[j].available_bytes.has)
-                continue;
-            add_u64(&sums->space_total_bytes, mounts[j].total_bytes);
-            add_u64(&sums->space_free_bytes, mounts[j].available_bytes);
-        }
-    }
-}
-
-static void sum_network(const struct sample_list *list, struct csv_sums *sums)
-{
-    const struct sample_network *interfaces = list->items;
-    if (list->present && list->count == 0) {
-        sums->net_recv_bytes = some_u64(0);
-        sums->net_sent_bytes = some_u64(0);
-    }
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        add_u64(&sums->net_recv_bytes, interfaces[i].rx_bytes_delta);
-        add_u64(&sums->net_sent_bytes, interfaces[i].tx_bytes_delta);
-    }
-}
-
-/* No GPU at all is a known 0; GPUs that tell nothing are unknown. */
-static void sum_gpus(const struct sample_list *list, struct csv_sums *sums)
-{
-    const struct sample_gpu *gpus = list->items;
-    if (list->present && list->count == 0) {
-        sums->gpu_usage = some_f64(0);
-        sums->gpu_vram_mib = some_f64(0);
-        sums->gpu_utilized = some_u64(0);
-    }
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        add_f64(&sums->gpu_vram_mib, opt_scaled(gpus[i].vram_used_bytes, BYTES_PER_MIB));
-        if (!gpus[i].utilization_pct.has)
-            continue;
-        add_f64(&sums->gpu_usage, some_f64(gpus[i].utilization_pct.v / 100));
-        add_u64(&sums->gpu_utilized, some_u64(gpus[i].utilization_pct.v > 0));
-    }
-}
-
 static void put_u64(struct buf *buf, struct opt_u64 value)
 {
     buf_putc(buf, ',');
@@ -125,16 +51,21 @@ static struct opt_f64 unavailable(const struct sample_memory *memory)
     return memory->used_mib;
 }
 
-static void put_system_columns(struct buf *buf, const struct sample *sample, struct opt_f64 memory_used_mib)
+/* No device at all is a known 0; devices that report nothing are unknown. */
+static struct opt_u64 or_zero(struct opt_u64 sum, const struct sample_list *list)
 {
-    struct csv_sums sums = {0};
-    sum_disks(&sample->disk, &sums);
-    sum_network(&sample->network, &sums);
-    sum_gpus(&sample->gpu, &sums);
+    return list->present && list->count == 0 ? some_u64(0) : sum;
+}
+
+static void put_system_columns(
+    struct buf *buf, const struct sample *sample, const struct sample_totals *totals, struct opt_f64 memory_used_mib)
+{
+    const struct sample_list *disks = &sample->disk, *interfaces = &sample->network, *gpus = &sample->gpu;
+    bool has_no_gpu = gpus->present && gpus->count == 0;
     const struct sample_memory *memory = &sample->memory;
     const struct opt_f64 amounts[] = {memory->free_mib, memory_used_mib, memory->buffers_mib, memory->cached_mib,
         memory->active_mib, memory->inactive_mib};
-    struct opt_u64 used = counter_delta_opt(sums.space_free_bytes, sums.space_total_bytes);
+    struct opt_u64 used = counter_delta_opt(totals->space_free_bytes, totals->space_total_bytes);
 
     put_u64(buf, sample->cpu.process_count);
     put_f64(buf, sample->cpu.utime_secs, 3);
@@ -142,16 +73,16 @@ static void put_system_columns(struct buf *buf, const struct sample *sample, str
     put_f64(buf, sample->cpu.utilization_pct, 4);
     for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++)
         put_mib(buf, amounts[i]);
-    put_u64(buf, sums.disk_read_bytes);
-    put_u64(buf, sums.disk_write_bytes);
-    put_f64(buf, opt_scaled(sums.space_total_bytes, bytes_per_gb), 6);
+    put_u64(buf, or_zero(totals->disk_read.bytes, disks));
+    put_u64(buf, or_zero(totals->disk_write.bytes, disks));
+    put_f64(buf, opt_scaled(totals->space_total_bytes, bytes_per_gb), 6);
     put_f64(buf, opt_scaled(used, bytes_per_gb), 6);
-    put_f64(buf, opt_scaled(sums.space_free_bytes, bytes_per_gb), 6);
-    put_u64(buf, sums.net_recv_bytes);
-    put_u64(buf, sums.net_sent_bytes);
-    put_f64(buf, sums.gpu_usage, 4);
-    put_f64(buf, sums.gpu_vram_mib, 4);
-    put_u64(buf, sums.gpu_utilized);
+    put_f64(buf, opt_scaled(totals->space_free_bytes, bytes_per_gb), 6);
+    put_u64(buf, or_zero(totals->every_received_bytes, interfaces));
+    put_u64(buf, or_zero(totals->every_sent_bytes, interfaces));
+    put_f64(buf, has_no_gpu ? some_f64(0) : totals->gpu_usage, 4);
+    put_f64(buf, opt_scaled(or_zero(totals->vram_used_bytes, gpus), BYTES_PER_MIB), 4);
+    put_u64(buf, or_zero(totals->gpu_utilized, gpus));
 }
 
 static void put_process_columns(struct buf *buf, const struct sample *sample)
@@ -181,62 +112,66 @@ static void put_process_columns(struct buf *buf, const struct sample *sample)
     ",process_pid,process_children,process_utime,process_stime,process_cpu_usage,process_memory_mib,"                  \
     "process_disk_read_bytes,process_disk_write_bytes,process_gpu_usage,process_gpu_vram_mib,process_gpu_utilized"
 
-static void csv_system_begin(const struct run_info *info, struct buf *buf)
-{
-    (void)info;
-    buf_puts(buf, SYSTEM_COLUMNS("", "") "\n");
-}
+/* The parts of a column set beyond the common columns. */
+enum { PROCESS = 1, STEAL = 2, AVAILABLE = 4 }; /* AVAILABLE: used memory is what is not available */
 
-static void csv_full_begin(const struct run_info *info, struct buf *buf)
+static void put_row(struct buf *buf, const struct run_info *info, const struct sample *sample,
+    const struct sample_totals *totals, unsigned parts)
 {
-    (void)info;
-    buf_puts(buf, SYSTEM_COLUMNS("system_", "_mib") PROCESS_COLUMNS ",system_steal_time\n");
-}
-
-static void csv_python_system_begin(const struct run_info *info, struct buf *buf)
-{
-    (void)info;
-    buf_puts(buf, SYSTEM_COLUMNS("", "_mib") "\n");
-}
-
-static void csv_python_begin(const struct run_info *info, struct buf *buf)
-{
-    (void)info;
-    buf_puts(buf, SYSTEM_COLUMNS("system_", "_mib") PROCESS_COLUMNS "\n");
-}
-
-static void csv_system_sample(const struct run_info *info, const struct sample *sample, struct buf *buf)
-{
+    const struct sample_memory *memory = &sample->memory;
     put_timestamp(buf, info, sample);
-    put_system_columns(buf, sample, sample->memory.used_mib);
+    put_system_columns(buf, sample, totals, parts & AVAILABLE ? unavailable(memory) : memory->used_mib);
+    if (parts & PROCESS)
+        put_process_columns(buf, sample);
+    if (parts & STEAL)
+        put_f64(buf, sample->cpu.steal_secs, 3);
     buf_putc(buf, '\n');
 }
 
-static void csv_full_sample(const struct run_info *info, const struct sample *sample, struct buf *buf)
+static const char *check_header(struct str head, struct str header)
 {
-    put_timestamp(buf, info, sample);
-    put_system_columns(buf, sample, unavailable(&sample->memory));
-    put_process_columns(buf, sample);
-    put_f64(buf, sample->cpu.steal_secs, 3);
-    buf_putc(buf, '\n');
+    return str_starts(head, header) ? NULL : "it does not begin with the same CSV header";
 }
 
-static void csv_python_system_sample(const struct run_info *info, const struct sample *sample, struct buf *buf)
-{
-    put_timestamp(buf, info, sample);
-    put_system_columns(buf, sample, unavailable(&sample->memory));
-    buf_putc(buf, '\n');
-}
+/* One column set: its functions and its encoder. */
+#define COLUMN_SET(set, header, parts)                                                                                 \
+    static void set##_begin(const struct run_info *info, struct buf *buf)                                              \
+    {                                                                                                                  \
+        (void)info;                                                                                                    \
+        buf_puts(buf, header);                                                                                         \
+    }                                                                                                                  \
+    static void set##_sample(                                                                                          \
+        const struct run_info *info, const struct sample *sample, const struct sample_totals *totals, struct buf *buf) \
+    {                                                                                                                  \
+        put_row(buf, info, sample, totals, parts);                                                                     \
+    }                                                                                                                  \
+    static const char *set##_may_append(struct str head)                                                               \
+    {                                                                                                                  \
+        return check_header(head, STR(header));                                                                        \
+    }                                                                                                                  \
+    const struct encoder encoder_csv_##set = {.name = "CSV",                                                           \
+        .cpu_resolution_ns = NS_PER_MS / 10,                                                                           \
+        .uses_totals = true,                                                                                           \
+        .begin = set##_begin,                                                                                          \
+        .sample = set##_sample,                                                                                        \
+        .may_append = set##_may_append};
 
-static void csv_python_sample(const struct run_info *info, const struct sample *sample, struct buf *buf)
-{
-    put_timestamp(buf, info, sample);
-    put_system_columns(buf, sample, unavailable(&sample->memory));
-    put_process_columns(buf, sample);
-    buf_putc(buf, '\n');
-}
+COLUMN_SET(system, SYSTEM_COLUMNS("", "") "\n", 0)
+COLUMN_SET(full, SYSTEM_COLUMNS("system_", "_mib") PROCESS_COLUMNS ",system_steal_time\n", PROCESS | STEAL | AVAILABLE)
+COLUMN_SET(python_system, SYSTEM_COLUMNS("", "_mib") "\n", AVAILABLE)
+COLUMN_SET(python, SYSTEM_COLUMNS("system_", "_mib") PROCESS_COLUMNS "\n", PROCESS | AVAILABLE)
 
-const struct encoder encoder_csv_system = {.begin = csv_system_begin, .sample = csv_system_sample};
-const struct encoder encoder_csv_full = {.begin = csv_full_begin, .sample = csv_full_sample};
-const struct encoder encoder_csv_python_system = {.begin = csv_python_system_begin, .sample = csv_python_system_sample};
-const struct encoder encoder_csv_python = {.begin = csv_python_begin, .sample = csv_python_sample};
+const struct encoder *csv_encoder(enum encode_columns columns, bool has_process)
+{
+    switch (columns) {
+    case CSV_COLUMNS_SYSTEM:
+        return &encoder_csv_system;
+    case CSV_COLUMNS_FULL:
+        return &encoder_csv_full;
+    case CSV_COLUMNS_PYTHON:
+        return has_process ? &encoder_csv_python : &encoder_csv_python_system;
+    case CSV_COLUMNS_AUTO:
+        break;
+    }
+    return has_process ? &encoder_csv_full : &encoder_csv_system;
+}

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live view as text, at 60 columns or more with a note between value and course:
+ * The live view as text, at 60 columns or more with a note between value and history:
  *   ── 1:23, 4 processes: python train.py ─────────
  *   MEM  512 MiB     PSS 12.5% of 4.00 GiB ▁▁▂▃▄▄▅▆▇█
- * Courses are scaled to the highest value that is remembered, the newest is at the right.
+ * Histories are scaled to the highest value that is remembered, the newest is at the right.
  */
-#include "live/block.h"
+#include "live/live.h"
 
 #include <strings.h>
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "model/sample_lists.h"
 
 enum {
     LABEL_COLUMNS = 5,
@@ -29,10 +28,8 @@ enum {
 #define SECS_MAX 1e9
 #define COUNT_MAX 10000000
 
-#define BYTES_PER_MIB 1048576.0
-
 #define COLOUR_RULE "\033[2m"
-#define COLOUR_COURSE "\033[36m"
+#define COLOUR_HISTORY "\033[36m"
 #define COLOUR_OFF "\033[m"
 #define WIPE_RIGHT "\033[K"
 
@@ -49,31 +46,10 @@ static struct opt_f64 lower(struct opt_f64 a, struct opt_f64 b)
     return a.v < b.v ? a : b;
 }
 
-static struct opt_f64 network_rate(const struct sample_list *list)
+/* Both directions together. */
+static struct opt_f64 rate_of(const struct sample_flow *in, const struct sample_flow *out)
 {
-    const struct sample_network *interfaces = list->items;
-    bool has_hardware = sample_networks_have_hardware(list);
-    struct opt_f64 rate = {0};
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        if (has_hardware && !sample_network_has_hardware(&interfaces[i]))
-            continue;
-        add_f64(&rate, interfaces[i].rx_bytes_per_sec);
-        add_f64(&rate, interfaces[i].tx_bytes_per_sec);
-    }
-    return rate;
-}
-
-static struct opt_f64 host_disk_rate(const struct sample_list *list)
-{
-    const struct sample_disk *disks = list->items;
-    struct opt_f64 rate = {0};
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        if (!sample_disk_counts(&disks[i]))
-            continue;
-        add_f64(&rate, disks[i].read_bytes_per_sec);
-        add_f64(&rate, disks[i].write_bytes_per_sec);
-    }
-    return rate;
+    return (struct opt_f64){in->rate.has || out->rate.has, fixed4_value(in->rate.v) + fixed4_value(out->rate.v)};
 }
 
 static struct opt_f64 tree_disk_rate(const struct sample *sample)
@@ -101,37 +77,33 @@ static void add_of_tree(struct live_block *block, const struct sample *sample, s
     ret_values[LIVE_DISK] = tree_disk_rate(sample);
 }
 
-static void add_of_host(struct live_block *block, const struct sample *sample, struct opt_f64 *ret_values)
+static void add_of_host(struct live_block *block, const struct sample *sample, const struct sample_totals *totals,
+    struct opt_f64 *ret_values)
 {
-    const struct sample_gpu *gpus = sample->gpu.items;
-    block->vram_mib = (struct opt_f64){0};
-    for (size_t i = 0; sample->gpu.present && i < sample->gpu.count; i++) {
-        add_f64(&block->vram_mib, opt_scaled(gpus[i].vram_used_bytes, BYTES_PER_MIB));
-        if (gpus[i].utilization_pct.has)
-            add_f64(&ret_values[LIVE_GPUS], some_f64(gpus[i].utilization_pct.v / 100));
-    }
+    block->vram_mib = opt_scaled(totals->vram_used_bytes, BYTES_PER_MIB);
     block->is_pss = false;
     block->processes = sample->cpu.process_count;
     block->memory_limit_mib = sample->memory.total_mib;
     ret_values[LIVE_CORES] = sample->cpu.utilization_pct;
     ret_values[LIVE_MEMORY] = sample->memory.used_mib;
-    ret_values[LIVE_DISK] = host_disk_rate(&sample->disk);
+    ret_values[LIVE_GPUS] = totals->gpu_usage;
+    ret_values[LIVE_DISK] = rate_of(&totals->disk_read, &totals->disk_write);
 }
 
-void live_block_add(struct live_block *block, const struct sample *sample)
+void live_block_add(struct live_block *block, const struct sample *sample, const struct sample_totals *totals)
 {
-    struct opt_f64 values[LIVE_COURSES] = {0};
+    struct opt_f64 values[LIVE_HISTORIES] = {0};
     block->has_gpu |= sample->gpu.present && sample->gpu.count > 0;
     block->elapsed_secs = sample->elapsed_secs;
     block->is_tree = sample->tracked_pid.has;
     if (block->is_tree)
         add_of_tree(block, sample, values);
     else
-        add_of_host(block, sample, values);
-    values[LIVE_NETWORK] = network_rate(&sample->network);
+        add_of_host(block, sample, totals, values);
+    values[LIVE_NETWORK] = rate_of(&totals->received, &totals->sent);
     block->newest = (block->newest + 1) % LIVE_BLOCK_HISTORY;
-    for (size_t i = 0; i < LIVE_COURSES; i++)
-        block->courses[i][block->newest] = values[i];
+    for (size_t i = 0; i < LIVE_HISTORIES; i++)
+        block->histories[i][block->newest] = values[i];
 }
 
 unsigned live_block_lines(const struct live_block *block)
@@ -173,13 +145,13 @@ static void put_bytes(struct buf *buf, double bytes)
         buf_puts(buf, "iB");
 }
 
-static void put_value(struct buf *buf, enum live_course course, struct opt_f64 value)
+static void put_value(struct buf *buf, enum live_value history, struct opt_f64 value)
 {
     if (!value.has) {
         buf_putc(buf, '-');
         return;
     }
-    switch (course) {
+    switch (history) {
     case LIVE_CORES:
         put_number(buf, value.v);
         buf_puts(buf, " cores");
@@ -196,25 +168,25 @@ static void put_value(struct buf *buf, enum live_course course, struct opt_f64 v
         put_bytes(buf, value.v);
         buf_puts(buf, "/s");
         break;
-    case LIVE_COURSES:
+    case LIVE_HISTORIES:
         break;
     }
 }
 
 /* The highest that is remembered. */
-static struct opt_f64 highest(const struct opt_f64 *course)
+static struct opt_f64 highest(const struct opt_f64 *history)
 {
     struct opt_f64 max = {0};
     for (size_t i = 0; i < LIVE_BLOCK_HISTORY; i++) {
-        if (course[i].has && (!max.has || course[i].v > max.v))
-            max = course[i];
+        if (history[i].has && (!max.has || history[i].v > max.v))
+            max = history[i];
     }
     return max;
 }
 
 static void put_share(struct buf *buf, const struct live_block *block)
 {
-    struct opt_f64 used = block->courses[LIVE_MEMORY][block->newest];
+    struct opt_f64 used = block->histories[LIVE_MEMORY][block->newest];
     if (!used.has || !block->memory_limit_mib.has || block->memory_limit_mib.v <= 0)
         return;
     put_number(buf, used.v * 100 / block->memory_limit_mib.v);
@@ -222,21 +194,21 @@ static void put_share(struct buf *buf, const struct live_block *block)
     put_bytes(buf, block->memory_limit_mib.v * BYTES_PER_MIB);
 }
 
-static void put_note(struct buf *buf, const struct live_block *block, enum live_course course)
+static void put_note(struct buf *buf, const struct live_block *block, enum live_value history)
 {
-    struct opt_f64 max = highest(block->courses[course]);
-    if (course == LIVE_MEMORY) {
+    struct opt_f64 max = highest(block->histories[history]);
+    if (history == LIVE_MEMORY) {
         if (block->is_tree)
             buf_puts(buf, block->is_pss ? "PSS " : "RSS ");
         put_share(buf, block);
-    } else if (course == LIVE_GPUS) {
+    } else if (history == LIVE_GPUS) {
         if (!block->vram_mib.has)
             return;
         put_bytes(buf, block->vram_mib.v * BYTES_PER_MIB);
         buf_puts(buf, " VRAM");
     } else if (max.has) {
         buf_puts(buf, "max ");
-        put_value(buf, course, max);
+        put_value(buf, history, max);
     }
 }
 
@@ -254,7 +226,7 @@ static unsigned level_of(double value, double scale)
 }
 
 /* The first column (from 0) behind the values and notes. */
-static unsigned course_column(unsigned columns)
+static unsigned history_column(unsigned columns)
 {
     return LABEL_COLUMNS + VALUE_COLUMNS + (columns >= COLUMNS_FOR_NOTES ? NOTE_COLUMNS : 0);
 }
@@ -262,7 +234,7 @@ static unsigned course_column(unsigned columns)
 /* The first column behind everything: the last one of the terminal stays free, and no part becomes too long. */
 static unsigned end_column(unsigned columns)
 {
-    unsigned longest = course_column(columns) + LIVE_BLOCK_HISTORY;
+    unsigned longest = history_column(columns) + LIVE_BLOCK_HISTORY;
     return columns - 1 < longest ? columns - 1 : longest;
 }
 
@@ -285,30 +257,30 @@ static void put_level(struct buf *buf, const struct live_block *block, struct op
         buf_putc(buf, plain[level]);
 }
 
-static void put_course(struct buf *buf, const struct live_block *block, enum live_course course, unsigned columns)
+static void put_history(struct buf *buf, const struct live_block *block, enum live_value history, unsigned columns)
 {
-    double scale = highest(block->courses[course]).v;
-    if ((course == LIVE_CORES || course == LIVE_GPUS) && scale < 1)
+    double scale = highest(block->histories[history]).v;
+    if ((history == LIVE_CORES || history == LIVE_GPUS) && scale < 1)
         scale = 1;
-    unsigned from = course_column(columns);
+    unsigned from = history_column(columns);
     put_move(buf, from);
     for (unsigned age = end_column(columns) - from; age-- > 0;) {
-        size_t place = (block->newest + LIVE_BLOCK_HISTORY - age) % LIVE_BLOCK_HISTORY;
-        put_level(buf, block, block->courses[course][place], scale);
+        size_t slot = (block->newest + LIVE_BLOCK_HISTORY - age) % LIVE_BLOCK_HISTORY;
+        put_level(buf, block, block->histories[history][slot], scale);
     }
 }
 
-static void put_values(struct buf *buf, const struct live_block *block, enum live_course course, unsigned columns)
+static void put_values(struct buf *buf, const struct live_block *block, enum live_value history, unsigned columns)
 {
-    static const char labels[LIVE_COURSES][LABEL_COLUMNS] = {"CPU", "MEM", "GPU", "DISK", "NET"};
+    static const char labels[LIVE_HISTORIES][LABEL_COLUMNS] = {"CPU", "MEM", "GPU", "DISK", "NET"};
     size_t from = buf->len;
-    buf_puts(buf, labels[course]);
+    buf_puts(buf, labels[history]);
     pad(buf, from, LABEL_COLUMNS);
-    put_value(buf, course, block->courses[course][block->newest]);
+    put_value(buf, history, block->histories[history][block->newest]);
     pad(buf, from, LABEL_COLUMNS + VALUE_COLUMNS);
     if (columns >= COLUMNS_FOR_NOTES)
-        put_note(buf, block, course);
-    pad(buf, from, course_column(columns));
+        put_note(buf, block, history);
+    pad(buf, from, history_column(columns));
 }
 
 /* Bytes of the character at the start of text if it can be shown as it is, else 0. */
@@ -402,16 +374,16 @@ static void put_rest_of_headline(struct buf *buf, const struct live_block *block
 static void put_part(
     struct buf *buf, const struct live_block *block, unsigned line, enum live_part part, unsigned columns)
 {
-    unsigned course = line - 1;
-    course += course >= LIVE_GPUS && !block->has_gpu;
+    unsigned history = line - 1;
+    history += history >= LIVE_GPUS && !block->has_gpu;
     if (line == 0 && part == LIVE_TEXT)
         (void)put_headline(buf, block, columns);
     else if (line == 0)
         put_rest_of_headline(buf, block, columns);
     else if (part == LIVE_TEXT)
-        put_values(buf, block, (enum live_course)course, columns);
+        put_values(buf, block, (enum live_value)history, columns);
     else
-        put_course(buf, block, (enum live_course)course, columns);
+        put_history(buf, block, (enum live_value)history, columns);
 }
 
 void live_block_put(
@@ -419,9 +391,9 @@ void live_block_put(
 {
     if (columns < LIVE_BLOCK_COLUMNS_MIN || line >= live_block_lines(block))
         return;
-    bool has_colour = block->style.has_colour && (line == 0 || part == LIVE_COURSE);
+    bool has_colour = block->style.has_colour && (line == 0 || part == LIVE_HISTORY);
     if (has_colour)
-        buf_puts(buf, line == 0 ? COLOUR_RULE : COLOUR_COURSE);
+        buf_puts(buf, line == 0 ? COLOUR_RULE : COLOUR_HISTORY);
     put_part(buf, block, line, part, columns);
     if (has_colour)
         buf_puts(buf, COLOUR_OFF);

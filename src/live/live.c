@@ -3,7 +3,7 @@
  * The live view on a terminal that is the command's as much as ours (ECMA-48, DEC VT510: DECSTBM, DECSC, IND). The
  * bottom lines are kept out of the scroll region. An update is a few writes, each of which leaves cursor and colours as
  * it found them. A pseudo terminal takes up to 256 bytes without LF, CR or TAB all or not at all (the kernel's
- * tty_buffer.c counts in such pieces), and nobody else's bytes come in between; a longer write may be cut in the
+ * tty_buffer.c counts in such pieces), and no other bytes come in between; a longer write may be cut in the
  * middle.
  */
 #include "live/live.h"
@@ -20,9 +20,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/num.h"
-#include "live/block.h"
 
-enum { ROWS_MIN = 10, UPDATES_PER_ROOM = 4, OUT_BYTES_MAX = 1024, HIDE_MS = 200, FINISH_MS = 20 };
+enum { ROWS_MIN = 10, UPDATES_PER_SCROLL = 4, OUT_BYTES_MAX = 1024, HIDE_MS = 200, FINISH_MS = 20 };
 
 #define DRAW_EVERY_SECS 0.1
 #define SAVE "\0337" /* cursor, colours, character sets */
@@ -33,7 +32,7 @@ enum { ROWS_MIN = 10, UPDATES_PER_ROOM = 4, OUT_BYTES_MAX = 1024, HIDE_MS = 200,
 #define WIPE_BELOW "\033[J"
 
 /* Where the block is drawn. */
-struct place {
+struct area {
     unsigned rows, columns, lines;
 };
 
@@ -41,8 +40,8 @@ struct live {
     int fd; /* non-blocking, a description of our own */
     bool is_shown;
     bool is_doubtful; /* hidden from a program that may have another screen: the block may still be on the first one */
-    struct place place; /* where it is shown */
-    unsigned updates; /* since it took that place */
+    struct area area; /* where it is shown */
+    unsigned updates; /* since it was reserved */
     struct buf out; /* the write in work: what the terminal has not taken yet of one that it took in part */
     struct opt_f64 drawn_secs;
     struct live_block block;
@@ -75,14 +74,14 @@ int live_new(const struct live_terminal *terminal, const char *name, struct live
     return 0;
 }
 
-/* A terminal that is not our controlling one has no foreground, and nobody stops us for writing to it. */
+/* A terminal that is not our controlling one has no foreground, and the kernel stops no process for writing to it. */
 static bool is_foreground(const struct live *live)
 {
     pid_t group = tcgetpgrp(live->fd);
     return group < 0 ? errno == ENOTTY : group == getpgrp();
 }
 
-/* Somebody takes each key as it comes: an editor, a pager, a shell at its prompt. The screen is all theirs. */
+/* Is a program reading single keys: an editor, a pager, a shell at its prompt? It has the whole screen. */
 static bool is_raw(const struct live *live)
 {
     struct termios mode;
@@ -91,7 +90,7 @@ static bool is_raw(const struct live *live)
 
 /*
  * Writes what waits, asking again until that much time is over. Returns whether everything is out. While others write,
- * a non-blocking write is refused although there would be room, so there is nothing to wait for but time. A write that
+ * a non-blocking write is refused although there would be space, so there is nothing to wait for but time. A write that
  * comes when we are not in the foreground any more does not stop us: guard.c has blocked SIGTTOU.
  */
 static bool flush(struct live *live, int64_t patience_ms)
@@ -137,12 +136,12 @@ static void put_number(struct buf *out, const char *before, unsigned number, cha
 }
 
 /*
- * Makes room below the cursor: the whole screen scrolls, the cursor goes down and up again with the lines it stands on.
- * Nothing moves where there is room already, so this is done again now and then, and heals what a command does that
+ * Frees lines below the cursor: the whole screen scrolls, the cursor goes down and up again with the lines it stands
+ * on. Nothing moves where they are free already, so this is done again now and then, and heals what a command does that
  * resets the terminal. Not every time: a cursor that waits behind the last column is then on it, and the next character
  * of the command would replace its last one.
  */
-static void put_room(struct buf *out, unsigned lines)
+static void put_scrolled(struct buf *out, unsigned lines)
 {
     buf_puts(out, SAVE SCROLL_ALL RESTORE);
     for (unsigned i = 0; i < lines; i++)
@@ -151,12 +150,12 @@ static void put_room(struct buf *out, unsigned lines)
 }
 
 /*
- * Has to come before room is made, which may move the block up. With the cursor in these lines, what the command has
+ * Has to come before lines are freed, which may move the block up. With the cursor in these lines, what the command has
  * put there since the last update is lost; it cannot be told from the block.
  */
-static void put_wiped(struct buf *out, const struct place *place)
+static void put_wiped(struct buf *out, const struct area *area)
 {
-    put_number(out, SAVE "\033[", place->rows - place->lines + 1, 'H');
+    put_number(out, SAVE "\033[", area->rows - area->lines + 1, 'H');
     buf_puts(out, PLAIN WIPE_BELOW RESTORE);
 }
 
@@ -166,56 +165,56 @@ static void put_wiped_below(struct buf *out)
     buf_puts(out, SAVE "\033[B\033[G" PLAIN WIPE_BELOW RESTORE);
 }
 
-static bool is_same_size(const struct place *a, const struct place *b)
+static bool is_same_size(const struct area *a, const struct area *b)
 {
     return a->rows == b->rows && a->columns == b->columns;
 }
 
-/* Takes or keeps the place of the block. False where the terminal does not take that now. */
-static bool take_place(struct live *live, const struct place *place)
+/* Reserves or keeps the lines of the block. False where the terminal does not accept that now. */
+static bool reserve_area(struct live *live, const struct area *area)
 {
     struct buf *out = &live->out;
-    unsigned above = place->rows - place->lines;
-    bool is_resized = live->is_shown && !is_same_size(&live->place, place);
-    bool is_new = !live->is_shown || is_resized || live->place.lines != place->lines;
-    if (is_new || live->updates % UPDATES_PER_ROOM == 0) {
+    unsigned above = area->rows - area->lines;
+    bool is_resized = live->is_shown && !is_same_size(&live->area, area);
+    bool is_new = !live->is_shown || is_resized || live->area.lines != area->lines;
+    if (is_new || live->updates % UPDATES_PER_SCROLL == 0) {
         if (live->is_shown && !is_resized)
-            put_wiped(out, &live->place);
-        put_room(out, place->lines);
+            put_wiped(out, &live->area);
+        put_scrolled(out, area->lines);
     }
     if (is_resized)
         put_wiped_below(out);
     put_number(out, SAVE "\033[1;", above, 'r');
     buf_puts(out, RESTORE);
     if (is_new)
-        put_wiped(out, place);
+        put_wiped(out, area);
     if (!send_update(live, 0, 0))
         return false;
     live->is_shown = true;
     live->is_doubtful = false;
-    live->place = *place;
+    live->area = *area;
     live->updates = is_new ? 1 : live->updates + 1;
     return true;
 }
 
 static bool draw_part(struct live *live, unsigned line, enum live_part part)
 {
-    const struct place *place = &live->place;
+    const struct area *area = &live->area;
     buf_puts(&live->out, SAVE);
-    put_number(&live->out, "\033[", place->rows - place->lines + 1 + line, 'H');
+    put_number(&live->out, "\033[", area->rows - area->lines + 1 + line, 'H');
     buf_puts(&live->out, PLAIN);
-    live_block_put(&live->out, &live->block, line, part, place->columns);
+    live_block_put(&live->out, &live->block, line, part, area->columns);
     buf_puts(&live->out, RESTORE);
     return send_update(live, 0, 0);
 }
 
 /* False where the window is too small for the block. */
-static bool find_place(const struct live *live, struct place *ret_place)
+static bool find_area(const struct live *live, struct area *ret_area)
 {
     struct winsize window;
     if (ioctl(live->fd, TIOCGWINSZ, &window) < 0)
         return false;
-    *ret_place = (struct place){window.ws_row, window.ws_col, live_block_lines(&live->block)};
+    *ret_area = (struct area){window.ws_row, window.ws_col, live_block_lines(&live->block)};
     return window.ws_row >= ROWS_MIN && window.ws_col >= LIVE_BLOCK_COLUMNS_MIN;
 }
 
@@ -223,14 +222,14 @@ static void hide(struct live *live, int64_t patience_ms)
 {
     struct buf *out = &live->out;
     size_t begun = out->len;
-    struct place now = {0};
-    (void)find_place(live, &now);
+    struct area now = {0};
+    (void)find_area(live, &now);
     bool raw = is_raw(live), is_left = live->is_shown || (live->is_doubtful && !raw && is_foreground(live));
-    if (live->is_shown && is_same_size(&now, &live->place)) {
-        put_wiped(out, &live->place);
+    if (live->is_shown && is_same_size(&now, &live->area)) {
+        put_wiped(out, &live->area);
         buf_puts(out, SAVE SCROLL_ALL RESTORE);
     } else if (is_left) {
-        put_room(out, live->place.lines);
+        put_scrolled(out, live->area.lines);
         put_wiped_below(out);
     }
     if (!send_update(live, begun, patience_ms))
@@ -242,23 +241,23 @@ static void hide(struct live *live, int64_t patience_ms)
 
 static void draw(struct live *live)
 {
-    struct place place;
-    if (!is_foreground(live) || is_raw(live) || !find_place(live, &place)) {
+    struct area area;
+    if (!is_foreground(live) || is_raw(live) || !find_area(live, &area)) {
         hide(live, 0);
         return;
     }
-    if (!flush(live, 0) || !take_place(live, &place))
+    if (!flush(live, 0) || !reserve_area(live, &area))
         return;
-    /* Nothing is put behind a write that is only half out: both would be forgotten where it is not taken. */
-    for (unsigned i = 0; i < place.lines * LIVE_PARTS && live->out.len == 0; i++) {
+    /* Nothing is put behind a write that is only half out: both would be dropped where it is not accepted. */
+    for (unsigned i = 0; i < area.lines * LIVE_PARTS && live->out.len == 0; i++) {
         if (!draw_part(live, i / LIVE_PARTS, (enum live_part)(i % LIVE_PARTS)))
             return;
     }
 }
 
-void live_sample(struct live *live, const struct sample *sample)
+void live_sample(struct live *live, const struct sample *sample, const struct sample_totals *totals)
 {
-    live_block_add(&live->block, sample);
+    live_block_add(&live->block, sample, totals);
     struct opt_f64 now = sample->elapsed_secs;
     if (live->is_shown && now.has && live->drawn_secs.has && now.v - live->drawn_secs.v < DRAW_EVERY_SECS)
         return;

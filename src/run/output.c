@@ -25,24 +25,6 @@ static bool is_regular(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static const struct encoder *choose_encoder(const struct settings *settings, const struct run_info *info)
-{
-    if (settings->format == FORMAT_JSON)
-        return &encoder_jsonl;
-    bool has_process = settings->command || info->tracked_pid.has;
-    switch ((enum settings_csv_columns)settings->csv_columns) {
-    case CSV_COLUMNS_SYSTEM:
-        return &encoder_csv_system;
-    case CSV_COLUMNS_FULL:
-        return &encoder_csv_full;
-    case CSV_COLUMNS_PYTHON:
-        return has_process ? &encoder_csv_python : &encoder_csv_python_system;
-    case CSV_COLUMNS_AUTO:
-        break;
-    }
-    return has_process ? &encoder_csv_full : &encoder_csv_system;
-}
-
 static int open_stream(struct output *output, int fd, struct err *err)
 {
     const char *name = fd == STDOUT_FILENO ? "stdout" : "stderr";
@@ -53,31 +35,10 @@ static int open_stream(struct output *output, int fd, struct err *err)
     return 0;
 }
 
-/* Does the file begin with the header that we would write? */
-static bool has_same_header(struct output *output, const struct sink_head *head)
+/* Why samples may not follow what the file begins with; NULL where they may, or it is empty. */
+static const char *refusal(const struct output *output, const struct sink_head *head)
 {
-    struct buf *header = &output->line;
-    buf_clear(header);
-    output->encoder->begin(output->info, header);
-    bool is_same = head->count >= header->len && memcmp(head->bytes, header->data, header->len) == 0;
-    buf_clear(header);
-    return is_same;
-}
-
-/* May we go on in a file that begins like this? A header that is there already is not written again. */
-static int check_existing(struct output *output, const struct sink_head *head, struct err *err)
-{
-    if (head->count == 0)
-        return 0;
-    if (output->encoder == &encoder_jsonl) {
-        if (head->bytes[0] != '{')
-            return err_set(err, -EEXIST, "cannot append to %s: it does not hold JSON lines", output->name);
-        return 0;
-    }
-    if (!has_same_header(output, head))
-        return err_set(err, -EEXIST, "cannot append to %s: it does not begin with the same CSV header", output->name);
-    output->begun = true;
-    return 0;
+    return head->count == 0 ? NULL : output->encoder->may_append((struct str){head->bytes, head->count});
 }
 
 static int open_file(struct output *output, const struct settings *settings, struct err *err)
@@ -91,7 +52,10 @@ static int open_file(struct output *output, const struct settings *settings, str
     r = sink_open_file(&output->sink, path, settings->append, &head, err);
     if (r < 0)
         return r;
-    r = check_existing(output, &head, err);
+    const char *why = refusal(output, &head);
+    if (why)
+        r = err_set(err, -EEXIST, "cannot append to %s: %s", output->name, why);
+    output->begun = head.count > 0; /* a header that is there already is not written again */
     output->is_shared = settings->append;
     if (r < 0)
         sink_close(&output->sink);
@@ -155,7 +119,8 @@ int output_open(
     enum way way = choose_way(settings);
     if (way == WAY_NONE)
         return 0;
-    output->encoder = choose_encoder(settings, info);
+    output->encoder = encoder_find((enum encode_format)settings->format, (enum encode_columns)settings->csv_columns,
+        settings->command || info->tracked_pid.has);
     buf_init(&output->line, SINK_RECORD_BYTES_MAX);
     int r = way == WAY_FILE ? open_file(output, settings, err)
                             : open_stream(output, way == WAY_STDOUT ? STDOUT_FILENO : STDERR_FILENO, err);
@@ -183,8 +148,8 @@ static void tell_result(struct output *output, int result)
 }
 
 /*
- * The header, unless another tracker that appends to the same new file has written it since we looked. False where that
- * one writes other columns: the file is left to it.
+ * The header, unless another tracker that appends to the same new file has written it in the meantime. False where that
+ * one writes something else: the file is left to it.
  */
 static bool put_header(struct output *output)
 {
@@ -192,22 +157,21 @@ static bool put_header(struct output *output)
     if (output->begun || !output->encoder->begin)
         return true;
     if (output->is_shared && !sink_claim(&output->sink, &head)) {
-        if (head.count > 0 && !has_same_header(output, &head)) {
-            log_warning(
-                "cannot append to %s: it begins with another CSV header by now; samples are not written", output->name);
-            log_divert(NULL, NULL);
-            sink_close(&output->sink);
-            buf_fini(&output->line);
-            output->encoder = NULL;
-            return false;
-        }
-        return true;
+        const char *why = refusal(output, &head);
+        if (!why)
+            return true;
+        log_warning("cannot append to %s: %s; samples are not written", output->name, why);
+        log_divert(NULL, NULL);
+        sink_close(&output->sink);
+        buf_fini(&output->line);
+        output->encoder = NULL;
+        return false;
     }
     output->encoder->begin(output->info, &output->line);
     return true;
 }
 
-int output_sample(struct output *output, const struct sample *sample)
+int output_sample(struct output *output, const struct sample *sample, const struct sample_totals *totals)
 {
     if (!output->encoder)
         return 0;
@@ -216,7 +180,7 @@ int output_sample(struct output *output, const struct sample *sample)
     buf_clear(&output->line);
     if (!put_header(output))
         return 0;
-    output->encoder->sample(output->info, sample, &output->line);
+    output->encoder->sample(output->info, sample, totals, &output->line);
     if (!buf_ok(&output->line)) {
         sink_release(&output->sink);
         complaint_say(&output->complaint, "no memory to write a sample; it is lost");
@@ -264,6 +228,11 @@ bool output_close(struct output *output)
 {
     if (!output->encoder)
         return true;
+    if (output->begun && output->encoder->end && !output->reader_gone) {
+        buf_clear(&output->line);
+        output->encoder->end(output->info, &output->line);
+        (void)sink_write(&output->sink, (struct str){output->line.data, output->line.len});
+    }
     int result = sink_flush(&output->sink, LAST_MOMENT_MS);
     log_divert(NULL, NULL);
     uint64_t lost = output->sink.dropped - output->told_lost;

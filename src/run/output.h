@@ -33,10 +33,22 @@ struct output {
 int output_open(
     struct output *ret_output, const struct settings *settings, const struct run_info *info, struct err *err);
 
-/* Does anybody get to see samples? */
+/* Are samples written anywhere? */
 static inline bool output_is_wanted(const struct output *output)
 {
     return output->encoder != NULL;
+}
+
+/* Do samples have to come with their totals? */
+static inline bool output_uses_totals(const struct output *output)
+{
+    return output->encoder && output->encoder->uses_totals;
+}
+
+/* What CPU times have to be multiples of, so that rounding adds nothing up: without an output that of JSON. */
+static inline int64_t output_cpu_resolution_ns(const struct output *output)
+{
+    return (output->encoder ? output->encoder : &encoder_jsonl)->cpu_resolution_ns;
 }
 
 /* Is there a live view on stderr, where samples would be in its way? */
@@ -49,7 +61,7 @@ bool output_is_captured(void);
 bool output_shows_samples(const struct settings *settings);
 
 /* Encodes and writes one sample. Returns -EPIPE when the reader is gone for good, else 0: trouble is told here. */
-int output_sample(struct output *output, const struct sample *sample);
+int output_sample(struct output *output, const struct sample *sample, const struct sample_totals *totals);
 
 /* Does something wait for the reader to make room? Other trouble waits for the next sample. output_room writes what
  * goes within timeout_ms; returns like output_sample. */

@@ -11,7 +11,7 @@
 #include "replay/replay.h"
 #include "run/file_name.h"
 #include "run/output.h"
-#include "run/people.h"
+#include "run/reports.h"
 #include "run/start_facts.h"
 
 /* A reader is waited for as long as it takes, as cat does; a second at a time. */
@@ -21,13 +21,13 @@ struct replaying {
     const struct settings *settings;
     struct run_info info; /* of the newest run */
     struct output output;
-    struct people people;
+    struct reports reports;
     bool writes_samples, is_open, has_run;
-    struct err trouble; /* why it cannot go on */
+    struct err last_error; /* why it cannot go on */
     struct mask_command command; /* of the newest sample that has one */
 };
 
-static bool wants_people(const struct settings *settings)
+static bool wants_reports(const struct settings *settings)
 {
     return settings->summary == WHEN_ALWAYS || settings->summary_json || settings->summary_markdown || settings->report;
 }
@@ -36,7 +36,7 @@ static bool wants_samples(const struct settings *settings)
 {
     if (settings->quiet)
         return false;
-    return settings->output || settings->is_format_given || (!wants_people(settings) && output_is_captured());
+    return settings->output || settings->is_format_given || (!wants_reports(settings) && output_is_captured());
 }
 
 /* The columns of CSV follow from the recording, so this waits for its first run. */
@@ -45,14 +45,14 @@ static int open_output(struct replaying *replaying)
     replaying->is_open = true;
     if (!replaying->writes_samples)
         return 0;
-    return output_open(&replaying->output, replaying->settings, &replaying->info, &replaying->trouble);
+    return output_open(&replaying->output, replaying->settings, &replaying->info, &replaying->last_error);
 }
 
-static void take_run(void *context, const struct run_info *info)
+static void begin_run(void *context, const struct run_info *info)
 {
     struct replaying *replaying = context;
     if (replaying->has_run)
-        people_next_run(&replaying->people);
+        reports_next_run(&replaying->reports);
     replaying->has_run = true;
     int64_t interval_ns = info->interval_ns > 0 ? info->interval_ns : replaying->settings->interval_ns;
     /* Texts of the recording do not live as long. */
@@ -80,7 +80,7 @@ static void mask_recorded(struct replaying *replaying, struct sample *sample)
     list->count = replaying->command.count;
 }
 
-static int take_sample(void *context, const struct sample *sample)
+static int add_sample(void *context, const struct sample *sample)
 {
     struct replaying *replaying = context;
     int r = replaying->is_open ? 0 : open_output(replaying);
@@ -92,14 +92,15 @@ static int take_sample(void *context, const struct sample *sample)
     mask_recorded(replaying, &named);
     if (!named.version)
         named.version = RT_VERSION;
-    people_sample(&replaying->people, &named);
+    const struct sample_totals totals = sample_totals_of(&named);
+    reports_sample(&replaying->reports, &named, &totals);
     if (!replaying->writes_samples)
         return 0;
-    r = output_sample(&replaying->output, &named);
+    r = output_sample(&replaying->output, &named, &totals);
     while (r == 0 && output_waits(&replaying->output))
         r = output_room(&replaying->output, READER_MS);
-    /* Nobody reads samples any more; a summary still needs them all. */
-    if (r == -EPIPE && replaying->people.tally) {
+    /* The reader of the samples is gone; a summary still needs them all. */
+    if (r == -EPIPE && replaying->reports.accumulator) {
         replaying->writes_samples = false;
         return 0;
     }
@@ -144,14 +145,14 @@ static int check_outputs(const struct settings *settings, struct err *err)
 static int replay_all(struct replaying *replaying, struct err *err)
 {
     const struct settings *settings = replaying->settings;
-    const struct replay_target target = {.context = replaying, .begin = take_run, .sample = take_sample};
+    const struct replay_target target = {.context = replaying, .begin = begin_run, .sample = add_sample};
     for (size_t i = 0; i < settings->source_count; i++) {
         struct replay_report report = {0};
         int r = replay_file(settings->sources[i], &target, &report, err);
         for (unsigned k = 0; k < report.note_count; k++)
             log_warning("%s: %s", settings->sources[i], report.notes[k]);
-        if (r < 0 && replaying->trouble.code < 0)
-            *err = replaying->trouble;
+        if (r < 0 && replaying->last_error.code < 0)
+            *err = replaying->last_error;
         if (r < 0)
             return r;
         log_info("%s: %llu samples in %llu runs", settings->sources[i], (unsigned long long)report.samples,
@@ -171,22 +172,22 @@ int replaying_run(const struct settings *settings, struct err *err)
     int r = check_outputs(settings, err);
     if (r < 0)
         return r;
-    r = people_open(&replaying.people, settings, to_stderr, !replaying.writes_samples, err);
+    r = reports_open(&replaying.reports, settings, to_stderr, !replaying.writes_samples, err);
     if (r == 0)
-        r = people_check_files(&replaying.people, settings, err);
+        r = reports_check_files(&replaying.reports, settings, err);
     if (r == 0)
         r = replay_all(&replaying, err);
-    /* Nobody reads any more: that is not our trouble. */
+    /* A reader that went away is no error. */
     bool is_left = r == -EPIPE && replaying.output.reader_gone;
     if (is_left) {
         r = 0;
         err_clear(err);
     }
     bool is_whole = output_close(&replaying.output) || is_left;
-    bool is_good = r < 0 || people_finish(&replaying.people);
-    people_close(&replaying.people);
+    bool is_good = r < 0 || reports_finish(&replaying.reports);
+    reports_close(&replaying.reports);
     mask_command_fini(&replaying.command);
     if (r == 0 && (!is_whole || !is_good))
-        r = -EIO; /* told already */
+        r = -EIO; /* logged already */
     return r;
 }

@@ -152,10 +152,14 @@ static void emit(struct session *session)
     session->has_sampled = true;
     if (is_final || (session->stops_with_tree && session->tree.live == 0))
         fill_outcome(session, sample);
-    int r = output_sample(&session->output, sample);
-    if (streaming_takes_samples(&session->streaming))
-        stream_sample(session->streaming.stream, &session->info, sample);
-    people_sample(&session->people, sample);
+    bool is_streamed = streaming_takes_samples(&session->streaming);
+    struct sample_totals totals = {0};
+    if (is_streamed || output_uses_totals(&session->output) || reports_want_samples(&session->reports))
+        totals = sample_totals_of(sample);
+    int r = output_sample(&session->output, sample, &totals);
+    if (is_streamed)
+        stream_sample(session->streaming.stream, &session->info, sample, &totals);
+    reports_sample(&session->reports, sample, &totals);
     want_room(session);
     (void)release_abandoned(session);
     watch_returned_stages(session);
@@ -231,7 +235,7 @@ static void finish(struct session *session)
     bool wants_sample = sampler->end.kind == SAMPLER_FINISH_SAMPLE || sampler->end.kind == SAMPLER_FINISH_JOB;
     /* Nothing reads samples any more, but a summary is to have its end. */
     if (sampler->end.kind == SAMPLER_FINISH_LEAVE)
-        wants_sample = !session->has_outcome && people_want_samples(&session->people);
+        wants_sample = !session->has_outcome && reports_want_samples(&session->reports);
     if (sampler->end.kind == SAMPLER_FINISH_JOB)
         (void)reap_root(&session->tracked, &session->helpers);
     if (wants_sample)
@@ -264,7 +268,7 @@ static void handle_requests(struct session *session)
     (void)eventfd_read(sampler->request_fd, &unused);
     unsigned requests = atomic_exchange(&sampler->requests, 0);
     if (requests & SAMPLER_RESIZED)
-        people_resized(&session->people);
+        reports_resized(&session->reports);
     if (requests & SAMPLER_REFUSED)
         complaint_say(&session->refused, "the command belongs to another user: signal %d cannot be passed on",
             sampler->refused_signal);
@@ -273,7 +277,7 @@ static void handle_requests(struct session *session)
     if (requests & SAMPLER_REAP)
         reap_others(&session->tracked, &session->helpers);
     if (requests & SAMPLER_HIDE) {
-        people_hide(&session->people);
+        reports_hide(&session->reports);
         report(sampler, SAMPLER_HIDDEN);
     }
     /* While its first process is dead but not waited for, an attached tree still shows what that has used. The final

@@ -264,9 +264,9 @@ static int session_start(
     r = loop_open(&session->loop, &signals, err);
     if (r < 0)
         return r;
-    r = people_open(&session->people, settings, output_shows_samples(settings), false, err);
+    r = reports_open(&session->reports, settings, output_shows_samples(settings), false, err);
     if (r == 0)
-        r = people_check_files(&session->people, settings, err);
+        r = reports_check_files(&session->reports, settings, err);
     if (r < 0)
         return r;
     r = output_open(&session->output, settings, &session->info, err);
@@ -276,11 +276,11 @@ static int session_start(
     if (r < 0)
         return r;
     streaming_start(&session->streaming);
-    session->env.gpu.wants_energy |= session->people.tally != NULL;
+    session->env.gpu.wants_energy |= session->reports.accumulator != NULL;
     if (!session_wants_samples(session))
         session->tracked.pss = TRACKED_PSS_NEVER;
-    session->tracked.quantum_ns = NS_PER_MS / 10;
-    session->has_view = session->people.live != NULL;
+    session->tracked.quantum_ns = output_cpu_resolution_ns(&session->output);
+    session->has_view = session->reports.live != NULL;
     r = prepare_sampler(session, err);
     if (r < 0)
         return r;
@@ -304,13 +304,13 @@ bool session_close(struct session *session, bool is_free)
     const struct sampler_end *end = &session->sampler.end;
     if (is_free)
         pipeline_end(&session->pipeline);
-    people_hide(&session->people);
+    reports_hide(&session->reports);
     /* Behind the ^C of a terminal. */
-    if (end->stop_signal == SIGINT && session->people.prints_summary && isatty(STDERR_FILENO))
+    if (end->stop_signal == SIGINT && session->reports.prints_summary && isatty(STDERR_FILENO))
         (void)log_text(STR("\n"));
     if (session->has_sampled)
-        (void)people_finish(&session->people);
-    people_close(&session->people);
+        (void)reports_finish(&session->reports);
+    reports_close(&session->reports);
     streaming_end(
         &session->streaming, end->status, end->is_asked, session->settings->grace_ns, session->loop.signal_fd);
     (void)output_close(&session->output);
@@ -341,7 +341,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .sampler = SAMPLER_NONE,
         .spawn = {.report_fd = -1},
         .group = {.dir_fd = -1, .parent_fd = -1},
-        .people = PEOPLE_CLOSED,
+        .reports = REPORTS_CLOSED,
         .info = {.version = RT_VERSION, .job_name = settings->job_name, .interval_ns = settings->interval_ns},
         .tracked = {.tracker = getpid(), .pss = pss[settings->collect_pss]},
     };
@@ -351,7 +351,9 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .interval_ns = settings->interval_ns,
         .ticks_per_sec = sysconf(_SC_CLK_TCK),
         .page_bytes = sysconf(_SC_PAGESIZE),
-        .wants_steal_per_core = !settings->aggregate_cpu_steal && settings->format == FORMAT_JSON,
+        .wants_steal_per_core =
+            !settings->aggregate_cpu_steal &&
+            encoder_find((enum encode_format)settings->format, CSV_COLUMNS_AUTO, true)->has_core_lists,
         .space = mounts_statvfs,
         .space_context = &session->root,
         .tracked = &session->tracked,

@@ -13,7 +13,7 @@
 #include "run/loop.h"
 #include "run/output.h"
 #include "run/own_cgroup.h"
-#include "run/people.h"
+#include "run/reports.h"
 #include "run/sampler.h"
 #include "run/spawn.h"
 #include "run/start_facts.h"
@@ -38,7 +38,7 @@ struct session {
     struct own_cgroup group;
     struct output output;
     struct streaming streaming;
-    struct people people;
+    struct reports reports;
     struct mask_command command; /* as it may be shown and sent; empty: not at all */
     struct start_facts facts; /* part of the first sample */
     bool has_sampled, has_outcome; /* the first sample was taken, and the last */
@@ -66,7 +66,7 @@ struct session {
 static inline bool session_wants_samples(const struct session *session)
 {
     return output_is_wanted(&session->output) || streaming_takes_samples(&session->streaming) ||
-           people_want_samples(&session->people);
+           reports_want_samples(&session->reports);
 }
 
 /*

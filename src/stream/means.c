@@ -9,21 +9,7 @@ static void add(struct mean *mean, struct opt_f64 value)
     mean->count++;
 }
 
-static void add_gpus(struct means *means, const struct sample_list *list)
-{
-    const struct sample_gpu *gpus = list->items;
-    struct opt_f64 used = {0}, vram = {0};
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        if (gpus[i].utilization_pct.has)
-            used = some_f64(used.v + gpus[i].utilization_pct.v / 100);
-        if (gpus[i].vram_used_bytes.has)
-            vram = some_f64(vram.v + (double)gpus[i].vram_used_bytes.v / 1048576.0);
-    }
-    add(&means->host_gpus, used);
-    add(&means->host_vram_mib, vram);
-}
-
-void means_add(struct means *means, const struct sample *sample)
+void means_add(struct means *means, const struct sample *sample, const struct sample_totals *totals)
 {
     const struct sample_cpu *cpu = &sample->cpu;
     if (!sample->tracked_pid.has)
@@ -32,7 +18,8 @@ void means_add(struct means *means, const struct sample *sample)
     add(&means->tree_cores, cpu->process_cores_used);
     add(&means->host_memory_mib, sample->memory.used_mib);
     add(&means->tree_memory_mib, cpu->process_pss_mib.has ? cpu->process_pss_mib : cpu->process_rss_mib);
-    add_gpus(means, &sample->gpu);
+    add(&means->host_gpus, totals->gpu_usage);
+    add(&means->host_vram_mib, opt_scaled(totals->vram_used_bytes, BYTES_PER_MIB));
     add(&means->tree_gpus, cpu->process_gpu_usage);
     add(&means->tree_vram_mib, cpu->process_gpu_vram_mib);
 }

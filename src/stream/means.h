@@ -6,7 +6,7 @@
 #ifndef STREAM_MEANS_H
 #define STREAM_MEANS_H
 
-#include "model/sample.h"
+#include "model/totals.h"
 
 struct mean {
     double sum;
@@ -18,7 +18,7 @@ struct means {
     struct mean tree_cores, tree_memory_mib, tree_gpus, tree_vram_mib;
 };
 
-void means_add(struct means *means, const struct sample *sample);
+void means_add(struct means *means, const struct sample *sample, const struct sample_totals *totals);
 
 /* "shared", "dedicated", or NULL where there is nothing to compare. */
 const char *means_allocation(const struct means *means);

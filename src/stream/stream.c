@@ -81,28 +81,27 @@ int stream_new(struct stream **ret_stream, const struct stream_options *options,
     return 0;
 }
 
-static void give_gpus(struct stream *stream, const struct sample_list *list)
+static void give_gpus(struct stream *stream, const struct sample_list *list, const struct sample_totals *totals)
 {
     const struct sample_gpu *gpus = list->items;
     if (!list->present || stream->is_gpu_given)
         return;
     struct host_facts host = {.gpu_count = some_u64(list->count)};
-    for (size_t i = 0; i < list->count; i++) {
-        if (i == 0 && gpus[i].name)
-            (void)str_copy(str_of(gpus[i].name), host.gpu_model, sizeof(host.gpu_model));
-        if (gpus[i].vram_total_bytes.has)
-            host.gpu_memory_mib = some_u64(host.gpu_memory_mib.v + gpus[i].vram_total_bytes.v / 1048576);
-    }
+    if (list->count > 0 && gpus[0].name)
+        (void)str_copy(str_of(gpus[0].name), host.gpu_model, sizeof(host.gpu_model));
+    if (totals->vram_total_bytes.has)
+        host.gpu_memory_mib = some_u64(totals->vram_total_bytes.v >> 20);
     stream->is_gpu_given = list->count > 0;
     exchange_give_gpus(&stream->exchange, &host);
 }
 
-void stream_sample(struct stream *stream, const struct run_info *info, const struct sample *sample)
+void stream_sample(
+    struct stream *stream, const struct run_info *info, const struct sample *sample, const struct sample_totals *totals)
 {
     buf_clear(&stream->row);
-    encoder_csv_full.sample(info, sample, &stream->row);
-    means_add(&stream->means, sample);
-    give_gpus(stream, &sample->gpu);
+    encoder_csv_full.sample(info, sample, totals, &stream->row);
+    means_add(&stream->means, sample, totals);
+    give_gpus(stream, &sample->gpu, totals);
     if (buf_ok(&stream->row))
         exchange_give_row(&stream->exchange, (struct str){stream->row.data, stream->row.len});
     if (!stream->has_thread) {

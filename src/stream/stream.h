@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "model/run_facts.h"
 #include "model/run_info.h"
-#include "model/sample.h"
+#include "model/totals.h"
 #include "stream/exchange.h"
 #include "stream/options.h"
 
@@ -44,7 +44,8 @@ void stream_set_command(struct stream *stream, char *const *command);
 void stream_begin(struct stream *stream);
 
 /* One sample, to be delivered. */
-void stream_sample(struct stream *stream, const struct run_info *info, const struct sample *sample);
+void stream_sample(struct stream *stream, const struct run_info *info, const struct sample *sample,
+    const struct sample_totals *totals);
 
 /* Readable when there is something to tell; stream_tell then logs it. */
 int stream_watch_fd(const struct stream *stream);

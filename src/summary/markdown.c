@@ -4,7 +4,7 @@
  * next time. Whatever has a meaning in Markdown or HTML becomes a character reference, which never makes structure.
  */
 #include "base/num.h"
-#include "summary/frame.h"
+#include "summary/rows.h"
 #include "summary/units.h"
 #include "summary/write.h"
 
@@ -62,15 +62,15 @@ static void put_scratch(struct section *section, const char *before, const char 
 static void put_head(struct section *section, const struct summary *summary)
 {
     struct buf *scratch = &section->rows.value;
-    summary_frame_put_name(scratch, summary);
+    summary_put_name(scratch, summary);
     put_scratch(section, "### resource-tracker: ", "\n\n");
-    summary_frame_put_result(&section->rows, summary);
+    summary_put_result(&section->rows, summary);
     put_scratch(section, "**", "**");
     if (section->rows.aside.len > 0)
         buf_puts(section->out, ": ");
     put_escaped(section->out, &section->rows.aside);
     buf_clear(&section->rows.aside);
-    summary_frame_put_command(scratch, summary);
+    summary_put_command(scratch, summary);
     put_scratch(section, "<br>\n<code>", "</code>");
 }
 
@@ -89,7 +89,7 @@ static void put_sizing(struct section *section, const struct summary *summary)
 {
     const struct summary_sizing *sizing = &summary->sizing;
     struct buf *scratch = &section->rows.value;
-    summary_frame_put_sizes(scratch, sizing);
+    summary_put_sizes(scratch, sizing);
     put_scratch(section, "\n**Next time:** ", "\n");
     if (sizing->slurm || sizing->docker || sizing->kubernetes || sizing->metaflow) {
         buf_puts(section->out, "\n```\n");
@@ -108,18 +108,18 @@ static void put_list(struct section *section, const struct summary *summary)
     const struct sample_list *notes = &summary->notes;
     const char *before = "\n- ";
     for (unsigned i = 0; i < SUMMARY_REASONS; i++) {
-        struct summary_reason reason = summary_frame_reason(summary, i);
+        struct summary_reason reason = summary_reason_at(summary, i);
         if (!reason.text)
             continue;
         buf_puts(scratch, reason.need);
         buf_puts(scratch, reason.is_withheld ? " withheld: " : ": ");
-        people_put_data(scratch, reason.text);
+        units_put_foreign(scratch, reason.text);
         put_scratch(section, before, "\n");
         before = "- ";
     }
     for (size_t i = 0; notes->present && i < notes->count; i++) {
         buf_puts(scratch, "note: "); /* a text at the start of an item could begin a list of its own */
-        people_put_data(scratch, ((const char *const *)notes->items)[i]);
+        units_put_foreign(scratch, ((const char *const *)notes->items)[i]);
         put_scratch(section, before, "\n");
         before = "- ";
     }

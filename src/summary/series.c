@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Points of lowest, highest and mean. A point that was begun takes samples until it holds `step` of them; when there
- * is no room for another, neighbours become one and `step` doubles. Points of two runs are kept apart as long as that
- * leaves room.
+ * Points of lowest, highest and mean. A point that was begun gets samples until it holds `step` of them; when all
+ * points are used, neighbours become one and `step` doubles. Points of two runs are kept apart as long as enough points
+ * are free.
  */
 #include "summary/series.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "model/sample_lists.h"
-#include "model/shown.h"
 
 const struct series_line series_lines[SERIES_LINES] = {
     [SERIES_CPU_TREE] = {SERIES_CPU, true, "tree"},
@@ -60,7 +57,7 @@ struct series {
     uint32_t step; /* samples of a full point */
     bool is_run_over; /* the next sample begins a run */
     double run_secs; /* where the run began */
-    struct opt_i64 elapsed_e4; /* of the sample before, in the run */
+    struct opt_i64 elapsed_fixed4; /* of the sample before, in the run */
     size_t cores;
     uint16_t *heat; /* [point][cores] */
     struct { /* of the last point, while it grows */
@@ -92,67 +89,40 @@ struct values {
     struct opt_f64 at[SERIES_LINES];
 };
 
-static void sum_up(struct opt_f64 *sum, struct opt_f64 value)
-{
-    value = shown_f64(value);
-    if (value.has)
-        *sum = some_f64(sum->v + value.v);
-}
-
 static struct opt_f64 per_sec(struct opt_f64 amount, double secs)
 {
-    amount = shown_f64(amount);
+    amount = fixed4_rounded(amount);
     return amount.has && secs > 0 ? some_f64(amount.v / secs) : (struct opt_f64){0};
 }
 
-/* The rate that a sample tells; where it tells only the bytes, as rows of CSV do, what they come to. */
-static void sum_up_rate(struct opt_f64 *sum, struct opt_f64 rate, struct opt_u64 bytes, double secs)
+/* The rate that devices report; of those that report only their bytes, as rows of CSV do, what these come to. */
+static struct opt_f64 rate_of(const struct sample_flow *flow, double secs)
 {
-    sum_up(sum, shown_f64(rate).has ? rate : per_sec(opt_scaled(bytes, 1), secs));
+    struct opt_f64 other = fixed4_rounded(per_sec(opt_scaled(flow->unrated_bytes, 1), secs));
+    return (struct opt_f64){flow->rate.has || other.has, fixed4_value(flow->rate.v) + other.v};
 }
 
-static void take_disks(const struct sample_list *list, double secs, struct values *values)
+static void set_devices(const struct sample_totals *totals, double secs, struct values *values)
 {
-    const struct sample_disk *disk = list->items;
-    for (size_t i = 0; list->present && i < list->count; i++, disk++) {
-        if (!sample_disk_counts(disk))
-            continue;
-        sum_up_rate(&values->at[SERIES_HOST_READ], disk->read_bytes_per_sec, disk->read_bytes_delta, secs);
-        sum_up_rate(&values->at[SERIES_HOST_WRITE], disk->write_bytes_per_sec, disk->write_bytes_delta, secs);
-    }
+    values->at[SERIES_HOST_READ] = rate_of(&totals->disk_read, secs);
+    values->at[SERIES_HOST_WRITE] = rate_of(&totals->disk_write, secs);
+    values->at[SERIES_RECEIVED] = rate_of(&totals->received, secs);
+    values->at[SERIES_SENT] = rate_of(&totals->sent, secs);
+    values->at[SERIES_GPU_HOST] =
+        (struct opt_f64){totals->gpu_usage_pct.has, fixed4_value(totals->gpu_usage_pct.v) / 100};
+    values->at[SERIES_VRAM_HOST] = opt_scaled(totals->vram_used_bytes, BYTES_PER_MIB);
 }
 
-static void take_network(const struct sample_list *list, double secs, struct values *values)
+static void set_tree(const struct sample_cpu *cpu, double secs, struct values *values)
 {
-    const struct sample_network *interface = list->items;
-    bool have_hardware = sample_networks_have_hardware(list);
-    for (size_t i = 0; list->present && i < list->count; i++, interface++) {
-        if (have_hardware && !sample_network_has_hardware(interface))
-            continue;
-        sum_up_rate(&values->at[SERIES_RECEIVED], interface->rx_bytes_per_sec, interface->rx_bytes_delta, secs);
-        sum_up_rate(&values->at[SERIES_SENT], interface->tx_bytes_per_sec, interface->tx_bytes_delta, secs);
-    }
-}
-
-static void take_gpus(const struct sample_list *list, struct values *values)
-{
-    const struct sample_gpu *gpus = list->items;
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        sum_up(&values->at[SERIES_GPU_HOST], per_sec(gpus[i].utilization_pct, 100));
-        sum_up(&values->at[SERIES_VRAM_HOST], opt_scaled(gpus[i].vram_used_bytes, 1048576));
-    }
-}
-
-static void take_tree(const struct sample_cpu *cpu, double secs, struct values *values)
-{
-    values->at[SERIES_CPU_TREE] = shown_f64(cpu->process_cores_used);
-    values->at[SERIES_CPU_HOST] = shown_f64(cpu->utilization_pct);
-    values->at[SERIES_RSS] = shown_f64(cpu->process_rss_mib);
-    values->at[SERIES_PSS] = shown_f64(cpu->process_pss_mib);
+    values->at[SERIES_CPU_TREE] = fixed4_rounded(cpu->process_cores_used);
+    values->at[SERIES_CPU_HOST] = fixed4_rounded(cpu->utilization_pct);
+    values->at[SERIES_RSS] = fixed4_rounded(cpu->process_rss_mib);
+    values->at[SERIES_PSS] = fixed4_rounded(cpu->process_pss_mib);
     values->at[SERIES_TREE_READ] = per_sec(opt_scaled(cpu->process_disk_read_bytes, 1), secs);
     values->at[SERIES_TREE_WRITE] = per_sec(opt_scaled(cpu->process_disk_write_bytes, 1), secs);
-    values->at[SERIES_GPU_TREE] = shown_f64(cpu->process_gpu_usage);
-    values->at[SERIES_VRAM_TREE] = shown_f64(cpu->process_gpu_vram_mib);
+    values->at[SERIES_GPU_TREE] = fixed4_rounded(cpu->process_gpu_usage);
+    values->at[SERIES_VRAM_TREE] = fixed4_rounded(cpu->process_gpu_vram_mib);
 }
 
 /* The kernel's clock and ours are not read in the same moment: what is above 100 % is that. */
@@ -162,7 +132,7 @@ static struct opt_f64 share_pct(struct opt_f64 stalled_secs, double secs)
     return share.has && share.v > 100 ? some_f64(100) : share;
 }
 
-static void take_pressure(const struct sample_pressure *pressure, double secs, struct values *values)
+static void set_pressure(const struct sample_pressure *pressure, double secs, struct values *values)
 {
     values->at[SERIES_CPU_SOME] = share_pct(pressure->cpu_some_secs, secs);
     values->at[SERIES_MEMORY_SOME] = share_pct(pressure->memory_some_secs, secs);
@@ -171,19 +141,18 @@ static void take_pressure(const struct sample_pressure *pressure, double secs, s
     values->at[SERIES_IO_FULL] = share_pct(pressure->io_full_secs, secs);
 }
 
-static void take_values(const struct sample *sample, double secs, struct values *values)
+static void set_values(
+    const struct sample *sample, const struct sample_totals *totals, double secs, struct values *values)
 {
     if (sample->cpu.present)
-        take_tree(&sample->cpu, secs, values);
+        set_tree(&sample->cpu, secs, values);
     if (sample->memory.present)
-        values->at[SERIES_HOST_USED] = shown_f64(sample_memory_used_mib(&sample->memory));
+        values->at[SERIES_HOST_USED] = fixed4_rounded(sample_memory_used_mib(&sample->memory));
     if (sample->cgroup.present)
-        values->at[SERIES_CGROUP] = shown_f64(sample->cgroup.memory_used_mib);
+        values->at[SERIES_CGROUP] = fixed4_rounded(sample->cgroup.memory_used_mib);
     if (sample->pressure.present)
-        take_pressure(&sample->pressure, secs, values);
-    take_disks(&sample->disk, secs, values);
-    take_network(&sample->network, secs, values);
-    take_gpus(&sample->gpu, values);
+        set_pressure(&sample->pressure, secs, values);
+    set_devices(totals, secs, values);
 }
 
 static void cell_add(struct cell *cell, struct opt_f64 value)
@@ -211,7 +180,7 @@ static void cell_merge(struct cell *into, const struct cell *from)
     into->mean += (from->mean - into->mean) * ((float)from->count / (float)into->count);
 }
 
-/* Both columns of the heat map into the place `to`; `i` and `j` carry so many samples each. */
+/* Both columns of the heat map into column `to`; `i` and `j` carry so many samples each. */
 static void heat_merge(struct series *series, size_t to, size_t i, size_t j)
 {
     uint64_t ni = series->points[i].samples, nj = i == j ? 0 : series->points[j].samples;
@@ -249,7 +218,7 @@ static void merge_pairs(struct series *series, bool over_breaks)
     series->count = kept;
 }
 
-static void make_room(struct series *series)
+static void thin_out(struct series *series)
 {
     merge_pairs(series, false);
     if (series->count > SERIES_POINTS_MAX * 3 / 4)
@@ -257,14 +226,14 @@ static void make_room(struct series *series)
     series->step *= 2;
 }
 
-/* The point that takes the next sample. */
+/* The point that the next sample belongs to. */
 static struct point *open_point(struct series *series)
 {
     bool is_break = series->is_run_over;
     if (series->count > 0 && !is_break && series->points[series->count - 1].samples < series->step)
         return &series->points[series->count - 1];
     if (series->count == SERIES_POINTS_MAX)
-        make_room(series);
+        thin_out(series);
     struct point *point = &series->points[series->count++];
     *point = (struct point){.is_break = is_break};
     memset(series->open, 0, sizeof(series->open));
@@ -274,7 +243,7 @@ static struct point *open_point(struct series *series)
     return point;
 }
 
-/* Room for so many cores in every column; false where there is none. */
+/* Columns of so many cores; false where out of memory. */
 static bool grow_cores(struct series *series, size_t cores)
 {
     if (cores <= series->cores)
@@ -301,7 +270,7 @@ static void add_cores(struct series *series, const struct sample_list *list)
         return;
     uint16_t *column = series->heat + (series->count - 1) * series->cores;
     for (size_t core = 0; core < cores; core++) {
-        struct opt_f64 shown = shown_f64(shares[core]);
+        struct opt_f64 shown = fixed4_rounded(shares[core]);
         if (!shown.has || !(shown.v >= 0))
             continue;
         double share = shown.v < 100 ? shown.v : 100;
@@ -311,17 +280,17 @@ static void add_cores(struct series *series, const struct sample_list *list)
     }
 }
 
-void series_add(struct series *series, const struct sample *sample)
+void series_add(struct series *series, const struct sample *sample, const struct sample_totals *totals)
 {
     struct values values = {0};
-    double secs = shown_from_e4(shown_interval_e4(sample, series->elapsed_e4));
-    series->elapsed_e4 = shown_e4(sample->elapsed_secs);
-    take_values(sample, secs, &values);
+    double secs = fixed4_value(fixed4_interval(sample, series->elapsed_fixed4));
+    series->elapsed_fixed4 = fixed4_of(sample->elapsed_secs);
+    set_values(sample, totals, secs, &values);
     double before = series->count > 0 ? series->points[series->count - 1].secs : 0;
     struct point *point = open_point(series);
     if (point->is_break && point->samples == 0)
         series->run_secs = before;
-    double now = sample->elapsed_secs.has ? series->run_secs + shown_f64(sample->elapsed_secs).v : before + secs;
+    double now = sample->elapsed_secs.has ? series->run_secs + fixed4_rounded(sample->elapsed_secs).v : before + secs;
     point->secs = now >= before && now <= VALUE_MAX ? now : before;
     point->samples++;
     for (size_t line = 0; line < SERIES_LINES; line++)
@@ -333,7 +302,7 @@ void series_add(struct series *series, const struct sample *sample)
 void series_next_run(struct series *series)
 {
     series->is_run_over = series->count > 0;
-    series->elapsed_e4 = (struct opt_i64){0};
+    series->elapsed_fixed4 = (struct opt_i64){0};
 }
 
 size_t series_points(const struct series *series)

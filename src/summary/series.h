@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The course of a run for charts, in a bounded space: every point covers the same number of samples and keeps lowest,
+ * The history of a run for charts, in a bounded space: every point covers the same number of samples and keeps lowest,
  * highest and mean of each line; when the points are full, each two become one. A table says which lines there are.
  * Cores are kept apart, as shares from 0 to 100, for the heat map.
  */
 #ifndef SUMMARY_SERIES_H
 #define SUMMARY_SERIES_H
 
-#include "model/sample.h"
+#include "model/totals.h"
 
 enum { SERIES_POINTS_MAX = 1440, SERIES_CORES_MAX = 512 };
 
@@ -68,7 +68,7 @@ int series_new(struct series **ret_series);
 void series_free(struct series *series); /* NULL allowed */
 
 /* Allocates nothing once the number of cores is known; without memory for them there is no heat map. */
-void series_add(struct series *series, const struct sample *sample);
+void series_add(struct series *series, const struct sample *sample, const struct sample_totals *totals);
 
 /* The next sample belongs to another run: its time goes on where the last one ended, and the lines are broken. */
 void series_next_run(struct series *series);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run needed, finished: plain data that text, Markdown, JSON and the report show. model/summary_fields.c names
+ * What a run needed, finished: plain data that text, Markdown, JSON and the report show. summary/fields.c names
  * every member once, and is the shape of --summary-json. Numbers of the tree are absent where only the host was
- * tracked. Texts and lists belong to whoever filled it (struct tally). Of several runs, needs (peaks, P95) are the
+ * tracked. Texts and lists belong to the accumulator that filled it. Of several runs, needs (peaks, P95) are the
  * maximum and amounts (CPU time, bytes, wall time, means) are means per run.
  */
 #ifndef SUMMARY_SUMMARY_H
@@ -24,7 +24,7 @@ enum { SUMMARY_SCHEMA_VERSION = 1, SUMMARY_PROCESSES_MAX = 8 };
 struct summary_result {
     bool present;
     const char *verdict; /* one of the words above */
-    const char *detail; /* one sentence for people, with its evidence: "killed by signal 9 (SIGKILL) ..." */
+    const char *detail; /* one sentence with its evidence: "killed by signal 9 (SIGKILL) ..." */
     struct opt_i64 exit_code, signal;
     struct opt_u64 oom_kills, host_oom_kills;
 };

@@ -5,7 +5,7 @@
  * No line begins with a brace or a digit, so that nobody takes it for a sample.
  */
 #include "base/str.h"
-#include "summary/frame.h"
+#include "summary/rows.h"
 #include "summary/units.h"
 #include "summary/write.h"
 
@@ -207,9 +207,9 @@ static void put_headline(struct page *page, const struct summary *summary)
     if (!page->out)
         return;
     buf_puts(name, program);
-    summary_frame_put_name(name, summary);
+    summary_put_name(name, summary);
     buf_putc(command, '(');
-    summary_frame_put_command(command, summary);
+    summary_put_command(command, summary);
     size_t left = page->columns;
     put_cut(page, BOLD, text_of(name), left);
     size_t taken = width(text_of(name));
@@ -235,7 +235,7 @@ static void put_result(struct page *page, const struct summary *summary)
         page->colour = YELLOW;
     else if (strcmp(verdict, SUMMARY_FINISHED) == 0)
         page->colour = GREEN;
-    summary_frame_put_result(&page->rows, summary);
+    summary_put_result(&page->rows, summary);
     summary_rows_end(&page->rows, "result");
     page->colour = PLAIN;
 }
@@ -245,8 +245,8 @@ static void put_withheld(struct page *page, const struct summary *summary, const
 {
     struct buf *value = &page->rows.value;
     for (unsigned i = 0; i < SUMMARY_REASONS; i++) {
-        struct summary_reason reason = summary_frame_reason(summary, i);
-        struct summary_reason next = summary_frame_reason(summary, i + 1);
+        struct summary_reason reason = summary_reason_at(summary, i);
+        struct summary_reason next = summary_reason_at(summary, i + 1);
         if (!reason.text || !reason.is_withheld)
             continue;
         buf_puts(value, reason.need);
@@ -255,7 +255,7 @@ static void put_withheld(struct page *page, const struct summary *summary, const
             continue;
         }
         buf_puts(value, " withheld: ");
-        people_put_data(value, reason.text);
+        units_put_foreign(value, reason.text);
         summary_rows_end(&page->rows, label);
         label = "";
     }
@@ -267,12 +267,12 @@ static void put_sizing(struct page *page, const struct summary *summary)
     struct buf *value = &page->rows.value;
     if (!sizing->present)
         return;
-    summary_frame_put_sizes(value, sizing);
+    summary_put_sizes(value, sizing);
     bool has_sizes = value->len > 0;
     summary_rows_end(&page->rows, "next time");
-    people_put_data(value, sizing->slurm);
+    units_put_foreign(value, sizing->slurm);
     summary_rows_end(&page->rows, "  Slurm");
-    people_put_data(value, sizing->docker);
+    units_put_foreign(value, sizing->docker);
     summary_rows_end(&page->rows, "  Docker");
     put_withheld(page, summary, has_sizes ? "" : "next time");
 }
@@ -283,11 +283,11 @@ static void put_notes(struct page *page, const struct sample_list *notes)
     size_t shown = count > NOTES_MAX ? NOTES_MAX - 1 : count;
     struct buf *value = &page->rows.value;
     for (size_t i = 0; i < shown; i++) {
-        people_put_data(value, ((const char *const *)notes->items)[i]);
+        units_put_foreign(value, ((const char *const *)notes->items)[i]);
         summary_rows_end(&page->rows, "note");
     }
     if (shown < count) {
-        people_put_count(value, (double)(count - shown), "further note");
+        units_put_count(value, (double)(count - shown), "further note");
         summary_rows_end(&page->rows, "");
     }
 }

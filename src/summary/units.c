@@ -4,7 +4,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
-void people_put_figure(struct buf *buf, double value)
+void units_put_figure(struct buf *buf, double value)
 {
     static const double least = 0.001;
     char text[NUM_TEXT_BYTES];
@@ -36,24 +36,24 @@ static void put_scaled(struct buf *buf, double value, double step, const char (*
         value /= step;
         unit++;
     }
-    people_put_figure(buf, value);
+    units_put_figure(buf, value);
     buf_putc(buf, ' ');
     buf_puts(buf, *unit);
 }
 
-void people_put_bytes(struct buf *buf, double bytes)
+void units_put_bytes(struct buf *buf, double bytes)
 {
     static const char units[][4] = {"B", "kB", "MB", "GB", "TB", "PB"};
     put_scaled(buf, bytes, 1000, units, 5);
 }
 
-void people_put_mib(struct buf *buf, double mib)
+void units_put_mib(struct buf *buf, double mib)
 {
     static const char units[][4] = {"KiB", "MiB", "GiB", "TiB"};
     put_scaled(buf, mib * 1024, 1024, units, 3);
 }
 
-void people_put_joules(struct buf *buf, double joules)
+void units_put_joules(struct buf *buf, double joules)
 {
     static const char units[][4] = {"J", "kJ", "Wh", "kWh", "MWh"};
     if (joules < 3600)
@@ -62,13 +62,13 @@ void people_put_joules(struct buf *buf, double joules)
         put_scaled(buf, joules / 3600, 1000, units + 2, 2);
 }
 
-void people_put_secs(struct buf *buf, double secs)
+void units_put_secs(struct buf *buf, double secs)
 {
     static const char words[][4] = {"s", "min", "h", "d"};
     static const unsigned char sizes[] = {60, 60, 24};
     static const double secs_max = 1e15;
     if (!(secs >= 59.95 && secs < secs_max)) {
-        people_put_figure(buf, secs);
+        units_put_figure(buf, secs);
         buf_puts(buf, " s");
         return;
     }
@@ -83,10 +83,10 @@ void people_put_secs(struct buf *buf, double secs)
     buf_printf(buf, " %s %02u %s", words[unit + 1], rest, words[unit]);
 }
 
-void people_put_count(struct buf *buf, double count, const char *word)
+void units_put_count(struct buf *buf, double count, const char *word)
 {
     size_t start = buf->len;
-    people_put_figure(buf, count);
+    units_put_figure(buf, count);
     bool is_one = buf->len == start + 1 && buf->data[start] == '1';
     buf_putc(buf, ' ');
     buf_puts(buf, word);
@@ -110,11 +110,11 @@ static bool is_unseen(unsigned code)
            code - 0x2060 < 0x10 || code == 0xfeff || code - 0xfff9 < 3 || code >= 0xe0000;
 }
 
-void people_put_data(struct buf *buf, const char *text)
+void units_put_foreign(struct buf *buf, const char *text)
 {
     static const char hex[] = "0123456789abcdef";
     struct str rest = text ? str_of(text) : (struct str){"", 0};
-    size_t end = buf->len + PEOPLE_DATA_BYTES;
+    size_t end = buf->len + UNITS_FOREIGN_BYTES;
     while (rest.n > 0) {
         const unsigned char *p = (const unsigned char *)rest.p;
         size_t length = utf8_length(rest);

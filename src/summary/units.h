@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Amounts and times as people write them, independent of the locale: three figures, a decimal point, no separators of
- * thousands. "?" stands for what is no number (NaN, beyond 64 bits). Buffers get the text appended.
+ * Amounts and times in readable units, the same in text, Markdown and live view, independent of the locale: three
+ * figures, a decimal point, no separators of thousands. "?" stands for what is no number (NaN, beyond 64 bits). Buffers
+ * get the text appended.
  */
 #ifndef SUMMARY_UNITS_H
 #define SUMMARY_UNITS_H
 
 #include "base/buf.h"
 
-enum { PEOPLE_DATA_BYTES = 400 };
+enum { UNITS_FOREIGN_BYTES = 400 };
 
 /* 0.042, 1.5, 12.3, 4711; "<0.001" for what is less than that but not nothing. */
-void people_put_figure(struct buf *buf, double value);
+void units_put_figure(struct buf *buf, double value);
 
 /* Files and wires in powers of ten: 512 B, 1.2 GB. Memory in powers of two: 4 KiB, 136 MiB, 1.5 GiB. */
-void people_put_bytes(struct buf *buf, double bytes);
-void people_put_mib(struct buf *buf, double mib);
+void units_put_bytes(struct buf *buf, double bytes);
+void units_put_mib(struct buf *buf, double mib);
 
 /* 0.42 s, 12.3 s, 3 min 05 s, 1 h 02 min, 2 d 03 h. */
-void people_put_secs(struct buf *buf, double secs);
+void units_put_secs(struct buf *buf, double secs);
 
 /* 812 J, 3.1 kJ, and from 3600 J on 114 Wh, 1.2 kWh. */
-void people_put_joules(struct buf *buf, double joules);
+void units_put_joules(struct buf *buf, double joules);
 
 /* "1 core", "2.5 cores": the word and an s where it is not one. */
-void people_put_count(struct buf *buf, double count, const char *word);
+void units_put_count(struct buf *buf, double count, const char *word);
 
 /*
  * A text of the data, any bytes: control bytes and broken UTF-8 as \xNN, characters that would hide or turn the text
- * around them as ?, and at most PEOPLE_DATA_BYTES of it. NULL: nothing.
+ * around them as ?, and at most UNITS_FOREIGN_BYTES of it. NULL: nothing.
  */
-void people_put_data(struct buf *buf, const char *text);
+void units_put_foreign(struct buf *buf, const char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people are shown: the summary as text for a terminal, as Markdown and as JSON, and the data of the report. No
- * I/O. Everything that comes from the data (names, commands) may hold any bytes and is made harmless for its place.
+ * The summary as text for a terminal, as Markdown and as JSON, and the report. No I/O. Everything that comes from the
+ * data (names, commands) may hold any bytes and is made harmless for where it stands.
  */
 #ifndef SUMMARY_WRITE_H
 #define SUMMARY_WRITE_H
@@ -24,9 +24,13 @@ void summary_put_markdown(struct buf *buf, const struct summary *summary);
 /* One object and a LF. */
 void summary_put_json(struct buf *buf, const struct summary *summary);
 
-/*
- * The data of the HTML page as JSON that may stand in a script element: no '<' occurs in it.
- */
+/* The data of the HTML page as JSON that may stand in a script element: no '<' occurs in it. */
 void report_put_data(struct buf *buf, const struct summary *summary, const struct series *series);
+
+/* More than any report has: 21 lines and 512 cores at all points come to half of it. */
+enum { REPORT_BYTES_MAX = 4 * 1024 * 1024 };
+
+/* The page with its data. Returns 0, -ENOBUFS (the buffer is full) or -ENOMEM (to unpack the page). */
+int report_put_page(struct buf *buf, const struct summary *summary, const struct series *series);
 
 #endif

@@ -15,7 +15,7 @@ enum { ROOM = 16 * 1024, OUT_MAX = 1024 * 1024 };
 static void encode(const struct sample *sample, struct buf *out)
 {
     buf_init(out, OUT_MAX);
-    encoder_jsonl.sample(NULL, sample, out);
+    encoder_jsonl.sample(NULL, sample, NULL, out);
     check(buf_ok(out));
 }
 

@@ -81,7 +81,8 @@ static inline int take_sample(void *context, const struct sample *sample)
 {
     struct world *world = context;
     if (world->encoder) {
-        world->encoder->sample(&world->info, sample, &world->out);
+        const struct sample_totals totals = sample_totals_of(sample);
+        world->encoder->sample(&world->info, sample, &totals, &world->out);
         assert_true(buf_ok(&world->out));
         return 0;
     }

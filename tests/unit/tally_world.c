@@ -10,15 +10,15 @@
 
 int tally_world_setup(void **state)
 {
-    struct tally *tally;
-    int code = tally_new(&tally);
+    struct accumulator *tally;
+    int code = accumulate_new(&tally);
     *state = tally;
     return code;
 }
 
 int tally_world_teardown(void **state)
 {
-    tally_free(*state);
+    accumulate_free(*state);
     return 0;
 }
 
@@ -43,4 +43,10 @@ struct sample second(unsigned i, double cores, double rss)
     sample.cpu.process_stime_secs = some_f64(cores / 2);
     sample.cpu.process_rss_mib = some_f64(rss);
     return sample;
+}
+
+void add_sample(struct accumulator *accumulator, const struct sample *sample)
+{
+    const struct sample_totals totals = sample_totals_of(sample);
+    accumulate_add(accumulator, sample, &totals);
 }

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_TALLY_WORLD_H
 #define TESTS_UNIT_TALLY_WORLD_H
 
-#include "summary/tally.h"
+#include "summary/accumulate.h"
 
 int tally_world_setup(void **state);
 int tally_world_teardown(void **state);
@@ -12,6 +12,9 @@ int tally_world_teardown(void **state);
 
 /* The numbers come from ten-thousandths, so those of a test are met to the last bit. */
 void assert_f64(struct opt_f64 value, double wanted);
+
+/* With its totals. */
+void add_sample(struct accumulator *accumulator, const struct sample *sample);
 
 /* The i-th second of a job that uses `cores` and `rss` MiB. */
 struct sample second(unsigned i, double cores, double rss);

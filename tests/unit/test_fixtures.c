@@ -72,8 +72,10 @@ static void encode_fixture(const struct golden *golden, struct buf *out)
     if (encoder->begin)
         encoder->begin(&fixture.info, out);
     struct sample sample;
-    while (fixture_step(&fixture, &sample))
-        encoder->sample(&fixture.info, &sample, out);
+    while (fixture_step(&fixture, &sample)) {
+        const struct sample_totals totals = sample_totals_of(&sample);
+        encoder->sample(&fixture.info, &sample, &totals, out);
+    }
     fixture_close(&fixture);
     assert_true(buf_ok(out));
 }

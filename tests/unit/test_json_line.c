@@ -403,10 +403,10 @@ static void test_round_trip(void **state)
     struct buf second;
     buf_init(&first, ROOM);
     buf_init(&second, ROOM);
-    encoder_jsonl.sample(NULL, &want, &first);
+    encoder_jsonl.sample(NULL, &want, NULL, &first);
     struct sample got;
     assert_int_equal(json_line_parse(*state, (struct str){first.data, first.len}, &got), 0);
-    encoder_jsonl.sample(NULL, &got, &second);
+    encoder_jsonl.sample(NULL, &got, NULL, &second);
     assert_string_equal(buf_cstr(&second), buf_cstr(&first));
     assert_string_equal(
         ((const struct str_pair *)((const struct sample_gpu *)got.gpu.items)->detail.items)->key, "k\n");

@@ -32,7 +32,7 @@ static const char *encode(struct buf *buf, const struct sample *sample)
 {
     buf_clear(buf);
     assert_null(encoder_jsonl.begin);
-    encoder_jsonl.sample(&info, sample, buf);
+    encoder_jsonl.sample(&info, sample, NULL, buf);
     assert_true(buf_ok(buf));
     const char *text = buf_cstr(buf);
     size_t n = strlen(text);
@@ -391,13 +391,13 @@ static void test_too_little_room_is_noticed(void **state)
     for (size_t max = 0; max < need; max += 7) {
         AUTO_BUF struct buf buf;
         buf_init(&buf, max);
-        encoder_jsonl.sample(&info, &sample, &buf);
+        encoder_jsonl.sample(&info, &sample, NULL, &buf);
         assert_false(buf_ok(&buf));
     }
     /* A little more than the text is enough. */
     AUTO_BUF struct buf snug;
     buf_init(&snug, need + 128);
-    encoder_jsonl.sample(&info, &sample, &snug);
+    encoder_jsonl.sample(&info, &sample, NULL, &snug);
     assert_true(buf_ok(&snug));
     assert_int_equal(snug.len, need);
 }

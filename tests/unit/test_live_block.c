@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "live/block.h"
+#include "live/live.h"
 
 enum { BYTES_MAX = 4096 };
 
@@ -32,6 +32,12 @@ static struct sample tree_sample(double secs, double cores, double rss_mib)
             .utilization_pct = some_f64(7)},
         .memory = {.present = true, .total_mib = some_f64(4096), .used_mib = some_f64(3000)},
     };
+}
+
+static void add(struct live_block *block, const struct sample *sample)
+{
+    const struct sample_totals totals = sample_totals_of(sample);
+    live_block_add(block, sample, &totals);
 }
 
 /* How many columns the text can take at most: colours none, what is not ASCII (but rules and courses) two. */
@@ -121,7 +127,7 @@ static void test_a_tree_in_ascii(void **state)
         sample.actual_interval_ms = some_f64(500);
         sample.cpu.process_disk_read_bytes = some_u64((uint64_t)i * 1024 * 100);
         sample.cpu.process_disk_write_bytes = some_u64((uint64_t)i * 1024 * 28);
-        live_block_add(&block, &sample);
+        add(&block, &sample);
     }
     assert_int_equal(live_block_lines(&block), 5);
     EXPECT(&block, 0, 60, "-- 0:08, 3 processes: make --------------------------------");
@@ -138,7 +144,7 @@ static void test_a_tree_in_utf8(void **state)
     const double cores[] = {0, 0.2, 0.3, 0.4, 0.5, 0.7, 0.8, 0.9};
     for (size_t i = 0; i < 8; i++) {
         struct sample sample = tree_sample(3599 + (double)i, cores[i], 1.5);
-        live_block_add(&block, &sample);
+        add(&block, &sample);
     }
     EXPECT(&block, 0, 40, "── 1:00:06, 3 processes: make ─────────");
     /* Less than one core is not blown up to the top. */
@@ -153,17 +159,17 @@ static void test_pss_counts_where_it_is_known_and_the_lower_limit(void **state)
     struct sample sample = tree_sample(1, 1, 2000);
     sample.cpu.process_pss_mib = some_f64(1536);
     sample.cgroup = (struct sample_cgroup){.present = true, .memory_limit_mib = some_f64(2048)};
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     EXPECT(&block, 2, 60, "MEM  1.50 GiB    PSS 75.0% of 2.00 GiB                    %");
     sample.cgroup.memory_limit_mib = some_f64(1048576);
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     EXPECT(&block, 2, 60, "MEM  1.50 GiB    PSS 37.5% of 4.00 GiB                   %%");
     sample.memory = (struct sample_memory){0};
     sample.cgroup = (struct sample_cgroup){0};
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     EXPECT(&block, 2, 60, "MEM  1.50 GiB    PSS                                    %%%");
     sample.memory.total_mib = some_f64(0);
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     EXPECT(&block, 2, 60, "MEM  1.50 GiB    PSS                                   %%%%");
 }
 
@@ -172,15 +178,15 @@ static void test_absent_values_are_dashes_and_gaps(void **state)
     (void)state;
     struct live_block block = {.name = "x"};
     struct sample sample = tree_sample(1, 1, 64);
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     struct sample unknown = {.tracked_pid = some_u64(1)};
-    live_block_add(&block, &unknown);
+    add(&block, &unknown);
     EXPECT(&block, 0, 40, "-- : x --------------------------------");
     EXPECT(&block, 1, 40, "CPU  -                               % ");
     EXPECT(&block, 2, 40, "MEM  -                               % ");
     EXPECT(&block, 2, 60, "MEM  -           RSS                                     % ");
     sample.cpu.process_child_count = some_u64(0);
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     EXPECT(&block, 0, 40, "-- 0:01, 1 process: x -----------------");
     EXPECT(&block, 1, 40, "CPU  1.00 cores                     % %");
 }
@@ -202,7 +208,7 @@ static void test_the_host(void **state)
     sample.tracked_pid = (struct opt_u64){0};
     sample.network = (struct sample_list){true, 2, interfaces};
     sample.disk = (struct sample_list){true, 3, disks};
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     EXPECT(&block, 0, 60, "-- 1:00, 99 processes -------------------------------------");
     EXPECT(&block, 1, 60, "CPU  7.00 cores  max 7.00 cores                           %");
     EXPECT(&block, 2, 60, "MEM  2.93 GiB    73.2% of 4.00 GiB                        %");
@@ -210,7 +216,7 @@ static void test_the_host(void **state)
     EXPECT(&block, 4, 60, "NET  2.00 KiB/s  max 2.00 KiB/s                           %");
     /* Without any hardware the virtual ones are all there is. */
     sample.network.count = 1;
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     EXPECT(&block, 4, 60, "NET  1.86 GiB/s  max 1.86 GiB/s                          .%");
 }
 
@@ -226,17 +232,17 @@ static void test_a_gpu_gets_a_line_that_stays(void **state)
     sample.gpu = (struct sample_list){true, 2, gpus};
     sample.cpu.process_gpu_usage = some_f64(0.5);
     sample.cpu.process_gpu_vram_mib = some_f64(2048);
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     assert_int_equal(live_block_lines(&block), 6);
     EXPECT(&block, 2, 60, "MEM  64.0 MiB    RSS 1.56% of 4.00 GiB                    %");
     EXPECT(&block, 3, 60, "GPU  0.50 GPUs   2.00 GiB VRAM                            +");
     EXPECT(&block, 4, 60, "DISK -                                                     ");
     EXPECT(&block, 5, 60, "NET  -                                                     ");
     sample.tracked_pid.has = false;
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     EXPECT(&block, 3, 60, "GPU  1.50 GPUs   4.00 GiB VRAM                           -%");
     sample.gpu.present = false;
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     assert_int_equal(live_block_lines(&block), 6);
     EXPECT(&block, 3, 60, "GPU  -                                                  -% ");
 }
@@ -247,16 +253,16 @@ static void test_long_runs(void **state)
     (void)state;
     struct live_block block = {.name = "x"};
     struct sample sample = tree_sample(1, 64, 1);
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     sample = tree_sample(400000, 2, 1);
     for (int i = 0; i < LIVE_BLOCK_HISTORY - 1; i++)
-        live_block_add(&block, &sample);
+        add(&block, &sample);
     AUTO_BUF struct buf buf;
     buf_init(&buf, BYTES_MAX);
     const char *line = line_of(&buf, &block, 1, 300);
     assert_int_equal(strlen(line), 17 + 22 + LIVE_BLOCK_HISTORY);
     assert_memory_equal(line, "CPU  2.00 cores  max 64.0 cores        %....", 44);
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     line = line_of(&buf, &block, 1, 300);
     assert_int_equal(strlen(line), 17 + 22 + LIVE_BLOCK_HISTORY);
     assert_memory_equal(line, "CPU  2.00 cores  max 2.00 cores        %%%%%", 44);
@@ -282,7 +288,7 @@ static void test_numbers_of_any_size(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct live_block block = {.name = "x"};
         struct sample sample = tree_sample(1, 1, rows[i].mib);
-        live_block_add(&block, &sample);
+        add(&block, &sample);
         AUTO_BUF struct buf buf;
         buf_init(&buf, BYTES_MAX);
         assert_memory_equal(line_of(&buf, &block, 2, 30), rows[i].want, 17);
@@ -311,7 +317,7 @@ static void test_names_are_made_harmless(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct sample sample = tree_sample(1, 1, 1);
         struct live_block block = {.name = rows[i].name, .style = utf8};
-        live_block_add(&block, &sample);
+        add(&block, &sample);
         EXPECT(&block, 0, 30, rows[i].in_utf8);
         block.style = plain;
         EXPECT(&block, 0, 30, rows[i].in_ascii);
@@ -323,7 +329,7 @@ static void test_colours_are_closed_and_take_no_room(void **state)
     (void)state;
     struct live_block block = {.name = "x", .style = {.has_colour = true}};
     struct sample sample = tree_sample(1, 1, 1);
-    live_block_add(&block, &sample);
+    add(&block, &sample);
     EXPECT(&block, 0, 40, "\033[2m-- 0:01, 3 processes: x\033[m\033[2m ---------------\033[m");
     EXPECT(&block, 1, 40, "CPU  1.00 cores  \033[36m                     %\033[m");
 }
@@ -343,7 +349,7 @@ static void test_no_line_is_too_wide(void **state)
         sample.cpu.process_gpu_usage = sample.cpu.process_gpu_vram_mib = some_f64(value);
         sample.cpu.process_disk_read_bytes = sample.cpu.process_child_count = some_u64(UINT64_MAX);
         sample.memory.total_mib = some_f64(i % 2 ? value : 1);
-        live_block_add(&block, &sample);
+        add(&block, &sample);
         for (unsigned columns = LIVE_BLOCK_COLUMNS_MIN; columns < 160; columns++) {
             for (unsigned line = 0; line < live_block_lines(&block); line++) {
                 AUTO_BUF struct buf buf;

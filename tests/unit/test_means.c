@@ -18,10 +18,16 @@ static struct sample sample_of(double host_cores, double tree_cores, double host
     return sample;
 }
 
+static void add(struct means *means, const struct sample *sample)
+{
+    const struct sample_totals totals = sample_totals_of(sample);
+    means_add(means, sample, &totals);
+}
+
 static const char *allocation(struct sample sample)
 {
     struct means means = {0};
-    means_add(&means, &sample);
+    add(&means, &sample);
     return means_allocation(&means);
 }
 
@@ -32,7 +38,7 @@ static void test_nothing_to_compare(void **state)
     assert_null(means_allocation(&means));
     struct sample host_alone = sample_of(1, 1, 100, 100);
     host_alone.tracked_pid = (struct opt_u64){0};
-    means_add(&means, &host_alone);
+    add(&means, &host_alone);
     assert_null(means_allocation(&means));
 }
 
@@ -87,8 +93,8 @@ static void test_means_over_samples(void **state)
     (void)state;
     struct means means = {0};
     struct sample busy = sample_of(8, 4, 100, 100), calm = sample_of(4, 8, 100, 100);
-    means_add(&means, &busy);
-    means_add(&means, &calm);
+    add(&means, &busy);
+    add(&means, &calm);
     assert_string_equal(means_allocation(&means), "dedicated");
 }
 

@@ -28,6 +28,8 @@
 #include "run/output.h"
 #include "tree.h"
 
+static const struct sample_totals no_totals;
+
 enum { PATH_BYTES = 128 };
 
 /* What a child reports. */
@@ -111,7 +113,7 @@ static void run_child(struct stage *stage, int stdout_fd, int stderr_fd, unsigne
         report->watched = output_watch_fd(&output) >= 0;
         struct sample sample = small_sample();
         for (unsigned i = 0; report->result == 0 && i < samples && i < 4; i++)
-            report->samples[i] = output_sample(&output, &sample);
+            report->samples[i] = output_sample(&output, &sample, &no_totals);
         output_close(&output);
         _exit(0);
     }
@@ -300,7 +302,7 @@ static void test_csv_header_once_and_first(void **state)
     struct sample sample = small_sample();
     encoder_csv_system.begin(&stage.info, &expected);
     for (int i = 0; i < 3; i++)
-        encoder_csv_system.sample(&stage.info, &sample, &expected);
+        encoder_csv_system.sample(&stage.info, &sample, &no_totals, &expected);
     assert_content(&stage, "stdout", buf_cstr(&expected));
     assert_content(&stage, "stderr", "");
     stage_free(&stage);
@@ -332,7 +334,7 @@ static void test_append_csv(void **state)
     buf_init(&expected, 65536);
     struct sample sample = small_sample();
     encoder_csv_system.begin(&stage.info, &header);
-    encoder_csv_system.sample(&stage.info, &sample, &row);
+    encoder_csv_system.sample(&stage.info, &sample, &no_totals, &row);
     buf_printf(&expected, "%s%s", buf_cstr(&header), buf_cstr(&row));
 
     assert_int_equal(append_to(&stage, FORMAT_CSV, NULL), 0);
@@ -372,7 +374,7 @@ static void test_append_to_one_new_file(void **state)
     }
     struct sample sample = small_sample();
     for (size_t i = 0; i < 6; i++)
-        assert_int_equal(output_sample(&outputs[i % 3], &sample), 0);
+        assert_int_equal(output_sample(&outputs[i % 3], &sample, &no_totals), 0);
     /* Other columns do not fit into the file any more. */
     assert_false(output_is_wanted(&outputs[2]));
     for (size_t i = 0; i < 3; i++)
@@ -381,7 +383,7 @@ static void test_append_to_one_new_file(void **state)
     buf_init(&expected, 65536);
     encoder_csv_system.begin(&stage.info, &expected);
     for (size_t i = 0; i < 4; i++)
-        encoder_csv_system.sample(&stage.info, &sample, &expected);
+        encoder_csv_system.sample(&stage.info, &sample, &no_totals, &expected);
     assert_content(&stage, "out", buf_cstr(&expected));
     stage_free(&stage);
 }
@@ -419,7 +421,7 @@ static void test_append_json(void **state)
     buf_init(&expected, 65536);
     struct sample sample = small_sample();
     buf_puts(&expected, "{\"a\":1}\n{\"b\"\n");
-    encoder_jsonl.sample(&stage.info, &sample, &expected);
+    encoder_jsonl.sample(&stage.info, &sample, NULL, &expected);
     assert_int_equal(append_to(&stage, FORMAT_JSON, "{\"a\":1}\n{\"b\""), 0);
     assert_content(&stage, "out", buf_cstr(&expected));
     stage_free(&stage);

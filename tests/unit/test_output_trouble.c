@@ -81,7 +81,7 @@ static int write_sample(struct stage *stage)
         .elapsed_secs = some_f64(1),
         .version = "t",
     };
-    return output_sample(&stage->output, &sample);
+    return output_sample(&stage->output, &sample, &(struct sample_totals){0});
 }
 
 /* A named pipe of one page with a reader that is there. */

@@ -19,6 +19,12 @@ static struct series *made(void)
     return series;
 }
 
+static void add(struct series *series, const struct sample *sample)
+{
+    const struct sample_totals totals = sample_totals_of(sample);
+    series_add(series, sample, &totals);
+}
+
 static struct sample at_secs(double secs)
 {
     struct sample sample = {.elapsed_secs = some_f64(secs), .actual_interval_ms = some_f64(1000)};
@@ -52,7 +58,7 @@ static void test_empty(void **state)
         assert_false(series_has(series, line));
     series_next_run(series); /* nothing to break off */
     struct sample sample = with_cores(1, 2);
-    series_add(series, &sample);
+    add(series, &sample);
     assert_false(series_is_break(series, 0));
     series_free(series);
     series_free(NULL);
@@ -84,7 +90,7 @@ static void test_values_of_a_sample(void **state)
     sample.cgroup.memory_used_mib = some_f64(120);
     sample.pressure.present = true;
     sample.pressure.io_some_secs = some_f64(0.05);
-    series_add(series, &sample);
+    add(series, &sample);
     assert_value(series, SERIES_CPU_TREE, 0, 1.5, 1.5, 1.5);
     assert_value(series, SERIES_CPU_HOST, 0, 2.5, 2.5, 2.5);
     assert_value(series, SERIES_RSS, 0, 100, 100, 100);
@@ -107,7 +113,7 @@ static void test_first_sample_counts_from_the_start(void **state)
     struct sample sample = at_secs(4);
     sample.actual_interval_ms = (struct opt_f64){0};
     sample.cpu.process_disk_write_bytes = some_u64(1000);
-    series_add(series, &sample);
+    add(series, &sample);
     assert_value(series, SERIES_TREE_WRITE, 0, 250, 250, 250);
     series_free(series);
 }
@@ -119,11 +125,11 @@ static void test_absent_sections_and_intervals(void **state)
     struct sample sample = with_cores(1, 3);
     sample.cpu.present = false;
     sample.pressure.cpu_some_secs = some_f64(1);
-    series_add(series, &sample);
+    add(series, &sample);
     assert_false(series_has(series, SERIES_CPU_TREE));
     assert_false(series_has(series, SERIES_CPU_SOME));
     struct sample timeless = {.cpu = {.present = true, .process_disk_read_bytes = some_u64(5)}};
-    series_add(series, &timeless);
+    add(series, &timeless);
     assert_false(series_has(series, SERIES_TREE_READ));
     assert_float_equal(series_secs(series, 1), 1.0, 1e-9);
     series_free(series);
@@ -136,12 +142,12 @@ static void test_broken_numbers_are_no_values(void **state)
     struct series *series = made();
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
         struct sample sample = with_cores(1 + (double)i, broken[i]);
-        series_add(series, &sample);
+        add(series, &sample);
     }
     assert_false(series_has(series, SERIES_CPU_TREE));
     struct sample backwards = with_cores(0.5, 1), never = with_cores((double)NAN, 1);
-    series_add(series, &backwards);
-    series_add(series, &never);
+    add(series, &backwards);
+    add(series, &never);
     assert_float_equal(series_secs(series, 4), 4.0, 1e-9);
     assert_float_equal(series_secs(series, 5), 4.0, 1e-9);
     series_free(series);
@@ -158,7 +164,7 @@ static void test_disks_that_are_stacked_count_once(void **state)
     };
     struct sample sample = at_secs(1);
     sample.disk = (struct sample_list){true, 3, disks};
-    series_add(series, &sample);
+    add(series, &sample);
     assert_value(series, SERIES_HOST_READ, 0, 107, 107, 107);
     assert_value(series, SERIES_HOST_WRITE, 0, 3, 3, 3);
     series_free(series);
@@ -174,11 +180,11 @@ static void test_interfaces_with_hardware(void **state)
     };
     struct sample sample = at_secs(1);
     sample.network = (struct sample_list){true, 2, interfaces};
-    series_add(series, &sample);
+    add(series, &sample);
     assert_value(series, SERIES_RECEIVED, 0, 20, 20, 20);
     sample.network.count = 1; /* none with hardware: what there is */
     sample.elapsed_secs = some_f64(2);
-    series_add(series, &sample);
+    add(series, &sample);
     assert_value(series, SERIES_RECEIVED, 1, 10, 10, 10);
     assert_value(series, SERIES_SENT, 1, 1, 1, 1);
     series_free(series);
@@ -195,15 +201,15 @@ static void test_what_is_not_known_to_be_virtual_has_hardware(void **state)
     };
     struct sample sample = at_secs(1);
     sample.network = (struct sample_list){true, 3, interfaces};
-    series_add(series, &sample);
+    add(series, &sample);
     assert_value(series, SERIES_RECEIVED, 0, 60, 60, 60);
     interfaces[1].is_virtual.v = true;
     sample.elapsed_secs = some_f64(2);
-    series_add(series, &sample);
+    add(series, &sample);
     assert_value(series, SERIES_RECEIVED, 1, 40, 40, 40);
     sample.network.present = false;
     sample.elapsed_secs = some_f64(3);
-    series_add(series, &sample);
+    add(series, &sample);
     assert_false(series_at(series, SERIES_RECEIVED, 2).has);
     series_free(series);
 }
@@ -215,7 +221,7 @@ static void test_bytes_without_a_rate(void **state)
     struct series *series = made();
     struct sample_disk disks[] = {
         {.read_bytes_delta = some_u64(500), .write_bytes_delta = some_u64(1)},
-        {.read_bytes_per_sec = some_f64(7), .read_bytes_delta = some_u64(999)}, /* a rate that is told counts */
+        {.read_bytes_per_sec = some_f64(7), .read_bytes_delta = some_u64(999)}, /* a rate that is reported counts */
         {.read_bytes_delta = some_u64(64), .stacked = some_bool(true)},
     };
     struct sample_network interface = {.rx_bytes_delta = some_u64(50), .tx_bytes_per_sec = some_f64((double)NAN)};
@@ -223,26 +229,26 @@ static void test_bytes_without_a_rate(void **state)
     sample.actual_interval_ms = some_f64(500);
     sample.disk = (struct sample_list){true, 3, disks};
     sample.network = (struct sample_list){true, 1, &interface};
-    series_add(series, &sample);
+    add(series, &sample);
     assert_value(series, SERIES_HOST_READ, 0, 1007, 1007, 1007);
     assert_value(series, SERIES_HOST_WRITE, 0, 2, 2, 2);
     assert_value(series, SERIES_RECEIVED, 0, 100, 100, 100);
     assert_false(series_has(series, SERIES_SENT));
-    sample.actual_interval_ms = some_f64(0); /* nobody knows for how long */
-    series_add(series, &sample);
+    sample.actual_interval_ms = some_f64(0); /* for an unknown time */
+    add(series, &sample);
     assert_value(series, SERIES_HOST_READ, 1, 7, 7, 7);
     assert_false(series_at(series, SERIES_HOST_WRITE, 1).has);
     series_free(series);
 }
 
-static void test_nobody_waits_longer_than_always(void **state)
+static void test_pressure_is_at_most_100_pct(void **state)
 {
     (void)state;
     struct series *series = made();
     struct sample sample = at_secs(1);
     sample.pressure =
         (struct sample_pressure){.present = true, .cpu_some_secs = some_f64(1.03), .io_full_secs = some_f64(0.99)};
-    series_add(series, &sample);
+    add(series, &sample);
     assert_value(series, SERIES_CPU_SOME, 0, 100, 100, 100);
     assert_value(series, SERIES_IO_FULL, 0, 99, 99, 99);
     series_free(series);
@@ -258,7 +264,7 @@ static void test_gpus_are_summed(void **state)
     };
     struct sample sample = at_secs(1);
     sample.gpu = (struct sample_list){true, 2, gpus};
-    series_add(series, &sample);
+    add(series, &sample);
     assert_value(series, SERIES_GPU_HOST, 0, 1.5, 1.5, 1.5);
     assert_value(series, SERIES_VRAM_HOST, 0, 1, 1, 1);
     series_free(series);
@@ -270,7 +276,7 @@ static void test_a_spike_survives_a_day(void **state)
     struct series *series = made();
     for (int i = 1; i <= DAY_SECS; i++) {
         struct sample sample = with_cores(i, i == 50001 ? 64 : i == 70001 ? 0.25 : 2);
-        series_add(series, &sample);
+        add(series, &sample);
     }
     size_t points = series_points(series), spikes = 0, dips = 0;
     assert_in_range(points, SERIES_POINTS_MAX / 2, SERIES_POINTS_MAX);
@@ -298,7 +304,7 @@ static void test_means_are_those_of_the_samples(void **state)
     struct series *series = made();
     for (int i = 1; i <= 4 * SERIES_POINTS_MAX; i++) {
         struct sample sample = with_cores(i, i % 4); /* every four: 1 2 3 0 */
-        series_add(series, &sample);
+        add(series, &sample);
     }
     assert_int_equal(series_points(series), SERIES_POINTS_MAX);
     assert_value(series, SERIES_CPU_TREE, 0, 0, 1.5, 3);
@@ -313,7 +319,7 @@ static void test_a_value_that_comes_and_goes(void **state)
     for (int i = 1; i <= 2 * SERIES_POINTS_MAX; i++) {
         struct sample sample = with_cores(i, 4);
         sample.cpu.process_cores_used.has = i % 4 == 1; /* the first of four */
-        series_add(series, &sample);
+        add(series, &sample);
     }
     assert_value(series, SERIES_CPU_TREE, 0, 4, 4, 4);
     assert_false(series_at(series, SERIES_CPU_TREE, 1).has);
@@ -329,7 +335,7 @@ static void test_runs_are_kept_apart(void **state)
         series_next_run(series);
         for (int i = 1; i <= 1001; i++) {
             struct sample sample = with_cores(i, run + 1);
-            series_add(series, &sample);
+            add(series, &sample);
         }
     }
     size_t breaks = 0;
@@ -351,7 +357,7 @@ static void test_more_runs_than_points(void **state)
     for (int run = 0; run < 10000; run++) {
         struct sample sample = with_cores(1, run == 1234 ? 9 : 1);
         series_next_run(series);
-        series_add(series, &sample);
+        add(series, &sample);
     }
     float most = 0;
     assert_in_range(series_points(series), 1, SERIES_POINTS_MAX);
@@ -369,19 +375,19 @@ static void test_heat(void **state)
     struct opt_f64 shares[3] = {some_f64(10), {0}, some_f64(250)};
     struct sample sample = at_secs(1);
     sample.cpu.per_core_pct = (struct sample_list){true, 2, shares};
-    series_add(series, &sample);
+    add(series, &sample);
     assert_int_equal(series_heat_cores(series), 2);
     assert_int_equal(series_heat_at(series, 0, 0), 10);
     assert_int_equal(series_heat_at(series, 1, 0), -1);
     sample.elapsed_secs = some_f64(2);
     sample.cpu.per_core_pct.count = 3; /* a CPU was plugged in */
-    series_add(series, &sample);
+    add(series, &sample);
     assert_int_equal(series_heat_cores(series), 3);
     assert_int_equal(series_heat_at(series, 2, 0), -1);
     assert_int_equal(series_heat_at(series, 0, 0), 10);
     assert_int_equal(series_heat_at(series, 2, 1), 100);
     sample.cpu.per_core_pct.present = false;
-    series_add(series, &sample);
+    add(series, &sample);
     assert_int_equal(series_heat_at(series, 0, 2), -1);
     series_free(series);
 }
@@ -397,7 +403,7 @@ static void test_heat_is_the_mean_over_a_day(void **state)
         struct sample sample = at_secs(i);
         shares[0] = some_f64(i % 2 ? 30 : 71);
         sample.cpu.per_core_pct = (struct sample_list){true, sizeof(shares) / sizeof(shares[0]), shares};
-        series_add(series, &sample);
+        add(series, &sample);
     }
     assert_int_equal(series_heat_cores(series), SERIES_CORES_MAX);
     for (size_t i = 0; i < series_points(series); i++) {
@@ -421,7 +427,7 @@ int main(void)
         cmocka_unit_test(test_interfaces_with_hardware),
         cmocka_unit_test(test_what_is_not_known_to_be_virtual_has_hardware),
         cmocka_unit_test(test_bytes_without_a_rate),
-        cmocka_unit_test(test_nobody_waits_longer_than_always),
+        cmocka_unit_test(test_pressure_is_at_most_100_pct),
         cmocka_unit_test(test_gpus_are_summed),
         cmocka_unit_test(test_a_spike_survives_a_day),
         cmocka_unit_test(test_means_are_those_of_the_samples),

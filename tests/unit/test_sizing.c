@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "summary/sizing.h"
+#include "summary/summary_internal.h"
 
 /* A run of a minute that used 1.5 cores and 1536 MiB. */
 static struct summary usual(void)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "model/shown.h"
+#include "model/totals.h"
 #include "tally_world.h"
 
 static void assert_near(struct opt_f64 value, double wanted)
@@ -29,9 +29,9 @@ static void test_cpu(void **state)
         sample.cpu.process_thread_count = some_u64(10 - i);
         sample.cgroup.present = true;
         sample.cgroup.throttled_secs = some_f64(0.1);
-        tally_add(*state, &sample);
+        add_sample(*state, &sample);
     }
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     assert_true(summary->cpu.present);
     assert_f64(summary->wall_secs, 4);
     assert_f64(summary->cpu.user_secs, 3);
@@ -60,14 +60,14 @@ static void test_cpu(void **state)
 static void test_short_interval_makes_no_peak(void **state)
 {
     struct sample sample = second(1, 1, 100);
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     sample = second(2, 1.5, 100);
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     sample = second(2, 9, 300);
     sample.elapsed_secs = some_f64(2.05);
     sample.actual_interval_ms = some_f64(50);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->cpu.cores_peak, 1.5);
     assert_f64(summary->cpu.cores_peak_at_secs, 2);
     assert_f64(summary->memory.rss_peak_mib, 300); /* memory is no share of an interval */
@@ -77,12 +77,12 @@ static void test_short_interval_makes_no_peak(void **state)
 static void test_p95_is_not_above_the_peak(void **state)
 {
     struct sample sample = second(1, 1, 100);
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     sample = second(2, 4, 100);
     sample.elapsed_secs = some_f64(1.09);
     sample.actual_interval_ms = some_f64(90); /* more than a twentieth of the run, less than a tenth of an interval */
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->cpu.cores_peak, 1);
     assert_f64(summary->cpu.cores_p95, 1);
 }
@@ -93,8 +93,8 @@ static void test_short_interval_alone(void **state)
     sample.elapsed_secs = some_f64(0.01);
     sample.run.present = true;
     sample.run.interval_secs = some_f64(1);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->cpu.cores_peak, 0.9);
     assert_f64(summary->cpu.cores_p95, 0.9);
     assert_f64(summary->interval_secs, 1);
@@ -106,10 +106,10 @@ static void test_short_interval_first(void **state)
     sample.elapsed_secs = some_f64(0.01);
     sample.run.present = true;
     sample.run.interval_secs = some_f64(1);
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     sample = second(2, 1, 10);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->cpu.cores_peak, 1);
     assert_f64(summary->cpu.cores_peak_at_secs, 2);
 }
@@ -119,9 +119,9 @@ static void test_p95_is_weighted(void **state)
     for (unsigned i = 1; i <= 100; i++) {
         struct sample sample = second(i, i <= 95 ? 1 : 4, 10);
         sample.actual_interval_ms = some_f64(i <= 95 ? 1000 : 5000);
-        tally_add(*state, &sample);
+        add_sample(*state, &sample);
     }
-    assert_f64(tally_finish(*state)->cpu.cores_p95, 4);
+    assert_f64(accumulate_finish(*state)->cpu.cores_p95, 4);
 }
 
 static void test_memory(void **state)
@@ -140,10 +140,10 @@ static void test_memory(void **state)
         sample.memory.swap_used_mib = some_f64(i == 1 ? 7 : 0);
         if (i < 2)
             sample.processes = (struct sample_list){true, i + 1, largest};
-        tally_add(*state, &sample);
+        add_sample(*state, &sample);
     }
     largest[0].name = "gone";
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     const struct summary_memory *memory = &summary->memory;
     assert_f64(memory->rss_peak_mib, 260.25);
     assert_f64(memory->rss_peak_at_secs, 2);
@@ -174,11 +174,11 @@ static void test_need_is_pss_else_rss(void **state)
     struct sample sample = second(1, 1, 200);
     sample.cpu.process_peak_rss_mib = some_f64(200);
     sample.cpu.process_pss_mib = some_f64(120);
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     sample = second(2, 1, 100); /* without PSS */
     sample.cpu.process_peak_rss_mib = some_f64(200);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->memory.rss_peak_mib, 200);
     assert_f64(summary_memory_need(summary), 120);
     assert_false(summary->memory.largest_process_mib.has);
@@ -197,22 +197,22 @@ static void test_need_is_at_least_the_largest_process(void **state)
     sample.cpu.process_peak_rss_mib = some_f64(1200);
     sample.cpu.process_pss_mib = some_f64(600);
     sample.processes = (struct sample_list){true, 2, largest};
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     sample = second(2, 1, 900);
     sample.cpu.process_peak_rss_mib = some_f64(1200);
     sample.cpu.process_pss_mib = some_f64(500);
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     sample = second(3, 1, 900);
     sample.end = (struct sample_end){.present = true, .largest_process_mib = some_f64(1100)};
-    tally_add(*state, &sample);
-    tally_next_run(*state);
+    add_sample(*state, &sample);
+    accumulate_next_run(*state);
     /* Another run, without an end. */
     sample = second(1, 1, 1150);
     sample.cpu.process_pss_mib = some_f64(10);
     largest[0].rss_mib = some_f64(1050);
     sample.processes = (struct sample_list){true, 2, largest};
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary_memory_need(summary), 1100);
     assert_f64(summary->memory.need_mib, 1100);
     assert_f64(summary->memory.rss_peak_mib, 1200);
@@ -233,16 +233,16 @@ static void test_limits(void **state)
     sample.cgroup.cpu_limit_cores = some_f64(1.5);
     sample.cgroup.memory_limit_mib = some_f64(400);
     sample.cgroup.memory_used_mib = some_f64(300);
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     /* The limits of the newest sample that has the section are those that count. */
     sample.run.present = false;
     sample.cgroup.cpu_limit_cores = (struct opt_f64){0};
     sample.cgroup.memory_limit_mib = some_f64(200);
     sample.cgroup.memory_used_mib = some_f64(100);
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     sample.cgroup.present = false;
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->cpu.limit_cores, 2);
     assert_string_equal(summary->cpu.limit_source, "affinity");
     assert_f64(summary->cpu.limit_used_pct, 50);
@@ -267,11 +267,11 @@ static void test_cgroup_peak(void **state)
         sample.cgroup.present = true;
         sample.cgroup.memory_used_mib = some_f64(30);
         sample.cgroup.memory_peak_mib = some_f64(400);
-        struct tally *tally = NULL;
-        assert_int_equal(tally_new(&tally), 0);
-        tally_add(tally, &sample);
-        assert_f64(tally_finish(tally)->memory.cgroup_peak_mib, cases[i].peak);
-        tally_free(tally);
+        struct accumulator *tally = NULL;
+        assert_int_equal(accumulate_new(&tally), 0);
+        add_sample(tally, &sample);
+        assert_f64(accumulate_finish(tally)->memory.cgroup_peak_mib, cases[i].peak);
+        accumulate_free(tally);
     }
 }
 
@@ -282,8 +282,8 @@ static void test_machine_limit(void **state)
     sample.cpu.per_core_pct = (struct sample_list){true, 4, cores};
     sample.run.present = true;
     sample.run.cpus_allowed = some_u64(3);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->cpu.limit_cores, 3);
     assert_string_equal(summary->cpu.limit_source, "machine");
     assert_false(summary->memory.limit_mib.has);
@@ -306,11 +306,11 @@ static void test_disk_and_network(void **state)
     sample.cpu.process_disk_read_bytes = some_u64(3);
     sample.disk = (struct sample_list){true, 4, disks};
     sample.network = (struct sample_list){true, 2, interfaces};
-    tally_add(*state, &sample);
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
+    add_sample(*state, &sample);
     sample.network.count = 1; /* the hardware is gone: what is left counts */
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_int_equal(summary->disk.read_bytes.v, 9);
     assert_false(summary->disk.write_bytes.has);
     assert_int_equal(summary->disk.host_read_bytes.v, 45);
@@ -341,10 +341,10 @@ static void test_gpu(void **state)
         sample.cpu.process_gpu_usage = some_f64(usage[i]);
         sample.cpu.process_gpu_utilized = some_u64(i + 1);
         sample.cpu.process_gpu_vram_mib = some_f64(100 * i);
-        tally_add(*state, &sample);
+        add_sample(*state, &sample);
     }
     gpus[0].name = "gone";
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     const struct summary_gpu *gpu = &summary->gpu;
     assert_true(gpu->present);
     assert_int_equal(gpu->count.v, 3);
@@ -371,8 +371,8 @@ static void test_gpu_energy_of_the_counter(void **state)
     sample.gpu = (struct sample_list){true, 1, &gpu};
     sample.end.present = true;
     sample.end.gpu_energy_joules = some_f64(123.5);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->gpu.energy_joules, 123.5);
     assert_string_equal(summary->gpu.energy_source, "counter");
     assert_int_equal(summary->gpu.names.count, 0);
@@ -388,9 +388,9 @@ static void test_pressure_and_tracker(void **state)
         sample.tracker.rss_mib = some_f64(2);
         sample.tracker.late_ms = some_f64(i);
         sample.tracker.missed_samples = some_u64(1);
-        tally_add(*state, &sample);
+        add_sample(*state, &sample);
     }
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->pressure.cpu_some_secs, 0.3);
     assert_f64(summary->pressure.io_full_secs, 0);
     assert_false(summary->pressure.memory_some_secs.has);
@@ -406,8 +406,8 @@ static void test_sample_without_times(void **state)
 {
     struct sample sample = {.timestamp_secs = some_i64(5), .version = "1"};
     sample.cpu = (struct sample_cpu){.present = true, .process_cores_used = some_f64(2)};
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_int_equal(summary->started_ms.v, 5000);
     assert_false(summary->wall_secs.has);
     assert_false(summary->cpu.cores_mean.has);
@@ -425,8 +425,8 @@ static void replay(struct opt_f64 *value)
 
 static void test_replay_equals_live(void **state)
 {
-    struct tally *again;
-    assert_int_equal(tally_new(&again), 0);
+    struct accumulator *again;
+    assert_int_equal(accumulate_new(&again), 0);
     uint64_t seed = 88172645463325252U;
     double elapsed = 0;
     for (unsigned i = 1; i <= 20000; i++) {
@@ -440,7 +440,7 @@ static void test_replay_equals_live(void **state)
         sample.cgroup = (struct sample_cgroup){.present = true, .memory_limit_mib = some_f64(1000.0 / 3)};
         struct sample_process process = {.rss_mib = some_f64(odd)};
         sample.processes = (struct sample_list){true, 1, &process};
-        tally_add(*state, &sample);
+        add_sample(*state, &sample);
         replay(&sample.cgroup.memory_limit_mib);
         replay(&process.rss_mib);
         replay(&sample.elapsed_secs);
@@ -449,9 +449,9 @@ static void test_replay_equals_live(void **state)
         replay(&sample.cpu.process_utime_secs);
         replay(&sample.cpu.process_stime_secs);
         replay(&sample.cpu.process_rss_mib);
-        tally_add(again, &sample);
+        add_sample(again, &sample);
     }
-    const struct summary *live = tally_finish(*state), *replayed = tally_finish(again);
+    const struct summary *live = accumulate_finish(*state), *replayed = accumulate_finish(again);
     assert_memory_equal(&live->wall_secs.v, &replayed->wall_secs.v, sizeof(double));
     assert_memory_equal(&live->cpu.total_secs.v, &replayed->cpu.total_secs.v, sizeof(double));
     assert_memory_equal(&live->cpu.cores_p95.v, &replayed->cpu.cores_p95.v, sizeof(double));
@@ -462,7 +462,7 @@ static void test_replay_equals_live(void **state)
                                 *again_largest = replayed->memory.processes.items;
     assert_memory_equal(&largest->rss_mib.v, &again_largest->rss_mib.v, sizeof(double));
     assert_true(live->cpu.cores_p95.v > 15 && live->cpu.cores_p95.v < 15.4);
-    tally_free(again);
+    accumulate_free(again);
 }
 
 static void test_a_day_is_exact(void **state)
@@ -471,9 +471,9 @@ static void test_a_day_is_exact(void **state)
     sample.cpu.process_utime_secs = some_f64(0.1);
     for (unsigned i = 1; i <= 86400; i++) {
         sample.elapsed_secs = some_f64(i);
-        tally_add(*state, &sample);
+        add_sample(*state, &sample);
     }
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->cpu.user_secs, 8640);
     assert_int_equal(summary->samples.v, 86400);
 }
@@ -484,8 +484,8 @@ static void test_length_of_an_interval(void **state)
     (void)state;
     static const struct {
         struct opt_f64 elapsed_secs, interval_ms;
-        struct opt_i64 before_e4;
-        int64_t length_e4;
+        struct opt_i64 before_fixed4;
+        int64_t length_fixed4;
     } cases[] = {
         {{true, 1.5}, {false, 0}, {false, 0}, 15000}, /* a first sample */
         {{true, 2.5104}, {true, 1010}, {true, 15000}, 10104},
@@ -499,7 +499,7 @@ static void test_length_of_an_interval(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sample sample = {.elapsed_secs = cases[i].elapsed_secs, .actual_interval_ms = cases[i].interval_ms};
-        assert_int_equal(shown_interval_e4(&sample, cases[i].before_e4), cases[i].length_e4);
+        assert_int_equal(fixed4_interval(&sample, cases[i].before_fixed4), cases[i].length_fixed4);
     }
 }
 

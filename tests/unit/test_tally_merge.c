@@ -19,9 +19,9 @@ struct course {
 };
 
 /* A run with its peak in the middle. */
-static void run(struct tally *tally, const struct course *course)
+static void run(struct accumulator *tally, const struct course *course)
 {
-    tally_next_run(tally);
+    accumulate_next_run(tally);
     for (unsigned i = 1; i <= course->seconds; i++) {
         struct sample sample = {.timestamp_ms = some_i64(1000000 + (int64_t)i * 1000), .elapsed_secs = some_f64(i)};
         bool is_peak = i == course->seconds / 2;
@@ -43,7 +43,7 @@ static void run(struct tally *tally, const struct course *course)
         sample.end.present = i == course->seconds;
         sample.end.exit_code = some_i64(course->exit_code);
         sample.end.oom_kills = course->oom_kills;
-        tally_add(tally, &sample);
+        add_sample(tally, &sample);
     }
 }
 
@@ -51,7 +51,7 @@ static void test_needs_and_amounts(void **state)
 {
     run(*state, &(struct course){.seconds = 10, .cores = 1, .rss = 400, .job_name = "a", .process.name = "big"});
     run(*state, &(struct course){.seconds = 20, .cores = 3, .rss = 100, .job_name = "b", .process.name = "small"});
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     assert_int_equal(summary->runs.v, 2);
     assert_int_equal(summary->runs_failed.v, 0);
     assert_int_equal(summary->samples.v, 30);
@@ -83,16 +83,16 @@ static void test_needs_and_amounts(void **state)
 static void test_mean_of_those_that_know(void **state)
 {
     struct sample sample = {.elapsed_secs = some_f64(3), .version = "1"};
-    tally_add(*state, &sample);
-    tally_next_run(*state);
-    tally_next_run(*state);
+    add_sample(*state, &sample);
+    accumulate_next_run(*state);
+    accumulate_next_run(*state);
     sample.cpu.present = true;
     sample.cpu.process_disk_write_bytes = some_u64(7);
-    tally_add(*state, &sample);
-    tally_next_run(*state);
+    add_sample(*state, &sample);
+    accumulate_next_run(*state);
     sample.cpu.process_disk_write_bytes = some_u64(8);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_int_equal(summary->runs.v, 3);
     assert_int_equal(summary->disk.write_bytes.v, 8); /* 7.5, rounded */
     assert_f64(summary->wall_secs, 3);
@@ -104,7 +104,7 @@ static void test_the_last_that_went_wrong(void **state)
     run(*state, &(struct course){.seconds = 4, .exit_code = 1});
     run(*state, &(struct course){.seconds = 4, .exit_code = 2});
     run(*state, &(struct course){.seconds = 4});
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     assert_int_equal(summary->runs.v, 3);
     assert_int_equal(summary->runs_failed.v, 2);
     assert_string_equal(summary->result.verdict, "failed");
@@ -116,9 +116,9 @@ static void test_newest_without_failures(void **state)
 {
     run(*state, &(struct course){.seconds = 4});
     struct sample sample = {.elapsed_secs = some_f64(1), .version = "1"};
-    tally_next_run(*state);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    accumulate_next_run(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_string_equal(summary->result.verdict, "unknown");
     assert_int_equal(summary->runs_failed.v, 0);
     assert_null(summary->job_name);
@@ -130,7 +130,7 @@ static void test_killed_and_well(void **state)
     run(*state, &(struct course){
                     .seconds = 10, .rss = 250, .exit_code = 137, .oom_kills = some_u64(1), .limit_mib = some_f64(256)});
     run(*state, &(struct course){.seconds = 10, .rss = 700, .limit_mib = some_f64(1024)});
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     assert_string_equal(summary->result.verdict, "out of memory");
     assert_false(summary->memory.limit_mib.has); /* they had different ones */
     assert_false(summary->memory.limit_used_pct.has);
@@ -142,7 +142,7 @@ static void test_killed_at_the_highest(void **state)
     run(*state, &(struct course){.seconds = 10, .rss = 250});
     run(*state, &(struct course){.seconds = 10, .rss = 255, .exit_code = 137, .oom_kills = some_u64(1)});
     run(*state, &(struct course){.seconds = 10, .rss = 250});
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     assert_false(summary->sizing.memory_mib.has);
     assert_string_equal(
         summary->sizing.memory_reason, "the run that needed most was killed at 255 MiB: it may have wanted more");
@@ -153,12 +153,12 @@ static void test_need_of_different_kinds(void **state)
     struct sample sample = {.elapsed_secs = some_f64(1), .tracked_pid = some_u64(1)};
     sample.cpu.present = true;
     sample.cpu.process_rss_mib = some_f64(500);
-    tally_add(*state, &sample);
-    tally_next_run(*state);
+    add_sample(*state, &sample);
+    accumulate_next_run(*state);
     sample.cpu.process_rss_mib = some_f64(300);
     sample.cpu.process_pss_mib = some_f64(100);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_false(summary->memory.pss_peak_mib.has); /* of the other run */
     assert_f64(summary_memory_need(summary), 500);
 }

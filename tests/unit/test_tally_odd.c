@@ -18,9 +18,9 @@ static void test_texts_are_copied(void **state)
     sample.job_name = name;
     sample.run = (struct sample_run){.present = true, .hostname = host, .kernel = "6.1"};
     sample.run.command = (struct sample_list){true, 2, command};
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     name[0] = host[0] = first[0] = '?';
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     assert_string_equal(summary->job_name, "train");
     assert_string_equal(summary->hostname, "node1");
     assert_string_equal(summary->kernel, "6.1");
@@ -43,8 +43,8 @@ static void test_long_texts_are_cut(void **state)
     sample.job_name = name;
     sample.run.present = true;
     sample.run.command = (struct sample_list){true, 70, command};
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_int_equal(strlen(summary->job_name), 254); /* not half a letter */
     assert_int_equal(summary->command.count, 66);
     assert_string_equal(((const char *const *)summary->command.items)[3], "");
@@ -60,8 +60,8 @@ static void test_long_argument_is_left_out(void **state)
     struct sample sample = second(1, 1, 1);
     sample.run.present = true;
     sample.run.command = (struct sample_list){true, 4, command};
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_int_equal(summary->command.count, 3);
     assert_string_equal(((const char *const *)summary->command.items)[1], "-c");
     assert_string_equal(((const char *const *)summary->command.items)[2], "...");
@@ -71,11 +71,11 @@ static void test_notes(void **state)
 {
     struct sample sample = second(1, 1, 1);
     sample.run.present = true;
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     sample.cpu.process_rss_mib.has = false;
     sample.run.present = false;
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     const char *const *notes = summary->notes.items;
     assert_int_equal(summary->notes.count, 1);
     assert_string_equal(notes[0], "memory of the tree was not known in 1 of 2 samples");
@@ -87,8 +87,8 @@ static void test_pss_of_an_ended_tree(void **state)
     struct sample sample = second(1, 1, 0);
     sample.cpu.process_pss_mib = some_f64(0);
     sample.cpu.process_peak_rss_mib = some_f64(30);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_true(summary->memory.rss_peak_mib.has && summary->memory.rss_peak_mib.v == 30);
     assert_false(summary->memory.pss_peak_mib.has);
     assert_false(summary->memory.pss_peak_at_secs.has);
@@ -101,9 +101,9 @@ static void test_pss_unknown_at_the_peak(void **state)
     for (unsigned i = 0; i < 3; i++) {
         struct sample sample = second(i + 1, 1, rss[i]);
         sample.cpu.process_pss_mib = pss[i] >= 0 ? some_f64(pss[i]) : (struct opt_f64){0};
-        tally_add(*state, &sample);
+        add_sample(*state, &sample);
     }
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     assert_false(summary->memory.pss_peak_mib.has);
     assert_true(summary->memory.rss_peak_mib.v == 210);
     assert_true(summary_memory_need(summary).v == 210);
@@ -118,9 +118,9 @@ static void test_pss_known_beside_the_peak(void **state)
     for (unsigned i = 0; i < 4; i++) {
         struct sample sample = second(i + 1, 1, rss[i]);
         sample.cpu.process_pss_mib = pss[i] >= 0 ? some_f64(pss[i]) : (struct opt_f64){0};
-        tally_add(*state, &sample);
+        add_sample(*state, &sample);
     }
-    const struct summary *summary = tally_finish(*state);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->memory.pss_peak_mib, 560);
     assert_f64(summary->memory.rss_peak_mib, 1160);
     assert_f64(summary_memory_need(summary), 560);
@@ -133,8 +133,8 @@ static void test_memory_is_known_by_pss(void **state)
     struct sample sample = second(1, 1, 1);
     sample.cpu.process_rss_mib.has = false;
     sample.cpu.process_pss_mib = some_f64(5);
-    tally_add(*state, &sample);
-    assert_int_equal(tally_finish(*state)->notes.count, 0);
+    add_sample(*state, &sample);
+    assert_int_equal(accumulate_finish(*state)->notes.count, 0);
 }
 
 static void test_notes_of_the_end(void **state)
@@ -142,8 +142,8 @@ static void test_notes_of_the_end(void **state)
     struct sample sample = second(1, 1, 1);
     sample.end = (struct sample_end){.present = true, .exit_code = some_i64(0), .left_running = some_u64(1)};
     sample.end.cpu_is_lower_bound = some_bool(true);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     const char *const *notes = summary->notes.items;
     assert_true(summary->cpu.is_lower_bound.v);
     assert_int_equal(summary->notes.count, 2);
@@ -153,8 +153,8 @@ static void test_notes_of_the_end(void **state)
 
 static void test_nothing_at_all(void **state)
 {
-    tally_next_run(*state);
-    const struct summary *summary = tally_finish(*state);
+    accumulate_next_run(*state);
+    const struct summary *summary = accumulate_finish(*state);
     assert_int_equal(summary->runs.v, 0);
     assert_int_equal(summary->samples.v, 0);
     assert_false(summary->cpu.present);
@@ -167,10 +167,10 @@ static void test_json(void **state)
 {
     struct sample sample = second(1, 1, 100);
     sample.end = (struct sample_end){.present = true, .exit_code = some_i64(0)};
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     struct buf json;
     buf_init(&json, 64 * 1024);
-    json_put_object(&json, &field_summary, tally_finish(*state));
+    json_put_object(&json, &field_summary, accumulate_finish(*state));
     const char *text = buf_cstr(&json);
     assert_ptr_equal(strstr(text, "{\"schema_version\":1,\"job_name\":\"job\",\"hostname\":null,"), text);
     assert_non_null(strstr(text, "\"result\":{\"verdict\":\"finished\",\"detail\":\"exit status 0\",\"exit_code\":0,"));
@@ -188,8 +188,8 @@ static void test_absent_sections_say_nothing(void **state)
     sample.cpu.present = false;
     sample.tracker.cpu_secs = some_f64(1);
     sample.pressure.cpu_some_secs = some_f64(1);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_false(summary->cpu.present);
     assert_false(summary->memory.present);
     assert_false(summary->tracker.present);
@@ -205,8 +205,8 @@ static void test_unusable_numbers(void **state)
     sample.cpu.process_stime_secs = some_f64(-__builtin_inf());
     sample.cpu.process_disk_read_bytes = some_u64(UINT64_MAX);
     for (unsigned i = 0; i < 3; i++)
-        tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+        add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_false(summary->cpu.cores_p95.has);
     assert_false(summary->cpu.cores_peak.has);
     assert_false(summary->cpu.system_secs.has);
@@ -225,12 +225,12 @@ static void test_huge_numbers(void **state)
         if (i % 2)
             sample.cpu.process_pss_mib.has = false;
         sample.cpu.process_child_count = some_u64(UINT64_MAX);
-        tally_add(*state, &sample);
+        add_sample(*state, &sample);
     }
-    tally_next_run(*state);
+    accumulate_next_run(*state);
     struct sample sample = second(1, 1, most);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->memory.need_mib, most);
 }
 
@@ -239,21 +239,21 @@ static void test_impossible_times(void **state)
 {
     struct sample sample = second(1, 1, 1);
     sample.elapsed_secs = some_f64(9e14);
-    tally_add(*state, &sample);
-    tally_next_run(*state);
+    add_sample(*state, &sample);
+    accumulate_next_run(*state);
     sample = second(1, 1, 1);
     sample.timestamp_ms = some_i64(INT64_MAX);
-    tally_add(*state, &sample);
-    tally_next_run(*state);
+    add_sample(*state, &sample);
+    accumulate_next_run(*state);
     sample = second(1, 1, 1);
     sample.timestamp_ms.has = false;
     sample.timestamp_secs = some_i64(INT64_MAX / 2);
-    tally_add(*state, &sample);
-    tally_next_run(*state);
+    add_sample(*state, &sample);
+    accumulate_next_run(*state);
     sample = second(1, 1, 1);
     sample.timestamp_ms = some_i64(INT64_MIN);
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_false(summary->started_ms.has);
     assert_int_equal(summary->finished_ms.v, 1700000001000);
 }
@@ -264,8 +264,8 @@ static void test_no_gpu(void **state)
     sample.gpu.present = true;
     sample.cpu.process_gpu_usage = some_f64(0);
     sample.cpu.process_gpu_utilized = some_u64(0);
-    tally_add(*state, &sample);
-    assert_false(tally_finish(*state)->gpu.present);
+    add_sample(*state, &sample);
+    assert_false(accumulate_finish(*state)->gpu.present);
 }
 
 int main(void)

@@ -9,17 +9,17 @@
 #include "tally_world.h"
 
 /* A run with a first sample, and a last one with this end. */
-static const struct summary_result *ended(struct tally *tally, struct sample_end end, double limit_mib)
+static const struct summary_result *ended(struct accumulator *tally, struct sample_end end, double limit_mib)
 {
     struct sample first = {.elapsed_secs = some_f64(1), .tracked_pid = some_u64(7), .version = "1.0.0"};
     first.run.present = true;
-    tally_add(tally, &first);
+    add_sample(tally, &first);
     struct sample last = {.elapsed_secs = some_f64(2), .actual_interval_ms = some_f64(1000), .end = end};
     last.tracked_pid = some_u64(7);
     last.cgroup.present = limit_mib > 0;
     last.cgroup.memory_limit_mib = (struct opt_f64){limit_mib > 0, limit_mib};
-    tally_add(tally, &last);
-    return &tally_finish(tally)->result;
+    add_sample(tally, &last);
+    return &accumulate_finish(tally)->result;
 }
 
 #define END(...) ((struct sample_end){.present = true, __VA_ARGS__})
@@ -124,8 +124,8 @@ static void test_no_end(void **state)
 static void test_recording_without_ends(void **state)
 {
     struct sample sample = {.elapsed_secs = some_f64(1)};
-    tally_add(*state, &sample);
-    const struct summary *summary = tally_finish(*state);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
     assert_result(&summary->result, "unknown", "the recording does not tell how the run ended");
     assert_int_equal(summary->runs_failed.v, 0);
 }
@@ -133,10 +133,10 @@ static void test_recording_without_ends(void **state)
 static void test_end_must_be_in_the_last_sample(void **state)
 {
     struct sample sample = {.elapsed_secs = some_f64(1), .end = END(.exit_code = some_i64(0))};
-    tally_add(*state, &sample);
+    add_sample(*state, &sample);
     sample.end.present = false;
-    tally_add(*state, &sample);
-    assert_string_equal(tally_finish(*state)->result.verdict, "unknown");
+    add_sample(*state, &sample);
+    assert_string_equal(accumulate_finish(*state)->result.verdict, "unknown");
 }
 
 static void test_attached(void **state)
@@ -148,8 +148,8 @@ static void test_attached(void **state)
 static void test_host_mode(void **state)
 {
     struct sample sample = {.elapsed_secs = some_f64(1), .end = {.present = true}};
-    tally_add(*state, &sample);
-    assert_result(&tally_finish(*state)->result, "finished", "tracking was stopped");
+    add_sample(*state, &sample);
+    assert_result(&accumulate_finish(*state)->result, "finished", "tracking was stopped");
 }
 
 int main(void)

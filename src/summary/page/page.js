@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the page from the data that src/encode/report.c wrote. Texts go in as text nodes only, never as markup.
-// tools/embed-page makes it small and counts on this: comments fill whole lines, there are no template literals, and
-// a variable that shares its name with a property keeps the long name.
+// Fills the page from the data that src/summary/report.c wrote. Texts go in as text nodes only, never as markup.
+// tools/embed-page strips it and counts on this: comments fill whole lines, and there are no template literals.
 'use strict';
 (() => {
 const input = JSON.parse(document.getElementById('data').textContent), S = input.summary
@@ -26,7 +25,7 @@ const div = (look, ...kids) => el('div', look, ...kids)
 const small = words => el('small', '', words)
 const chapter = (words, more, ...kids) => page.append(el('h2', '', words, more && small(' · ' + more)), ...kids)
 
-// Numbers for people: about three digits, with a unit that fits. A kind is its unit's step and the names of the units.
+// Numbers: about three digits, with a unit that fits. A kind is its unit's step and the names of the units.
 function num(v) {
     if (!given(v)) return '–'
     if (v >= 100 || v === 0) return round(v).toLocaleString('en')
@@ -35,6 +34,7 @@ function num(v) {
 const CORES = [1, 'cores'], GPUS = [1, 'GPUs'], PERCENT = [1, '%'], MEMORY = [1024, 'B', 'KiB', 'MiB', 'GiB', 'TiB']
 const AMOUNT = [1000, 'B', 'kB', 'MB', 'GB', 'TB'], RATE = [1000, 'B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s']
 const ENERGY = [1000, 'J', 'kJ', 'MJ', 'GJ'], MIB = 1048576
+const KINDS = {cores: CORES, GPUs: GPUS, '%': PERCENT, bytes: MEMORY, 'bytes/s': RATE}
 function unitFor(kind, v) {
     let by = 1, i = 1
     while (v / by >= kind[0] && i < kind.length - 1) by *= kind[0], i++
@@ -165,18 +165,9 @@ function advise() {
 // Charts. Times are the ends of the points, in seconds. All plots share the view (what is shown) and at (the cross).
 const times = []
 input.ms.reduce((before, ms) => (times.push((before + ms) / 1000), before + ms), 0)
-const last = times.length - 1, end = times[last] || 1, isCoarse = input.lines.some(line => line.low)
+const last = times.length - 1, end = times[last] || 1, isCoarse = input.charts.some(chart => chart.lines.some(line => line.low))
 const begins = i => i ? times[i - 1] : 0, breaks = input.breaks
 let view = [0, end], at = null, drag = null, plots = [], colour = {}, frame, isStale
-// Title, kind, what one of the data is worth, and what there is at most with its name.
-const CHARTS = [
-    ['CPU', CORES, .001, S.cpu && S.cpu.limit_cores, 'limit'],
-    ['Memory', MEMORY, 1024, S.memory && S.memory.limit_mib * MIB, 'limit'],
-    ['Disk', RATE, 1], ['Network', RATE, 1],
-    ['GPU', GPUS, .001, S.gpu && S.gpu.count, 'all'],
-    ['GPU memory', MEMORY, 1024, S.gpu && S.gpu.vram_total_mib * MIB, 'all'],
-    ['Pressure', PERCENT, .01],
-]
 const HUES = {
     'tree PSS': 3, cgroup: 4, 'tree write': 2, 'host read': 5, 'host write': 6, 'host received': 1,
     'host sent': 2, 'CPU some': 1, 'memory some': 2, 'memory full': 4, 'I/O some': 3,
@@ -310,10 +301,8 @@ function entry(item, tint, words) {
     const show = knob => set(knob, {'aria-pressed': item.on})
     return show(press('', [mark, words], knob => (item.on = !item.on, show(knob), ask())))
 }
-function makeChart([label, kind, one, most, word], number) {
-    const lines = input.lines.filter(line => line.graph === number)
-    if (!lines.length) return null
-    const chart = {sort: kind, one, lines, scale: small(), area: makePlot(label)}
+function makeChart({title: label, unit, one, lines, limit: most, limit_name: word}) {
+    const kind = KINDS[unit], chart = {sort: kind, one, lines, scale: small(), area: makePlot(label)}
     const tree = highest(lines.filter(line => line.tree)), everything = highest(lines)
     for (const line of lines) {
         line.hue = HUES[line.name] || (line.tree ? 1 : 0)
@@ -477,7 +466,7 @@ function listen(plot) {
 function charts() {
     if (last < 0) return
     chapter('Over time', 'drag to zoom, double-click to see all' + (isCoarse ? '; bands: lowest to highest sample' : ''),
-        div('charts', ...CHARTS.map(makeChart), makeHeat()))
+        div('charts', ...input.charts.map(makeChart), makeHeat()))
     zoom.append(zoomed, press('', ['Show all'], reset))
     document.body.append(zoom)
     document.addEventListener('keydown', event => event.key === 'Escape' && reset())

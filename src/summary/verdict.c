@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a run ended, in a word and a sentence with its evidence. Memory is blamed only for a kill: by its own cgroup for
- * certain, by the host perhaps (somebody else may have been the victim).
+ * How a run ended, in a word and a sentence with its evidence, and notes on what is missing or uncertain. Memory is
+ * blamed only for a kill: by its own cgroup for certain, by the host perhaps (another process may have been the
+ * victim).
  */
 #include <signal.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "summary/tally_internal.h"
+#include "summary/summary_internal.h"
 
 enum { SHELL_KILLED = 128 + SIGKILL };
 
@@ -56,7 +57,7 @@ static uint64_t known(struct opt_u64 count)
     return count.has ? count.v : 0;
 }
 
-static const char *tell_no_end(const struct tally_run *run, struct buf *out)
+static const char *put_no_end(const struct accumulated_run *run, struct buf *out)
 {
     buf_puts(out, run->has_start ? "the recording has no end: the tracker was killed, or the file was cut"
                                  : "the recording does not tell how the run ended");
@@ -72,7 +73,7 @@ static void put_killed(const struct sample_end *end, struct buf *out)
     put_signal(out, SIGKILL);
 }
 
-static const char *tell_killed(const struct tally_run *run, struct buf *out)
+static const char *put_kill_verdict(const struct accumulated_run *run, struct buf *out)
 {
     const struct sample_end *end = &run->end;
     if (known(end->oom_kills) > 0) {
@@ -99,7 +100,7 @@ static const char *tell_killed(const struct tally_run *run, struct buf *out)
     return end->signal.has ? SUMMARY_SIGNALED : SUMMARY_FAILED;
 }
 
-static const char *tell_exit(const struct sample_end *end, struct buf *out)
+static const char *put_exit(const struct sample_end *end, struct buf *out)
 {
     const char *verdict = end->exit_code.v == 0 ? SUMMARY_FINISHED : SUMMARY_FAILED;
     if (end->signal.has) {
@@ -120,26 +121,26 @@ static const char *tell_exit(const struct sample_end *end, struct buf *out)
     return verdict;
 }
 
-static const char *tell_end(const struct tally_run *run, struct buf *out)
+static const char *put_end(const struct accumulated_run *run, struct buf *out)
 {
     const struct sample_end *end = &run->end;
     if (!end->present)
-        return tell_no_end(run, out);
+        return put_no_end(run, out);
     if (end->signal.has ? end->signal.v == SIGKILL : end->exit_code.has && end->exit_code.v == SHELL_KILLED)
-        return tell_killed(run, out);
+        return put_kill_verdict(run, out);
     if (end->exit_code.has || end->signal.has)
-        return tell_exit(end, out);
+        return put_exit(end, out);
     if (run->tracked_pid.has)
         buf_puts(out, "the tracked process ended or ");
     buf_puts(out, "tracking was stopped");
     return SUMMARY_FINISHED;
 }
 
-void tally_result_tell(const struct tally_run *run, char *detail, struct summary_result *ret_result)
+void verdict_of_run(const struct accumulated_run *run, char *detail, struct summary_result *ret_result)
 {
     const struct sample_end *end = &run->end;
-    struct buf out = {.data = detail, .cap = TALLY_DETAIL_BYTES - 1, .max = TALLY_DETAIL_BYTES - 1};
-    const char *verdict = tell_end(run, &out);
+    struct buf out = {.data = detail, .cap = KEPT_DETAIL_BYTES - 1, .max = KEPT_DETAIL_BYTES - 1};
+    const char *verdict = put_end(run, &out);
     detail[out.len] = '\0';
     *ret_result = (struct summary_result){.present = true, .verdict = verdict, .detail = detail};
     if (!end->present)
@@ -150,7 +151,90 @@ void tally_result_tell(const struct tally_run *run, char *detail, struct summary
     ret_result->host_oom_kills = end->host_oom_kills;
 }
 
-bool tally_result_is_bad(const struct summary_result *result)
+bool verdict_is_bad(const struct summary_result *result)
 {
     return strcmp(result->verdict, SUMMARY_FINISHED) != 0 && strcmp(result->verdict, SUMMARY_UNKNOWN) != 0;
+}
+
+static struct buf note_begin(struct accumulator *acc)
+{
+    /* There are fewer kinds of notes than KEPT_NOTES_MAX. */
+    return (struct buf){
+        .data = acc->note_texts[acc->note_count], .cap = KEPT_NOTE_BYTES - 1, .max = KEPT_NOTE_BYTES - 1};
+}
+
+static void note_end(struct accumulator *acc, struct buf *out)
+{
+    out->data[out->len] = '\0';
+    acc->notes[acc->note_count++] = out->data;
+}
+
+static void note(struct accumulator *acc, const char *text)
+{
+    struct buf out = note_begin(acc);
+    buf_puts(&out, text);
+    note_end(acc, &out);
+}
+
+static void note_number(struct accumulator *acc, uint64_t number, const char *one, const char *many)
+{
+    struct buf out = note_begin(acc);
+    num_put_u64(&out, number);
+    buf_puts(&out, number == 1 ? one : many);
+    note_end(acc, &out);
+}
+
+static void note_unknown_memory(struct accumulator *acc)
+{
+    struct buf out = note_begin(acc);
+    buf_puts(&out, "memory of the tree was not known in ");
+    num_put_u64(&out, acc->total.memory.unknown_samples.v);
+    buf_puts(&out, " of ");
+    num_put_u64(&out, acc->total.samples.v);
+    buf_puts(&out, " samples");
+    note_end(acc, &out);
+}
+
+static bool has_tree(const struct summary *total)
+{
+    return total->cpu.total_secs.has || total->cpu.cores_p95.has || summary_memory_need(total).has;
+}
+
+static void note_runs(struct accumulator *acc)
+{
+    struct buf out = note_begin(acc);
+    buf_puts(&out, "several runs: needs are maxima, amounts are means of ");
+    num_put_u64(&out, acc->total.runs.v);
+    buf_puts(&out, " runs");
+    note_end(acc, &out);
+}
+
+void verdict_put_notes(struct accumulator *acc)
+{
+    const struct summary *total = &acc->total;
+    if (total->samples.v == 0)
+        note(acc, "there is no sample");
+    if (total->runs.v > 1)
+        note_runs(acc);
+    if (acc->has_other_names)
+        note(acc, "the runs are of jobs with different names: that of the last is shown");
+    /* Of a single run the result says so. */
+    if (acc->without_end > 0 && total->runs.v > 1)
+        note(acc, "the recording has no end: the tracker was killed, or the file was cut");
+    if (total->samples.v > 0 && !has_tree(total) && (total->tracked_pid.has || !total->version))
+        note(acc, "the recording has no process values");
+    else if (total->memory.unknown_samples.v > 0)
+        note_unknown_memory(acc);
+    const struct summary_memory *memory = &total->memory;
+    if (memory->need_mib.has && !memory->pss_peak_mib.has && total->cpu.processes_peak.v > 1 &&
+        memory->need_mib.v > memory->largest_process_mib.v)
+        note(acc, "PSS was not known at the peak of memory: RSS counts what processes share in each of them");
+    if (acc->has_missed_peak)
+        note(acc, "the peak of memory fell between two samples: with several processes it may have been higher");
+    if (total->cpu.is_lower_bound.v)
+        note(acc, "CPU time is a lower bound: some processes were never waited for");
+    if (acc->left_running > 0)
+        note_number(acc, acc->left_running, " process of the job still ran when it ended",
+            " processes of the job still ran when it ended");
+    acc->total.notes = (struct sample_list){true, acc->note_count, acc->notes};
 }

@@ -38,7 +38,7 @@ static void test_figures(void **state)
         {0.0995, "0.1"}, {0.1, "0.1"}, {0.42, "0.42"}, {1, "1"}, {1.5, "1.5"}, {1.0234, "1.02"}, {9.994, "9.99"},
         {9.996, "10"}, {12.34, "12.3"}, {99.96, "100"}, {100, "100"}, {4711, "4711"}, {1e6, "1000000"}, {-1.5, "-1.5"},
         {-0.0001, "0"}, {1e300, "?"}, {(double)__builtin_nan(""), "?"}, {__builtin_inf(), "?"}};
-    CHECK(people_put_figure, amounts);
+    CHECK(units_put_figure, amounts);
 }
 
 static void test_bytes(void **state)
@@ -46,7 +46,7 @@ static void test_bytes(void **state)
     (void)state;
     static const struct amount amounts[] = {{0, "0 B"}, {1, "1 B"}, {999, "999 B"}, {1000, "1 kB"}, {999499, "999 kB"},
         {999500, "1 MB"}, {1200000000, "1.2 GB"}, {340e6, "340 MB"}, {12345e9, "12.3 TB"}, {5e21, "5000000 PB"}};
-    CHECK(people_put_bytes, amounts);
+    CHECK(units_put_bytes, amounts);
 }
 
 static void test_mib(void **state)
@@ -55,7 +55,7 @@ static void test_mib(void **state)
     static const struct amount amounts[] = {{0, "0 KiB"}, {0.00390625, "4 KiB"}, {0.9, "922 KiB"}, {1, "1 MiB"},
         {2.43, "2.43 MiB"}, {136, "136 MiB"}, {1010, "1010 MiB"}, {1023.6, "1 GiB"}, {1536, "1.5 GiB"}, {2048, "2 GiB"},
         {143771, "140 GiB"}, {3145728, "3 TiB"}};
-    CHECK(people_put_mib, amounts);
+    CHECK(units_put_mib, amounts);
 }
 
 static void test_secs(void **state)
@@ -66,7 +66,7 @@ static void test_secs(void **state)
         {185, "3 min 05 s"}, {3599.4, "59 min 59 s"}, {3599.6, "1 h 00 min"}, {3733, "1 h 02 min"},
         {86369, "23 h 59 min"}, {86370, "1 d 00 h"}, {183600, "2 d 03 h"}, {1e9, "11574 d 02 h"}, {-5, "-5 s"},
         {1e30, "? s"}, {(double)__builtin_nan(""), "? s"}};
-    CHECK(people_put_secs, amounts);
+    CHECK(units_put_secs, amounts);
 }
 
 static void test_joules(void **state)
@@ -74,12 +74,12 @@ static void test_joules(void **state)
     (void)state;
     static const struct amount amounts[] = {{0, "0 J"}, {812, "812 J"}, {3100, "3.1 kJ"}, {3599, "3.6 kJ"},
         {3600, "1 Wh"}, {412000, "114 Wh"}, {4.32e6, "1.2 kWh"}, {7.2e9, "2 MWh"}};
-    CHECK(people_put_joules, amounts);
+    CHECK(units_put_joules, amounts);
 }
 
 static void put_cores(struct buf *buf, double count)
 {
-    people_put_count(buf, count, "core");
+    units_put_count(buf, count, "core");
 }
 
 static void test_counts(void **state)
@@ -94,7 +94,7 @@ static void check_data(const char *text, const char *expected)
 {
     AUTO_BUF struct buf buf;
     buf_init(&buf, 1000);
-    people_put_data(&buf, text);
+    units_put_foreign(&buf, text);
     assert_string_equal(buf_cstr(&buf), expected);
 }
 
@@ -115,18 +115,18 @@ static void test_data(void **state)
 static void test_long_data(void **state)
 {
     (void)state;
-    char text[PEOPLE_DATA_BYTES + 2];
+    char text[UNITS_FOREIGN_BYTES + 2];
     memset(text, 'x', sizeof(text));
-    text[PEOPLE_DATA_BYTES + 1] = '\0';
+    text[UNITS_FOREIGN_BYTES + 1] = '\0';
     AUTO_BUF struct buf buf;
     buf_init(&buf, 1000);
-    people_put_data(&buf, text);
-    assert_int_equal(buf.len, PEOPLE_DATA_BYTES + 3);
-    assert_memory_equal(buf.data + PEOPLE_DATA_BYTES - 1, "x...", 4);
+    units_put_foreign(&buf, text);
+    assert_int_equal(buf.len, UNITS_FOREIGN_BYTES + 3);
+    assert_memory_equal(buf.data + UNITS_FOREIGN_BYTES - 1, "x...", 4);
     buf_clear(&buf);
-    text[PEOPLE_DATA_BYTES] = '\0';
-    people_put_data(&buf, text);
-    assert_int_equal(buf.len, PEOPLE_DATA_BYTES);
+    text[UNITS_FOREIGN_BYTES] = '\0';
+    units_put_foreign(&buf, text);
+    assert_int_equal(buf.len, UNITS_FOREIGN_BYTES);
 }
 
 int main(void)

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/reports.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "run/file_name.h"
+#include "summary/write.h"
+
+enum { TEXT_BYTES_MAX = 256 * 1024, PATIENCE_MS = 5000 };
+
+/* Are these two the same regular file? */
+static bool is_same_file(int a, int b)
+{
+    struct stat sa, sb;
+    return a >= 0 && b >= 0 && fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && S_ISREG(sa.st_mode) &&
+           file_is_same(&sa, &sb);
+}
+
+static int open_file(
+    struct reports *reports, enum report_file file, const char *path, const char *job_name, struct err *err)
+{
+    if (!path)
+        return 0;
+    struct sink *sink = &reports->files[file];
+    char *name = reports->names[file];
+    if (strcmp(path, "-") == 0) {
+        (void)str_copy(STR("stdout"), name, sizeof(reports->names[file]));
+        int r = sink_open_fd(sink, STDOUT_FILENO);
+        return r < 0 ? err_sys(err, r, "cannot write to stdout") : 0;
+    }
+    char expanded[FILE_NAME_BYTES];
+    int r = file_name_expand(path, job_name, expanded, sizeof(expanded), err);
+    if (r < 0)
+        return r;
+    (void)str_copy(str_of(expanded), name, sizeof(reports->names[file]));
+    struct sink_head unused;
+    struct stat before;
+    bool is_new = lstat(expanded, &before) < 0 && errno == ENOENT;
+    r = sink_open_file(sink, expanded, true, &unused, err);
+    reports->is_ours[file] = r == 0 && !is_same_file(sink->fd, STDIN_FILENO) &&
+                             !is_same_file(sink->fd, STDOUT_FILENO) && !is_same_file(sink->fd, STDERR_FILENO);
+    if (r == 0 && is_new)
+        reports->made[file] = strdup(expanded);
+    return r;
+}
+
+/* Is the file that samples are to go to, if there is one yet, this one? */
+static bool is_for_samples(int fd, const struct settings *settings)
+{
+    char path[FILE_NAME_BYTES];
+    struct stat samples, st;
+    return !settings->quiet && settings->output && strcmp(settings->output, "-") != 0 &&
+           file_name_expand(settings->output, settings->job_name, path, sizeof(path), NULL) == 0 &&
+           stat(path, &samples) == 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && file_is_same(&st, &samples);
+}
+
+int reports_check_files(const struct reports *reports, const struct settings *settings, struct err *err)
+{
+    for (int i = 0; i < REPORTS_FILES; i++) {
+        int fd = reports->files[i].fd;
+        bool is_taken = fd >= 0 && is_for_samples(fd, settings);
+        for (int k = 0; fd >= 0 && k < i; k++)
+            is_taken |= (reports->is_ours[i] || reports->is_ours[k]) && is_same_file(fd, reports->files[k].fd);
+        if (is_taken)
+            return err_set(err, -EEXIST, "%s is given for two outputs: choose another file for one", reports->names[i]);
+    }
+    return 0;
+}
+
+/* What stands at the head of the live view. */
+static const char *title_of(const struct settings *settings)
+{
+    if (settings->job_name)
+        return settings->job_name;
+    if (!settings->command || !settings->record_command)
+        return "";
+    const char *slash = strrchr(settings->command[0], '/');
+    return slash ? slash + 1 : settings->command[0];
+}
+
+static int open_live(struct reports *reports, const struct settings *settings, struct err *err)
+{
+    const struct live_terminal terminal = {
+        .fd = STDERR_FILENO, .term = settings->term, .locale = settings->locale, .has_colour = settings->has_colour};
+    int r = live_new(&terminal, title_of(settings), &reports->live);
+    if (r == 0 && !reports->live && isatty(STDERR_FILENO))
+        log_warning("this terminal cannot show a live view (TERM=%s)", settings->term ? settings->term : "");
+    return r < 0 ? err_sys(err, r, "cannot show a live view") : 0;
+}
+
+static bool wants_summary(const struct settings *settings, bool shows_samples, bool must_show)
+{
+    if (settings->summary != WHEN_AUTO)
+        return settings->summary == WHEN_ALWAYS;
+    return must_show || (!shows_samples && isatty(STDERR_FILENO));
+}
+
+int reports_open(
+    struct reports *reports, const struct settings *settings, bool shows_samples, bool must_show, struct err *err)
+{
+    *reports = (struct reports)REPORTS_CLOSED;
+    const char *const paths[REPORTS_FILES] = {settings->summary_json, settings->summary_markdown, settings->report};
+    bool has_files = false;
+    for (int i = 0; i < REPORTS_FILES; i++) {
+        int r = open_file(reports, (enum report_file)i, paths[i], settings->job_name, err);
+        if (r < 0)
+            return r;
+        has_files |= paths[i] != NULL;
+    }
+    reports->prints_summary = wants_summary(settings, shows_samples, must_show && !has_files);
+    reports->has_colour = settings->has_colour && isatty(STDERR_FILENO);
+    int r = reports->prints_summary || has_files ? accumulate_new(&reports->accumulator) : 0;
+    if (r == 0 && settings->report)
+        r = series_new(&reports->series);
+    if (r < 0)
+        return err_sys(err, r, "cannot make the summary");
+    return settings->live && !settings->from ? open_live(reports, settings, err) : 0;
+}
+
+void reports_sample(struct reports *reports, const struct sample *sample, const struct sample_totals *totals)
+{
+    if (reports->accumulator)
+        accumulate_add(reports->accumulator, sample, totals);
+    if (reports->series)
+        series_add(reports->series, sample, totals);
+    if (reports->live)
+        live_sample(reports->live, sample, totals);
+}
+
+void reports_next_run(struct reports *reports)
+{
+    if (reports->accumulator)
+        accumulate_next_run(reports->accumulator);
+    if (reports->series)
+        series_next_run(reports->series);
+}
+
+void reports_hide(struct reports *reports)
+{
+    if (reports->live)
+        live_hide(reports->live);
+}
+
+void reports_resized(struct reports *reports)
+{
+    if (reports->live)
+        live_resized(reports->live);
+}
+
+static int64_t now_ms(void)
+{
+    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC) / NS_PER_MS;
+}
+
+static bool write_file(struct reports *reports, enum report_file file, const struct buf *text)
+{
+    struct sink *sink = &reports->files[file];
+    if (file != REPORTS_MARKDOWN && reports->is_ours[file])
+        sink_empty(sink);
+    reports->is_written[file] = true;
+    /* What other processes have written meanwhile may end inside a line. */
+    struct stat st;
+    if (file == REPORTS_MARKDOWN && fstat(sink->fd, &st) == 0 && st.st_size > 0)
+        (void)sink_write(sink, STR("\n"));
+    int r = buf_ok(text) ? sink_write(sink, (struct str){text->data, text->len}) : -ENOMEM;
+    int64_t left_ms = reports->deadline_ms - now_ms();
+    if (r == -EAGAIN)
+        r = sink_flush(sink, left_ms > 0 ? (int)left_ms : 0);
+    if (r < 0)
+        log_warning("cannot write %s: %s", reports->names[file], r == -EAGAIN ? "it is not being read" : strerror(-r));
+    return r == 0;
+}
+
+static bool write_report(struct reports *reports, const struct summary *summary)
+{
+    AUTO_BUF struct buf page;
+    buf_init(&page, REPORT_BYTES_MAX);
+    int r = report_put_page(&page, summary, reports->series);
+    if (r == 0)
+        return write_file(reports, REPORTS_REPORT, &page);
+    log_warning("cannot make %s: %s", reports->names[REPORTS_REPORT], strerror(-r));
+    return false;
+}
+
+static bool print_summary(const struct reports *reports, const struct summary *summary)
+{
+    AUTO_BUF struct buf text;
+    buf_init(&text, TEXT_BYTES_MAX);
+    struct winsize window = {0};
+    bool has_window = isatty(STDERR_FILENO) && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0;
+    summary_put_text(&text, summary,
+        &(struct summary_style){.has_colour = reports->has_colour, .columns = has_window ? window.ws_col : 0});
+    return buf_ok(&text) && log_text((struct str){text.data, text.len});
+}
+
+bool reports_finish(struct reports *reports)
+{
+    reports_hide(reports);
+    if (!reports->accumulator)
+        return true;
+    reports->deadline_ms = now_ms() + PATIENCE_MS;
+    const struct summary *summary = accumulate_finish(reports->accumulator);
+    bool is_good = !reports->prints_summary || print_summary(reports, summary);
+    void (*const puts[])(struct buf *, const struct summary *) = {
+        [REPORTS_JSON] = summary_put_json, [REPORTS_MARKDOWN] = summary_put_markdown};
+    for (int i = 0; i < REPORTS_REPORT; i++) {
+        if (reports->files[i].fd < 0)
+            continue;
+        AUTO_BUF struct buf text;
+        buf_init(&text, TEXT_BYTES_MAX);
+        puts[i](&text, summary);
+        is_good &= write_file(reports, (enum report_file)i, &text);
+    }
+    if (reports->series)
+        is_good &= write_report(reports, summary);
+    return is_good;
+}
+
+void reports_close(struct reports *reports)
+{
+    live_free(reports->live);
+    accumulate_free(reports->accumulator);
+    series_free(reports->series);
+    for (int i = 0; i < REPORTS_FILES; i++) {
+        struct stat st;
+        bool is_unused = reports->made[i] && !reports->is_written[i] && fstat(reports->files[i].fd, &st) == 0 &&
+                         S_ISREG(st.st_mode) && st.st_size == 0;
+        if (is_unused)
+            (void)unlink(reports->made[i]);
+        free(reports->made[i]);
+        if (reports->files[i].fd >= 0)
+            sink_close(&reports->files[i]);
+    }
+    *reports = (struct reports)REPORTS_CLOSED;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The readable outputs of a run: the live view while it lasts, and at its end the summary on stderr, its JSON and
+ * Markdown files and the report. Fed with samples by a run or by a replay.
+ */
+#ifndef RUN_REPORTS_H
+#define RUN_REPORTS_H
+
+#include "base/err.h"
+#include "config/settings.h"
+#include "live/live.h"
+#include "sink/sink.h"
+#include "summary/accumulate.h"
+#include "summary/series.h"
+
+enum report_file { REPORTS_JSON, REPORTS_MARKDOWN, REPORTS_REPORT, REPORTS_FILES };
+
+struct reports {
+    struct accumulator *accumulator; /* NULL: no summary is wanted */
+    struct series *series; /* NULL: no report is wanted */
+    struct live *live; /* NULL: not shown */
+    bool prints_summary, has_colour;
+    struct sink files[REPORTS_FILES]; /* fd -1: not wanted */
+    bool is_ours[REPORTS_FILES]; /* a file of its own, which may be emptied: not where stdout or stderr lead */
+    bool is_written[REPORTS_FILES];
+    char names[REPORTS_FILES][64]; /* cut */
+    char *made[REPORTS_FILES]; /* the path of one that did not exist before; owned */
+    int64_t deadline_ms; /* for slow readers of all of them together */
+};
+
+#define REPORTS_CLOSED                                                                                                 \
+    {                                                                                                                  \
+        .files = { {.fd = -1}, {.fd = -1}, {.fd = -1} }                                                                \
+    }
+
+/*
+ * Opens what the settings ask for. shows_samples: samples go to where stderr leads. must_show: without any other output
+ * the summary is printed, wherever stderr leads. Returns 0 or a negative errno with a message; to be closed in any
+ * case.
+ */
+int reports_open(
+    struct reports *reports, const struct settings *settings, bool shows_samples, bool must_show, struct err *err);
+
+/*
+ * No two outputs may be one file; to be asked before the file for samples is opened, and so emptied. Returns 0 or
+ * -EEXIST with a message.
+ */
+int reports_check_files(const struct reports *reports, const struct settings *settings, struct err *err);
+
+/* Are samples wanted? */
+static inline bool reports_want_samples(const struct reports *reports)
+{
+    return reports->accumulator || reports->live;
+}
+
+void reports_sample(struct reports *reports, const struct sample *sample, const struct sample_totals *totals);
+
+/* The next sample belongs to another run. */
+void reports_next_run(struct reports *reports);
+
+/* Nothing of ours is on the terminal until the next sample; its window has another size. */
+void reports_hide(struct reports *reports);
+void reports_resized(struct reports *reports);
+
+/* After the last sample: prints and writes. Logs what fails; false where something did. */
+bool reports_finish(struct reports *reports);
+
+/* Removes files that were created but never written (there was no sample). */
+void reports_close(struct reports *reports);
+
+#endif

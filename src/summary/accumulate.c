@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From samples to meters: a table says which member of the sample goes into which meter. Texts are copied into bounded
+ * space, since those of a sample are valid during accumulate_add only.
+ */
+#include "summary/accumulate.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/utf8.h"
+#include "summary/summary_internal.h"
+
+static void keep_max(struct meter *meter, int64_t value, const struct meter_tick *tick, bool is_short)
+{
+    bool is_first = meter->seen == 0 || (meter->is_max_short && !is_short);
+    if (!is_first && (value <= meter->max || (is_short && !meter->is_max_short)))
+        return;
+    meter->max = value;
+    meter->max_at_fixed4 = tick->elapsed_fixed4;
+    meter->is_max_short = is_short;
+}
+
+static void meter_add(struct accumulated_run *run, unsigned id, int64_t value, const struct meter_tick *tick)
+{
+    struct meter *meter = &run->meters[id];
+    /* Nothing that is measured is below 0: the recording is wrong there. */
+    if (value < 0)
+        return;
+    keep_max(meter, value, tick, tick->is_short && id < METERS_OF_INTERVAL);
+    meter->seen++;
+    meter->newest = value;
+    if (__builtin_add_overflow(meter->sum, value, &meter->sum))
+        meter->sum = value < 0 ? INT64_MIN : INT64_MAX;
+    if (id < METERS_SKETCHED)
+        sketch_add(&run->sketches[id], fixed4_value(value), tick->weight_ms);
+    /* A tree that has ended has no memory, which says nothing of the time before. */
+    if (value == 0 && (id == METER_RSS || id == METER_PSS))
+        return;
+    meter->weighted += (double)value * (double)tick->weight_ms;
+    meter->weight += tick->weight_ms;
+}
+
+/* Where a quantity stands in the sample. */
+struct source {
+    uint16_t section, at; /* section: its first member tells whether it is there at all */
+    uint8_t meter;
+    bool is_count;
+};
+
+#define VALUE(meter, section, member)                                                                                  \
+    {                                                                                                                  \
+        offsetof(struct sample, section), offsetof(struct sample, section.member), METER_##meter, false                \
+    }
+#define COUNT(meter, section, member)                                                                                  \
+    {                                                                                                                  \
+        offsetof(struct sample, section), offsetof(struct sample, section.member), METER_##meter, true                 \
+    }
+
+static const struct source sources[] = {
+    VALUE(CORES, cpu, process_cores_used),
+    VALUE(HOST_CORES, cpu, utilization_pct),
+    VALUE(GPU_USAGE, cpu, process_gpu_usage),
+    VALUE(RSS, cpu, process_rss_mib),
+    VALUE(PSS, cpu, process_pss_mib),
+    VALUE(PEAK_RSS, cpu, process_peak_rss_mib),
+    VALUE(USER, cpu, process_utime_secs),
+    VALUE(SYSTEM, cpu, process_stime_secs),
+    COUNT(PROCESSES, cpu, process_child_count),
+    COUNT(THREADS, cpu, process_thread_count),
+    COUNT(FAULTS, cpu, process_major_faults),
+    COUNT(READ, cpu, process_disk_read_bytes),
+    COUNT(WRITTEN, cpu, process_disk_write_bytes),
+    VALUE(VRAM, cpu, process_gpu_vram_mib),
+    COUNT(GPUS_UTILIZED, cpu, process_gpu_utilized),
+    VALUE(HOST_TOTAL, memory, total_mib),
+    VALUE(HOST_SWAP, memory, swap_used_mib),
+    VALUE(THROTTLED, cgroup, throttled_secs),
+    VALUE(CGROUP_USED, cgroup, memory_used_mib),
+    VALUE(CGROUP_PEAK, cgroup, memory_peak_mib),
+    VALUE(CPU_PRESSURE, pressure, cpu_some_secs),
+    VALUE(MEMORY_PRESSURE, pressure, memory_some_secs),
+    VALUE(MEMORY_FULL_PRESSURE, pressure, memory_full_secs),
+    VALUE(IO_PRESSURE, pressure, io_some_secs),
+    VALUE(IO_FULL_PRESSURE, pressure, io_full_secs),
+    VALUE(TRACKER_CPU, tracker, cpu_secs),
+    VALUE(TRACKER_RSS, tracker, rss_mib),
+    VALUE(TRACKER_LATE, tracker, late_ms),
+    COUNT(MISSED, tracker, missed_samples),
+};
+
+_Static_assert(sizeof(struct sample) <= UINT16_MAX, "offsets in the sample fit");
+
+static struct opt_i64 count_of(struct opt_u64 count)
+{
+    if (!count.has)
+        return (struct opt_i64){0};
+    return some_i64(count.v <= INT64_MAX ? (int64_t)count.v : INT64_MAX);
+}
+
+/* What a tree uses of the GPUs of a machine that has none is a known 0, and of no interest in a summary. */
+static bool is_of_no_gpu(const struct source *source, const struct sample *sample)
+{
+    bool is_gpu =
+        source->meter == METER_GPU_USAGE || source->meter == METER_VRAM || source->meter == METER_GPUS_UTILIZED;
+    return is_gpu && sample->gpu.present && sample->gpu.count == 0;
+}
+
+static void add_sections(struct accumulated_run *run, const struct sample *sample, const struct meter_tick *tick)
+{
+    const char *base = (const char *)sample;
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        const struct source *source = &sources[i];
+        const void *at = base + source->at;
+        if (!*(const bool *)(base + source->section))
+            continue;
+        struct opt_i64 value =
+            source->is_count ? count_of(*(const struct opt_u64 *)at) : fixed4_of(*(const struct opt_f64 *)at);
+        if (value.has && !is_of_no_gpu(source, sample))
+            meter_add(run, source->meter, value.v, tick);
+    }
+    struct opt_i64 used = fixed4_of(sample_memory_used_mib(&sample->memory));
+    if (sample->memory.present && used.has)
+        meter_add(run, METER_HOST_USED, used.v, tick);
+}
+
+static void add_known(struct accumulated_run *run, unsigned meter, struct opt_i64 value, const struct meter_tick *tick)
+{
+    if (value.has)
+        meter_add(run, meter, value.v, tick);
+}
+
+static struct opt_i64 mib_fixed4(struct opt_u64 total)
+{
+    enum { MIB_BITS = 20 };
+    struct opt_i64 bytes = count_of(total);
+    if (!bytes.has)
+        return bytes;
+    int64_t below = bytes.v & ((1 << MIB_BITS) - 1);
+    return some_i64((bytes.v >> MIB_BITS) * FIXED4 + ((below * FIXED4 + (1 << (MIB_BITS - 1))) >> MIB_BITS));
+}
+
+/* Watts over milliseconds as joules, all in ten-thousandths. */
+static struct opt_i64 energy_fixed4(struct opt_i64 power, uint64_t weight_ms)
+{
+    int64_t energy;
+    if (power.has && __builtin_mul_overflow(power.v, (int64_t)weight_ms, &energy))
+        energy = INT64_MAX;
+    return power.has ? some_i64(energy / 1000) : power;
+}
+
+static void add_devices(struct accumulated_run *run, const struct sample *sample, const struct sample_totals *totals,
+    const struct meter_tick *tick)
+{
+    add_known(run, METER_HOST_READ, count_of(totals->disk_read.bytes), tick);
+    add_known(run, METER_HOST_WRITTEN, count_of(totals->disk_write.bytes), tick);
+    add_known(run, METER_HOST_RECEIVED, count_of(totals->received.bytes), tick);
+    add_known(run, METER_HOST_SENT, count_of(totals->sent.bytes), tick);
+    if (!sample->gpu.present || sample->gpu.count == 0)
+        return;
+    struct opt_i64 pct = totals->gpu_usage_pct;
+    meter_add(run, METER_GPUS, (int64_t)sample->gpu.count, tick);
+    add_known(run, METER_GPU_HOST_USAGE, (struct opt_i64){pct.has, pct.v / 100 + (pct.v % 100 >= 50)}, tick);
+    add_known(run, METER_GPU_HOST_VRAM, mib_fixed4(totals->vram_used_bytes), tick);
+    add_known(run, METER_GPU_VRAM_TOTAL, mib_fixed4(totals->vram_total_bytes), tick);
+    add_known(run, METER_GPU_ENERGY, energy_fixed4(totals->gpu_power_watts, tick->weight_ms), tick);
+}
+
+/* Bytes that are no UTF-8 become U+FFFD, as in JSON, so that a recording has the same text. */
+static size_t copy_valid(const char *text, char *out, size_t size)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    struct str left = str_of(text);
+    size_t used = 0;
+    while (left.n > 0) {
+        size_t valid = utf8_length(left);
+        struct str piece = valid > 0 ? (struct str){left.p, valid} : (struct str){replacement, 3};
+        if (piece.n >= size - used)
+            break;
+        memcpy(out + used, piece.p, piece.n);
+        used += piece.n;
+        str_skip(&left, valid > 0 ? valid : 1);
+    }
+    out[used] = '\0';
+    return left.n > 0 ? SIZE_MAX : used;
+}
+
+void keep_text(const char *text, char *out, size_t size)
+{
+    (void)copy_valid(text, out, size);
+}
+
+static bool keep_known(const char *text, char *out, size_t size)
+{
+    if (text)
+        keep_text(text, out, size);
+    return text;
+}
+
+static void keep_command(struct kept_identity *identity, const struct sample_list *list)
+{
+    static const char cut[] = "...";
+    const char *const *arguments = list->items;
+    identity->has_command = list->present;
+    identity->argument_count = 0;
+    size_t used = 0;
+    for (size_t i = 0; list->present && i < list->count; i++) {
+        char *copy = identity->command + used;
+        size_t left = KEPT_COMMAND_BYTES - used, bytes = SIZE_MAX;
+        if (identity->argument_count < KEPT_ARGUMENTS_MAX && left > 0)
+            bytes = copy_valid(arguments[i] ? arguments[i] : "", copy, left);
+        identity->arguments[identity->argument_count++] = bytes == SIZE_MAX ? cut : copy;
+        if (bytes == SIZE_MAX)
+            return;
+        used += bytes + 1;
+    }
+}
+
+static void keep_identity(struct kept_identity *identity, const struct sample *sample, bool is_first)
+{
+    const struct sample_run *run = &sample->run;
+    if (is_first) {
+        identity->has_job_name = keep_known(sample->job_name, identity->job_name, sizeof(identity->job_name));
+        identity->has_version = keep_known(sample->version, identity->version, sizeof(identity->version));
+        identity->has_hostname = identity->has_kernel = identity->has_command = false;
+    }
+    if (!run->present)
+        return;
+    identity->has_hostname = keep_known(run->hostname, identity->hostname, sizeof(identity->hostname));
+    identity->has_kernel = keep_known(run->kernel, identity->kernel, sizeof(identity->kernel));
+    keep_command(identity, &run->command);
+}
+
+void keep_processes(struct kept_processes *processes, const struct sample_list *list, int64_t at_fixed4)
+{
+    const struct sample_process *items = list->items;
+    if (!list->present || list->count == 0)
+        return;
+    size_t count = list->count < SUMMARY_PROCESSES_MAX ? list->count : SUMMARY_PROCESSES_MAX;
+    for (size_t i = 0; i < count; i++) {
+        struct sample_process *kept = &processes->items[i];
+        *kept = items[i];
+        kept->rss_mib = fixed4_rounded(items[i].rss_mib);
+        kept->cpu_secs = fixed4_rounded(items[i].cpu_secs);
+        keep_text(items[i].name ? items[i].name : "", processes->names[i], KEPT_NAME_BYTES);
+        kept->name = items[i].name ? processes->names[i] : NULL;
+    }
+    processes->count = count;
+    processes->at_fixed4 = at_fixed4;
+}
+
+static void keep_gpu_name(struct kept_gpu_names *names, const char *name)
+{
+    size_t i = names->count;
+    if (i == KEPT_GPU_NAMES_MAX)
+        return;
+    keep_text(name, names->texts[i], sizeof(names->texts[i]));
+    for (size_t known = 0; known < i; known++) {
+        if (strcmp(names->texts[known], names->texts[i]) == 0)
+            return;
+    }
+    names->items[i] = names->texts[i];
+    names->count++;
+}
+
+static void keep_gpu_names(struct kept_gpu_names *names, const struct sample_list *list)
+{
+    const struct sample_gpu *gpus = list->items;
+    for (size_t i = 0; list->present && i < list->count; i++) {
+        if (gpus[i].name)
+            keep_gpu_name(names, gpus[i].name);
+    }
+}
+
+int accumulate_new(struct accumulator **ret_accumulator)
+{
+    struct accumulator *acc = calloc(1, sizeof(*acc));
+    if (!acc)
+        return -ENOMEM;
+    *ret_accumulator = acc;
+    return 0;
+}
+
+void accumulate_free(struct accumulator *acc)
+{
+    free(acc);
+}
+
+/* Absent too where a recording has a time that no clock shows. */
+static struct opt_i64 time_of(const struct sample *sample)
+{
+    static const int64_t year_10000_ms = INT64_C(253402300800000);
+    struct opt_i64 time = sample->timestamp_ms;
+    if (!time.has && sample->timestamp_secs.has) {
+        time = sample->timestamp_secs;
+        time.has = !__builtin_mul_overflow(time.v, 1000, &time.v);
+    }
+    return time.has && time.v >= 0 && time.v < year_10000_ms ? time : (struct opt_i64){0};
+}
+
+static void keep_largest(struct accumulated_run *run, const struct sample_list *processes)
+{
+    const struct sample_process *items = processes->items;
+    if (!processes->present || processes->count == 0)
+        return;
+    struct opt_i64 rss = fixed4_of(items[0].rss_mib);
+    if (rss.has && !(run->largest_process_fixed4.has && run->largest_process_fixed4.v >= rss.v))
+        run->largest_process_fixed4 = rss;
+}
+
+static void keep_times(struct accumulated_run *run, const struct sample *sample, int64_t elapsed_fixed4)
+{
+    struct opt_i64 now = time_of(sample);
+    int64_t started;
+    if (!now.has)
+        return;
+    /* A start before 1970 is not one. */
+    if (run->samples == 1 && !__builtin_sub_overflow(now.v, elapsed_fixed4 / (FIXED4 / 1000), &started) && started >= 0)
+        run->started_ms = some_i64(started);
+    run->finished_ms = now;
+}
+
+/* Its time in the run, and the length of its interval. */
+static struct meter_tick tick_of(struct accumulated_run *run, const struct sample *sample)
+{
+    struct opt_i64 elapsed = fixed4_of(sample->elapsed_secs);
+    if (elapsed.v < 0)
+        elapsed = (struct opt_i64){0};
+    struct meter_tick tick = {.elapsed_fixed4 = elapsed.v};
+    int64_t length_fixed4 = fixed4_interval(sample, run->elapsed_fixed4);
+    int64_t ms = length_fixed4 / (FIXED4 / 1000);
+    tick.weight_ms = ms > 0 ? (uint64_t)ms : 1;
+    if (elapsed.has)
+        run->elapsed_fixed4 = elapsed;
+    if (length_fixed4 > run->longest_fixed4)
+        run->longest_fixed4 = length_fixed4;
+    int64_t usual_fixed4 = run->interval_fixed4.has ? run->interval_fixed4.v : run->longest_fixed4;
+    tick.is_short = length_fixed4 < usual_fixed4 / 10;
+    return tick;
+}
+
+static void keep_start(struct accumulated_run *run, const struct sample_run *start)
+{
+    if (!start->present)
+        return;
+    run->has_start = true;
+    run->interval_fixed4 = fixed4_of(start->interval_secs);
+    run->cpus_allowed = start->cpus_allowed;
+    run->first_cgroup_peak_fixed4 = fixed4_of(start->cgroup_peak_mib);
+}
+
+static void keep_limits(struct accumulated_run *run, const struct sample *sample)
+{
+    const struct sample_list *cores = &sample->cpu.per_core_pct;
+    if (sample->cgroup.present) {
+        run->cpu_limit_cores = fixed4_rounded(sample->cgroup.cpu_limit_cores);
+        run->memory_limit_mib = fixed4_rounded(sample->cgroup.memory_limit_mib);
+        if (!run->first_cgroup_peak_fixed4.has)
+            run->first_cgroup_peak_fixed4 = fixed4_of(sample->cgroup.memory_peak_mib);
+    }
+    if (!sample->cpu.present || !cores->present)
+        return;
+    uint64_t online = 0;
+    for (size_t i = 0; i < cores->count; i++)
+        online += ((const struct opt_f64 *)cores->items)[i].has;
+    /* A CPU whose share is not known in a short interval is there all the same. */
+    if (online > run->cpus_online.v)
+        run->cpus_online = some_u64(online);
+}
+
+static void keep_memory(struct accumulated_run *run, const struct sample *sample, const struct meter_tick *tick)
+{
+    const struct sample_cpu *cpu = &sample->cpu;
+    struct opt_i64 rss = fixed4_of(cpu->process_rss_mib);
+    if (cpu->present && rss.has)
+        meter_add(run, cpu->process_pss_mib.has ? METER_RSS_BESIDE_PSS : METER_RSS_ALONE, rss.v, tick);
+    else if (!cpu->present || !cpu->process_pss_mib.has)
+        run->memory_unknown += sample->tracked_pid.has;
+}
+
+/* Is this run of the same job as the one before it, whose name is still there? */
+static bool is_same_job(const struct kept_identity *before, const char *name)
+{
+    char copy[sizeof(before->job_name)] = "";
+    if (name)
+        keep_text(name, copy, sizeof(copy));
+    return before->has_job_name == (name != NULL) && (!name || strcmp(before->job_name, copy) == 0);
+}
+
+void accumulate_add(struct accumulator *acc, const struct sample *sample, const struct sample_totals *totals)
+{
+    struct accumulated_run *run = &acc->run;
+    bool is_first = run->samples++ == 0;
+    if (is_first && acc->total.runs.v > 0)
+        acc->has_other_names |= !is_same_job(&acc->identity, sample->job_name);
+    if (is_first || sample->run.present)
+        keep_identity(&acc->identity, sample, is_first);
+    keep_start(run, &sample->run);
+    struct meter_tick tick = tick_of(run, sample);
+    keep_times(run, sample, tick.elapsed_fixed4);
+    if (sample->tracked_pid.has)
+        run->tracked_pid = sample->tracked_pid;
+    keep_limits(run, sample);
+    add_sections(run, sample, &tick);
+    add_devices(run, sample, totals, &tick);
+    keep_largest(run, &sample->processes);
+    keep_processes(&run->processes, &sample->processes, tick.elapsed_fixed4);
+    keep_gpu_names(&acc->gpu_names, &sample->gpu);
+    keep_memory(run, sample, &tick);
+    run->end = sample->end;
+}
+
+void accumulate_next_run(struct accumulator *acc)
+{
+    if (acc->run.samples == 0)
+        return;
+    derive_merge_run(acc);
+    memset(&acc->run, 0, sizeof(acc->run));
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From meters to a summary: what each says alone (a table says which number comes from which meter), what follows from
+ * several of them, and how runs are merged: the maximum of needs, the mean of amounts.
+ */
+#include <stddef.h>
+
+#include "summary/accumulate.h"
+#include "summary/summary_internal.h"
+
+enum aspect {
+    SUM, /* of the meter; an amount */
+    MEAN, /* over time; an amount */
+    MAX, /* a need */
+    AT, /* when the maximum was; goes with the need in the row before */
+    NEWEST, /* of the newest run that knows it */
+    AMOUNT, /* not of a meter: derived from several */
+    NEED, /* the same */
+};
+
+struct row {
+    uint16_t section, at; /* section: its first member becomes true where the number is known */
+    uint8_t meter;
+    uint8_t aspect : 4, is_count : 1, is_alone : 1; /* alone: it does not make its section present */
+};
+
+#define ROW(kind, section, member, of, meter)                                                                          \
+    {                                                                                                                  \
+        offsetof(struct summary, section), offsetof(struct summary, section.member), METER_##meter, of, kind, 0        \
+    }
+#define VALUE(section, member, of, meter) ROW(0, section, member, of, meter)
+#define COUNT(section, member, of, meter) ROW(1, section, member, of, meter)
+#define ALONE(member, of)                                                                                              \
+    {                                                                                                                  \
+        0, offsetof(struct summary, member), METERS, of, 0, 1                                                          \
+    }
+#define METER_NONE METERS
+
+static const struct row rows[] = {
+    ALONE(wall_secs, AMOUNT),
+    VALUE(cpu, user_secs, SUM, USER),
+    VALUE(cpu, system_secs, SUM, SYSTEM),
+    VALUE(cpu, total_secs, AMOUNT, NONE),
+    VALUE(cpu, cores_mean, AMOUNT, NONE),
+    VALUE(cpu, cores_p95, NEED, NONE),
+    VALUE(cpu, cores_peak, MAX, CORES),
+    VALUE(cpu, cores_peak_at_secs, AT, CORES),
+    VALUE(cpu, throttled_secs, SUM, THROTTLED),
+    VALUE(cpu, host_cores_mean, MEAN, HOST_CORES),
+    VALUE(cpu, host_cores_p95, NEED, NONE),
+    VALUE(cpu, host_cores_peak, MAX, HOST_CORES),
+    COUNT(cpu, processes_peak, MAX, PROCESSES),
+    COUNT(cpu, threads_peak, MAX, THREADS),
+    VALUE(memory, rss_peak_mib, NEED, NONE),
+    VALUE(memory, rss_peak_at_secs, AT, RSS),
+    VALUE(memory, rss_mean_mib, MEAN, RSS),
+    VALUE(memory, pss_peak_mib, MAX, PSS),
+    VALUE(memory, pss_peak_at_secs, AT, PSS),
+    VALUE(memory, pss_mean_mib, MEAN, PSS),
+    VALUE(memory, cgroup_peak_mib, NEED, NONE),
+    COUNT(memory, major_faults, SUM, FAULTS),
+    VALUE(memory, host_used_mean_mib, MEAN, HOST_USED),
+    VALUE(memory, host_used_peak_mib, MAX, HOST_USED),
+    VALUE(memory, host_total_mib, NEWEST, HOST_TOTAL),
+    VALUE(memory, host_swap_used_peak_mib, MAX, HOST_SWAP),
+    ALONE(memory.largest_process_mib, NEED),
+    ALONE(memory.need_mib, NEED),
+    ALONE(memory.uncertain_mib, NEED),
+    COUNT(disk, read_bytes, SUM, READ),
+    COUNT(disk, write_bytes, SUM, WRITTEN),
+    COUNT(disk, host_read_bytes, SUM, HOST_READ),
+    COUNT(disk, host_write_bytes, SUM, HOST_WRITTEN),
+    COUNT(network, host_received_bytes, SUM, HOST_RECEIVED),
+    COUNT(network, host_sent_bytes, SUM, HOST_SENT),
+    COUNT(gpu, count, MAX, GPUS),
+    VALUE(gpu, usage_mean, MEAN, GPU_USAGE),
+    VALUE(gpu, usage_p95, NEED, NONE),
+    VALUE(gpu, usage_peak, MAX, GPU_USAGE),
+    COUNT(gpu, utilized_peak, MAX, GPUS_UTILIZED),
+    VALUE(gpu, vram_peak_mib, MAX, VRAM),
+    VALUE(gpu, host_usage_mean, MEAN, GPU_HOST_USAGE),
+    VALUE(gpu, host_usage_peak, MAX, GPU_HOST_USAGE),
+    VALUE(gpu, host_vram_peak_mib, MAX, GPU_HOST_VRAM),
+    VALUE(gpu, vram_total_mib, MAX, GPU_VRAM_TOTAL),
+    VALUE(gpu, energy_joules, AMOUNT, NONE),
+    VALUE(pressure, cpu_some_secs, SUM, CPU_PRESSURE),
+    VALUE(pressure, memory_some_secs, SUM, MEMORY_PRESSURE),
+    VALUE(pressure, memory_full_secs, SUM, MEMORY_FULL_PRESSURE),
+    VALUE(pressure, io_some_secs, SUM, IO_PRESSURE),
+    VALUE(pressure, io_full_secs, SUM, IO_FULL_PRESSURE),
+    VALUE(tracker, cpu_secs, SUM, TRACKER_CPU),
+    VALUE(tracker, rss_peak_mib, MAX, TRACKER_RSS),
+    VALUE(tracker, late_max_ms, MAX, TRACKER_LATE),
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+_Static_assert(sizeof(rows) / sizeof(rows[0]) <= DERIVED_ROWS_MAX, "every row has an amount");
+_Static_assert(sizeof(struct summary) <= UINT16_MAX, "offsets in the summary fit");
+
+struct opt_f64 summary_memory_need(const struct summary *summary)
+{
+    const struct summary_memory *memory = &summary->memory;
+    if (memory->need_mib.has)
+        return memory->need_mib;
+    struct opt_f64 need = memory->pss_peak_mib.has ? memory->pss_peak_mib : memory->rss_peak_mib;
+    if (memory->largest_process_mib.has && !(need.has && need.v >= memory->largest_process_mib.v))
+        return memory->largest_process_mib;
+    return need;
+}
+
+static double value_of(const struct meter *meter, enum aspect aspect)
+{
+    switch (aspect) {
+    case SUM:
+        return fixed4_value(meter->sum);
+    case MEAN:
+        return meter->weighted / (double)meter->weight / FIXED4;
+    case AT:
+        return fixed4_value(meter->max_at_fixed4);
+    case NEWEST:
+        return fixed4_value(meter->newest);
+    case MAX:
+    case AMOUNT:
+    case NEED:
+        break;
+    }
+    return fixed4_value(meter->max);
+}
+
+static void fill_row(const struct accumulated_run *run, const struct row *row, struct summary *summary)
+{
+    const struct meter *meter = &run->meters[row->meter];
+    void *at = (char *)summary + row->at;
+    if (meter->seen == 0 || (row->aspect == MEAN && meter->weight == 0))
+        return;
+    if (row->is_count) {
+        int64_t count = row->aspect == SUM ? meter->sum : meter->max;
+        *(struct opt_u64 *)at = some_u64((uint64_t)count + (row->meter == METER_PROCESSES)); /* its root */
+    } else {
+        *(struct opt_f64 *)at = some_f64(value_of(meter, row->aspect));
+    }
+}
+
+static void fill_rows(const struct accumulated_run *run, struct summary *summary)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (rows[i].meter < METERS)
+            fill_row(run, &rows[i], summary);
+    }
+}
+
+static void merge_count(const struct row *row, struct run_amount *amount, uint64_t value, struct opt_u64 *total)
+{
+    if (row->aspect == MAX) {
+        if (!total->has || value > total->v)
+            *total = some_u64(value);
+        return;
+    }
+    amount->runs++;
+    if (__builtin_add_overflow(amount->count, value, &amount->count))
+        amount->count = UINT64_MAX;
+    *total = some_u64(amount->count / amount->runs + (amount->count % amount->runs * 2 >= amount->runs));
+}
+
+/* Returns whether the total is now that of this run. */
+static bool merge_value(const struct row *row, struct run_amount *amount, double value, struct opt_f64 *total)
+{
+    if (row->aspect == MAX || row->aspect == NEED) {
+        if (total->has && value <= total->v)
+            return false;
+    } else if (row->aspect != NEWEST) {
+        amount->runs++;
+        amount->sum += value;
+        value = amount->sum / (double)amount->runs;
+    }
+    *total = some_f64(value);
+    return true;
+}
+
+static void merge_rows(struct accumulator *acc, const struct summary *run)
+{
+    bool is_higher = false;
+    for (size_t i = 0; i < ROWS; i++) {
+        const struct row *row = &rows[i];
+        const void *from = (const char *)run + row->at;
+        void *to = (char *)&acc->total + row->at;
+        bool is_known = *(const bool *)from; /* an opt begins with it */
+        if (row->aspect == AT) {
+            if (is_higher)
+                *(struct opt_f64 *)to = *(const struct opt_f64 *)from;
+            continue;
+        }
+        is_higher = false;
+        if (!is_known)
+            continue;
+        if (row->is_count)
+            merge_count(row, &acc->amounts[i], ((const struct opt_u64 *)from)->v, to);
+        else
+            is_higher = merge_value(row, &acc->amounts[i], ((const struct opt_f64 *)from)->v, to);
+        if (!row->is_alone)
+            *(bool *)((char *)&acc->total + row->section) = true;
+    }
+}
+
+/* A P95 rests on all intervals and may be off a little: it is never reported above the peak. */
+static struct opt_f64 p95_of(const struct accumulated_run *run, unsigned meter)
+{
+    struct opt_f64 p95 = sketch_quantile(&run->sketches[meter], 0.95);
+    double peak = fixed4_value(run->meters[meter].max);
+    return p95.has && p95.v > peak ? some_f64(peak) : p95;
+}
+
+static void finish_cpu(const struct accumulated_run *run, struct summary *summary)
+{
+    struct summary_cpu *cpu = &summary->cpu;
+    if (run->elapsed_fixed4.has)
+        summary->wall_secs = some_f64(fixed4_value(run->elapsed_fixed4.v));
+    if (cpu->user_secs.has && cpu->system_secs.has) {
+        int64_t total;
+        if (__builtin_add_overflow(run->meters[METER_USER].sum, run->meters[METER_SYSTEM].sum, &total))
+            total = INT64_MAX;
+        cpu->total_secs = some_f64(fixed4_value(total));
+    }
+    if (cpu->total_secs.has && run->elapsed_fixed4.v > 0)
+        cpu->cores_mean = some_f64(cpu->total_secs.v / summary->wall_secs.v);
+    cpu->cores_p95 = p95_of(run, METER_CORES);
+    cpu->host_cores_p95 = p95_of(run, METER_HOST_CORES);
+    if (run->end.present)
+        cpu->is_lower_bound = run->end.cpu_is_lower_bound;
+}
+
+static void raise_to(struct opt_f64 *value, struct opt_f64 least)
+{
+    if (least.has && !(value->has && value->v >= least.v))
+        *value = least;
+}
+
+/* Resident memory of the largest process: as the end of the run has it, or of a run without one as its samples do. */
+static struct opt_f64 largest_process(const struct accumulated_run *run)
+{
+    struct opt_i64 largest = run->largest_process_fixed4;
+    struct opt_i64 end = run->end.present ? fixed4_of(run->end.largest_process_mib) : (struct opt_i64){0};
+    if (end.has && !(largest.has && largest.v >= end.v))
+        largest = end;
+    return largest.has && largest.v > 0 ? some_f64(fixed4_value(largest.v)) : (struct opt_f64){0};
+}
+
+/*
+ * PSS is measured on a budget. Where RSS was clearly higher while PSS was not known, the highest PSS is not the peak of
+ * the tree, and RSS has to do.
+ */
+static void keep_need(const struct accumulated_run *run, struct summary_memory *memory)
+{
+    const struct meter *pss = &run->meters[METER_PSS], *beside = &run->meters[METER_RSS_BESIDE_PSS];
+    int64_t alone = run->meters[METER_RSS_ALONE].max;
+    bool is_missed = alone > a_tenth_more(beside->max) && alone > pss->max;
+    if (is_missed || (pss->max == 0 && memory->rss_peak_mib.v > 0))
+        memory->pss_peak_mib = memory->pss_peak_at_secs = (struct opt_f64){0};
+    memory->need_mib = memory->pss_peak_mib;
+    if (!memory->need_mib.has)
+        memory->need_mib = memory->rss_peak_mib;
+    raise_to(&memory->need_mib, memory->largest_process_mib);
+    /* A reading of PSS can be too low, while memory is being shared or given back: one process needs all it holds. */
+    struct opt_f64 largest = largest_process(run);
+    if (largest.has && memory->need_mib.has && largest.v > memory->need_mib.v)
+        memory->need_mib = memory->largest_process_mib = largest;
+}
+
+static void finish_memory(const struct accumulated_run *run, struct summary *summary)
+{
+    struct summary_memory *memory = &summary->memory;
+    const struct meter *sampled = &run->meters[METER_RSS], *reported = &run->meters[METER_PEAK_RSS];
+    if (reported->seen > 0 && (sampled->seen == 0 || reported->max > sampled->max))
+        memory->largest_process_mib = some_f64(fixed4_value(reported->max));
+    if (memory->largest_process_mib.has)
+        memory->rss_peak_mib = memory->largest_process_mib;
+    else if (sampled->seen > 0)
+        memory->rss_peak_mib = some_f64(fixed4_value(sampled->max));
+    keep_need(run, memory);
+    const struct meter *cgroup = &run->meters[METER_CGROUP_PEAK];
+    /* It is that of the cgroup's whole life: where it did not grow during the run, others have made it. Kernels before
+     * 5.19 keep none. Recordings of older versions do not have what it was before the first sample. */
+    if (cgroup->seen == 0 || cgroup->max <= run->first_cgroup_peak_fixed4.v)
+        cgroup = &run->meters[METER_CGROUP_USED];
+    if (cgroup->seen > 0)
+        memory->cgroup_peak_mib = some_f64(fixed4_value(cgroup->max));
+}
+
+static void finish_gpu(const struct accumulated_run *run, struct summary_gpu *gpu)
+{
+    gpu->usage_p95 = p95_of(run, METER_GPU_USAGE);
+    struct opt_i64 joules = run->end.present ? fixed4_of(run->end.gpu_energy_joules) : (struct opt_i64){0};
+    const struct meter *power = &run->meters[METER_GPU_ENERGY];
+    if (joules.has || power->seen > 0) {
+        gpu->energy_joules = some_f64(fixed4_value(joules.has ? joules.v : power->sum));
+        gpu->energy_source = joules.has ? "counter" : "power";
+    }
+}
+
+static void lower(struct opt_f64 *limit, const char **source, struct opt_f64 other, const char *name)
+{
+    if (!other.has || !(other.v > 0) || (limit->has && limit->v <= other.v))
+        return;
+    *limit = other;
+    *source = name;
+}
+
+static void finish_limits(const struct accumulated_run *run, struct summary *summary)
+{
+    static const char cgroup[] = "cgroup", machine[] = "machine";
+    struct summary_cpu *cpu = &summary->cpu;
+    struct summary_memory *memory = &summary->memory;
+    lower(&cpu->limit_cores, &cpu->limit_source, run->cpu_limit_cores, cgroup);
+    bool is_online_low = run->cpus_allowed.has && run->cpus_allowed.v > run->cpus_online.v;
+    struct opt_u64 online = is_online_low ? run->cpus_allowed : run->cpus_online;
+    lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(online, 1), machine);
+    lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(run->cpus_allowed, 1), "affinity");
+    lower(&memory->limit_mib, &memory->limit_source, run->memory_limit_mib, cgroup);
+    lower(&memory->limit_mib, &memory->limit_source, memory->host_total_mib, machine);
+}
+
+static void derive_run(const struct accumulated_run *run, struct summary *summary)
+{
+    fill_rows(run, summary);
+    summary->tracked_pid = run->tracked_pid;
+    if (run->interval_fixed4.has)
+        summary->interval_secs = some_f64(fixed4_value(run->interval_fixed4.v));
+    finish_cpu(run, summary);
+    finish_memory(run, summary);
+    finish_gpu(run, &summary->gpu);
+    finish_limits(run, summary);
+    if (sizing_peak_is_uncertain(summary))
+        summary->memory.uncertain_mib = summary->memory.need_mib;
+}
+
+struct limit {
+    struct opt_f64 *value;
+    const char **source;
+};
+
+/* The need of one run says nothing about the limit of another: runs with different limits have none. */
+static void merge_limit(struct limit total, struct opt_f64 value, const char *source, bool is_first)
+{
+    bool is_same = total.value->has == value.has && (!value.has || total.value->v == value.v);
+    if (!is_first && !is_same)
+        value = (struct opt_f64){0};
+    *total.value = value;
+    *total.source = value.has ? source : NULL;
+}
+
+static void merge_limits(struct summary *total, const struct summary *run)
+{
+    bool is_first = total->runs.v == 0;
+    struct limit cpu = {&total->cpu.limit_cores, &total->cpu.limit_source};
+    struct limit memory = {&total->memory.limit_mib, &total->memory.limit_source};
+    merge_limit(cpu, run->cpu.limit_cores, run->cpu.limit_source, is_first);
+    merge_limit(memory, run->memory.limit_mib, run->memory.limit_source, is_first);
+    total->cpu.present |= cpu.value->has;
+    total->memory.present |= memory.value->has;
+    if (run->cpu.is_lower_bound.has)
+        total->cpu.is_lower_bound = some_bool(run->cpu.is_lower_bound.v || total->cpu.is_lower_bound.v);
+    if (run->gpu.energy_source)
+        total->gpu.energy_source = run->gpu.energy_source;
+}
+
+/* A section of zeros says nothing where there is no GPU. */
+static void settle_gpu(struct summary_gpu *gpu)
+{
+    gpu->present = gpu->count.v > 0 || gpu->utilized_peak.v > 0 || gpu->usage_peak.v > 0 || gpu->vram_peak_mib.v > 0;
+}
+
+static void merge_processes(struct accumulator *acc)
+{
+    const struct accumulated_run *run = &acc->run;
+    struct kept_processes *kept = &acc->processes;
+    struct summary_memory *memory = &acc->total.memory;
+    if (run->processes.count == 0 || (kept->count > 0 && run->meters[METER_RSS].max <= acc->processes_peak_fixed4))
+        return;
+    struct sample_list list = {true, run->processes.count, run->processes.items};
+    keep_processes(kept, &list, run->processes.at_fixed4);
+    acc->processes_peak_fixed4 = run->meters[METER_RSS].max;
+    memory->processes = (struct sample_list){true, kept->count, kept->items};
+    memory->processes_at_secs = some_f64(fixed4_value(kept->at_fixed4));
+}
+
+static void merge_result(struct accumulator *acc, const struct summary_result *result)
+{
+    struct summary *total = &acc->total;
+    bool is_bad = verdict_is_bad(result);
+    total->runs_failed = some_u64(total->runs_failed.v + is_bad);
+    if (total->result.present && !is_bad && verdict_is_bad(&total->result))
+        return;
+    total->result = *result;
+    keep_text(result->detail, acc->detail, sizeof(acc->detail));
+    total->result.detail = acc->detail;
+}
+
+static void merge_counts(struct accumulator *acc)
+{
+    const struct accumulated_run *run = &acc->run;
+    struct summary *total = &acc->total;
+    const struct meter *missed = &run->meters[METER_MISSED];
+    total->runs = some_u64(total->runs.v + 1);
+    total->samples = some_u64(total->samples.v + run->samples);
+    if (missed->seen > 0)
+        total->missed_samples = some_u64(total->missed_samples.v + (uint64_t)missed->sum);
+    total->memory.unknown_samples = some_u64(total->memory.unknown_samples.v + run->memory_unknown);
+    if (run->started_ms.has && !(total->started_ms.has && total->started_ms.v <= run->started_ms.v))
+        total->started_ms = run->started_ms;
+    if (run->finished_ms.has && !(total->finished_ms.has && total->finished_ms.v >= run->finished_ms.v))
+        total->finished_ms = run->finished_ms;
+    const struct meter *sampled = &run->meters[METER_RSS];
+    acc->has_missed_peak |= sampled->seen > 1 && run->meters[METER_PROCESSES].max > 0 &&
+                            run->meters[METER_PEAK_RSS].max > a_tenth_more(sampled->max);
+    acc->without_end += run->has_start && !run->end.present;
+    if (run->end.present && run->end.left_running.has)
+        acc->left_running += run->end.left_running.v;
+}
+
+void derive_merge_run(struct accumulator *acc)
+{
+    char detail[KEPT_DETAIL_BYTES];
+    struct summary run = {0};
+    verdict_of_run(&acc->run, detail, &run.result);
+    derive_run(&acc->run, &run);
+    merge_rows(acc, &run);
+    /* The PSS of one run is not that of another, whose RSS had to do. */
+    struct summary_memory *memory = &acc->total.memory;
+    if (acc->total.runs.v > 0 && memory->need_mib.v > memory->pss_peak_mib.v)
+        memory->pss_peak_mib = memory->pss_peak_at_secs = (struct opt_f64){0};
+    merge_limits(&acc->total, &run);
+    merge_processes(acc);
+    merge_result(acc, &run.result);
+    merge_counts(acc);
+    settle_gpu(&acc->total.gpu);
+    acc->total.tracked_pid = run.tracked_pid;
+    acc->total.interval_secs = run.interval_secs;
+}
+
+static void fill_identity(const struct kept_identity *identity, struct summary *summary)
+{
+    summary->job_name = identity->has_job_name ? identity->job_name : NULL;
+    summary->version = identity->has_version ? identity->version : NULL;
+    summary->hostname = identity->has_hostname ? identity->hostname : NULL;
+    summary->kernel = identity->has_kernel ? identity->kernel : NULL;
+    summary->command = (struct sample_list){identity->has_command, identity->argument_count, identity->arguments};
+}
+
+static struct opt_f64 share_pct(struct opt_f64 part, struct opt_f64 whole)
+{
+    if (!part.has || !whole.has || !(whole.v > 0))
+        return (struct opt_f64){0};
+    return some_f64(part.v * 100 / whole.v);
+}
+
+const struct summary *accumulate_finish(struct accumulator *acc)
+{
+    struct summary *total = &acc->total;
+    accumulate_next_run(acc);
+    fill_identity(&acc->identity, total);
+    total->schema_version = some_u64(SUMMARY_SCHEMA_VERSION);
+    if (!total->runs.has)
+        total->runs = total->runs_failed = total->samples = some_u64(0);
+    if (total->cpu.total_secs.has && total->wall_secs.v > 0)
+        total->cpu.cores_mean = some_f64(total->cpu.total_secs.v / total->wall_secs.v);
+    total->cpu.limit_used_pct = share_pct(total->cpu.cores_p95, total->cpu.limit_cores);
+    total->memory.limit_used_pct = share_pct(summary_memory_need(total), total->memory.limit_mib);
+    total->tracker.cpu_pct = share_pct(total->tracker.cpu_secs, total->wall_secs);
+    total->gpu.names = (struct sample_list){total->gpu.present, acc->gpu_names.count, acc->gpu_names.items};
+    verdict_put_notes(acc);
+    sizing_fill(total, &acc->sizing);
+    return total;
+}
