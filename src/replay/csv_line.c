@@ -5,12 +5,10 @@
  * writes, x is process_x. Cells may be quoted, as other tools write them back.
  * 1767225601,88,1.910,0.090,1.9802,23527,161,11,405,256,163,8192,12599296,270.553174,185.065828,85.487346,0,0,,,
  */
-#include "replay/csv_line.h"
+#include "replay/replay_internal.h"
 
 #include <errno.h>
 #include <stddef.h>
-
-#include "replay/json_scan.h"
 
 enum csv_column {
     COLUMN_TIMESTAMP,
@@ -69,13 +67,13 @@ static const uint64_t whole_columns =
     BIT(COLUMN_NET_SENT) | BIT(COLUMN_GPU_UTILIZED) | BIT(COLUMN_PROCESS_PID) | BIT(COLUMN_PROCESS_CHILDREN) |
     BIT(COLUMN_PROCESS_DISK_READ) | BIT(COLUMN_PROCESS_DISK_WRITE) | BIT(COLUMN_PROCESS_GPU_UTILIZED);
 
-/* Columns that are turned into bytes or shares: up to an amount whose bytes fit and whose shares add up again. */
-static const uint64_t turned_columns = BIT(COLUMN_SPACE_TOTAL) | BIT(COLUMN_SPACE_USED) | BIT(COLUMN_SPACE_FREE) |
-                                       BIT(COLUMN_GPU_USAGE) | BIT(COLUMN_GPU_VRAM);
-static const double turned_max = 4e9;
+/* Columns that are converted into bytes or shares: up to an amount whose bytes fit and whose shares add up again. */
+static const uint64_t converted_columns = BIT(COLUMN_SPACE_TOTAL) | BIT(COLUMN_SPACE_USED) | BIT(COLUMN_SPACE_FREE) |
+                                          BIT(COLUMN_GPU_USAGE) | BIT(COLUMN_GPU_VRAM);
+static const double converted_max = 4e9;
 
-/* Where a column goes as it is; 0: it takes more than that. */
-static const unsigned short places[COLUMN_COUNT] = {
+/* The member of the sample that a column is copied to; 0: it needs more than that. */
+static const unsigned short offsets[COLUMN_COUNT] = {
     [COLUMN_PROCESSES] = offsetof(struct sample, cpu.process_count),
     [COLUMN_UTIME] = offsetof(struct sample, cpu.utime_secs),
     [COLUMN_STIME] = offsetof(struct sample, cpu.stime_secs),
@@ -201,9 +199,9 @@ static size_t read_header(struct str line, unsigned char ret_columns[static CSV_
 
 bool csv_line_is_header(struct str line)
 {
-    static const struct str telling = {"cpu_usage", 9};
+    static const struct str essential = {"cpu_usage", 9};
     unsigned char columns[CSV_LINE_COLUMNS_MAX];
-    return memmem(line.p, line.n, telling.p, telling.n) && read_header(line, columns) > 0;
+    return memmem(line.p, line.n, essential.p, essential.n) && read_header(line, columns) > 0;
 }
 
 int csv_line_set_header(struct csv_line *csv, struct str line)
@@ -229,7 +227,7 @@ static void read_cell(struct row *row, unsigned char column, struct str text)
 {
     struct json_number number;
     union cell *cell = &row->cells[column];
-    double max = turned_columns & BIT(column) ? turned_max : JSON_NUMBER_MAX;
+    double max = converted_columns & BIT(column) ? converted_max : JSON_NUMBER_MAX;
     double real;
     if (text.n == 0)
         return;
@@ -263,19 +261,19 @@ static struct opt_u64 bytes_of(const struct row *row, enum csv_column column, do
     return amount.has ? some_u64((uint64_t)(amount.v * unit + 0.5)) : (struct opt_u64){0};
 }
 
-static void fill_places(const struct row *row, struct sample *sample)
+static void fill_members(const struct row *row, struct sample *sample)
 {
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        if (places[i] == 0)
+        if (offsets[i] == 0)
             continue;
-        memcpy((char *)sample + places[i], &row->cells[i], sizeof(row->cells[i]));
+        memcpy((char *)sample + offsets[i], &row->cells[i], sizeof(row->cells[i]));
         if ((i >= COLUMN_MEMORY_FREE && i <= COLUMN_MEMORY_INACTIVE) || i == COLUMN_MEMORY_UNAVAILABLE)
             sample->memory.present |= row->cells[i].real.has;
     }
     sample->cpu.present = true;
 }
 
-/* Space is told to the 1000 bytes; where used is not total - free for that, both move a little to make it so. */
+/* Space is written to the 1000 bytes; where used is not total - free for that, both move a little to make it so. */
 static void fill_mount(const struct row *row, struct sample_mount *mount)
 {
     enum { STEP = 1000, SHIFT = 300 };
@@ -363,7 +361,7 @@ int csv_line_parse(struct csv_line *csv, struct str line, struct sample *sample)
     *sample = (struct sample){0};
     if (!read_row(csv, line, &row) || !fill_time(&row, sample))
         return -EBADMSG;
-    fill_places(&row, sample);
+    fill_members(&row, sample);
     fill_disk(csv, &row, &sample->disk);
     fill_network(csv, &row, &sample->network);
     fill_gpus(csv, &row, &sample->gpu);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A direct walk over the line, without a tree in between: keys are looked up in the field tables, the expected one
- * first, and values go straight to their place in the struct.
+ * first, and values go straight to their member of the struct.
  * {"timestamp_secs":1767225601,"elapsed_secs":1.0,"cpu":{"utilization_pct":1.37},"disk":[{"device":"vda"}]}
  */
-#include "replay/json_line.h"
+#include "replay/replay_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "model/field.h"
-#include "replay/json_scan.h"
 
 enum {
     KEY_QUOTE_AT = 1, /* in field.key, behind the comma */
@@ -18,21 +17,21 @@ enum {
     ALIGN = 8,
 };
 
-int json_line_init(struct json_line *json, size_t room_bytes)
+int json_line_init(struct json_line *json, size_t space_bytes)
 {
-    *json = (struct json_line){.room = malloc(room_bytes), .room_bytes = room_bytes};
-    return json->room ? 0 : -ENOMEM;
+    *json = (struct json_line){.space = malloc(space_bytes), .space_bytes = space_bytes};
+    return json->space ? 0 : -ENOMEM;
 }
 
 void json_line_fini(struct json_line *json)
 {
-    free(json->room);
+    free(json->space);
     *json = (struct json_line){0};
 }
 
 void *json_line_items(const struct json_line *json, const struct sample_list *list)
 {
-    return json->room + ((const char *)list->items - json->room);
+    return json->space + ((const char *)list->items - json->space);
 }
 
 /* One item more for the list under way, empty. */
@@ -47,11 +46,11 @@ static void *open_item(struct json_line *json, size_t bytes)
     return item;
 }
 
-/* Moves the items of a finished list from `first` on to where they stay; NULL where there is no room. */
+/* Moves the items of a finished list from `first` on to where they stay; NULL where there is no space left. */
 static const void *close_list(struct json_line *json, char *first)
 {
     size_t bytes = (size_t)(json->open - first);
-    size_t misfit = (size_t)(json->done - json->room) % ALIGN;
+    size_t misfit = (size_t)(json->done - json->space) % ALIGN;
     size_t pad = misfit > 0 ? ALIGN - misfit : 0;
     json->open = first;
     if ((size_t)(json->done_end - json->done) < bytes + pad) {
@@ -70,7 +69,7 @@ static const char *skip_mistyped(struct json_line *json, const char *p)
     return json_scan_value(p, json->end);
 }
 
-static const char *take_text(struct json_line *json, const char *p, const char **ret_text)
+static const char *read_text(struct json_line *json, const char *p, const char **ret_text)
 {
     char *text = json->done;
     char *behind = text;
@@ -102,7 +101,7 @@ static void put_real(const struct field *field, struct opt_f64 value, struct opt
         *to = value;
 }
 
-static const char *take_number(struct json_line *json, const char *p, const struct field *field, void *at)
+static const char *read_number(struct json_line *json, const char *p, const struct field *field, void *at)
 {
     struct json_number number;
     const char *behind = json_scan_number(p, json->end, &number);
@@ -124,7 +123,7 @@ static const char *take_number(struct json_line *json, const char *p, const stru
     return behind;
 }
 
-static const char *take_bool(struct json_line *json, const char *p, void *at)
+static const char *read_bool(struct json_line *json, const char *p, void *at)
 {
     bool value = *p == 't';
     p = json_scan_word(p, json->end, value ? STR("true") : STR("false"));
@@ -133,33 +132,33 @@ static const char *take_bool(struct json_line *json, const char *p, void *at)
     return p;
 }
 
-static const char *take_object(struct json_line *json, const char *p, const struct field_table *table, void *base);
+static const char *read_object(struct json_line *json, const char *p, const struct field_table *table, void *base);
 
-static const char *take_pair(struct json_line *json, const char *p, struct str_pair *pair)
+static const char *read_pair(struct json_line *json, const char *p, struct str_pair *pair)
 {
-    p = *p == '"' ? take_text(json, p + 1, &pair->key) : NULL;
+    p = *p == '"' ? read_text(json, p + 1, &pair->key) : NULL;
     p = p ? json_scan_blanks(p, json->end) : NULL;
     if (!p || p == json->end || *p != ':')
         return NULL;
     p = json_scan_blanks(p + 1, json->end);
     if (p < json->end && *p == '"')
-        return take_text(json, p + 1, &pair->value);
+        return read_text(json, p + 1, &pair->value);
     return p < json->end && *p == 'n' ? json_scan_value(p, json->end) : skip_mistyped(json, p);
 }
 
 /* One item of a list. What is not of its kind leaves the item empty. */
-static const char *take_item(struct json_line *json, const char *p, const struct field *field, void *item)
+static const char *read_item(struct json_line *json, const char *p, const struct field *field, void *item)
 {
     if (field->kind == FIELD_STRING_MAP)
-        return take_pair(json, p, item);
+        return read_pair(json, p, item);
     if (field->kind == FIELD_OBJECT_LIST && *p == '{')
-        return take_object(json, p + 1, field->table, item);
+        return read_object(json, p + 1, field->table, item);
     if (field->kind == FIELD_STRING_LIST && *p == '"')
-        return take_text(json, p + 1, item);
+        return read_text(json, p + 1, item);
     if (field->kind == FIELD_F64_LIST && *p == 'n')
         return json_scan_value(p, json->end);
     if (field->kind == FIELD_F64_LIST && *p != '"' && *p != '{' && *p != '[' && *p != 't' && *p != 'f')
-        return take_number(json, p, field, item);
+        return read_number(json, p, field, item);
     return skip_mistyped(json, p);
 }
 
@@ -184,7 +183,7 @@ static bool is_usable(const struct field *field, const void *item, char first)
 }
 
 /* p stands behind the opening bracket. */
-static const char *take_list(struct json_line *json, const char *p, const struct field *field, struct sample_list *list)
+static const char *read_list(struct json_line *json, const char *p, const struct field *field, struct sample_list *list)
 {
     char close = field->kind == FIELD_STRING_MAP ? '}' : ']';
     size_t item_bytes = item_bytes_of(field);
@@ -196,7 +195,7 @@ static const char *take_list(struct json_line *json, const char *p, const struct
         if (!item)
             return NULL;
         char begins = *p;
-        p = take_item(json, p, field, item);
+        p = read_item(json, p, field, item);
         p = p ? json_scan_blanks(p, json->end) : NULL;
         if (!p || p == json->end || (*p != ',' && *p != close))
             return NULL;
@@ -214,7 +213,7 @@ static const char *take_list(struct json_line *json, const char *p, const struct
     return p + 1;
 }
 
-static const char *take_value(struct json_line *json, const char *p, const struct field *field, void *at)
+static const char *read_value(struct json_line *json, const char *p, const struct field *field, void *at)
 {
     enum field_kind kind = (enum field_kind)field->kind;
     switch (p < json->end ? *p : '\0') {
@@ -223,23 +222,23 @@ static const char *take_value(struct json_line *json, const char *p, const struc
     case 'n':
         return json_scan_value(p, json->end);
     case '"':
-        return kind == FIELD_STRING ? take_text(json, p + 1, at) : skip_mistyped(json, p);
+        return kind == FIELD_STRING ? read_text(json, p + 1, at) : skip_mistyped(json, p);
     case 't':
     case 'f':
-        return kind == FIELD_BOOL ? take_bool(json, p, at) : skip_mistyped(json, p);
+        return kind == FIELD_BOOL ? read_bool(json, p, at) : skip_mistyped(json, p);
     case '[':
         if (kind == FIELD_OBJECT_LIST || kind == FIELD_F64_LIST || kind == FIELD_STRING_LIST)
-            return take_list(json, p + 1, field, at);
+            return read_list(json, p + 1, field, at);
         return skip_mistyped(json, p);
     case '{':
         if (kind == FIELD_STRING_MAP)
-            return take_list(json, p + 1, field, at);
+            return read_list(json, p + 1, field, at);
         if (kind != FIELD_OBJECT)
             return skip_mistyped(json, p);
         *(bool *)at = true;
-        return take_object(json, p + 1, field->table, at);
+        return read_object(json, p + 1, field->table, at);
     default:
-        return take_number(json, p, field, at);
+        return read_number(json, p, field, at);
     }
 }
 
@@ -255,7 +254,7 @@ static const struct field *find_row(const struct field_table *table, size_t next
 }
 
 /* A key and its colon. *row: the one expected, and afterwards the one found; NULL for a key that is not known. */
-static const char *take_key(
+static const char *read_key(
     struct json_line *json, const char *p, const struct field_table *table, const struct field **row)
 {
     const struct field *next = *row;
@@ -274,7 +273,7 @@ static const char *take_key(
 }
 
 /* p stands behind the opening brace. */
-static const char *take_object(struct json_line *json, const char *p, const struct field_table *table, void *base)
+static const char *read_object(struct json_line *json, const char *p, const struct field_table *table, void *base)
 {
     const struct field *expected = table->rows;
     p = json_scan_blanks(p, json->end);
@@ -282,10 +281,10 @@ static const char *take_object(struct json_line *json, const char *p, const stru
         return p + 1;
     for (;;) {
         const struct field *row = expected;
-        p = take_key(json, p, table, &row);
+        p = read_key(json, p, table, &row);
         if (!p)
             return NULL;
-        p = row ? take_value(json, p, row, (char *)base + row->offset) : json_scan_value(p, json->end);
+        p = row ? read_value(json, p, row, (char *)base + row->offset) : json_scan_value(p, json->end);
         p = p ? json_scan_blanks(p, json->end) : NULL;
         if (!p || p == json->end || (*p != ',' && *p != '}'))
             return NULL;
@@ -303,7 +302,7 @@ static int parse(struct json_line *json, struct str line, struct sample *sample)
     const char *p = json_scan_blanks(line.p, json->end);
     if (p == json->end || *p != '{')
         return -EBADMSG;
-    p = take_object(json, p + 1, &field_sample, sample);
+    p = read_object(json, p + 1, &field_sample, sample);
     if (!p)
         return json->is_full ? -E2BIG : -EBADMSG;
     if (json_scan_blanks(p, json->end) != json->end)
@@ -313,14 +312,14 @@ static int parse(struct json_line *json, struct str line, struct sample *sample)
 
 int json_line_parse(struct json_line *json, struct str line, struct sample *sample)
 {
-    /* A third for the open lists: what they hold ends up in the rest. */
-    size_t open_bytes = json->room_bytes / 3 / ALIGN * ALIGN;
+    /* A third for the open lists: what they hold ends up in the other two. */
+    size_t open_bytes = json->space_bytes / 3 / ALIGN * ALIGN;
     uint64_t mistyped = json->mistyped;
     unsigned names = json->unknown.count;
     bool has_more = json->unknown.has_more;
-    json->open = json->room;
-    json->done = json->open_end = json->room + open_bytes;
-    json->done_end = json->room + json->room_bytes;
+    json->open = json->space;
+    json->done = json->open_end = json->space + open_bytes;
+    json->done_end = json->space + json->space_bytes;
     json->is_full = false;
     *sample = (struct sample){0};
     int code = parse(json, line, sample);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/json_scan.h"
-
 #include "base/num.h"
 #include "codec/hex.h"
 #include "codec/json_text.h"
+#include "replay/replay_internal.h"
 
 enum { SCAN_DEPTH_MAX = 32, EXACT_DIGITS = 15, U64_DIGITS = 19 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/previous.h"
+#include "replay/replay_internal.h"
 
 /* One device of either kind: its totals, its rates, and the amounts to be filled in. */
 struct device {
@@ -29,7 +29,7 @@ static struct device interface_at(void *items, size_t i)
         network->rx_bytes_per_sec, network->tx_bytes_per_sec, &network->rx_bytes_delta, &network->tx_bytes_delta};
 }
 
-/* The order hardly ever changes: the same place first. */
+/* The order hardly ever changes: the same index first. */
 static const struct previous_device *find(const struct previous_list *list, const char *name, size_t at)
 {
     for (size_t i = 0; i < list->count; i++, at++) {
@@ -65,7 +65,7 @@ static void complete(const struct previous_list *list, const struct device *devi
         *device->out = out;
 }
 
-static void remember(struct previous_list *list, const struct device *device)
+static void keep_totals(struct previous_list *list, const struct device *device)
 {
     if (list->count == PREVIOUS_DEVICES_MAX)
         return;
@@ -82,7 +82,7 @@ static bool is_wanting(const struct device *device)
     return (device->in_total.has && !device->in->has) || (device->out_total.has && !device->out->has);
 }
 
-/* key: what a recording that tells the amounts itself has, even as null. */
+/* key: what a recording that has the amounts itself has, even as null. */
 static bool is_needed(
     void *items, size_t count, struct device (*at)(void *items, size_t i), struct str line, struct str key)
 {
@@ -104,7 +104,7 @@ static void complete_all(struct previous_list *list, void *items, size_t count,
     list->count = 0;
     for (size_t i = 0; i < count; i++) {
         struct device device = at(items, i);
-        remember(list, &device);
+        keep_totals(list, &device);
     }
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/recording.h"
+#include "replay/replay_internal.h"
 
 #include <errno.h>
 
 #include "base/clock.h"
 
 enum {
-    JSON_ROOM_BYTES = 3 * REPLAY_LINE_BYTES_MAX,
+    JSON_SPACE_BYTES = 3 * REPLAY_LINE_BYTES_MAX,
     MS_PER_SEC = 1000,
     GAP_MIN_MS = 60 * 1000,
     GAP_INTERVALS = 10,
@@ -23,7 +23,7 @@ int recording_init(struct recording *recording, const struct replay_target *targ
     buf_init(&recording->second, REPLAY_LINE_BYTES_MAX);
     buf_init(&recording->job_name, REPLAY_LINE_BYTES_MAX);
     buf_init(&recording->version, REPLAY_LINE_BYTES_MAX);
-    return json_line_init(&recording->json, JSON_ROOM_BYTES);
+    return json_line_init(&recording->json, JSON_SPACE_BYTES);
 }
 
 void recording_fini(struct recording *recording)
@@ -81,14 +81,14 @@ static double ms_between(const struct recording_times *from, const struct record
     return (double)(to->timestamp_ms.v - from->timestamp_ms.v);
 }
 
-/* Time that only the wall clock tells; 0 where there is a better one. */
+/* Time that only the wall clock has; 0 where there is a better one. */
 static int64_t wall_ms_between(const struct recording_times *from, const struct recording_times *to)
 {
     bool is_monotonic = from->elapsed_secs.has && to->elapsed_secs.has;
     return is_monotonic ? 0 : to->timestamp_ms.v - from->timestamp_ms.v;
 }
 
-/* Too long after the sample before to be of its run? One that tells its interval is not the first of another. */
+/* Too long after the sample before to be of its run? One that has its interval is not the first of another. */
 static bool is_gap(const struct recording_times *from, const struct recording_times *to, int64_t interval_ns)
 {
     int64_t ms = wall_ms_between(from, to);
@@ -105,7 +105,7 @@ static bool is_set_back(const struct recording *recording, const struct recordin
     return ms < 0 && ms > -STEP_MAX_MS && is_json(line) && times->tracked_pid.has;
 }
 
-/* While a first sample waits, the interval is not known yet: no gap can be told. */
+/* While a first sample waits, the interval is not known yet: no gap can be seen. */
 static bool begins_run(const struct recording *recording, const struct recording_times *times, struct str line)
 {
     const struct recording_times *seen = &recording->seen;
@@ -151,7 +151,7 @@ static void begin_run(struct recording *recording, int64_t interval_ns)
 {
     const struct sample *sample = &recording->sample;
     recording->interval_ns = interval_ns;
-    recording->given = (struct recording_times){0};
+    recording->emitted = (struct recording_times){0};
     recording->run_samples = 0;
     recording->report->runs++;
     previous_reset(&recording->previous);
@@ -165,19 +165,19 @@ static void begin_run(struct recording *recording, int64_t interval_ns)
 /* Since the sample before; an interval as it should be in the first one, and where the clock was set back. */
 static double passed_ms(const struct recording *recording, const struct recording_times *times)
 {
-    double ms = recording->run_samples > 0 ? ms_between(&recording->given, times) : -1;
+    double ms = recording->run_samples > 0 ? ms_between(&recording->emitted, times) : -1;
     return ms >= 0 ? ms : (double)recording->interval_ns / NS_PER_MS;
 }
 
-/* Fills in what the sample does not tell, and hands it over. */
-static int give(struct recording *recording, struct str line)
+/* Fills in what the sample lacks, and passes it on. */
+static int emit(struct recording *recording, struct str line)
 {
     struct sample *sample = &recording->sample;
     struct recording_times times = times_of(sample);
     double ms = passed_ms(recording, &times);
     bool is_first = recording->run_samples == 0;
     if (!sample->elapsed_secs.has && (!is_first || ms > 0))
-        sample->elapsed_secs = some_f64(recording->given.elapsed_secs.v + ms / 1e3);
+        sample->elapsed_secs = some_f64(recording->emitted.elapsed_secs.v + ms / 1e3);
     if (!is_first && !sample->actual_interval_ms.has)
         sample->actual_interval_ms = some_f64(ms);
     struct opt_f64 secs = is_first ? sample->elapsed_secs : some_f64(sample->actual_interval_ms.v / 1e3);
@@ -185,7 +185,7 @@ static int give(struct recording *recording, struct str line)
         previous_complete(&recording->previous, &recording->json, line, secs, sample);
     if (sample->version)
         name_list_add(&recording->versions, str_of(sample->version));
-    recording->given = times_of(sample);
+    recording->emitted = times_of(sample);
     recording->run_samples++;
     recording->report->samples++;
     return recording->target->sample(recording->target->context, sample);
@@ -200,7 +200,7 @@ static int release(struct recording *recording, const int64_t *interval_ns)
     if (code == 0 && interval_ns)
         begin_run(recording, *interval_ns);
     if (code == 0)
-        code = give(recording, line);
+        code = emit(recording, line);
     /* The next one to wait, or none. */
     struct buf emptied = recording->waiting;
     buf_clear(&emptied);
@@ -210,7 +210,7 @@ static int release(struct recording *recording, const int64_t *interval_ns)
 }
 
 /*
- * Hands over what waits, or the first of it. next: a sample of the same run as far as is known, or NULL. Two that wait
+ * Passes on what waits, or the first of it. next: a sample of the same run as far as is known, or NULL. Two that wait
  * are of one run, unless the next one is much nearer than they are to each other, or there is none.
  */
 static int release_some(struct recording *recording, const struct recording_times *next)
@@ -230,7 +230,7 @@ static int keep_line(struct buf *buf, struct str line)
     return buf_ok(buf) ? 0 : -ENOMEM;
 }
 
-static int take_sample(struct recording *recording, struct str line)
+static int add_sample(struct recording *recording, struct str line)
 {
     struct recording_times times = times_of(&recording->sample);
     bool is_new = begins_run(recording, &times, line);
@@ -250,12 +250,12 @@ static int take_sample(struct recording *recording, struct str line)
     recording->seen = times;
     recording->is_in_run = true;
     if (!is_new)
-        return give(recording, line);
+        return emit(recording, line);
     struct opt_f64 interval_secs = recording->sample.run.interval_secs;
     if (interval_secs.has) {
         bool is_sane = interval_secs.v > 0 && interval_secs.v * 1e3 <= interval_max_ms;
         begin_run(recording, is_sane ? (int64_t)(interval_secs.v * 1e9 + 0.5) : 0);
-        return give(recording, line);
+        return emit(recording, line);
     }
     return keep_line(&recording->waiting, line);
 }
@@ -280,7 +280,7 @@ static void skip_line(struct recording *recording, bool is_ended)
 }
 
 /* What is neither empty nor JSON: a header, a row after one, or something else. */
-static int take_other(struct recording *recording, struct str line, bool is_ended)
+static int add_other(struct recording *recording, struct str line, bool is_ended)
 {
     if (csv_line_is_header(line)) {
         /* It says what the rows after it are, so no row from before may wait any longer. */
@@ -290,7 +290,7 @@ static int take_other(struct recording *recording, struct str line, bool is_ende
         return code;
     }
     if (recording->csv.count > 0 && parse(recording, line) == 0)
-        return take_sample(recording, line);
+        return add_sample(recording, line);
     skip_line(recording, is_ended);
     return 0;
 }
@@ -305,10 +305,10 @@ int recording_add_line(struct recording *recording, struct str line, bool is_end
     if (line.n == 0)
         return 0;
     if (!is_json(line))
-        return take_other(recording, line, is_ended);
+        return add_other(recording, line, is_ended);
     int code = parse(recording, line);
     if (code == 0)
-        return take_sample(recording, line);
+        return add_sample(recording, line);
     if (code == -E2BIG) {
         recording->too_long++;
         recording->report->skipped++;

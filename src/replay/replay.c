@@ -1,43 +1,138 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the file in pieces, unpacks it where it begins as gzip does (RFC 1952), and cuts it into lines. */
+/*
+ * Reads the file in pieces, unpacks it where it begins as gzip does (RFC 1952), cuts it into lines, and says in notes
+ * of one line each what could not be used.
+ */
 #include "replay/replay.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "codec/gzip.h"
-#include "replay/notes.h"
-#include "replay/recording.h"
+#include "replay/replay_internal.h"
 
 enum { PIECE_BYTES = 64 * 1024, MAGIC_BYTES = 2 };
 
 struct reader {
     struct recording recording;
-    struct buf rest; /* the beginning of a line that is not ended */
+    struct buf partial; /* the beginning of a line that is not ended */
     bool is_too_long; /* the line under way, of which nothing is kept */
-    bool is_stopped; /* by the target, or for want of memory */
+    bool is_stopped; /* by the target, or out of memory */
     struct gunzip *gunzip; /* NULL: plain text */
     char piece[PIECE_BYTES];
 };
 
-/* Keeps the beginning of a line until the rest comes. */
+void name_list_add(struct name_list *list, struct str name)
+{
+    char text[NAME_LIST_BYTES];
+    if (name.n == 0)
+        return;
+    (void)str_copy(name, text, sizeof(text));
+    for (char *p = text; *p; p++) {
+        if (*p < ' ' || *p > '~') /* signed or not: everything above ASCII as well */
+            *p = '?';
+    }
+    for (unsigned i = 0; i < list->count; i++) {
+        if (strcmp(list->names[i], text) == 0)
+            return;
+    }
+    if (list->count == NAME_LIST_MAX) {
+        list->has_more = true;
+        return;
+    }
+    memcpy(list->names[list->count++], text, sizeof(text));
+}
+
+static void name_list_put(const struct name_list *list, struct buf *buf)
+{
+    for (unsigned i = 0; i < list->count; i++) {
+        bool is_last = i + 1 == list->count && !list->has_more;
+        if (i > 0)
+            buf_puts(buf, is_last ? " and " : ", ");
+        buf_puts(buf, list->names[i]);
+    }
+    if (list->has_more)
+        buf_puts(buf, " and others");
+}
+
+/* One more note, cut where it is too long; dropped where there are enough. */
+__attribute__((format(printf, 2, 3))) static void notes_add(struct replay_report *report, const char *fmt, ...)
+{
+    if (report->note_count == REPLAY_NOTES_MAX)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(report->notes[report->note_count++], REPLAY_NOTE_BYTES, fmt, args);
+    va_end(args);
+}
+
+/* "text: foo and bar"; nothing without names. */
+static void notes_add_names(struct replay_report *report, const char *text, const struct name_list *names)
+{
+    if (names->count == 0)
+        return;
+    struct buf list;
+    buf_init(&list, REPLAY_NOTE_BYTES);
+    name_list_put(names, &list);
+    notes_add(report, "%s: %s", text, buf_cstr(&list));
+    buf_fini(&list);
+}
+
+/* Lines that could not be used. */
+static void put_lines(const struct recording *recording, struct replay_report *report)
+{
+    if (recording->no_samples == 1)
+        notes_add(report, "line %" PRIu64 " is no sample", recording->first_no_sample);
+    if (recording->no_samples > 1)
+        notes_add(report, "%" PRIu64 " lines are no samples, the first is line %" PRIu64, recording->no_samples,
+            recording->first_no_sample);
+    if (recording->is_cut)
+        notes_add(report, "the last line is cut and left out");
+    if (recording->too_long > 0)
+        notes_add(report, "lines too long to be samples are left out: %" PRIu64, recording->too_long);
+}
+
+static void notes_add_recording(const struct recording *recording)
+{
+    struct replay_report *report = recording->report;
+    if (report->samples == 0)
+        return;
+    if (report->runs > 1)
+        notes_add(report, "%" PRIu64 " runs follow each other", report->runs);
+    if (recording->versions.count > 1)
+        notes_add_names(report, "made by versions", &recording->versions);
+    put_lines(recording, report);
+    notes_add_names(report, "keys this version does not know are left out", &recording->json.unknown);
+    notes_add_names(report, "columns this version does not know are left out", &recording->csv.unknown);
+    if (recording->first_mistyped > 0)
+        notes_add(report,
+            "values of another type or size than expected are read as unknown, the first in line %" PRIu64,
+            recording->first_mistyped);
+    if (recording->csv.has_process_memory)
+        notes_add(report, "CSV does not distinguish PSS from RSS: memory of the tree is read as PSS");
+}
+
+/* Keeps the beginning of a line until its end comes. */
 static int keep(struct reader *reader, struct str text)
 {
-    if (!reader->is_too_long && text.n <= REPLAY_LINE_BYTES_MAX - reader->rest.len) {
-        buf_append(&reader->rest, text.p, text.n);
-        return buf_ok(&reader->rest) ? 0 : -ENOMEM;
+    if (!reader->is_too_long && text.n <= REPLAY_LINE_BYTES_MAX - reader->partial.len) {
+        buf_append(&reader->partial, text.p, text.n);
+        return buf_ok(&reader->partial) ? 0 : -ENOMEM;
     }
     reader->is_too_long = true;
-    buf_clear(&reader->rest);
+    buf_clear(&reader->partial);
     return 0;
 }
 
 /* The line is complete with this. */
 static int end_line(struct reader *reader, struct str text, bool is_ended)
 {
-    if (reader->rest.len == 0 && !reader->is_too_long)
+    if (reader->partial.len == 0 && !reader->is_too_long)
         return recording_add_line(&reader->recording, text, is_ended);
     int code = keep(reader, text);
     if (code < 0)
@@ -45,13 +140,14 @@ static int end_line(struct reader *reader, struct str text, bool is_ended)
     if (reader->is_too_long)
         recording_add_long(&reader->recording);
     else
-        code = recording_add_line(&reader->recording, (struct str){reader->rest.data, reader->rest.len}, is_ended);
+        code =
+            recording_add_line(&reader->recording, (struct str){reader->partial.data, reader->partial.len}, is_ended);
     reader->is_too_long = false;
-    buf_clear(&reader->rest);
+    buf_clear(&reader->partial);
     return code;
 }
 
-static int take_text(void *context, struct str text)
+static int add_text(void *context, struct str text)
 {
     struct reader *reader = context;
     const char *lf;
@@ -83,9 +179,9 @@ static ssize_t read_piece(int fd, char piece[static PIECE_BYTES], size_t least)
     return (ssize_t)n;
 }
 
-static int take_piece(struct reader *reader, struct str piece)
+static int add_piece(struct reader *reader, struct str piece)
 {
-    return reader->gunzip ? gunzip_add(reader->gunzip, piece, take_text, reader) : take_text(reader, piece);
+    return reader->gunzip ? gunzip_add(reader->gunzip, piece, add_text, reader) : add_text(reader, piece);
 }
 
 static int read_pieces(struct reader *reader, int fd)
@@ -97,7 +193,7 @@ static int read_pieces(struct reader *reader, int fd)
             return code;
     }
     while (n > 0) {
-        int code = take_piece(reader, (struct str){reader->piece, (size_t)n});
+        int code = add_piece(reader, (struct str){reader->piece, (size_t)n});
         if (code < 0)
             return code;
         n = read_piece(fd, reader->piece, 1);
@@ -105,14 +201,14 @@ static int read_pieces(struct reader *reader, int fd)
     return (int)n;
 }
 
-/* What came is used, whatever became of the rest. */
+/* What came is used, whatever follows. */
 static int read_file(struct reader *reader, int fd, const char *name, struct err *err)
 {
     int code = read_pieces(reader, fd);
     bool is_broken = code == -EBADMSG && reader->gunzip && !reader->is_stopped;
     if (is_broken)
         code = 0;
-    if (code == 0 && (reader->rest.len > 0 || reader->is_too_long))
+    if (code == 0 && (reader->partial.len > 0 || reader->is_too_long))
         code = end_line(reader, STR(""), false);
     if (code == 0)
         code = recording_finish(&reader->recording);
@@ -134,7 +230,7 @@ static void reader_free(struct reader *reader)
     if (!reader)
         return;
     gunzip_free(reader->gunzip);
-    buf_fini(&reader->rest);
+    buf_fini(&reader->partial);
     recording_fini(&reader->recording);
     free(reader);
 }
@@ -152,7 +248,7 @@ int replay_file(const char *path, const struct replay_target *target, struct rep
     if (code < 0)
         code = err_sys(err, code, "cannot read %s", name);
     else {
-        buf_init(&reader->rest, REPLAY_LINE_BYTES_MAX);
+        buf_init(&reader->partial, REPLAY_LINE_BYTES_MAX);
         code = read_file(reader, is_stdin ? STDIN_FILENO : opened, name, err);
     }
     reader_free(reader);

@@ -2,7 +2,7 @@
 /*
  * Recorded samples as a source: JSON lines (ours of any version, and those of the Rust tool), CSV with either column
  * set, each plain or in gzip, found out from the content. A file is read in pieces, whatever its size. What cannot be
- * used is skipped and told in plain words; only a file that cannot be read, or holds no sample at all, is an error.
+ * used is skipped and noted in the report; only a file that cannot be read, or holds no sample at all, is an error.
  */
 #ifndef REPLAY_REPLAY_H
 #define REPLAY_REPLAY_H
@@ -16,12 +16,12 @@
 
 enum { REPLAY_NOTES_MAX = 12, REPLAY_NOTE_BYTES = 240, REPLAY_LINE_BYTES_MAX = 8 * 1024 * 1024 };
 
-/* Who gets the samples. */
+/* What gets the samples. */
 struct replay_target {
     void *context;
     /*
      * A run begins: before its first sample. info is valid until the next call of it: version, job_name, tracked_pid
-     * and interval_ns as far as the recording tells them (interval_ns: from `run`, else inferred from the first
+     * and interval_ns as far as the recording has them (interval_ns: from `run`, else inferred from the first
      * samples, else 0).
      */
     void (*begin)(void *context, const struct run_info *info);

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "encode/encode.h"
-#include "replay/csv_line.h"
+#include "replay/replay_internal.h"
 
 enum { OUT_MAX = 64 * 1024 };
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "encode/encode.h"
-#include "replay/json_line.h"
+#include "replay/replay_internal.h"
 
 enum { ROOM = 16 * 1024, OUT_MAX = 1024 * 1024 };
 

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "encode/encode.h"
-#include "replay/csv_line.h"
+#include "replay/replay_internal.h"
 
 static const struct run_info second = {.interval_ns = NS_PER_SEC};
 

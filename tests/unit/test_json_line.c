@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "encode/encode.h"
-#include "replay/json_line.h"
+#include "replay/replay_internal.h"
 
 enum { ROOM = 64 * 1024 };
 

@@ -187,7 +187,7 @@ static void test_skipped(void **state)
     assert_true(has_note(world, "the last line is cut and left out"));
     assert_true(has_note(world, "keys this version does not know are left out: x"));
     assert_true(
-        has_note(world, "values of another type or size than expected are taken as unknown, the first in line 5"));
+        has_note(world, "values of another type or size than expected are read as unknown, the first in line 5"));
     assert_int_equal(world->report.note_count, 4);
 
     assert_int_equal(replay_text(world, "{\"timestamp_ms\":1}\n{\"timestamp_ms\":2}\n?\n{\"timestamp_ms\":3}"), 0);
@@ -250,7 +250,7 @@ static void test_csv(void **state)
     assert_int_equal(world->intervals_ns[3], NS_PER_SEC);
     assert_false(world->pids[3].has);
     assert_true(has_note(world, "columns this version does not know are left out: extra"));
-    assert_true(has_note(world, "CSV does not tell PSS from RSS: memory of the tree is taken as PSS"));
+    assert_true(has_note(world, "CSV does not distinguish PSS from RSS: memory of the tree is read as PSS"));
     assert_int_equal(world->report.skipped, 0);
 }
 
@@ -381,7 +381,7 @@ static void test_impossible_values(void **state)
         world->seen[4].elapsed_secs.v == 3.25 && world->seen[4].actual_interval_ms.v == 1250); /* as the run has it */
     assert_int_equal(world->report.note_count, 1);
     assert_true(
-        has_note(world, "values of another type or size than expected are taken as unknown, the first in line 2"));
+        has_note(world, "values of another type or size than expected are read as unknown, the first in line 2"));
 }
 
 static void test_csv_cut(void **state)
