@@ -4,7 +4,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
-/* A key and a number or a word: what is written without asking for room each time. */
+/* A key and a number or a literal: what is written with one check of the capacity. */
 enum { ROW_BYTES = FIELD_KEY_BYTES + NUM_TEXT_BYTES };
 
 static void put_escaped_byte(struct buf *buf, unsigned char byte)
@@ -92,8 +92,8 @@ void json_put_string(struct buf *buf, struct str text)
 {
     const unsigned char *p = (const unsigned char *)text.p;
     size_t plain = plain_length(p, text.n);
-    bool room = buf->cap - buf->len >= text.n + 2 || buf_reserve(buf, text.n + 2);
-    if (plain < text.n || buf->failed || !room) {
+    bool fits = buf->cap - buf->len >= text.n + 2 || buf_reserve(buf, text.n + 2);
+    if (plain < text.n || buf->failed || !fits) {
         buf_putc(buf, '"');
         put_escaped(buf, p, text.n);
         buf_putc(buf, '"');
@@ -159,9 +159,9 @@ static void put_list(struct buf *buf, const struct field *field, const struct sa
     buf_putc(buf, map ? '}' : ']');
 }
 
-static char *write_word(char *p, const char *word, size_t n)
+static char *write_literal(char *p, const char *literal, size_t n)
 {
-    memcpy(p, word, n);
+    memcpy(p, literal, n);
     return p + n;
 }
 
@@ -181,7 +181,7 @@ static char *write_amount(char *p, double value)
     return value >= 0 && value <= limit ? num_write_u64(p, (uint64_t)value) : NULL;
 }
 
-/* Numbers and flags straight into the room that is known to be there; NULL for kinds that need more. */
+/* Numbers and flags straight into reserved memory; NULL for kinds that need more. */
 static char *write_scalar(char *p, const struct field *field, const void *at)
 {
     char *end = NULL;
@@ -219,7 +219,7 @@ static char *write_scalar(char *p, const struct field *field, const void *at)
     case FIELD_BOOL: {
         const struct opt_bool *value = at;
         if (value->has)
-            end = value->v ? write_word(p, "true", 4) : write_word(p, "false", 5);
+            end = value->v ? write_literal(p, "true", 4) : write_literal(p, "false", 5);
         break;
     }
     case FIELD_STRING:
@@ -230,7 +230,7 @@ static char *write_scalar(char *p, const struct field *field, const void *at)
     case FIELD_OBJECT_LIST:
         return NULL;
     }
-    return end ? end : write_word(p, "null", 4);
+    return end ? end : write_literal(p, "null", 4);
 }
 
 static void put_large(struct buf *buf, const struct field *field, const void *at)
@@ -254,7 +254,7 @@ static bool is_omitted(const struct field *field, const void *at)
 /* The end of a buffer as two pointers, so that a row costs no more than it must. */
 struct cursor {
     char *p;
-    char *limit; /* up to here a row has room */
+    char *limit; /* up to here a row fits */
 };
 
 static bool cursor_open(struct cursor *cursor, struct buf *buf)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The live view as text, at 60 columns or more with a note between value and history:
- *   ── 1:23, 4 processes: python train.py ─────────
- *   MEM  512 MiB     PSS 12.5% of 4.00 GiB ▁▁▂▃▄▄▅▆▇█
- * Histories are scaled to the highest value that is remembered, the newest is at the right.
+ *   ── 1 min 23 s, 4 processes: python train.py ─────
+ *   MEM  512 MiB     PSS 12.5 % of 4 GiB     ▁▁▂▃▄▄▅▆▇█
+ * Histories are scaled to the highest value that is kept, the newest is at the right.
  */
 #include "live/live.h"
 
@@ -11,11 +11,12 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
+#include "summary/units.h"
 
 enum {
     LABEL_COLUMNS = 5,
     VALUE_COLUMNS = 12,
-    NOTE_COLUMNS = 22,
+    NOTE_COLUMNS = 24,
     COLUMNS_FOR_NOTES = 60,
     LEVELS = 8,
     COLUMNS_FOR_COUNT = 40, /* of processes */
@@ -25,6 +26,9 @@ enum {
 
 /* More is not true, and would not fit. */
 #define NUMBER_MAX 1e5
+#define MIB_MAX (1e5 * 1048576)
+#define RATE_MAX 1e20
+#define TINY 0.001
 #define SECS_MAX 1e9
 #define COUNT_MAX 10000000
 
@@ -120,29 +124,28 @@ bool live_block_locale_is_utf8(const char *locale)
     return false;
 }
 
-/* About three digits: 0.05, 9.87, 98.7, 987; a dash for what is not true. */
-static void put_number(struct buf *buf, double value)
+/* A dash for what cannot be true, and would not fit. What is shown as nothing is 0. */
+static void put_sane(struct buf *buf, void (*put)(struct buf *buf, double value), double value, double max)
 {
-    bool is_sane = value >= 0 && value < NUMBER_MAX;
-    if (!is_sane || !num_put_fixed(buf, value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0))
+    if (value >= 0 && value < max)
+        put(buf, value < TINY ? 0 : value);
+    else
         buf_putc(buf, '-');
 }
 
-/* An amount of bytes: 512 MiB, 1.50 GiB. */
-static void put_bytes(struct buf *buf, double bytes)
+static void put_cores(struct buf *buf, double cores)
 {
-    static const char units[] = "BKMGTPE";
-    size_t unit = 0;
-    for (; bytes >= 1000 && unit < sizeof(units) - 2; unit++)
-        bytes /= 1024;
-    if (unit > 0 || !(bytes >= 0))
-        put_number(buf, bytes);
-    else
-        num_put_u64(buf, (uint64_t)bytes);
-    buf_putc(buf, ' ');
-    buf_putc(buf, units[unit]);
-    if (unit > 0)
-        buf_puts(buf, "iB");
+    units_put_count(buf, cores, "core");
+}
+
+static void put_gpus(struct buf *buf, double gpus)
+{
+    units_put_count(buf, gpus, "GPU");
+}
+
+static void put_mib(struct buf *buf, double mib)
+{
+    put_sane(buf, units_put_mib, mib, MIB_MAX);
 }
 
 static void put_value(struct buf *buf, enum live_value history, struct opt_f64 value)
@@ -153,19 +156,17 @@ static void put_value(struct buf *buf, enum live_value history, struct opt_f64 v
     }
     switch (history) {
     case LIVE_CORES:
-        put_number(buf, value.v);
-        buf_puts(buf, " cores");
+        put_sane(buf, put_cores, value.v, NUMBER_MAX);
         break;
     case LIVE_GPUS:
-        put_number(buf, value.v);
-        buf_puts(buf, " GPUs");
+        put_sane(buf, put_gpus, value.v, NUMBER_MAX);
         break;
     case LIVE_MEMORY:
-        put_bytes(buf, value.v * BYTES_PER_MIB);
+        put_mib(buf, value.v);
         break;
     case LIVE_DISK:
     case LIVE_NETWORK:
-        put_bytes(buf, value.v);
+        put_sane(buf, units_put_bytes, value.v, RATE_MAX);
         buf_puts(buf, "/s");
         break;
     case LIVE_HISTORIES:
@@ -173,7 +174,7 @@ static void put_value(struct buf *buf, enum live_value history, struct opt_f64 v
     }
 }
 
-/* The highest that is remembered. */
+/* The highest that is kept. */
 static struct opt_f64 highest(const struct opt_f64 *history)
 {
     struct opt_f64 max = {0};
@@ -189,9 +190,9 @@ static void put_share(struct buf *buf, const struct live_block *block)
     struct opt_f64 used = block->histories[LIVE_MEMORY][block->newest];
     if (!used.has || !block->memory_limit_mib.has || block->memory_limit_mib.v <= 0)
         return;
-    put_number(buf, used.v * 100 / block->memory_limit_mib.v);
-    buf_puts(buf, "% of ");
-    put_bytes(buf, block->memory_limit_mib.v * BYTES_PER_MIB);
+    put_sane(buf, units_put_figure, used.v * 100 / block->memory_limit_mib.v, NUMBER_MAX);
+    buf_puts(buf, " % of ");
+    put_mib(buf, block->memory_limit_mib.v);
 }
 
 static void put_note(struct buf *buf, const struct live_block *block, enum live_value history)
@@ -204,7 +205,7 @@ static void put_note(struct buf *buf, const struct live_block *block, enum live_
     } else if (history == LIVE_GPUS) {
         if (!block->vram_mib.has)
             return;
-        put_bytes(buf, block->vram_mib.v * BYTES_PER_MIB);
+        put_mib(buf, block->vram_mib.v);
         buf_puts(buf, " VRAM");
     } else if (max.has) {
         buf_puts(buf, "max ");
@@ -292,20 +293,20 @@ static size_t showable(const struct live_block *block, struct str text)
     return n;
 }
 
-/* Any name in at most so many columns; what is not ASCII may take two. Returns the columns it may take. */
+/* Any name in at most so many columns; what is not ASCII may need two. Returns the columns it may need. */
 static unsigned put_name(struct buf *buf, const struct live_block *block, unsigned columns)
 {
     unsigned used = 0;
-    for (struct str rest = str_of(block->name); rest.n > 0;) {
-        size_t n = showable(block, rest);
+    for (struct str left = str_of(block->name); left.n > 0;) {
+        size_t n = showable(block, left);
         unsigned wide = n > 1 ? 2 : 1;
         if (used + wide > columns)
             break;
         if (n > 0)
-            buf_append(buf, rest.p, n);
+            buf_append(buf, left.p, n);
         else
             buf_putc(buf, '?');
-        str_skip(&rest, n > 0 ? n : 1);
+        str_skip(&left, n > 0 ? n : 1);
         used += wide;
     }
     return used;
@@ -317,25 +318,9 @@ static void put_rule(struct buf *buf, const struct live_block *block, unsigned c
         buf_puts(buf, block->style.is_utf8 ? "\xe2\x94\x80" : "-");
 }
 
-static void put_two_digits(struct buf *buf, uint64_t number)
+static double whole_secs(double secs)
 {
-    buf_putc(buf, (char)('0' + number / 10 % 10));
-    buf_putc(buf, (char)('0' + number % 10));
-}
-
-/* 0:05, 12:34, 1:02:03, 49:00:00 */
-static void put_time(struct buf *buf, double secs)
-{
-    uint64_t whole = secs > 0 && secs < SECS_MAX ? (uint64_t)secs : 0;
-    if (whole >= 3600) {
-        num_put_u64(buf, whole / 3600);
-        buf_putc(buf, ':');
-        put_two_digits(buf, whole / 60 % 60);
-    } else {
-        num_put_u64(buf, whole / 60);
-    }
-    buf_putc(buf, ':');
-    put_two_digits(buf, whole % 60);
+    return secs > 0 && secs < SECS_MAX ? (double)(uint64_t)secs : 0;
 }
 
 /* Returns the column behind it. */
@@ -345,7 +330,7 @@ static unsigned put_headline(struct buf *buf, const struct live_block *block, un
     size_t from = buf->len;
     buf_putc(buf, ' ');
     if (block->elapsed_secs.has)
-        put_time(buf, block->elapsed_secs.v);
+        units_put_secs(buf, whole_secs(block->elapsed_secs.v));
     if (block->processes.has && block->processes.v < COUNT_MAX && columns >= COLUMNS_FOR_COUNT) {
         buf_puts(buf, ", ");
         num_put_u64(buf, block->processes.v);

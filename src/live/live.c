@@ -2,7 +2,7 @@
 /*
  * The live view on a terminal that is the command's as much as ours (ECMA-48, DEC VT510: DECSTBM, DECSC, IND). The
  * bottom lines are kept out of the scroll region. An update is a few writes, each of which leaves cursor and colours as
- * it found them. A pseudo terminal takes up to 256 bytes without LF, CR or TAB all or not at all (the kernel's
+ * it found them. A pseudo terminal accepts up to 256 bytes without LF, CR or TAB all or not at all (the kernel's
  * tty_buffer.c counts in such pieces), and no other bytes come in between; a longer write may be cut in the
  * middle.
  */
@@ -42,7 +42,7 @@ struct live {
     bool is_doubtful; /* hidden from a program that may have another screen: the block may still be on the first one */
     struct area area; /* where it is shown */
     unsigned updates; /* since it was reserved */
-    struct buf out; /* the write in work: what the terminal has not taken yet of one that it took in part */
+    struct buf out; /* the write in work: what the terminal has not accepted yet of one that it accepted in part */
     struct opt_f64 drawn_secs;
     struct live_block block;
 };
@@ -112,8 +112,8 @@ static bool flush(struct live *live, int64_t patience_ms)
 }
 
 /*
- * Sends what was put behind the first `begun` bytes. False where the terminal did not take any of it, and it is
- * forgotten; but what it has begun with stays until it is out, else the cursor would be left in the block (a serial
+ * Sends what was put behind the first `begun` bytes. False where the terminal did not accept any of it, and it is
+ * dropped; but what it has begun with stays until it is out, else the cursor would be left in the block (a serial
  * line may cut anything).
  */
 static bool send_update(struct live *live, size_t begun, int64_t patience_ms)
@@ -151,7 +151,7 @@ static void put_scrolled(struct buf *out, unsigned lines)
 
 /*
  * Has to come before lines are freed, which may move the block up. With the cursor in these lines, what the command has
- * put there since the last update is lost; it cannot be told from the block.
+ * put there since the last update is lost; it cannot be distinguished from the block.
  */
 static void put_wiped(struct buf *out, const struct area *area)
 {

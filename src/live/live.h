@@ -48,7 +48,7 @@ void live_free(struct live *live); /* NULL allowed; hides it */
  * buffer, no I/O, and no cursor is moved.
  */
 enum {
-    LIVE_BLOCK_HISTORY = 72, /* samples that are remembered and shown; as many as fit into a part */
+    LIVE_BLOCK_HISTORY = 72, /* samples that are kept and shown; as many as fit into a part */
     LIVE_BLOCK_COLUMNS_MIN = 30,
     LIVE_BLOCK_LINES_MIN = 5,
     LIVE_BLOCK_LINES_MAX = 6,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The short hand in which field tables are written; for the files that hold one. TABLE names the struct. */
+/* The macros with which field tables are written; for the files that hold one. TABLE names the struct. */
 #ifndef MODEL_FIELD_ROWS_H
 #define MODEL_FIELD_ROWS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is told about a run beside its samples: the job as people named it, the machine, the cloud, and the end. Plain
+ * What is reported about a run beside its samples: the job as it was named, the machine, the cloud, and the end. Plain
  * data; an empty text or absent number is unknown and is left out of every payload.
  */
 #ifndef MODEL_RUN_FACTS_H
@@ -19,7 +19,7 @@ struct job_facts {
         const char *key, *value;
     } * tags;
     size_t tag_count;
-    char *const *command; /* NULL-terminated; NULL: no command, or it is not to be told */
+    char *const *command; /* NULL-terminated; NULL: no command, or it is not to be sent */
 };
 
 /* Texts are UTF-8 without control characters. */

@@ -116,10 +116,10 @@ struct sample_process {
     struct opt_f64 rss_mib, cpu_secs; /* cpu_secs: of its life so far */
 };
 
-/* Of a command that is longer, what fits is told, and "...". */
+/* Of a command that is longer, what fits is kept, and "...". */
 enum { SAMPLE_ARGUMENTS_MAX = 64, SAMPLE_COMMAND_BYTES = 4096 };
 
-/* What does not change during a run; told with the first sample. */
+/* What does not change during a run; part of the first sample. */
 struct sample_run {
     bool present;
     struct opt_f64 interval_secs; /* as set */
@@ -129,12 +129,12 @@ struct sample_run {
     struct sample_list command; /* const char *; absent: no command */
 };
 
-/* How a run ended; told with the last sample. */
+/* How a run ended; part of the last sample. */
 struct sample_end {
     bool present;
     struct opt_i64 exit_code; /* as a shell has it; absent where no command was run */
     struct opt_i64 signal; /* that ended the command */
-    struct opt_u64 oom_kills, host_oom_kills; /* processes killed for want of memory during the run: cgroup, host */
+    struct opt_u64 oom_kills, host_oom_kills; /* OOM kills during the run: cgroup, host */
     struct opt_f64 gpu_energy_joules; /* all GPUs, other work on them included */
     struct opt_bool cpu_is_lower_bound; /* CPU time of processes that were not waited for may be lost */
     struct opt_f64 largest_process_mib; /* RSS of one process, as sampled or as wait4 has it */

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "run/file_name.h"
 
-enum { LAST_MOMENT_MS = 1000 };
+enum { CLOSE_TIMEOUT_MS = 1000 };
 
 bool output_is_captured(void)
 {
@@ -131,12 +131,12 @@ int output_open(
     return r;
 }
 
-static void tell_result(struct output *output, int result)
+static void report_result(struct output *output, int result)
 {
-    uint64_t lost = output->sink.dropped - output->told_lost;
+    uint64_t lost = output->sink.dropped - output->reported_lost;
     if (result == 0) {
-        if (complaint_over(&output->complaint, "%s takes samples again (%" PRIu64 " lost)", output->name, lost))
-            output->told_lost += lost;
+        if (complaint_over(&output->complaint, "%s accepts samples again (%" PRIu64 " lost)", output->name, lost))
+            output->reported_lost += lost;
     } else if (result == -EAGAIN) {
         complaint_say(&output->complaint, "%s is not being read: samples wait, and are lost once %d KiB do",
             output->name, SINK_BACKLOG_BYTES / 1024);
@@ -183,18 +183,18 @@ int output_sample(struct output *output, const struct sample *sample, const stru
     output->encoder->sample(output->info, sample, totals, &output->line);
     if (!buf_ok(&output->line)) {
         sink_release(&output->sink);
-        complaint_say(&output->complaint, "no memory to write a sample; it is lost");
+        complaint_say(&output->complaint, "out of memory: a sample is lost");
         return 0;
     }
     output->begun = true;
-    /* A record that does not go out at once is normal; one that still waits when the next is due is worth a word. */
+    /* A record that does not go out at once is normal; one that still waits when the next is due is worth a message. */
     bool waited = output->sink.backlog.len > 0;
     int result = sink_write(&output->sink, (struct str){output->line.data, output->line.len});
     sink_release(&output->sink);
     output->last_result = result;
     output->reader_gone = result == -EPIPE;
     if (!output->reader_gone && (waited || result != -EAGAIN))
-        tell_result(output, result);
+        report_result(output, result);
     return output->reader_gone ? -EPIPE : 0;
 }
 
@@ -203,13 +203,13 @@ bool output_waits(const struct output *output)
     return output->encoder && output->sink.backlog.len > 0 && output->last_result == -EAGAIN;
 }
 
-int output_room(struct output *output, int timeout_ms)
+int output_drain(struct output *output, int timeout_ms)
 {
     int result = sink_flush(&output->sink, timeout_ms);
     output->last_result = result;
     output->reader_gone = result == -EPIPE;
     if (result != -EAGAIN && result != -EPIPE)
-        tell_result(output, result);
+        report_result(output, result);
     return output->reader_gone ? -EPIPE : 0;
 }
 
@@ -233,18 +233,18 @@ bool output_close(struct output *output)
         output->encoder->end(output->info, &output->line);
         (void)sink_write(&output->sink, (struct str){output->line.data, output->line.len});
     }
-    int result = sink_flush(&output->sink, LAST_MOMENT_MS);
+    int result = sink_flush(&output->sink, CLOSE_TIMEOUT_MS);
     log_divert(NULL, NULL);
-    uint64_t lost = output->sink.dropped - output->told_lost;
+    uint64_t lost = output->sink.dropped - output->reported_lost;
     size_t waiting = output->sink.backlog.len;
     bool is_whole = waiting == 0 && output->sink.dropped == 0;
     bool half_out = waiting > 0 && output_is_on_stderr(output);
-    bool can_tell = !output->reader_gone && !half_out && result != -EPIPE;
-    if (can_tell && waiting > 0)
-        log_warning("%s did not take everything: %" PRIu64 " samples and the last %zu bytes are lost", output->name,
+    bool can_report = !output->reader_gone && !half_out && result != -EPIPE;
+    if (can_report && waiting > 0)
+        log_warning("%s did not accept everything: %" PRIu64 " samples and the last %zu bytes are lost", output->name,
             lost, waiting);
-    else if (can_tell && lost > 0)
-        log_warning("%s did not take everything: %" PRIu64 " samples are lost", output->name, lost);
+    else if (can_report && lost > 0)
+        log_warning("%s did not accept everything: %" PRIu64 " samples are lost", output->name, lost);
     sink_close(&output->sink);
     buf_fini(&output->line);
     return is_whole;

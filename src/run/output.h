@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples on their way out: which format, which stream, and what is said when the stream does not take them.
+ * Samples on their way out: which format, which stream, and what is reported when the stream does not accept them.
  */
 #ifndef RUN_OUTPUT_H
 #define RUN_OUTPUT_H
@@ -20,15 +20,15 @@ struct output {
     bool is_shared; /* a file that others may append to as well */
     bool reader_gone;
     struct complaint complaint;
-    uint64_t told_lost; /* of the dropped samples */
+    uint64_t reported_lost; /* of the dropped samples */
     int last_result; /* of the newest write */
 };
 
 /*
  * Chooses the stream by the rules: --quiet, --output, else stderr when a command is tracked or when it was redirected
  * to a file and stdout was not, else stdout when it is captured, else stderr, but not where a terminal there shows a
- * live view. Diagnostics then take the same way where it is the same file, so that they never land inside a sample;
- * *ret_output must stay where it is until output_close. Returns 0 or a negative errno with a message.
+ * live view. Diagnostics then go through the same sink where it is the same file, so that they never land inside a
+ * sample; *ret_output must stay where it is until output_close. Returns 0 or a negative errno with a message.
  */
 int output_open(
     struct output *ret_output, const struct settings *settings, const struct run_info *info, struct err *err);
@@ -54,24 +54,25 @@ static inline int64_t output_cpu_resolution_ns(const struct output *output)
 /* Is there a live view on stderr, where samples would be in its way? */
 bool output_has_view(const struct settings *settings);
 
-/* Does somebody capture stdout: is it a pipe, a file or a socket? */
+/* Is stdout captured: is it a pipe, a file or a socket? */
 bool output_is_captured(void);
 
 /* Will samples go to where stderr leads? */
 bool output_shows_samples(const struct settings *settings);
 
-/* Encodes and writes one sample. Returns -EPIPE when the reader is gone for good, else 0: trouble is told here. */
+/* Encodes and writes one sample. Returns -EPIPE when the reader is gone for good, else 0: errors are logged here. */
 int output_sample(struct output *output, const struct sample *sample, const struct sample_totals *totals);
 
-/* Does something wait for the reader to make room? Other trouble waits for the next sample. output_room writes what
+/* Does something wait for the reader? Other errors wait for the next sample. output_drain writes what
  * goes within timeout_ms; returns like output_sample. */
 bool output_waits(const struct output *output);
-int output_room(struct output *output, int timeout_ms);
+int output_drain(struct output *output, int timeout_ms);
 
-/* A descriptor that reports when the reader goes away or takes more, or -1. */
+/* A descriptor that reports when the reader goes away or accepts more, or -1. */
 int output_watch_fd(const struct output *output);
 
-/* Gives the reader a last moment, says what was lost (where stderr can take it), closes. False where something was. */
+/* Waits for the reader a last time, reports what was lost (where stderr can be written), closes. False where something
+ * was lost. */
 bool output_close(struct output *output);
 
 #endif

@@ -98,7 +98,7 @@ static int add_sample(void *context, const struct sample *sample)
         return 0;
     r = output_sample(&replaying->output, &named, &totals);
     while (r == 0 && output_waits(&replaying->output))
-        r = output_room(&replaying->output, READER_MS);
+        r = output_drain(&replaying->output, READER_MS);
     /* The reader of the samples is gone; a summary still needs them all. */
     if (r == -EPIPE && replaying->reports.accumulator) {
         replaying->writes_samples = false;

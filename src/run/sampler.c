@@ -245,7 +245,7 @@ static void finish(struct session *session)
 
 static void drain(struct session *session)
 {
-    if (output_room(&session->output, 0) == -EPIPE)
+    if (output_drain(&session->output, 0) == -EPIPE)
         report(&session->sampler, SAMPLER_NO_READER);
     want_room(session);
 }

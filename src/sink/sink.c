@@ -33,7 +33,7 @@ int sink_open_fd(struct sink *ret_sink, int fd)
         sink.fd = fresh;
         sink.owned = true;
     } else if (S_ISFIFO(st.st_mode) || is_terminal) {
-        /* A pipe that has room takes PIPE_BUF bytes without waiting; a terminal promises no more than a few. */
+        /* A pipe that is writable accepts PIPE_BUF bytes without waiting; a terminal promises no more than a few. */
         sink.careful_bytes = is_terminal ? TERMINAL_CAREFUL_BYTES : PIPE_BUF;
     }
     buf_init(&sink.backlog, SINK_RECORD_BYTES_MAX);
@@ -59,15 +59,15 @@ static int look_at_existing(const char *path, off_t size, struct sink_head *ret_
 int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct sink_head *ret_head, struct err *err)
 {
     /*
-     * O_APPEND always: somebody may empty the file while we write (logrotate). O_NONBLOCK keeps a FIFO without a reader
-     * from blocking us (ENXIO instead).
+     * O_APPEND always: another process may empty the file while we write (logrotate). O_NONBLOCK keeps a FIFO without a
+     * reader from blocking us (ENXIO instead).
      */
     int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     AUTO_FD int fd = open(path, flags, 0666);
     int failure = fd < 0 ? -errno : 0;
     struct stat st;
     if (failure == -ENXIO && stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
-        return err_set(err, -ENXIO, "cannot open the output file %s: a named pipe that nobody reads yet", path);
+        return err_set(err, -ENXIO, "cannot open the output file %s: a named pipe without a reader", path);
     if (failure < 0)
         return err_sys(err, failure, "cannot open the output file %s", path);
     if (fstat(fd, &st) < 0)
@@ -87,7 +87,7 @@ int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct 
     return 0;
 }
 
-/* Who holds the lock holds it for one write. A filesystem without locks is used without one. */
+/* The lock is held for one write. A filesystem without locks is used without one. */
 static bool lock(int fd)
 {
     for (int i = 0; i < CLAIM_TRIES; i++) {
@@ -123,7 +123,7 @@ void sink_release(struct sink *sink)
     sink->locked = false;
 }
 
-/* One write; returns the bytes taken or a negative errno. */
+/* One write; returns the bytes written or a negative errno. */
 static ssize_t write_some(struct sink *sink, const char *bytes, size_t n)
 {
     if (sink->careful_bytes > 0) {
@@ -142,7 +142,7 @@ static ssize_t write_some(struct sink *sink, const char *bytes, size_t n)
 }
 
 /*
- * Writes until done or until the other side takes no more; returns the bytes taken, and in *ret_result 0 or why it
+ * Writes until done or until the other side accepts no more; returns the bytes written, and in *ret_result 0 or why it
  * stopped. A short write is continued at once.
  */
 static size_t write_all(struct sink *sink, const char *bytes, size_t n, int *ret_result)
@@ -207,7 +207,7 @@ static int write_record(struct sink *sink, struct str record)
     return result;
 }
 
-/* Behind what waits already, in one write with it where there is room. */
+/* Behind what waits already, in one write with it where it fits. */
 static int write_behind_backlog(struct sink *sink, struct str record)
 {
     bool kept = keep_for_later(sink, record);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where bytes go: a descriptor somebody gave us, or a file. One record is one write of whole lines. What the other side
- * does not take at once (slow reader, full disk) waits in a bounded backlog, so that records stay whole and a short
- * trouble loses nothing; what does not fit there is dropped and counted. A sink never blocks and never ends the job.
+ * Where bytes go: an inherited descriptor, or a file. One record is one write of whole lines. What the other side
+ * does not accept at once (slow reader, full disk) waits in a bounded backlog, so that records stay whole and a short
+ * disturbance loses nothing; what does not fit there is dropped and counted. A sink never blocks and never ends the
+ * job.
  */
 #ifndef SINK_SINK_H
 #define SINK_SINK_H
@@ -30,7 +31,7 @@ struct sink {
 
 /*
  * Writes to a descriptor that others share (stdout, stderr) without changing its flags: a pipe or terminal is opened
- * anew, non-blocking; where that is not permitted (it belongs to another user) it is asked for room before every write.
+ * anew, non-blocking; where that is not permitted (it belongs to another user) it is polled before every write.
  * Returns 0 or a negative errno.
  */
 int sink_open_fd(struct sink *ret_sink, int fd);
@@ -42,7 +43,7 @@ struct sink_head {
 };
 
 /*
- * Opens or creates FILE (mode 0666 less umask), emptied unless `append`. With `append` *ret_head tells what is
+ * Opens or creates FILE (mode 0666 less umask), emptied unless `append`. With `append` *ret_head is what is
  * there already (count 0: nothing), so that the caller sees whether a header is. Returns 0 or a negative errno with a
  * message.
  */
@@ -59,7 +60,7 @@ void sink_release(struct sink *sink);
 
 /*
  * Writes one record (or keeps it for later). Returns 0 when everything is out, -EAGAIN when some waits in the backlog,
- * -EPIPE when the reader is gone for good, or the negative errno of a trouble that may pass (-ENOSPC, -EDQUOT, -EIO …),
+ * -EPIPE when the reader is gone for good, or the negative errno of an error that may pass (-ENOSPC, -EDQUOT, -EIO …),
  * the record then waiting or dropped.
  */
 int sink_write(struct sink *sink, struct str record);

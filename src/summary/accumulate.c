@@ -46,7 +46,7 @@ static void meter_add(struct accumulated_run *run, unsigned id, int64_t value, c
 
 /* Where a quantity stands in the sample. */
 struct source {
-    uint16_t section, at; /* section: its first member tells whether it is there at all */
+    uint16_t section, at; /* section: its first member says whether it is present */
     uint8_t meter;
     bool is_count;
 };

@@ -260,7 +260,7 @@ static void keep_need(const struct accumulated_run *run, struct summary_memory *
     if (!memory->need_mib.has)
         memory->need_mib = memory->rss_peak_mib;
     raise_to(&memory->need_mib, memory->largest_process_mib);
-    /* A reading of PSS can be too low, while memory is being shared or given back: one process needs all it holds. */
+    /* A reading of PSS can be too low, while memory is being shared or released: one process needs all it holds. */
     struct opt_f64 largest = largest_process(run);
     if (largest.has && memory->need_mib.has && largest.v > memory->need_mib.v)
         memory->need_mib = memory->largest_process_mib = largest;

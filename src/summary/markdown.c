@@ -47,7 +47,7 @@ static void put_row(struct summary_rows *rows, const char *label)
     buf_puts(out, " |\n");
 }
 
-/* Puts what stands in the scratch, between words of ours, and empties it. */
+/* Puts what stands in the scratch between two texts, and empties it. */
 static void put_scratch(struct section *section, const char *before, const char *behind)
 {
     struct buf *scratch = &section->rows.value;

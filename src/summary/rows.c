@@ -9,10 +9,10 @@
 /* What stands at an offset of the summary, and how it is written; or what to do without one. */
 enum kind {
     KIND_END, /* the row is complete, and this is its label */
-    KIND_TEXT, /* the words as they are, where the row has a value */
+    KIND_TEXT, /* the text as it is, where the row has a value */
     KIND_TAIL, /* the same, where the item before was put */
-    KIND_UNKNOWN, /* the words as the value, where there is none */
-    KIND_FLAG, /* the words where a struct opt_bool is true, behind a value */
+    KIND_UNKNOWN, /* the text as the value, where there is none */
+    KIND_FLAG, /* the text where a struct opt_bool is true, behind a value */
     KIND_SOURCE, /* const char *, in brackets */
     KIND_PROCESSES,
     KIND_GPUS,
@@ -35,7 +35,7 @@ enum rule {
 };
 
 struct item {
-    char words[12]; /* before the amount; with a comma before them unless they begin with a blank */
+    char text[12]; /* before the amount; with a comma before it unless it begins with a blank */
     unsigned char kind, rule;
     unsigned short offset; /* in struct summary */
 };
@@ -161,13 +161,13 @@ void summary_rows_end(struct summary_rows *rows, const char *label)
     buf_clear(&rows->aside);
 }
 
-static void put_words(struct buf *buf, const char *words)
+static void put_part(struct buf *buf, const char *text)
 {
     if (buf->len == 0)
-        words += *words == ' ';
-    else if (*words != ' ')
+        text += *text == ' ';
+    else if (*text != ' ')
         buf_puts(buf, ", ");
-    buf_puts(buf, words);
+    buf_puts(buf, text);
 }
 
 /* " (text)" */
@@ -184,7 +184,7 @@ static void put_processes(struct buf *buf, const struct sample_list *list)
     enum { SHOWN = 3 };
     const struct sample_process *process = list->items;
     for (size_t i = 0; list->present && i < list->count && i < SHOWN; i++, process++) {
-        put_words(buf, "");
+        put_part(buf, "");
         units_put_foreign(buf, process->name ? process->name : "?");
         if (process->pid.has) {
             char pid[NUM_TEXT_BYTES];
@@ -227,7 +227,7 @@ static bool put_amount(struct buf *buf, const struct item *item, const void *at)
     struct opt_f64 amount = read_amount((enum kind)item->kind, at);
     if (!amount.has || (item->rule & RULE_SOME && amount.v <= 0))
         return false;
-    put_words(buf, item->words);
+    put_part(buf, item->text);
     if (item->kind == KIND_SECS)
         units_put_secs(buf, amount.v);
     else if (item->kind == KIND_MIB)
@@ -252,15 +252,15 @@ static bool put_item(struct summary_rows *rows, struct buf *cell, const struct i
     switch (item->kind) {
     case KIND_TEXT:
         if (rows->value.len > 0)
-            put_words(cell, item->words);
+            put_part(cell, item->text);
         break;
     case KIND_UNKNOWN:
         if (rows->value.len == 0)
-            buf_puts(cell, item->words);
+            buf_puts(cell, item->text);
         break;
     case KIND_FLAG:
         if (rows->value.len > 0 && ((const struct opt_bool *)at)->v)
-            buf_puts(cell, item->words);
+            buf_puts(cell, item->text);
         break;
     case KIND_SOURCE:
         source = *(const char *const *)at;
@@ -286,10 +286,10 @@ void summary_rows_put(struct summary_rows *rows, const struct summary *summary)
     for (const struct item *item = items; item < items + sizeof(items) / sizeof(items[0]); item++) {
         struct buf *cell = item->rule & RULE_ASIDE ? &rows->aside : &rows->value;
         if (item->kind == KIND_END) {
-            summary_rows_end(rows, item->words);
+            summary_rows_end(rows, item->text);
             has_main = false;
         } else if (item->kind == KIND_TAIL)
-            buf_puts(cell, is_put ? item->words : "");
+            buf_puts(cell, is_put ? item->text : "");
         else if (!(item->rule & (has_main ? RULE_ELSE : RULE_WITH))) {
             is_put = put_item(rows, cell, item, (const char *)summary + item->offset);
             has_main |= is_put && item->rule & RULE_MAIN;
@@ -325,17 +325,17 @@ void summary_put_name(struct buf *buf, const struct summary *summary)
         buf_puts(buf, "unnamed");
 }
 
-/* As a shell takes it: in single quotes but where no sign in it needs them; one that is itself in the word is '\''. */
-static void put_word(struct buf *buf, const char *word)
+/* As a shell reads it: in single quotes where a character needs them; a single quote itself becomes '\''. */
+static void put_argument(struct buf *buf, const char *argument)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
-    if (*word && !word[strspn(word, plain)]) {
-        units_put_foreign(buf, word);
+    if (*argument && !argument[strspn(argument, plain)]) {
+        units_put_foreign(buf, argument);
         return;
     }
     buf_putc(buf, '\'');
     size_t from = buf->len;
-    units_put_foreign(buf, word);
+    units_put_foreign(buf, argument);
     for (size_t i = from; i < buf->len && buf_ok(buf); i++) {
         if (buf->data[i] != '\'' || !buf_reserve(buf, 3))
             continue;
@@ -349,7 +349,7 @@ static void put_word(struct buf *buf, const char *word)
 
 void summary_put_command(struct buf *buf, const struct summary *summary)
 {
-    const char *const *words = summary->command.items;
+    const char *const *arguments = summary->command.items;
     size_t start = buf->len;
     for (size_t i = 0; has_command(summary) && i < summary->command.count; i++) {
         buf_puts(buf, i > 0 ? " " : "");
@@ -357,7 +357,7 @@ void summary_put_command(struct buf *buf, const struct summary *summary)
             buf_puts(buf, "...");
             return;
         }
-        put_word(buf, words[i] ? words[i] : "?");
+        put_argument(buf, arguments[i] ? arguments[i] : "?");
     }
 }
 

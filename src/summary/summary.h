@@ -13,17 +13,17 @@
 
 enum { SUMMARY_SCHEMA_VERSION = 1, SUMMARY_PROCESSES_MAX = 8 };
 
-/* Words of summary_result.verdict. */
+/* Values of summary_result.verdict. */
 #define SUMMARY_FINISHED "finished" /* exit status 0; or no command was run and tracking came to its end */
 #define SUMMARY_FAILED "failed" /* any other exit status */
-#define SUMMARY_SIGNALED "signaled" /* ended by a signal, no sign of a want of memory */
-#define SUMMARY_OUT_OF_MEMORY "out of memory" /* killed, and its cgroup counted a kill for want of memory */
+#define SUMMARY_SIGNALED "signaled" /* ended by a signal, no sign that memory ran out */
+#define SUMMARY_OUT_OF_MEMORY "out of memory" /* killed, and its cgroup counted an OOM kill */
 #define SUMMARY_MAYBE_OUT_OF_MEMORY "maybe out of memory" /* killed, and only the host counted one */
 #define SUMMARY_UNKNOWN "unknown" /* no end was recorded */
 
 struct summary_result {
     bool present;
-    const char *verdict; /* one of the words above */
+    const char *verdict; /* one of the above */
     const char *detail; /* one sentence with its evidence: "killed by signal 9 (SIGKILL) ..." */
     struct opt_i64 exit_code, signal;
     struct opt_u64 oom_kills, host_oom_kills;
@@ -55,10 +55,10 @@ struct summary_memory {
     struct opt_f64 host_used_mean_mib, host_used_peak_mib, host_total_mib, host_swap_used_peak_mib;
     struct sample_list processes; /* struct sample_process at the highest sample, the largest first */
     struct opt_f64 processes_at_secs;
-    /* without a key: what sizes and notes rest on */
+    /* without a key: what sizes and notes are derived from */
     struct opt_f64 need_mib; /* summary_memory_need of the run that needed most; absent: derived from the peaks */
     struct opt_f64 largest_process_mib; /* rss_peak_mib where no sample was so high: that of one process */
-    struct opt_f64 uncertain_mib; /* the highest need of a run that was killed before it had all it wanted */
+    struct opt_f64 uncertain_mib; /* the highest need of a run that was killed before it had all it needed */
     struct opt_u64 unknown_samples; /* in which the memory of the tree was not known */
 };
 

@@ -2,7 +2,7 @@
 /*
  * The summary for a terminal: a headline, then rows of a label, a value and what it is to be held against. The rows are
  * gone through twice: first they are counted, so that the lines that are left may go to rows that are too wide for one.
- * No line begins with a brace or a digit, so that nobody takes it for a sample.
+ * No line begins with a brace or a digit, so that it is not mistaken for a sample.
  */
 #include "base/str.h"
 #include "summary/rows.h"
@@ -21,7 +21,7 @@ enum {
     GAP = 2,
 };
 
-/* What a terminal is told: ESC [ … m. */
+/* Colours of a terminal: ESC [ … m. */
 #define BOLD "1"
 #define DIM "2"
 #define RED "31"
@@ -34,10 +34,10 @@ struct page {
     struct buf *out; /* NULL: rows are only counted */
     bool has_colour;
     size_t columns;
-    unsigned lines; /* that the rows so far take if each takes one */
-    unsigned spare; /* lines that rows may take beyond that */
+    unsigned lines; /* of the rows so far, if each has one */
+    unsigned reserve; /* lines that rows may use beyond that */
     size_t aside_at; /* width of the values, where asides stand aligned */
-    const char *colour; /* of the value at hand */
+    const char *colour; /* of the current value */
 };
 
 /* Columns of a character by its first byte, 0 within one. All from U+1000 on count as wide: better too many. */
@@ -46,18 +46,18 @@ static size_t byte_columns(unsigned char byte)
     return (byte & 0xc0) == 0x80 ? 0 : byte >= 0xe1 ? 2 : 1;
 }
 
-/* Bytes of the longest beginning that takes at most so many columns. */
+/* Bytes of the longest beginning in at most so many columns. */
 static size_t fit(struct str text, size_t columns, size_t *ret_columns)
 {
-    size_t taken = 0;
+    size_t used = 0;
     size_t i = 0;
     for (; i < text.n; i++) {
         size_t more = byte_columns((unsigned char)text.p[i]);
-        if (taken + more > columns)
+        if (used + more > columns)
             break;
-        taken += more;
+        used += more;
     }
-    *ret_columns = taken;
+    *ret_columns = used;
     return i;
 }
 
@@ -96,29 +96,29 @@ static void put_painted(const struct page *page, const char *colour, struct str 
 /* Text that is cut at so many columns, with three dots where something is lost. */
 static void put_cut(const struct page *page, const char *colour, struct str text, size_t columns)
 {
-    size_t taken;
-    if (fit(text, columns, &taken) == text.n) {
+    size_t used;
+    if (fit(text, columns, &used) == text.n) {
         put_painted(page, colour, text);
         return;
     }
-    text.n = fit(text, columns - 3, &taken);
+    text.n = fit(text, columns - 3, &used);
     put_painted(page, colour, text);
     buf_puts(page->out, "...");
 }
 
-/* Cuts a line off *rest: at a blank where there is one, else wherever it is full. */
-static struct str take_line(struct str *rest, size_t columns)
+/* Cuts a line off *text: at a blank where there is one, else wherever it is full. */
+static struct str cut_line(struct str *text, size_t columns)
 {
-    size_t taken;
-    struct str line = {rest->p, fit(*rest, columns, &taken)};
-    if (line.n < rest->n && rest->p[line.n] != ' ') {
+    size_t used;
+    struct str line = {text->p, fit(*text, columns, &used)};
+    if (line.n < text->n && text->p[line.n] != ' ') {
         size_t blank = line.n;
-        while (blank > 0 && rest->p[blank - 1] != ' ')
+        while (blank > 0 && text->p[blank - 1] != ' ')
             blank--;
         line.n = blank > 0 ? blank : line.n;
     }
-    str_skip(rest, line.n);
-    while (str_take(rest, ' ')) {
+    str_skip(text, line.n);
+    while (str_take(text, ' ')) {
     }
     return line;
 }
@@ -133,25 +133,25 @@ static void put_label(const struct page *page, const char *label)
 /* Over as many lines as the row may have. */
 static void put_wrapped(struct page *page, const char *label, const char *colour, struct str text)
 {
-    size_t room = page->columns - VALUE_AT;
+    size_t space = page->columns - VALUE_AT;
     for (unsigned line = 1;; line++) {
         put_label(page, label);
         label = "";
-        if (line == LINES_OF_ROW_MAX || page->spare == 0 || width(text) <= room)
+        if (line == LINES_OF_ROW_MAX || page->reserve == 0 || width(text) <= space)
             break;
-        put_painted(page, colour, str_trim(take_line(&text, room)));
+        put_painted(page, colour, str_trim(cut_line(&text, space)));
         buf_putc(page->out, '\n');
-        page->spare--;
+        page->reserve--;
     }
-    put_cut(page, colour, text, room);
+    put_cut(page, colour, text, space);
     buf_putc(page->out, '\n');
 }
 
 /* Value and aside where they do not stand beside each other. */
 static void put_stacked(struct page *page, const char *label, struct str value, struct str aside)
 {
-    if (aside.n > 0 && page->spare > 0) {
-        page->spare--;
+    if (aside.n > 0 && page->reserve > 0) {
+        page->reserve--;
         put_wrapped(page, label, page->colour, value);
         put_wrapped(page, "", DIM, aside);
         return;
@@ -183,16 +183,16 @@ static void put_row(struct summary_rows *rows, const char *label)
             page->aside_at = value_width;
         return;
     }
-    size_t room = page->columns - VALUE_AT;
+    size_t space = page->columns - VALUE_AT;
     size_t beside = aside.n > 0 ? GAP + width(aside) : 0;
-    if (value_width + beside > room) {
+    if (value_width + beside > space) {
         put_stacked(page, label, value, aside);
         return;
     }
     put_label(page, label);
     put_painted(page, page->colour, value);
     if (aside.n > 0) {
-        bool is_aligned = value_width < page->aside_at && page->aside_at + beside <= room;
+        bool is_aligned = value_width < page->aside_at && page->aside_at + beside <= space;
         put_blanks(page->out, GAP + (is_aligned ? page->aside_at - value_width : 0));
         put_painted(page, DIM, aside);
     }
@@ -212,12 +212,12 @@ static void put_headline(struct page *page, const struct summary *summary)
     summary_put_command(command, summary);
     size_t left = page->columns;
     put_cut(page, BOLD, text_of(name), left);
-    size_t taken = width(text_of(name));
+    size_t used = width(text_of(name));
     enum { WORTH_CUTTING = 8 };
-    if (command->len > 1 && taken + WORTH_CUTTING <= left) {
+    if (command->len > 1 && used + WORTH_CUTTING <= left) {
         buf_putc(page->out, ' ');
         buf_putc(command, ')');
-        put_cut(page, DIM, text_of(command), left - taken - 1);
+        put_cut(page, DIM, text_of(command), left - used - 1);
     }
     buf_putc(page->out, '\n');
     buf_clear(name);
@@ -312,7 +312,7 @@ void summary_put_text(struct buf *buf, const struct summary *summary, const stru
     };
     summary_rows_init(&page.rows, put_row);
     put_page(&page, summary);
-    page.spare = page.lines < LINES_MAX ? LINES_MAX - page.lines : 0;
+    page.reserve = page.lines < LINES_MAX ? LINES_MAX - page.lines : 0;
     page.out = buf;
     put_page(&page, summary);
     summary_rows_fini(&page.rows);

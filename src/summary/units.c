@@ -64,7 +64,7 @@ void units_put_joules(struct buf *buf, double joules)
 
 void units_put_secs(struct buf *buf, double secs)
 {
-    static const char words[][4] = {"s", "min", "h", "d"};
+    static const char names[][4] = {"s", "min", "h", "d"};
     static const unsigned char sizes[] = {60, 60, 24};
     static const double secs_max = 1e15;
     if (!(secs >= 59.95 && secs < secs_max)) {
@@ -78,18 +78,18 @@ void units_put_secs(struct buf *buf, double secs)
         secs /= sizes[unit++];
         n = (uint64_t)(secs + 0.5);
     }
-    unsigned rest = (unsigned)(n % sizes[unit]);
+    unsigned below = (unsigned)(n % sizes[unit]);
     num_put_u64(buf, n / sizes[unit]);
-    buf_printf(buf, " %s %02u %s", words[unit + 1], rest, words[unit]);
+    buf_printf(buf, " %s %02u %s", names[unit + 1], below, names[unit]);
 }
 
-void units_put_count(struct buf *buf, double count, const char *word)
+void units_put_count(struct buf *buf, double count, const char *noun)
 {
     size_t start = buf->len;
     units_put_figure(buf, count);
     bool is_one = buf->len == start + 1 && buf->data[start] == '1';
     buf_putc(buf, ' ');
-    buf_puts(buf, word);
+    buf_puts(buf, noun);
     if (!is_one)
         buf_putc(buf, 's');
 }
@@ -113,11 +113,11 @@ static bool is_unseen(unsigned code)
 void units_put_foreign(struct buf *buf, const char *text)
 {
     static const char hex[] = "0123456789abcdef";
-    struct str rest = text ? str_of(text) : (struct str){"", 0};
+    struct str left = text ? str_of(text) : (struct str){"", 0};
     size_t end = buf->len + UNITS_FOREIGN_BYTES;
-    while (rest.n > 0) {
-        const unsigned char *p = (const unsigned char *)rest.p;
-        size_t length = utf8_length(rest);
+    while (left.n > 0) {
+        const unsigned char *p = (const unsigned char *)left.p;
+        size_t length = utf8_length(left);
         if (buf->len >= end) {
             buf_puts(buf, "...");
             return;
@@ -130,6 +130,6 @@ void units_put_foreign(struct buf *buf, const char *text)
             buf_putc(buf, '?');
         else
             buf_append(buf, p, length);
-        str_skip(&rest, length);
+        str_skip(&left, length);
     }
 }

@@ -24,11 +24,11 @@ void units_put_secs(struct buf *buf, double secs);
 /* 812 J, 3.1 kJ, and from 3600 J on 114 Wh, 1.2 kWh. */
 void units_put_joules(struct buf *buf, double joules);
 
-/* "1 core", "2.5 cores": the word and an s where it is not one. */
-void units_put_count(struct buf *buf, double count, const char *word);
+/* "1 core", "2.5 cores": the noun, with an s where it is not one. */
+void units_put_count(struct buf *buf, double count, const char *noun);
 
 /*
- * A text of the data, any bytes: control bytes and broken UTF-8 as \xNN, characters that would hide or turn the text
+ * A text of the data, any bytes: control bytes and broken UTF-8 as \xNN, characters that would hide or reverse the text
  * around them as ?, and at most UNITS_FOREIGN_BYTES of it. NULL: nothing.
  */
 void units_put_foreign(struct buf *buf, const char *text);

@@ -19,7 +19,7 @@ from tracker import BINARY, PATIENCE_SECS, WAIT_SECS, file_lines, folder, run
 
 ROWS, COLUMNS = 24, 80
 CTRL_C, CTRL_Z, CTRL_S, CTRL_Q, CTRL_BACKSLASH = b"\x03", b"\x1a", b"\x13", b"\x11", b"\x1c"
-HEADLINE = re.compile(r"── (\d+:)?\d+:\d\d(, \d+ process(es)?)?[: ]")
+HEADLINE = re.compile(r"── \d+ (s|min \d\d s|h \d\d min|d \d\d h)(, \d+ process(es)?)?[: ]")
 LABELS = ("CPU", "MEM", "GPU", "DISK", "NET")
 BLOCK_LINE = re.compile(r"^(CPU|MEM|GPU|DISK|NET)  |/s  |[▁▂▃▄▅▆▇█]")
 OPTIONS = ("-i", "0.1", "--summary=never", "--live")

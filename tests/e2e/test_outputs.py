@@ -358,7 +358,7 @@ def a_full_disk_is_one_warning_and_nothing_is_lost_when_it_is_cleaned_up():
         time.sleep(0.4)  # more samples fail meanwhile, without a word
         equal(len(tracker.stderr().splitlines()), 1, f"lines on stderr {tracker.stderr()!r}")
         os.unlink(inside / "filler")
-        wait_until(lambda: "out takes samples again" in tracker.stderr(), "the all-clear")
+        wait_until(lambda: "out accepts samples again" in tracker.stderr(), "the all-clear")
         wait_file_lines(inside / "out", (inside / "out").read_bytes().count(b"\n") + 3)
         tracker.send(signal.SIGSTOP)
         content = (inside / "out").read_bytes()
@@ -379,7 +379,7 @@ def a_disk_that_stays_full_loses_whole_samples_and_tells_how_many():
         wait_until(lambda: "No space left on device" in tracker.stderr(), "the warning")
         time.sleep(1.5)  # longer than the backlog lasts: 256 KiB, some 3 KiB every 10 ms
         os.unlink(inside / "filler")
-        wait_until(lambda: "out takes samples again" in tracker.stderr(), "the all-clear")
+        wait_until(lambda: "out accepts samples again" in tracker.stderr(), "the all-clear")
         wait_file_lines(inside / "out", (inside / "out").read_bytes().count(b"\n") + 3)
         tracker.send(signal.SIGSTOP)
         content = (inside / "out").read_bytes()

@@ -23,7 +23,7 @@ from tracker import (BINARY, PATIENCE_SECS, WAIT_SECS, Lines, Tracker, clean_env
 
 F_SETPIPE_SZ = 1031
 NOT_READ = "is not being read"
-AGAIN = "takes samples again"
+AGAIN = "accepts samples again"
 
 
 @contextlib.contextmanager
