@@ -71,6 +71,12 @@ struct tick {
     int64_t mono_ns; /* when this sample was begun; less late_ns it is exactly its slot of the grid */
     int64_t late_ns; /* behind that slot */
     uint64_t missed; /* grid slots skipped since the previous sample */
+    struct tick_births *births; /* filled by the cpu collector for the tree; NULL: unknown */
+};
+
+/* Processes and threads made since boot, and the PID of the newest one. */
+struct tick_births {
+    struct opt_u64 forks, last_pid;
 };
 
 /* Facts that change seldom (link state, limits, sizes) are read again this often, and space at most once a second. */
@@ -91,7 +97,7 @@ struct tick {
  * is_restartable: brackets its own blocking reads instead. Where one does not return, another thread calls collect
  * again for the same tick; so nothing is filled in before the last read.
  */
-enum { COLLECT_FILLS_MAX = 4 };
+enum { COLLECT_FILLS_MAX = 5 };
 
 #define COLLECT_FILLS(member)                                                                                          \
     {                                                                                                                  \

@@ -144,7 +144,7 @@ static int cpu_read_stat(struct cpu_state *state, struct proc_stat *stat, struct
     return r < 0 ? collect_fail(err, r, "cpu", state->env->root, "proc/stat") : 0;
 }
 
-static void cpu_read_load(struct cpu_state *state, struct sample_cpu *cpu, struct err *err)
+static void cpu_read_load(struct cpu_state *state, struct sample_cpu *cpu, struct tick_births *births, struct err *err)
 {
     struct loadavg load;
     int r = kept_file_read(&state->loadavg_file, &state->loadavg_text);
@@ -157,7 +157,8 @@ static void cpu_read_load(struct cpu_state *state, struct sample_cpu *cpu, struc
     cpu->load1 = some_f64(load.load1);
     cpu->load5 = some_f64(load.load5);
     cpu->load15 = some_f64(load.load15);
-    cpu->last_pid = load.last_pid;
+    if (births)
+        births->last_pid = load.last_pid;
 }
 
 /* Derives the shares from the base to the new reading. */
@@ -204,7 +205,8 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
         state->base = !state->base;
         state->base_ns = due_ns;
     }
-    cpu->forks = cur->forks;
+    if (tick->births)
+        tick->births->forks = cur->forks;
     if (tick->baseline)
         return 0;
     cpu->procs_running = cur->procs_running;
@@ -216,7 +218,7 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
         (struct sample_list){.present = has_cores, .count = state->per_core.count, .items = state->per_core.items};
     cpu->per_core_steal_pct = (struct sample_list){
         .present = has_cores, .count = state->per_core_steal.count, .items = state->per_core_steal.items};
-    cpu_read_load(state, cpu, err);
+    cpu_read_load(state, cpu, tick->births, err);
     cpu->process_count = process_count_read(&state->processes, due_ns, cur->forks);
     cpu->present = true;
     return 0;

@@ -114,7 +114,8 @@ void pipeline_open(struct pipeline *pipeline, const struct collect_env *env, con
         pipeline->stages[i].collector = collectors[i];
     int64_t now_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
     pipeline->start_ns = info->start_ns.has ? info->start_ns.v : now_ns;
-    pipeline->tick = (struct tick){.baseline = true, .mono_ns = now_ns, .late_ns = now_ns - pipeline->start_ns};
+    pipeline->tick = (struct tick){
+        .baseline = true, .mono_ns = now_ns, .late_ns = now_ns - pipeline->start_ns, .births = &pipeline->births};
     pipeline->apart = calloc(1, sizeof(*pipeline->apart));
     if (pipeline->apart)
         run_stages(pipeline);
@@ -176,6 +177,8 @@ void pipeline_sample(struct pipeline *pipeline, const struct tick *tick)
     pipeline->previous_ns = tick->mono_ns;
     pipeline->has_previous = true;
     pipeline->tick = *tick;
+    pipeline->tick.births = &pipeline->births;
+    pipeline->births = (struct tick_births){0};
     pipeline->next = 0;
     run_stages(pipeline);
 }

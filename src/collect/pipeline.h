@@ -33,6 +33,7 @@ struct pipeline {
     /* what is under way */
     size_t next; /* the stage that runs */
     struct tick tick;
+    struct tick_births births; /* of that tick */
     struct sample sample;
     struct sample *apart; /* where a stage that may block fills in its part; owned by the thread that runs it */
     struct complaint hanging; /* processes that hang */

@@ -37,7 +37,6 @@ struct sample_cpu {
     struct opt_f64 cgroup_usage_secs, cgroup_cores; /* of the control group in `cgroup` */
     struct opt_u64 process_count, procs_running, procs_blocked, context_switches;
     struct opt_f64 load1, load5, load15;
-    struct opt_u64 forks, last_pid; /* processes and threads made since boot, and the newest one; no key in JSON */
     /* the tracked tree */
     struct opt_f64 process_cores_used;
     struct opt_u64 process_child_count, process_thread_count;
@@ -100,7 +99,6 @@ struct sample_cgroup {
     bool present;
     struct opt_f64 cpu_limit_cores, cpu_usage_secs, throttled_secs, memory_limit_mib, memory_used_mib, memory_peak_mib;
     struct opt_u64 oom_kills;
-    struct opt_f64 memory_peak_before_mib; /* what memory_peak_mib was a sample earlier; not told by itself */
 };
 
 struct sample_tracker {
@@ -125,7 +123,7 @@ struct sample_run {
     struct opt_f64 interval_secs; /* as set */
     const char *hostname, *kernel;
     struct opt_u64 cpus_allowed; /* CPUs the job may run on (affinity) */
-    struct opt_f64 cgroup_peak_mib; /* of the cgroup before the run */
+    struct opt_f64 cgroup_peak_mib; /* of the cgroup before the run: what memory_peak_mib was a sample earlier */
     struct sample_list command; /* const char *; absent: no command */
 };
 

@@ -125,7 +125,7 @@ int output_open(
     int r = way == WAY_FILE ? open_file(output, settings, err)
                             : open_stream(output, way == WAY_STDOUT ? STDOUT_FILENO : STDERR_FILENO, err);
     if (r == 0)
-        log_info("samples go to %s", output->name);
+        log_info("samples go to %s as %s", output->name, output->encoder->name);
     if (r == 0 && output_is_on_stderr(output))
         log_divert(write_diagnostic, output);
     return r;

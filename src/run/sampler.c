@@ -146,8 +146,9 @@ static void emit(struct session *session)
         loop_arm(&session->loop, 0);
     bool is_first = !session->has_sampled;
     if (is_first) {
+        struct opt_f64 cgroup_peak_mib = sample->run.cgroup_peak_mib;
         sample->run = start_facts_of(&session->facts);
-        sample->run.cgroup_peak_mib = sample->cgroup.memory_peak_before_mib;
+        sample->run.cgroup_peak_mib = cgroup_peak_mib;
     }
     session->has_sampled = true;
     if (is_final || (session->stops_with_tree && session->tree.live == 0))

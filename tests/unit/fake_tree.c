@@ -458,9 +458,10 @@ void fake_tree_end(struct fake_tree *tree)
 
 static void step(struct fake_tree *tree, bool baseline)
 {
-    struct tick tick = {.baseline = baseline, .mono_ns = tree->fake.mono_ns};
+    struct tick_births births = {.forks = tree->forks, .last_pid = tree->last_pid};
+    struct tick tick = {.baseline = baseline, .mono_ns = tree->fake.mono_ns, .births = &births};
     static const struct opt_f64 shares[64];
-    tree->sample = (struct sample){.cpu = {.forks = tree->forks, .last_pid = tree->last_pid}};
+    tree->sample = (struct sample){0};
     assert_true(tree->cpus <= sizeof(shares) / sizeof(shares[0]));
     tree->sample.cpu.per_core_pct = (struct sample_list){tree->cpus > 0, tree->cpus, shares};
     err_clear(&tree->err);

@@ -93,7 +93,7 @@ static void test_v2_container(void **unused)
     ASSERT_VALUE(c->throttled_secs, 0.05);
     ASSERT_VALUE(c->memory_used_mib, 100);
     ASSERT_VALUE(c->memory_peak_mib, 200);
-    ASSERT_VALUE(c->memory_peak_before_mib, 200);
+    ASSERT_VALUE(run.sample.run.cgroup_peak_mib, 200);
     ASSERT_VALUE(c->oom_kills, 2);
 
     /* A counter that goes backwards gives 0 once. */
@@ -652,7 +652,7 @@ static void test_command_group(void **unused)
     ASSERT_VALUE(c->throttled_secs, 0.25);
     ASSERT_VALUE(c->memory_used_mib, 1);
     ASSERT_VALUE(c->memory_peak_mib, 2);
-    ASSERT_VALUE(c->memory_peak_before_mib, 0);
+    ASSERT_VALUE(run.sample.run.cgroup_peak_mib, 0);
     ASSERT_VALUE(c->oom_kills, 0);
     ASSERT_VALUE(c->cpu_limit_cores, 0.5);
     ASSERT_VALUE(c->memory_limit_mib, 512);

@@ -288,6 +288,23 @@ static void test_formats(void **state)
     stage_free(&stage);
 }
 
+/* Whatever is registered is complete: output and session rely on it. */
+static void test_registry(void **state)
+{
+    (void)state;
+    for (int format = 0; format < FORMAT_COUNT; format++) {
+        for (int i = 0; i < 8; i++) {
+            const struct encoder *encoder =
+                encoder_find((enum encode_format)format, (enum encode_columns)(i / 2), i % 2);
+            assert_non_null(encoder);
+            assert_true(encoder->name && encoder->name[0]);
+            assert_true(encoder->cpu_resolution_ns > 0);
+            assert_non_null(encoder->sample);
+            assert_non_null(encoder->may_append(STR("?")));
+        }
+    }
+}
+
 static void test_csv_header_once_and_first(void **state)
 {
     (void)state;
@@ -463,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_streams_that_are_closed),
         cmocka_unit_test(test_quiet_writes_nothing),
         cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_registry),
         cmocka_unit_test(test_csv_header_once_and_first),
         cmocka_unit_test(test_append_csv),
         cmocka_unit_test(test_append_to_one_new_file),

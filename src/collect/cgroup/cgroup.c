@@ -343,7 +343,7 @@ static struct opt_f64 whole(struct opt_f64 mib)
 }
 
 static void cgroup_derive(
-    const struct cgroup_state *state, const struct opt_u64 cur[GROUP_VALUES], struct sample_cgroup *ret)
+    const struct cgroup_state *state, const struct opt_u64 cur[GROUP_VALUES], struct sample *sample)
 {
     struct opt_f64 out[GROUP_VALUES] = {0};
     for (size_t i = 0; i < GROUP_VALUES; i++) {
@@ -354,7 +354,7 @@ static void cgroup_derive(
     }
     const struct value_source *peak = state->values[VALUE_MEMORY_PEAK].source;
     struct opt_u64 before = state->prev[VALUE_MEMORY_PEAK];
-    *ret = (struct sample_cgroup){
+    sample->cgroup = (struct sample_cgroup){
         .present = true,
         .cpu_limit_cores = state->cpu_limits.lowest,
         .cpu_usage_secs = out[VALUE_USAGE],
@@ -363,8 +363,9 @@ static void cgroup_derive(
         .memory_used_mib = whole(out[VALUE_MEMORY]),
         .memory_peak_mib = whole(out[VALUE_MEMORY_PEAK]),
         .oom_kills = cur[VALUE_OOM_KILLS],
-        .memory_peak_before_mib = peak && before.has ? whole(opt_scaled(before, peak->unit)) : (struct opt_f64){0},
     };
+    if (peak && before.has)
+        sample->run.cgroup_peak_mib = whole(opt_scaled(before, peak->unit));
 }
 
 /* The same CPU time among the numbers of the CPU, where other trackers have it. */
@@ -546,7 +547,7 @@ static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *
     if (outcome.read == 0 && !state->cpu_limits.lowest.has && !state->memory_limits.lowest.has)
         return outcome.failure < 0 ? outcome.failure : -ENODATA;
     if (!tick->baseline)
-        cgroup_derive(state, cur, &sample->cgroup);
+        cgroup_derive(state, cur, sample);
     derive_cpu(state, tick, sample);
     if (cur[VALUE_USAGE].has)
         state->usage_ns = some_i64(tick->mono_ns);
@@ -565,7 +566,7 @@ static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *
 const struct collector collector_cgroup = {
     .name = "cgroup",
     .fills = {COLLECT_FILLS(cgroup), COLLECT_FILLS(end.oom_kills), COLLECT_FILLS(cpu.cgroup_usage_secs),
-        COLLECT_FILLS(cpu.cgroup_cores)},
+        COLLECT_FILLS(cpu.cgroup_cores), COLLECT_FILLS(run.cgroup_peak_mib)},
     .state_bytes = sizeof(struct cgroup_state),
     .open = cgroup_open,
     .collect = cgroup_collect,

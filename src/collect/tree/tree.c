@@ -422,12 +422,12 @@ static int fill_from_outside(struct tree_state *state, int64_t now_ns, struct sa
  * Everything that reads files, and so may be abandoned and called again: what it has found by then is kept in the
  * state. Nothing is filled in before it is over.
  */
-static void read_tree(struct tree_state *state, const struct sample_cpu *cpu, int64_t now_ns, bool is_baseline,
-    struct tree_view *ret_view)
+static void read_tree(
+    struct tree_state *state, struct tick_births births, int64_t now_ns, bool is_baseline, struct tree_view *ret_view)
 {
     struct tree_view view = {0};
     uint64_t growth[FLOWS];
-    tree_walk_tick(&state->walk, cpu->forks, cpu->last_pid, now_ns, growth);
+    tree_walk_tick(&state->walk, births.forks, births.last_pid, now_ns, growth);
     view.user_ns = state->walk.ledger.mark[FLOW_USER];
     use_group_time(state, &view, growth);
     for (int i = 0; i < FLOWS; i++)
@@ -443,9 +443,10 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
     struct tree_state *state = opaque;
     const struct tracked *tracked = state->env->tracked;
     struct sample_cpu *cpu = &sample->cpu;
+    struct tick_births births = tick->births ? *tick->births : (struct tick_births){0};
     /* What a command used counts from its start on, so there is nothing to read before the first sample. */
     if (tick->baseline && !tracked->attached) {
-        tree_walk_baseline(&state->walk, cpu->forks);
+        tree_walk_baseline(&state->walk, births.forks);
         return 0;
     }
     cpu->present = !tick->baseline;
@@ -458,7 +459,7 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
     }
     struct tree_view view;
     release_reserve(state);
-    read_tree(state, cpu, now_ns, tick->baseline, &view);
+    read_tree(state, births, now_ns, tick->baseline, &view);
     if (tick->baseline) {
         state->user_reported_ns = view.user_ns;
         state->previous_ns = now_ns;
