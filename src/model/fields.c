@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every key of the sample: name, kind, unit, meaning, place. The order is the output order and part of the contract.
+ * Every key of the sample: name, kind, unit, meaning, member. The order is the output order and part of the contract.
  */
 #include "model/field_rows.h"
 

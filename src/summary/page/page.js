@@ -135,8 +135,8 @@ function overview() {
     page.append(tiles)
 }
 function copy(words, knob) {
-    const tell = words => knob.textContent = words
-    const done = () => (tell('Copied'), setTimeout(tell, 1500, 'Copy'))
+    const label = text => knob.textContent = text
+    const done = () => (label('Copied'), setTimeout(label, 1500, 'Copy'))
     const byHand = () => {
         const field = el('textarea', '', words)
         document.body.append(field)
@@ -283,7 +283,7 @@ function moment() {
     const words = clock(times[at], end < 600 ? .1 : 1)
     return div('dim', given(S.started_ms) && !breaks.length ? words + ' · ' + utc(S.started_ms + times[at] * 1000).slice(11, 19) : words)
 }
-function tellChart(chart, c, x) {
+function chartTip(chart, c, x) {
     return [moment(), ...chart.lines.filter(line => line.on).map(line => {
         const middle = line.mean[at], dot = el('i'), words = v => text(chart.sort, v * chart.one)
         dot.style.background = c.fillStyle = colour['c' + line.hue]
@@ -316,7 +316,7 @@ function makeChart({title: label, unit, one, lines, limit: most, limit_name: wor
         legend.append(entry(chart.cap, 'dim', word + ' ' + text(kind, most)))
     }
     chart.area.draw = () => drawChart(chart)
-    chart.area.tell = (c, x) => tellChart(chart, c, x)
+    chart.area.tooltip = (c, x) => chartTip(chart, c, x)
     return el('figure', 'card', el('figcaption', '', el('h3', '', label, chart.scale), legend), chart.area.box)
 }
 
@@ -348,7 +348,7 @@ function drawHeat(plot) {
     for (let n = 0; n < rows.length; n += max(1, steps(rows.length, plot.tall / 16)))
         c.fillText(n, LEFT - 8, TOP + (n + .5) * plot.tall / rows.length)
 }
-function tellHeat(plot, c) {
+function heatTip(plot, c) {
     const now = rows.map(row => busy(row[at / every | 0])), known = now.filter(given)
     const core = plot.cpu, tall = plot.tall / rows.length
     c.strokeStyle = colour.ink
@@ -361,7 +361,7 @@ function makeHeat() {
     const plot = makePlot('Every CPU', max(96, min(rows.length * 14, 360)) + TOP + BOTTOM)
     plot.isHeat = true
     plot.draw = () => drawHeat(plot)
-    plot.tell = c => tellHeat(plot, c)
+    plot.tooltip = c => heatTip(plot, c)
     return el('figure', 'card heat', el('figcaption', '', el('h3', '', 'Every CPU', small(' of the host')),
         div('ramp dim', '0 %', el('i'), '100 %')), plot.box)
 }
@@ -373,7 +373,7 @@ function cross(plot) {
     if (note.hidden) return
     c.fillStyle = colour.dim
     c.fillRect(round(x), TOP, 1, plot.tall)
-    note.replaceChildren(...plot.tell(c, x))
+    note.replaceChildren(...plot.tooltip(c, x))
     Object.assign(note.style, isRight ? {left: 'auto', right: plot.w - x + 12 + 'px'} : {left: x + 12 + 'px', right: 'auto'})
 }
 function ask(isLight) {
@@ -396,17 +396,17 @@ function ask(isLight) {
     })
 }
 const zoom = div('zoom'), zoomed = el('span')
-function look(from, to) {
+function showSpan(from, to) {
     const least = end / max(1, last) * 2, middle = (from + to) / 2, half = max(to - from, least) / 2
     view = [max(0, min(middle - half, end - least)), min(end, max(middle + half, least))]
     zoom.hidden = view[0] <= 0 && view[1] >= end
     zoomed.textContent = duration(view[0]) + ' to ' + duration(view[1])
     ask()
 }
-const reset = () => look(0, end)
+const reset = () => showSpan(0, end)
 function narrow(by) {
     const middle = at === null ? (view[0] + view[1]) / 2 : times[at]
-    look(middle - (middle - view[0]) * by, middle + (view[1] - middle) * by)
+    showSpan(middle - (middle - view[0]) * by, middle + (view[1] - middle) * by)
 }
 function listen(plot) {
     const fingers = new Map(), on = (kind, act) => plot.box.addEventListener(kind, act)
@@ -432,13 +432,13 @@ function listen(plot) {
         if (drag && Math.abs(spot.x - drag.x) > 5) drag.b = spot.t
         // Two fingers: what was below them stays below them.
         const slope = b && (b.t - a.t) / (b.x - a.x)
-        if (slope > 0 && slope < Infinity) look(a.t - (a.x - LEFT) * slope, a.t + (plot.w - RIGHT - a.x) * slope)
+        if (slope > 0 && slope < Infinity) showSpan(a.t - (a.x - LEFT) * slope, a.t + (plot.w - RIGHT - a.x) * slope)
     })
     const stop = event => {
         const {a, b} = drag || {}
         fingers.delete(event.pointerId)
         drag = null
-        if (b && event.type === 'pointerup') look(min(a, b), max(a, b))
+        if (b && event.type === 'pointerup') showSpan(min(a, b), max(a, b))
         ask(true)
     }
     on('pointerup', stop)
