@@ -53,6 +53,7 @@ static inline bool reports_want_samples(const struct reports *reports)
     return reports->accumulator || reports->live;
 }
 
+/* totals may be NULL where no samples are wanted. */
 void reports_sample(struct reports *reports, const struct sample *sample, const struct sample_totals *totals);
 
 /* The next sample belongs to another run. */

@@ -154,13 +154,16 @@ static void emit(struct session *session)
     if (is_final || (session->stops_with_tree && session->tree.live == 0))
         fill_outcome(session, sample);
     bool is_streamed = streaming_takes_samples(&session->streaming);
-    struct sample_totals totals = {0};
-    if (is_streamed || output_uses_totals(&session->output) || reports_want_samples(&session->reports))
-        totals = sample_totals_of(sample);
-    int r = output_sample(&session->output, sample, &totals);
+    struct sample_totals sums;
+    const struct sample_totals *totals = NULL; /* nothing reads them */
+    if (is_streamed || output_uses_totals(&session->output) || reports_want_samples(&session->reports)) {
+        sums = sample_totals_of(sample);
+        totals = &sums;
+    }
+    int r = output_sample(&session->output, sample, totals);
     if (is_streamed)
-        stream_sample(session->streaming.stream, &session->info, sample, &totals);
-    reports_sample(&session->reports, sample, &totals);
+        stream_sample(session->streaming.stream, &session->info, sample, totals);
+    reports_sample(&session->reports, sample, totals);
     want_room(session);
     (void)release_abandoned(session);
     watch_returned_stages(session);

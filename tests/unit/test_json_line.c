@@ -356,7 +356,7 @@ static void test_depth(void **state)
     assert_int_equal(parse_nested(state, 33), -EBADMSG);
 }
 
-/* A line that needs more than there is room for is refused whole; the next one is none the worse. */
+/* A line that needs more than the space there is, is refused whole; the next one is none the worse. */
 static void test_room(void **state)
 {
     struct buf line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recordings line by line: runs, intervals, what is filled in, what is skipped, and what is told of it. */
+/* Recordings line by line: runs, intervals, what is filled in, what is skipped, and the notes about it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -353,7 +353,7 @@ static void test_clock_set_back(void **state)
     assert_int_equal(world->runs, 1);
     assert_false(world->seen[0].elapsed_secs.has);
     assert_true(world->seen[1].actual_interval_ms.v == 0 && world->seen[2].actual_interval_ms.v == 500);
-    /* Ten minutes, or nobody tracked. */
+    /* Ten minutes, or nothing tracked. */
     assert_int_equal(replay_text(world, "{\"timestamp_ms\":700000,\"tracked_pid\":7}\n"
                                         "{\"timestamp_ms\":701000,\"tracked_pid\":7}\n"
                                         "{\"timestamp_ms\":101000,\"tracked_pid\":7}\n"),

@@ -245,7 +245,7 @@ static void test_beyond_the_backlog_whole_records_are_dropped(void **state)
     (void)close(ends[1]);
 }
 
-/* The reader has caught up, so there is room: the record must not be dropped only because the backlog was full. */
+/* The reader has caught up, so there is space: the record must not be dropped only because the backlog was full. */
 static void test_no_record_is_dropped_when_the_reader_is_back(void **state)
 {
     (void)state;

@@ -226,7 +226,7 @@ static void test_fifo_without_a_reader(void **state)
     place_free(&place);
 }
 
-/* --append must not turn us into the reader of our own pipe: then nobody would ever notice that nobody reads. */
+/* --append must not turn us into the reader of our own pipe: then a missing reader would never be noticed. */
 static void test_fifo_without_a_reader_on_append(void **state)
 {
     (void)state;
@@ -324,7 +324,7 @@ static void test_a_huge_record_on_a_full_device(void **state)
         buf_puts(&record, "0123456789");
     assert_int_equal(sink_open_file(&sink, "/dev/full", false, &head, &err), 0);
     assert_int_equal(sink_write(&sink, (struct str){record.data, record.len}), -ENOSPC);
-    /* The first record always waits, whatever its size; the next one finds no room. */
+    /* The first record always waits, whatever its size; the next one does not fit. */
     assert_int_equal(sink.dropped, 0);
     assert_int_equal(sink.backlog.len, record.len);
     assert_int_equal(sink_write(&sink, STR("next\n")), -ENOSPC);

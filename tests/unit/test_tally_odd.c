@@ -81,7 +81,7 @@ static void test_notes(void **state)
     assert_string_equal(notes[0], "memory of the tree was not known in 1 of 2 samples");
 }
 
-/* A tree that was seen only when it had ended: its peak is told by wait4, and nobody measured its PSS. */
+/* A tree that was seen only when it had ended: its peak comes from wait4, and its PSS was not measured. */
 static void test_pss_of_an_ended_tree(void **state)
 {
     struct sample sample = second(1, 1, 0);
@@ -215,7 +215,7 @@ static void test_unusable_numbers(void **state)
     assert_int_equal(summary->disk.read_bytes.v, INT64_MAX);
 }
 
-/* Numbers at the end of their range, of a recording that somebody has made up. */
+/* Numbers at the end of their range, of a recording that is made up. */
 static void test_huge_numbers(void **state)
 {
     const double most = 9e14; /* in ten-thousandths close to what 63 bits hold */
