@@ -47,10 +47,10 @@ static bool add_fixed4(struct opt_i64 *sum, struct opt_f64 value)
     return true;
 }
 
-static void add_flow(struct sample_flow *sum, struct opt_u64 bytes, struct opt_f64 rate)
+static void add_flow(struct sample_flow *sum, struct opt_u64 bytes, struct opt_f64 rate, bool with_rates)
 {
     add_count(&sum->bytes, bytes);
-    if (!add_fixed4(&sum->rate, rate))
+    if (with_rates && !add_fixed4(&sum->rate, rate))
         add_count(&sum->unrated_bytes, bytes);
 }
 
@@ -65,15 +65,15 @@ static void add_space(struct sample_totals *totals, const struct sample_list *li
     }
 }
 
-static void add_disks(struct sample_totals *totals, const struct sample_list *list)
+static void add_disks(struct sample_totals *totals, const struct sample_list *list, bool with_rates)
 {
     const struct sample_disk *disk = list->items;
     for (size_t i = 0; list->present && i < list->count; i++, disk++) {
         add_space(totals, &disk->mounts);
         if (disk->stacked.has && disk->stacked.v)
             continue;
-        add_flow(&totals->disk_read, disk->read_bytes_delta, disk->read_bytes_per_sec);
-        add_flow(&totals->disk_write, disk->write_bytes_delta, disk->write_bytes_per_sec);
+        add_flow(&totals->disk_read, disk->read_bytes_delta, disk->read_bytes_per_sec, with_rates);
+        add_flow(&totals->disk_write, disk->write_bytes_delta, disk->write_bytes_per_sec, with_rates);
     }
 }
 
@@ -82,7 +82,7 @@ static bool has_hardware(const struct sample_network *interface)
     return !(interface->is_virtual.has && interface->is_virtual.v);
 }
 
-static void add_interfaces(struct sample_totals *totals, const struct sample_list *list)
+static void add_interfaces(struct sample_totals *totals, const struct sample_list *list, bool with_rates)
 {
     const struct sample_network *interfaces = list->items;
     size_t count = list->present ? list->count : 0;
@@ -95,8 +95,8 @@ static void add_interfaces(struct sample_totals *totals, const struct sample_lis
         add_count(&totals->every_sent_bytes, interface->tx_bytes_delta);
         if (is_any_hardware && !has_hardware(interface))
             continue;
-        add_flow(&totals->received, interface->rx_bytes_delta, interface->rx_bytes_per_sec);
-        add_flow(&totals->sent, interface->tx_bytes_delta, interface->tx_bytes_per_sec);
+        add_flow(&totals->received, interface->rx_bytes_delta, interface->rx_bytes_per_sec, with_rates);
+        add_flow(&totals->sent, interface->tx_bytes_delta, interface->tx_bytes_per_sec, with_rates);
     }
 }
 
@@ -115,11 +115,11 @@ static void add_gpus(struct sample_totals *totals, const struct sample_list *lis
     }
 }
 
-struct sample_totals sample_totals_of(const struct sample *sample)
+struct sample_totals sample_totals_of(const struct sample *sample, bool with_rates)
 {
     struct sample_totals totals = {0};
-    add_disks(&totals, &sample->disk);
-    add_interfaces(&totals, &sample->network);
+    add_disks(&totals, &sample->disk, with_rates);
+    add_interfaces(&totals, &sample->network, with_rates);
     add_gpus(&totals, &sample->gpu);
     return totals;
 }

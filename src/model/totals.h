@@ -53,7 +53,8 @@ struct sample_totals {
     struct opt_u64 vram_used_bytes, vram_total_bytes;
 };
 
-struct sample_totals sample_totals_of(const struct sample *sample);
+/* with_rates: rates and unrated_bytes too, which only charts and the live view read. */
+struct sample_totals sample_totals_of(const struct sample *sample, bool with_rates);
 
 /* Memory in use on the host, as far as a recording has it: some have only what is not available. */
 static inline struct opt_f64 sample_memory_used_mib(const struct sample_memory *memory)

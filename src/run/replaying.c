@@ -92,7 +92,7 @@ static int add_sample(void *context, const struct sample *sample)
     mask_recorded(replaying, &named);
     if (!named.version)
         named.version = RT_VERSION;
-    const struct sample_totals totals = sample_totals_of(&named);
+    const struct sample_totals totals = sample_totals_of(&named, reports_want_rates(&replaying->reports));
     reports_sample(&replaying->reports, &named, &totals);
     if (!replaying->writes_samples)
         return 0;

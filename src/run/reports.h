@@ -53,6 +53,12 @@ static inline bool reports_want_samples(const struct reports *reports)
     return reports->accumulator || reports->live;
 }
 
+/* Do totals have to come with rates? */
+static inline bool reports_want_rates(const struct reports *reports)
+{
+    return reports->series || reports->live;
+}
+
 /* totals may be NULL where no samples are wanted. */
 void reports_sample(struct reports *reports, const struct sample *sample, const struct sample_totals *totals);
 

@@ -134,6 +134,22 @@ static void report_findings(struct session *session, bool has_no_reader)
         report(sampler, reports);
 }
 
+static bool wants_totals(const struct session *session)
+{
+    return output_uses_totals(&session->output) || reports_want_samples(&session->reports) ||
+           streaming_takes_samples(&session->streaming);
+}
+
+/* To everything that reads samples. Returns like output_sample. */
+static int emit_to_readers(struct session *session, const struct sample *sample, const struct sample_totals *totals)
+{
+    int r = output_sample(&session->output, sample, totals);
+    if (streaming_takes_samples(&session->streaming))
+        stream_sample(session->streaming.stream, &session->info, sample, totals);
+    reports_sample(&session->reports, sample, totals);
+    return r;
+}
+
 /* A sample that is complete goes out. */
 static void emit(struct session *session)
 {
@@ -153,17 +169,12 @@ static void emit(struct session *session)
     session->has_sampled = true;
     if (is_final || (session->stops_with_tree && session->tree.live == 0))
         fill_outcome(session, sample);
-    bool is_streamed = streaming_takes_samples(&session->streaming);
-    struct sample_totals sums;
-    const struct sample_totals *totals = NULL; /* nothing reads them */
-    if (is_streamed || output_uses_totals(&session->output) || reports_want_samples(&session->reports)) {
-        sums = sample_totals_of(sample);
-        totals = &sums;
-    }
-    int r = output_sample(&session->output, sample, totals);
-    if (is_streamed)
-        stream_sample(session->streaming.stream, &session->info, sample, totals);
-    reports_sample(&session->reports, sample, totals);
+    int r;
+    if (wants_totals(session)) {
+        const struct sample_totals totals = sample_totals_of(sample, reports_want_rates(&session->reports));
+        r = emit_to_readers(session, sample, &totals);
+    } else
+        r = emit_to_readers(session, sample, NULL);
     want_room(session);
     (void)release_abandoned(session);
     watch_returned_stages(session);

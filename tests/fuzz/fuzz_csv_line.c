@@ -19,7 +19,7 @@ static const struct run_info info = {.interval_ns = NS_PER_MS};
 static void encode(const struct sample *sample, struct buf *out)
 {
     buf_clear(out);
-    const struct sample_totals totals = sample_totals_of(sample);
+    const struct sample_totals totals = sample_totals_of(sample, true);
     encoder_csv_full.sample(&info, sample, &totals, out);
     check(buf_ok(out));
 }

@@ -81,7 +81,7 @@ static inline int take_sample(void *context, const struct sample *sample)
 {
     struct world *world = context;
     if (world->encoder) {
-        const struct sample_totals totals = sample_totals_of(sample);
+        const struct sample_totals totals = sample_totals_of(sample, true);
         world->encoder->sample(&world->info, sample, &totals, &world->out);
         assert_true(buf_ok(&world->out));
         return 0;

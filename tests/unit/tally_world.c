@@ -47,6 +47,6 @@ struct sample second(unsigned i, double cores, double rss)
 
 void add_sample(struct accumulator *accumulator, const struct sample *sample)
 {
-    const struct sample_totals totals = sample_totals_of(sample);
+    const struct sample_totals totals = sample_totals_of(sample, true);
     accumulate_add(accumulator, sample, &totals);
 }

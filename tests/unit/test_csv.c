@@ -65,7 +65,7 @@ static void encode_with(
     const struct encoder *encoder, const struct run_info *info, const struct sample *sample, struct buf *buf)
 {
     buf_clear(buf);
-    const struct sample_totals totals = sample_totals_of(sample);
+    const struct sample_totals totals = sample_totals_of(sample, true);
     encoder->sample(info, sample, &totals, buf);
     assert_true(buf_ok(buf));
     assert_true(buf->len > 0 && buf->data[buf->len - 1] == '\n');

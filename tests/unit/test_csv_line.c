@@ -61,7 +61,7 @@ static void check_round_trip(struct csv_line *csv, const struct encoder *encoder
     struct sample sample = parse(csv, row);
     struct buf again;
     buf_init(&again, 4096);
-    const struct sample_totals totals = sample_totals_of(&sample);
+    const struct sample_totals totals = sample_totals_of(&sample, true);
     encoder->sample(&second, &sample, &totals, &again);
     assert_string_equal(buf_cstr(&again), row);
     buf_fini(&again);

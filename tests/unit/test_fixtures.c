@@ -73,7 +73,7 @@ static void encode_fixture(const struct golden *golden, struct buf *out)
         encoder->begin(&fixture.info, out);
     struct sample sample;
     while (fixture_step(&fixture, &sample)) {
-        const struct sample_totals totals = sample_totals_of(&sample);
+        const struct sample_totals totals = sample_totals_of(&sample, true);
         encoder->sample(&fixture.info, &sample, &totals, out);
     }
     fixture_close(&fixture);

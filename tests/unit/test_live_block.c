@@ -36,7 +36,7 @@ static struct sample tree_sample(double secs, double cores, double rss_mib)
 
 static void add(struct live_block *block, const struct sample *sample)
 {
-    const struct sample_totals totals = sample_totals_of(sample);
+    const struct sample_totals totals = sample_totals_of(sample, true);
     live_block_add(block, sample, &totals);
 }
 

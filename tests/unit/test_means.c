@@ -20,7 +20,7 @@ static struct sample sample_of(double host_cores, double tree_cores, double host
 
 static void add(struct means *means, const struct sample *sample)
 {
-    const struct sample_totals totals = sample_totals_of(sample);
+    const struct sample_totals totals = sample_totals_of(sample, true);
     means_add(means, sample, &totals);
 }
 

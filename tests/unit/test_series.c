@@ -21,7 +21,7 @@ static struct series *made(void)
 
 static void add(struct series *series, const struct sample *sample)
 {
-    const struct sample_totals totals = sample_totals_of(sample);
+    const struct sample_totals totals = sample_totals_of(sample, true);
     series_add(series, sample, &totals);
 }
 

@@ -13,7 +13,7 @@ static void test_nothing_known(void **state)
     (void)state;
     struct sample_disk disk = {.device = "sda"};
     struct sample sample = {.disk = {true, 1, &disk}, .network = {true, 0, NULL}, .gpu = {false, 3, NULL}};
-    struct sample_totals totals = sample_totals_of(&sample);
+    struct sample_totals totals = sample_totals_of(&sample, true);
     assert_false(totals.disk_read.bytes.has || totals.disk_read.rate.has || totals.disk_read.unrated_bytes.has);
     assert_false(totals.received.bytes.has || totals.every_sent_bytes.has || totals.space_total_bytes.has);
     assert_false(totals.gpu_usage.has || totals.gpu_utilized.has || totals.vram_used_bytes.has);
@@ -31,7 +31,7 @@ static void test_disks(void **state)
         {.read_bytes_delta = some_u64(10), .stacked = some_bool(true), .mounts = {true, 2, mounts}},
     };
     struct sample sample = {.disk = {true, 3, disks}};
-    struct sample_totals totals = sample_totals_of(&sample);
+    struct sample_totals totals = sample_totals_of(&sample, true);
     assert_int_equal(totals.disk_read.bytes.v, 13);
     assert_int_equal(totals.disk_read.rate.v, 52500);
     assert_int_equal(totals.disk_read.unrated_bytes.v, 3);
@@ -49,11 +49,11 @@ static void test_interfaces(void **state)
         {.rx_bytes_delta = some_u64(UINT64_MAX)},
     };
     struct sample sample = {.network = {true, 2, interfaces}};
-    struct sample_totals totals = sample_totals_of(&sample);
+    struct sample_totals totals = sample_totals_of(&sample, true);
     assert_true(totals.received.bytes.v == UINT64_MAX);
     assert_true(totals.every_received_bytes.v == UINT64_MAX); /* not 0 */
     sample.network.count = 1; /* no hardware: all count */
-    totals = sample_totals_of(&sample);
+    totals = sample_totals_of(&sample, true);
     assert_int_equal(totals.received.bytes.v, 1);
 }
 
@@ -66,7 +66,7 @@ static void test_gpus(void **state)
         {.power_watts = some_f64(1)},
     };
     struct sample sample = {.gpu = {true, 3, gpus}};
-    struct sample_totals totals = sample_totals_of(&sample);
+    struct sample_totals totals = sample_totals_of(&sample, true);
     assert_true(totals.gpu_usage.has && totals.gpu_usage.v == 0.5);
     assert_int_equal(totals.gpu_usage_pct.v, 500000);
     assert_int_equal(totals.gpu_utilized.v, 1);
