@@ -5,6 +5,7 @@
 #ifndef RUN_OUTPUT_H
 #define RUN_OUTPUT_H
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "config/settings.h"
 #include "encode/encode.h"
@@ -45,10 +46,10 @@ static inline bool output_uses_totals(const struct output *output)
     return output->encoder && output->encoder->uses_totals;
 }
 
-/* What CPU times have to be multiples of, so that rounding adds nothing up: without an output that of JSON. */
+/* What CPU times have to be multiples of, so that rounding loses nothing: without an output that of the summary. */
 static inline int64_t output_cpu_resolution_ns(const struct output *output)
 {
-    return (output->encoder ? output->encoder : &encoder_jsonl)->cpu_resolution_ns;
+    return output->encoder ? output->encoder->cpu_resolution_ns : NS_PER_SEC / FIXED4;
 }
 
 /* Is there a live view on stderr, where samples would be in its way? */
