@@ -12,79 +12,65 @@
 #include <sys/prctl.h>
 
 #include "aws/chain.h"
-#include "aws/s3_bucket.h"
 #include "base/auto.h"
 #include "base/dir.h"
 #include "doctor/doctor_internal.h"
 #include "net/proxy.h"
 #include "net/tls_roots.h"
 #include "net/url.h"
-#include "stream/clients.h"
 #include "stream/streaming.h"
 
 #define ANSWER_NS (5 * NS_PER_SEC)
-#define CREDENTIALS_NS (10 * NS_PER_SEC)
-enum { TARGETS_MAX = 5, BASE_BYTES = URL_HOST_MAX + 24 };
+enum { ADDRESSES_MAX = 16, BASE_BYTES = URL_HOST_MAX + 24 };
 
-struct target {
-    const char *name;
-    bool is_s3, is_https;
+struct address {
+    const struct stream_target *target;
+    bool is_https;
     char base[BASE_BYTES]; /* "https://api.example.com:8443" */
 };
 
-struct targets {
-    struct target items[TARGETS_MAX];
+struct addresses {
+    struct address items[ADDRESSES_MAX];
     size_t count;
-    struct http_client *http, *http_s3; /* NULL: not online */
+    struct target_clients clients; /* empty: not online */
 };
 
 /* Adds an address, unless the one before it is the same. */
-static void add_target(struct targets *targets, const char *name, struct str text)
+static void add_address(struct addresses *addresses, const struct stream_target *target, struct str text)
 {
     struct url url;
     AUTO_BUF struct buf base;
     buf_init(&base, BASE_BYTES);
-    if (text.n == 0 || url_parse(text, &url, NULL) < 0)
+    if (text.n == 0 || addresses->count == ADDRESSES_MAX || url_parse(text, &url, NULL) < 0)
         return;
     buf_puts(&base, url.is_https ? "https://" : "http://");
     url_put_host(&base, &url);
-    struct target *target = &targets->items[targets->count];
-    if (!str_copy(str_of(buf_cstr(&base)), target->base, sizeof(target->base)))
+    struct address *address = &addresses->items[addresses->count];
+    if (!str_copy(str_of(buf_cstr(&base)), address->base, sizeof(address->base)))
         return;
-    if (targets->count > 0 && strcmp(target[-1].name, name) == 0 && strcmp(target[-1].base, target->base) == 0)
+    if (addresses->count > 0 && address[-1].target == target && strcmp(address[-1].base, address->base) == 0)
         return;
-    target->name = name;
-    target->is_https = url.is_https;
-    targets->count++;
+    address->target = target;
+    address->is_https = url.is_https;
+    addresses->count++;
 }
 
-static void add_bucket(struct targets *targets, const struct stream_options *options)
+static void find_addresses(struct addresses *addresses, const struct settings *settings)
 {
-    struct s3_bucket bucket;
     AUTO_BUF struct buf url;
-    buf_init(&url, S3_URL_BYTES_MAX);
-    if (s3_bucket_parse(str_of(options->s3_uri), options->s3_endpoint, options->is_path_style, &bucket, NULL) < 0)
-        return;
-    s3_bucket_put_url(&bucket, str_of(options->s3_region ? options->s3_region : ""), (struct str){"", 0}, &url);
-    size_t before = targets->count;
-    add_target(targets, "bucket", str_of(buf_cstr(&url)));
-    if (targets->count > before)
-        targets->items[before].is_s3 = true;
-}
-
-static void find_targets(struct targets *targets, const struct stream_options *options)
-{
-    const char *const hooks[] = {options->hook_start, options->hook_heartbeat, options->hook_stop};
-    if (options->sentinel_token)
-        add_target(targets, "Sentinel", str_of(options->sentinel_url));
-    if (options->s3_uri)
-        add_bucket(targets, options);
-    for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
-        add_target(targets, "hook", str_of(hooks[i] ? hooks[i] : ""));
+    buf_init(&url, URL_BYTES_MAX);
+    for (size_t i = 0; i < stream_target_count; i++) {
+        const struct stream_target *target = stream_targets[i];
+        for (size_t k = 0; target->is_wanted(settings) && target->put_url(settings, k, &url); k++) {
+            add_address(addresses, target, (struct str){url.data, url.len});
+            buf_clear(&url);
+        }
+        buf_clear(&url);
+    }
 }
 
 /* " through the proxy HOST:PORT", or nothing. */
-static void put_proxy(struct buf *buf, const struct target *target, char *const *environment)
+static void put_proxy(struct buf *buf, const struct address *address, char *const *environment)
 {
     const char *https = aws_env(environment, "https_proxy"), *no = aws_env(environment, "no_proxy");
     struct proxy_rules rules = {
@@ -94,7 +80,7 @@ static void put_proxy(struct buf *buf, const struct target *target, char *const 
     };
     struct proxy proxy;
     struct url url;
-    if (url_parse(str_of(target->base), &url, NULL) < 0 || proxy_choose(&rules, &url, &proxy, NULL) < 0 ||
+    if (url_parse(str_of(address->base), &url, NULL) < 0 || proxy_choose(&rules, &url, &proxy, NULL) < 0 ||
         !proxy.is_used)
         return;
     buf_puts(buf, " through the proxy ");
@@ -102,19 +88,19 @@ static void put_proxy(struct buf *buf, const struct target *target, char *const 
     proxy_fini(&proxy);
 }
 
-static void check_target(struct doctor *doctor, const struct targets *targets, const struct target *target)
+static void check_address(struct doctor *doctor, const struct addresses *addresses, const struct address *address)
 {
     static const char remedy[] = "See that name, network, proxy and certificates are right.";
     AUTO_BUF struct buf proxy, url;
     buf_init(&proxy, BASE_BYTES + 32);
     buf_init(&url, BASE_BYTES + 2);
-    put_proxy(&proxy, target, doctor->settings->environment);
-    if (!targets->http) {
-        doctor_say(
-            doctor, target->name, DOCTOR_OK, NULL, "%s%s; --doctor=online tries it", target->base, buf_cstr(&proxy));
+    put_proxy(&proxy, address, doctor->settings->environment);
+    if (!addresses->clients.http) {
+        doctor_say(doctor, address->target->name, DOCTOR_OK, NULL, "%s%s; --doctor=online tries it", address->base,
+            buf_cstr(&proxy));
         return;
     }
-    buf_puts(&url, target->base);
+    buf_puts(&url, address->base);
     buf_putc(&url, '/');
     struct http_request request = {
         .method = "HEAD",
@@ -123,23 +109,25 @@ static void check_target(struct doctor *doctor, const struct targets *targets, c
     };
     struct http_answer answer;
     struct err err = {0};
-    int r = http_send(target->is_s3 ? targets->http_s3 : targets->http, &request, &answer, &err);
+    int r = http_send(
+        address->target->is_s3 ? addresses->clients.http_s3 : addresses->clients.http, &request, &answer, &err);
     if (r == 0) {
-        doctor_say(doctor, target->name, DOCTOR_OK, NULL, "%s answers%s (HTTP %d)", target->base, buf_cstr(&proxy),
-            answer.status);
+        doctor_say(doctor, address->target->name, DOCTOR_OK, NULL, "%s answers%s (HTTP %d)", address->base,
+            buf_cstr(&proxy), answer.status);
         http_answer_fini(&answer);
     } else
-        doctor_say(doctor, target->name, DOCTOR_BROKEN, remedy, "%s%s: %s", target->base, buf_cstr(&proxy), err.msg);
+        doctor_say(
+            doctor, address->target->name, DOCTOR_BROKEN, remedy, "%s%s: %s", address->base, buf_cstr(&proxy), err.msg);
 }
 
-static void check_certificates(struct doctor *doctor, const struct targets *targets)
+static void check_certificates(struct doctor *doctor, const struct addresses *addresses)
 {
     char *const *environment = doctor->settings->environment;
     struct tls_trust trust = {
         .file = aws_env(environment, "SSL_CERT_FILE"), .dir = aws_env(environment, "SSL_CERT_DIR")};
     bool has_bundle = aws_env(environment, "AWS_CA_BUNDLE") != NULL, is_needed = false;
-    for (size_t i = 0; i < targets->count; i++)
-        is_needed |= targets->items[i].is_https && !(targets->items[i].is_s3 && has_bundle);
+    for (size_t i = 0; i < addresses->count; i++)
+        is_needed |= addresses->items[i].is_https && !(addresses->items[i].target->is_s3 && has_bundle);
     if (!is_needed && !doctor->is_online)
         return;
     struct err err = {0};
@@ -152,37 +140,6 @@ static void check_certificates(struct doctor *doctor, const struct targets *targ
     else
         doctor_say(doctor, "CA certificates", is_needed ? DOCTOR_BROKEN : DOCTOR_LIMITED,
             "Install ca-certificates, or let SSL_CERT_FILE name a PEM file.", "%s", err.msg);
-}
-
-/* The first source that will be asked, as far as that is known without asking. */
-static const char *credential_source(char *const *environment)
-{
-    if (aws_env(environment, "AWS_ACCESS_KEY_ID"))
-        return "the environment";
-    if (aws_env(environment, "AWS_WEB_IDENTITY_TOKEN_FILE"))
-        return "a web identity";
-    return "a profile, the container or the instance";
-}
-
-static void check_credentials(struct doctor *doctor, const struct targets *targets)
-{
-    static const char name[] = "AWS credentials";
-    struct aws_world world = {
-        .environment = doctor->settings->environment, .http = targets->http, .clock = &clock_system};
-    const char *source = credential_source(world.environment);
-    if (!targets->http) {
-        doctor_say(doctor, name, DOCTOR_OK, NULL, "to come from %s; --doctor=online looks for them", source);
-        return;
-    }
-    struct s3_credentials credentials;
-    struct err err = {0};
-    int64_t deadline_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + CREDENTIALS_NS;
-    if (aws_find_credentials(&world, deadline_ns, &credentials, &err) < 0) {
-        doctor_say(doctor, name, DOCTOR_BROKEN, "Give some as for every AWS tool (aws configure).", "%s", err.msg);
-        return;
-    }
-    doctor_say(doctor, name, DOCTOR_OK, NULL, "found, from %s", source);
-    s3_credentials_wipe(&credentials);
 }
 
 struct undelivered {
@@ -239,7 +196,7 @@ static void check_spool(struct doctor *doctor, const struct stream_options *opti
     struct spool spool;
     struct err err = {0};
     struct undelivered found = {0};
-    bool is_used = stream_takes_samples(options);
+    bool is_used = stream_takes_samples(options->settings);
     int r = spool_open(&spool, &options->spool_places, options->spool_max_bytes, false, &err);
     if (r == 0)
         found = count_undelivered(spool.dir_fd);
@@ -254,20 +211,26 @@ static void check_spool(struct doctor *doctor, const struct stream_options *opti
     spool_close(&spool);
 }
 
-static void check_targets(struct doctor *doctor, const struct stream_options *options)
+static void check_targets(struct doctor *doctor)
 {
-    struct targets targets = {0};
-    find_targets(&targets, options);
-    check_certificates(doctor, &targets);
-    if (doctor->is_online && clients_make(options, &net_wait_plain, &targets.http, &targets.http_s3) < 0)
+    const struct settings *settings = doctor->settings;
+    struct addresses addresses = {0};
+    find_addresses(&addresses, settings);
+    check_certificates(doctor, &addresses);
+    struct target_clients *clients = &addresses.clients;
+    if (doctor->is_online && target_clients_init(clients, settings, &net_wait_plain) < 0)
         doctor->is_short = true;
-    bool is_short = doctor->is_online && !targets.http_s3;
-    for (size_t i = 0; i < targets.count && !is_short; i++)
-        check_target(doctor, &targets, &targets.items[i]);
-    if (options->s3_uri && !is_short)
-        check_credentials(doctor, &targets);
-    http_client_free(targets.http);
-    http_client_free(targets.http_s3);
+    bool is_short = doctor->is_online && !clients->http_s3;
+    for (size_t i = 0; i < addresses.count && !is_short; i++)
+        check_address(doctor, &addresses, &addresses.items[i]);
+    for (size_t i = 0; i < stream_target_count && !is_short; i++) {
+        const struct stream_target *target = stream_targets[i];
+        struct target_finding finding;
+        if (target->doctor && target->is_wanted(settings) && target->doctor(settings, clients->http, &finding))
+            doctor_say(doctor, finding.name, finding.is_broken ? DOCTOR_BROKEN : DOCTOR_OK, finding.remedy, "%s",
+                finding.text);
+    }
+    target_clients_fini(clients);
 }
 
 void doctor_check_streaming(struct doctor *doctor)
@@ -278,13 +241,13 @@ void doctor_check_streaming(struct doctor *doctor)
     int r = streaming_init(&streaming, doctor->settings, &doctor->root, &info, &err);
     if (r < 0)
         doctor_say(doctor, "targets", DOCTOR_BROKEN, "Mend the setting: no run starts with it.", "%s", err.msg);
-    else if (!stream_is_wanted(&streaming.options))
+    else if (!stream_is_wanted(doctor->settings))
         doctor_say(doctor, "targets", DOCTOR_OFF, NULL, "none configured: no network connection is made");
     else
         /* Keys may be in our memory from here on. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (r == 0 && (stream_is_wanted(&streaming.options) || doctor->is_online))
-        check_targets(doctor, &streaming.options);
+    if (r == 0 && (stream_is_wanted(doctor->settings) || doctor->is_online))
+        check_targets(doctor);
     if (r == 0)
         check_spool(doctor, &streaming.options);
     (void)streaming_fini(&streaming);

@@ -6,128 +6,14 @@
 #include "base/auto.h"
 #include "codec/gzip.h"
 
-#define RETRY_BASE_NS NS_PER_SEC
-#define RETRY_BASE_HASTY_NS (100 * NS_PER_MS)
-#define RETRY_MAX_NS (60 * NS_PER_SEC)
-#define RETRY_AFTER_MAX_SECS 300
-
 int64_t delivery_now(const struct delivery *delivery)
 {
-    return clock_read(delivery->clock, CLOCK_KIND_MONOTONIC);
+    return clock_read(delivery->options->clock, CLOCK_KIND_MONOTONIC);
 }
 
 int64_t delivery_unix_secs(const struct delivery *delivery)
 {
-    return clock_read(delivery->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC;
-}
-
-void retry_init(struct retry *retry, const struct delivery *delivery, uint64_t salt)
-{
-    *retry = (struct retry){0};
-    uint64_t seed = (uint64_t)clock_read(delivery->clock, CLOCK_KIND_REALTIME) ^ (salt << 32);
-    backoff_init(&retry->backoff, delivery->is_over ? RETRY_BASE_HASTY_NS : RETRY_BASE_NS, RETRY_MAX_NS, seed);
-}
-
-void retry_fail(struct retry *retry, const struct delivery *delivery, int64_t retry_after_secs)
-{
-    retry->failures++;
-    /* Once the run is over somebody waits: no rounds any more, and short pauses. */
-    if (delivery->is_over && retry->backoff.base_ns > RETRY_BASE_HASTY_NS) {
-        retry->backoff.base_ns = RETRY_BASE_HASTY_NS;
-        backoff_reset(&retry->backoff);
-    }
-    int64_t pause_ns = backoff_next(&retry->backoff);
-    if (!delivery->is_over && retry->failures % DELIVERY_ATTEMPTS == 0) {
-        backoff_reset(&retry->backoff);
-        if (pause_ns < delivery->round_ns)
-            pause_ns = delivery->round_ns;
-    }
-    if (retry_after_secs > RETRY_AFTER_MAX_SECS)
-        retry_after_secs = RETRY_AFTER_MAX_SECS;
-    int64_t now_ns = delivery_now(delivery);
-    retry->next_ns = now_ns + pause_ns;
-    retry->asked_ns = retry_after_secs > 0 ? now_ns + retry_after_secs * NS_PER_SEC : 0;
-    if (retry->next_ns < retry->asked_ns)
-        retry->next_ns = retry->asked_ns;
-}
-
-void retry_hurry(struct retry *retry)
-{
-    retry->next_ns = retry->asked_ns;
-}
-
-void retry_succeed(struct retry *retry)
-{
-    retry->failures = 0;
-    retry->next_ns = retry->asked_ns = 0;
-    backoff_reset(&retry->backoff);
-}
-
-bool retry_is_serious(const struct retry *retry)
-{
-    return retry->failures >= DELIVERY_ATTEMPTS;
-}
-
-void trouble_note(struct trouble *trouble, const struct err *err)
-{
-    (void)str_copy(str_of(err->msg), trouble->text, sizeof(trouble->text));
-}
-
-void trouble_say(struct trouble *trouble, const struct delivery *delivery, const char *consequence)
-{
-    if (trouble->is_said)
-        return;
-    trouble->is_said = true;
-    exchange_tell(delivery->exchange, LOG_WARNING, "%s; %s", trouble->text, consequence);
-}
-
-void trouble_end(struct trouble *trouble, const struct delivery *delivery, const char *words)
-{
-    if (trouble->is_said)
-        exchange_tell(delivery->exchange, LOG_WARNING, "%s", words);
-    trouble->is_said = false;
-    trouble->text[0] = '\0';
-}
-
-const char *trouble_reason(const struct trouble *trouble, const char *short_text)
-{
-    if (trouble->text[0] != '\0')
-        return trouble->is_said ? short_text : trouble->text;
-    return trouble->refusal[0] != '\0' ? trouble->refusal : "there was no time left";
-}
-
-void delivery_fail(const struct delivery *delivery, struct retry *retry, struct trouble *trouble, const struct err *err,
-    int64_t retry_after_secs)
-{
-    trouble_note(trouble, err);
-    retry_fail(retry, delivery, retry_after_secs);
-    if (retry_is_serious(retry) && !delivery->is_over)
-        trouble_say(trouble, delivery, DELIVERY_KEPT);
-}
-
-bool delivery_next_batch(const struct delivery *delivery, const struct number_set *delivered,
-    const struct number_set *refused, uint32_t *ret_number)
-{
-    for (size_t i = 0; i < delivery->run->batches.count; i++) {
-        uint32_t number = delivery->run->batches.items[i].number;
-        if (!number_set_has(delivered, number) && !number_set_has(refused, number)) {
-            *ret_number = number;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool delivery_refuse_batch(const struct delivery *delivery, struct trouble *trouble, struct number_set *refused,
-    uint32_t number, const struct err *err)
-{
-    trouble_note(trouble, err);
-    (void)str_copy(str_of(err->msg), trouble->refusal, sizeof(trouble->refusal));
-    if (number_set_count(refused) == 0 && !delivery->is_over)
-        exchange_tell(delivery->exchange, LOG_WARNING,
-            "%s; batch %06u, and others that are refused, wait in the spool and are tried again at the end", err->msg,
-            (unsigned)number);
-    return number_set_add(refused, number) == 0;
+    return clock_read(delivery->options->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC;
 }
 
 static int take_nothing(void *context, struct str piece)
@@ -210,39 +96,20 @@ void delivery_spool_works(struct delivery *delivery)
     delivery->is_spool_trouble = false;
 }
 
-bool delivery_note_batch(struct delivery *delivery, struct number_set *delivered, uint32_t number)
-{
-    struct run_state *state = delivery->state;
-    if (number_set_add(delivered, number) < 0)
-        return false;
-    (void)delivery_save(delivery);
-    bool is_everywhere = (!state->sentinel.is_wanted || number_set_has(&state->sentinel.delivered, number)) &&
-                         (!state->bucket.is_wanted || number_set_has(&state->bucket.delivered, number));
-    if (is_everywhere)
-        spool_run_drop(delivery->run, number);
-    return true;
-}
-
 int64_t delivery_extra_ns(const struct delivery *delivery, size_t bytes)
 {
     enum { SLOW_BYTES_PER_SEC = 16 * 1024 };
     return delivery->is_over ? 0 : (int64_t)(bytes / SLOW_BYTES_PER_SEC) * NS_PER_SEC;
 }
 
-void delivery_put_key(struct buf *buf, const char *prefix, const char *folder, uint32_t number)
-{
-    buf_printf(buf, "%s%s%s/%06u.csv.gz", prefix, prefix[0] ? "/" : "", folder, (unsigned)number);
-}
-
-static uint32_t behind_last(const struct number_set *set)
-{
-    return set->count > 0 ? set->ranges[set->count - 1].last + 1 : 0;
-}
-
 uint32_t delivery_batches(const struct delivery *delivery)
 {
-    uint32_t a = behind_last(&delivery->state->sentinel.delivered), b = behind_last(&delivery->state->bucket.delivered);
-    uint32_t most = a > b ? a : b;
     /* A run that was opened again knows only the batches that are left. */
-    return most > delivery->run->open_number ? most : delivery->run->open_number;
+    uint32_t most = delivery->run->open_number;
+    for (size_t i = 0; i < stream_target_count; i++) {
+        const struct number_set *set = &delivery->state->targets[i].delivered;
+        uint32_t behind_last = set->count > 0 ? set->ranges[set->count - 1].last + 1 : 0;
+        most = behind_last > most ? behind_last : most;
+    }
+    return most;
 }

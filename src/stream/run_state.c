@@ -3,46 +3,67 @@
 #include "stream/run_state.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/auto.h"
 #include "base/utc.h"
 #include "codec/json_read.h"
-#include "encode/json.h"
 #include "stream/payload.h"
 #include "stream/spool/spool.h"
 
 /* FOLDERS_MAX: home, .local, state, resource-tracker, spool */
 enum { STATE_FORMAT = 1, NUMBERS_TEXT_MAX = 32 * 1024, FOLDERS_MAX = 5 };
 
-void run_state_init(struct run_state *state)
+int run_state_init(struct run_state *state)
 {
     *state = (struct run_state){0};
     buf_init(&state->register_body, RUN_STATE_BODY_MAX);
     buf_init(&state->run_body, RUN_STATE_BODY_MAX);
+    state->targets = calloc(stream_target_count, sizeof(*state->targets));
+    if (!state->targets)
+        return -ENOMEM;
+    for (size_t i = 0; i < stream_target_count; i++) {
+        struct target_run *run = &state->targets[i];
+        run->target = stream_targets[i];
+        buf_init(&run->batch, SPOOL_BATCH_BYTES_MAX);
+        run->state = calloc(1, run->target->state_bytes + 1);
+        if (!run->state)
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 void run_state_fini(struct run_state *state)
 {
+    for (size_t i = 0; state->targets && i < stream_target_count && state->targets[i].state; i++) {
+        struct target_run *run = &state->targets[i];
+        if (run->target->close)
+            run->target->close(run);
+        buf_fini(&run->batch);
+        free(run->state);
+    }
+    free(state->targets);
+    state->targets = NULL;
     buf_fini(&state->register_body);
     buf_fini(&state->run_body);
 }
 
-static void put_text(struct buf *buf, const char *key, const char *text)
+bool run_state_has_targets(const struct run_state *state)
 {
-    buf_printf(buf, ",\"%s\":", key);
-    json_put_string(buf, str_of(text));
+    for (size_t i = 0; i < stream_target_count; i++) {
+        if (state->targets[i].is_wanted)
+            return true;
+    }
+    return false;
 }
 
-static void put_bool(struct buf *buf, const char *key, bool on)
+bool run_state_is_delivered(const struct run_state *state)
 {
-    buf_printf(buf, ",\"%s\":%s", key, on ? "true" : "false");
-}
-
-static void put_numbers(struct buf *buf, const char *key, const struct number_set *set)
-{
-    buf_printf(buf, ",\"%s\":\"", key);
-    number_set_put(set, buf);
-    buf_putc(buf, '"');
+    for (size_t i = 0; i < stream_target_count; i++) {
+        if (target_is_open(&state->targets[i]))
+            return false;
+    }
+    return true;
 }
 
 static void put_object(struct buf *buf, const char *key, const struct buf *object)
@@ -58,40 +79,26 @@ static void put_time(struct buf *buf, const char *key, int64_t unix_secs)
 {
     char text[UTC_ISO_BYTES];
     utc_format_iso(unix_secs, text);
-    put_text(buf, key, text);
+    target_put_text(buf, key, text);
 }
 
 void run_state_put(struct buf *buf, const struct run_state *state)
 {
     buf_printf(buf, "{\"format\":%d", STATE_FORMAT);
-    put_text(buf, "run_id", state->run_id);
+    target_put_text(buf, "run_id", state->run_id);
     put_time(buf, "started_at", state->started_secs);
     buf_printf(buf, ",\"made_folders\":%u", state->made_folders);
     if (state->made_folders > 0)
-        put_text(buf, "made_in", state->made_in);
+        target_put_text(buf, "made_in", state->made_in);
     put_object(buf, "register", &state->register_body);
     put_object(buf, "run", &state->run_body);
-    if (state->sentinel.is_wanted) {
-        buf_puts(buf, ",\"sentinel\":{\"kind\":\"sentinel\"");
-        put_text(buf, "url", state->sentinel.url);
-        put_text(buf, "run_id", state->sentinel.run_id);
-        put_text(buf, "upload_uri_prefix", state->sentinel.upload_prefix);
-        put_numbers(buf, "delivered", &state->sentinel.delivered);
-        put_bool(buf, "finishing", state->sentinel.is_finishing);
-        put_bool(buf, "finished", state->sentinel.is_finished);
-        put_bool(buf, "done", state->sentinel.is_done);
-        buf_putc(buf, '}');
-    }
-    if (state->bucket.is_wanted) {
-        buf_puts(buf, ",\"s3\":{\"kind\":\"s3\"");
-        put_text(buf, "uri", state->bucket.uri);
-        put_text(buf, "endpoint", state->bucket.endpoint);
-        put_text(buf, "region", state->bucket.region);
-        put_bool(buf, "path_style", state->bucket.is_path_style);
-        put_text(buf, "folder", state->bucket.folder);
-        put_numbers(buf, "delivered", &state->bucket.delivered);
-        put_bool(buf, "introduced", state->bucket.is_introduced);
-        put_bool(buf, "done", state->bucket.is_done);
+    for (size_t i = 0; i < stream_target_count; i++) {
+        const struct target_run *run = &state->targets[i];
+        if (!run->is_wanted)
+            continue;
+        buf_printf(buf, ",\"%s\":{\"kind\":\"%s\"", run->target->state_key, run->target->state_key);
+        run->target->put_state(run, buf);
+        target_put_bool(buf, "done", run->is_done);
         buf_putc(buf, '}');
     }
     if (state->has_end) {
@@ -106,11 +113,6 @@ void run_state_put_end(struct buf *buf, const struct run_state *state)
     buf_putc(buf, '{');
     payload_end(buf, &state->end);
     buf_putc(buf, '}');
-}
-
-static bool is_true(const struct json_value *value)
-{
-    return value && value->type == JSON_TRUE;
 }
 
 static bool read_numbers(const struct json_value *value, struct number_set *set)
@@ -136,34 +138,19 @@ static bool read_object(const struct json_value *value, struct buf *buf)
     return buf_ok(buf);
 }
 
-static bool read_sentinel(const struct json_value *value, struct state_sentinel *sentinel)
+static bool read_targets(const struct json_value *root, struct run_state *state)
 {
-    if (!value)
-        return true;
-    sentinel->is_wanted = true;
-    sentinel->is_finishing = is_true(json_get(value, "finishing"));
-    sentinel->is_finished = is_true(json_get(value, "finished"));
-    sentinel->is_done = is_true(json_get(value, "done"));
-    return json_string_copy(json_get(value, "url"), sentinel->url, sizeof(sentinel->url)) &&
-           json_string_copy(json_get(value, "run_id"), sentinel->run_id, sizeof(sentinel->run_id)) &&
-           json_string_copy(
-               json_get(value, "upload_uri_prefix"), sentinel->upload_prefix, sizeof(sentinel->upload_prefix)) &&
-           read_numbers(json_get(value, "delivered"), &sentinel->delivered);
-}
-
-static bool read_bucket(const struct json_value *value, struct state_bucket *bucket)
-{
-    if (!value)
-        return true;
-    bucket->is_wanted = true;
-    bucket->is_path_style = is_true(json_get(value, "path_style"));
-    bucket->is_introduced = is_true(json_get(value, "introduced"));
-    bucket->is_done = is_true(json_get(value, "done"));
-    return json_string_copy(json_get(value, "uri"), bucket->uri, sizeof(bucket->uri)) &&
-           json_string_copy(json_get(value, "endpoint"), bucket->endpoint, sizeof(bucket->endpoint)) &&
-           json_string_copy(json_get(value, "region"), bucket->region, sizeof(bucket->region)) &&
-           json_string_copy(json_get(value, "folder"), bucket->folder, sizeof(bucket->folder)) &&
-           read_numbers(json_get(value, "delivered"), &bucket->delivered);
+    for (size_t i = 0; i < stream_target_count; i++) {
+        struct target_run *run = &state->targets[i];
+        const struct json_value *value = run->target->state_key ? json_get(root, run->target->state_key) : NULL;
+        if (!value)
+            continue;
+        run->is_wanted = true;
+        run->is_done = target_read_bool(value, "done");
+        if (!read_numbers(json_get(value, "delivered"), &run->delivered) || !run->target->read_state(run, value))
+            return false;
+    }
+    return true;
 }
 
 static bool read_end(const struct json_value *value, struct run_state *state)
@@ -192,9 +179,8 @@ static bool read_all(const struct json_value *root, struct run_state *state)
            json_string_copy(json_get(root, "run_id"), state->run_id, sizeof(state->run_id)) &&
            read_time(json_get(root, "started_at"), &state->started_secs) &&
            read_object(json_get(root, "register"), &state->register_body) &&
-           read_object(json_get(root, "run"), &state->run_body) &&
-           read_sentinel(json_get(root, "sentinel"), &state->sentinel) &&
-           read_bucket(json_get(root, "s3"), &state->bucket) && read_end(json_get(root, "end"), state);
+           read_object(json_get(root, "run"), &state->run_body) && read_targets(root, state) &&
+           read_end(json_get(root, "end"), state);
 }
 
 int run_state_parse(struct str text, struct run_state *ret_state, struct err *err)

@@ -31,6 +31,34 @@ struct stream {
     bool is_gpu_given;
 };
 
+bool stream_is_wanted(const struct settings *settings)
+{
+    for (size_t i = 0; i < stream_target_count; i++) {
+        if (stream_targets[i]->is_wanted(settings))
+            return true;
+    }
+    return false;
+}
+
+bool stream_takes_samples(const struct settings *settings)
+{
+    for (size_t i = 0; i < stream_target_count; i++) {
+        if (stream_targets[i]->step && stream_targets[i]->is_wanted(settings))
+            return true;
+    }
+    return false;
+}
+
+int stream_check(const struct settings *settings, struct err *err)
+{
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < stream_target_count; i++) {
+        if (stream_targets[i]->is_wanted(settings))
+            r = stream_targets[i]->check(settings, err);
+    }
+    return r;
+}
+
 static void *run_worker(void *context)
 {
     if (worker_wait_for_begin(context))

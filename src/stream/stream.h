@@ -14,16 +14,16 @@
 #include "model/run_info.h"
 #include "model/totals.h"
 #include "stream/exchange.h"
-#include "stream/options.h"
+#include "stream/target.h"
 
 struct stream;
 
 /* Are there targets? With hooks alone no samples are needed. */
-bool stream_is_wanted(const struct stream_options *options);
-bool stream_takes_samples(const struct stream_options *options);
+bool stream_is_wanted(const struct settings *settings);
+bool stream_takes_samples(const struct settings *settings);
 
 /* Would these targets be understood? Returns 0 or -EINVAL / -EPERM with a message that names the setting. */
-int stream_check(const struct stream_options *options, struct err *err);
+int stream_check(const struct settings *settings, struct err *err);
 
 /*
  * Makes the worker thread, which waits for stream_begin. What the options point to must stay until the stream is freed.

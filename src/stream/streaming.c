@@ -48,63 +48,33 @@ static struct job_facts job_of(const struct settings *settings)
     };
 }
 
-/* The credentials that come with the token go where the environment says, as the token does. */
-static const char *endpoint_of_environment(const struct settings *settings)
-{
-    const char *own = aws_env(settings->environment, "AWS_ENDPOINT_URL_S3");
-    return own ? own : aws_env(settings->environment, "AWS_ENDPOINT_URL");
-}
-
 static struct stream_options options_of(const struct settings *settings)
 {
-    static const enum sentinel_inline forms[] = {SENTINEL_INLINE_AUTO, SENTINEL_INLINE_BASE64, SENTINEL_INLINE_PLAIN};
     return (struct stream_options){
-        .sentinel_token = settings->sentinel_token,
-        .sentinel_url = settings->sentinel_url,
-        .sentinel_inline = forms[settings->sentinel_inline],
-        .omit = settings->sentinel_omit,
-        .sentinel_s3_endpoint = endpoint_of_environment(settings),
-        .s3_uri = settings->s3_uri,
-        .s3_endpoint = settings->s3_endpoint,
-        .s3_region = settings->s3_region,
-        .is_path_style = settings->s3_path_style,
-        .hook_start = settings->http_start_url,
-        .hook_heartbeat = settings->http_heartbeat_url,
-        .hook_stop = settings->http_stop_url,
-        .heartbeat_ns = settings->http_heartbeat_ns,
-        .upload_interval_ns = settings->upload_interval_ns,
-        .interval_ns = settings->interval_ns,
+        .settings = settings,
         .spool_places = {.given = settings->spool,
             .state_home = aws_env(settings->environment, "XDG_STATE_HOME"),
             .home = aws_env(settings->environment, "HOME")},
         .spool_max_bytes = (uint64_t)settings->spool_max_mib * 1024 * 1024,
-        .allow_http = settings->allow_http,
-        .environment = settings->environment,
         .clock = &clock_system,
         .job = job_of(settings),
-        .pid = settings->pid.has ? settings->pid.v : 0,
+        .omit = settings->sentinel_omit,
         .version = RT_VERSION,
         .discover_host = discover_host,
         .discover_cloud = discover_cloud,
     };
 }
 
-static bool copy_pairs(struct streaming *streaming, const struct settings *settings)
+static bool copy_tags(struct streaming *streaming, const struct settings *settings)
 {
     streaming->tags = calloc(settings->tags.count + 1, sizeof(*streaming->tags));
-    streaming->headers = calloc(settings->http_headers.count + 1, sizeof(*streaming->headers));
-    if (!streaming->tags || !streaming->headers)
+    if (!streaming->tags)
         return false;
     for (size_t i = 0; i < settings->tags.count; i++)
         streaming->tags[i] =
             (struct job_tag){.key = settings->tags.items[i].key, .value = settings->tags.items[i].value};
-    for (size_t i = 0; i < settings->http_headers.count; i++)
-        streaming->headers[i] = (struct http_header){
-            .name = settings->http_headers.items[i].key, .value = str_of(settings->http_headers.items[i].value)};
     streaming->options.job.tags = streaming->tags;
     streaming->options.job.tag_count = settings->tags.count;
-    streaming->options.hook_headers = streaming->headers;
-    streaming->options.hook_header_count = settings->http_headers.count;
     return true;
 }
 
@@ -115,18 +85,18 @@ int streaming_init(struct streaming *streaming, const struct settings *settings,
         (struct streaming){.root = root, .asks_cloud = settings->collect_cloud, .options = options_of(settings)};
     buf_init(&streaming->csv_header, CSV_HEADER_BYTES_MAX);
     streaming->options.discover_context = streaming;
-    if (!stream_is_wanted(&streaming->options))
+    if (!stream_is_wanted(streaming->options.settings))
         return 0;
     encoder_csv_full.begin(info, &streaming->csv_header);
     streaming->options.csv_header = buf_cstr(&streaming->csv_header);
-    if (!copy_pairs(streaming, settings))
-        return err_set(err, -ENOMEM, "streaming: no memory");
-    return stream_check(&streaming->options, err);
+    if (!copy_tags(streaming, settings))
+        return err_set(err, -ENOMEM, "streaming: out of memory");
+    return stream_check(settings, err);
 }
 
 void streaming_start(struct streaming *streaming)
 {
-    if (!stream_is_wanted(&streaming->options))
+    if (!stream_is_wanted(streaming->options.settings))
         return;
     /* Tokens and keys are in our memory from here on: neither core dumps nor other processes of the user get at it. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -165,7 +135,7 @@ void streaming_end(struct streaming *streaming, int status, bool is_asked, int64
         status = STATUS_TRACKER_FAILED;
     struct end_facts end = {
         /* How an attached process ended is not ours to know. */
-        .exit_code = streaming->options.pid > 0 ? (struct opt_i64){0} : some_i64(status),
+        .exit_code = streaming->options.settings->pid.has ? (struct opt_i64){0} : some_i64(status),
         .is_failed = status != 0 && !is_asked,
         .finished_secs = clock_read(&clock_system, CLOCK_KIND_REALTIME) / NS_PER_SEC,
     };
@@ -179,7 +149,6 @@ bool streaming_fini(struct streaming *streaming)
         return false;
     streaming->stream = NULL;
     free(streaming->tags);
-    free(streaming->headers);
     buf_fini(&streaming->csv_header);
     return true;
 }
@@ -193,7 +162,7 @@ int streaming_upload(const struct settings *settings, struct buf *report, struct
     struct stream_options options = options_of(settings);
     options.csv_header = buf_cstr(&header);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    int r = stream_check(&options, err);
+    int r = stream_check(settings, err);
     if (r == 0)
         r = upload_spool(&options, report, err);
     return r > 0 ? 1 : r;

@@ -16,14 +16,13 @@ struct streaming {
     const struct sysroot *root;
     bool asks_cloud;
     struct job_tag *tags;
-    struct http_header *headers;
     struct buf csv_header;
 };
 
 /* Does any target want samples? */
 static inline bool streaming_takes_samples(const struct streaming *streaming)
 {
-    return streaming->stream && stream_takes_samples(&streaming->options);
+    return streaming->stream && stream_takes_samples(streaming->options.settings);
 }
 
 /* Checks the targets. Returns 0 or a negative errno with a message; to be freed with streaming_fini in any case. */

@@ -9,9 +9,7 @@
 
 #include "base/auto.h"
 #include "stream/batch.h"
-#include "stream/clients.h"
-#include "stream/targets/to_bucket.h"
-#include "stream/targets/to_sentinel.h"
+#include "stream/delivery.h"
 
 /* A target that fails so often in a row is left for another time. */
 enum { UPLOAD_FAILURES_MAX = 5 };
@@ -21,7 +19,7 @@ enum { UPLOAD_FAILURES_MAX = 5 };
 
 struct upload {
     const struct stream_options *options;
-    struct http_client *http, *http_s3, *http_bucket;
+    struct target_clients *clients; /* by target; kept from run to run */
     struct exchange exchange; /* nobody else is there, but the targets tell their notices to one */
     struct buf *report;
 };
@@ -32,9 +30,6 @@ struct upload_run {
     struct spool_run run;
     struct run_state state;
     struct delivery delivery;
-    struct to_sentinel to_sentinel;
-    struct to_bucket to_bucket;
-    const char *sentinel_lack; /* why Sentinel cannot be asked; NULL: it can */
 };
 
 /* A killed tracker left no word about the end: when something was last written is what is known of it. */
@@ -82,99 +77,64 @@ static int load(struct upload_run *run, struct err *err)
     return r < 0 ? r : 0;
 }
 
-static struct str without_slashes(const char *url)
+static void open_targets(struct upload_run *run)
 {
-    struct str text = str_of(url);
-    while (text.n > 0 && text.p[text.n - 1] == '/')
-        text.n--;
-    return text;
-}
-
-/* The token goes only to the place that the environment names with it. */
-static const char *find_lack(const struct upload_run *run)
-{
-    const struct stream_options *options = run->upload->options;
-    if (!options->sentinel_token)
-        return "SENTINEL_API_TOKEN is not set";
-    if (!str_eq(without_slashes(run->state.sentinel.url), without_slashes(options->sentinel_url)))
-        return "SENTINEL_API_URL names another API than the one it was recorded for";
-    return NULL;
-}
-
-static void make_targets(struct upload_run *run)
-{
-    struct upload *upload = run->upload;
     run->delivery = (struct delivery){
+        .options = run->upload->options,
         .run = &run->run,
         .state = &run->state,
-        .http = upload->http,
-        .clock = upload->options->clock,
-        .exchange = &upload->exchange,
-        .round_ns = upload->options->upload_interval_ns,
+        .exchange = &run->upload->exchange,
         .is_over = true,
     };
-    struct to_sentinel_options sentinel = {
-        .token = upload->options->sentinel_token,
-        .http_s3 = upload->http_s3,
-        .s3_endpoint = upload->options->sentinel_s3_endpoint,
-        .is_path_style = upload->options->is_path_style && upload->options->sentinel_s3_endpoint,
-        .csv_header = upload->options->csv_header,
-        .inline_form = upload->options->sentinel_inline,
-    };
-    to_sentinel_init(&run->to_sentinel, &run->delivery, &sentinel);
-    to_bucket_init(&run->to_bucket, &run->delivery, upload->http_bucket, upload->options->environment);
-    run->sentinel_lack = run->state.sentinel.is_wanted && !run->state.sentinel.is_done ? find_lack(run) : NULL;
+    for (size_t i = 0; i < stream_target_count; i++)
+        target_open(&run->state.targets[i], &run->delivery, &run->upload->clients[i]);
 }
 
-static bool is_enough(const struct upload_run *run, int64_t due_ns, const struct retry *retry)
+static const char *lack_of(const struct target_run *target)
 {
-    return due_ns == DELIVERY_NEVER || retry->failures >= UPLOAD_FAILURES_MAX ||
-           due_ns - delivery_now(&run->delivery) > UPLOAD_PAUSE_NS;
+    return target_is_open(target) && target->target->lack ? target->target->lack(target) : NULL;
 }
 
-static void deliver_sentinel(struct upload_run *run)
+static void deliver_to(struct target_run *target)
 {
+    if (lack_of(target))
+        return;
     for (;;) {
-        int64_t due_ns = to_sentinel_due(&run->to_sentinel);
-        if (run->sentinel_lack || is_enough(run, due_ns, &run->to_sentinel.retry))
+        int64_t due_ns = target_next_due(target);
+        if (due_ns == DELIVERY_NEVER || target->retry.failures >= UPLOAD_FAILURES_MAX ||
+            due_ns - delivery_now(target->delivery) > UPLOAD_PAUSE_NS)
             return;
         (void)net_wait_until(&net_wait_plain, -1, 0, due_ns);
-        to_sentinel_step(&run->to_sentinel, delivery_now(&run->delivery) + DELIVERY_REQUEST_NS);
+        target_step(target, delivery_now(target->delivery) + DELIVERY_REQUEST_NS);
     }
 }
 
-static void deliver_bucket(struct upload_run *run)
+static void report_failure(struct upload_run *run)
 {
-    for (;;) {
-        int64_t due_ns = to_bucket_due(&run->to_bucket);
-        if (is_enough(run, due_ns, &run->to_bucket.retry))
-            return;
-        (void)net_wait_until(&net_wait_plain, -1, 0, due_ns);
-        to_bucket_step(&run->to_bucket, delivery_now(&run->delivery) + DELIVERY_REQUEST_NS);
+    struct buf *report = run->upload->report;
+    buf_printf(report, "%s: not delivered:", run->run.name);
+    for (size_t i = 0; i < stream_target_count; i++) {
+        const struct target_run *target = &run->state.targets[i];
+        if (!target_is_open(target))
+            continue;
+        const char *lack = lack_of(target);
+        buf_putc(report, ' ');
+        if (lack)
+            buf_puts(report, lack);
+        else
+            target_put_reason(target, report);
     }
-}
-
-static void report_trouble(struct upload_run *run)
-{
-    bool is_sentinel_open = run->state.sentinel.is_wanted && !run->state.sentinel.is_done;
-    bool is_bucket_open = run->state.bucket.is_wanted && !run->state.bucket.is_done;
-    const char *sentinel =
-        run->sentinel_lack ? run->sentinel_lack : trouble_reason(&run->to_sentinel.trouble, "Sentinel did not take it");
-    const char *bucket = trouble_reason(&run->to_bucket.trouble, "the bucket did not take it");
-    buf_printf(run->upload->report, "%s: not delivered:%s%s%s%s\n", run->run.name, is_sentinel_open ? " " : "",
-        is_sentinel_open ? sentinel : "", is_bucket_open ? " " : "", is_bucket_open ? bucket : "");
+    buf_putc(report, '\n');
 }
 
 /* Returns whether everything is delivered and gone. */
 static bool deliver(struct upload_run *run)
 {
-    deliver_bucket(run);
-    deliver_sentinel(run);
-    bool is_done = (!run->state.sentinel.is_wanted || run->state.sentinel.is_done) &&
-                   (!run->state.bucket.is_wanted || run->state.bucket.is_done);
+    for (size_t i = 0; i < stream_target_count; i++)
+        deliver_to(&run->state.targets[i]);
     struct err err = {0};
-    if (!is_done) {
-        report_trouble(run);
+    if (!run_state_is_delivered(&run->state)) {
+        report_failure(run);
         (void)delivery_save(&run->delivery);
         return false;
     }
@@ -214,9 +174,8 @@ static int upload_one(struct upload *upload, struct spool *spool, const char *na
         buf_printf(upload->report, "%s: not delivered: %s\n", name, err.msg);
         return 1;
     }
-    run_state_init(&run.state);
     bool is_done = false;
-    r = load(&run, &err);
+    r = run_state_init(&run.state) < 0 ? err_set(&err, -ENOMEM, "out of memory") : load(&run, &err);
     if (is_stillborn(&run, r)) {
         r = spool_run_remove(&run.run, &err);
         is_done = r == 0 || r == -ENODATA;
@@ -225,10 +184,8 @@ static int upload_one(struct upload *upload, struct spool *spool, const char *na
     } else if (r < 0) {
         buf_printf(upload->report, "%s: not delivered: %s\n", name, err.msg);
     } else {
-        make_targets(&run);
+        open_targets(&run);
         is_done = deliver(&run);
-        to_sentinel_fini(&run.to_sentinel);
-        to_bucket_fini(&run.to_bucket);
     }
     run_state_fini(&run.state);
     spool_run_close(&run.run);
@@ -284,16 +241,17 @@ int upload_spool(const struct stream_options *options, struct buf *report, struc
         spool_close(&spool);
         return r;
     }
-    r = clients_make(options, &net_wait_plain, &upload.http, &upload.http_s3);
-    if (r == 0)
-        r = clients_make_one(options, &net_wait_plain, true, &upload.http_bucket);
+    upload.clients = calloc(stream_target_count, sizeof(*upload.clients));
+    r = upload.clients ? 0 : -ENOMEM;
+    for (size_t i = 0; r == 0 && i < stream_target_count; i++)
+        r = target_clients_init(&upload.clients[i], options->settings, &net_wait_plain);
     if (r < 0)
-        (void)err_set(err, r, "streaming: no memory");
+        (void)err_set(err, r, "streaming: out of memory");
     else
         r = upload_all(&upload, &spool, err);
-    http_client_free(upload.http);
-    http_client_free(upload.http_s3);
-    http_client_free(upload.http_bucket);
+    for (size_t i = 0; upload.clients && i < stream_target_count; i++)
+        target_clients_fini(&upload.clients[i]);
+    free(upload.clients);
     exchange_fini(&upload.exchange);
     spool_close(&spool);
     return r;

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "stream/options.h"
+#include "stream/target.h"
 
 /*
  * Of the options the token, the address of the API, the environment and the spool count; everything else is in the

@@ -7,15 +7,13 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 
 #include "base/auto.h"
-#include "stream/clients.h"
 #include "stream/worker_internal.h"
 
 /* How long the introduction waits for the first sample, which knows the GPUs. */
 #define INTRODUCTION_NS (15 * NS_PER_SEC)
-#define HOOK_NS (10 * NS_PER_SEC)
-#define HOOK_LATE_NS (20 * NS_PER_MS)
 
 int64_t worker_now(const struct worker *worker)
 {
@@ -34,22 +32,37 @@ static void tell_lost(struct worker *worker, uint64_t rows, const char *why)
 /* A batch that is nowhere any more: lost to the targets that have not got it. */
 static void count_dropped(struct worker *worker, uint32_t number, uint64_t rows)
 {
-    const struct run_state *state = &worker->state;
-    bool is_sentinel = state->sentinel.is_wanted && !number_set_has(&state->sentinel.delivered, number);
-    bool is_bucket = state->bucket.is_wanted && !number_set_has(&state->bucket.delivered, number);
-    worker->lost_sentinel += is_sentinel ? rows : 0;
-    worker->lost_bucket += is_bucket ? rows : 0;
-    if (!is_sentinel && !is_bucket)
-        return;
-    if (!worker->is_full)
+    const char *label = NULL;
+    for (size_t i = 0; i < stream_target_count; i++) {
+        struct target_run *target = &worker->state.targets[i];
+        if (!target->is_wanted || number_set_has(&target->delivered, number))
+            continue;
+        target->lost_rows += rows;
+        label = label ? "the targets" : target->target->label;
+    }
+    if (label && !worker->is_full)
         exchange_tell(worker->exchange, LOG_WARNING,
             "streaming: spool %s and the memory for waiting batches are full; samples are lost to %s until that "
             "changes",
-            worker->spool.path,
-            !is_bucket     ? "Sentinel"
-            : !is_sentinel ? "the bucket"
-                           : "the targets");
-    worker->is_full = true;
+            worker->spool.path, label);
+    worker->is_full |= label != NULL;
+}
+
+static bool is_any_taking(const struct worker *worker)
+{
+    for (size_t i = 0; i < stream_target_count; i++) {
+        if (target_takes(&worker->state.targets[i]))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t most_lost_rows(const struct worker *worker)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < stream_target_count; i++)
+        most = worker->state.targets[i].lost_rows > most ? worker->state.targets[i].lost_rows : most;
+    return worker->lost_rows + most;
 }
 
 void worker_settle_passing(struct worker *worker)
@@ -75,7 +88,7 @@ void worker_seal(struct worker *worker)
     bool had_rows = rows > 0;
     if (had_rows)
         worker_settle_passing(worker);
-    worker->run.may_pass = to_sentinel_takes(&worker->to_sentinel) || to_bucket_takes(&worker->to_bucket);
+    worker->run.may_pass = is_any_taking(worker);
     /* A batch whose run nothing is known of could not be delivered later. */
     if (had_rows && !worker->run.is_state_safe)
         (void)delivery_save(&worker->delivery);
@@ -89,11 +102,9 @@ void worker_seal(struct worker *worker)
         worker->passing_rows = rows;
     if (!had_rows || r == 2)
         return;
-    uint64_t most = worker->lost_sentinel > worker->lost_bucket ? worker->lost_sentinel : worker->lost_bucket;
-    uint64_t lost = worker->lost_rows + most;
     if (worker->is_full)
         exchange_tell(worker->exchange, LOG_WARNING, "streaming: the spool takes samples again; %llu are lost",
-            (unsigned long long)lost);
+            (unsigned long long)most_lost_rows(worker));
     worker->is_full = false;
     if (r > 0)
         delivery_spool_fails(&worker->delivery, err.msg);
@@ -112,7 +123,7 @@ static void add_rows(struct worker *worker, int64_t now_ns)
     buf_clear(&worker->rows);
     worker->given_rows += worker->news.rows;
     if (was_empty && worker->batch.rows > 0)
-        worker->seal_ns = now_ns + worker->options->upload_interval_ns;
+        worker->seal_ns = now_ns + worker->options->settings->upload_interval_ns;
     if (r < 0) {
         tell_lost(worker, worker->batch.lost_rows - lost_before, err.msg);
         return;
@@ -183,6 +194,18 @@ static int wait_until(void *context, int fd, short events, int64_t deadline_ns)
     }
 }
 
+static int make_clients(struct worker *worker)
+{
+    worker->clients = calloc(stream_target_count, sizeof(*worker->clients));
+    int r = worker->clients ? 0 : -ENOMEM;
+    for (size_t i = 0; r == 0 && i < stream_target_count; i++) {
+        const struct settings *settings = worker->options->settings;
+        if (stream_targets[i]->step && stream_targets[i]->is_wanted(settings))
+            r = target_clients_init(&worker->clients[i], settings, &worker->wait);
+    }
+    return r;
+}
+
 int worker_init(struct worker *worker, const struct stream_options *options, struct exchange *exchange)
 {
     *worker = (struct worker){
@@ -195,14 +218,12 @@ int worker_init(struct worker *worker, const struct stream_options *options, str
         .started_ns = clock_read(options->clock, CLOCK_KIND_MONOTONIC),
     };
     worker->wait = (struct net_wait){.until = wait_until, .context = worker};
-    worker->heartbeat_ns = options->hook_heartbeat ? worker->started_ns + options->heartbeat_ns : DELIVERY_NEVER;
     buf_init(&worker->rows, EXCHANGE_ROWS_BYTES_MAX);
-    run_state_init(&worker->state);
-    int r = clients_make(options, &worker->wait, &worker->http, &worker->http_s3);
+    int r = run_state_init(&worker->state);
     if (r == 0)
-        r = clients_make_one(options, &worker->wait, true, &worker->http_bucket);
+        r = make_clients(worker);
     if (r == 0)
-        r = clients_make_one(options, &worker->wait, false, &worker->http_hooks);
+        r = hooks_init(&worker->hooks, options, &worker->wait, &worker->facts, exchange);
     if (r == 0)
         worker_make_facts(worker);
     if (r < 0)
@@ -212,83 +233,15 @@ int worker_init(struct worker *worker, const struct stream_options *options, str
 
 void worker_fini(struct worker *worker)
 {
-    to_sentinel_fini(&worker->to_sentinel);
-    to_bucket_fini(&worker->to_bucket);
+    run_state_fini(&worker->state);
     batch_fini(&worker->batch);
     spool_run_close(&worker->run);
     spool_close(&worker->spool);
-    http_client_free(worker->http);
-    http_client_free(worker->http_s3);
-    http_client_free(worker->http_bucket);
-    http_client_free(worker->http_hooks);
-    run_state_fini(&worker->state);
+    for (size_t i = 0; worker->clients && i < stream_target_count; i++)
+        target_clients_fini(&worker->clients[i]);
+    free(worker->clients);
+    hooks_fini(&worker->hooks);
     buf_fini(&worker->rows);
-}
-
-static void send_hook(struct worker *worker, enum hooks_event event)
-{
-    struct worker_hook *hook = &worker->pending[event];
-    AUTO_BUF struct buf body;
-    buf_init(&body, RUN_STATE_BODY_MAX);
-    payload_hook(&body, &worker->facts, &hook->event, worker->options->omit);
-    hook->is_pending = false;
-    struct err err = {0};
-    int r = hooks_send(&worker->hooks, event, (struct str){body.data, body.len}, hook->deadline_ns, &err);
-    bool is_again = event == HOOKS_HEARTBEAT && worker->is_hook_trouble;
-    if (r < 0 && !is_again)
-        exchange_tell(worker->exchange, LOG_WARNING, "%s", err.msg);
-    else if (r == 0 && is_again)
-        exchange_tell(worker->exchange, LOG_WARNING, "the heartbeat hook works again");
-    if (event == HOOKS_HEARTBEAT)
-        worker->is_hook_trouble = r < 0;
-}
-
-int64_t worker_send_hooks(struct worker *worker, int *ret_fd)
-{
-    *ret_fd = -1;
-    /* In their order: no end is reported before the start. */
-    for (int i = 0; i < HOOKS_EVENTS; i++) {
-        enum hooks_event event = (enum hooks_event)i;
-        struct worker_hook *hook = &worker->pending[event];
-        if (!hook->is_pending)
-            continue;
-        int64_t now_ns = worker_now(worker);
-        int fd = http_client_look_up(worker->http_hooks, str_of(worker->hooks.urls[event]));
-        if (fd >= 0 && now_ns < hook->deadline_ns) {
-            *ret_fd = fd;
-            return hook->deadline_ns;
-        }
-        if (fd >= 0) /* too late: only for the message that says what it waited for */
-            hook->deadline_ns = now_ns + HOOK_LATE_NS;
-        send_hook(worker, event);
-    }
-    return DELIVERY_NEVER;
-}
-
-void worker_cancel_hooks(struct worker *worker)
-{
-    int fd;
-    for (size_t i = 0; i < HOOKS_EVENTS; i++)
-        worker->pending[i].deadline_ns = 0;
-    (void)worker_send_hooks(worker, &fd);
-}
-
-void worker_tell_hook(struct worker *worker, enum hooks_event event, int64_t deadline_ns)
-{
-    struct worker_hook *hook = &worker->pending[event];
-    if (!hooks_has(&worker->hooks, event) || hook->is_pending)
-        return;
-    int64_t now_ns = worker_now(worker);
-    *hook = (struct worker_hook){
-        .is_pending = true,
-        .deadline_ns = now_ns + HOOK_NS < deadline_ns ? now_ns + HOOK_NS : deadline_ns,
-        .event = {.event = hooks_name(event),
-            .now_secs = clock_read(worker->options->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC,
-            .elapsed_secs = (double)(now_ns - worker->started_ns) / 1e9,
-            .end = event == HOOKS_STOP ? &worker->state.end : NULL},
-    };
-    int fd;
-    (void)worker_send_hooks(worker, &fd);
 }
 
 /* The machine is known, and so are the GPUs as far as they ever will be: the targets may be told. */
@@ -298,37 +251,31 @@ static void introduce_in_time(struct worker *worker, int64_t now_ns)
         worker_introduce(worker);
 }
 
-static void beat(struct worker *worker, int64_t now_ns)
-{
-    if (now_ns < worker->heartbeat_ns)
-        return;
-    while (worker->heartbeat_ns <= now_ns)
-        worker->heartbeat_ns += worker->options->heartbeat_ns;
-    worker_tell_hook(worker, HOOKS_HEARTBEAT, DELIVERY_NEVER);
-}
-
 int64_t worker_next_delivery(const struct worker *worker)
 {
-    if (!worker->is_introduced)
-        return DELIVERY_NEVER;
-    int64_t a = to_sentinel_due(&worker->to_sentinel), b = to_bucket_due(&worker->to_bucket);
-    return a < b ? a : b;
+    int64_t next_ns = DELIVERY_NEVER;
+    for (size_t i = 0; worker->is_introduced && i < stream_target_count; i++) {
+        int64_t due_ns = target_next_due(&worker->state.targets[i]);
+        next_ns = due_ns < next_ns ? due_ns : next_ns;
+    }
+    return next_ns;
 }
 
 void worker_deliver(struct worker *worker, int64_t deadline_ns)
 {
     int64_t now_ns = worker_now(worker);
-    bool is_bucket_due = to_bucket_due(&worker->to_bucket) <= now_ns;
-    bool is_sentinel_due = to_sentinel_due(&worker->to_sentinel) <= now_ns;
-    /* Alternately: a slow one with a backlog must not keep the other one waiting for all of it. */
-    bool is_bucket = is_bucket_due && (worker->is_bucket_next || !is_sentinel_due);
     worker->is_stepping = true;
-    if (is_bucket)
-        to_bucket_step(&worker->to_bucket, deadline_ns);
-    else if (is_sentinel_due)
-        to_sentinel_step(&worker->to_sentinel, deadline_ns);
+    /* One after the other: a slow one with a backlog must not keep the others waiting for all of it. */
+    for (size_t i = 0; i < stream_target_count; i++) {
+        size_t index = (worker->next_target + i) % stream_target_count;
+        struct target_run *target = &worker->state.targets[index];
+        if (target_next_due(target) > now_ns)
+            continue;
+        worker->next_target = index + 1;
+        target_step(target, deadline_ns);
+        break;
+    }
     worker->is_stepping = false;
-    worker->is_bucket_next = !is_bucket;
     if (worker->dropped_rows > 0)
         count_dropped(worker, worker->dropped, worker->dropped_rows);
     worker->dropped_rows = 0;
@@ -340,9 +287,9 @@ static void start(struct worker *worker)
     const struct stream_options *options = worker->options;
     worker_open_spool(worker);
     options->discover_host(options->discover_context, &worker->facts.host);
-    worker_tell_hook(worker, HOOKS_START, DELIVERY_NEVER);
+    hooks_start(&worker->hooks, HOOKS_START, NULL, DELIVERY_NEVER);
     /* Hooks do not tell of the cloud. */
-    if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
+    if (run_state_has_targets(&worker->state))
         options->discover_cloud(options->discover_context, &worker->wait, &worker->facts.cloud);
 }
 
@@ -351,8 +298,8 @@ static bool act(struct worker *worker, int64_t *ret_due_ns, int *ret_fd)
 {
     int64_t now_ns = worker_now(worker);
     introduce_in_time(worker, now_ns);
-    beat(worker, now_ns);
-    int64_t hook_ns = worker_send_hooks(worker, ret_fd);
+    int64_t heartbeat_ns = hooks_beat(&worker->hooks, now_ns);
+    int64_t hook_ns = hooks_continue(&worker->hooks, ret_fd);
     int64_t due_ns = worker_next_delivery(worker);
     if (due_ns <= now_ns) {
         worker_deliver(worker, now_ns + DELIVERY_REQUEST_NS);
@@ -361,7 +308,7 @@ static bool act(struct worker *worker, int64_t *ret_due_ns, int *ret_fd)
     if (!worker->is_introduced && due_ns > worker->started_ns + INTRODUCTION_NS)
         due_ns = worker->started_ns + INTRODUCTION_NS;
     due_ns = due_ns < hook_ns ? due_ns : hook_ns;
-    *ret_due_ns = due_ns < worker->heartbeat_ns ? due_ns : worker->heartbeat_ns;
+    *ret_due_ns = due_ns < heartbeat_ns ? due_ns : heartbeat_ns;
     return false;
 }
 
@@ -384,10 +331,9 @@ void worker_run(struct worker *worker)
         int fd;
         if (act(worker, &due_ns, &fd))
             continue;
-        http_client_rest(worker->http);
-        http_client_rest(worker->http_s3);
-        http_client_rest(worker->http_bucket);
-        http_client_rest(worker->http_hooks);
+        for (size_t i = 0; i < stream_target_count; i++)
+            target_clients_close_idle(&worker->clients[i]);
+        http_client_rest(worker->hooks.http);
         (void)rest(worker, fd, POLLIN, due_ns);
     }
     worker_end(worker);

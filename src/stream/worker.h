@@ -7,56 +7,40 @@
 #define STREAM_WORKER_H
 
 #include "stream/batch.h"
+#include "stream/delivery.h"
 #include "stream/exchange.h"
-#include "stream/options.h"
 #include "stream/payload.h"
 #include "stream/targets/hooks.h"
-#include "stream/targets/to_bucket.h"
-#include "stream/targets/to_sentinel.h"
-
-/* A hook on its way: it waits for the name of its host, while others are served. */
-struct worker_hook {
-    bool is_pending;
-    int64_t deadline_ns;
-    struct payload_event event;
-};
 
 struct worker {
     const struct stream_options *options;
     struct exchange *exchange;
     struct net_wait wait;
     struct stream_hurry hurry; /* watched where there is no other thread to do it; fd -1 otherwise */
-    struct http_client *http, *http_s3; /* of Sentinel: its API, and the bucket that it names */
-    struct http_client *http_bucket, *http_hooks;
+    struct target_clients *clients; /* by target */
     struct spool spool;
     struct spool_run run;
     struct batch batch;
     struct run_state state;
     struct delivery delivery;
-    struct to_sentinel to_sentinel;
-    struct to_bucket to_bucket;
     struct hooks hooks;
-    struct worker_hook pending[HOOKS_EVENTS];
     struct run_facts facts;
     struct exchange_news news;
     struct buf rows; /* taken and not yet in the batch */
     int64_t started_ns; /* monotonic */
     int64_t seal_ns; /* when the open batch is sealed; DELIVERY_NEVER: it is empty */
-    int64_t heartbeat_ns; /* when the next one is due */
     int64_t leave_ns; /* when a request that was under way as the run ended has had its time; 0: the run goes on */
-    bool is_bucket_next; /* of two targets that are due at the same time */
+    size_t next_target; /* the first to be asked, of those that are due at the same time */
     bool is_ending; /* what is under way now was begun after the end */
     bool is_introduced; /* the machine is known, and the targets may be told */
     bool is_spool_open;
-    uint64_t lost_rows, given_rows;
-    uint64_t lost_sentinel, lost_bucket; /* beyond those: to one of them alone */
+    uint64_t lost_rows, given_rows; /* to all targets */
     uint64_t passing_rows; /* in the batch that nothing has room for */
     uint64_t dropped_rows; /* of the batch `dropped`, which may be on its way while it was given up; 0: none */
     uint32_t dropped;
     bool is_stepping; /* a target makes an attempt */
     bool is_full; /* and it has been told */
     bool is_journal_trouble; /* rows of the open batch are not on the disk */
-    bool is_hook_trouble; /* the same of the heartbeat */
 };
 
 /* Quick; opens nothing. Returns 0 or -ENOMEM. */

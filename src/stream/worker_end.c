@@ -3,23 +3,16 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "base/auto.h"
 #include "stream/worker_internal.h"
 
-static bool is_sentinel_open(const struct worker *worker)
-{
-    return worker->state.sentinel.is_wanted && !worker->state.sentinel.is_done;
-}
-
-static bool is_bucket_open(const struct worker *worker)
-{
-    return worker->state.bucket.is_wanted && !worker->state.bucket.is_done;
-}
-
-/* A target that hangs must leave time for the other one. */
+/* A target that hangs must leave time for the others. */
 static int64_t fair_deadline(const struct worker *worker, int64_t now_ns)
 {
-    int64_t left_ns = worker->news.give_up_ns - now_ns;
-    int64_t limit_ns = now_ns + (is_sentinel_open(worker) && is_bucket_open(worker) ? left_ns / 2 : left_ns);
+    int64_t open = 0;
+    for (size_t i = 0; i < stream_target_count; i++)
+        open += target_is_open(&worker->state.targets[i]);
+    int64_t limit_ns = now_ns + (worker->news.give_up_ns - now_ns) / (open > 0 ? open : 1);
     return limit_ns < now_ns + DELIVERY_REQUEST_NS ? limit_ns : now_ns + DELIVERY_REQUEST_NS;
 }
 
@@ -27,7 +20,7 @@ static void deliver_rest(struct worker *worker)
 {
     for (;;) {
         int fd;
-        int64_t hook_ns = worker_send_hooks(worker, &fd);
+        int64_t hook_ns = hooks_continue(&worker->hooks, &fd);
         int64_t now_ns = worker_now(worker);
         int64_t due_ns = worker_next_delivery(worker);
         due_ns = due_ns < hook_ns ? due_ns : hook_ns;
@@ -60,11 +53,17 @@ static void tell_rest(struct worker *worker)
 
 static void announce(struct worker *worker)
 {
-    bool is_sentinel = is_sentinel_open(worker), is_bucket = is_bucket_open(worker);
-    exchange_tell(worker->exchange, LOG_WARNING, "not everything was delivered: %s%s%s",
-        is_sentinel ? trouble_reason(&worker->to_sentinel.trouble, "Sentinel did not take it, as told above") : "",
-        is_sentinel && is_bucket ? "; " : "",
-        is_bucket ? trouble_reason(&worker->to_bucket.trouble, "the bucket did not take it, as told above") : "");
+    AUTO_BUF struct buf reasons;
+    buf_init(&reasons, 16 * EXCHANGE_NOTICE_BYTES);
+    for (size_t i = 0; i < stream_target_count; i++) {
+        const struct target_run *target = &worker->state.targets[i];
+        if (!target_is_open(target))
+            continue;
+        if (reasons.len > 0)
+            buf_puts(&reasons, "; ");
+        target_put_reason(target, &reasons);
+    }
+    exchange_tell(worker->exchange, LOG_WARNING, "not everything was delivered: %s", buf_cstr(&reasons));
     tell_rest(worker);
 }
 
@@ -84,7 +83,7 @@ static void keep_end(struct worker *worker)
 static void close_run(struct worker *worker)
 {
     struct err err = {0};
-    if (is_sentinel_open(worker) || is_bucket_open(worker)) {
+    if (!run_state_is_delivered(&worker->state)) {
         (void)spool_run_flush(&worker->run);
         keep_end(worker);
         announce(worker);
@@ -102,7 +101,7 @@ static void close_run(struct worker *worker)
         exchange_tell(worker->exchange, LOG_WARNING, "streaming: %s", err.msg);
     else if (unreadable > 0)
         return;
-    else if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
+    else if (run_state_has_targets(&worker->state))
         exchange_tell(worker->exchange, LOG_INFO, "streaming: everything is delivered");
 }
 
@@ -115,14 +114,24 @@ static void report_lost_to(struct worker *worker, uint64_t rows, const char *tar
 
 static void report_lost(struct worker *worker)
 {
-    if (worker->lost_sentinel == worker->lost_bucket) {
-        report_lost_to(worker, worker->lost_rows + worker->lost_sentinel, "the targets");
+    const struct target_run *targets = worker->state.targets;
+    const struct target_run *first = NULL;
+    bool is_same = true, is_alone = true;
+    for (size_t i = 0; i < stream_target_count; i++) {
+        if (!targets[i].is_wanted)
+            continue;
+        is_alone &= !first;
+        first = first ? first : &targets[i];
+        is_same &= targets[i].lost_rows == first->lost_rows;
+    }
+    if (first && is_same && (!is_alone || first->lost_rows == 0)) {
+        report_lost_to(worker, worker->lost_rows + first->lost_rows, "the targets");
         return;
     }
-    if (worker->state.sentinel.is_wanted)
-        report_lost_to(worker, worker->lost_rows + worker->lost_sentinel, "Sentinel");
-    if (worker->state.bucket.is_wanted)
-        report_lost_to(worker, worker->lost_rows + worker->lost_bucket, "the bucket");
+    for (size_t i = 0; i < stream_target_count; i++) {
+        if (targets[i].is_wanted)
+            report_lost_to(worker, worker->lost_rows + targets[i].lost_rows, targets[i].target->label);
+    }
 }
 
 void worker_end(struct worker *worker)
@@ -132,23 +141,20 @@ void worker_end(struct worker *worker)
     worker->state.end = worker->news.end;
     worker->facts.host.server_allocation = worker->news.server_allocation;
     worker->delivery.is_over = worker->is_ending = true;
-    to_sentinel_end(&worker->to_sentinel);
-    to_bucket_end(&worker->to_bucket);
+    for (size_t i = 0; i < stream_target_count; i++)
+        target_end(&worker->state.targets[i]);
     /* The end is written down before the disk is waited for. */
     struct err ignored = {0};
-    if (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted)
+    if (run_state_has_targets(&worker->state))
         (void)delivery_note_end(&worker->delivery, &ignored);
     worker_introduce(worker);
     worker_seal(worker);
     int64_t now_ns = worker_now(worker);
     int64_t hook_ns = now_ns + (worker->news.give_up_ns - now_ns) / 3;
-    for (size_t i = 0; i < HOOKS_EVENTS; i++) {
-        if (worker->pending[i].deadline_ns > hook_ns)
-            worker->pending[i].deadline_ns = hook_ns;
-    }
-    worker_tell_hook(worker, HOOKS_STOP, hook_ns);
+    hooks_limit(&worker->hooks, hook_ns);
+    hooks_start(&worker->hooks, HOOKS_STOP, &worker->state.end, hook_ns);
     deliver_rest(worker);
-    worker_cancel_hooks(worker);
+    hooks_cancel(&worker->hooks);
     worker_settle_passing(worker);
     report_lost(worker);
     close_run(worker);

@@ -9,9 +9,6 @@
 int64_t worker_now(const struct worker *worker); /* monotonic */
 void worker_seal(struct worker *worker);
 void worker_settle_passing(struct worker *worker); /* the batch that nothing had room for: kept now, or lost */
-void worker_tell_hook(struct worker *worker, enum hooks_event event, int64_t deadline_ns);
-int64_t worker_send_hooks(struct worker *worker, int *ret_fd); /* returns until when one waits for a name, on ret_fd */
-void worker_cancel_hooks(struct worker *worker); /* those that still wait, with a warning */
 int64_t worker_next_delivery(const struct worker *worker);
 void worker_deliver(struct worker *worker, int64_t deadline_ns); /* one attempt of a target that is due */
 

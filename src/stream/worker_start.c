@@ -22,61 +22,24 @@ static void make_run_id(char *ret_id, size_t size, int64_t unix_secs)
     (void)snprintf(ret_id, size, "%s-%08x", when, (unsigned)random);
 }
 
-static void copy_safe(char *out, size_t size, const char *text)
-{
-    size_t n = 0;
-    for (; text[n] != '\0' && n + 1 < size; n++) {
-        char c = text[n];
-        bool is_safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                       ((c == '.' || c == '-') && n > 0);
-        out[n] = is_safe ? c : '_';
-    }
-    out[n] = '\0';
-}
-
-static void name_folder(struct worker *worker)
-{
-    char host[256] = "";
-    const char *who = worker->options->job.job_name;
-    if (!who || !who[0]) {
-        (void)gethostname(host, sizeof(host) - 1);
-        who = host[0] ? host : "host";
-    }
-    char safe[129];
-    copy_safe(safe, sizeof(safe), who);
-    (void)snprintf(
-        worker->state.bucket.folder, sizeof(worker->state.bucket.folder), "%s/%s", safe, worker->state.run_id);
-}
-
-static void copy_option(char *out, size_t size, const char *text)
-{
-    (void)str_copy(str_of(text ? text : ""), out, size);
-}
-
 void worker_make_facts(struct worker *worker)
 {
     const struct stream_options *options = worker->options;
     struct run_state *state = &worker->state;
     state->started_secs = clock_read(options->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC;
     make_run_id(state->run_id, sizeof(state->run_id), state->started_secs);
-    state->sentinel.is_wanted = options->sentinel_token != NULL;
-    copy_option(state->sentinel.url, sizeof(state->sentinel.url), options->sentinel_url);
-    state->bucket.is_wanted = options->s3_uri != NULL;
-    copy_option(state->bucket.uri, sizeof(state->bucket.uri), options->s3_uri);
-    copy_option(state->bucket.endpoint, sizeof(state->bucket.endpoint), options->s3_endpoint);
-    copy_option(state->bucket.region, sizeof(state->bucket.region), options->s3_region);
-    state->bucket.is_path_style = options->is_path_style;
-    name_folder(worker);
+    for (size_t i = 0; i < stream_target_count; i++) {
+        struct target_run *target = &state->targets[i];
+        target->is_wanted = target->target->step && target->target->is_wanted(options->settings);
+        if (target->is_wanted)
+            target->target->begin(target, state, options->settings);
+    }
     worker->facts = (struct run_facts){.job = options->job,
         .version = options->version,
         .started_secs = state->started_secs,
-        .pid = options->pid,
-        .interval_secs = (double)options->interval_ns / 1e9};
+        .pid = options->settings->pid.has ? options->settings->pid.v : 0,
+        .interval_secs = (double)options->settings->interval_ns / 1e9};
     (void)str_copy(str_of(state->run_id), worker->facts.run_id, sizeof(worker->facts.run_id));
-    worker->hooks = (struct hooks){.urls = {options->hook_start, options->hook_heartbeat, options->hook_stop},
-        .headers = options->hook_headers,
-        .header_count = options->hook_header_count,
-        .http = worker->http_hooks};
 }
 
 void worker_make_bodies(struct worker *worker)
@@ -95,27 +58,16 @@ void worker_make_bodies(struct worker *worker)
     payload_run(&worker->state.run_body, &worker->facts, worker->options->omit);
 }
 
-static void make_targets(struct worker *worker)
+static void open_targets(struct worker *worker)
 {
-    const struct stream_options *options = worker->options;
     worker->delivery = (struct delivery){
+        .options = worker->options,
         .run = &worker->run,
         .state = &worker->state,
-        .http = worker->http,
-        .clock = options->clock,
         .exchange = worker->exchange,
-        .round_ns = options->upload_interval_ns,
     };
-    struct to_sentinel_options sentinel = {
-        .token = options->sentinel_token,
-        .http_s3 = worker->http_s3,
-        .s3_endpoint = options->sentinel_s3_endpoint,
-        .is_path_style = options->is_path_style && options->sentinel_s3_endpoint,
-        .csv_header = options->csv_header,
-        .inline_form = options->sentinel_inline,
-    };
-    to_sentinel_init(&worker->to_sentinel, &worker->delivery, &sentinel);
-    to_bucket_init(&worker->to_bucket, &worker->delivery, worker->http_bucket, options->environment);
+    for (size_t i = 0; i < stream_target_count; i++)
+        target_open(&worker->state.targets[i], &worker->delivery, &worker->clients[i]);
 }
 
 /* Where there is no spool, or none that can be used: once, and nothing more about it. */
@@ -163,9 +115,9 @@ void worker_open_spool(struct worker *worker)
     if (worker->is_spool_open)
         return;
     worker->is_spool_open = true;
-    make_targets(worker);
+    open_targets(worker);
     struct err err = {0};
-    bool wants_spool = worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted;
+    bool wants_spool = run_state_has_targets(&worker->state);
     if (wants_spool &&
         spool_open(&worker->spool, &worker->options->spool_places, worker->options->spool_max_bytes, true, &err) < 0)
         tell_no_spool(worker, err.msg);
@@ -191,6 +143,6 @@ void worker_introduce(struct worker *worker)
     worker->facts.host.gpu_memory_mib = worker->news.gpu_memory_mib;
     worker_make_bodies(worker);
     /* At the end it is written with the last batch, or with what becomes of the run. */
-    if (!worker->delivery.is_over && (worker->state.sentinel.is_wanted || worker->state.bucket.is_wanted))
+    if (!worker->delivery.is_over && run_state_has_targets(&worker->state))
         delivery_note(&worker->delivery);
 }

@@ -8,8 +8,7 @@
 #include <errno.h>
 
 #include "base/utf8.h"
-#include "stream/targets/sentinel_answer.h"
-#include "stream/targets/sentinel_words.h"
+#include "stream/targets/sentinel_internal.h"
 
 #define TOKEN "s3cr3t"
 
@@ -61,8 +60,8 @@ static void play(int (*read)(struct str, struct sentinel *, struct err *), struc
 
 static void check_words(struct str body)
 {
-    char words[SENTINEL_WORDS_BYTES];
-    sentinel_words_read(body, STR(TOKEN), words);
+    char words[SENTINEL_MESSAGE_BYTES];
+    sentinel_read_message(body, STR(TOKEN), words);
     check(memchr(words, '\0', sizeof(words)) != NULL);
     check_printable(words);
     check(!strstr(words, TOKEN) && !strstr(words, "  ") && words[0] != ' ');

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "loopback.h"
-#include "stream/targets/sentinel.h"
+#include "stream/targets/sentinel_internal.h"
 
 #define WORLD_TOKEN "tok-SECRET-1"
 

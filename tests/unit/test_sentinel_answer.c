@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "stream/targets/sentinel_answer.h"
+#include "stream/targets/sentinel_internal.h"
 
 #define KEYS "\"access_key\":\"AK\",\"secret_key\":\"SK\""
 #define HEAD "{\"run_id\":\"r-1\",\"upload_uri_prefix\":\"s3://bucket/some/runs\""

@@ -48,7 +48,7 @@ static int read_csv(void *context, int (*take)(void *take_context, struct str pi
 }
 
 static struct sentinel_result finish(
-    struct sentinel_world *world, const char *const *answers, size_t count, enum sentinel_inline form, struct csv *csv)
+    struct sentinel_world *world, const char *const *answers, size_t count, enum settings_inline form, struct csv *csv)
 {
     const struct sentinel_csv source = {.read = read_csv, .context = csv};
     assert_true(world_open(world, answers, count));
@@ -105,7 +105,7 @@ static void test_first_form(void **state)
     static const char *const answers[] = {OK_ANSWER};
     struct csv csv = {.text = STR("a,b\n1,2\n"), .piece = 3};
     struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 1, SENTINEL_INLINE_AUTO, &csv);
+    struct sentinel_result result = finish(&world, answers, 1, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_DONE);
     assert_int_equal(result.status, 200);
     assert_string_equal(world.err.msg, "");
@@ -120,7 +120,7 @@ static void test_all_forms(void **state)
     static const char *const answers[] = {REFUSAL("422 X", "one"), REFUSAL("500 X", "two"), OK_ANSWER};
     struct csv csv = {.text = STR("a,\"b\"\n1,\xc3\xa4\n"), .piece = 1};
     struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 3, SENTINEL_INLINE_AUTO, &csv);
+    struct sentinel_result result = finish(&world, answers, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_DONE);
     assert_string_equal(world.err.msg, "");
     assert_int_equal(world.err.code, 0);
@@ -139,13 +139,13 @@ static void test_none_accepted(void **state)
     static const char *const broken[] = {REFUSAL("422 X", "one"), REFUSAL("422 X", "two"), REFUSAL("500 X", "three")};
     struct csv csv = {.text = STR("a\n"), .piece = 10};
     struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 3, SENTINEL_INLINE_AUTO, &csv);
+    struct sentinel_result result = finish(&world, answers, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
     assert_int_equal(result.status, 422);
     assert_string_equal(world.err.msg, "Sentinel refused to finish the run: 422 Unprocessable Content: three");
     assert_int_equal(world.server.request_count, 3);
     world_close(&world);
-    result = finish(&world, broken, 3, SENTINEL_INLINE_AUTO, &csv);
+    result = finish(&world, broken, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_AGAIN);
     assert_int_equal(result.status, 500);
     world_close(&world);
@@ -171,7 +171,7 @@ static void test_other_refusals_end_it(void **state)
         const char *const answers[] = {cases[i].answer, OK_ANSWER};
         struct csv csv = {.text = STR("a\n"), .piece = 10};
         struct sentinel_world world;
-        struct sentinel_result result = finish(&world, answers, 2, SENTINEL_INLINE_AUTO, &csv);
+        struct sentinel_result result = finish(&world, answers, 2, INLINE_AUTO, &csv);
         assert_int_equal(result.outcome, cases[i].outcome);
         assert_int_equal(result.status, cases[i].status);
         assert_int_equal(world.server.request_count, 1);
@@ -185,12 +185,12 @@ static void test_pins(void **state)
     static const char *const answers[] = {REFUSAL("422 X", "one"), REFUSAL("422 X", "two"), REFUSAL("422 X", "three")};
     struct csv csv = {.text = STR("a\n"), .piece = 10};
     struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 3, SENTINEL_INLINE_BASE64, &csv);
+    struct sentinel_result result = finish(&world, answers, 3, INLINE_BASE64, &csv);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
     assert_int_equal(world.server.request_count, 1);
     assert_request(&world.server.requests[0], BASE64_GZIP, csv.text);
     world_close(&world);
-    result = finish(&world, answers, 3, SENTINEL_INLINE_PLAIN, &csv);
+    result = finish(&world, answers, 3, INLINE_PLAIN, &csv);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
     assert_int_equal(world.server.request_count, 2);
     assert_request(&world.server.requests[0], TEXT_GZIP, csv.text);
@@ -217,7 +217,7 @@ static void test_borders(void **state)
             struct csv csv = {
                 .text = {text.data, text.len}, .piece = pieces[(unit + shift) % (sizeof(pieces) / sizeof(pieces[0]))]};
             struct sentinel_world world;
-            struct sentinel_result result = finish(&world, answers, 3, SENTINEL_INLINE_AUTO, &csv);
+            struct sentinel_result result = finish(&world, answers, 3, INLINE_AUTO, &csv);
             assert_int_equal(result.outcome, SENTINEL_DONE);
             assert_request(&world.server.requests[0], BASE64_GZIP, csv.text);
             assert_request(&world.server.requests[1], TEXT_GZIP, csv.text);
@@ -233,7 +233,7 @@ static void test_nothing_to_tell(void **state)
     static const char *const answers[] = {REFUSAL("400 X", ""), REFUSAL("400 X", ""), OK_ANSWER};
     struct csv csv = {.text = STR(""), .piece = 1};
     struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 3, SENTINEL_INLINE_AUTO, &csv);
+    struct sentinel_result result = finish(&world, answers, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_DONE);
     assert_request(&world.server.requests[0], BASE64_GZIP, csv.text);
     assert_request(&world.server.requests[2], TEXT_PLAIN, csv.text);
@@ -246,7 +246,7 @@ static void test_unreadable(void **state)
     static const char *const answers[] = {OK_ANSWER};
     struct csv csv = {.text = STR("a\nb\n"), .piece = 2, .trouble = -EIO};
     struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 1, SENTINEL_INLINE_AUTO, &csv);
+    struct sentinel_result result = finish(&world, answers, 1, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_AGAIN);
     assert_int_equal(result.status, 0);
     assert_string_equal(
@@ -269,7 +269,7 @@ static void test_too_large(void **state)
     }
     struct csv csv = {.text = {text, BYTES}, .piece = 65536};
     struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 3, SENTINEL_INLINE_AUTO, &csv);
+    struct sentinel_result result = finish(&world, answers, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
     assert_int_equal(result.status, 0);
     assert_string_equal(
@@ -279,7 +279,7 @@ static void test_too_large(void **state)
 
     /* Compressed it fits; the last form does not, and the server's words stay. */
     memset(text, '7', BYTES);
-    result = finish(&world, answers, 3, SENTINEL_INLINE_AUTO, &csv);
+    result = finish(&world, answers, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
     assert_int_equal(result.status, 422);
     assert_string_equal(world.err.msg, "Sentinel refused to finish the run: 422 Unprocessable Content: two");

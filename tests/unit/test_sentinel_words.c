@@ -12,19 +12,19 @@
 
 #include "base/auto.h"
 #include "base/utf8.h"
-#include "stream/targets/sentinel_words.h"
+#include "stream/targets/sentinel_internal.h"
 
 #define TOKEN "sk-Secret/42+x"
 #define ELLIPSIS "\xe2\x80\xa6"
 
 static void assert_words(const char *body, const char *expected)
 {
-    char words[SENTINEL_WORDS_BYTES];
+    char words[SENTINEL_MESSAGE_BYTES];
     size_t n = strlen(body);
     char *copy = malloc(n ? n : 1);
     assert_non_null(copy);
     memcpy(copy, body, n);
-    sentinel_words_read((struct str){copy, n}, STR(TOKEN), words);
+    sentinel_read_message((struct str){copy, n}, STR(TOKEN), words);
     free(copy);
     assert_string_equal(words, expected);
 }
@@ -115,22 +115,22 @@ static void test_secrets(void **state)
 static void test_secrets_in_other_codings(void **state)
 {
     (void)state;
-    char words[SENTINEL_WORDS_BYTES];
-    sentinel_words_read(STR("no a%2Fb%2Bc and YS9iK2M= here"), STR("a/b+c"), words);
+    char words[SENTINEL_MESSAGE_BYTES];
+    sentinel_read_message(STR("no a%2Fb%2Bc and YS9iK2M= here"), STR("a/b+c"), words);
     assert_string_equal(words, "no ********* and *******= here");
-    sentinel_words_read(STR("no a%2fb%2bc, a/b%2Bc, QmVhcmVyIGEvYitj here"), STR("a/b+c"), words);
+    sentinel_read_message(STR("no a%2fb%2bc, a/b%2Bc, QmVhcmVyIGEvYitj here"), STR("a/b+c"), words);
     assert_string_equal(words, "no *********, *******, **************** here");
 }
 
 static void test_without_token(void **state)
 {
     (void)state;
-    char words[SENTINEL_WORDS_BYTES];
-    sentinel_words_read(STR("plain"), STR(""), words);
+    char words[SENTINEL_MESSAGE_BYTES];
+    sentinel_read_message(STR("plain"), STR(""), words);
     assert_string_equal(words, "plain");
-    sentinel_words_read((struct str){NULL, 0}, (struct str){NULL, 0}, words);
+    sentinel_read_message((struct str){NULL, 0}, (struct str){NULL, 0}, words);
     assert_string_equal(words, "");
-    sentinel_words_read(STR("a-a"), STR("a"), words);
+    sentinel_read_message(STR("a-a"), STR("a"), words);
     assert_string_equal(words, "***-***");
 }
 
@@ -138,11 +138,11 @@ static void test_without_token(void **state)
 static void assert_cut(const char *unit, size_t count, size_t expected_bytes, bool is_cut)
 {
     AUTO_BUF struct buf body;
-    char words[SENTINEL_WORDS_BYTES];
+    char words[SENTINEL_MESSAGE_BYTES];
     buf_init(&body, 64 * 1024);
     for (size_t i = 0; i < count; i++)
         buf_puts(&body, unit);
-    sentinel_words_read((struct str){body.data, body.len}, STR(TOKEN), words);
+    sentinel_read_message((struct str){body.data, body.len}, STR(TOKEN), words);
     assert_int_equal(strlen(words), expected_bytes);
     if (is_cut)
         assert_string_equal(words + expected_bytes - 3, ELLIPSIS);
@@ -172,14 +172,14 @@ static void test_cut(void **state)
 static void test_large(void **state)
 {
     (void)state;
-    char words[SENTINEL_WORDS_BYTES];
+    char words[SENTINEL_MESSAGE_BYTES];
     enum { LARGE = 300 * 1024 };
     AUTO_FREE char *body = malloc(LARGE);
     assert_non_null(body);
     memset(body, 'x', LARGE);
-    sentinel_words_read((struct str){body, LARGE}, STR(TOKEN), words);
+    sentinel_read_message((struct str){body, LARGE}, STR(TOKEN), words);
     assert_string_equal(words, "");
-    sentinel_words_read((struct str){body, 256 * 1024}, STR("x"), words);
+    sentinel_read_message((struct str){body, 256 * 1024}, STR("x"), words);
     assert_int_equal(strlen(words), 300);
     assert_null(strchr(words, 'x'));
 }

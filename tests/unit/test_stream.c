@@ -26,13 +26,16 @@ static void wait_for_bell(void *context, struct host_facts *ret_host)
 
 static struct stream *begin(int *bell_fd)
 {
-    static char *const environment[] = {NULL};
-    const struct stream_options options = {
+    static char *environment[] = {NULL};
+    static const struct settings settings = {
         .environment = environment,
-        .clock = &clock_system,
         .interval_ns = NS_PER_SEC,
-        .heartbeat_ns = 60 * NS_PER_SEC,
+        .http_heartbeat_ns = 60 * NS_PER_SEC,
         .upload_interval_ns = 60 * NS_PER_SEC,
+    };
+    const struct stream_options options = {
+        .settings = &settings,
+        .clock = &clock_system,
         .version = "0.0.0",
         .csv_header = "a\n",
         .discover_host = wait_for_bell,

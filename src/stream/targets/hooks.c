@@ -2,13 +2,18 @@
 #include "stream/targets/hooks.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <strings.h>
 
+#include "base/auto.h"
 #include "net/http_status.h"
 #include "net/http_text.h"
 #include "net/url.h"
+#include "stream/delivery.h"
 
 enum { ANSWER_BYTES_MAX = 256 * 1024 };
+#define HOOK_NS (10 * NS_PER_SEC)
+#define HOOK_LATE_NS (20 * NS_PER_MS)
 
 static const char *const names[HOOKS_EVENTS] = {
     [HOOKS_START] = "start",
@@ -119,3 +124,155 @@ int hooks_send(const struct hooks *hooks, enum hooks_event event, struct str bod
         (void)err_wrap(err, "the %s hook", hooks_name(event));
     return r;
 }
+
+static int64_t now(const struct hooks *hooks)
+{
+    return clock_read(hooks->options->clock, CLOCK_KIND_MONOTONIC);
+}
+
+int hooks_init(struct hooks *hooks, const struct stream_options *options, const struct net_wait *wait,
+    const struct run_facts *facts, struct exchange *exchange)
+{
+    const struct settings *settings = options->settings;
+    *hooks = (struct hooks){
+        .urls = {settings->http_start_url, settings->http_heartbeat_url, settings->http_stop_url},
+        .options = options,
+        .facts = facts,
+        .exchange = exchange,
+        .heartbeat_ns = DELIVERY_NEVER,
+    };
+    hooks->started_ns = now(hooks);
+    if (hooks_has(hooks, HOOKS_HEARTBEAT))
+        hooks->heartbeat_ns = hooks->started_ns + settings->http_heartbeat_ns;
+    hooks->own_headers = calloc(settings->http_headers.count + 1, sizeof(*hooks->own_headers));
+    if (!hooks->own_headers)
+        return -ENOMEM;
+    for (size_t i = 0; i < settings->http_headers.count; i++) {
+        const struct settings_pair *pair = &settings->http_headers.items[i];
+        hooks->own_headers[i] = (struct http_header){.name = pair->key, .value = str_of(pair->value)};
+    }
+    hooks->headers = hooks->own_headers;
+    hooks->header_count = settings->http_headers.count;
+    return target_client_new(settings, wait, false, &hooks->http);
+}
+
+void hooks_fini(struct hooks *hooks)
+{
+    http_client_free(hooks->http);
+    free(hooks->own_headers);
+}
+
+static void send_pending(struct hooks *hooks, enum hooks_event event)
+{
+    AUTO_BUF struct buf body;
+    buf_init(&body, RUN_STATE_BODY_MAX);
+    payload_hook(&body, hooks->facts, &hooks->pending[event].event, hooks->options->omit);
+    hooks->pending[event].is_pending = false;
+    struct err err = {0};
+    int r = hooks_send(hooks, event, (struct str){body.data, body.len}, hooks->pending[event].deadline_ns, &err);
+    bool is_again = event == HOOKS_HEARTBEAT && hooks->is_heartbeat_failing;
+    if (r < 0 && !is_again)
+        exchange_tell(hooks->exchange, LOG_WARNING, "%s", err.msg);
+    else if (r == 0 && is_again)
+        exchange_tell(hooks->exchange, LOG_WARNING, "the heartbeat hook works again");
+    if (event == HOOKS_HEARTBEAT)
+        hooks->is_heartbeat_failing = r < 0;
+}
+
+int64_t hooks_continue(struct hooks *hooks, int *ret_fd)
+{
+    *ret_fd = -1;
+    /* In their order: no end is reported before the start. */
+    for (int i = 0; i < HOOKS_EVENTS; i++) {
+        if (!hooks->pending[i].is_pending)
+            continue;
+        int64_t now_ns = now(hooks);
+        int fd = http_client_look_up(hooks->http, str_of(hooks->urls[i]));
+        if (fd >= 0 && now_ns < hooks->pending[i].deadline_ns) {
+            *ret_fd = fd;
+            return hooks->pending[i].deadline_ns;
+        }
+        if (fd >= 0) /* too late: only for the message that says what it waited for */
+            hooks->pending[i].deadline_ns = now_ns + HOOK_LATE_NS;
+        send_pending(hooks, (enum hooks_event)i);
+    }
+    return DELIVERY_NEVER;
+}
+
+void hooks_start(struct hooks *hooks, enum hooks_event event, const struct end_facts *end, int64_t deadline_ns)
+{
+    if (!hooks_has(hooks, event) || hooks->pending[event].is_pending)
+        return;
+    int64_t now_ns = now(hooks);
+    hooks->pending[event].is_pending = true;
+    hooks->pending[event].deadline_ns = now_ns + HOOK_NS < deadline_ns ? now_ns + HOOK_NS : deadline_ns;
+    hooks->pending[event].event = (struct payload_event){
+        .event = hooks_name(event),
+        .now_secs = clock_read(hooks->options->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC,
+        .elapsed_secs = (double)(now_ns - hooks->started_ns) / 1e9,
+        .end = end,
+    };
+    int fd;
+    (void)hooks_continue(hooks, &fd);
+}
+
+int64_t hooks_beat(struct hooks *hooks, int64_t now_ns)
+{
+    if (now_ns >= hooks->heartbeat_ns) {
+        while (hooks->heartbeat_ns <= now_ns)
+            hooks->heartbeat_ns += hooks->options->settings->http_heartbeat_ns;
+        hooks_start(hooks, HOOKS_HEARTBEAT, NULL, DELIVERY_NEVER);
+    }
+    return hooks->heartbeat_ns;
+}
+
+void hooks_limit(struct hooks *hooks, int64_t deadline_ns)
+{
+    for (size_t i = 0; i < HOOKS_EVENTS; i++) {
+        if (hooks->pending[i].deadline_ns > deadline_ns)
+            hooks->pending[i].deadline_ns = deadline_ns;
+    }
+}
+
+void hooks_cancel(struct hooks *hooks)
+{
+    int fd;
+    hooks_limit(hooks, 0);
+    (void)hooks_continue(hooks, &fd);
+}
+
+static const char *url_of(const struct settings *settings, size_t i)
+{
+    const char *const urls[] = {settings->http_start_url, settings->http_heartbeat_url, settings->http_stop_url};
+    return urls[i];
+}
+
+static bool is_wanted(const struct settings *settings)
+{
+    return url_of(settings, 0) || url_of(settings, 1) || url_of(settings, 2);
+}
+
+static int check(const struct settings *settings, struct err *err)
+{
+    static const char *const settings_names[HOOKS_EVENTS] = {"http.start_url", "http.heartbeat_url", "http.stop_url"};
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < HOOKS_EVENTS; i++)
+        r = target_check_url(settings, settings_names[i], url_of(settings, i), err);
+    return r;
+}
+
+static bool put_url(const struct settings *settings, size_t i, struct buf *url)
+{
+    if (i >= HOOKS_EVENTS)
+        return false;
+    buf_puts(url, url_of(settings, i) ? url_of(settings, i) : "");
+    return true;
+}
+
+const struct stream_target hooks_target = {
+    .name = "hook",
+    .label = "the hooks",
+    .is_wanted = is_wanted,
+    .check = check,
+    .put_url = put_url,
+};

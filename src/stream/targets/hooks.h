@@ -12,6 +12,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "net/http.h"
+#include "stream/exchange.h"
+#include "stream/payload.h"
+#include "stream/target.h"
 
 enum hooks_event { HOOKS_START, HOOKS_HEARTBEAT, HOOKS_STOP };
 enum { HOOKS_EVENTS = 3, HOOKS_HEADERS_MAX = HTTP_HEADERS_MAX - 2 };
@@ -21,7 +24,38 @@ struct hooks {
     const struct http_header *headers; /* sent with every hook, also instead of our Content-Type and Accept */
     size_t header_count;
     struct http_client *http;
+    /* of hooks_init */
+    const struct stream_options *options;
+    const struct run_facts *facts;
+    struct exchange *exchange;
+    struct http_header *own_headers;
+    int64_t started_ns, heartbeat_ns; /* monotonic; when the next heartbeat is due */
+    bool is_heartbeat_failing; /* it was reported */
+    /* On their way: a hook waits for the name of its host, while others are served. */
+    struct {
+        bool is_pending;
+        int64_t deadline_ns;
+        struct payload_event event;
+    } pending[HOOKS_EVENTS];
 };
+
+/* The hooks of a run. Everything that is passed must stay. Returns 0 or -ENOMEM; to be freed in any case. */
+int hooks_init(struct hooks *hooks, const struct stream_options *options, const struct net_wait *wait,
+    const struct run_facts *facts, struct exchange *exchange);
+void hooks_fini(struct hooks *hooks);
+
+/* Sends a hook, or begins to look up its host. end: of the run, with HOOKS_STOP. */
+void hooks_start(struct hooks *hooks, enum hooks_event event, const struct end_facts *end, int64_t deadline_ns);
+
+/* Sends the heartbeat where it is due; returns when the next one is. */
+int64_t hooks_beat(struct hooks *hooks, int64_t now_ns);
+
+/* Sends those whose host is known by now. Returns until when one waits for a name, on *ret_fd. */
+int64_t hooks_continue(struct hooks *hooks, int *ret_fd);
+
+/* Those that wait get no more time than this; hooks_cancel gives up on them, with a warning. */
+void hooks_limit(struct hooks *hooks, int64_t deadline_ns);
+void hooks_cancel(struct hooks *hooks);
 
 /* "start", "heartbeat", "stop": as in the payload. */
 const char *hooks_name(enum hooks_event event);

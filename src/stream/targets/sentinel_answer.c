@@ -4,12 +4,16 @@
  *   {"run_id":"r-1","upload_uri_prefix":"s3://bucket/runs","upload_credentials":{"access_key":"…","secret_key":"…",
  *    "session_token":"…","expiration":"2026-11-15T09:30:00Z","region":"eu-central-1"}}
  */
-#include "stream/targets/sentinel_answer.h"
-
 #include <errno.h>
+#include <strings.h>
 
+#include "base/auto.h"
 #include "base/utc.h"
+#include "base/utf8.h"
+#include "codec/hash.h"
 #include "codec/json_read.h"
+#include "net/url.h"
+#include "stream/targets/sentinel_internal.h"
 
 /* Goes into object keys and the paths of URLs. */
 static bool is_run_id(const char *text)
@@ -157,4 +161,308 @@ int sentinel_answer_read_run(struct str body, struct sentinel *sentinel, struct 
 int sentinel_answer_read_credentials(struct str body, struct sentinel *sentinel, struct err *err)
 {
     return read_answer(body, false, sentinel, err);
+}
+
+/*
+ * The server's own words about a refusal, made fit for a terminal:
+ *   {"detail":[{"loc":["body","host_vcpus"],"msg":"must be positive","type":"…"}]}  ->  body.host_vcpus: must be
+ * positive <html><head><title>502 Bad Gateway</title>…  ->  502 Bad Gateway
+ */
+
+/* Of the words before they are cut; a longer text is as good as none. */
+enum { TEXT_BYTES_MAX = 256 * 1024, LIST_MAX = 8, LOC_MAX = 8 };
+
+#define MASK "***"
+#define ELLIPSIS "\xe2\x80\xa6"
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+/* Does text begin with the (lower case) word, in any case? */
+static bool starts_with_word(struct str text, struct str word)
+{
+    if (text.n < word.n)
+        return false;
+    for (size_t i = 0; i < word.n; i++) {
+        char c = is_upper(text.p[i]) ? (char)(text.p[i] - 'A' + 'a') : text.p[i];
+        if (c != word.p[i])
+            return false;
+    }
+    return true;
+}
+
+static struct str skip(struct str text, size_t n)
+{
+    return (struct str){text.p + n, text.n - n};
+}
+
+/* Appends a string or a number, as people read it. */
+static bool put_scalar(const struct json_value *value, struct buf *text)
+{
+    if (!value || value->type != JSON_NUMBER)
+        return json_string(value, text);
+    buf_append(text, value->text.p, value->text.n);
+    return true;
+}
+
+/* {"loc":["body","tags",0],"msg":"…"} as "body.tags.0: …" */
+static bool put_complaint(const struct json_value *complaint, struct buf *text)
+{
+    const struct json_value *loc = json_get(complaint, "loc");
+    const struct json_value *msg = json_get(complaint, "msg");
+    if (!msg)
+        return json_string(complaint, text);
+    if (msg->type != JSON_STRING)
+        return false;
+    size_t shown = 0;
+    for (size_t i = 0; i < LOC_MAX && loc && loc->type == JSON_ARRAY; i++) {
+        const struct json_value *part = json_at(loc, i, NULL);
+        size_t before = text->len;
+        if (!part)
+            break;
+        if (shown > 0)
+            buf_putc(text, '.');
+        if (put_scalar(part, text))
+            shown++;
+        else
+            text->len = before;
+    }
+    if (shown > 0)
+        buf_puts(text, ": ");
+    return json_string(msg, text);
+}
+
+static bool put_list(const struct json_value *list, struct buf *text)
+{
+    bool has_some = false;
+    for (size_t i = 0; i < LIST_MAX; i++) {
+        const struct json_value *item = json_at(list, i, NULL);
+        if (!item)
+            break;
+        size_t before = text->len;
+        if (has_some)
+            buf_puts(text, "; ");
+        if (put_complaint(item, text))
+            has_some = true;
+        else
+            text->len = before;
+    }
+    return has_some;
+}
+
+static const char word_keys[][8] = {"detail", "message", "error", "title"};
+
+static bool put_member(const struct json_value *value, struct buf *text)
+{
+    if (value && value->type == JSON_ARRAY)
+        return put_list(value, text);
+    if (value && value->type == JSON_OBJECT) {
+        const struct json_value *inner = json_get(value, "message");
+        return json_string(inner ? inner : json_get(value, "msg"), text);
+    }
+    return json_string(value, text) && text->len > 0;
+}
+
+static bool put_json(const struct json_value *root, struct buf *text)
+{
+    for (size_t i = 0; i < sizeof(word_keys) / sizeof(word_keys[0]); i++) {
+        buf_clear(text);
+        if (put_member(json_get(root, word_keys[i]), text))
+            return true;
+    }
+    /* None of the usual names: the first text that there is. */
+    if (root->type == JSON_STRING)
+        return json_string(root, text);
+    for (size_t i = 0; root->type == JSON_OBJECT; i++) {
+        const struct json_value *value = json_at(root, i, NULL);
+        buf_clear(text);
+        if (!value)
+            break;
+        if (value->type == JSON_STRING && json_string(value, text))
+            return true;
+    }
+    return false;
+}
+
+/* What stands between <title> and </title>. */
+static void put_title(struct str html, struct buf *text)
+{
+    while (html.n > 0 && !starts_with_word(html, STR("<title")))
+        html = skip(html, 1);
+    const char *end = html.n > 0 ? memchr(html.p, '>', html.n) : NULL;
+    if (!end)
+        return;
+    html = skip(html, (size_t)(end - html.p) + 1);
+    const char *close = html.n > 0 ? memchr(html.p, '<', html.n) : NULL;
+    if (close)
+        buf_append(text, html.p, (size_t)(close - html.p));
+}
+
+static bool is_text(struct str body)
+{
+    while (body.n > 0) {
+        size_t length = utf8_length(body);
+        unsigned char c = (unsigned char)body.p[0];
+        if (length == 0 || c == 0x7f || (c < 0x20 && c != '\t' && c != '\n' && c != '\r'))
+            return false;
+        body = skip(body, length);
+    }
+    return true;
+}
+
+/* The word after "Bearer": a secret, unless it is a short plain word as in "missing bearer token". */
+static bool is_plain_word(struct str word)
+{
+    while (word.n > 0 && strchr(".,;:!?\"')", word.p[word.n - 1]))
+        word.n--;
+    for (size_t i = 0; i < word.n; i++) {
+        if (!is_lower(word.p[i]))
+            return false;
+    }
+    return word.n <= 16;
+}
+
+/* How many bytes at the start of rest are secret; *ret_kept of them are shown. */
+static size_t secret_length(struct str rest, struct str token, size_t *ret_kept)
+{
+    struct str bearer = STR("bearer");
+    *ret_kept = 0;
+    if (token.n > 0 && str_starts(rest, token))
+        return token.n;
+    if (!starts_with_word(rest, bearer))
+        return 0;
+    struct str after = skip(rest, bearer.n);
+    size_t blanks = 0;
+    while (blanks < after.n && (after.p[blanks] == ' ' || after.p[blanks] == '\t' || after.p[blanks] == ':'))
+        blanks++;
+    after = skip(after, blanks);
+    size_t n = 0;
+    while (n < after.n && (unsigned char)after.p[n] > ' ')
+        n++;
+    if (blanks == 0 || is_plain_word((struct str){after.p, n}))
+        return 0;
+    *ret_kept = bearer.n + blanks;
+    return bearer.n + blanks + n;
+}
+
+static void put_without_secrets(struct str text, struct str token, struct buf *out)
+{
+    while (text.n > 0) {
+        size_t kept;
+        size_t n = secret_length(text, token, &kept);
+        buf_append(out, text.p, n > 0 ? kept : 1);
+        if (n > 0)
+            buf_puts(out, MASK);
+        text = skip(text, n > 0 ? n : 1);
+    }
+}
+
+/* In any case: the digits of %2f may be written either way. */
+static void mask(struct buf *text, const struct buf *secret)
+{
+    if (!buf_ok(secret) || secret->len == 0)
+        return;
+    for (size_t at = 0; at + secret->len <= text->len; at++) {
+        if (strncasecmp(text->data + at, secret->data, secret->len) == 0)
+            memset(text->data + at, '*', secret->len);
+    }
+}
+
+static void mask_base64(struct buf *text, struct str secret)
+{
+    AUTO_BUF struct buf coded;
+    buf_init(&coded, TEXT_BYTES_MAX);
+    hash_base64(&coded, secret);
+    while (coded.len > 0 && coded.data[coded.len - 1] == '=')
+        coded.len--;
+    mask(text, &coded);
+    str_wipe(coded.data, coded.len);
+}
+
+/* A server may repeat the token as it stands in a URL, or in base64. */
+static void mask_codings(struct buf *text, struct str token)
+{
+    AUTO_BUF struct buf coded;
+    buf_init(&coded, TEXT_BYTES_MAX);
+    url_encode(&coded, token);
+    mask(text, &coded);
+    buf_clear(&coded);
+    url_encode_path(&coded, token);
+    mask(text, &coded);
+    mask_base64(text, token);
+    buf_clear(&coded);
+    buf_puts(&coded, "Bearer ");
+    buf_append(&coded, token.p, token.n);
+    if (buf_ok(&coded) && token.n > 0)
+        mask_base64(text, (struct str){coded.data, coded.len});
+    str_wipe(coded.data, coded.len);
+}
+
+/* What must not reach a terminal, and blanks of any width: U+0020, U+00A0, U+2000 to U+200A. */
+static bool is_blank_character(struct str c)
+{
+    const unsigned char *p = (const unsigned char *)c.p;
+    return utf8_is_unsafe(c) || str_eq(c, STR(" ")) || str_eq(c, STR("\xc2\xa0")) ||
+           (c.n == 3 && p[0] == 0xe2 && p[1] == 0x80 && p[2] <= 0x8a);
+}
+
+/* Whole characters, single blanks, an ellipsis where it had to be cut. */
+static void put_clean(struct str text, char ret_message[static SENTINEL_MESSAGE_BYTES])
+{
+    size_t used = 0;
+    size_t fits = 0; /* up to here an ellipsis has room behind it */
+    bool is_blank = false;
+    while (text.n > 0) {
+        size_t length = utf8_length(text);
+        struct str c = length > 0 ? (struct str){text.p, length} : STR("?");
+        text = skip(text, length > 0 ? length : 1);
+        if (is_blank_character(c)) {
+            is_blank = used > 0;
+            continue;
+        }
+        if (used + is_blank + c.n > SENTINEL_MESSAGE_BYTES - 1) {
+            memcpy(ret_message + fits, ELLIPSIS, sizeof(ELLIPSIS));
+            return;
+        }
+        if (is_blank)
+            ret_message[used++] = ' ';
+        is_blank = false;
+        memcpy(ret_message + used, c.p, c.n);
+        used += c.n;
+        if (used <= SENTINEL_MESSAGE_BYTES - sizeof(ELLIPSIS))
+            fits = used;
+    }
+    ret_message[used] = '\0';
+}
+
+void sentinel_read_message(struct str body, struct str token, char ret_message[static SENTINEL_MESSAGE_BYTES])
+{
+    struct json_doc doc = {0};
+    AUTO_BUF struct buf text;
+    AUTO_BUF struct buf shown;
+    buf_init(&text, TEXT_BYTES_MAX);
+    buf_init(&shown, TEXT_BYTES_MAX * (sizeof(MASK) - 1));
+    ret_message[0] = '\0';
+    body = str_trim(body);
+    int r = json_doc_parse(body, &doc);
+    if (r == 0 && !put_json(doc.items, &text))
+        buf_clear(&text);
+    else if (r < 0 && body.n > 0 && body.p[0] == '<')
+        put_title(body, &text);
+    else if (r < 0 && is_text(body))
+        buf_append(&text, body.p, body.n);
+    json_doc_fini(&doc);
+    if (buf_ok(&text))
+        put_without_secrets((struct str){text.data, text.len}, token, &shown);
+    mask_codings(&shown, token);
+    if (buf_ok(&text) && buf_ok(&shown))
+        put_clean((struct str){shown.data, shown.len}, ret_message);
+    str_wipe(text.data, text.len);
 }

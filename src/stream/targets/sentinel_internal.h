@@ -3,8 +3,8 @@
  * The Sentinel API: register a run, refresh its upload credentials, finish it. One call is one attempt; when to try
  * again is the worker's business.
  */
-#ifndef STREAM_TARGETS_SENTINEL_H
-#define STREAM_TARGETS_SENTINEL_H
+#ifndef STREAM_TARGETS_SENTINEL_INTERNAL_H
+#define STREAM_TARGETS_SENTINEL_INTERNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,17 +12,16 @@
 #include "aws/s3.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "config/settings.h"
 #include "model/run_facts.h"
 #include "net/http.h"
-
-enum sentinel_inline { SENTINEL_INLINE_AUTO, SENTINEL_INLINE_BASE64, SENTINEL_INLINE_PLAIN };
 
 struct sentinel {
     const char *url; /* base, a slash at the end is tolerated */
     const char *token; /* secret */
     struct http_client *http;
     const struct clock *clock;
-    enum sentinel_inline inline_form;
+    int inline_form; /* enum settings_inline */
     /* by the API */
     char run_id[128]; /* [A-Za-z0-9._-]+; "": not registered */
     char upload_prefix[1024]; /* "s3://bucket/prefix"; "": nothing can be uploaded */
@@ -71,5 +70,24 @@ struct sentinel_csv {
 };
 struct sentinel_result sentinel_finish_inline(struct sentinel *sentinel, const struct end_facts *end,
     const struct sentinel_csv *csv, int64_t deadline_ns, struct err *err);
+
+/*
+ * The answer to a registration: run_id is needed. Without a usable upload_uri_prefix upload_prefix is "", and without
+ * usable upload_credentials has_credentials is false (they are then to be had by a refresh). Returns 0, -EBADMSG with
+ * what makes no sense, or -ENOMEM; *sentinel changes on success only.
+ */
+int sentinel_answer_read_run(struct str body, struct sentinel *sentinel, struct err *err);
+
+/* The answer to a refresh: upload_credentials are needed. Otherwise like sentinel_answer_read_run. */
+int sentinel_answer_read_credentials(struct str body, struct sentinel *sentinel, struct err *err);
+
+/*
+ * What a server says about a refusal, made fit for a terminal and free of our secrets: the "detail", "message", "error"
+ * or "title" of JSON (else its first text), the title of HTML, or plain text; "" where nothing of that is there. At
+ * most 300 bytes of whole UTF-8 characters, no control characters, no runs of blanks; the token, and what looks like
+ * another one behind "Bearer", are replaced by "***".
+ */
+enum { SENTINEL_MESSAGE_BYTES = 301 };
+void sentinel_read_message(struct str body, struct str token, char ret_message[static SENTINEL_MESSAGE_BYTES]);
 
 #endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream/target.h"
+
+#include <errno.h>
+
+#include "aws/chain.h"
+#include "base/auto.h"
+#include "codec/json_read.h"
+#include "encode/json.h"
+#include "net/url.h"
+#include "stream/delivery.h"
+
+#define USER_AGENT "resource-tracker/" RT_VERSION
+
+/* Of a round. */
+enum { ATTEMPTS = 3, RETRY_AFTER_MAX_SECS = 300 };
+#define RETRY_BASE_NS NS_PER_SEC
+#define RETRY_BASE_HASTY_NS (100 * NS_PER_MS)
+#define RETRY_MAX_NS (60 * NS_PER_SEC)
+
+static const char *either(char *const *environment, const char *name, const char *other)
+{
+    const char *value = aws_env(environment, name);
+    return value ? value : aws_env(environment, other);
+}
+
+int target_client_new(
+    const struct settings *settings, const struct net_wait *wait, bool is_s3, struct http_client **ret_client)
+{
+    char *const *environment = settings->environment;
+    struct http_world world = {
+        .wait = wait,
+        .trust = {.file = aws_env(environment, "SSL_CERT_FILE"), .dir = aws_env(environment, "SSL_CERT_DIR")},
+        .https_proxy = either(environment, "https_proxy", "HTTPS_PROXY"),
+        /* Not HTTP_PROXY: in a CGI program that is a header somebody sent. */
+        .http_proxy = aws_env(environment, "http_proxy"),
+        .no_proxy = either(environment, "no_proxy", "NO_PROXY"),
+        .user_agent = USER_AGENT,
+        .allow_http = settings->allow_http,
+    };
+    const char *bundle = is_s3 ? aws_env(environment, "AWS_CA_BUNDLE") : NULL;
+    if (bundle)
+        world.trust = (struct tls_trust){.file = bundle};
+    return http_client_new(&world, ret_client);
+}
+
+int target_clients_init(struct target_clients *clients, const struct settings *settings, const struct net_wait *wait)
+{
+    int r = target_client_new(settings, wait, false, &clients->http);
+    return r < 0 ? r : target_client_new(settings, wait, true, &clients->http_s3);
+}
+
+void target_clients_close_idle(struct target_clients *clients)
+{
+    if (clients->http)
+        http_client_rest(clients->http);
+    if (clients->http_s3)
+        http_client_rest(clients->http_s3);
+}
+
+void target_clients_fini(struct target_clients *clients)
+{
+    http_client_free(clients->http);
+    http_client_free(clients->http_s3);
+    *clients = (struct target_clients){0};
+}
+
+void target_open(struct target_run *run, struct delivery *delivery, struct target_clients *clients)
+{
+    if (!run->is_wanted)
+        return;
+    run->delivery = delivery;
+    run->clients = clients;
+    /* Targets that fail at the same time need not try again at the same time. */
+    uint64_t salt = (uint64_t)(run - delivery->state->targets) + 1;
+    uint64_t seed = (uint64_t)clock_read(delivery->options->clock, CLOCK_KIND_REALTIME) ^ (salt << 32);
+    backoff_init(&run->retry.backoff, delivery->is_over ? RETRY_BASE_HASTY_NS : RETRY_BASE_NS, RETRY_MAX_NS, seed);
+    run->target->open(run);
+}
+
+bool target_is_open(const struct target_run *run)
+{
+    return run->is_wanted && !run->is_done;
+}
+
+int64_t target_next_due(const struct target_run *run)
+{
+    return target_is_open(run) && !run->is_stuck ? run->target->next_due(run) : DELIVERY_NEVER;
+}
+
+bool target_takes(const struct target_run *run)
+{
+    return target_is_open(run) && !run->is_stuck && run->retry.failures == 0 && run->target->takes(run);
+}
+
+void target_step(struct target_run *run, int64_t deadline_ns)
+{
+    run->target->step(run, deadline_ns);
+}
+
+void target_end(struct target_run *run)
+{
+    run->retry.next_ns = run->retry.asked_ns;
+    run->refused.count = 0;
+    run->last_error.refusal[0] = '\0';
+    if (run->is_wanted && run->target->end)
+        run->target->end(run);
+}
+
+void target_succeed(struct target_run *run)
+{
+    run->retry.failures = 0;
+    run->retry.next_ns = run->retry.asked_ns = 0;
+    backoff_reset(&run->retry.backoff);
+    if (run->last_error.is_reported)
+        exchange_tell(run->delivery->exchange, LOG_WARNING, "streaming: %s accepts data again", run->target->label);
+    run->last_error.is_reported = false;
+    run->last_error.text[0] = '\0';
+}
+
+void target_note_error(struct target_run *run, const struct err *err)
+{
+    (void)str_copy(str_of(err->msg), run->last_error.text, sizeof(run->last_error.text));
+}
+
+void target_report_error(struct target_run *run, const char *consequence)
+{
+    if (run->last_error.is_reported)
+        return;
+    run->last_error.is_reported = true;
+    exchange_tell(run->delivery->exchange, LOG_WARNING, "%s; %s", run->last_error.text, consequence);
+}
+
+static void plan_retry(struct retry *retry, const struct delivery *delivery, int64_t retry_after_secs)
+{
+    retry->failures++;
+    /* Once the run is over no rounds any more, and short pauses: the command has ended and waits for us. */
+    if (delivery->is_over && retry->backoff.base_ns > RETRY_BASE_HASTY_NS) {
+        retry->backoff.base_ns = RETRY_BASE_HASTY_NS;
+        backoff_reset(&retry->backoff);
+    }
+    int64_t pause_ns = backoff_next(&retry->backoff);
+    if (!delivery->is_over && retry->failures % ATTEMPTS == 0) {
+        int64_t round_ns = delivery->options->settings->upload_interval_ns;
+        backoff_reset(&retry->backoff);
+        pause_ns = pause_ns < round_ns ? round_ns : pause_ns;
+    }
+    if (retry_after_secs > RETRY_AFTER_MAX_SECS)
+        retry_after_secs = RETRY_AFTER_MAX_SECS;
+    int64_t now_ns = delivery_now(delivery);
+    retry->next_ns = now_ns + pause_ns;
+    retry->asked_ns = retry_after_secs > 0 ? now_ns + retry_after_secs * NS_PER_SEC : 0;
+    if (retry->next_ns < retry->asked_ns)
+        retry->next_ns = retry->asked_ns;
+}
+
+void target_fail(struct target_run *run, const struct err *err, int64_t retry_after_secs)
+{
+    target_note_error(run, err);
+    plan_retry(&run->retry, run->delivery, retry_after_secs);
+    if (run->retry.failures >= ATTEMPTS && !run->delivery->is_over)
+        target_report_error(run, TARGET_KEPT);
+}
+
+void target_give_up(struct target_run *run, const struct err *err)
+{
+    target_note_error(run, err);
+    run->is_stuck = true;
+    if (!run->delivery->is_over)
+        target_report_error(run, "the data stays in the spool");
+}
+
+void target_put_reason(const struct target_run *run, struct buf *buf)
+{
+    if (run->last_error.text[0] == '\0')
+        buf_puts(buf, run->last_error.refusal[0] ? run->last_error.refusal : "there was no time left");
+    else if (run->last_error.is_reported)
+        buf_printf(buf, "delivery to %s failed, as reported above", run->target->label);
+    else
+        buf_puts(buf, run->last_error.text);
+}
+
+bool target_next_batch(const struct target_run *run, uint32_t *ret_number)
+{
+    const struct spool_run *spooled = run->delivery->run;
+    for (size_t i = 0; i < spooled->batches.count; i++) {
+        uint32_t number = spooled->batches.items[i].number;
+        if (!number_set_has(&run->delivered, number) && !number_set_has(&run->refused, number)) {
+            *ret_number = number;
+            return true;
+        }
+    }
+    return false;
+}
+
+int target_read_batch(struct target_run *run, uint32_t number)
+{
+    struct err err = {0};
+    int r = delivery_read_batch(run->delivery, number, &run->batch, &err);
+    if (r < 0 && r != -ENODATA)
+        target_fail(run, &err, -1);
+    return r;
+}
+
+void target_note_batch(struct target_run *run, uint32_t number)
+{
+    struct delivery *delivery = run->delivery;
+    /* Where no more can be kept in mind. */
+    run->is_stuck = number_set_add(&run->delivered, number) < 0;
+    if (run->is_stuck)
+        return;
+    (void)delivery_save(delivery);
+    for (size_t i = 0; i < stream_target_count; i++) {
+        const struct target_run *other = &delivery->state->targets[i];
+        if (other->is_wanted && !number_set_has(&other->delivered, number))
+            return;
+    }
+    spool_run_drop(delivery->run, number);
+}
+
+void target_refuse_batch(struct target_run *run, uint32_t number, const struct err *err)
+{
+    target_note_error(run, err);
+    (void)str_copy(str_of(err->msg), run->last_error.refusal, sizeof(run->last_error.refusal));
+    if (number_set_count(&run->refused) == 0 && !run->delivery->is_over)
+        exchange_tell(run->delivery->exchange, LOG_WARNING,
+            "%s; batch %06u, and others that are refused, wait in the spool and are tried again at the end", err->msg,
+            (unsigned)number);
+    run->is_stuck = number_set_add(&run->refused, number) < 0;
+}
+
+void target_put_key(struct buf *buf, const char *prefix, const char *directory, uint32_t number)
+{
+    buf_printf(buf, "%s%s%s/%06u.csv.gz", prefix, prefix[0] ? "/" : "", directory, (unsigned)number);
+}
+
+int target_check_url(const struct settings *settings, const char *name, const char *text, struct err *err)
+{
+    struct url url;
+    if (!text || !text[0])
+        return 0;
+    int r = url_parse(str_of(text), &url, err);
+    if (r < 0)
+        return err_wrap(err, "%s is no URL that can be used", name);
+    if (!url.is_https && !settings->allow_http && !url_is_loopback(&url))
+        return err_set(err, -EPERM,
+            "%s is plain http to another host, which everybody on the way can read: use https, or set "
+            "TRACKER_ALLOW_HTTP=1 if that is meant",
+            name);
+    return 0;
+}
+
+void target_put_text(struct buf *buf, const char *key, const char *text)
+{
+    buf_printf(buf, ",\"%s\":", key);
+    json_put_string(buf, str_of(text));
+}
+
+void target_put_bool(struct buf *buf, const char *key, bool on)
+{
+    buf_printf(buf, ",\"%s\":%s", key, on ? "true" : "false");
+}
+
+void target_put_delivered(struct buf *buf, const struct target_run *run)
+{
+    buf_puts(buf, ",\"delivered\":\"");
+    number_set_put(&run->delivered, buf);
+    buf_putc(buf, '"');
+}
+
+bool target_read_bool(const struct json_value *object, const char *key)
+{
+    const struct json_value *value = json_get(object, key);
+    return value && value->type == JSON_TRUE;
+}
