@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/utc.h"
 #include "codec/json_read.h"
-#include "net/http_status.h"
+#include "net/http.h"
 
 enum { ANSWER_BYTES_MAX = 64 * 1024 };
 

@@ -10,7 +10,7 @@
 
 #include "base/utc.h"
 #include "base/utf8.h"
-#include "net/http_status.h"
+#include "net/http.h"
 
 /* A signature may be 15 minutes old; a clock as far off as this is no accident of the network. */
 enum { SKEW_SECS = 300, SKEW_TOLD_SECS = 5, RETRY_AFTER_SECS_MAX = 3600 };

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/utc.h"
-#include "net/http_status.h"
+#include "net/http.h"
 #include "net/url.h"
 
 /* STS takes a token of at most 20,000 characters; encoded, a byte may become three. */

@@ -16,7 +16,7 @@
 #include "base/dir.h"
 #include "doctor/doctor_internal.h"
 #include "net/proxy.h"
-#include "net/tls_roots.h"
+#include "net/tls.h"
 #include "net/url.h"
 #include "stream/streaming.h"
 

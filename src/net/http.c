@@ -2,19 +2,220 @@
 #include "net/http.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "net/http_conn.h"
-#include "net/http_dial.h"
-#include "net/http_parse.h"
-#include "net/http_request.h"
-#include "net/lookup.h"
+#include "net/connect.h"
+#include "net/http_internal.h"
 #include "net/proxy.h"
 #include "net/url.h"
+
+/* One connection: a socket with or without TLS. Messages about it say what went wrong, not with which host. */
+struct http_conn {
+    int fd; /* -1: none */
+    struct tls *tls; /* NULL: plain */
+    const struct net_wait *wait;
+};
+
+static void http_conn_close(struct http_conn *conn)
+{
+    tls_close(conn->tls);
+    conn->tls = NULL;
+    fd_close(&conn->fd);
+}
+
+/* False where the peer has closed a connection that nothing is expected from, or has sent something. Does not block. */
+static bool http_conn_is_quiet(const struct http_conn *conn)
+{
+    struct pollfd watched = {.fd = conn->fd, .events = POLLIN};
+    return conn->fd >= 0 && poll(&watched, 1, 0) == 0;
+}
+
+static int tell_wait(int code, const char *doing, struct err *err)
+{
+    if (code == -ETIMEDOUT)
+        return err_set(err, code, "timed out while %s", doing);
+    return code == -ECANCELED ? err_set(err, code, "called off while %s", doing) : err_sys(err, code, "%s", doing);
+}
+
+/* Something to read while we still write is the answer, unless it is one of the 1xx that go before it. */
+static bool has_early_answer(int fd)
+{
+    char start[10]; /* "HTTP/1.1 4" */
+    ssize_t n = recv(fd, start, sizeof(start), MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n == sizeof(start) && start[9] != '1');
+}
+
+static int write_plain(struct http_conn *conn, struct str bytes, int64_t deadline_ns, struct err *err)
+{
+    short events = POLLOUT | POLLIN;
+    while (bytes.n > 0) {
+        ssize_t n = send(conn->fd, bytes.p, bytes.n, MSG_NOSIGNAL);
+        if (n >= 0) {
+            bytes = (struct str){bytes.p + n, bytes.n - (size_t)n};
+            continue;
+        }
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN)
+            return err_sys(err, errno == ECONNRESET ? -EPIPE : -errno, "sending the request");
+        if ((events & POLLIN) != 0 && !http_conn_is_quiet(conn)) {
+            if (has_early_answer(conn->fd))
+                return err_set(err, -EPIPE, "the server did not read the whole request");
+            events = POLLOUT;
+        }
+        int r = net_wait_until(conn->wait, conn->fd, events, deadline_ns);
+        if (r < 0)
+            return tell_wait(r, "sending the request", err);
+    }
+    return 0;
+}
+
+/* All of it: 0 or a negative errno with a message. -EPIPE: the peer reads no more, or has answered before it had read
+ * everything; there may be an answer to read. */
+static int http_conn_write(struct http_conn *conn, struct str bytes, int64_t deadline_ns, struct err *err)
+{
+    if (!conn->tls)
+        return write_plain(conn, bytes, deadline_ns, err);
+    int r = tls_write(conn->tls, bytes, deadline_ns, err);
+    return r == -ECONNRESET ? -EPIPE : r;
+}
+
+/* At least one byte, 0 at the end, or a negative errno. */
+static ssize_t read_some(struct http_conn *conn, char *bytes, size_t size, int64_t deadline_ns, struct err *err)
+{
+    if (conn->tls)
+        return tls_read(conn->tls, bytes, size, deadline_ns, err);
+    for (;;) {
+        ssize_t n = recv(conn->fd, bytes, size, 0);
+        if (n >= 0)
+            return n;
+        if (errno == ECONNRESET || errno == EPIPE)
+            return err_set(err, -ECONNRESET, "the connection was reset before the answer was complete");
+        if (errno != EAGAIN && errno != EINTR)
+            return err_sys(err, -errno, "reading the answer");
+        int r = errno == EINTR ? 0 : net_wait_until(conn->wait, conn->fd, POLLIN, deadline_ns);
+        if (r < 0)
+            return tell_wait(r, "waiting for the answer", err);
+    }
+}
+
+static int tell_parse(ssize_t code, struct err *err)
+{
+    if (code == -EMSGSIZE)
+        return err_set(err, -EMSGSIZE, "the answer is too large");
+    if (code == -ENOMEM)
+        return err_set(err, -ENOMEM, "no memory for the answer");
+    return err_set(err, -EPROTO, "the answer is not valid HTTP");
+}
+
+/* Until the answer is complete. parse->is_kept is false where bytes follow it. */
+static int http_conn_read_answer(struct http_conn *conn, struct http_parse *parse, int64_t deadline_ns, struct err *err)
+{
+    char bytes[4096];
+    while (parse->state != HTTP_PARSE_DONE) {
+        ssize_t n = read_some(conn, bytes, sizeof(bytes), deadline_ns, err);
+        if (n < 0)
+            return (int)n;
+        if (n == 0) {
+            if (http_parse_end(parse) < 0)
+                return err_set(err, -ECONNRESET, "the connection was closed before the answer was complete");
+            break;
+        }
+        ssize_t used = http_parse_add(parse, bytes, (size_t)n);
+        if (used < 0)
+            return tell_parse(used, err);
+        if (used < n)
+            parse->is_kept = false;
+        /* A peer that always has a byte ready would never make us wait. */
+        if (parse->state != HTTP_PARSE_DONE && clock_read(&clock_system, CLOCK_KIND_MONOTONIC) >= deadline_ns)
+            return tell_wait(-ETIMEDOUT, "reading the answer", err);
+    }
+    return 0;
+}
+
+struct http_route {
+    const struct http_world *world;
+    const struct url *url;
+    const struct proxy *proxy;
+};
+
+#define CONNECT_DEFAULT_NS (10 * NS_PER_SEC)
+
+enum { PROXY_STATUS_LOGIN = 407 };
+
+/* Asks the proxy for a way through (RFC 9110, 9.3.6). What it has to say about a refusal is not read. */
+static int open_tunnel(const struct http_route *route, struct http_conn *conn, int64_t deadline_ns, struct err *err)
+{
+    AUTO_BUF struct buf head;
+    buf_init(&head, HTTP_REQUEST_HEAD_MAX);
+    int r = http_request_put_connect(&head, route->url, route->proxy, route->world->user_agent, err);
+    if (r == 0)
+        r = http_conn_write(conn, (struct str){head.data, head.len}, deadline_ns, err);
+    if (head.data)
+        str_wipe(head.data, head.cap);
+    if (r < 0 && r != -EPIPE)
+        return r;
+    struct http_parse parse;
+    http_parse_init(&parse, true, 0);
+    r = http_conn_read_answer(conn, &parse, deadline_ns, err);
+    int status = parse.answer.status;
+    http_parse_fini(&parse);
+    if (r < 0)
+        return r;
+    if (status == PROXY_STATUS_LOGIN)
+        return err_set(err, -EPROTO, "refused with status 407: it wants %s user name and password",
+            route->proxy->url.has_user_info ? "another" : "a");
+    return status < 300 ? 0 : err_set(err, -EPROTO, "refused with status %d", status);
+}
+
+static int open_through(const struct http_route *route, struct http_conn *conn, struct lookup *lookup,
+    int64_t connect_ns, int64_t deadline_ns, struct err *err)
+{
+    const struct url *to = route->proxy->is_used ? &route->proxy->url : route->url;
+    char host[URL_HOST_MAX + 1];
+    if (!str_copy(to->host, host, sizeof(host)))
+        return err_set(err, -EINVAL, "the host's name is too long");
+    conn->fd = connect_open(lookup, host, to->port, conn->wait, connect_ns, err);
+    int r = conn->fd < 0 ? conn->fd : 0;
+    if (r == 0 && route->proxy->is_used && route->url->is_https)
+        r = open_tunnel(route, conn, deadline_ns, err);
+    if (r < 0 && route->proxy->is_used)
+        (void)err_wrap(err, "proxy %s port %u", host, (unsigned)to->port);
+    return r;
+}
+
+/* From a URL to a connection that requests can be written to: lookup, TCP, the proxy's tunnel, TLS. The message names
+ * the proxy where it is to blame, but not the host. */
+static int http_dial(const struct http_route *route, struct lookup *lookup, int64_t deadline_ns,
+    struct http_conn *ret_conn, struct err *err)
+{
+    struct http_conn conn = {.fd = -1, .wait = route->world->wait};
+    int64_t most_ns = route->world->connect_ns > 0 ? route->world->connect_ns : CONNECT_DEFAULT_NS;
+    int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    int64_t connect_ns = deadline_ns - now_ns > most_ns ? now_ns + most_ns : deadline_ns;
+    int r = open_through(route, &conn, lookup, connect_ns, deadline_ns, err);
+    char host[URL_HOST_MAX + 1];
+    if (r == 0 && route->url->is_https) {
+        struct str name = route->url->host;
+        if (name.p[name.n - 1] == '.') /* the root of all names, which no certificate has */
+            name.n--;
+        (void)str_copy(name, host, sizeof(host));
+        const struct tls_peer peer = {.fd = conn.fd, .host = host, .trust = &route->world->trust};
+        r = tls_open(&conn.tls, &peer, conn.wait, deadline_ns, err);
+    }
+    if (r < 0) {
+        http_conn_close(&conn);
+        return r;
+    }
+    *ret_conn = conn;
+    return 0;
+}
 
 /* Servers close idle connections after a minute or so; we go first. */
 #define IDLE_MAX_NS (30 * NS_PER_SEC)
@@ -140,7 +341,7 @@ static int prepare(const struct http_world *world, struct exchange *exchange, st
 static bool can_reuse(const struct http_client *client, const char *place)
 {
     int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
-    return http_conn_is_open(&client->conn) && now_ns - client->idle_since_ns < IDLE_MAX_NS &&
+    return client->conn.fd >= 0 && now_ns - client->idle_since_ns < IDLE_MAX_NS &&
            strcasecmp(client->place, place) == 0 && http_conn_is_quiet(&client->conn);
 }
 
@@ -174,7 +375,7 @@ static int send_once(
     const struct http_request *request = exchange->request;
     http_parse_init(parse, strcmp(request->method, "HEAD") == 0, request->answer_max);
     int r = 0;
-    if (!http_conn_is_open(&client->conn)) {
+    if (client->conn.fd < 0) {
         const struct http_route route = {&client->world, &exchange->url, &exchange->proxy};
         r = http_dial(&route, &client->lookup, request->deadline_ns, &client->conn, err);
     }

@@ -87,4 +87,36 @@ struct str http_answer_header(const struct http_answer *answer, const char *name
 /* Retry-After in seconds (a number or a date against now), between 0 and max; -1 where there is none. */
 int64_t http_answer_retry_after(const struct http_answer *answer, int64_t now_unix_secs, int64_t max_secs);
 
+/* What the status of an HTTP answer is called (RFC 9110, 15): the client does not keep the server's own phrase. */
+
+/* "Not Found"; for numbers without a name of their own, the name of their hundred. */
+const char *http_status_words(int status);
+
+/* Asking again may help: 408, 429 and 5xx. */
+bool http_status_may_pass(int status);
+
+/* The characters of HTTP (RFC 9110, 5.5 and 5.6.2), for both directions. */
+
+/* What methods and names of headers are made of; not empty. */
+static inline bool http_text_is_token(struct str text)
+{
+    static const char allowed[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for (size_t i = 0; i < text.n; i++) {
+        if (!memchr(allowed, text.p[i], sizeof(allowed) - 1))
+            return false;
+    }
+    return text.n > 0;
+}
+
+/* CR, LF, NUL and everything else that has no place in a line; tabs do. */
+static inline bool http_text_has_control(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if ((c < ' ' && c != '\t') || c == 127)
+            return true;
+    }
+    return false;
+}
+
 #endif

@@ -3,13 +3,13 @@
  * Answers by RFC 9112: "HTTP/1.1 200 OK", header lines, an empty line, a body. Lines may end with a bare LF. What an
  * intermediary could read differently than we do is refused rather than interpreted.
  */
-#include "net/http_parse.h"
+#include "net/http_internal.h"
 
 #include <errno.h>
 #include <strings.h>
 
 #include "base/num.h"
-#include "net/http_text.h"
+#include "net/http.h"
 
 enum { LINE_MAX_BYTES = 16 * 1024, CHUNK_LINE_MAX_BYTES = 1024 };
 

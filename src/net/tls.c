@@ -7,20 +7,162 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <mbedtls/entropy.h>
+#include <mbedtls/error.h>
 #include <mbedtls/net_sockets.h>
 #include <mbedtls/ssl.h>
 #include <mbedtls/version.h>
+#include <mbedtls/x509.h>
 #include <mbedtls/x509_crt.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
-#include "net/tls_entropy.h"
-#include "net/tls_names.h"
-#include "net/tls_trust.h"
-#include "net/tls_words.h"
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/syscalls.h"
+#include "net/tls_internal.h"
+
+#ifndef MBEDTLS_ERR_SSL_BAD_PROTOCOL_VERSION /* the name of 2.28 */
+#define MBEDTLS_ERR_SSL_BAD_PROTOCOL_VERSION MBEDTLS_ERR_SSL_BAD_HS_PROTOCOL_VERSION
+#endif
+
+struct flag_words {
+    uint32_t flags;
+    char words[72];
+};
+
+static const struct flag_words flag_words[] = {
+    {MBEDTLS_X509_BADCERT_EXPIRED, "it has expired (by this machine's clock)"},
+    {MBEDTLS_X509_BADCERT_FUTURE, "it is not yet valid (by this machine's clock)"},
+    {MBEDTLS_X509_BADCERT_CN_MISMATCH, "it is made out to another host name"},
+    {MBEDTLS_X509_BADCERT_NOT_TRUSTED, "its issuer is unknown (SSL_CERT_FILE can name more CA certificates)"},
+    {MBEDTLS_X509_BADCERT_REVOKED, "it was revoked"},
+    {MBEDTLS_X509_BADCERT_BAD_MD, "it is signed with a weak hash"},
+    {MBEDTLS_X509_BADCERT_BAD_KEY | MBEDTLS_X509_BADCERT_BAD_PK, "it has a weak key"},
+    {MBEDTLS_X509_BADCERT_KEY_USAGE | MBEDTLS_X509_BADCERT_EXT_KEY_USAGE | MBEDTLS_X509_BADCERT_NS_CERT_TYPE,
+        "it is not for servers"},
+    {MBEDTLS_X509_BADCERT_MISSING, "there is none"},
+    {MBEDTLS_X509_BADCERT_OTHER, "a CA above it must not vouch for this name (name constraints)"},
+};
+
+static void put_reason(struct buf *reasons, const char *words)
+{
+    if (reasons->len > 0)
+        buf_puts(reasons, ", ");
+    buf_puts(reasons, words);
+}
+
+int tls_words_refused(uint32_t flags, const char *host, struct err *err)
+{
+    enum { REASONS_BYTES = 512 };
+    struct buf reasons;
+    buf_init(&reasons, REASONS_BYTES);
+    uint32_t rest = flags;
+    for (size_t i = 0; i < sizeof(flag_words) / sizeof(flag_words[0]); i++) {
+        if (flags & flag_words[i].flags)
+            put_reason(&reasons, flag_words[i].words);
+        rest &= ~flag_words[i].flags;
+    }
+    if (rest || flags == 0)
+        put_reason(&reasons, "it cannot be verified");
+    int code = err_set(err, -EKEYREJECTED, "the certificate of %.100s is refused: %s", host, buf_cstr(&reasons));
+    buf_fini(&reasons);
+    return code;
+}
+
+/* mbedTLS puts the module's error into bits 7 to 14, and of some modules a detail below them. */
+static bool is_of_certificates(int result)
+{
+    unsigned number = (unsigned)-result;
+    return (number >= 0x2080 && number <= 0x2980) || (number >= 0x3900 && number <= 0x3f80);
+}
+
+struct result_words {
+    int result;
+    int code;
+    char words[60];
+};
+
+static const struct result_words result_words[] = {
+    {MBEDTLS_ERR_SSL_ALLOC_FAILED, -ENOMEM, "out of memory"},
+    {MBEDTLS_ERR_X509_ALLOC_FAILED, -ENOMEM, "out of memory"},
+    {MBEDTLS_ERR_SSL_CONN_EOF, -ECONNRESET, "the server hung up"},
+    {MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY, -ECONNRESET, "the server hung up"},
+    {MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE, -EPROTO, "the server sent an alert (no version or cipher in common?)"},
+    {MBEDTLS_ERR_SSL_BAD_PROTOCOL_VERSION, -EPROTO, "no version of TLS that both sides know"},
+    {MBEDTLS_ERR_SSL_INVALID_RECORD, -EPROTO, "what came is no TLS (a plain HTTP server?)"},
+    {MBEDTLS_ERR_SSL_INVALID_MAC, -EPROTO, "a record was damaged on its way"},
+    {MBEDTLS_ERR_SSL_BAD_INPUT_DATA, -EPROTO, "a message is too long (too many certificates?)"},
+    {MBEDTLS_ERR_ERROR_CORRUPTION_DETECTED, -EPROTO, "a message is too long (too many certificates?)"},
+};
+
+int tls_words_failed(int result, const char *doing, struct err *err)
+{
+    for (size_t i = 0; i < sizeof(result_words) / sizeof(result_words[0]); i++) {
+        if (result == result_words[i].result)
+            return err_set(err, result_words[i].code, "%s: %s", doing, result_words[i].words);
+    }
+    if (is_of_certificates(result))
+        return err_set(
+            err, -EKEYREJECTED, "%s: the certificate cannot be read (mbedTLS error -0x%04x)", doing, (unsigned)-result);
+    return err_set(err, -EPROTO, "%s failed (mbedTLS error -0x%04x)", doing, (unsigned)-result);
+}
+
+/*
+ * getrandom(2) by its number, since older C libraries have no function for it; /dev/urandom on kernels before 3.17.
+ * mbedTLS itself would read /dev/random there, which may block and is missing in a bare chroot.
+ */
+
+#ifdef MBEDTLS_PSA_CRYPTO_EXTERNAL_RNG
+#include <psa/crypto.h>
+#endif
+
+static ssize_t fill_some(int urandom, unsigned char *bytes, size_t n)
+{
+    return urandom >= 0 ? read(urandom, bytes, n) : (ssize_t)syscall(SYS_getrandom, bytes, n, 0);
+}
+
+int tls_entropy_fill(void *context, unsigned char *bytes, size_t n)
+{
+    (void)context;
+    AUTO_FD int urandom = -1;
+    while (n > 0) {
+        ssize_t got = fill_some(urandom, bytes, n);
+        if (got > 0) {
+            bytes += got;
+            n -= (size_t)got;
+        } else if (got < 0 && errno == EINTR) {
+            continue;
+        } else if (urandom >= 0 || (urandom = file_open_at(AT_FDCWD, "/dev/urandom", O_RDONLY)) < 0) {
+            return MBEDTLS_ERR_ENTROPY_SOURCE_FAILED;
+        }
+    }
+    return 0;
+}
+
+#ifdef MBEDTLS_PSA_CRYPTO_EXTERNAL_RNG
+psa_status_t mbedtls_psa_external_get_random(
+    mbedtls_psa_external_random_context_t *context, uint8_t *output, size_t output_size, size_t *output_length)
+{
+    (void)context;
+    if (tls_entropy_fill(NULL, output, output_size) != 0)
+        return PSA_ERROR_INSUFFICIENT_ENTROPY;
+    *output_length = output_size;
+    return PSA_SUCCESS;
+}
+#endif
+
+/*
+ * A TLS client with mbedTLS 3.6, or 2.28 where nothing newer is at hand (that one has no TLS 1.3 and is not trusted
+ * with numeric addresses). Sockets are non-blocking: mbedTLS says what it waits for, struct net_wait does the waiting.
+ */
 
 #ifdef MBEDTLS_SSL_PROTO_TLS1_3
 #include <psa/crypto.h>

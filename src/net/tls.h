@@ -49,4 +49,9 @@ void tls_close(struct tls *tls);
 /* "mbedTLS 3.6.7" */
 const char *tls_library(void);
 
+/* How many roots a TLS client would trust, for people who ask before it matters. */
+
+/* Returns 0, or a negative errno with a message: -ENOENT where there is not a single one (and how to give some). */
+int tls_roots_count(const struct tls_trust *trust, size_t *ret_count, struct err *err);
+
 #endif

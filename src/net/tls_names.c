@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "net/tls_names.h"
+#include "net/tls_internal.h"
 
 #include <arpa/inet.h>
 #include <mbedtls/asn1.h>

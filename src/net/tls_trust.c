@@ -3,7 +3,7 @@
  * Roots come from PEM bundles and directories of them (SSL_CERT_FILE, SSL_CERT_DIR), or from where the distributions
  * keep theirs. One certificate that this mbedTLS cannot read does not cost the others.
  */
-#include "net/tls_trust.h"
+#include "net/tls_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,6 @@
 
 #include "base/auto.h"
 #include "base/file.h"
-#include "net/tls_names.h"
 
 /* Debian and Alpine, RHEL, SUSE, newer RHEL, Alpine and OpenSSL's own place. */
 static const char *const usual_files[] = {
@@ -195,4 +194,16 @@ int tls_trust_load(
         return complain(&loading, trust, err);
     *ret_count = (struct tls_trust_count){.loaded = loaded, .refused = loading.refused};
     return 0;
+}
+
+int tls_roots_count(const struct tls_trust *trust, size_t *ret_count, struct err *err)
+{
+    mbedtls_x509_crt roots;
+    struct tls_trust_count count;
+    mbedtls_x509_crt_init(&roots);
+    int r = tls_trust_load(trust, &roots, &count, err);
+    mbedtls_x509_crt_free(&roots);
+    if (r == 0)
+        *ret_count = count.loaded;
+    return r;
 }

@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "net/tls.h"
-#include "net/tls_trust.h"
+#include "net/tls_internal.h"
 
 enum { PATIENCE_SECS = 5 };
 

@@ -3,7 +3,7 @@
  * constraints stays so when they are read again. */
 #include "fuzz.h"
 
-#include "net/tls_names.h"
+#include "net/tls_internal.h"
 
 static void verify(const char *bytes, size_t size, const char *host)
 {

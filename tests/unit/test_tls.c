@@ -23,10 +23,7 @@
 #include <unistd.h>
 
 #include "net/tls.h"
-#include "net/tls_entropy.h"
-#include "net/tls_names.h"
-#include "net/tls_trust.h"
-#include "net/tls_words.h"
+#include "net/tls_internal.h"
 #include "scratch.h"
 
 /* A self-signed certificate, which is a root as good as any. */

@@ -6,8 +6,7 @@
 #include <strings.h>
 
 #include "base/auto.h"
-#include "net/http_status.h"
-#include "net/http_text.h"
+#include "net/http.h"
 #include "net/url.h"
 #include "stream/delivery.h"
 

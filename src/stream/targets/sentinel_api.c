@@ -10,7 +10,7 @@
 #include "codec/gzip.h"
 #include "codec/hash.h"
 #include "encode/json.h"
-#include "net/http_status.h"
+#include "net/http.h"
 #include "stream/payload.h"
 #include "stream/targets/sentinel_internal.h"
 

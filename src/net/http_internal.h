@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The pure half of the client: bytes of an answer as they come, in pieces of any size, into status, headers and body.
- * Strict where laxness is dangerous (two lengths, length and chunked, folded lines), lenient about a missing reason.
- * Used by the blocking client and by the cloud probes, which run side by side.
- */
-#ifndef NET_HTTP_PARSE_H
-#define NET_HTTP_PARSE_H
+/* What the files of the HTTP client share: answers read piece by piece, a connection, the bytes of a request. */
+#ifndef NET_HTTP_INTERNAL_H
+#define NET_HTTP_INTERNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/err.h"
+#include "base/str.h"
 #include "net/http.h"
+#include "net/proxy.h"
+#include "net/url.h"
 
 enum http_parse_state { HTTP_PARSE_HEAD, HTTP_PARSE_BODY, HTTP_PARSE_DONE };
 
@@ -44,5 +44,28 @@ int http_parse_end(struct http_parse *parse);
 
 /* Hands the answer over (the parser is empty afterwards). */
 void http_parse_take(struct http_parse *parse, struct http_answer *ret_answer);
+
+/* The bytes of a request, and what is refused before any byte of it is sent. Pure. */
+
+enum { HTTP_REQUEST_HEAD_MAX = 64 * 1024 };
+
+/*
+ * 0, or -EINVAL: a method or header name that is none, a control character in a value, a header that the client writes
+ * itself, too many headers. The message may hold a header's name, never its value.
+ */
+int http_request_check(const struct http_request *request, struct err *err);
+
+/*
+ * Appends request line, header lines and the empty line. The target is the whole URL (without user info) where the
+ * request goes to a proxy that reads it. User info of the URL becomes basic authentication unless an Authorization is
+ * among the headers. buf holds secrets afterwards, also after a failure. Returns 0, -EINVAL (broken user info, head too
+ * large) or -ENOMEM.
+ */
+int http_request_put_head(struct buf *buf, const struct http_request *request, const struct url *url,
+    const struct proxy *proxy, const char *user_agent, struct err *err);
+
+/* The same for asking a proxy for a tunnel to the URL's host. */
+int http_request_put_connect(
+    struct buf *buf, const struct url *url, const struct proxy *proxy, const char *user_agent, struct err *err);
 
 #endif

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which names a chain of certificates may vouch for, beyond what mbedTLS checks: name constraints of every CA above a
- * certificate, trust anchors included (RFC 5280, 4.2.1.10), and numeric addresses, which an iPAddress of the
- * certificate must hold and no dNSName can (RFC 6125).
- */
-#ifndef NET_TLS_NAMES_H
-#define NET_TLS_NAMES_H
+/* What the files of TLS share: which names a chain may vouch for, the trusted roots, errors, random bytes. */
+#ifndef NET_TLS_INTERNAL_H
+#define NET_TLS_INTERNAL_H
 
 #include <mbedtls/x509_crt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/str.h"
+#include "net/tls.h"
 
 enum { TLS_NAMES_DEPTH_MAX = 16 };
 
@@ -44,5 +42,37 @@ int tracker_parse_peer(mbedtls_x509_crt *chain, const unsigned char *der, size_t
  * under these constraints, the DER of a NameConstraints? What cannot be read or compared is refused.
  */
 bool tls_names_permit(struct str constraints, unsigned type, struct str name);
+
+/* Finding and reading the roots that TLS trusts. */
+
+enum { TLS_TRUST_BYTES_MAX = 4 * 1024 * 1024, TLS_TRUST_FILES_MAX = 4096, TLS_TRUST_DIRS_MAX = 16 };
+
+struct mbedtls_x509_crt;
+
+struct tls_trust_count {
+    size_t loaded;
+    size_t refused; /* certificates that could not be read; of a file without any: 1 */
+};
+
+/*
+ * Appends the roots to an initialized chain, which stays the caller's to free, also after a failure. Certificates that
+ * cannot be read are left out. Returns 0, -ENOENT where not a single one is good (with a message that says how to give
+ * some), or -ENOMEM.
+ */
+int tls_trust_load(
+    const struct tls_trust *trust, struct mbedtls_x509_crt *roots, struct tls_trust_count *ret_count, struct err *err);
+
+/* What mbedTLS reports, in words for a person and as an errno. */
+
+/* flags: MBEDTLS_X509_BADCERT_* of a failed verification. Returns -EKEYREJECTED. */
+int tls_words_refused(uint32_t flags, const char *host, struct err *err);
+
+/* result: an error of mbedTLS that is neither a refused certificate nor a wish to wait. Returns a negative errno. */
+int tls_words_failed(int result, const char *doing, struct err *err);
+
+/* Random bytes for TLS, straight from the kernel: no generator of our own that could be copied by a fork. */
+
+/* In the shape that mbedTLS wants: context is not used, the result is 0 or an error of mbedTLS. */
+int tls_entropy_fill(void *context, unsigned char *bytes, size_t n);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "net/http_request.h"
-
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <strings.h>
 
 #include "base/auto.h"
 #include "base/num.h"
+#include "base/utc.h"
 #include "codec/hash.h"
-#include "net/http_text.h"
+#include "net/http.h"
+#include "net/http_internal.h"
 
 /* Where the message ends must not depend on anybody's headers. */
 static bool is_ours(const char *name)
@@ -171,4 +173,107 @@ int http_request_put_connect(
     int r = put_proxy_user(buf, proxy, err);
     buf_puts(buf, "\r\n");
     return r < 0 ? r : check_head(buf, err);
+}
+
+/* What callers ask of an answer: single headers, and how long the server wants to be left alone. */
+
+void http_answer_fini(struct http_answer *answer)
+{
+    buf_fini(&answer->head);
+    buf_fini(&answer->body);
+    answer->status = 0;
+}
+
+struct str http_answer_header(const struct http_answer *answer, const char *name)
+{
+    size_t n = strlen(name);
+    struct str rest = {answer->head.data, answer->head.len};
+    struct str line;
+    while (str_line(&rest, &line)) {
+        if (line.n > n && line.p[n] == ':' && strncasecmp(line.p, name, n) == 0)
+            return str_trim((struct str){line.p + n + 1, line.n - n - 1});
+    }
+    return (struct str){0};
+}
+
+/* "Retry-After: 120" or "Retry-After: Sun, 15 Nov 2026 09:30:00 GMT" (RFC 9110, 10.2.3). */
+int64_t http_answer_retry_after(const struct http_answer *answer, int64_t now_unix_secs, int64_t max_secs)
+{
+    struct str value = http_answer_header(answer, "Retry-After");
+    uint64_t secs;
+    int64_t date;
+    int r = num_parse_u64(value, &secs);
+    if (r == -ERANGE)
+        return max_secs;
+    if (r == 0)
+        return secs < (uint64_t)max_secs ? (int64_t)secs : max_secs;
+    if (value.n == 0 || utc_parse_http(value, now_unix_secs, &date) < 0)
+        return -1;
+    if (date <= now_unix_secs)
+        return 0;
+    return date - now_unix_secs < max_secs ? date - now_unix_secs : max_secs;
+}
+
+struct named_status {
+    int16_t status;
+    char words[30];
+};
+
+static const struct named_status names[] = {
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {204, "No Content"},
+    {301, "Moved Permanently"},
+    {302, "Found"},
+    {303, "See Other"},
+    {307, "Temporary Redirect"},
+    {308, "Permanent Redirect"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {402, "Payment Required"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {407, "Proxy Authentication Required"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {411, "Length Required"},
+    {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
+    {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
+    {429, "Too Many Requests"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+};
+
+const char *http_status_words(int status)
+{
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (names[i].status == status)
+            return names[i].words;
+    }
+    switch (status / 100) {
+    case 2:
+        return "Success";
+    case 3:
+        return "Redirection";
+    case 4:
+        return "Client Error";
+    case 5:
+        return "Server Error";
+    default:
+        return "unknown status";
+    }
+}
+
+bool http_status_may_pass(int status)
+{
+    return status == 408 || status == 429 || status / 100 == 5;
 }
