@@ -6,7 +6,7 @@
  *   s3 =
  *     addressing_style = path
  */
-#include "aws/profile.h"
+#include "aws/aws_internal.h"
 
 #include <errno.h>
 #include <strings.h>

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/str.h"
@@ -83,5 +84,18 @@ struct s3_result s3_put(struct s3_client *client, struct s3_bucket *bucket, cons
 
 /* "s3://bucket/key" */
 void s3_put_uri(struct buf *buf, const struct s3_bucket *bucket, struct str key);
+
+/* Where a bucket is: URLs of its objects, virtual-hosted or path style, at Amazon or at an endpoint of one's own. */
+
+enum { S3_URL_BYTES_MAX = 8 * 1024 };
+
+/*
+ * Appends the URL of an object (key: unencoded) or, with an empty key, of the bucket. With an empty region it is
+ * Amazon's address that knows all of them. The caller checks buf_ok().
+ */
+void s3_bucket_put_url(const struct s3_bucket *bucket, struct str region, struct str key, struct buf *buf);
+
+/* ".amazonaws.com", in China ".amazonaws.com.cn" */
+const char *s3_bucket_domain(struct str region);
 
 #endif

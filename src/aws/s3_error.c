@@ -4,7 +4,7 @@
  *   <?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>Access
  * Denied</Message><RequestId>…</RequestId></Error>
  */
-#include "aws/s3_error.h"
+#include "aws/aws_internal.h"
 
 #include <errno.h>
 

@@ -14,7 +14,7 @@
 #include "collect/cloud/cloud.h"
 #include "collect/host/host.h"
 #include "encode/encode.h"
-#include "stream/upload.h"
+#include "stream/stream_internal.h"
 
 enum { CSV_HEADER_BYTES_MAX = 8192, STATUS_TRACKER_FAILED = 125 };
 

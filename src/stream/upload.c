@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stream/upload.h"
+#include "stream/stream_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

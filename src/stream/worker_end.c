@@ -4,7 +4,7 @@
 #include <poll.h>
 
 #include "base/auto.h"
-#include "stream/worker_internal.h"
+#include "stream/stream_internal.h"
 
 /* A target that hangs must leave time for the others. */
 static int64_t fair_deadline(const struct worker *worker, int64_t now_ns)

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "aws/profile.h"
+#include "aws/aws_internal.h"
 
 static void check_word(const char *text, size_t size)
 {

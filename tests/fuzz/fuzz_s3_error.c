@@ -4,8 +4,7 @@
 
 #include <errno.h>
 
-#include "aws/remote.h"
-#include "aws/s3_error.h"
+#include "aws/aws_internal.h"
 #include "base/utf8.h"
 
 static void check_message(struct str text)

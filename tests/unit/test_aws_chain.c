@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "aws/remote.h"
+#include "aws/aws_internal.h"
 #include "base/clock.h"
 #include "loopback.h"
 #include "scratch.h"

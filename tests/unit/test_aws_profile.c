@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "aws/profile.h"
+#include "aws/aws_internal.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "stream/means.h"
+#include "stream/stream_internal.h"
 
 static struct sample sample_of(double host_cores, double tree_cores, double host_mib, double tree_mib)
 {

@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "aws/s3_bucket.h"
-#include "aws/s3_error.h"
+#include "aws/s3.h"
+#include "aws/aws_internal.h"
 #include "base/auto.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -14,7 +14,7 @@
 #include "codec/gzip.h"
 #include "loopback.h"
 #include "spool_world.h"
-#include "stream/worker.h"
+#include "stream/stream_internal.h"
 
 enum { ROW_BYTES = 60 * 1024, ROWS_AT_ONCE = 12, ROUNDS = 12, PATIENCE_SECS = 30, NO_ROOM = 1 };
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "aws/chain.h"
-#include "aws/s3_bucket.h"
+#include "aws/s3.h"
 #include "base/auto.h"
 #include "codec/json_read.h"
 #include "stream/delivery.h"

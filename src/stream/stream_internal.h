@@ -3,13 +3,18 @@
  * The remote run, in the one thread that talks to the network. It takes rows as they come, even while a server keeps it
  * waiting; compresses, spools and delivers them; and ends the run at every target or leaves it in the spool.
  */
-#ifndef STREAM_WORKER_H
-#define STREAM_WORKER_H
+#ifndef STREAM_STREAM_INTERNAL_H
+#define STREAM_STREAM_INTERNAL_H
 
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/sample.h"
 #include "stream/batch.h"
 #include "stream/delivery.h"
+#include "model/totals.h"
 #include "stream/exchange.h"
 #include "stream/payload.h"
+#include "stream/target.h"
 #include "stream/targets/hooks.h"
 
 struct worker {
@@ -56,5 +61,52 @@ void worker_run(struct worker *worker);
 
 /* Where there is no thread: takes the rows without touching the network. */
 void worker_take_rows(struct worker *worker);
+
+/* What worker.c, worker_start.c and worker_end.c share. */
+
+/* worker.c */
+int64_t worker_now(const struct worker *worker); /* monotonic */
+void worker_seal(struct worker *worker);
+void worker_settle_passing(struct worker *worker); /* the batch that nothing had room for: kept now, or lost */
+int64_t worker_next_delivery(const struct worker *worker);
+void worker_deliver(struct worker *worker, int64_t deadline_ns); /* one attempt of a target that is due */
+
+/* worker_start.c */
+void worker_make_facts(struct worker *worker);
+void worker_open_spool(struct worker *worker);
+void worker_introduce(struct worker *worker);
+void worker_make_bodies(struct worker *worker);
+
+/* worker_end.c: delivers what is left until everything is there or it has to give up; then cleans up or announces. */
+void worker_end(struct worker *worker);
+
+/*
+ * Had the job its machine for itself? The means of a run, of the host and of the tree, side by side. A fixed size
+ * whatever the length of the run.
+ */
+
+struct mean {
+    double sum;
+    uint64_t count;
+};
+
+struct means {
+    struct mean host_cores, host_memory_mib, host_gpus, host_vram_mib;
+    struct mean tree_cores, tree_memory_mib, tree_gpus, tree_vram_mib;
+};
+
+void means_add(struct means *means, const struct sample *sample, const struct sample_totals *totals);
+
+/* "shared", "dedicated", or NULL where there is nothing to compare. */
+const char *means_allocation(const struct means *means);
+
+/* --upload-spool: delivers what earlier runs left behind, one run after the other. */
+
+/*
+ * Of the options the token, the address of the API, the environment and the spool count; everything else is in the
+ * state of each run. Runs that somebody works on are left alone. The report gets a line for each run. Returns how many
+ * runs could not be delivered, or a negative errno with a message.
+ */
+int upload_spool(const struct stream_options *options, struct buf *report, struct err *err);
 
 #endif

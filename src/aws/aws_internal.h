@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Credentials that a service hands out: STS for a web identity, the endpoint of a container, the metadata service of an
- * instance. All functions with a deadline return 0, -ENOENT (this source is not there), -EAGAIN (it should have
- * credentials and does not give them now), -EINVAL (it is set up wrongly) or -ECANCELED; err says what happened.
- */
-#ifndef AWS_REMOTE_H
-#define AWS_REMOTE_H
+/* What the files of this directory share: the sources of credentials, profiles, and what S3 says of an error. */
+#ifndef AWS_AWS_INTERNAL_H
+#define AWS_AWS_INTERNAL_H
+
+#include <stdbool.h>
 
 #include "aws/chain.h"
+#include "aws/s3.h"
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "net/http.h"
 
 enum { AWS_REMOTE_URL_BYTES_MAX = 4096 };
@@ -68,5 +69,61 @@ int aws_remote_read_token(const char *path, size_t max, struct buf *ret_buf, str
 /* Wipe and free. */
 void aws_remote_forget(struct http_answer *answer);
 void aws_remote_forget_text(struct buf *text);
+
+/*
+ * The two files of AWS tools, ~/.aws/credentials (sections [name]) and ~/.aws/config (sections [default] and
+ * [profile name]), of which one profile is read. Pure: text in, struct out.
+ */
+
+enum aws_profile_file { AWS_PROFILE_CREDENTIALS, AWS_PROFILE_CONFIG };
+
+struct aws_profile {
+    struct s3_credentials credentials; /* secrets: wipe. "" for what is not there */
+    bool has_foreign_source; /* role_arn, sso_session, credential_process and their like: what we cannot use */
+};
+
+/*
+ * Keys in any case, blanks around "=", comments behind '#' and ';' (at the beginning of a line, or behind a blank),
+ * CRLF; lines that are indented more than the key above belong to it and are passed over. A section may come again; of
+ * a key the first value counts. Returns 0, -ENOENT (no such profile), or -EINVAL with a message that names the line: a
+ * section without ']', a line without '=' in the profile, or a value that is too long or holds blanks or control
+ * characters.
+ */
+int aws_profile_read(
+    struct str text, enum aws_profile_file file, struct str name, struct aws_profile *ret_profile, struct err *err);
+
+/* Bytes that may stand in keys, tokens and headers: printable ASCII without blanks, at least one. */
+bool aws_profile_is_word(struct str text);
+
+/*
+ * What S3 says when it does not take an object, and what that means. Bodies are XML of which three elements are of
+ * interest; a body of another kind (a proxy's page) just has none of them. Pure: no I/O.
+ */
+
+enum { S3_ERROR_CODE_BYTES = 64, S3_ERROR_MESSAGE_BYTES = 200 };
+
+struct s3_error {
+    char code[S3_ERROR_CODE_BYTES]; /* "AccessDenied": letters, digits, dots; "": none */
+    char message[S3_ERROR_MESSAGE_BYTES]; /* one line of UTF-8, cut; "": none */
+    char region[S3_REGION_BYTES]; /* the one S3 expected; "": not told */
+};
+
+void s3_error_read(struct str body, struct s3_error *ret_error);
+
+/* The text of the first element of this name as it stands there, without what is nested in it; p = NULL: none. */
+struct str s3_error_element(struct str xml, const char *name);
+
+/*
+ * Text of an element with its entities decoded, what must not reach a terminal as blanks and what is no UTF-8 as '?';
+ * whole characters and a NUL. False where it had to cut.
+ */
+bool s3_error_decode(struct str text, char *out, size_t size);
+
+/*
+ * What the answer to a PUT means. A clock that is off and a wrong region are corrected in *bucket, if the answer says
+ * how and it is news, and give S3_AGAIN. err is filled for everything but S3_DONE.
+ */
+struct s3_result s3_error_judge(
+    struct s3_bucket *bucket, const struct http_answer *answer, int64_t now_unix_secs, struct err *err);
 
 #endif
