@@ -15,14 +15,14 @@
 enum { AWS_REMOTE_URL_BYTES_MAX = 4096 };
 
 /* region: of the environment or the profile; "": STS without a region. */
-int aws_web_identity_find(const struct aws_world *world, struct str region, int64_t deadline_ns,
+int aws_web_identity_find(const struct aws_context *world, struct str region, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err);
 
 /* The XML of AssumeRoleWithWebIdentity. Returns 0 or -EBADMSG: a part is missing or odd. */
 int aws_web_identity_read(struct str body, struct s3_credentials *ret_credentials);
 
 int aws_container_find(
-    const struct aws_world *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err);
+    const struct aws_context *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err);
 
 /* May credentials be asked for there? https anywhere, http only on this machine and at the addresses of AWS agents.
  * Returns 0 or -EINVAL with a message. */
@@ -30,9 +30,9 @@ int aws_container_check_uri(const char *uri, struct err *err);
 
 /* -ENOENT also where no metadata service answers. Fills in the region, where the instance tells it. */
 int aws_instance_find(
-    const struct aws_world *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err);
+    const struct aws_context *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err);
 int aws_instance_find_region(
-    const struct aws_world *world, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES]);
+    const struct aws_context *world, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES]);
 
 /* What they have in common: one request to a service that messages call `what`. */
 struct aws_remote_ask {
@@ -42,16 +42,16 @@ struct aws_remote_ask {
     bool may_be_absent; /* 404 means that there is no such source */
 };
 
-/* Returns 0 with an answer of any status, to be freed with aws_remote_forget. */
-int aws_remote_fetch(const struct aws_world *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+/* Returns 0 with an answer of any status, to be freed with aws_remote_wipe. */
+int aws_remote_fetch(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct http_answer *ret_answer, struct err *err);
 
 /* The same where only 200 is an answer. */
-int aws_remote_fetch_ok(const struct aws_world *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+int aws_remote_fetch_ok(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct http_answer *ret_answer, struct err *err);
 
 /* Asks for JSON and reads it. */
-int aws_remote_fetch_json(const struct aws_world *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+int aws_remote_fetch_json(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err);
 
 /*
@@ -67,8 +67,8 @@ int aws_remote_read_json(struct str body, struct s3_credentials *ret_credentials
 int aws_remote_read_token(const char *path, size_t max, struct buf *ret_buf, struct str *ret_token, struct err *err);
 
 /* Wipe and free. */
-void aws_remote_forget(struct http_answer *answer);
-void aws_remote_forget_text(struct buf *text);
+void aws_remote_wipe(struct http_answer *answer);
+void aws_remote_wipe_text(struct buf *text);
 
 /*
  * The two files of AWS tools, ~/.aws/credentials (sections [name]) and ~/.aws/config (sections [default] and
@@ -105,7 +105,7 @@ enum { S3_ERROR_CODE_BYTES = 64, S3_ERROR_MESSAGE_BYTES = 200 };
 struct s3_error {
     char code[S3_ERROR_CODE_BYTES]; /* "AccessDenied": letters, digits, dots; "": none */
     char message[S3_ERROR_MESSAGE_BYTES]; /* one line of UTF-8, cut; "": none */
-    char region[S3_REGION_BYTES]; /* the one S3 expected; "": not told */
+    char region[S3_REGION_BYTES]; /* the one S3 expected; "": unknown */
 };
 
 void s3_error_read(struct str body, struct s3_error *ret_error);
@@ -123,7 +123,7 @@ bool s3_error_decode(struct str text, char *out, size_t size);
  * What the answer to a PUT means. A clock that is off and a wrong region are corrected in *bucket, if the answer says
  * how and it is news, and give S3_AGAIN. err is filled for everything but S3_DONE.
  */
-struct s3_result s3_error_judge(
+struct s3_result s3_error_classify(
     struct s3_bucket *bucket, const struct http_answer *answer, int64_t now_unix_secs, struct err *err);
 
 #endif

@@ -19,21 +19,21 @@
 
 enum { ANSWER_BYTES_MAX = 64 * 1024 };
 
-void aws_remote_forget_text(struct buf *text)
+void aws_remote_wipe_text(struct buf *text)
 {
     if (text->cap > 0)
         str_wipe(text->data, text->cap);
     buf_fini(text);
 }
 
-void aws_remote_forget(struct http_answer *answer)
+void aws_remote_wipe(struct http_answer *answer)
 {
     if (answer->body.cap > 0)
         str_wipe(answer->body.data, answer->body.cap);
     http_answer_fini(answer);
 }
 
-int aws_remote_fetch(const struct aws_world *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+int aws_remote_fetch(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct http_answer *ret_answer, struct err *err)
 {
     int64_t limit_ns = clock_read(world->clock, CLOCK_KIND_MONOTONIC) + ask->limit_ns;
@@ -51,7 +51,7 @@ int aws_remote_fetch(const struct aws_world *world, struct aws_remote_ask *ask, 
     return 0;
 }
 
-int aws_remote_fetch_ok(const struct aws_world *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+int aws_remote_fetch_ok(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct http_answer *ret_answer, struct err *err)
 {
     struct http_answer answer = {0};
@@ -63,9 +63,9 @@ int aws_remote_fetch_ok(const struct aws_world *world, struct aws_remote_ask *as
         return 0;
     }
     int status = answer.status;
-    aws_remote_forget(&answer);
+    aws_remote_wipe(&answer);
     return err_set(err, status == 404 && ask->may_be_absent ? -ENOENT : -EAGAIN, "AWS credentials: %s answers %d %s",
-        ask->what, status, http_status_words(status));
+        ask->what, status, http_status_text(status));
 }
 
 static bool take_word(const struct json_value *value, char *out, size_t size)
@@ -105,7 +105,7 @@ int aws_remote_read_json(struct str body, struct s3_credentials *ret_credentials
     return r;
 }
 
-int aws_remote_fetch_json(const struct aws_world *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+int aws_remote_fetch_json(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err)
 {
     struct http_answer answer = {0};
@@ -113,7 +113,7 @@ int aws_remote_fetch_json(const struct aws_world *world, struct aws_remote_ask *
     if (r < 0)
         return r;
     r = aws_remote_read_json((struct str){answer.body.data, answer.body.len}, ret_credentials);
-    aws_remote_forget(&answer);
+    aws_remote_wipe(&answer);
     return r < 0 ? err_set(err, -EAGAIN, "AWS credentials: the answer of %s makes no sense", ask->what) : 0;
 }
 
@@ -138,7 +138,7 @@ int aws_remote_read_token(const char *path, size_t max, struct buf *ret_buf, str
         *ret_token = token;
         return 0;
     }
-    aws_remote_forget_text(&buf);
+    aws_remote_wipe_text(&buf);
     if (r == 0)
         return err_set(err, -EINVAL, "AWS credentials: %s holds no token", path);
     struct err own = {0};
@@ -162,7 +162,7 @@ const char *aws_env(char *const *environment, const char *name)
     return NULL;
 }
 
-/* One profile as both files tell it. Holds secrets. */
+/* One profile as both files have it. Holds secrets. */
 struct profiles {
     const char *name;
     bool is_named; /* by the user, so it must be somewhere */
@@ -177,7 +177,7 @@ static void profiles_wipe(struct profiles *profiles)
 }
 
 /* Where the file is; false where that is not known. */
-static bool put_path(const struct aws_world *world, enum aws_profile_file file, struct buf *buf)
+static bool put_path(const struct aws_context *world, enum aws_profile_file file, struct buf *buf)
 {
     static const char *const variables[FILES] = {"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"};
     static const char *const names[FILES] = {"/.aws/credentials", "/.aws/config"};
@@ -194,7 +194,7 @@ static bool put_path(const struct aws_world *world, enum aws_profile_file file, 
 
 /* 0 also where there is no such file. */
 static int read_file(
-    const struct aws_world *world, enum aws_profile_file file, struct profiles *profiles, struct err *err)
+    const struct aws_context *world, enum aws_profile_file file, struct profiles *profiles, struct err *err)
 {
     AUTO_BUF struct buf path;
     buf_init(&path, PATH_MAX);
@@ -223,7 +223,7 @@ static int read_file(
     return r;
 }
 
-static int read_profiles(const struct aws_world *world, struct profiles *profiles, struct err *err)
+static int read_profiles(const struct aws_context *world, struct profiles *profiles, struct err *err)
 {
     const char *given = aws_env(world->environment, "AWS_PROFILE");
     if (!given)
@@ -235,7 +235,7 @@ static int read_profiles(const struct aws_world *world, struct profiles *profile
 
 /* Environment, then profile; "": neither. */
 static void known_region(
-    const struct aws_world *world, const struct profiles *profiles, char ret_region[static S3_REGION_BYTES])
+    const struct aws_context *world, const struct profiles *profiles, char ret_region[static S3_REGION_BYTES])
 {
     const char *given = aws_env(world->environment, "AWS_REGION");
     if (!given || !s3_is_region(str_of(given)))
@@ -253,7 +253,7 @@ static bool take_env(const char *text, char *out, size_t size)
     return aws_profile_is_word(value) && str_copy(value, out, size);
 }
 
-static int find_in_environment(const struct aws_world *world, struct s3_credentials *to, struct err *err)
+static int find_in_environment(const struct aws_context *world, struct s3_credentials *to, struct err *err)
 {
     const char *access_key = aws_env(world->environment, "AWS_ACCESS_KEY_ID");
     const char *secret_key = aws_env(world->environment, "AWS_SECRET_ACCESS_KEY");
@@ -301,7 +301,7 @@ static int find_in_profiles(const struct profiles *profiles, struct s3_credentia
 }
 
 /* From the second source on: *to is for the first that has them. */
-static int find_elsewhere(const struct aws_world *world, const struct profiles *profiles, int64_t deadline_ns,
+static int find_elsewhere(const struct aws_context *world, const struct profiles *profiles, int64_t deadline_ns,
     struct s3_credentials *to, struct err *err)
 {
     char region[S3_REGION_BYTES];
@@ -325,7 +325,7 @@ static int find_elsewhere(const struct aws_world *world, const struct profiles *
 }
 
 int aws_find_credentials(
-    const struct aws_world *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
+    const struct aws_context *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
 {
     struct s3_credentials credentials = {0};
     int r = find_in_environment(world, &credentials, err);
@@ -343,7 +343,7 @@ int aws_find_credentials(
 }
 
 /* Is the instance the only source that is left? */
-static bool is_instance_next(const struct aws_world *world, const struct profiles *profiles)
+static bool is_instance_next(const struct aws_context *world, const struct profiles *profiles)
 {
     static const char *const names[] = {"AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE",
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"};
@@ -356,7 +356,7 @@ static bool is_instance_next(const struct aws_world *world, const struct profile
     return true;
 }
 
-int aws_find_region(const struct aws_world *world, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES])
+int aws_find_region(const struct aws_context *world, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES])
 {
     struct profiles profiles;
     struct err ignored = {0};

@@ -367,7 +367,7 @@ static struct s3_result send_put(struct s3_client *client, struct s3_bucket *buc
     }
     hide_secrets(&answer, put, credentials);
     int64_t now_secs = clock_read(client->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC;
-    struct s3_result result = s3_error_judge(bucket, &answer, now_secs, err);
+    struct s3_result result = s3_error_classify(bucket, &answer, now_secs, err);
     http_answer_fini(&answer);
     return result;
 }

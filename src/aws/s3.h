@@ -20,7 +20,7 @@ enum { S3_REGION_BYTES = 33, S3_KEY_BYTES_MAX = 1024 };
 struct s3_credentials {
     char access_key[128], secret_key[256], session_token[8192]; /* no token: "" */
     struct opt_i64 expires_secs; /* Unix; absent: never */
-    char region[S3_REGION_BYTES]; /* "": not told */
+    char region[S3_REGION_BYTES]; /* "": unknown */
 };
 
 void s3_credentials_wipe(struct s3_credentials *credentials);
@@ -77,7 +77,7 @@ struct s3_object {
 
 /*
  * One attempt. err says, for everything but S3_DONE, what happened: the status, S3's error code and message (cut, no
- * secrets), or the trouble of the network.
+ * secrets), or the error of the network.
  */
 struct s3_result s3_put(struct s3_client *client, struct s3_bucket *bucket, const struct s3_credentials *credentials,
     const struct s3_object *object, int64_t deadline_ns, struct err *err);

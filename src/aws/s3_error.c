@@ -180,7 +180,7 @@ static int code_of(enum s3_outcome outcome)
     }
 }
 
-struct s3_result s3_error_judge(
+struct s3_result s3_error_classify(
     struct s3_bucket *bucket, const struct http_answer *answer, int64_t now_unix_secs, struct err *err)
 {
     struct s3_error error;
@@ -206,7 +206,7 @@ struct s3_result s3_error_judge(
             "S3: this clock and that of the server are %lld s apart; signatures now use the other",
             (long long)bucket->skew_secs);
     } else {
-        const char *words = error.code[0] ? error.code : http_status_words(answer->status);
+        const char *words = error.code[0] ? error.code : http_status_text(answer->status);
         (void)err_set(err, code_of(result.outcome), "S3: the bucket %s answers %d %s%s%s", bucket->bucket,
             answer->status, words, error.message[0] ? ": " : "", error.message);
     }

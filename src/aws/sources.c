@@ -51,7 +51,7 @@ static void put_field(struct buf *form, const char *name, struct str value)
     url_encode(form, value);
 }
 
-static void put_session_name(const struct aws_world *world, struct buf *form)
+static void put_session_name(const struct aws_context *world, struct buf *form)
 {
     const char *given = aws_env(world->environment, "AWS_ROLE_SESSION_NAME");
     put_field(form, "&RoleSessionName=", str_of(given ? given : "resource-tracker-"));
@@ -59,7 +59,7 @@ static void put_session_name(const struct aws_world *world, struct buf *form)
         num_put_i64(form, clock_read(world->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC);
 }
 
-static void put_endpoint(const struct aws_world *world, struct str region, struct buf *url)
+static void put_endpoint(const struct aws_context *world, struct str region, struct buf *url)
 {
     const char *given = world->sts_endpoint ? world->sts_endpoint : aws_env(world->environment, "AWS_ENDPOINT_URL_STS");
     if (given) {
@@ -76,17 +76,17 @@ static void put_endpoint(const struct aws_world *world, struct str region, struc
 }
 
 /* What STS says, unless it repeats the token. */
-static int tell_refusal(const struct http_answer *answer, struct str token, struct err *err)
+static int set_refusal(const struct http_answer *answer, struct str token, struct err *err)
 {
     struct s3_error error = {0};
     struct str body = {answer->body.data, answer->body.len};
     if (body.n > 0 && !memmem(body.p, body.n, token.p, token.n))
         s3_error_read(body, &error);
     return err_set(err, -EAGAIN, "AWS credentials: STS answers %d %s%s%s", answer->status,
-        error.code[0] ? error.code : http_status_words(answer->status), error.message[0] ? ": " : "", error.message);
+        error.code[0] ? error.code : http_status_text(answer->status), error.message[0] ? ": " : "", error.message);
 }
 
-static int ask_sts(const struct aws_world *world, const struct sts_request *sts, int64_t deadline_ns,
+static int ask_sts(const struct aws_context *world, const struct sts_request *sts, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err)
 {
     static const struct http_header headers[] = {
@@ -107,15 +107,15 @@ static int ask_sts(const struct aws_world *world, const struct sts_request *sts,
     if (r < 0)
         return r;
     if (answer.status != 200)
-        r = tell_refusal(&answer, sts->token, err);
+        r = set_refusal(&answer, sts->token, err);
     else if (aws_web_identity_read((struct str){answer.body.data, answer.body.len}, ret_credentials) < 0)
-        r = err_set(err, -EAGAIN, "AWS credentials: the answer of STS makes no sense");
-    aws_remote_forget(&answer);
+        r = err_set(err, -EAGAIN, "AWS credentials: invalid answer from STS");
+    aws_remote_wipe(&answer);
     return r;
 }
 
-/* Puts the request together; everything in it may have failed for want of room. */
-static void fill_request(const struct aws_world *world, const char *role, struct str region, struct sts_request *sts)
+/* Puts the request together; everything in it may have failed for lack of space. */
+static void fill_request(const struct aws_context *world, const char *role, struct str region, struct sts_request *sts)
 {
     buf_init(&sts->url, AWS_REMOTE_URL_BYTES_MAX);
     put_endpoint(world, region, &sts->url);
@@ -128,7 +128,7 @@ static void fill_request(const struct aws_world *world, const char *role, struct
     put_field(&sts->form, "&WebIdentityToken=", sts->token);
 }
 
-int aws_web_identity_find(const struct aws_world *world, struct str region, int64_t deadline_ns,
+int aws_web_identity_find(const struct aws_context *world, struct str region, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err)
 {
     const char *path = aws_env(world->environment, "AWS_WEB_IDENTITY_TOKEN_FILE");
@@ -145,8 +145,8 @@ int aws_web_identity_find(const struct aws_world *world, struct str region, int6
     fill_request(world, role, region, &sts);
     r = ask_sts(world, &sts, deadline_ns, ret_credentials, err);
     buf_fini(&sts.url);
-    aws_remote_forget_text(&sts.form);
-    aws_remote_forget_text(&file);
+    aws_remote_wipe_text(&sts.form);
+    aws_remote_wipe_text(&file);
     return r;
 }
 
@@ -185,7 +185,7 @@ int aws_container_check_uri(const char *uri, struct err *err)
 }
 
 /* Where to ask; -ENOENT where this is no such container. */
-static int put_container_uri(const struct aws_world *world, struct buf *buf, struct err *err)
+static int put_container_uri(const struct aws_context *world, struct buf *buf, struct err *err)
 {
     const char *relative = aws_env(world->environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
     const char *full = aws_env(world->environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
@@ -204,7 +204,7 @@ static int put_container_uri(const struct aws_world *world, struct buf *buf, str
 
 /* The file wins over the variable, since what it holds is exchanged while we run. n = 0: none. */
 static int find_container_token(
-    const struct aws_world *world, struct buf *ret_buf, struct str *ret_token, struct err *err)
+    const struct aws_context *world, struct buf *ret_buf, struct str *ret_token, struct err *err)
 {
     const char *path = aws_env(world->environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
     const char *text = aws_env(world->environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
@@ -218,7 +218,7 @@ static int find_container_token(
 }
 
 int aws_container_find(
-    const struct aws_world *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
+    const struct aws_context *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
 {
     AUTO_BUF struct buf uri;
     buf_init(&uri, AWS_REMOTE_URL_BYTES_MAX);
@@ -238,7 +238,7 @@ int aws_container_find(
             .is_direct = true};
         r = aws_remote_fetch_json(world, &ask, deadline_ns, ret_credentials, err);
     }
-    aws_remote_forget_text(&file);
+    aws_remote_wipe_text(&file);
     return r;
 }
 
@@ -252,12 +252,12 @@ enum { IMDS_TOKEN_BYTES = 1024, ROLE_BYTES = 128 };
 
 /* One visit to the metadata service. */
 struct visit {
-    const struct aws_world *world;
+    const struct aws_context *world;
     int64_t deadline_ns;
     char token[IMDS_TOKEN_BYTES]; /* "": none yet */
 };
 
-static const char *endpoint_of(const struct aws_world *world)
+static const char *endpoint_of(const struct aws_context *world)
 {
     const char *given = aws_env(world->environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
     const char *mode = aws_env(world->environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
@@ -309,11 +309,11 @@ static int fetch_word(const struct visit *visit, const char *path, char *ret_wor
         r = err_set(err, -EAGAIN, "AWS credentials: the answer of the metadata service makes no sense");
     else
         (void)str_copy(line, ret_word, size);
-    aws_remote_forget(&answer);
+    aws_remote_wipe(&answer);
     return r;
 }
 
-/* -ENOENT where nobody answers: then this is no instance of EC2, or one that keeps its role to itself. */
+/* -ENOENT where nothing answers: then this is no instance of EC2, or one that keeps its role to itself. */
 static int open_visit(struct visit *visit, struct err *err)
 {
     const char *disabled = aws_env(visit->world->environment, "AWS_EC2_METADATA_DISABLED");
@@ -340,20 +340,20 @@ static int fetch_region(const struct visit *visit, char ret_region[static S3_REG
 
 static int fetch_role(const struct visit *visit, struct s3_credentials *ret_credentials, struct err *err)
 {
-    static const char folder[] = "/latest/meta-data/iam/security-credentials/";
+    static const char directory[] = "/latest/meta-data/iam/security-credentials/";
     char role[ROLE_BYTES];
-    int r = fetch_word(visit, folder, role, sizeof(role), err);
+    int r = fetch_word(visit, directory, role, sizeof(role), err);
     if (r < 0)
         return r;
     AUTO_BUF struct buf path;
     buf_init(&path, AWS_REMOTE_URL_BYTES_MAX);
-    buf_puts(&path, folder);
+    buf_puts(&path, directory);
     url_encode(&path, str_of(role));
     struct http_answer answer;
     r = fetch(visit, buf_cstr(&path), &answer, err);
     if (r == 0) {
         r = aws_remote_read_json((struct str){answer.body.data, answer.body.len}, ret_credentials);
-        aws_remote_forget(&answer);
+        aws_remote_wipe(&answer);
     }
     if (r == -ENOENT || r == -EBADMSG)
         return err_set(err, -EAGAIN, "AWS credentials: the role %s of the instance has none now", role);
@@ -361,7 +361,7 @@ static int fetch_role(const struct visit *visit, struct s3_credentials *ret_cred
 }
 
 int aws_instance_find(
-    const struct aws_world *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
+    const struct aws_context *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
 {
     struct visit visit = {.world = world, .deadline_ns = deadline_ns};
     int r = open_visit(&visit, err);
@@ -374,7 +374,7 @@ int aws_instance_find(
 }
 
 int aws_instance_find_region(
-    const struct aws_world *world, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES])
+    const struct aws_context *world, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES])
 {
     struct visit visit = {.world = world, .deadline_ns = deadline_ns};
     struct err ignored = {0};

@@ -136,7 +136,7 @@ static void check_certificates(struct doctor *doctor, const struct addresses *ad
         doctor_say(doctor, "CA certificates", DOCTOR_OK, NULL, "%zu trusted roots from %s", count,
             trust.file  ? trust.file
             : trust.dir ? trust.dir
-                        : "the usual place of this system");
+                        : "the default path of this system");
     else
         doctor_say(doctor, "CA certificates", is_needed ? DOCTOR_BROKEN : DOCTOR_LIMITED,
             "Install ca-certificates, or let SSL_CERT_FILE name a PEM file.", "%s", err.msg);
@@ -197,7 +197,7 @@ static void check_spool(struct doctor *doctor, const struct stream_options *opti
     struct err err = {0};
     struct undelivered found = {0};
     bool is_used = stream_takes_samples(options->settings);
-    int r = spool_open(&spool, &options->spool_places, options->spool_max_bytes, false, &err);
+    int r = spool_open(&spool, &options->spool_paths, options->spool_max_bytes, false, &err);
     if (r == 0)
         found = count_undelivered(spool.dir_fd);
     if (r == 0 && (is_used || found.runs > 0))

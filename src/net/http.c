@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "net/connect.h"
 #include "net/http_internal.h"
+#include "net/http_parse.h"
 #include "net/proxy.h"
 #include "net/url.h"
 
@@ -36,11 +37,11 @@ static bool http_conn_is_quiet(const struct http_conn *conn)
     return conn->fd >= 0 && poll(&watched, 1, 0) == 0;
 }
 
-static int tell_wait(int code, const char *doing, struct err *err)
+static int set_wait_error(int code, const char *doing, struct err *err)
 {
     if (code == -ETIMEDOUT)
         return err_set(err, code, "timed out while %s", doing);
-    return code == -ECANCELED ? err_set(err, code, "called off while %s", doing) : err_sys(err, code, "%s", doing);
+    return code == -ECANCELED ? err_set(err, code, "cancelled while %s", doing) : err_sys(err, code, "%s", doing);
 }
 
 /* Something to read while we still write is the answer, unless it is one of the 1xx that go before it. */
@@ -71,7 +72,7 @@ static int write_plain(struct http_conn *conn, struct str bytes, int64_t deadlin
         }
         int r = net_wait_until(conn->wait, conn->fd, events, deadline_ns);
         if (r < 0)
-            return tell_wait(r, "sending the request", err);
+            return set_wait_error(r, "sending the request", err);
     }
     return 0;
 }
@@ -101,16 +102,16 @@ static ssize_t read_some(struct http_conn *conn, char *bytes, size_t size, int64
             return err_sys(err, -errno, "reading the answer");
         int r = errno == EINTR ? 0 : net_wait_until(conn->wait, conn->fd, POLLIN, deadline_ns);
         if (r < 0)
-            return tell_wait(r, "waiting for the answer", err);
+            return set_wait_error(r, "waiting for the answer", err);
     }
 }
 
-static int tell_parse(ssize_t code, struct err *err)
+static int set_parse_error(ssize_t code, struct err *err)
 {
     if (code == -EMSGSIZE)
         return err_set(err, -EMSGSIZE, "the answer is too large");
     if (code == -ENOMEM)
-        return err_set(err, -ENOMEM, "no memory for the answer");
+        return err_set(err, -ENOMEM, "out of memory");
     return err_set(err, -EPROTO, "the answer is not valid HTTP");
 }
 
@@ -129,12 +130,12 @@ static int http_conn_read_answer(struct http_conn *conn, struct http_parse *pars
         }
         ssize_t used = http_parse_add(parse, bytes, (size_t)n);
         if (used < 0)
-            return tell_parse(used, err);
+            return set_parse_error(used, err);
         if (used < n)
             parse->is_kept = false;
         /* A peer that always has a byte ready would never make us wait. */
         if (parse->state != HTTP_PARSE_DONE && clock_read(&clock_system, CLOCK_KIND_MONOTONIC) >= deadline_ns)
-            return tell_wait(-ETIMEDOUT, "reading the answer", err);
+            return set_wait_error(-ETIMEDOUT, "reading the answer", err);
     }
     return 0;
 }
@@ -221,14 +222,14 @@ static int http_dial(const struct http_route *route, struct lookup *lookup, int6
 #define IDLE_MAX_NS (30 * NS_PER_SEC)
 
 /* Of the body, what goes out together with the head. */
-enum { FIRST_BODY_BYTES = 16 * 1024, PLACE_BYTES = 2 * URL_HOST_MAX + 32 };
+enum { FIRST_BODY_BYTES = 16 * 1024, ENDPOINT_BYTES = 2 * URL_HOST_MAX + 32 };
 
 struct http_client {
     struct http_world world;
     struct lookup lookup;
     struct http_conn conn; /* kept between requests */
     int64_t idle_since_ns;
-    char place[PLACE_BYTES]; /* where it leads */
+    char endpoint[ENDPOINT_BYTES]; /* where it leads */
 };
 
 /* One request on its way. */
@@ -238,7 +239,7 @@ struct exchange {
     struct proxy proxy;
     struct buf first; /* the head and the beginning of the body; secret */
     struct str rest; /* of the body */
-    char place[PLACE_BYTES];
+    char endpoint[ENDPOINT_BYTES];
 };
 
 int http_client_new(const struct http_world *world, struct http_client **ret_client)
@@ -253,7 +254,7 @@ int http_client_new(const struct http_world *world, struct http_client **ret_cli
     return 0;
 }
 
-void http_client_rest(struct http_client *client)
+void http_client_close_idle(struct http_client *client)
 {
     http_conn_close(&client->conn);
 }
@@ -262,7 +263,7 @@ void http_client_free(struct http_client *client)
 {
     if (!client)
         return;
-    http_client_rest(client);
+    http_client_close_idle(client);
     lookup_fini(&client->lookup);
     free(client);
 }
@@ -291,14 +292,14 @@ static void exchange_fini(struct exchange *exchange)
     proxy_fini(&exchange->proxy);
 }
 
-static void set_place(struct exchange *exchange)
+static void set_endpoint(struct exchange *exchange)
 {
     const struct url *url = &exchange->url;
     const struct url *proxy = &exchange->proxy.url;
-    int n = snprintf(exchange->place, sizeof(exchange->place), "%d %.*s %u", url->is_https, (int)url->host.n,
+    int n = snprintf(exchange->endpoint, sizeof(exchange->endpoint), "%d %.*s %u", url->is_https, (int)url->host.n,
         url->host.p, (unsigned)url->port);
     if (exchange->proxy.is_used)
-        (void)snprintf(exchange->place + n, sizeof(exchange->place) - (size_t)n, " %.*s %u", (int)proxy->host.n,
+        (void)snprintf(exchange->endpoint + n, sizeof(exchange->endpoint) - (size_t)n, " %.*s %u", (int)proxy->host.n,
             proxy->host.p, (unsigned)proxy->port);
 }
 
@@ -313,7 +314,7 @@ static int put_first(struct exchange *exchange, const char *user_agent, struct e
     buf_append(first, request->body.p, n);
     if (n < request->body.n)
         exchange->rest = (struct str){request->body.p + n, request->body.n - n};
-    return buf_ok(first) ? 0 : err_set(err, -ENOMEM, "no memory for a request");
+    return buf_ok(first) ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
 /* Everything that can be wrong before there is a connection. */
@@ -332,7 +333,7 @@ static int prepare(const struct http_world *world, struct exchange *exchange, st
         r = put_first(exchange, world->user_agent, err);
     if (r < 0)
         return r;
-    set_place(exchange);
+    set_endpoint(exchange);
     if (clock_read(&clock_system, CLOCK_KIND_MONOTONIC) >= request->deadline_ns)
         return err_set(err, -ETIMEDOUT, "no time left for the request");
     return 0;
@@ -342,7 +343,7 @@ static bool can_reuse(const struct http_client *client, const char *place)
 {
     int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
     return client->conn.fd >= 0 && now_ns - client->idle_since_ns < IDLE_MAX_NS &&
-           strcasecmp(client->place, place) == 0 && http_conn_is_quiet(&client->conn);
+           strcasecmp(client->endpoint, place) == 0 && http_conn_is_quiet(&client->conn);
 }
 
 /* Sends and receives over the client's connection. What was received is in *parse, also after a failure. */
@@ -386,14 +387,14 @@ static int send_once(
         return r;
     }
     client->idle_since_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
-    memcpy(client->place, exchange->place, sizeof(client->place));
+    memcpy(client->endpoint, exchange->endpoint, sizeof(client->endpoint));
     return 0;
 }
 
 static int send_prepared(
     struct http_client *client, const struct exchange *exchange, struct http_answer *ret_answer, struct err *err)
 {
-    bool is_reused = can_reuse(client, exchange->place);
+    bool is_reused = can_reuse(client, exchange->endpoint);
     if (!is_reused)
         http_conn_close(&client->conn);
     struct http_parse parse;

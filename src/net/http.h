@@ -41,7 +41,7 @@ int http_client_new(const struct http_world *world, struct http_client **ret_cli
 void http_client_free(struct http_client *client); /* NULL allowed */
 
 /* Closes the kept connection and frees what it holds. */
-void http_client_rest(struct http_client *client);
+void http_client_close_idle(struct http_client *client);
 
 /*
  * Begins to look up the name that a request to this URL needs (a proxy's, where one is used), and does not wait.
@@ -90,7 +90,7 @@ int64_t http_answer_retry_after(const struct http_answer *answer, int64_t now_un
 /* What the status of an HTTP answer is called (RFC 9110, 15): the client does not keep the server's own phrase. */
 
 /* "Not Found"; for numbers without a name of their own, the name of their hundred. */
-const char *http_status_words(int status);
+const char *http_status_text(int status);
 
 /* Asking again may help: 408, 429 and 5xx. */
 bool http_status_may_pass(int status);

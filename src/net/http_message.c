@@ -11,7 +11,7 @@
 #include "net/http.h"
 #include "net/http_internal.h"
 
-/* Where the message ends must not depend on anybody's headers. */
+/* Where the message ends must not depend on the caller's headers. */
 static bool is_ours(const char *name)
 {
     static const char ours[][18] = {"Host", "Content-Length", "Transfer-Encoding", "Connection"};
@@ -74,7 +74,7 @@ static int put_basic(struct buf *buf, const char *name, struct str user_info, st
         str_wipe(plain.data, plain.cap);
     if (r < 0)
         return err_set(err, -EINVAL, "the user name or password in the URL has a broken %% escape");
-    return has_room && buf_ok(&plain) ? 0 : err_set(err, -ENOMEM, "no memory for a request");
+    return has_room && buf_ok(&plain) ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
 static int put_proxy_user(struct buf *buf, const struct proxy *proxy, struct err *err)
@@ -114,7 +114,7 @@ static void put_request_line(struct buf *buf, const char *method, const struct u
 static int check_head(const struct buf *buf, struct err *err)
 {
     if (!buf_ok(buf))
-        return err_set(err, -ENOMEM, "no memory for a request");
+        return err_set(err, -ENOMEM, "out of memory");
     return buf->len <= HTTP_REQUEST_HEAD_MAX ? 0 : err_set(err, -EINVAL, "the request's headers are too large");
 }
 
@@ -253,7 +253,7 @@ static const struct named_status names[] = {
     {504, "Gateway Timeout"},
 };
 
-const char *http_status_words(int status)
+const char *http_status_text(int status)
 {
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (names[i].status == status)

@@ -33,12 +33,12 @@
 #define MBEDTLS_ERR_SSL_BAD_PROTOCOL_VERSION MBEDTLS_ERR_SSL_BAD_HS_PROTOCOL_VERSION
 #endif
 
-struct flag_words {
+struct flag_texts {
     uint32_t flags;
     char words[72];
 };
 
-static const struct flag_words flag_words[] = {
+static const struct flag_texts flag_texts[] = {
     {MBEDTLS_X509_BADCERT_EXPIRED, "it has expired (by this machine's clock)"},
     {MBEDTLS_X509_BADCERT_FUTURE, "it is not yet valid (by this machine's clock)"},
     {MBEDTLS_X509_BADCERT_CN_MISMATCH, "it is made out to another host name"},
@@ -59,16 +59,16 @@ static void put_reason(struct buf *reasons, const char *words)
     buf_puts(reasons, words);
 }
 
-int tls_words_refused(uint32_t flags, const char *host, struct err *err)
+int tls_err_refused(uint32_t flags, const char *host, struct err *err)
 {
     enum { REASONS_BYTES = 512 };
     struct buf reasons;
     buf_init(&reasons, REASONS_BYTES);
     uint32_t rest = flags;
-    for (size_t i = 0; i < sizeof(flag_words) / sizeof(flag_words[0]); i++) {
-        if (flags & flag_words[i].flags)
-            put_reason(&reasons, flag_words[i].words);
-        rest &= ~flag_words[i].flags;
+    for (size_t i = 0; i < sizeof(flag_texts) / sizeof(flag_texts[0]); i++) {
+        if (flags & flag_texts[i].flags)
+            put_reason(&reasons, flag_texts[i].words);
+        rest &= ~flag_texts[i].flags;
     }
     if (rest || flags == 0)
         put_reason(&reasons, "it cannot be verified");
@@ -84,13 +84,13 @@ static bool is_of_certificates(int result)
     return (number >= 0x2080 && number <= 0x2980) || (number >= 0x3900 && number <= 0x3f80);
 }
 
-struct result_words {
+struct result_texts {
     int result;
     int code;
     char words[60];
 };
 
-static const struct result_words result_words[] = {
+static const struct result_texts result_texts[] = {
     {MBEDTLS_ERR_SSL_ALLOC_FAILED, -ENOMEM, "out of memory"},
     {MBEDTLS_ERR_X509_ALLOC_FAILED, -ENOMEM, "out of memory"},
     {MBEDTLS_ERR_SSL_CONN_EOF, -ECONNRESET, "the server hung up"},
@@ -103,11 +103,11 @@ static const struct result_words result_words[] = {
     {MBEDTLS_ERR_ERROR_CORRUPTION_DETECTED, -EPROTO, "a message is too long (too many certificates?)"},
 };
 
-int tls_words_failed(int result, const char *doing, struct err *err)
+int tls_err_failed(int result, const char *doing, struct err *err)
 {
-    for (size_t i = 0; i < sizeof(result_words) / sizeof(result_words[0]); i++) {
-        if (result == result_words[i].result)
-            return err_set(err, result_words[i].code, "%s: %s", doing, result_words[i].words);
+    for (size_t i = 0; i < sizeof(result_texts) / sizeof(result_texts[0]); i++) {
+        if (result == result_texts[i].result)
+            return err_set(err, result_texts[i].code, "%s: %s", doing, result_texts[i].words);
     }
     if (is_of_certificates(result))
         return err_set(
@@ -222,7 +222,7 @@ static int tls_go_on(struct tls *tls, int result, int64_t deadline_ns, const cha
     }
     if (tls->io_code < 0)
         return err_sys(err, tls->io_code, "%s", doing);
-    return tls_words_failed(result, doing, err);
+    return tls_err_failed(result, doing, err);
 }
 
 #if MBEDTLS_VERSION_NUMBER < 0x03000000
@@ -259,7 +259,7 @@ static int tls_prepare(struct tls *tls, const char *host, struct err *err)
     int result = mbedtls_ssl_config_defaults(
         &tls->config, MBEDTLS_SSL_IS_CLIENT, MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT);
     if (result != 0)
-        return tls_words_failed(result, doing, err);
+        return tls_err_failed(result, doing, err);
     set_versions(&tls->config);
     mbedtls_ssl_conf_authmode(&tls->config, MBEDTLS_SSL_VERIFY_REQUIRED);
     mbedtls_ssl_conf_ca_chain(&tls->config, &tls->roots, NULL);
@@ -274,7 +274,7 @@ static int tls_prepare(struct tls *tls, const char *host, struct err *err)
     if (result == 0)
         result = mbedtls_ssl_set_hostname(&tls->ssl, tls->names.address_bytes ? NULL : host);
     if (result != 0)
-        return tls_words_failed(result, doing, err);
+        return tls_err_failed(result, doing, err);
     mbedtls_ssl_set_bio(&tls->ssl, tls, on_send, on_receive, NULL);
     return 0;
 }
@@ -285,12 +285,12 @@ static int tls_shake_hands(struct tls *tls, const char *host, int64_t deadline_n
     while ((result = mbedtls_ssl_handshake(&tls->ssl)) != 0) {
         uint32_t flags = mbedtls_ssl_get_verify_result(&tls->ssl);
         if (result == MBEDTLS_ERR_X509_CERT_VERIFY_FAILED || (flags != 0 && flags != UINT32_MAX))
-            return tls_words_refused(flags, host, err);
+            return tls_err_refused(flags, host, err);
         int code = tls_go_on(tls, result, deadline_ns, "TLS handshake", err);
         if (code < 0)
             return code;
     }
-    return tls->names.has_verified ? 0 : tls_words_refused(0, host, err);
+    return tls->names.has_verified ? 0 : tls_err_refused(0, host, err);
 }
 
 /* 2.28 compares host names only, and would take an address for a name. */
@@ -351,7 +351,7 @@ ssize_t tls_read(struct tls *tls, void *bytes, size_t size, int64_t deadline_ns,
             return result;
         if (result == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY)
             return 0;
-        if (result == 0) /* the end of the connection without TLS's own: somebody may have cut it */
+        if (result == 0) /* the end of the connection without TLS's own: it may have been cut */
             result = MBEDTLS_ERR_SSL_CONN_EOF;
         if (is_only_news(tls, result))
             continue;

@@ -30,7 +30,7 @@ struct tls_peer {
 struct tls;
 
 /*
- * Shakes hands. Returns 0 or a negative errno with a message for a person: -EKEYREJECTED (certificate refused, and
+ * Shakes hands. Returns 0 or a negative errno with a message: -EKEYREJECTED (certificate refused, and
  * why), -ENOENT (no roots found, and how to give some), -EPROTO (the handshake failed), -ETIMEDOUT, -ECANCELED,
  * -ECONNRESET, -ENOMEM.
  */
@@ -49,7 +49,7 @@ void tls_close(struct tls *tls);
 /* "mbedTLS 3.6.7" */
 const char *tls_library(void);
 
-/* How many roots a TLS client would trust, for people who ask before it matters. */
+/* How many roots a TLS client would trust, for --doctor. */
 
 /* Returns 0, or a negative errno with a message: -ENOENT where there is not a single one (and how to give some). */
 int tls_roots_count(const struct tls_trust *trust, size_t *ret_count, struct err *err);

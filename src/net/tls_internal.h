@@ -62,13 +62,13 @@ struct tls_trust_count {
 int tls_trust_load(
     const struct tls_trust *trust, struct mbedtls_x509_crt *roots, struct tls_trust_count *ret_count, struct err *err);
 
-/* What mbedTLS reports, in words for a person and as an errno. */
+/* What mbedTLS reports, as a message and an errno. */
 
 /* flags: MBEDTLS_X509_BADCERT_* of a failed verification. Returns -EKEYREJECTED. */
-int tls_words_refused(uint32_t flags, const char *host, struct err *err);
+int tls_err_refused(uint32_t flags, const char *host, struct err *err);
 
 /* result: an error of mbedTLS that is neither a refused certificate nor a wish to wait. Returns a negative errno. */
-int tls_words_failed(int result, const char *doing, struct err *err);
+int tls_err_failed(int result, const char *doing, struct err *err);
 
 /* Random bytes for TLS, straight from the kernel: no generator of our own that could be copied by a fork. */
 

@@ -17,7 +17,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 
-/* Debian and Alpine, RHEL, SUSE, newer RHEL, Alpine and OpenSSL's own place. */
+/* Debian and Alpine, RHEL, SUSE, newer RHEL, Alpine and OpenSSL's own path. */
 static const char *const usual_files[] = {
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -173,7 +173,7 @@ static int complain(const struct loading *loading, const struct tls_trust *trust
     const char *place = trust->file ? trust->file : trust->dir;
     if (!place)
         return err_set(err, -ENOENT,
-            "no CA certificates found in the usual places: install ca-certificates, or let SSL_CERT_FILE name a PEM "
+            "no CA certificates found in the default paths: install ca-certificates, or let SSL_CERT_FILE name a PEM "
             "file");
     if (loading->last_code < 0)
         return err_set(err, -ENOENT, "cannot read CA certificates from %s (%s): let SSL_CERT_FILE name a PEM file",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one place where networking blocks. Whoever owns the thread may do other work while a socket is not ready, and may
- * call everything off.
+ * The one place where networking blocks. The owner of the thread may do other work while a socket is not ready, and may
+ * cancel everything.
  */
 #ifndef NET_WAIT_H
 #define NET_WAIT_H
@@ -11,7 +11,7 @@
 struct net_wait {
     /*
      * Returns 0 when fd is ready for one of events (POLLIN, POLLOUT) or broken, -ETIMEDOUT at the deadline (monotonic),
-     * -ECANCELED when the work was called off, or another negative errno. An fd of -1 waits for the deadline.
+     * -ECANCELED when the work was cancelled, or another negative errno. An fd of -1 waits for the deadline.
      * A deadline that has passed comes before an fd that is ready: a peer that sends drop by drop gains nothing.
      */
     int (*until)(void *context, int fd, short events, int64_t deadline_ns);

@@ -39,8 +39,8 @@ int delivery_read_batch(struct delivery *delivery, uint32_t number, struct buf *
     char kept[SPOOL_ASIDE_BYTES];
     spool_run_set_aside(delivery->run, number, kept);
     if (delivery->unreadable == 0)
-        exchange_tell(delivery->exchange, LOG_WARNING, "streaming: %s; the run is delivered without it%s%s%s", why.msg,
-            kept[0] ? " and what is left of it kept as " : "", kept, kept[0] ? " beside the others" : "");
+        exchange_notify(delivery->exchange, LOG_WARNING, "streaming: %s; the run is delivered without it%s%s%s",
+            why.msg, kept[0] ? " and what is left of it kept as " : "", kept, kept[0] ? " beside the others" : "");
     delivery->unreadable++;
     return err_set(err, -ENODATA, "%s", why.msg);
 }
@@ -52,7 +52,7 @@ static int put_state(struct delivery *delivery, int (*put)(struct spool_run *run
     run_state_put(&text, delivery->state);
     struct err err = {0};
     if (!buf_ok(&text))
-        (void)err_set(&err, -ENOMEM, "no memory for the state of the run");
+        (void)err_set(&err, -ENOMEM, "out of memory for the state of the run");
     else
         (void)put(delivery->run, (struct str){text.data, text.len}, &err);
     if (err.code < 0)
@@ -83,17 +83,17 @@ int delivery_note_end(struct delivery *delivery, struct err *err)
 
 void delivery_spool_fails(struct delivery *delivery, const char *why)
 {
-    if (!delivery->is_spool_trouble)
-        exchange_tell(delivery->exchange, LOG_WARNING,
+    if (!delivery->is_spool_failing)
+        exchange_notify(delivery->exchange, LOG_WARNING,
             "streaming: %s; samples that are not delivered are lost if the tracker is killed", why);
-    delivery->is_spool_trouble = true;
+    delivery->is_spool_failing = true;
 }
 
 void delivery_spool_works(struct delivery *delivery)
 {
-    if (delivery->is_spool_trouble)
-        exchange_tell(delivery->exchange, LOG_WARNING, "streaming: the spool keeps everything again");
-    delivery->is_spool_trouble = false;
+    if (delivery->is_spool_failing)
+        exchange_notify(delivery->exchange, LOG_WARNING, "streaming: the spool keeps everything again");
+    delivery->is_spool_failing = false;
 }
 
 int64_t delivery_extra_ns(const struct delivery *delivery, size_t bytes)

@@ -21,9 +21,9 @@ struct delivery {
     const struct stream_options *options;
     struct spool_run *run;
     struct run_state *state;
-    struct exchange *exchange; /* for what people should know */
+    struct exchange *exchange; /* for notices to the user */
     bool is_over; /* the run has ended: what is left is all there is */
-    bool is_spool_trouble; /* the disk does not take everything; it has been told */
+    bool is_spool_failing; /* the disk does not take everything; it was reported */
     unsigned unreadable; /* batches that were in the spool and could not be read back */
 };
 
@@ -47,7 +47,7 @@ int delivery_note_end(struct delivery *delivery, struct err *err);
 void delivery_spool_fails(struct delivery *delivery, const char *why);
 void delivery_spool_works(struct delivery *delivery);
 
-/* What a slow line may need for so many bytes, while nobody waits for it. */
+/* What a slow line may need for so many bytes, while the run goes on. */
 int64_t delivery_extra_ns(const struct delivery *delivery, size_t bytes);
 
 /* How many batches there have been so far. */

@@ -10,14 +10,14 @@
 
 int exchange_init(struct exchange *exchange, struct err *err)
 {
-    *exchange = (struct exchange){.wake_fd = -1, .tell_fd = -1};
+    *exchange = (struct exchange){.wake_fd = -1, .notice_fd = -1};
     buf_init(&exchange->rows, EXCHANGE_ROWS_BYTES_MAX);
     int r = -pthread_mutex_init(&exchange->lock, NULL);
     if (r < 0)
         return err_sys(err, r, "streaming: cannot make a lock");
     exchange->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    exchange->tell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (exchange->wake_fd < 0 || exchange->tell_fd < 0) {
+    exchange->notice_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (exchange->wake_fd < 0 || exchange->notice_fd < 0) {
         r = err_sys(err, -errno, "streaming: cannot make an eventfd");
         exchange_fini(exchange);
     }
@@ -27,7 +27,7 @@ int exchange_init(struct exchange *exchange, struct err *err)
 void exchange_fini(struct exchange *exchange)
 {
     fd_close(&exchange->wake_fd);
-    fd_close(&exchange->tell_fd);
+    fd_close(&exchange->notice_fd);
     buf_fini(&exchange->rows);
     (void)pthread_mutex_destroy(&exchange->lock);
 }
@@ -45,7 +45,7 @@ static void silence(int fd)
     (void)!read(fd, &count, sizeof(count));
 }
 
-void exchange_give_row(struct exchange *exchange, struct str row)
+void exchange_push_row(struct exchange *exchange, struct str row)
 {
     (void)pthread_mutex_lock(&exchange->lock);
     buf_append(&exchange->rows, row.p, row.n);
@@ -59,7 +59,7 @@ void exchange_give_row(struct exchange *exchange, struct str row)
     ring(exchange->wake_fd);
 }
 
-void exchange_give_gpus(struct exchange *exchange, const struct host_facts *host)
+void exchange_set_gpus(struct exchange *exchange, const struct host_facts *host)
 {
     (void)pthread_mutex_lock(&exchange->lock);
     (void)str_copy(str_of(host->gpu_model), exchange->news.gpu_model, sizeof(exchange->news.gpu_model));
@@ -122,7 +122,7 @@ bool exchange_next_notice(struct exchange *exchange, struct exchange_notice *ret
         exchange->notice_count--;
         memmove(&exchange->notices[0], &exchange->notices[1], exchange->notice_count * sizeof(exchange->notices[0]));
     } else {
-        silence(exchange->tell_fd);
+        silence(exchange->notice_fd);
     }
     (void)pthread_mutex_unlock(&exchange->lock);
     return has;
@@ -141,14 +141,14 @@ void exchange_log(struct exchange *exchange)
     }
 }
 
-void exchange_look(struct exchange *exchange, struct exchange_news *ret_news)
+void exchange_peek(struct exchange *exchange, struct exchange_news *ret_news)
 {
     (void)pthread_mutex_lock(&exchange->lock);
     *ret_news = exchange->news;
     (void)pthread_mutex_unlock(&exchange->lock);
 }
 
-void exchange_take(struct exchange *exchange, struct buf *rows, struct exchange_news *ret_news, uint64_t *ret_lost)
+void exchange_pop(struct exchange *exchange, struct buf *rows, struct exchange_news *ret_news, uint64_t *ret_lost)
 {
     (void)pthread_mutex_lock(&exchange->lock);
     silence(exchange->wake_fd);
@@ -182,10 +182,10 @@ void exchange_finish(struct exchange *exchange)
     (void)pthread_mutex_lock(&exchange->lock);
     exchange->is_done = true;
     (void)pthread_mutex_unlock(&exchange->lock);
-    ring(exchange->tell_fd);
+    ring(exchange->notice_fd);
 }
 
-void exchange_tell(struct exchange *exchange, enum log_level level, const char *fmt, ...)
+void exchange_notify(struct exchange *exchange, enum log_level level, const char *fmt, ...)
 {
     struct exchange_notice notice = {.level = level};
     va_list args;
@@ -196,9 +196,10 @@ void exchange_tell(struct exchange *exchange, enum log_level level, const char *
     if (exchange->notice_count < EXCHANGE_NOTICES_MAX - 1) {
         exchange->notices[exchange->notice_count++] = notice;
     } else if (exchange->notice_count < EXCHANGE_NOTICES_MAX) {
-        static const struct exchange_notice more = {.level = LOG_WARNING, .text = "more about streaming is not shown"};
+        static const struct exchange_notice more = {
+            .level = LOG_WARNING, .text = "further messages about streaming are not shown"};
         exchange->notices[exchange->notice_count++] = more;
     }
     (void)pthread_mutex_unlock(&exchange->lock);
-    ring(exchange->tell_fd);
+    ring(exchange->notice_fd);
 }

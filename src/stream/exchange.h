@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the sampling thread and the worker meet: rows and the end of the run go one way, notices for people the other.
- * Both are bounded, and nobody waits for the other one with the lock held.
+ * Where the sampling thread and the worker exchange data: rows and the end of the run go one way, notices for the user
+ * the other. Both are bounded, and neither waits for the other with the lock held.
  */
 #ifndef STREAM_EXCHANGE_H
 #define STREAM_EXCHANGE_H
@@ -26,10 +26,10 @@ struct exchange_notice {
     char text[EXCHANGE_NOTICE_BYTES];
 };
 
-/* Somebody who may lose patience while the end is waited for. */
-struct stream_hurry {
-    int fd; /* -1: nobody */
-    bool (*is_called_off)(int fd); /* asked when it has something to read, which it takes */
+/* A request to stop waiting for the end. */
+struct stream_cancel {
+    int fd; /* -1: none */
+    bool (*is_cancelled)(int fd); /* asked when it has something to read, which it takes */
 };
 
 /* What the sampling thread knows and the worker does not. */
@@ -49,7 +49,7 @@ struct exchange_news {
 struct exchange {
     pthread_mutex_t lock;
     int wake_fd; /* readable: there is news for the worker */
-    int tell_fd; /* readable: there are notices, or the worker is done */
+    int notice_fd; /* readable: there are notices, or the worker is done */
     struct buf rows;
     uint64_t lost_rows; /* that found no room: the worker did not come for them */
     struct exchange_news news;
@@ -64,8 +64,8 @@ int exchange_init(struct exchange *exchange, struct err *err);
 void exchange_fini(struct exchange *exchange);
 
 /* By the sampling thread. */
-void exchange_give_row(struct exchange *exchange, struct str row);
-void exchange_give_gpus(struct exchange *exchange, const struct host_facts *host);
+void exchange_push_row(struct exchange *exchange, struct str row);
+void exchange_set_gpus(struct exchange *exchange, const struct host_facts *host);
 void exchange_end(
     struct exchange *exchange, const struct end_facts *end, const char *server_allocation, int64_t give_up_ns);
 void exchange_give_up(struct exchange *exchange, int64_t give_up_ns); /* earlier than was said */
@@ -81,15 +81,15 @@ void exchange_log(struct exchange *exchange);
 bool exchange_next_notice(struct exchange *exchange, struct exchange_notice *ret_notice);
 
 /* By the worker: what is new, leaving rows and bell alone. */
-void exchange_look(struct exchange *exchange, struct exchange_news *ret_news);
+void exchange_peek(struct exchange *exchange, struct exchange_news *ret_news);
 
 /* By the worker: exchanges the waiting rows for the (empty) buffer of the caller. */
-void exchange_take(struct exchange *exchange, struct buf *rows, struct exchange_news *ret_news, uint64_t *ret_lost);
+void exchange_pop(struct exchange *exchange, struct buf *rows, struct exchange_news *ret_news, uint64_t *ret_lost);
 void exchange_finish(struct exchange *exchange);
 void exchange_set_later(struct exchange *exchange, struct str later);
 
-/* For people, told by the sampling thread. The last place is kept for "more were not shown". */
-__attribute__((format(printf, 3, 4))) void exchange_tell(
+/* A notice for the user, logged by the sampling thread. The last slot is kept for "more were not shown". */
+__attribute__((format(printf, 3, 4))) void exchange_notify(
     struct exchange *exchange, enum log_level level, const char *fmt, ...);
 
 #endif

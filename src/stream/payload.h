@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is told to the targets, as JSON: the registration, the finish call, run.json of a bucket, the hooks. Unknown
+ * What is sent to the targets, as JSON: the registration, the finish call, run.json of a bucket, the hooks. Unknown
  * values are left out, never null.
  */
 #ifndef STREAM_PAYLOAD_H

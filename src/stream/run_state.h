@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What has to be known of a run to deliver it later: "state.json" of its folder in the spool. No secrets: tokens and
+ * What has to be known of a run to deliver it later: "state.json" of its directory in the spool. No secrets: tokens and
  * keys come from the environment again.
  */
 #ifndef STREAM_RUN_STATE_H
@@ -18,7 +18,7 @@
 enum { RUN_STATE_BODY_MAX = 256 * 1024, RUN_STATE_URL_BYTES = 1024 };
 
 struct run_state {
-    char run_id[40]; /* ours, and the name of the folder */
+    char run_id[40]; /* ours, and the name of the directory */
     int64_t started_secs;
     struct buf register_body; /* the JSON object of the registration */
     struct buf run_body; /* run.json without the end */
@@ -26,7 +26,7 @@ struct run_state {
     bool has_end;
     struct end_facts end;
     unsigned made_folders; /* of the spool's path, by this run; they go with the last run */
-    char made_in[4096]; /* that path: of a spool that was moved no folder is ours to remove */
+    char made_in[4096]; /* that path: of a spool that was moved no directory is ours to remove */
 };
 
 /* Returns 0 or -ENOMEM; to be freed in any case. */

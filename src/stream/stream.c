@@ -69,7 +69,7 @@ struct stream {
     struct buf row;
     pthread_t thread;
     bool has_thread;
-    bool is_gpu_given;
+    bool is_gpu_known;
 };
 
 bool stream_is_wanted(const struct settings *settings)
@@ -128,7 +128,7 @@ int stream_new(struct stream **ret_stream, const struct stream_options *options,
 {
     struct stream *stream = calloc(1, sizeof(*stream));
     if (!stream)
-        return err_set(err, -ENOMEM, "streaming: no memory");
+        return err_set(err, -ENOMEM, "streaming: out of memory");
     int r = exchange_init(&stream->exchange, err);
     if (r < 0) {
         free(stream);
@@ -140,28 +140,28 @@ int stream_new(struct stream **ret_stream, const struct stream_options *options,
     if (r < 0) {
         exchange_fini(&stream->exchange);
         free(stream);
-        return err_set(err, r, "streaming: no memory");
+        return err_set(err, r, "streaming: out of memory");
     }
     r = start_thread(stream);
     stream->has_thread = r == 0;
     if (r < 0)
-        log_warning("streaming: no thread can be had (%s); everything is delivered at the end", strerror(-r));
+        log_warning("streaming: cannot start a thread (%s); everything is delivered at the end", strerror(-r));
     *ret_stream = stream;
     return 0;
 }
 
-static void give_gpus(struct stream *stream, const struct sample_list *list, const struct sample_totals *totals)
+static void set_gpus(struct stream *stream, const struct sample_list *list, const struct sample_totals *totals)
 {
     const struct sample_gpu *gpus = list->items;
-    if (!list->present || stream->is_gpu_given)
+    if (!list->present || stream->is_gpu_known)
         return;
     struct host_facts host = {.gpu_count = some_u64(list->count)};
     if (list->count > 0 && gpus[0].name)
         (void)str_copy(str_of(gpus[0].name), host.gpu_model, sizeof(host.gpu_model));
     if (totals->vram_total_bytes.has)
         host.gpu_memory_mib = some_u64(totals->vram_total_bytes.v >> 20);
-    stream->is_gpu_given = list->count > 0;
-    exchange_give_gpus(&stream->exchange, &host);
+    stream->is_gpu_known = list->count > 0;
+    exchange_set_gpus(&stream->exchange, &host);
 }
 
 void stream_sample(
@@ -170,9 +170,9 @@ void stream_sample(
     buf_clear(&stream->row);
     encoder_csv_full.sample(info, sample, totals, &stream->row);
     means_add(&stream->means, sample, totals);
-    give_gpus(stream, &sample->gpu, totals);
+    set_gpus(stream, &sample->gpu, totals);
     if (buf_ok(&stream->row))
-        exchange_give_row(&stream->exchange, (struct str){stream->row.data, stream->row.len});
+        exchange_push_row(&stream->exchange, (struct str){stream->row.data, stream->row.len});
     if (!stream->has_thread) {
         worker_take_rows(&stream->worker);
         stream_tell(stream);
@@ -181,7 +181,7 @@ void stream_sample(
 
 int stream_watch_fd(const struct stream *stream)
 {
-    return stream->exchange.tell_fd;
+    return stream->exchange.notice_fd;
 }
 
 void stream_tell(struct stream *stream)
@@ -211,8 +211,8 @@ void stream_begin(struct stream *stream)
         worker_open_spool(&stream->worker);
 }
 
-/* False at the deadline; whoever calls it off ends the patience, not the tidying up. */
-static bool wait_for_worker(struct stream *stream, int64_t deadline_ns, const struct stream_hurry *hurry)
+/* False at the deadline; a cancel ends the wait, not the cleaning up. */
+static bool wait_for_worker(struct stream *stream, int64_t deadline_ns, const struct stream_cancel *cancel)
 {
     const struct clock *clock = stream->worker.options->clock;
     for (;;) {
@@ -222,29 +222,30 @@ static bool wait_for_worker(struct stream *stream, int64_t deadline_ns, const st
         int64_t left_ns = deadline_ns - clock_read(clock, CLOCK_KIND_MONOTONIC);
         if (left_ns <= 0)
             return false;
-        struct pollfd fds[] = {{.fd = stream->exchange.tell_fd, .events = POLLIN}, {.fd = hurry->fd, .events = POLLIN}};
+        struct pollfd fds[] = {
+            {.fd = stream->exchange.notice_fd, .events = POLLIN}, {.fd = cancel->fd, .events = POLLIN}};
         int64_t left_ms = left_ns / NS_PER_MS + 1;
         (void)poll(fds, 2, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
-        if (fds[1].revents != 0 && hurry->is_called_off(hurry->fd))
+        if (fds[1].revents != 0 && cancel->is_cancelled(cancel->fd))
             exchange_give_up(&stream->exchange, 0);
     }
 }
 
 void stream_finish(
-    struct stream *stream, const struct end_facts *end, int64_t grace_ns, const struct stream_hurry *hurry)
+    struct stream *stream, const struct end_facts *end, int64_t grace_ns, const struct stream_cancel *cancel)
 {
     int64_t now_ns = clock_read(stream->worker.options->clock, CLOCK_KIND_MONOTONIC);
     int64_t tidy_ns = grace_ns / 2 < TIDY_NS ? grace_ns / 2 : TIDY_NS;
     exchange_end(&stream->exchange, end, means_allocation(&stream->means), now_ns + grace_ns - tidy_ns);
     if (!stream->has_thread) {
-        stream->worker.hurry = *hurry;
+        stream->worker.cancel = *cancel;
         worker_run(&stream->worker);
         stream_tell(stream);
         return;
     }
     /* A disk may take its time: what is on the way to the spool is worth a moment more than no grace at all. */
     int64_t wait_ns = grace_ns > TIDY_NS ? grace_ns : TIDY_NS;
-    bool is_done = wait_for_worker(stream, now_ns + wait_ns, hurry);
+    bool is_done = wait_for_worker(stream, now_ns + wait_ns, cancel);
     stream_tell(stream);
     if (is_done) {
         (void)pthread_join(stream->thread, NULL);

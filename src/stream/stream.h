@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Streaming as the sampling thread sees it: samples go in, notices come out, nothing waits. Only stream_finish does,
- * and not for longer than it is told.
+ * and not for longer than it is allowed to.
  */
 #ifndef STREAM_STREAM_H
 #define STREAM_STREAM_H
@@ -27,8 +27,8 @@ int stream_check(const struct settings *settings, struct err *err);
 
 /*
  * Makes the worker thread, which waits for stream_begin. What the options point to must stay until the stream is freed.
- * Where no thread can be had this is told, and everything is delivered at the end. Returns 0 or a negative errno with a
- * message.
+ * Where no thread can be started this is reported, and everything is delivered at the end. Returns 0 or a negative
+ * errno with a message.
  */
 int stream_new(struct stream **ret_stream, const struct stream_options *options, struct err *err);
 
@@ -47,16 +47,16 @@ void stream_begin(struct stream *stream);
 void stream_sample(struct stream *stream, const struct run_info *info, const struct sample *sample,
     const struct sample_totals *totals);
 
-/* Readable when there is something to tell; stream_tell then logs it. */
+/* Readable when there are notices; stream_tell then logs it. */
 int stream_watch_fd(const struct stream *stream);
 void stream_tell(struct stream *stream);
 
 /*
- * The run is over: waits until everything is delivered, but at most grace_ns, and not any longer once it is called off.
- * Tells what there is to tell.
+ * The run is over: waits until everything is delivered, but at most grace_ns, and not any longer once it is cancelled.
+ * Logs the notices that are left.
  */
 void stream_finish(
-    struct stream *stream, const struct end_facts *end, int64_t grace_ns, const struct stream_hurry *hurry);
+    struct stream *stream, const struct end_facts *end, int64_t grace_ns, const struct stream_cancel *cancel);
 
 /* Returns false where the worker is stuck (a disk that does not answer): it and its memory are left alone, and the
  * process should end without tidying up. NULL allowed. */

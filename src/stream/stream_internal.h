@@ -21,7 +21,7 @@ struct worker {
     const struct stream_options *options;
     struct exchange *exchange;
     struct net_wait wait;
-    struct stream_hurry hurry; /* watched where there is no other thread to do it; fd -1 otherwise */
+    struct stream_cancel cancel; /* watched where there is no other thread to do it; fd -1 otherwise */
     struct target_clients *clients; /* by target */
     struct spool spool;
     struct spool_run run;
@@ -37,15 +37,15 @@ struct worker {
     int64_t leave_ns; /* when a request that was under way as the run ended has had its time; 0: the run goes on */
     size_t next_target; /* the first to be asked, of those that are due at the same time */
     bool is_ending; /* what is under way now was begun after the end */
-    bool is_introduced; /* the machine is known, and the targets may be told */
+    bool is_introduced; /* the machine is known, and they are told to the targets */
     bool is_spool_open;
-    uint64_t lost_rows, given_rows; /* to all targets */
+    uint64_t lost_rows, taken_rows; /* to all targets */
     uint64_t passing_rows; /* in the batch that nothing has room for */
     uint64_t dropped_rows; /* of the batch `dropped`, which may be on its way while it was given up; 0: none */
     uint32_t dropped;
     bool is_stepping; /* a target makes an attempt */
-    bool is_full; /* and it has been told */
-    bool is_journal_trouble; /* rows of the open batch are not on the disk */
+    bool is_full; /* and it was reported */
+    bool is_journal_failing; /* rows of the open batch are not on the disk */
 };
 
 /* Quick; opens nothing. Returns 0 or -ENOMEM. */
@@ -62,7 +62,7 @@ void worker_run(struct worker *worker);
 /* Where there is no thread: takes the rows without touching the network. */
 void worker_take_rows(struct worker *worker);
 
-/* What worker.c, worker_start.c and worker_end.c share. */
+/* What worker.c, worker.c and worker_end.c share. */
 
 /* worker.c */
 int64_t worker_now(const struct worker *worker); /* monotonic */
@@ -71,7 +71,7 @@ void worker_settle_passing(struct worker *worker); /* the batch that nothing had
 int64_t worker_next_delivery(const struct worker *worker);
 void worker_deliver(struct worker *worker, int64_t deadline_ns); /* one attempt of a target that is due */
 
-/* worker_start.c */
+/* worker.c */
 void worker_make_facts(struct worker *worker);
 void worker_open_spool(struct worker *worker);
 void worker_introduce(struct worker *worker);
@@ -104,7 +104,7 @@ const char *means_allocation(const struct means *means);
 
 /*
  * Of the options the token, the address of the API, the environment and the spool count; everything else is in the
- * state of each run. Runs that somebody works on are left alone. The report gets a line for each run. Returns how many
+ * state of each run. Runs in progress are left alone. The report gets a line for each run. Returns how many
  * runs could not be delivered, or a negative errno with a message.
  */
 int upload_spool(const struct stream_options *options, struct buf *report, struct err *err);

@@ -52,7 +52,7 @@ static struct stream_options options_of(const struct settings *settings)
 {
     return (struct stream_options){
         .settings = settings,
-        .spool_places = {.given = settings->spool,
+        .spool_paths = {.given = settings->spool,
             .state_home = aws_env(settings->environment, "XDG_STATE_HOME"),
             .home = aws_env(settings->environment, "HOME")},
         .spool_max_bytes = (uint64_t)settings->spool_max_mib * 1024 * 1024,
@@ -117,7 +117,7 @@ bool streaming_drop(struct streaming *streaming, const char *why)
 }
 
 /* Of the signals that come in while we wait, those that mean us. */
-static bool is_called_off(int signal_fd)
+static bool is_cancelled(int signal_fd)
 {
     bool is_meant = false;
     struct signalfd_siginfo info;
@@ -139,8 +139,8 @@ void streaming_end(struct streaming *streaming, int status, bool is_asked, int64
         .is_failed = status != 0 && !is_asked,
         .finished_secs = clock_read(&clock_system, CLOCK_KIND_REALTIME) / NS_PER_SEC,
     };
-    struct stream_hurry hurry = {.fd = signal_fd, .is_called_off = is_called_off};
-    stream_finish(streaming->stream, &end, grace_ns, &hurry);
+    struct stream_cancel cancel = {.fd = signal_fd, .is_cancelled = is_cancelled};
+    stream_finish(streaming->stream, &end, grace_ns, &cancel);
 }
 
 bool streaming_fini(struct streaming *streaming)

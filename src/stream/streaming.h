@@ -29,13 +29,14 @@ static inline bool streaming_takes_samples(const struct streaming *streaming)
 int streaming_init(struct streaming *streaming, const struct settings *settings, const struct sysroot *root,
     const struct run_info *info, struct err *err);
 
-/* Starts the worker where there is a target; before the command is started. Trouble is told, and tracking goes on. */
+/* Starts the worker where there is a target; before the command is started. Errors are reported, and tracking goes on.
+ */
 void streaming_start(struct streaming *streaming);
 
-/* There is no room for streaming beside the command: it ends here, with a word. False where there was none. */
+/* There is no room for streaming beside the command: it ends here, with a warning. False where there was none. */
 bool streaming_drop(struct streaming *streaming, const char *why);
 
-/* status: the exit status, negative for an error of ours; is_asked: somebody asked for the end. */
+/* status: the exit status, negative for an error of ours; is_asked: the end was requested. */
 void streaming_end(struct streaming *streaming, int status, bool is_asked, int64_t grace_ns, int signal_fd);
 
 /* False where the worker is stuck; see stream_free. */

@@ -32,7 +32,7 @@ int target_client_new(
         .wait = wait,
         .trust = {.file = aws_env(environment, "SSL_CERT_FILE"), .dir = aws_env(environment, "SSL_CERT_DIR")},
         .https_proxy = either(environment, "https_proxy", "HTTPS_PROXY"),
-        /* Not HTTP_PROXY: in a CGI program that is a header somebody sent. */
+        /* Not HTTP_PROXY: in a CGI program that is a header of the request. */
         .http_proxy = aws_env(environment, "http_proxy"),
         .no_proxy = either(environment, "no_proxy", "NO_PROXY"),
         .user_agent = USER_AGENT,
@@ -53,9 +53,9 @@ int target_clients_init(struct target_clients *clients, const struct settings *s
 void target_clients_close_idle(struct target_clients *clients)
 {
     if (clients->http)
-        http_client_rest(clients->http);
+        http_client_close_idle(clients->http);
     if (clients->http_s3)
-        http_client_rest(clients->http_s3);
+        http_client_close_idle(clients->http_s3);
 }
 
 void target_clients_fini(struct target_clients *clients)
@@ -113,7 +113,7 @@ void target_succeed(struct target_run *run)
     run->retry.next_ns = run->retry.asked_ns = 0;
     backoff_reset(&run->retry.backoff);
     if (run->last_error.is_reported)
-        exchange_tell(run->delivery->exchange, LOG_WARNING, "streaming: %s accepts data again", run->target->label);
+        exchange_notify(run->delivery->exchange, LOG_WARNING, "streaming: %s accepts data again", run->target->label);
     run->last_error.is_reported = false;
     run->last_error.text[0] = '\0';
 }
@@ -128,7 +128,7 @@ void target_report_error(struct target_run *run, const char *consequence)
     if (run->last_error.is_reported)
         return;
     run->last_error.is_reported = true;
-    exchange_tell(run->delivery->exchange, LOG_WARNING, "%s; %s", run->last_error.text, consequence);
+    exchange_notify(run->delivery->exchange, LOG_WARNING, "%s; %s", run->last_error.text, consequence);
 }
 
 static void plan_retry(struct retry *retry, const struct delivery *delivery, int64_t retry_after_secs)
@@ -223,7 +223,7 @@ void target_refuse_batch(struct target_run *run, uint32_t number, const struct e
     target_note_error(run, err);
     (void)str_copy(str_of(err->msg), run->last_error.refusal, sizeof(run->last_error.refusal));
     if (number_set_count(&run->refused) == 0 && !run->delivery->is_over)
-        exchange_tell(run->delivery->exchange, LOG_WARNING,
+        exchange_notify(run->delivery->exchange, LOG_WARNING,
             "%s; batch %06u, and others that are refused, wait in the spool and are tried again at the end", err->msg,
             (unsigned)number);
     run->is_stuck = number_set_add(&run->refused, number) < 0;
@@ -244,7 +244,7 @@ int target_check_url(const struct settings *settings, const char *name, const ch
         return err_wrap(err, "%s is no URL that can be used", name);
     if (!url.is_https && !settings->allow_http && !url_is_loopback(&url))
         return err_set(err, -EPERM,
-            "%s is plain http to another host, which everybody on the way can read: use https, or set "
+            "%s is plain http to another host, unencrypted: use https, or set "
             "TRACKER_ALLOW_HTTP=1 if that is meant",
             name);
     return 0;

@@ -28,7 +28,7 @@ struct target_run;
 /* What streaming knows before the run. Everything that it points to is the caller's and must stay. */
 struct stream_options {
     const struct settings *settings;
-    struct spool_places spool_places;
+    struct spool_paths spool_paths;
     uint64_t spool_max_bytes;
     const struct clock *clock;
     struct job_facts job;

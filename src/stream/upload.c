@@ -14,13 +14,13 @@
 /* A target that fails so often in a row is left for another time. */
 enum { UPLOAD_FAILURES_MAX = 5 };
 
-/* Longer than this nobody sits and waits, whatever a server asks for. */
+/* The longest pause, whatever a server asks for. */
 #define UPLOAD_PAUSE_NS (60 * NS_PER_SEC)
 
 struct upload {
     const struct stream_options *options;
     struct target_clients *clients; /* by target; kept from run to run */
-    struct exchange exchange; /* nobody else is there, but the targets tell their notices to one */
+    struct exchange exchange; /* single-threaded here, but the targets send their notices to one */
     struct buf *report;
 };
 
@@ -32,7 +32,7 @@ struct upload_run {
     struct delivery delivery;
 };
 
-/* A killed tracker left no word about the end: when something was last written is what is known of it. */
+/* A killed tracker did not write down the end: when something was last written is what is known of it. */
 static void guess_end(struct upload_run *run)
 {
     struct stat status;
@@ -169,7 +169,7 @@ static int upload_one(struct upload *upload, struct spool *spool, const char *na
         return 0;
     }
     if (r == -ENOENT)
-        return 0; /* somebody else was faster */
+        return 0; /* another upload was faster */
     if (r < 0) {
         buf_printf(upload->report, "%s: not delivered: %s\n", name, err.msg);
         return 1;
@@ -192,7 +192,7 @@ static int upload_one(struct upload *upload, struct spool *spool, const char *na
     return is_done ? 0 : 1;
 }
 
-/* As worker_start.c names them; anything else in the spool is somebody else's. */
+/* As worker.c names them; anything else in the spool is not ours. */
 static bool is_run_id(const char *name)
 {
     static const char shape[] = "ddddddddTddddddZ-xxxxxxxx";
@@ -228,7 +228,7 @@ int upload_spool(const struct stream_options *options, struct buf *report, struc
     struct upload upload = {.options = options, .report = report};
     struct spool spool;
     /* Without its limit: rows that were left behind take less room as a batch. */
-    int r = spool_open(&spool, &options->spool_places, UINT64_MAX, false, err);
+    int r = spool_open(&spool, &options->spool_paths, UINT64_MAX, false, err);
     if (r == -ENOENT) {
         err_clear(err);
         buf_puts(report, "nothing waits: there is no spool\n");

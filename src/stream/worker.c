@@ -22,11 +22,11 @@ int64_t worker_now(const struct worker *worker)
     return clock_read(worker->options->clock, CLOCK_KIND_MONOTONIC);
 }
 
-static void tell_lost(struct worker *worker, uint64_t rows, const char *why)
+static void report_lost_rows(struct worker *worker, uint64_t rows, const char *why)
 {
     worker->lost_rows += rows;
     if (!worker->is_full)
-        exchange_tell(
+        exchange_notify(
             worker->exchange, LOG_WARNING, "streaming: %s; samples are lost to the targets until that changes", why);
     worker->is_full = true;
 }
@@ -43,7 +43,7 @@ static void count_dropped(struct worker *worker, uint32_t number, uint64_t rows)
         label = label ? "the targets" : target->target->label;
     }
     if (label && !worker->is_full)
-        exchange_tell(worker->exchange, LOG_WARNING,
+        exchange_notify(worker->exchange, LOG_WARNING,
             "streaming: spool %s and the memory for waiting batches are full; samples are lost to %s until that "
             "changes",
             worker->spool.path, label);
@@ -97,7 +97,7 @@ void worker_seal(struct worker *worker)
     int r = batch_seal(&worker->batch, &err);
     worker->seal_ns = DELIVERY_NEVER;
     if (r < 0) {
-        tell_lost(worker, worker->batch.lost_rows - lost_before, err.msg);
+        report_lost_rows(worker, worker->batch.lost_rows - lost_before, err.msg);
         return;
     }
     if (r == 2)
@@ -105,14 +105,14 @@ void worker_seal(struct worker *worker)
     if (!had_rows || r == 2)
         return;
     if (worker->is_full)
-        exchange_tell(worker->exchange, LOG_WARNING, "streaming: the spool takes samples again; %llu are lost",
+        exchange_notify(worker->exchange, LOG_WARNING, "streaming: the spool accepts samples again; %llu are lost",
             (unsigned long long)most_lost_rows(worker));
     worker->is_full = false;
     if (r > 0)
         delivery_spool_fails(&worker->delivery, err.msg);
-    else if (!worker->is_journal_trouble)
+    else if (!worker->is_journal_failing)
         delivery_spool_works(&worker->delivery);
-    worker->is_journal_trouble = false;
+    worker->is_journal_failing = false;
 }
 
 static void add_rows(struct worker *worker, int64_t now_ns)
@@ -123,15 +123,15 @@ static void add_rows(struct worker *worker, int64_t now_ns)
     int r =
         batch_add(&worker->batch, (struct str){worker->rows.data, worker->rows.len}, worker->news.rows, now_ns, &err);
     buf_clear(&worker->rows);
-    worker->given_rows += worker->news.rows;
+    worker->taken_rows += worker->news.rows;
     if (was_empty && worker->batch.rows > 0)
         worker->seal_ns = now_ns + worker->options->settings->upload_interval_ns;
     if (r < 0) {
-        tell_lost(worker, worker->batch.lost_rows - lost_before, err.msg);
+        report_lost_rows(worker, worker->batch.lost_rows - lost_before, err.msg);
         return;
     }
     if (r > 0 && worker->run.dir_fd >= 0) {
-        worker->is_journal_trouble = true;
+        worker->is_journal_failing = true;
         delivery_spool_fails(&worker->delivery, err.msg);
     }
 }
@@ -139,10 +139,10 @@ static void add_rows(struct worker *worker, int64_t now_ns)
 void worker_take_rows(struct worker *worker)
 {
     uint64_t lost;
-    exchange_take(worker->exchange, &worker->rows, &worker->news, &lost);
-    worker->given_rows += lost;
+    exchange_pop(worker->exchange, &worker->rows, &worker->news, &lost);
+    worker->taken_rows += lost;
     if (lost > 0)
-        tell_lost(worker, lost, "the disk of the spool is too slow");
+        report_lost_rows(worker, lost, "the disk of the spool is too slow");
     int64_t now_ns = worker_now(worker);
     if (worker->rows.len > 0)
         add_rows(worker, now_ns);
@@ -169,12 +169,12 @@ static int rest(struct worker *worker, int fd, short events, int64_t until_ns)
         until_ns = worker->news.give_up_ns;
     int64_t left_ns = until_ns - worker_now(worker);
     struct pollfd fds[] = {{.fd = worker->exchange->wake_fd, .events = POLLIN}, {.fd = fd, .events = events},
-        {.fd = worker->hurry.fd, .events = POLLIN}};
+        {.fd = worker->cancel.fd, .events = POLLIN}};
     int64_t left_ms = left_ns <= 0 ? 0 : left_ns / NS_PER_MS + 1;
     int r = poll(fds, 3, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
     if (r < 0 && errno != EINTR)
         return -errno;
-    if (r > 0 && fds[2].revents != 0 && worker->hurry.is_called_off(worker->hurry.fd))
+    if (r > 0 && fds[2].revents != 0 && worker->cancel.is_cancelled(worker->cancel.fd))
         exchange_give_up(worker->exchange, 0);
     worker_take_rows(worker);
     return r > 0 && fds[1].revents != 0;
@@ -213,7 +213,7 @@ int worker_init(struct worker *worker, const struct stream_options *options, str
     *worker = (struct worker){
         .options = options,
         .exchange = exchange,
-        .hurry = {.fd = -1},
+        .cancel = {.fd = -1},
         .spool = {.dir_fd = -1},
         .run = {.dir_fd = -1, .lock_fd = -1, .journal_fd = -1, .end_fd = -1},
         .seal_ns = DELIVERY_NEVER,
@@ -246,7 +246,7 @@ void worker_fini(struct worker *worker)
     buf_fini(&worker->rows);
 }
 
-/* The machine is known, and so are the GPUs as far as they ever will be: the targets may be told. */
+/* The machine is known, and so are the GPUs as far as they ever will be: they are told to the targets. */
 static void introduce_in_time(struct worker *worker, int64_t now_ns)
 {
     if (!worker->is_introduced && (worker->news.has_sampled || now_ns - worker->started_ns >= INTRODUCTION_NS))
@@ -283,14 +283,14 @@ void worker_deliver(struct worker *worker, int64_t deadline_ns)
     worker->dropped_rows = 0;
 }
 
-/* Who and where we are. */
+/* The spool, the host and the cloud. */
 static void start(struct worker *worker)
 {
     const struct stream_options *options = worker->options;
     worker_open_spool(worker);
     options->discover_host(options->discover_context, &worker->facts.host);
     hooks_start(&worker->hooks, HOOKS_START, NULL, DELIVERY_NEVER);
-    /* Hooks do not tell of the cloud. */
+    /* Hooks do not report the cloud. */
     if (run_state_has_targets(&worker->state))
         options->discover_cloud(options->discover_context, &worker->wait, &worker->facts.cloud);
 }
@@ -318,7 +318,7 @@ bool worker_wait_for_begin(struct worker *worker)
 {
     struct pollfd wake = {.fd = worker->exchange->wake_fd, .events = POLLIN};
     for (;;) {
-        exchange_look(worker->exchange, &worker->news);
+        exchange_peek(worker->exchange, &worker->news);
         if (worker->news.is_begun || worker->news.is_over || worker->news.is_retired)
             return !worker->news.is_retired;
         (void)poll(&wake, 1, -1);
@@ -335,14 +335,14 @@ void worker_run(struct worker *worker)
             continue;
         for (size_t i = 0; i < stream_target_count; i++)
             target_clients_close_idle(&worker->clients[i]);
-        http_client_rest(worker->hooks.http);
+        http_client_close_idle(worker->hooks.http);
         (void)rest(worker, fd, POLLIN, due_ns);
     }
     worker_end(worker);
     exchange_finish(worker->exchange);
 }
 
-/* What a run has before its first row is delivered: clients, a name, a place in the spool, and a description. */
+/* What a run has before its first row is delivered: clients, a name, a directory in the spool, and a description. */
 
 /* What getrandom(2) calls GRND_NONBLOCK; older headers do not name it. */
 enum { DO_NOT_BLOCK = 1 };
@@ -386,7 +386,7 @@ void worker_make_bodies(struct worker *worker)
     payload_run(&worker->state.run_body, &worker->facts, worker->options->omit);
     if (buf_ok(&worker->state.register_body) && buf_ok(&worker->state.run_body))
         return;
-    exchange_tell(worker->exchange, LOG_WARNING, "streaming: the tags are too long to be told, and are left out");
+    exchange_notify(worker->exchange, LOG_WARNING, "streaming: the tags are too long and are left out");
     worker->facts.job.tag_count = 0;
     buf_clear(&worker->state.register_body);
     buf_clear(&worker->state.run_body);
@@ -407,10 +407,10 @@ static void open_targets(struct worker *worker)
 }
 
 /* Where there is no spool, or none that can be used: once, and nothing more about it. */
-static void tell_no_spool(struct worker *worker, const char *why)
+static void report_no_spool(struct worker *worker, const char *why)
 {
-    worker->delivery.is_spool_trouble = true;
-    exchange_tell(worker->exchange, LOG_WARNING,
+    worker->delivery.is_spool_failing = true;
+    exchange_notify(worker->exchange, LOG_WARNING,
         "streaming: %s; what cannot be delivered at once waits in memory and is lost with the tracker", why);
 }
 
@@ -426,10 +426,10 @@ static void put_quoted(struct buf *buf, const char *text)
     buf_putc(buf, '\'');
 }
 
-/* What a person types later. A place that is not the usual one is named, from the root on. */
+/* The command for later. A path that is not the default is named, from the root on. */
 static void set_later(struct worker *worker)
 {
-    const struct spool_places *places = &worker->options->spool_places;
+    const struct spool_paths *places = &worker->options->spool_paths;
     AUTO_BUF struct buf text;
     buf_init(&text, EXCHANGE_LATER_BYTES);
     buf_printf(&text, "wait in %s/%s; deliver them with: ", worker->spool.path, worker->run.name);
@@ -455,17 +455,17 @@ void worker_open_spool(struct worker *worker)
     struct err err = {0};
     bool wants_spool = run_state_has_targets(&worker->state);
     if (wants_spool &&
-        spool_open(&worker->spool, &worker->options->spool_places, worker->options->spool_max_bytes, true, &err) < 0)
-        tell_no_spool(worker, err.msg);
+        spool_open(&worker->spool, &worker->options->spool_paths, worker->options->spool_max_bytes, true, &err) < 0)
+        report_no_spool(worker, err.msg);
     if (spool_run_create(&worker->run, &worker->spool, worker->state.run_id, &err) < 0)
-        tell_no_spool(worker, err.msg);
+        report_no_spool(worker, err.msg);
     worker->state.made_folders = worker->spool.made;
     (void)str_copy(str_of(worker->spool.path), worker->state.made_in, sizeof(worker->state.made_in));
     if (worker->run.dir_fd >= 0)
         set_later(worker);
     if (batch_init(&worker->batch, &worker->run, str_of(worker->options->csv_header)) < 0)
-        exchange_tell(
-            worker->exchange, LOG_WARNING, "streaming: no memory for a batch; samples are lost to the targets");
+        exchange_notify(
+            worker->exchange, LOG_WARNING, "streaming: out of memory for a batch; samples are lost to the targets");
     worker_make_bodies(worker);
     if (wants_spool)
         delivery_note(&worker->delivery);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a run: the last batch, the last words to every target, and what is left for later. */
+/* The end of a run: the last batch, the end at every target, and what is left for later. */
 #include <errno.h>
 #include <poll.h>
 
@@ -16,7 +16,7 @@ static int64_t fair_deadline(const struct worker *worker, int64_t now_ns)
     return limit_ns < now_ns + DELIVERY_REQUEST_NS ? limit_ns : now_ns + DELIVERY_REQUEST_NS;
 }
 
-static void deliver_rest(struct worker *worker)
+static void deliver_remainder(struct worker *worker)
 {
     for (;;) {
         int fd;
@@ -33,22 +33,22 @@ static void deliver_rest(struct worker *worker)
 }
 
 /* What is on the disk, and what was only in memory and goes with us. */
-static void tell_rest(struct worker *worker)
+static void report_remainder(struct worker *worker)
 {
     const struct spool_run *run = &worker->run;
     uint64_t kept = 0;
     for (size_t i = 0; i < run->batches.count; i++)
         kept += run->batches.items[i].memory ? 0 : run->batches.items[i].bytes;
     if (run->memory_bytes > 0)
-        exchange_tell(worker->exchange, LOG_WARNING, "%llu bytes of samples are lost: %s",
+        exchange_notify(worker->exchange, LOG_WARNING, "%llu bytes of samples are lost: %s",
             (unsigned long long)run->memory_bytes,
             run->dir_fd < 0 ? "there is no spool to keep them in" : "the spool did not take them");
     char later[EXCHANGE_LATER_BYTES];
     exchange_get_later(worker->exchange, later);
     if (run->dir_fd >= 0 && kept > 0)
-        exchange_tell(worker->exchange, LOG_WARNING, "%llu bytes of samples %s", (unsigned long long)kept, later);
-    else if (run->dir_fd >= 0 && !worker->delivery.is_spool_trouble)
-        exchange_tell(worker->exchange, LOG_WARNING, "the last words about the run %s", later);
+        exchange_notify(worker->exchange, LOG_WARNING, "%llu bytes of samples %s", (unsigned long long)kept, later);
+    else if (run->dir_fd >= 0 && !worker->delivery.is_spool_failing)
+        exchange_notify(worker->exchange, LOG_WARNING, "the end of the run %s", later);
 }
 
 static void announce(struct worker *worker)
@@ -63,8 +63,8 @@ static void announce(struct worker *worker)
             buf_puts(&reasons, "; ");
         target_put_reason(target, &reasons);
     }
-    exchange_tell(worker->exchange, LOG_WARNING, "not everything was delivered: %s", buf_cstr(&reasons));
-    tell_rest(worker);
+    exchange_notify(worker->exchange, LOG_WARNING, "not everything was delivered: %s", buf_cstr(&reasons));
+    report_remainder(worker);
 }
 
 /* The end, for --upload-spool: in its own file, or with the state. There may be room now that rows are sealed. */
@@ -75,7 +75,7 @@ static void keep_end(struct worker *worker)
     if (r == 0)
         r = spool_run_sync_end(&worker->run, &err);
     if (delivery_save(&worker->delivery) < 0 && r < 0)
-        exchange_tell(worker->exchange, LOG_WARNING,
+        exchange_notify(worker->exchange, LOG_WARNING,
             "streaming: %s; how the run ended is not known there, and --upload-spool will report it as failed",
             err.msg);
 }
@@ -92,24 +92,24 @@ static void close_run(struct worker *worker)
     }
     unsigned unreadable = worker->delivery.unreadable;
     if (unreadable > 1)
-        exchange_tell(
+        exchange_notify(
             worker->exchange, LOG_WARNING, "streaming: %u batches could not be read and are not delivered", unreadable);
     int r = spool_run_remove(&worker->run, &err);
     if (r < 0 && r != -ENODATA)
-        exchange_tell(worker->exchange, LOG_WARNING, "everything is delivered, but %s", err.msg);
+        exchange_notify(worker->exchange, LOG_WARNING, "everything is delivered, but %s", err.msg);
     else if (r < 0)
-        exchange_tell(worker->exchange, LOG_WARNING, "streaming: %s", err.msg);
+        exchange_notify(worker->exchange, LOG_WARNING, "streaming: %s", err.msg);
     else if (unreadable > 0)
         return;
     else if (run_state_has_targets(&worker->state))
-        exchange_tell(worker->exchange, LOG_INFO, "streaming: everything is delivered");
+        exchange_notify(worker->exchange, LOG_INFO, "streaming: everything is delivered");
 }
 
 static void report_lost_to(struct worker *worker, uint64_t rows, const char *target)
 {
     if (rows > 0)
-        exchange_tell(worker->exchange, LOG_WARNING, "streaming: %llu of %llu samples are lost to %s",
-            (unsigned long long)rows, (unsigned long long)worker->given_rows, target);
+        exchange_notify(worker->exchange, LOG_WARNING, "streaming: %llu of %llu samples are lost to %s",
+            (unsigned long long)rows, (unsigned long long)worker->taken_rows, target);
 }
 
 static void report_lost(struct worker *worker)
@@ -153,7 +153,7 @@ void worker_end(struct worker *worker)
     int64_t hook_ns = now_ns + (worker->news.give_up_ns - now_ns) / 3;
     hooks_limit(&worker->hooks, hook_ns);
     hooks_start(&worker->hooks, HOOKS_STOP, &worker->state.end, hook_ns);
-    deliver_rest(worker);
+    deliver_remainder(worker);
     hooks_cancel(&worker->hooks);
     worker_settle_passing(worker);
     report_lost(worker);

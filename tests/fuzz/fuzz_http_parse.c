@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "net/http_internal.h"
+#include "net/http_parse.h"
 
 enum { ANSWER_MAX = 512 };
 

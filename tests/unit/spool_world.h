@@ -29,7 +29,7 @@ struct spool_world {
 
 static inline void spool_world_open(struct spool_world *world)
 {
-    const struct spool_places places = {.given = world->path};
+    const struct spool_paths places = {.given = world->path};
     struct err err = {0};
     if (spool_open(&world->spool, &places, WORLD_MAX_BYTES, true, &err) < 0)
         fail_msg("%s", err.msg);

@@ -49,7 +49,7 @@ struct place {
     char texts[VARIABLES_MAX][TEXT_BYTES];
     char *environment[VARIABLES_MAX + 1];
     size_t count;
-    struct aws_world world;
+    struct aws_context world;
     struct s3_credentials got;
     struct err err;
 };
@@ -72,7 +72,7 @@ static int setup(void **state)
     const struct http_world world = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
     if (!place || scratch_make(place->home) != 0)
         return -1;
-    place->world = (struct aws_world){.environment = place->environment, .clock = &fixed_clock};
+    place->world = (struct aws_context){.environment = place->environment, .clock = &fixed_clock};
     add(place, "HOME=%s", place->home);
     *state = place;
     return http_client_new(&world, &place->world.http);
@@ -292,7 +292,7 @@ static void web_identity(void **state)
     assert_string_equal(place->err.msg, "AWS credentials: STS answers 400 Bad Request");
     add(place, "AWS_ROLE_SESSION_NAME=me@here");
     assert_int_equal(find(place), -EAGAIN);
-    assert_string_equal(place->err.msg, "AWS credentials: the answer of STS makes no sense");
+    assert_string_equal(place->err.msg, "AWS credentials: invalid answer from STS");
     loopback_stop(&server);
     assert_int_equal(strncmp(head_of(&server, 0), "POST /sts HTTP/1.1\r\n", 20), 0);
     assert_non_null(strstr(head_of(&server, 0), "\r\nContent-Type: application/x-www-form-urlencoded\r\n"));

@@ -38,10 +38,10 @@ static void test_rows_go_over(void **state)
     struct exchange_news news;
     uint64_t lost;
     assert_false(rings(exchange->wake_fd));
-    exchange_give_row(exchange, STR("1,2\n"));
-    exchange_give_row(exchange, STR("3,4\n"));
+    exchange_push_row(exchange, STR("1,2\n"));
+    exchange_push_row(exchange, STR("3,4\n"));
     assert_true(rings(exchange->wake_fd));
-    exchange_take(exchange, &rows, &news, &lost);
+    exchange_pop(exchange, &rows, &news, &lost);
     assert_false(rings(exchange->wake_fd));
     assert_int_equal(news.rows, 2);
     assert_true(news.has_sampled);
@@ -50,7 +50,7 @@ static void test_rows_go_over(void **state)
     assert_int_equal(rows.len, 8);
     assert_memory_equal(rows.data, "1,2\n3,4\n", 8);
     buf_clear(&rows);
-    exchange_take(exchange, &rows, &news, &lost);
+    exchange_pop(exchange, &rows, &news, &lost);
     assert_int_equal(news.rows, 0);
     assert_int_equal(rows.len, 0);
     buf_fini(&rows);
@@ -61,18 +61,18 @@ static void test_rows_are_bounded_and_counted(void **state)
     struct exchange *exchange = *state;
     static char row[100 * 1024];
     for (int i = 0; i < 12; i++)
-        exchange_give_row(exchange, (struct str){row, sizeof(row)});
+        exchange_push_row(exchange, (struct str){row, sizeof(row)});
     struct buf rows;
     buf_init(&rows, EXCHANGE_ROWS_BYTES_MAX);
     struct exchange_news news;
     uint64_t lost;
-    exchange_take(exchange, &rows, &news, &lost);
+    exchange_pop(exchange, &rows, &news, &lost);
     assert_int_equal(news.rows, 10);
     assert_int_equal(lost, 2);
     assert_int_equal(rows.len, 10 * sizeof(row));
     buf_clear(&rows);
-    exchange_give_row(exchange, STR("x\n"));
-    exchange_take(exchange, &rows, &news, &lost);
+    exchange_push_row(exchange, STR("x\n"));
+    exchange_pop(exchange, &rows, &news, &lost);
     assert_int_equal(news.rows, 1);
     assert_int_equal(lost, 0);
     buf_fini(&rows);
@@ -89,7 +89,7 @@ static void test_end_and_earlier_end(void **state)
     buf_init(&rows, EXCHANGE_ROWS_BYTES_MAX);
     struct exchange_news news;
     uint64_t lost;
-    exchange_take(exchange, &rows, &news, &lost);
+    exchange_pop(exchange, &rows, &news, &lost);
     assert_true(news.is_over);
     assert_int_equal(news.end.exit_code.v, 3);
     assert_string_equal(news.server_allocation, "shared");
@@ -97,7 +97,7 @@ static void test_end_and_earlier_end(void **state)
     assert_false(exchange_is_done(exchange));
     exchange_finish(exchange);
     assert_true(exchange_is_done(exchange));
-    assert_true(rings(exchange->tell_fd));
+    assert_true(rings(exchange->notice_fd));
     buf_fini(&rows);
 }
 
@@ -106,8 +106,8 @@ static void test_notices_in_order_and_bounded(void **state)
     struct exchange *exchange = *state;
     struct exchange_notice notice;
     for (int i = 0; i < EXCHANGE_NOTICES_MAX + 5; i++)
-        exchange_tell(exchange, LOG_INFO, "notice %d", i);
-    assert_true(rings(exchange->tell_fd));
+        exchange_notify(exchange, LOG_INFO, "notice %d", i);
+    assert_true(rings(exchange->notice_fd));
     for (int i = 0; i < EXCHANGE_NOTICES_MAX - 1; i++) {
         char want[32];
         (void)snprintf(want, sizeof(want), "notice %d", i);
@@ -118,7 +118,7 @@ static void test_notices_in_order_and_bounded(void **state)
     assert_int_equal(notice.level, LOG_WARNING);
     assert_non_null(strstr(notice.text, "not shown"));
     assert_false(exchange_next_notice(exchange, &notice));
-    assert_false(rings(exchange->tell_fd));
+    assert_false(rings(exchange->notice_fd));
 }
 
 int main(void)

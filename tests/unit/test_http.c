@@ -161,7 +161,7 @@ static void test_connections_that_are_not_kept(void **state)
         assert_int_equal(http_stage_get(&stage, "/"), 0);
         assert_string_equal(buf_cstr(&stage.answer.body), "ok");
     }
-    http_client_rest(stage.client);
+    http_client_close_idle(stage.client);
     assert_int_equal(http_stage_get(&stage, "/"), 0);
     http_stage_close(&stage);
     assert_int_equal(stage.server.connection_count, 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told to the targets, byte for byte: keys, order, what is left out, and what odd values become. */
+/* What is sent to the targets, byte for byte: keys, order, what is left out, and what odd values become. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "aws/s3.h"
 #include "aws/aws_internal.h"
+#include "aws/s3.h"
 #include "base/auto.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -223,10 +223,11 @@ static struct http_answer answer_of(int status, const char *head, const char *bo
     return answer;
 }
 
-static struct s3_result judge(struct s3_bucket *bucket, int status, const char *head, const char *body, struct err *err)
+static struct s3_result classify(
+    struct s3_bucket *bucket, int status, const char *head, const char *body, struct err *err)
 {
     struct http_answer answer = answer_of(status, head, body);
-    struct s3_result result = s3_error_judge(bucket, &answer, NOW_SECS, err);
+    struct s3_result result = s3_error_classify(bucket, &answer, NOW_SECS, err);
     http_answer_fini(&answer);
     return result;
 }
@@ -275,7 +276,7 @@ static void outcomes(void **state)
         char body[128];
         (void)snprintf(body, sizeof(body), "<Error><Code>%s</Code></Error>", cases[i].code);
         struct err err = {0};
-        struct s3_result result = judge(&bucket, cases[i].status, "ETag: \"x\"\n", body, &err);
+        struct s3_result result = classify(&bucket, cases[i].status, "ETag: \"x\"\n", body, &err);
         if (result.outcome != cases[i].want)
             fail_msg("%d %s gives %d", cases[i].status, cases[i].code, (int)result.outcome);
         assert_int_equal(result.retry_after_secs, -1);
@@ -289,18 +290,18 @@ static void words(void **state)
     (void)state;
     struct s3_bucket bucket = bucket_of("s3://metrics", NULL, false);
     struct err err = {0};
-    (void)judge(&bucket, 403, "", "<Code>AccessDenied</Code><Message>Access Denied</Message>", &err);
+    (void)classify(&bucket, 403, "", "<Code>AccessDenied</Code><Message>Access Denied</Message>", &err);
     assert_string_equal(err.msg, "S3: the bucket metrics answers 403 AccessDenied: Access Denied");
     assert_int_equal(err.code, -EACCES);
-    (void)judge(&bucket, 404, "", "<html>not here</html>", &err);
+    (void)classify(&bucket, 404, "", "<html>not here</html>", &err);
     assert_string_equal(err.msg, "S3: the bucket metrics answers 404 Not Found");
     assert_int_equal(err.code, -EPROTO);
-    struct s3_result result = judge(&bucket, 503, "Retry-After: 30\n", "<Code>SlowDown</Code>", &err);
+    struct s3_result result = classify(&bucket, 503, "Retry-After: 30\n", "<Code>SlowDown</Code>", &err);
     assert_string_equal(err.msg, "S3: the bucket metrics answers 503 SlowDown");
     assert_int_equal(err.code, -EAGAIN);
     assert_int_equal(result.retry_after_secs, 30);
-    assert_int_equal(judge(&bucket, 503, "Retry-After: 99999999\n", "", &err).retry_after_secs, 3600);
-    assert_int_equal(judge(&bucket, 403, "", "", NULL).outcome, S3_DENIED);
+    assert_int_equal(classify(&bucket, 503, "Retry-After: 99999999\n", "", &err).retry_after_secs, 3600);
+    assert_int_equal(classify(&bucket, 403, "", "", NULL).outcome, S3_DENIED);
 }
 
 /* What answers 200 to everything, a portal or a wrong port, has stored nothing. */
@@ -312,11 +313,11 @@ static void success_of_something_else(void **state)
         struct s3_bucket bucket = bucket_of("s3://metrics", NULL, false);
         struct err err = {0};
         struct s3_result result =
-            judge(&bucket, statuses[i], "Content-Type: text/html\n", "<html><title>Welcome</title></html>", &err);
+            classify(&bucket, statuses[i], "Content-Type: text/html\n", "<html><title>Welcome</title></html>", &err);
         assert_int_equal(result.outcome, S3_AGAIN);
         assert_int_equal(err.code, -EAGAIN);
         assert_non_null(strstr(err.msg, "without an ETag"));
-        assert_int_equal(judge(&bucket, statuses[i], "etag: \"d41d8cd9\"\n", "", &err).outcome, S3_DONE);
+        assert_int_equal(classify(&bucket, statuses[i], "etag: \"d41d8cd9\"\n", "", &err).outcome, S3_DONE);
     }
 }
 
@@ -328,30 +329,31 @@ static void clock_skew(void **state)
     (void)state;
     struct err err = {0};
     struct s3_bucket bucket = bucket_of("s3://metrics", NULL, false);
-    assert_int_equal(judge(&bucket, 403, "Date: Sun, 15 Nov 2026 09:50:00 GMT\n", SKEWED, &err).outcome, S3_AGAIN);
+    assert_int_equal(classify(&bucket, 403, "Date: Sun, 15 Nov 2026 09:50:00 GMT\n", SKEWED, &err).outcome, S3_AGAIN);
     assert_int_equal(bucket.skew_secs, 1200);
     assert_int_equal(err.code, -EAGAIN);
     /* The same again is not cured by the same. */
-    assert_int_equal(judge(&bucket, 403, "Date: Sun, 15 Nov 2026 09:50:00 GMT\n", SKEWED, &err).outcome, S3_DENIED);
-    assert_int_equal(judge(&bucket, 403, "Date: Sun, 15 Nov 2026 09:50:01 GMT\n", DENIED, &err).outcome, S3_DENIED);
+    assert_int_equal(classify(&bucket, 403, "Date: Sun, 15 Nov 2026 09:50:00 GMT\n", SKEWED, &err).outcome, S3_DENIED);
+    assert_int_equal(classify(&bucket, 403, "Date: Sun, 15 Nov 2026 09:50:01 GMT\n", DENIED, &err).outcome, S3_DENIED);
     assert_int_equal(bucket.skew_secs, 1200);
     /* Our clock was set right meanwhile. */
-    assert_int_equal(judge(&bucket, 403, "Date: Sun, 15 Nov 2026 09:30:02 GMT\n", SKEWED, &err).outcome, S3_AGAIN);
+    assert_int_equal(classify(&bucket, 403, "Date: Sun, 15 Nov 2026 09:30:02 GMT\n", SKEWED, &err).outcome, S3_AGAIN);
     assert_int_equal(bucket.skew_secs, 2);
 
     bucket.skew_secs = 0;
-    assert_int_equal(judge(&bucket, 403, "Date: Sun, 15 Nov 2026 09:35:00 GMT\n", DENIED, &err).outcome, S3_DENIED);
+    assert_int_equal(classify(&bucket, 403, "Date: Sun, 15 Nov 2026 09:35:00 GMT\n", DENIED, &err).outcome, S3_DENIED);
     assert_int_equal(bucket.skew_secs, 0);
-    assert_int_equal(judge(&bucket, 403, "Date: Sun, 15 Nov 2026 09:24:59 GMT\n", DENIED, &err).outcome, S3_AGAIN);
+    assert_int_equal(classify(&bucket, 403, "Date: Sun, 15 Nov 2026 09:24:59 GMT\n", DENIED, &err).outcome, S3_AGAIN);
     assert_int_equal(bucket.skew_secs, -301);
 
     bucket.skew_secs = 0;
-    assert_int_equal(judge(&bucket, 403, "Date: yesterday\n", SKEWED, &err).outcome, S3_DENIED);
-    assert_int_equal(judge(&bucket, 403, "", SKEWED, &err).outcome, S3_DENIED);
-    assert_int_equal(judge(&bucket, 404, "Date: Sun, 15 Nov 2026 10:30:00 GMT\n", DENIED, &err).outcome, S3_REFUSED);
-    assert_int_equal(judge(&bucket, 200, "ETag: x\nDate: Sun, 15 Nov 2026 10:30:00 GMT\n", "", &err).outcome, S3_DONE);
+    assert_int_equal(classify(&bucket, 403, "Date: yesterday\n", SKEWED, &err).outcome, S3_DENIED);
+    assert_int_equal(classify(&bucket, 403, "", SKEWED, &err).outcome, S3_DENIED);
+    assert_int_equal(classify(&bucket, 404, "Date: Sun, 15 Nov 2026 10:30:00 GMT\n", DENIED, &err).outcome, S3_REFUSED);
     assert_int_equal(
-        judge(&bucket, 403, "Date: Sun, 15 Nov 2026 10:30:00 GMT\n", "<Code>ExpiredToken</Code>", &err).outcome,
+        classify(&bucket, 200, "ETag: x\nDate: Sun, 15 Nov 2026 10:30:00 GMT\n", "", &err).outcome, S3_DONE);
+    assert_int_equal(
+        classify(&bucket, 403, "Date: Sun, 15 Nov 2026 10:30:00 GMT\n", "<Code>ExpiredToken</Code>", &err).outcome,
         S3_EXPIRED);
     assert_int_equal(bucket.skew_secs, 0);
 }
@@ -364,19 +366,20 @@ static void wrong_region(void **state)
     struct err err = {0};
     struct s3_bucket bucket = bucket_of("s3://metrics", NULL, false);
     (void)str_copy(STR("eu-central-1"), bucket.region, sizeof(bucket.region));
-    assert_int_equal(judge(&bucket, 301, "X-Amz-Bucket-Region: us-west-2\n", "", &err).outcome, S3_AGAIN);
+    assert_int_equal(classify(&bucket, 301, "X-Amz-Bucket-Region: us-west-2\n", "", &err).outcome, S3_AGAIN);
     assert_string_equal(bucket.region, "us-west-2");
     assert_true(bucket.is_region_sure);
     assert_string_equal(err.msg, "S3: the bucket metrics is in the region us-west-2");
-    assert_int_equal(judge(&bucket, 301, "X-Amz-Bucket-Region: us-west-2\n", "", &err).outcome, S3_REFUSED);
-    assert_int_equal(judge(&bucket, 400, "", malformed, &err).outcome, S3_AGAIN);
+    assert_int_equal(classify(&bucket, 301, "X-Amz-Bucket-Region: us-west-2\n", "", &err).outcome, S3_REFUSED);
+    assert_int_equal(classify(&bucket, 400, "", malformed, &err).outcome, S3_AGAIN);
     assert_string_equal(bucket.region, "eu-west-3");
-    assert_int_equal(judge(&bucket, 400, "", malformed, &err).outcome, S3_REFUSED);
+    assert_int_equal(classify(&bucket, 400, "", malformed, &err).outcome, S3_REFUSED);
 
-    assert_int_equal(judge(&bucket, 301, "x-amz-bucket-region: ../evil\n", "", &err).outcome, S3_REFUSED);
+    assert_int_equal(classify(&bucket, 301, "x-amz-bucket-region: ../evil\n", "", &err).outcome, S3_REFUSED);
     assert_int_equal(
-        judge(&bucket, 301, "", "<Code>PermanentRedirect</Code><Region>us-east-1</Region>", &err).outcome, S3_REFUSED);
-    assert_int_equal(judge(&bucket, 403, "x-amz-bucket-region: us-east-1\n", "", &err).outcome, S3_DENIED);
+        classify(&bucket, 301, "", "<Code>PermanentRedirect</Code><Region>us-east-1</Region>", &err).outcome,
+        S3_REFUSED);
+    assert_int_equal(classify(&bucket, 403, "x-amz-bucket-region: us-east-1\n", "", &err).outcome, S3_DENIED);
     assert_string_equal(bucket.region, "eu-west-3");
 }
 

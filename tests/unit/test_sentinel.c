@@ -102,11 +102,11 @@ static void test_statuses(void **state)
         {LOOPBACK_ANSWER("408 X", "", ""), SENTINEL_AGAIN, 408, -1,
             "Sentinel: cannot register the run: 408 Request Timeout"},
         {LOOPBACK_ANSWER("200 OK", "", "<html>hi</html>"), SENTINEL_AGAIN, 200, -1,
-            "Sentinel: cannot register the run: its answer makes no sense: no valid JSON"},
+            "Sentinel: cannot register the run: invalid answer: no valid JSON"},
         {LOOPBACK_ANSWER("200 OK", "", "{\"run_id\":\"../x\"}"), SENTINEL_AGAIN, 200, -1,
-            "Sentinel: cannot register the run: its answer makes no sense: a run_id that cannot be used"},
+            "Sentinel: cannot register the run: invalid answer: a run_id that cannot be used"},
         {LOOPBACK_ANSWER("204 OK", "", ""), SENTINEL_AGAIN, 204, -1,
-            "Sentinel: cannot register the run: its answer makes no sense: no valid JSON"},
+            "Sentinel: cannot register the run: invalid answer: no valid JSON"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sentinel_world world;

@@ -29,7 +29,7 @@ struct csv {
     struct str text;
     size_t piece;
     size_t reads;
-    int trouble; /* returned instead of the last piece */
+    int error; /* returned instead of the last piece */
 };
 
 static int read_csv(void *context, int (*take)(void *take_context, struct str piece), void *take_context)
@@ -38,8 +38,8 @@ static int read_csv(void *context, int (*take)(void *take_context, struct str pi
     csv->reads++;
     for (size_t i = 0; i < csv->text.n; i += csv->piece) {
         size_t left = csv->text.n - i;
-        if (left <= csv->piece && csv->trouble)
-            return csv->trouble;
+        if (left <= csv->piece && csv->error)
+            return csv->error;
         int r = take(take_context, (struct str){csv->text.p + i, left < csv->piece ? left : csv->piece});
         if (r < 0)
             return r;
@@ -244,7 +244,7 @@ static void test_unreadable(void **state)
 {
     (void)state;
     static const char *const answers[] = {OK_ANSWER};
-    struct csv csv = {.text = STR("a\nb\n"), .piece = 2, .trouble = -EIO};
+    struct csv csv = {.text = STR("a\nb\n"), .piece = 2, .error = -EIO};
     struct sentinel_world world;
     struct sentinel_result result = finish(&world, answers, 1, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_AGAIN);
@@ -277,7 +277,7 @@ static void test_too_large(void **state)
     assert_int_equal(world.server.request_count, 0);
     world_close(&world);
 
-    /* Compressed it fits; the last form does not, and the server's words stay. */
+    /* Compressed it fits; the last form does not, and the server's message stay. */
     memset(text, '7', BYTES);
     result = finish(&world, answers, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);

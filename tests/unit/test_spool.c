@@ -71,7 +71,7 @@ static void test_given_is_made_and_removed(void **state)
     tree_folder(&tree, "there");
     char given[TEXT_BYTES];
     (void)str_copy(str_of(path_in(&tree, "there//a/./b/")), given, sizeof(given));
-    const struct spool_places places = {.given = given, .home = "/"};
+    const struct spool_paths places = {.given = given, .home = "/"};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, &err), 0);
     assert_at(&spool, real, "there/a/b");
     assert_int_equal(mode_of(&tree, "there/a"), 0700);
@@ -95,7 +95,7 @@ static void test_existing_stays(void **state)
     tree_folder(&tree, "spool");
     char given[TEXT_BYTES];
     (void)str_copy(str_of(path_in(&tree, "spool")), given, sizeof(given));
-    const struct spool_places places = {.given = given};
+    const struct spool_paths places = {.given = given};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, NULL), 0);
     spool_close(&spool);
     assert_true(is_there(&tree, "spool"));
@@ -119,7 +119,7 @@ static void test_not_wanted(void **state)
     set_up(&tree, real);
     char given[TEXT_BYTES];
     (void)str_copy(str_of(path_in(&tree, "none")), given, sizeof(given));
-    const struct spool_places places = {.given = given};
+    const struct spool_paths places = {.given = given};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, false, &err), -ENOENT);
     assert_int_equal(spool.dir_fd, -1);
     assert_non_null(strstr(err.msg, given));
@@ -147,7 +147,7 @@ static void test_usual_places(void **state)
     tree_folder(&tree, "home");
     (void)str_copy(str_of(path_in(&tree, "home")), home, sizeof(home));
     (void)str_copy(str_of(path_in(&tree, "state")), state_home, sizeof(state_home));
-    struct spool_places places = {.given = "", .state_home = state_home, .home = home};
+    struct spool_paths places = {.given = "", .state_home = state_home, .home = home};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, NULL), 0);
     assert_at(&spool, real, "state/resource-tracker/spool");
     spool_close(&spool);
@@ -177,7 +177,7 @@ static void test_no_home(void **state)
     struct spool spool;
     char expected[128];
     (void)snprintf(expected, sizeof(expected), "resource-tracker-%u/spool", (unsigned)geteuid());
-    const struct spool_places places = {.home = "/proc/none", .state_home = ""};
+    const struct spool_paths places = {.home = "/proc/none", .state_home = ""};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, NULL), 0);
     assert_non_null(strstr(spool.path, expected));
     assert_true(spool.is_shared);
@@ -188,7 +188,7 @@ static void assert_refused(const char *given, int expected, const char *word)
 {
     struct spool spool;
     struct err err = {0};
-    const struct spool_places places = {.given = given};
+    const struct spool_paths places = {.given = given};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, &err), expected);
     assert_int_equal(err.code, expected);
     assert_int_equal(spool.dir_fd, -1);
@@ -213,7 +213,7 @@ static void test_unsafe_mode(void **state)
     }
     assert_int_equal(chmod(given, 0755), 0);
     struct spool spool;
-    const struct spool_places places = {.given = given};
+    const struct spool_paths places = {.given = given};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, NULL), 0);
     spool_close(&spool);
     tree_free(&tree);
@@ -232,7 +232,7 @@ static void test_unsafe_state_home(void **state)
     tree_folder(&tree, "resource-tracker/spool");
     assert_int_equal(chmod(path_in(&tree, "resource-tracker/spool"), 0777), 0);
     (void)str_copy(str_of(tree.path), state_home, sizeof(state_home));
-    const struct spool_places places = {.state_home = state_home};
+    const struct spool_paths places = {.state_home = state_home};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, &err), -EPERM);
     assert_non_null(strstr(err.msg, "chmod 700"));
     assert_int_equal(spool.dir_fd, -1);
@@ -272,7 +272,7 @@ static void test_link_to_a_folder(void **state)
     tree_folder(&tree, "target");
     tree_link(&tree, "link", "target");
     (void)str_copy(str_of(path_in(&tree, "link")), given, sizeof(given));
-    const struct spool_places places = {.given = given};
+    const struct spool_paths places = {.given = given};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, NULL), 0);
     assert_at(&spool, real, "target");
     spool_close(&spool);
@@ -302,7 +302,7 @@ static void test_foreign_owner(void **state)
     assert_int_equal(chown(path_in(&tree, "home"), 12345, 12345), 0);
     (void)str_copy(str_of(path_in(&tree, "home")), given, sizeof(given));
     struct spool spool;
-    const struct spool_places places = {.home = given};
+    const struct spool_paths places = {.home = given};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, NULL), 0);
     assert_true(spool.is_shared);
     spool_close(&spool);
@@ -328,7 +328,7 @@ static void test_unreachable(void **state)
             _exit(77);
         struct spool spool;
         struct err err = {0};
-        const struct spool_places places = {.given = given};
+        const struct spool_paths places = {.given = given};
         int r = spool_open(&spool, &places, MAX_BYTES, true, &err);
         _exit(r == -EACCES && spool.dir_fd == -1 && strstr(err.msg, given) ? 0 : 1);
     }
@@ -352,7 +352,7 @@ static void test_many_at_once(void **state)
     pid_t children[PROCESSES];
     tree_make(&tree);
     (void)str_copy(str_of(path_in(&tree, "above/spool")), given, sizeof(given));
-    const struct spool_places places = {.given = given};
+    const struct spool_paths places = {.given = given};
     for (int i = 0; i < PROCESSES; i++) {
         children[i] = fork();
         assert_true(children[i] >= 0);
@@ -397,7 +397,7 @@ static void test_list(void **state)
     struct spool_entry *entries = NULL;
     tree_make(&tree);
     (void)str_copy(str_of(tree.path), given, sizeof(given));
-    const struct spool_places places = {.given = given};
+    const struct spool_paths places = {.given = given};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, NULL), 0);
     assert_int_equal(spool_list(&spool, &entries, NULL), 0);
     free(entries);
@@ -428,7 +428,7 @@ static void test_list_sweeps(void **state)
     struct spool_entry *entries = NULL;
     tree_make(&tree);
     (void)str_copy(str_of(tree.path), given, sizeof(given));
-    const struct spool_places places = {.given = given};
+    const struct spool_paths places = {.given = given};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, NULL), 0);
     tree_folder(&tree, ".bare");
     tree_write(&tree, ".cut/lock", "");

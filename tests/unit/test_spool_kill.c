@@ -379,7 +379,7 @@ static void live_on_tmpfs(const char *path)
     if (!enter_mount_namespace() || mount("none", path, "tmpfs", MS_NOSUID | MS_NODEV, "size=128k,mode=0700") < 0)
         _exit(EXIT_SKIP);
     struct spool spool;
-    const struct spool_places places = {.given = path};
+    const struct spool_paths places = {.given = path};
     CHECK(spool_open(&spool, &places, WORLD_MAX_BYTES, true, NULL) == 0);
     live_on_full_disk(&spool);
     live_on_crowded_disk(&spool);

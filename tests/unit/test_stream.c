@@ -51,7 +51,7 @@ static struct stream *begin(int *bell_fd)
 
 static void finish(struct stream *stream)
 {
-    const struct stream_hurry nobody = {.fd = -1};
+    const struct stream_cancel nobody = {.fd = -1};
     stream_finish(stream, &(struct end_facts){0}, 0, &nobody);
 }
 

@@ -110,38 +110,38 @@ static void test_words_of_refusals(void **state)
 {
     (void)state;
     struct err err;
-    assert_int_equal(tls_words_refused(MBEDTLS_X509_BADCERT_EXPIRED, "a.example", &err), -EKEYREJECTED);
+    assert_int_equal(tls_err_refused(MBEDTLS_X509_BADCERT_EXPIRED, "a.example", &err), -EKEYREJECTED);
     assert_int_equal(err.code, -EKEYREJECTED);
     assert_string_equal(err.msg, "the certificate of a.example is refused: it has expired (by this machine's clock)");
-    tls_words_refused(MBEDTLS_X509_BADCERT_CN_MISMATCH | MBEDTLS_X509_BADCERT_BAD_KEY, "a.example", &err);
+    tls_err_refused(MBEDTLS_X509_BADCERT_CN_MISMATCH | MBEDTLS_X509_BADCERT_BAD_KEY, "a.example", &err);
     assert_string_equal(
         err.msg, "the certificate of a.example is refused: it is made out to another host name, it has a weak key");
-    tls_words_refused(MBEDTLS_X509_BADCERT_OTHER, "a.example", &err);
+    tls_err_refused(MBEDTLS_X509_BADCERT_OTHER, "a.example", &err);
     assert_string_equal(err.msg, "the certificate of a.example is refused: a CA above it must not vouch for this name "
                                  "(name constraints)");
-    tls_words_refused(0, "a.example", &err);
+    tls_err_refused(0, "a.example", &err);
     assert_string_equal(err.msg, "the certificate of a.example is refused: it cannot be verified");
     /* All at once, and a host name of any length: still one line that is not cut in the middle of its head. */
     char host[300];
     memset(host, 'h', sizeof(host) - 1);
     host[sizeof(host) - 1] = '\0';
-    tls_words_refused(0xffff, host, &err);
+    tls_err_refused(0xffff, host, &err);
     assert_true(strlen(err.msg) < sizeof(err.msg));
     assert_non_null(strstr(err.msg, "hhh is refused: it has expired"));
     assert_null(strchr(err.msg, '\n'));
-    assert_int_equal(tls_words_refused(MBEDTLS_X509_BADCERT_FUTURE, "a.example", NULL), -EKEYREJECTED);
+    assert_int_equal(tls_err_refused(MBEDTLS_X509_BADCERT_FUTURE, "a.example", NULL), -EKEYREJECTED);
 }
 
 static void test_words_of_failures(void **state)
 {
     (void)state;
     struct err err;
-    assert_int_equal(tls_words_failed(MBEDTLS_ERR_SSL_CONN_EOF, "TLS handshake", &err), -ECONNRESET);
+    assert_int_equal(tls_err_failed(MBEDTLS_ERR_SSL_CONN_EOF, "TLS handshake", &err), -ECONNRESET);
     assert_string_equal(err.msg, "TLS handshake: the server hung up");
-    assert_int_equal(tls_words_failed(MBEDTLS_ERR_SSL_ALLOC_FAILED, "TLS handshake", &err), -ENOMEM);
-    assert_int_equal(tls_words_failed(MBEDTLS_ERR_X509_INVALID_FORMAT, "TLS handshake", &err), -EKEYREJECTED);
+    assert_int_equal(tls_err_failed(MBEDTLS_ERR_SSL_ALLOC_FAILED, "TLS handshake", &err), -ENOMEM);
+    assert_int_equal(tls_err_failed(MBEDTLS_ERR_X509_INVALID_FORMAT, "TLS handshake", &err), -EKEYREJECTED);
     assert_string_equal(err.msg, "TLS handshake: the certificate cannot be read (mbedTLS error -0x2180)");
-    assert_int_equal(tls_words_failed(-0x6600, "TLS handshake", &err), -EPROTO);
+    assert_int_equal(tls_err_failed(-0x6600, "TLS handshake", &err), -EPROTO);
     assert_string_equal(err.msg, "TLS handshake failed (mbedTLS error -0x6600)");
 }
 

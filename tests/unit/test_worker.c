@@ -100,7 +100,7 @@ static void give_rows(struct exchange *exchange)
             row[k] = (char)('0' + seed % 64);
         }
         row[sizeof(row) - 1] = '\n';
-        exchange_give_row(exchange, (struct str){row, sizeof(row)});
+        exchange_push_row(exchange, (struct str){row, sizeof(row)});
     }
 }
 
@@ -163,7 +163,7 @@ static void test_a_dead_target_costs_the_other_nothing(void **state)
     const struct stream_options options = {
         .settings = &settings,
         .clock = &clock_system,
-        .spool_places = {.given = spool},
+        .spool_paths = {.given = spool},
         .spool_max_bytes = NO_ROOM,
         .version = "0.0.0",
         .csv_header = "a\n",

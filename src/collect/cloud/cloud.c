@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/num.h"
-#include "net/http_internal.h"
+#include "net/http_parse.h"
 
 enum { LANES_MAX = 16, REQUEST_BYTES_MAX = 4096, READ_BYTES = 4096, HTTP_PORT = 80 };
 

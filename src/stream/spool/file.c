@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files in the folder of a run: what their names say, writing them whole, the lock, and taking them all away.
- * Everything is relative to a descriptor of the folder and follows no link.
+ * Files in the directory of a run: what their names say, writing them whole, the lock, and taking them all away.
+ * Everything is relative to a descriptor of the directory and follows no link.
  */
 #include "stream/spool/spool_internal.h"
 
@@ -146,12 +146,12 @@ int spool_file_replace(int dir_fd, const char *name, struct str bytes)
     return r < 0 ? r : spool_file_sync(dir_fd);
 }
 
-int spool_file_place(int dir_fd, const char *name, struct str bytes)
+int spool_file_put(int dir_fd, const char *name, struct str bytes)
 {
     return write_and_rename(dir_fd, name, bytes, NULL);
 }
 
-int spool_folder_open(int parent_fd, const char *name)
+int spool_dir_open(int parent_fd, const char *name)
 {
     int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     return fd >= 0 ? fd : -errno;
@@ -176,7 +176,7 @@ int spool_lock_take(int dir_fd, int flags)
     return spool_file_is_at(fd, dir_fd, SPOOL_LOCK) ? fd_take(&fd) : -ENOENT;
 }
 
-/* One pass over the folder; returns how many files went, or a negative errno. */
+/* One pass over the directory; returns how many files went, or a negative errno. */
 static int remove_known(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES])
 {
     struct spool_walk walk;
@@ -200,10 +200,10 @@ static int remove_known(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES])
     return walk.error < 0 ? walk.error : removed;
 }
 
-int spool_folder_empty(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES])
+int spool_dir_empty(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES])
 {
     int r;
-    /* A folder that shrinks while it is read may hide entries: again until a pass finds nothing more. */
+    /* A directory that shrinks while it is read may hide entries: again until a pass finds nothing more. */
     do {
         r = remove_known(dir_fd, ret_foreign);
     } while (r > 0);

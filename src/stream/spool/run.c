@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The folder of one run: making it, finding what an earlier run left in it, its state, and taking it away. A new folder
- * has a hidden name until its lock is held, and one that goes gets a hidden name first: whoever lists the spool sees
- * whole runs only.
+ * The directory of one run: making it, finding what an earlier run left in it, its state, and taking it away. A new
+ * directory has a hidden name until its lock is held, and one that goes gets a hidden name first: a listing of the
+ * spool shows whole runs only.
  */
 #include "stream/spool/spool.h"
 
@@ -34,11 +34,11 @@ static int check_name(const char *name, struct err *err)
     return err_set(err, -EINVAL, "spool: '%.80s' is no name of a run (letters, digits, '-', '_' and '.')", name);
 }
 
-/* Lock and final name for the folder that was just made under its hidden name. */
+/* Lock and final name for the directory that was just made under its hidden name. */
 static int settle(struct spool_run *run, const char *hidden)
 {
     struct spool *spool = run->spool;
-    AUTO_FD int dir_fd = spool_folder_open(spool->dir_fd, hidden);
+    AUTO_FD int dir_fd = spool_dir_open(spool->dir_fd, hidden);
     if (dir_fd < 0)
         return dir_fd;
     AUTO_FD int lock_fd = spool_lock_take(dir_fd, O_CREAT);
@@ -150,7 +150,7 @@ int spool_run_find_journal(struct spool_run *run)
 
 static int take_over(struct spool_run *run)
 {
-    run->dir_fd = spool_folder_open(run->spool->dir_fd, run->name);
+    run->dir_fd = spool_dir_open(run->spool->dir_fd, run->name);
     if (run->dir_fd < 0)
         return run->dir_fd;
     run->lock_fd = spool_lock_take(run->dir_fd, O_CREAT);
@@ -210,7 +210,7 @@ static int remove_folder(struct spool_run *run, struct err *err)
     char foreign[SPOOL_NAME_BYTES];
     (void)snprintf(hidden, sizeof(hidden), ".%s", run->name);
     bool is_hidden = renameat(spool->dir_fd, run->name, spool->dir_fd, hidden) == 0;
-    int r = spool_folder_empty(run->dir_fd, foreign);
+    int r = spool_dir_empty(run->dir_fd, foreign);
     /* Where it has been removed already there is nothing to do. */
     if (r == 0 && unlinkat(spool->dir_fd, is_hidden ? hidden : run->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         r = -errno;
@@ -264,7 +264,7 @@ int spool_run_save_state(struct spool_run *run, struct str bytes, struct err *er
 
 int spool_run_note_state(struct spool_run *run, struct str bytes, struct err *err)
 {
-    return put_state(run, bytes, spool_file_place, err);
+    return put_state(run, bytes, spool_file_put, err);
 }
 
 int spool_run_load_state(struct spool_run *run, struct buf *buf, struct err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding and making the folder of the spool: the one that was given, or the first of the usual places that can be had
- * (XDG Base Directory Specification: a relative XDG_STATE_HOME is not valid). A folder that others may write is
+ * Finding and making the directory of the spool: the one that was given, or the first of the usual places that can be
+ * had (XDG Base Directory Specification: a relative XDG_STATE_HOME is not valid). A directory that others may write is
  * refused.
  */
 #include "stream/spool/spool.h"
@@ -23,15 +23,15 @@
 
 _Static_assert(sizeof(((struct spool *)0)->path) >= PATH_MAX, "what realpath gives must fit");
 
-/* How often a folder may vanish between making and opening it: others that end remove theirs when it is empty. */
+/* How often a directory may vanish between making and opening it: others that end remove theirs when it is empty. */
 enum { PLACE_ATTEMPTS_MAX = 16, PLACES_MAX = 4 };
 
 struct place {
     char path[PATH_MAX];
-    bool is_shared; /* in a folder where everybody may make things */
+    bool is_shared; /* in a directory where everybody may make things */
 };
 
-/* Removes the last n folders of a path, from the end on, while they are empty. */
+/* Removes the last n directories of a path, from the end on, while they are empty. */
 static void remove_folders(const char *path, unsigned n)
 {
     char part[PATH_MAX];
@@ -57,7 +57,7 @@ static int make_folder(const char *path)
     return r == -EEXIST ? (lstat(path, &st) < 0 ? -ENOENT : -ENOTDIR) : r;
 }
 
-/* Makes what is missing of a path; *ret_made: how many folders at its end are new. */
+/* Makes what is missing of a path; *ret_made: how many directories at its end are new. */
 static int make_folders(const char *path, unsigned *ret_made)
 {
     char part[PATH_MAX];
@@ -84,7 +84,7 @@ static int make_folders(const char *path, unsigned *ret_made)
     return 0;
 }
 
-/* -EPERM with a message where others could meddle with what is in the folder. */
+/* -EPERM with a message where others could meddle with what is in the directory. */
 static int check_owner(const struct stat *st, const char *path, struct err *err)
 {
     if (st->st_uid != geteuid())
@@ -98,7 +98,7 @@ static int check_owner(const struct stat *st, const char *path, struct err *err)
     return 0;
 }
 
-/* In a shared folder the one that we make there must be ours, or its owner could put something else into our way. */
+/* In a shared directory the one that we make there must be ours, or its owner could put something else into our way. */
 static int check_parent(const char *path, struct err *err)
 {
     char parent[PATH_MAX];
@@ -120,7 +120,7 @@ static int open_folder(struct spool *spool, const char *path, struct err *err)
     char resolved[PATH_MAX];
     if (!realpath(path, resolved))
         return err_sys(err, -errno, "spool %s", path);
-    AUTO_FD int fd = spool_folder_open(AT_FDCWD, resolved);
+    AUTO_FD int fd = spool_dir_open(AT_FDCWD, resolved);
     if (fd < 0)
         return err_sys(err, fd, "spool %s", path);
     if (fstat(fd, &st) < 0)
@@ -173,14 +173,14 @@ static size_t add_place(struct place *places, size_t count, const char *above, c
     return n > 0 && (size_t)n < sizeof(places[count].path) ? count + 1 : count;
 }
 
-/* Another user's home (sudo keeps HOME on many systems) must not get folders that its owner cannot use. */
+/* Another user's home (sudo keeps HOME on many systems) must not get directories that its owner cannot use. */
 static bool is_home_ours(const char *home)
 {
     struct stat st;
     return stat(home, &st) == 0 && st.st_uid == geteuid();
 }
 
-static size_t usual_places(const struct spool_places *from, struct place places[static PLACES_MAX])
+static size_t usual_places(const struct spool_paths *from, struct place places[static PLACES_MAX])
 {
     size_t count = 0;
     if (from->state_home && from->state_home[0] == '/')
@@ -212,7 +212,7 @@ static int try_places(
             if (ret_err)
                 *ret_err = err;
         }
-        /* An unsafe folder of the user's own is for the user to mend; going elsewhere would hide what is in it. */
+        /* An unsafe directory of the user's own is for the user to mend; going elsewhere would hide what is in it. */
         if (r == -EPERM && !places[i].is_shared)
             break;
     }
@@ -220,7 +220,7 @@ static int try_places(
 }
 
 int spool_open(
-    struct spool *ret_spool, const struct spool_places *places, uint64_t max_bytes, bool is_wanted, struct err *err)
+    struct spool *ret_spool, const struct spool_paths *places, uint64_t max_bytes, bool is_wanted, struct err *err)
 {
     *ret_spool = (struct spool){.dir_fd = -1, .max_bytes = max_bytes};
     AUTO_FREE struct place *list = calloc(PLACES_MAX, sizeof(*list));
@@ -247,7 +247,7 @@ int spool_sync(const struct spool *spool)
         if (!slash || slash == part)
             break;
         *slash = '\0';
-        AUTO_FD int fd = spool_folder_open(AT_FDCWD, part);
+        AUTO_FD int fd = spool_dir_open(AT_FDCWD, part);
         /* One that may only be searched is not ours to sync. */
         r = fd >= 0 ? spool_file_sync(fd) : fd == -EACCES ? 0 : fd;
     }
@@ -277,8 +277,8 @@ void spool_close(struct spool *spool)
 }
 
 /*
- * All runs of the spool: their names, their bytes, and the hidden folders of trackers that were killed while they made
- * or removed a run.
+ * All runs of the spool: their names, their bytes, and the hidden directories of trackers that were killed while they
+ * made or removed a run.
  */
 
 enum { HIDDEN_SECS_MAX = 3600 };
@@ -291,11 +291,11 @@ static bool is_folder(int dir_fd, const struct dir_entry *entry)
     return fstatat(dir_fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A hidden folder is being made or removed; where nobody holds it and it is old, that was cut off. */
+/* A hidden directory is being made or removed; where its lock is free and it is old, that was cut off. */
 static void sweep_hidden(const struct spool *spool, const char *hidden)
 {
     struct stat st;
-    AUTO_FD int dir_fd = spool_folder_open(spool->dir_fd, hidden);
+    AUTO_FD int dir_fd = spool_dir_open(spool->dir_fd, hidden);
     if (dir_fd < 0 || fstat(dir_fd, &st) < 0 || st.st_uid != geteuid())
         return;
     int64_t now_secs = clock_read(&clock_system, CLOCK_KIND_REALTIME) / NS_PER_SEC;
@@ -305,7 +305,7 @@ static void sweep_hidden(const struct spool *spool, const char *hidden)
     if (lock_fd < 0 && lock_fd != -ENOENT)
         return;
     char foreign[SPOOL_NAME_BYTES];
-    if (spool_folder_empty(dir_fd, foreign) == 0)
+    if (spool_dir_empty(dir_fd, foreign) == 0)
         (void)unlinkat(spool->dir_fd, hidden, AT_REMOVEDIR);
 }
 
@@ -362,7 +362,7 @@ static uint64_t count_run_bytes(const struct spool *spool, const char *name, uin
     struct dir_entry entry;
     struct stat st;
     uint64_t bytes = 0;
-    AUTO_FD int dir_fd = spool_folder_open(spool->dir_fd, name);
+    AUTO_FD int dir_fd = spool_dir_open(spool->dir_fd, name);
     if (dir_fd < 0)
         return 0;
     spool_walk_begin(&walk, dir_fd);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The folder in which runs wait for delivery. One folder per run: "lock" (held while a tracker or an upload works on
- * it), "state.json", "end" (how the run ended), sealed batches "NNNNNN.csv.gz", and "NNNNNN.csv", the rows of the batch
- * that is still open. Files are written beside, synced and renamed into place, so that each is whole or not there; the
- * open batch is appended to, so that a killed tracker loses no row; the end is overwritten in place, so that a disk
- * that is full takes it. Folders are 0700 and files 0600.
+ * The directory in which runs wait for delivery. One directory per run: "lock" (held while a tracker or an upload works
+ * on it), "state.json", "end" (how the run ended), sealed batches "NNNNNN.csv.gz", and "NNNNNN.csv", the rows of the
+ * batch that is still open. Files are written beside, synced and renamed into place, so that each is whole or not
+ * there; the open batch is appended to, so that a killed tracker loses no row; the end is overwritten in place, so that
+ * a disk that is full takes it. Folders are 0700 and files 0600.
  */
 #ifndef STREAM_SPOOL_SPOOL_H
 #define STREAM_SPOOL_SPOOL_H
@@ -28,7 +28,7 @@ enum {
 };
 
 /* Where the spool may be; NULL where unknown. */
-struct spool_places {
+struct spool_paths {
     const char *given; /* TRACKER_SPOOL: this one or none */
     const char *state_home, *home; /* $XDG_STATE_HOME (only if absolute), $HOME */
 };
@@ -38,22 +38,22 @@ struct spool {
     int dir_fd; /* -1: there is none, batches stay in memory */
     char path[4096];
     uint64_t max_bytes;
-    unsigned made; /* so many folders at the end of the path are new and may go when they are empty */
+    unsigned made; /* so many directories at the end of the path are new and may go when they are empty */
     bool is_shared; /* it lies in /var/tmp or /tmp */
 };
 
 /*
  * Opens the spool; with `is_wanted` it is made where it is missing (parents too): given and no other, else the first
  * that can be had of state_home/resource-tracker/spool, home/.local/state/resource-tracker/spool (a home of ours only),
- * /var/tmp/resource-tracker-UID/spool, and the same in /tmp. Must be a directory of ours that nobody else may write:
- * -EPERM, and outside of /var/tmp and /tmp no further place is tried then. Returns 0, -ENOENT (not wanted and not
+ * /var/tmp/resource-tracker-UID/spool, and the same in /tmp. Must be a directory of ours that no other user may write:
+ * -EPERM, and outside of /var/tmp and /tmp no further path is tried then. Returns 0, -ENOENT (not wanted and not
  * there) or another negative errno with a message that names the path; on failure *ret_spool has dir_fd -1 and can
  * still be used: batches then stay in memory.
  */
 int spool_open(
-    struct spool *ret_spool, const struct spool_places *places, uint64_t max_bytes, bool is_wanted, struct err *err);
+    struct spool *ret_spool, const struct spool_paths *places, uint64_t max_bytes, bool is_wanted, struct err *err);
 
-/* Removes the folders that it made, where they are empty. */
+/* Removes the directories that it made, where they are empty. */
 void spool_close(struct spool *spool);
 
 struct spool_batch {
@@ -69,7 +69,7 @@ struct spool_run {
     char name[SPOOL_NAME_BYTES];
     uint32_t open_number; /* of the batch that is being filled */
     uint64_t journal_bytes;
-    bool is_state_safe; /* it, and the folder that it is in, were synced */
+    bool is_state_safe; /* it, and the directory that it is in, were synced */
     bool is_journal_torn; /* half a row behind those bytes, which could not be cut off */
     uint64_t sealed_bytes, memory_bytes; /* of the batches, less the passing one */
     bool may_pass; /* set by the caller: some target takes a batch now */
@@ -82,7 +82,7 @@ struct spool_run {
 };
 
 /*
- * Makes and locks the folder of a new run; name: letters, digits, '-', '_' and '.'. With a spool that has dir_fd -1
+ * Makes and locks the directory of a new run; name: letters, digits, '-', '_' and '.'. With a spool that has dir_fd -1
  * this succeeds, in memory. Returns 0 or a negative errno with a message (*ret_run can then still be used, in memory).
  */
 int spool_run_create(struct spool_run *ret_run, struct spool *spool, const char *name, struct err *err);
@@ -98,8 +98,8 @@ int spool_run_open(struct spool_run *ret_run, struct spool *spool, const char *n
 void spool_run_close(struct spool_run *run);
 
 /*
- * Removes the folder and everything of ours in it, then closes. Returns 0 or a negative errno with a message:
- * -ENOTEMPTY where there is something else in it, which stays with its folder; -ENODATA where that is only what was
+ * Removes the directory and everything of ours in it, then closes. Returns 0 or a negative errno with a message:
+ * -ENOTEMPTY where there is something else in it, which stays with its directory; -ENODATA where that is only what was
  * set aside.
  */
 int spool_run_remove(struct spool_run *run, struct err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the spool share: names in a run's folder, whole files written beside and renamed, locks. Not for
+ * What the files of the spool share: names in a run's directory, whole files written beside and renamed, locks. Not for
  * others; they include spool.h.
  */
 #ifndef STREAM_SPOOL_SPOOL_INTERNAL_H
@@ -35,7 +35,7 @@ void spool_file_name_journal(char ret_name[static SPOOL_FILE_BYTES], uint32_t nu
 /* Letters, digits, '-', '_' and '.', the first no dot, at most SPOOL_NAME_BYTES - 1 of them. */
 bool spool_is_run_name(const char *name);
 
-/* The entries of a folder from the first on, without "." and ".."; `error` tells why it ended early. */
+/* The entries of a directory from the first on, without "." and ".."; `error` tells why it ended early. */
 struct spool_walk {
     int fd, error;
     size_t at, bytes;
@@ -47,34 +47,34 @@ bool spool_walk_next(struct spool_walk *walk, struct dir_entry *ret_entry);
 /* Everything or a negative errno; part of it may then be written. */
 int spool_file_write(int fd, struct str bytes);
 
-/* fsync; file systems that have no such thing for folders are forgiven. */
+/* fsync; file systems that have no such thing for directories are forgiven. */
 int spool_file_sync(int fd);
 
-/* Writes beside, syncs, renames, syncs the folder. 0 or a negative errno, with nothing new left behind. */
+/* Writes beside, syncs, renames, syncs the directory. 0 or a negative errno, with nothing new left behind. */
 int spool_file_replace(int dir_fd, const char *name, struct str bytes);
 
 /* The same without any sync: it outlives us, though perhaps not the machine, and no disk holds it up. Never over a file
  * that was synced: XFS may have the new name after a loss of power, and none of the bytes. */
-int spool_file_place(int dir_fd, const char *name, struct str bytes);
+int spool_file_put(int dir_fd, const char *name, struct str bytes);
 
 /* Syncs the names of the spool: its runs, and those of its parents that are new. 0 or a negative errno. */
 int spool_sync(const struct spool *spool);
 
-/* A folder as it is, no link. The descriptor or a negative errno. */
-int spool_folder_open(int parent_fd, const char *name);
+/* A directory as it is, no link. The descriptor or a negative errno. */
+int spool_dir_open(int parent_fd, const char *name);
 
 /* Is the open file still the one that has this name? */
 bool spool_file_is_at(int fd, int dir_fd, const char *name);
 
-/* Takes the lock of a run's folder without waiting; flags: O_CREAT or 0. The descriptor that holds it, -EBUSY, -ENOENT
- * (there is none, or it was taken away meanwhile), or another negative errno. */
+/* Takes the lock of a run's directory without waiting; flags: O_CREAT or 0. The descriptor that holds it, -EBUSY,
+ * -ENOENT (there is none, or it was taken away meanwhile), or another negative errno. */
 int spool_lock_take(int dir_fd, int flags);
 
-/* Removes the files that are ours from a run's folder, the lock last. 0, -ENOTEMPTY (with the name of a file that is
+/* Removes the files that are ours from a run's directory, the lock last. 0, -ENOTEMPTY (with the name of a file that is
  * not ours, or else of one that was set aside) or another negative errno. */
-int spool_folder_empty(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES]);
+int spool_dir_empty(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES]);
 
-/* Makes and opens the folder of the spool again, where an ending tracker has just removed it for being empty. */
+/* Makes and opens the directory of the spool again, where an ending tracker has just removed it for being empty. */
 int spool_revive(struct spool *spool, struct err *err);
 
 /* Bytes of all runs but one; the count stops where it is above enough. */

@@ -21,7 +21,7 @@ struct to_bucket {
     bool is_path_style;
     char directory[256]; /* JOB-or-host/START-TIME-RUNID, without the prefix of the URI */
     bool is_introduced; /* run.json of the start is there */
-    struct aws_world aws;
+    struct aws_context aws;
     struct s3_client s3;
     struct s3_bucket bucket;
     struct s3_credentials credentials;
@@ -113,7 +113,8 @@ static void open_run(struct target_run *run)
     struct to_bucket *to = run->state;
     const struct stream_options *options = run->delivery->options;
     struct http_client *http = run->clients->http_s3;
-    to->aws = (struct aws_world){.environment = options->settings->environment, .http = http, .clock = options->clock};
+    to->aws =
+        (struct aws_context){.environment = options->settings->environment, .http = http, .clock = options->clock};
     to->s3 = (struct s3_client){.http = http, .clock = options->clock};
     struct err err = {0};
     to->is_valid = s3_bucket_parse(str_of(to->uri), to->endpoint, to->is_path_style, &to->bucket, &err) == 0;
@@ -310,7 +311,7 @@ static const char *credential_source(char *const *environment)
 
 static bool doctor(const struct settings *settings, struct http_client *http, struct target_finding *ret_finding)
 {
-    struct aws_world aws = {.environment = settings->environment, .http = http, .clock = &clock_system};
+    struct aws_context aws = {.environment = settings->environment, .http = http, .clock = &clock_system};
     const char *source = credential_source(settings->environment);
     struct s3_credentials credentials;
     struct err err = {0};

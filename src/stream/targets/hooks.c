@@ -76,12 +76,12 @@ static size_t fill_headers(const struct hooks *hooks, struct http_header ret_hea
     return count;
 }
 
-static int judge(const struct url *url, int status, struct err *err)
+static int classify(const struct url *url, int status, struct err *err)
 {
     if (status / 100 == 2)
         return 0;
     int code = http_status_may_pass(status) ? -EAGAIN : -EREMOTEIO;
-    return err_set(err, code, "%.*s answered %d %s", (int)url->host.n, url->host.p, status, http_status_words(status));
+    return err_set(err, code, "%.*s answered %d %s", (int)url->host.n, url->host.p, status, http_status_text(status));
 }
 
 static int send_hook(struct http_client *http, const struct http_request *request, struct err *err)
@@ -94,7 +94,7 @@ static int send_hook(struct http_client *http, const struct http_request *reques
     r = http_send(http, request, &answer, err);
     if (r < 0)
         return r;
-    r = judge(&url, answer.status, err);
+    r = classify(&url, answer.status, err);
     http_answer_fini(&answer);
     return r;
 }
@@ -113,7 +113,7 @@ int hooks_send(const struct hooks *hooks, enum hooks_event event, struct str bod
             .header_count = fill_headers(hooks, headers),
             .body = body,
             .has_body = true,
-            .is_repeatable = event == HOOKS_HEARTBEAT, /* a start or stop told twice may be counted twice */
+            .is_repeatable = event == HOOKS_HEARTBEAT, /* a start or stop sent twice may be counted twice */
             .deadline_ns = deadline_ns,
             .answer_max = ANSWER_BYTES_MAX,
         };
@@ -171,9 +171,9 @@ static void send_pending(struct hooks *hooks, enum hooks_event event)
     int r = hooks_send(hooks, event, (struct str){body.data, body.len}, hooks->pending[event].deadline_ns, &err);
     bool is_again = event == HOOKS_HEARTBEAT && hooks->is_heartbeat_failing;
     if (r < 0 && !is_again)
-        exchange_tell(hooks->exchange, LOG_WARNING, "%s", err.msg);
+        exchange_notify(hooks->exchange, LOG_WARNING, "%s", err.msg);
     else if (r == 0 && is_again)
-        exchange_tell(hooks->exchange, LOG_WARNING, "the heartbeat hook works again");
+        exchange_notify(hooks->exchange, LOG_WARNING, "the heartbeat hook works again");
     if (event == HOOKS_HEARTBEAT)
         hooks->is_heartbeat_failing = r < 0;
 }

@@ -179,9 +179,9 @@ static void enroll(struct target_run *run, int64_t deadline_ns)
         return;
     target_succeed(run);
     (void)delivery_save(run->delivery);
-    exchange_tell(run->delivery->exchange, LOG_INFO, "Sentinel: the run is registered as %s", to->api.run_id);
+    exchange_notify(run->delivery->exchange, LOG_INFO, "Sentinel: the run is registered as %s", to->api.run_id);
     if (!can_upload(to))
-        exchange_tell(run->delivery->exchange, LOG_WARNING,
+        exchange_notify(run->delivery->exchange, LOG_WARNING,
             "Sentinel: the answer to the registration has no usable upload_uri_prefix; the samples wait in the spool "
             "and are sent with the finish call");
 }

@@ -203,7 +203,7 @@ static struct str skip(struct str text, size_t n)
     return (struct str){text.p + n, text.n - n};
 }
 
-/* Appends a string or a number, as people read it. */
+/* Appends a string or a number, as text. */
 static bool put_scalar(const struct json_value *value, struct buf *text)
 {
     if (!value || value->type != JSON_NUMBER)

@@ -85,7 +85,7 @@ static const char *advice(const struct sentinel_call *call, int status)
 }
 
 /* A status that is no success. */
-static struct sentinel_result judge_status(const struct sentinel *sentinel, const struct sentinel_call *call,
+static struct sentinel_result classify_status(const struct sentinel *sentinel, const struct sentinel_call *call,
     const struct http_answer *answer, struct err *err)
 {
     char message[SENTINEL_MESSAGE_BYTES];
@@ -93,7 +93,7 @@ static struct sentinel_result judge_status(const struct sentinel *sentinel, cons
     bool may_pass = http_status_may_pass(status);
     sentinel_read_message((struct str){answer->body.data, answer->body.len}, str_of(sentinel->token), message);
     (void)err_set(err, may_pass ? -EAGAIN : -EREMOTEIO, "Sentinel%s %s: %d %s%s%s%s",
-        may_pass ? ": cannot" : " refused to", call->purpose, status, http_status_words(status), message[0] ? ": " : "",
+        may_pass ? ": cannot" : " refused to", call->purpose, status, http_status_text(status), message[0] ? ": " : "",
         message, advice(call, status));
     int64_t now_secs = clock_read(sentinel->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC;
     return (struct sentinel_result){
@@ -103,22 +103,22 @@ static struct sentinel_result judge_status(const struct sentinel *sentinel, cons
     };
 }
 
-static struct sentinel_result judge(
+static struct sentinel_result classify(
     struct sentinel *sentinel, const struct sentinel_call *call, const struct http_answer *answer, struct err *err)
 {
     if (answer->status / 100 != 2)
-        return judge_status(sentinel, call, answer, err);
+        return classify_status(sentinel, call, answer, err);
     struct sentinel_result result = make_result(SENTINEL_DONE);
     struct str body = {answer->body.data, answer->body.len};
     if (call->read && call->read(body, sentinel, err) < 0) {
-        (void)err_wrap(err, "its answer makes no sense");
+        (void)err_wrap(err, "invalid answer");
         result = call_fail(call, SENTINEL_AGAIN, err);
     }
     result.status = answer->status;
     return result;
 }
 
-static enum sentinel_outcome judge_trouble(int r)
+static enum sentinel_outcome classify_error(int r)
 {
     if (r == -ECANCELED)
         return SENTINEL_CANCELED;
@@ -152,8 +152,8 @@ static struct sentinel_result exchange(struct sentinel *sentinel, const struct s
     struct http_answer answer;
     int r = http_send(sentinel->http, &request, &answer, err);
     if (r < 0)
-        return call_fail(call, judge_trouble(r), err);
-    struct sentinel_result result = judge(sentinel, call, &answer, err);
+        return call_fail(call, classify_error(r), err);
+    struct sentinel_result result = classify(sentinel, call, &answer, err);
     str_wipe(answer.body.data, answer.body.len);
     http_answer_fini(&answer);
     return result;
@@ -173,7 +173,7 @@ static struct sentinel_result call_api(struct sentinel *sentinel, const struct s
     }
     int r = put_authorization(&authorization, sentinel->token, err);
     if (r < 0)
-        return call_fail(call, judge_trouble(r), err);
+        return call_fail(call, classify_error(r), err);
     put_url(&url, sentinel, call->verb);
     if (!buf_ok(&url)) {
         (void)err_set(err, -EINVAL, "the URL is too long; check SENTINEL_API_URL");
@@ -272,7 +272,7 @@ struct maker {
     struct buf piece; /* what became of the slice */
     char slice[SLICE_BYTES];
     size_t used;
-    int trouble; /* ours, as opposed to that of whoever reads the CSV */
+    int error; /* ours, as opposed to that of the reader of the CSV */
 };
 
 static int put_bytes(struct maker *maker, struct str bytes)
@@ -331,9 +331,9 @@ static int take_csv(void *context, struct str piece)
         maker->used += n;
         piece = (struct str){piece.p + n, piece.n - n};
         if (maker->used == SLICE_BYTES)
-            maker->trouble = flush_slice(maker, false);
-        if (maker->trouble < 0)
-            return maker->trouble;
+            maker->error = flush_slice(maker, false);
+        if (maker->error < 0)
+            return maker->error;
     }
     return 0;
 }
@@ -353,8 +353,8 @@ static int fill_body(struct maker *maker, const struct end_facts *end, const str
     int r = put_head(maker, end);
     if (r == 0)
         r = csv->read(csv->context, take_csv, maker);
-    if (maker->trouble < 0)
-        return maker->trouble;
+    if (maker->error < 0)
+        return maker->error;
     if (r == 0)
         r = flush_slice(maker, true);
     if (r == 0)
@@ -394,10 +394,10 @@ struct sentinel_result sentinel_finish_inline(struct sentinel *sentinel, const s
     size_t first = sentinel->inline_form == INLINE_PLAIN ? FIRST_PLAIN : 0;
     size_t end_form = sentinel->inline_form == INLINE_BASE64 ? FIRST_PLAIN : FORM_COUNT;
     for (size_t i = first; i < end_form; i++) {
-        struct err trouble;
+        struct err last;
         AUTO_BUF struct buf body;
         buf_init(&body, BODY_BYTES_MAX);
-        int r = make_body(&forms[i], end, csv, &body, &trouble);
+        int r = make_body(&forms[i], end, csv, &body, &last);
         /* A form that is too large for us does not hide what the server said about the one before. */
         if (r == -ENOBUFS && i > first)
             break;
@@ -405,12 +405,12 @@ struct sentinel_result sentinel_finish_inline(struct sentinel *sentinel, const s
             call.body = (struct str){body.data, body.len};
             call.is_gzip = forms[i].is_gzip;
             sentinel->finish_calls++;
-            result = call_api(sentinel, &call, &trouble);
+            result = call_api(sentinel, &call, &last);
         } else {
-            result = call_fail(&call, r == -ENOBUFS ? SENTINEL_REFUSED : SENTINEL_AGAIN, &trouble);
+            result = call_fail(&call, r == -ENOBUFS ? SENTINEL_REFUSED : SENTINEL_AGAIN, &last);
         }
         if (err && result.outcome != SENTINEL_DONE)
-            *err = trouble;
+            *err = last;
         if (!is_form_refused(&result))
             break;
     }

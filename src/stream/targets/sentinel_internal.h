@@ -33,7 +33,7 @@ struct sentinel {
 
 enum sentinel_outcome {
     SENTINEL_DONE,
-    SENTINEL_AGAIN, /* network, 408, 429, 5xx, an answer that makes no sense */
+    SENTINEL_AGAIN, /* network, 408, 429, 5xx, an unusable answer */
     SENTINEL_REFUSED, /* asking again does not help: any other 3xx or 4xx; status 0: a URL, token or body that cannot be
                          sent, or a run that is not registered */
     SENTINEL_CANCELED,
@@ -46,9 +46,9 @@ struct sentinel_result {
 };
 
 /*
- * err says, for everything but SENTINEL_DONE, what a person can act on: the status, the server's words (its JSON
+ * err says, for everything but SENTINEL_DONE, what the user can act on: the status, the server's message (its JSON
  * "detail", "message" or "error", or the text, cut to 300 characters, the token removed, control characters made
- * harmless), or the trouble of the network; for 401 and 403 that the token is to be checked.
+ * harmless), or the error of the network; for 401 and 403 that the token is to be checked.
  */
 struct sentinel_result sentinel_register(
     struct sentinel *sentinel, struct str body, int64_t deadline_ns, struct err *err);
