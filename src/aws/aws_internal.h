@@ -15,14 +15,14 @@
 enum { AWS_REMOTE_URL_BYTES_MAX = 4096 };
 
 /* region: of the environment or the profile; "": STS without a region. */
-int aws_web_identity_find(const struct aws_context *world, struct str region, int64_t deadline_ns,
+int aws_web_identity_find(const struct aws_context *context, struct str region, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err);
 
 /* The XML of AssumeRoleWithWebIdentity. Returns 0 or -EBADMSG: a part is missing or odd. */
 int aws_web_identity_read(struct str body, struct s3_credentials *ret_credentials);
 
 int aws_container_find(
-    const struct aws_context *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err);
+    const struct aws_context *context, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err);
 
 /* May credentials be asked for there? https anywhere, http only on this machine and at the addresses of AWS agents.
  * Returns 0 or -EINVAL with a message. */
@@ -30,9 +30,9 @@ int aws_container_check_uri(const char *uri, struct err *err);
 
 /* -ENOENT also where no metadata service answers. Fills in the region, where the instance tells it. */
 int aws_instance_find(
-    const struct aws_context *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err);
+    const struct aws_context *context, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err);
 int aws_instance_find_region(
-    const struct aws_context *world, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES]);
+    const struct aws_context *context, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES]);
 
 /* What they have in common: one request to a service that messages call `what`. */
 struct aws_remote_ask {
@@ -43,15 +43,15 @@ struct aws_remote_ask {
 };
 
 /* Returns 0 with an answer of any status, to be freed with aws_remote_wipe. */
-int aws_remote_fetch(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+int aws_remote_fetch(const struct aws_context *context, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct http_answer *ret_answer, struct err *err);
 
 /* The same where only 200 is an answer. */
-int aws_remote_fetch_ok(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+int aws_remote_fetch_ok(const struct aws_context *context, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct http_answer *ret_answer, struct err *err);
 
 /* Asks for JSON and reads it. */
-int aws_remote_fetch_json(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+int aws_remote_fetch_json(const struct aws_context *context, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err);
 
 /*

@@ -33,16 +33,16 @@ void aws_remote_wipe(struct http_answer *answer)
     http_answer_fini(answer);
 }
 
-int aws_remote_fetch(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+int aws_remote_fetch(const struct aws_context *context, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct http_answer *ret_answer, struct err *err)
 {
-    int64_t limit_ns = clock_read(world->clock, CLOCK_KIND_MONOTONIC) + ask->limit_ns;
+    int64_t limit_ns = clock_read(context->clock, CLOCK_KIND_MONOTONIC) + ask->limit_ns;
     ask->request.deadline_ns = deadline_ns < limit_ns ? deadline_ns : limit_ns;
     ask->request.answer_max = ANSWER_BYTES_MAX;
     ask->request.is_repeatable = true;
     struct err own = {0};
     struct http_answer answer = {0};
-    int r = http_send(world->http, &ask->request, &answer, &own);
+    int r = http_send(context->http, &ask->request, &answer, &own);
     if (r < 0) {
         int code = r == -ECANCELED ? r : r == -EINVAL || r == -EPERM ? -EINVAL : -EAGAIN;
         return err_set(err, code, "AWS credentials: %s: %s", ask->what, own.msg);
@@ -51,11 +51,11 @@ int aws_remote_fetch(const struct aws_context *world, struct aws_remote_ask *ask
     return 0;
 }
 
-int aws_remote_fetch_ok(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+int aws_remote_fetch_ok(const struct aws_context *context, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct http_answer *ret_answer, struct err *err)
 {
     struct http_answer answer = {0};
-    int r = aws_remote_fetch(world, ask, deadline_ns, &answer, err);
+    int r = aws_remote_fetch(context, ask, deadline_ns, &answer, err);
     if (r < 0)
         return r;
     if (answer.status == 200) {
@@ -105,16 +105,16 @@ int aws_remote_read_json(struct str body, struct s3_credentials *ret_credentials
     return r;
 }
 
-int aws_remote_fetch_json(const struct aws_context *world, struct aws_remote_ask *ask, int64_t deadline_ns,
+int aws_remote_fetch_json(const struct aws_context *context, struct aws_remote_ask *ask, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err)
 {
     struct http_answer answer = {0};
-    int r = aws_remote_fetch_ok(world, ask, deadline_ns, &answer, err);
+    int r = aws_remote_fetch_ok(context, ask, deadline_ns, &answer, err);
     if (r < 0)
         return r;
     r = aws_remote_read_json((struct str){answer.body.data, answer.body.len}, ret_credentials);
     aws_remote_wipe(&answer);
-    return r < 0 ? err_set(err, -EAGAIN, "AWS credentials: the answer of %s makes no sense", ask->what) : 0;
+    return r < 0 ? err_set(err, -EAGAIN, "AWS credentials: invalid answer from %s", ask->what) : 0;
 }
 
 /* May stand in a header: printable ASCII. */
@@ -177,12 +177,12 @@ static void profiles_wipe(struct profiles *profiles)
 }
 
 /* Where the file is; false where that is not known. */
-static bool put_path(const struct aws_context *world, enum aws_profile_file file, struct buf *buf)
+static bool put_path(const struct aws_context *context, enum aws_profile_file file, struct buf *buf)
 {
     static const char *const variables[FILES] = {"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"};
     static const char *const names[FILES] = {"/.aws/credentials", "/.aws/config"};
-    const char *given = aws_env(world->environment, variables[file]);
-    const char *home = aws_env(world->environment, "HOME");
+    const char *given = aws_env(context->environment, variables[file]);
+    const char *home = aws_env(context->environment, "HOME");
     bool is_in_home = !given || strncmp(given, "~/", 2) == 0;
     if (is_in_home && !home)
         return false;
@@ -194,11 +194,11 @@ static bool put_path(const struct aws_context *world, enum aws_profile_file file
 
 /* 0 also where there is no such file. */
 static int read_file(
-    const struct aws_context *world, enum aws_profile_file file, struct profiles *profiles, struct err *err)
+    const struct aws_context *context, enum aws_profile_file file, struct profiles *profiles, struct err *err)
 {
     AUTO_BUF struct buf path;
     buf_init(&path, PATH_MAX);
-    if (!put_path(world, file, &path))
+    if (!put_path(context, file, &path))
         return 0;
     struct buf text;
     buf_init(&text, FILE_BYTES_MAX);
@@ -223,23 +223,23 @@ static int read_file(
     return r;
 }
 
-static int read_profiles(const struct aws_context *world, struct profiles *profiles, struct err *err)
+static int read_profiles(const struct aws_context *context, struct profiles *profiles, struct err *err)
 {
-    const char *given = aws_env(world->environment, "AWS_PROFILE");
+    const char *given = aws_env(context->environment, "AWS_PROFILE");
     if (!given)
-        given = aws_env(world->environment, "AWS_DEFAULT_PROFILE");
+        given = aws_env(context->environment, "AWS_DEFAULT_PROFILE");
     *profiles = (struct profiles){.name = given ? given : "default", .is_named = given != NULL};
-    int r = read_file(world, AWS_PROFILE_CREDENTIALS, profiles, err);
-    return r < 0 ? r : read_file(world, AWS_PROFILE_CONFIG, profiles, err);
+    int r = read_file(context, AWS_PROFILE_CREDENTIALS, profiles, err);
+    return r < 0 ? r : read_file(context, AWS_PROFILE_CONFIG, profiles, err);
 }
 
 /* Environment, then profile; "": neither. */
 static void known_region(
-    const struct aws_context *world, const struct profiles *profiles, char ret_region[static S3_REGION_BYTES])
+    const struct aws_context *context, const struct profiles *profiles, char ret_region[static S3_REGION_BYTES])
 {
-    const char *given = aws_env(world->environment, "AWS_REGION");
+    const char *given = aws_env(context->environment, "AWS_REGION");
     if (!given || !s3_is_region(str_of(given)))
-        given = aws_env(world->environment, "AWS_DEFAULT_REGION");
+        given = aws_env(context->environment, "AWS_DEFAULT_REGION");
     if (!given || !s3_is_region(str_of(given)))
         given = profiles->files[AWS_PROFILE_CONFIG].credentials.region;
     if (!given[0])
@@ -253,12 +253,12 @@ static bool take_env(const char *text, char *out, size_t size)
     return aws_profile_is_word(value) && str_copy(value, out, size);
 }
 
-static int find_in_environment(const struct aws_context *world, struct s3_credentials *to, struct err *err)
+static int find_in_environment(const struct aws_context *context, struct s3_credentials *to, struct err *err)
 {
-    const char *access_key = aws_env(world->environment, "AWS_ACCESS_KEY_ID");
-    const char *secret_key = aws_env(world->environment, "AWS_SECRET_ACCESS_KEY");
-    const char *token = aws_env(world->environment, "AWS_SESSION_TOKEN");
-    const char *expiry = aws_env(world->environment, "AWS_CREDENTIAL_EXPIRATION");
+    const char *access_key = aws_env(context->environment, "AWS_ACCESS_KEY_ID");
+    const char *secret_key = aws_env(context->environment, "AWS_SECRET_ACCESS_KEY");
+    const char *token = aws_env(context->environment, "AWS_SESSION_TOKEN");
+    const char *expiry = aws_env(context->environment, "AWS_CREDENTIAL_EXPIRATION");
     if (!access_key && !secret_key)
         return -ENOENT;
     if (!access_key || !secret_key)
@@ -301,18 +301,18 @@ static int find_in_profiles(const struct profiles *profiles, struct s3_credentia
 }
 
 /* From the second source on: *to is for the first that has them. */
-static int find_elsewhere(const struct aws_context *world, const struct profiles *profiles, int64_t deadline_ns,
+static int find_elsewhere(const struct aws_context *context, const struct profiles *profiles, int64_t deadline_ns,
     struct s3_credentials *to, struct err *err)
 {
     char region[S3_REGION_BYTES];
-    known_region(world, profiles, region);
-    int r = aws_web_identity_find(world, str_of(region), deadline_ns, to, err);
+    known_region(context, profiles, region);
+    int r = aws_web_identity_find(context, str_of(region), deadline_ns, to, err);
     if (r == -ENOENT)
         r = find_in_profiles(profiles, to, err);
     if (r == -ENOENT)
-        r = aws_container_find(world, deadline_ns, to, err);
+        r = aws_container_find(context, deadline_ns, to, err);
     if (r == -ENOENT)
-        r = aws_instance_find(world, deadline_ns, to, err);
+        r = aws_instance_find(context, deadline_ns, to, err);
     if (r == -ENOENT)
         return err_set(err, -ENOENT,
             "AWS credentials: none in the environment, in the profile %s, from a container or from an instance role; "
@@ -325,15 +325,15 @@ static int find_elsewhere(const struct aws_context *world, const struct profiles
 }
 
 int aws_find_credentials(
-    const struct aws_context *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
+    const struct aws_context *context, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
 {
     struct s3_credentials credentials = {0};
-    int r = find_in_environment(world, &credentials, err);
+    int r = find_in_environment(context, &credentials, err);
     if (r == -ENOENT) {
         struct profiles profiles;
-        r = read_profiles(world, &profiles, err);
+        r = read_profiles(context, &profiles, err);
         if (r == 0)
-            r = find_elsewhere(world, &profiles, deadline_ns, &credentials, err);
+            r = find_elsewhere(context, &profiles, deadline_ns, &credentials, err);
         profiles_wipe(&profiles);
     }
     if (r == 0)
@@ -343,12 +343,12 @@ int aws_find_credentials(
 }
 
 /* Is the instance the only source that is left? */
-static bool is_instance_next(const struct aws_context *world, const struct profiles *profiles)
+static bool is_instance_next(const struct aws_context *context, const struct profiles *profiles)
 {
     static const char *const names[] = {"AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE",
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (aws_env(world->environment, names[i]))
+        if (aws_env(context->environment, names[i]))
             return false;
     for (size_t i = 0; i < FILES; i++)
         if (profiles->files[i].credentials.access_key[0] || profiles->files[i].has_foreign_source)
@@ -356,18 +356,18 @@ static bool is_instance_next(const struct aws_context *world, const struct profi
     return true;
 }
 
-int aws_find_region(const struct aws_context *world, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES])
+int aws_find_region(const struct aws_context *context, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES])
 {
     struct profiles profiles;
     struct err ignored = {0};
-    int r = read_profiles(world, &profiles, &ignored);
+    int r = read_profiles(context, &profiles, &ignored);
     char region[S3_REGION_BYTES];
-    known_region(world, &profiles, region);
+    known_region(context, &profiles, region);
     if (region[0])
         r = 0;
     else
-        r = r == 0 && is_instance_next(world, &profiles) ? aws_instance_find_region(world, deadline_ns, region)
-                                                         : -ENOENT;
+        r = r == 0 && is_instance_next(context, &profiles) ? aws_instance_find_region(context, deadline_ns, region)
+                                                           : -ENOENT;
     profiles_wipe(&profiles);
     if (r < 0)
         return -ENOENT;

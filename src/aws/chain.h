@@ -25,10 +25,10 @@ const char *aws_env(char *const *environment, const char *name);
  * profile is missing), -ECANCELED. Also fills ret_credentials->region where the source knows one.
  */
 int aws_find_credentials(
-    const struct aws_context *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err);
+    const struct aws_context *context, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err);
 
 /* AWS_REGION, AWS_DEFAULT_REGION, the profile's, the instance's (only where credentials came from the instance).
  * Returns 0 or -ENOENT. */
-int aws_find_region(const struct aws_context *world, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES]);
+int aws_find_region(const struct aws_context *context, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES]);
 
 #endif

@@ -111,22 +111,22 @@ int s3_bucket_parse(
     struct str uri, const char *endpoint, bool is_path_style, struct s3_bucket *ret_bucket, struct err *err)
 {
     struct err own = {0};
-    struct err *told = err ? err : &own;
+    struct err *out = err ? err : &own;
     if (!str_starts(uri, STR("s3://")))
-        return err_set(told, -EINVAL, "S3: expected s3://bucket/prefix");
+        return err_set(out, -EINVAL, "S3: expected s3://bucket/prefix");
     struct str name = {uri.p + 5, uri.n - 5};
     const char *slash = memchr(name.p, '/', name.n);
     struct str prefix = slash ? (struct str){slash, (size_t)(uri.p + uri.n - slash)} : STR("");
     name.n -= prefix.n;
     struct s3_bucket bucket = {.is_path_style = is_path_style};
-    int r = take_bucket(name, bucket.bucket, sizeof(bucket.bucket), told);
+    int r = take_bucket(name, bucket.bucket, sizeof(bucket.bucket), out);
     if (r < 0)
         return r;
-    r = take_prefix(prefix, bucket.prefix, sizeof(bucket.prefix), told);
+    r = take_prefix(prefix, bucket.prefix, sizeof(bucket.prefix), out);
     if (r < 0)
         return r;
     if (endpoint && endpoint[0]) {
-        r = take_endpoint(str_of(endpoint), &bucket, told);
+        r = take_endpoint(str_of(endpoint), &bucket, out);
         if (r < 0)
             return r;
     }

@@ -51,17 +51,18 @@ static void put_field(struct buf *form, const char *name, struct str value)
     url_encode(form, value);
 }
 
-static void put_session_name(const struct aws_context *world, struct buf *form)
+static void put_session_name(const struct aws_context *context, struct buf *form)
 {
-    const char *given = aws_env(world->environment, "AWS_ROLE_SESSION_NAME");
+    const char *given = aws_env(context->environment, "AWS_ROLE_SESSION_NAME");
     put_field(form, "&RoleSessionName=", str_of(given ? given : "resource-tracker-"));
     if (!given)
-        num_put_i64(form, clock_read(world->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC);
+        num_put_i64(form, clock_read(context->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC);
 }
 
-static void put_endpoint(const struct aws_context *world, struct str region, struct buf *url)
+static void put_endpoint(const struct aws_context *context, struct str region, struct buf *url)
 {
-    const char *given = world->sts_endpoint ? world->sts_endpoint : aws_env(world->environment, "AWS_ENDPOINT_URL_STS");
+    const char *given =
+        context->sts_endpoint ? context->sts_endpoint : aws_env(context->environment, "AWS_ENDPOINT_URL_STS");
     if (given) {
         buf_puts(url, given);
         return;
@@ -86,7 +87,7 @@ static int set_refusal(const struct http_answer *answer, struct str token, struc
         error.code[0] ? error.code : http_status_text(answer->status), error.message[0] ? ": " : "", error.message);
 }
 
-static int ask_sts(const struct aws_context *world, const struct sts_request *sts, int64_t deadline_ns,
+static int ask_sts(const struct aws_context *context, const struct sts_request *sts, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err)
 {
     static const struct http_header headers[] = {
@@ -103,7 +104,7 @@ static int ask_sts(const struct aws_context *world, const struct sts_request *st
         .has_body = true,
     };
     struct http_answer answer;
-    int r = aws_remote_fetch(world, &ask, deadline_ns, &answer, err);
+    int r = aws_remote_fetch(context, &ask, deadline_ns, &answer, err);
     if (r < 0)
         return r;
     if (answer.status != 200)
@@ -115,24 +116,25 @@ static int ask_sts(const struct aws_context *world, const struct sts_request *st
 }
 
 /* Puts the request together; everything in it may have failed for lack of space. */
-static void fill_request(const struct aws_context *world, const char *role, struct str region, struct sts_request *sts)
+static void fill_request(
+    const struct aws_context *context, const char *role, struct str region, struct sts_request *sts)
 {
     buf_init(&sts->url, AWS_REMOTE_URL_BYTES_MAX);
-    put_endpoint(world, region, &sts->url);
+    put_endpoint(context, region, &sts->url);
     buf_init(&sts->form, FORM_BYTES_MAX);
     /* All at once: a buffer that grows would leave copies behind. */
     (void)buf_reserve(&sts->form, FORM_BYTES_MAX);
     buf_puts(&sts->form, "Action=AssumeRoleWithWebIdentity&Version=2011-06-15");
     put_field(&sts->form, "&RoleArn=", str_of(role));
-    put_session_name(world, &sts->form);
+    put_session_name(context, &sts->form);
     put_field(&sts->form, "&WebIdentityToken=", sts->token);
 }
 
-int aws_web_identity_find(const struct aws_context *world, struct str region, int64_t deadline_ns,
+int aws_web_identity_find(const struct aws_context *context, struct str region, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err)
 {
-    const char *path = aws_env(world->environment, "AWS_WEB_IDENTITY_TOKEN_FILE");
-    const char *role = aws_env(world->environment, "AWS_ROLE_ARN");
+    const char *path = aws_env(context->environment, "AWS_WEB_IDENTITY_TOKEN_FILE");
+    const char *role = aws_env(context->environment, "AWS_ROLE_ARN");
     if (!path)
         return -ENOENT;
     if (!role)
@@ -142,8 +144,8 @@ int aws_web_identity_find(const struct aws_context *world, struct str region, in
     int r = aws_remote_read_token(path, TOKEN_BYTES_MAX, &file, &sts.token, err);
     if (r < 0)
         return r;
-    fill_request(world, role, region, &sts);
-    r = ask_sts(world, &sts, deadline_ns, ret_credentials, err);
+    fill_request(context, role, region, &sts);
+    r = ask_sts(context, &sts, deadline_ns, ret_credentials, err);
     buf_fini(&sts.url);
     aws_remote_wipe_text(&sts.form);
     aws_remote_wipe_text(&file);
@@ -185,10 +187,10 @@ int aws_container_check_uri(const char *uri, struct err *err)
 }
 
 /* Where to ask; -ENOENT where this is no such container. */
-static int put_container_uri(const struct aws_context *world, struct buf *buf, struct err *err)
+static int put_container_uri(const struct aws_context *context, struct buf *buf, struct err *err)
 {
-    const char *relative = aws_env(world->environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-    const char *full = aws_env(world->environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    const char *relative = aws_env(context->environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const char *full = aws_env(context->environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
     if (!relative && !full)
         return -ENOENT;
     if (relative && relative[0] != '/')
@@ -204,10 +206,10 @@ static int put_container_uri(const struct aws_context *world, struct buf *buf, s
 
 /* The file wins over the variable, since what it holds is exchanged while we run. n = 0: none. */
 static int find_container_token(
-    const struct aws_context *world, struct buf *ret_buf, struct str *ret_token, struct err *err)
+    const struct aws_context *context, struct buf *ret_buf, struct str *ret_token, struct err *err)
 {
-    const char *path = aws_env(world->environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-    const char *text = aws_env(world->environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
+    const char *path = aws_env(context->environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    const char *text = aws_env(context->environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
     if (path)
         return aws_remote_read_token(path, CONTAINER_TOKEN_BYTES_MAX, ret_buf, ret_token, err);
     *ret_token = str_trim(str_of(text ? text : ""));
@@ -218,17 +220,17 @@ static int find_container_token(
 }
 
 int aws_container_find(
-    const struct aws_context *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
+    const struct aws_context *context, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
 {
     AUTO_BUF struct buf uri;
     buf_init(&uri, AWS_REMOTE_URL_BYTES_MAX);
-    int r = put_container_uri(world, &uri, err);
+    int r = put_container_uri(context, &uri, err);
     if (r < 0)
         return r;
     struct buf file;
     buf_init(&file, 0);
     struct http_header header = {.name = "Authorization"};
-    r = find_container_token(world, &file, &header.value, err);
+    r = find_container_token(context, &file, &header.value, err);
     if (r == 0) {
         struct aws_remote_ask ask = {.what = "the endpoint of the container", .limit_ns = CONTAINER_NS};
         ask.request = (struct http_request){.method = "GET",
@@ -236,7 +238,7 @@ int aws_container_find(
             .headers = &header,
             .header_count = header.value.n > 0,
             .is_direct = true};
-        r = aws_remote_fetch_json(world, &ask, deadline_ns, ret_credentials, err);
+        r = aws_remote_fetch_json(context, &ask, deadline_ns, ret_credentials, err);
     }
     aws_remote_wipe_text(&file);
     return r;
@@ -252,15 +254,15 @@ enum { IMDS_TOKEN_BYTES = 1024, ROLE_BYTES = 128 };
 
 /* One visit to the metadata service. */
 struct visit {
-    const struct aws_context *world;
+    const struct aws_context *context;
     int64_t deadline_ns;
     char token[IMDS_TOKEN_BYTES]; /* "": none yet */
 };
 
-static const char *endpoint_of(const struct aws_context *world)
+static const char *endpoint_of(const struct aws_context *context)
 {
-    const char *given = aws_env(world->environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
-    const char *mode = aws_env(world->environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
+    const char *given = aws_env(context->environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    const char *mode = aws_env(context->environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
     if (given)
         return given;
     return mode && strcasecmp(mode, "ipv6") == 0 ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
@@ -269,7 +271,7 @@ static const char *endpoint_of(const struct aws_context *world)
 /* One document; without a token it can only be the token. */
 static int fetch(const struct visit *visit, const char *path, struct http_answer *ret_answer, struct err *err)
 {
-    struct str endpoint = str_of(endpoint_of(visit->world));
+    struct str endpoint = str_of(endpoint_of(visit->context));
     while (endpoint.n > 0 && endpoint.p[endpoint.n - 1] == '/')
         endpoint.n--;
     AUTO_BUF struct buf url;
@@ -292,7 +294,7 @@ static int fetch(const struct visit *visit, const char *path, struct http_answer
         .has_body = !has_token,
         .is_direct = true,
     };
-    return aws_remote_fetch_ok(visit->world, &ask, visit->deadline_ns, ret_answer, err);
+    return aws_remote_fetch_ok(visit->context, &ask, visit->deadline_ns, ret_answer, err);
 }
 
 /* The first line of a document, which must be a word. */
@@ -306,7 +308,7 @@ static int fetch_word(const struct visit *visit, const char *path, char *ret_wor
     (void)str_line(&rest, &line);
     line = str_trim(line);
     if (line.n >= size || !aws_profile_is_word(line))
-        r = err_set(err, -EAGAIN, "AWS credentials: the answer of the metadata service makes no sense");
+        r = err_set(err, -EAGAIN, "AWS credentials: invalid answer from the metadata service");
     else
         (void)str_copy(line, ret_word, size);
     aws_remote_wipe(&answer);
@@ -316,7 +318,7 @@ static int fetch_word(const struct visit *visit, const char *path, char *ret_wor
 /* -ENOENT where nothing answers: then this is no instance of EC2, or one that keeps its role to itself. */
 static int open_visit(struct visit *visit, struct err *err)
 {
-    const char *disabled = aws_env(visit->world->environment, "AWS_EC2_METADATA_DISABLED");
+    const char *disabled = aws_env(visit->context->environment, "AWS_EC2_METADATA_DISABLED");
     if (disabled && strcasecmp(disabled, "true") == 0)
         return -ENOENT;
     char token[IMDS_TOKEN_BYTES];
@@ -361,9 +363,9 @@ static int fetch_role(const struct visit *visit, struct s3_credentials *ret_cred
 }
 
 int aws_instance_find(
-    const struct aws_context *world, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
+    const struct aws_context *context, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
 {
-    struct visit visit = {.world = world, .deadline_ns = deadline_ns};
+    struct visit visit = {.context = context, .deadline_ns = deadline_ns};
     int r = open_visit(&visit, err);
     if (r == 0)
         r = fetch_role(&visit, ret_credentials, err);
@@ -374,9 +376,9 @@ int aws_instance_find(
 }
 
 int aws_instance_find_region(
-    const struct aws_context *world, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES])
+    const struct aws_context *context, int64_t deadline_ns, char ret_region[static S3_REGION_BYTES])
 {
-    struct visit visit = {.world = world, .deadline_ns = deadline_ns};
+    struct visit visit = {.context = context, .deadline_ns = deadline_ns};
     struct err ignored = {0};
     int r = open_visit(&visit, &ignored);
     if (r == 0)

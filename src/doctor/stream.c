@@ -207,7 +207,7 @@ static void check_spool(struct doctor *doctor, const struct stream_options *opti
     else if (r == -ENOENT && is_used)
         doctor_say(doctor, "spool", DOCTOR_OK, NULL, "not there yet: it is made when it is needed");
     else if (r < 0 && is_used)
-        doctor_say(doctor, "spool", DOCTOR_LIMITED, "Name a folder of your own (TRACKER_SPOOL).", "%s", err.msg);
+        doctor_say(doctor, "spool", DOCTOR_LIMITED, "Name a directory of your own (TRACKER_SPOOL).", "%s", err.msg);
     spool_close(&spool);
 }
 

@@ -352,11 +352,11 @@ int connect_open(struct lookup *lookup, const char *host, uint16_t port, const s
     int r = lookup_find(lookup, host, wait, deadline_ns, &found, err);
     if (r < 0)
         return r;
-    int told = 0;
+    int failure = 0;
     for (size_t i = 0; i < found.count; i++) {
         int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
         if (now_ns >= deadline_ns) {
-            told = -ETIMEDOUT;
+            failure = -ETIMEDOUT;
             break;
         }
         int64_t slice_ns = (deadline_ns - now_ns) / (int64_t)(found.count - i);
@@ -367,9 +367,9 @@ int connect_open(struct lookup *lookup, const char *host, uint16_t port, const s
             return r;
         if (r == -ECANCELED)
             return err_sys(err, r, "connecting");
-        told = is_weak(told) ? r : told;
+        failure = is_weak(failure) ? r : failure;
     }
-    return err_sys(err, told, "cannot connect");
+    return err_sys(err, failure, "cannot connect");
 }
 
 /* No single wait is longer, so that every time fits into a timespec of 32 bits. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A TCP connection to a host by name, with a deadline for the lookup and all attempts together. */
+/*
+ * Host names to addresses, in a thread that can be abandoned; and a TCP connection to a host by name, with a deadline
+ * for the lookup and all attempts together.
+ */
 #ifndef NET_CONNECT_H
 #define NET_CONNECT_H
 
@@ -59,8 +62,6 @@ int lookup_begin(struct lookup *lookup, const char *host);
  */
 int lookup_find(struct lookup *lookup, const char *host, const struct net_wait *wait, int64_t deadline_ns,
     struct lookup_result *ret_result, struct err *err);
-
-/* A TCP connection to a host by name, with a deadline for the lookup and all attempts together. */
 
 /*
  * Tries the addresses one after the other, each for a fair share of the time that is left. Returns a connected

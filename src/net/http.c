@@ -141,7 +141,7 @@ static int http_conn_read_answer(struct http_conn *conn, struct http_parse *pars
 }
 
 struct http_route {
-    const struct http_world *world;
+    const struct http_context *context;
     const struct url *url;
     const struct proxy *proxy;
 };
@@ -155,7 +155,7 @@ static int open_tunnel(const struct http_route *route, struct http_conn *conn, i
 {
     AUTO_BUF struct buf head;
     buf_init(&head, HTTP_REQUEST_HEAD_MAX);
-    int r = http_request_put_connect(&head, route->url, route->proxy, route->world->user_agent, err);
+    int r = http_request_put_connect(&head, route->url, route->proxy, route->context->user_agent, err);
     if (r == 0)
         r = http_conn_write(conn, (struct str){head.data, head.len}, deadline_ns, err);
     if (head.data)
@@ -196,8 +196,8 @@ static int open_through(const struct http_route *route, struct http_conn *conn, 
 static int http_dial(const struct http_route *route, struct lookup *lookup, int64_t deadline_ns,
     struct http_conn *ret_conn, struct err *err)
 {
-    struct http_conn conn = {.fd = -1, .wait = route->world->wait};
-    int64_t most_ns = route->world->connect_ns > 0 ? route->world->connect_ns : CONNECT_DEFAULT_NS;
+    struct http_conn conn = {.fd = -1, .wait = route->context->wait};
+    int64_t most_ns = route->context->connect_ns > 0 ? route->context->connect_ns : CONNECT_DEFAULT_NS;
     int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
     int64_t connect_ns = deadline_ns - now_ns > most_ns ? now_ns + most_ns : deadline_ns;
     int r = open_through(route, &conn, lookup, connect_ns, deadline_ns, err);
@@ -207,7 +207,7 @@ static int http_dial(const struct http_route *route, struct lookup *lookup, int6
         if (name.p[name.n - 1] == '.') /* the root of all names, which no certificate has */
             name.n--;
         (void)str_copy(name, host, sizeof(host));
-        const struct tls_peer peer = {.fd = conn.fd, .host = host, .trust = &route->world->trust};
+        const struct tls_peer peer = {.fd = conn.fd, .host = host, .trust = &route->context->trust};
         r = tls_open(&conn.tls, &peer, conn.wait, deadline_ns, err);
     }
     if (r < 0) {
@@ -225,7 +225,7 @@ static int http_dial(const struct http_route *route, struct lookup *lookup, int6
 enum { FIRST_BODY_BYTES = 16 * 1024, ENDPOINT_BYTES = 2 * URL_HOST_MAX + 32 };
 
 struct http_client {
-    struct http_world world;
+    struct http_context context;
     struct lookup lookup;
     struct http_conn conn; /* kept between requests */
     int64_t idle_since_ns;
@@ -242,12 +242,12 @@ struct exchange {
     char endpoint[ENDPOINT_BYTES];
 };
 
-int http_client_new(const struct http_world *world, struct http_client **ret_client)
+int http_client_new(const struct http_context *context, struct http_client **ret_client)
 {
     struct http_client *client = calloc(1, sizeof(*client));
     if (!client)
         return -ENOMEM;
-    client->world = *world;
+    client->context = *context;
     client->conn.fd = -1;
     lookup_init(&client->lookup);
     *ret_client = client;
@@ -270,8 +270,8 @@ void http_client_free(struct http_client *client)
 
 int http_client_look_up(struct http_client *client, struct str url)
 {
-    const struct http_world *world = &client->world;
-    const struct proxy_rules rules = {world->https_proxy, world->http_proxy, world->no_proxy};
+    const struct http_context *context = &client->context;
+    const struct proxy_rules rules = {context->https_proxy, context->http_proxy, context->no_proxy};
     struct url parsed;
     struct proxy proxy = {0};
     struct err ignored = {0};
@@ -318,19 +318,19 @@ static int put_first(struct exchange *exchange, const char *user_agent, struct e
 }
 
 /* Everything that can be wrong before there is a connection. */
-static int prepare(const struct http_world *world, struct exchange *exchange, struct err *err)
+static int prepare(const struct http_context *context, struct exchange *exchange, struct err *err)
 {
     const struct http_request *request = exchange->request;
     int r = http_request_check(request, err);
     if (r < 0)
         return r;
-    if (!exchange->url.is_https && !world->allow_http && !request->is_direct && !url_is_loopback(&exchange->url))
+    if (!exchange->url.is_https && !context->allow_http && !request->is_direct && !url_is_loopback(&exchange->url))
         return err_set(err, -EPERM, "plain http is allowed to this host only (allow_http permits it)");
-    const struct proxy_rules rules = {world->https_proxy, world->http_proxy, world->no_proxy};
+    const struct proxy_rules rules = {context->https_proxy, context->http_proxy, context->no_proxy};
     if (!request->is_direct)
         r = proxy_choose(&rules, &exchange->url, &exchange->proxy, err);
     if (r == 0)
-        r = put_first(exchange, world->user_agent, err);
+        r = put_first(exchange, context->user_agent, err);
     if (r < 0)
         return r;
     set_endpoint(exchange);
@@ -339,11 +339,11 @@ static int prepare(const struct http_world *world, struct exchange *exchange, st
     return 0;
 }
 
-static bool can_reuse(const struct http_client *client, const char *place)
+static bool can_reuse(const struct http_client *client, const char *endpoint)
 {
     int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
     return client->conn.fd >= 0 && now_ns - client->idle_since_ns < IDLE_MAX_NS &&
-           strcasecmp(client->endpoint, place) == 0 && http_conn_is_quiet(&client->conn);
+           strcasecmp(client->endpoint, endpoint) == 0 && http_conn_is_quiet(&client->conn);
 }
 
 /* Sends and receives over the client's connection. What was received is in *parse, also after a failure. */
@@ -363,7 +363,7 @@ static int converse(
     int r = http_conn_read_answer(&client->conn, parse, deadline_ns, err);
     if (sent < 0) {
         parse->is_kept = false;
-        /* Without an answer the first thing that went wrong is the one to tell. */
+        /* Without an answer the first error is the one to report. */
         if (r == -ECONNRESET && parse->head_bytes == 0)
             (void)err_set(err, r, "%s", unsent.msg);
     }
@@ -377,7 +377,7 @@ static int send_once(
     http_parse_init(parse, strcmp(request->method, "HEAD") == 0, request->answer_max);
     int r = 0;
     if (client->conn.fd < 0) {
-        const struct http_route route = {&client->world, &exchange->url, &exchange->proxy};
+        const struct http_route route = {&client->context, &exchange->url, &exchange->proxy};
         r = http_dial(&route, &client->lookup, request->deadline_ns, &client->conn, err);
     }
     if (r == 0)
@@ -418,7 +418,7 @@ int http_send(
     buf_init(&exchange.first, (size_t)HTTP_REQUEST_HEAD_MAX + FIRST_BODY_BYTES);
     int r = url_parse(request->url, &exchange.url, &why);
     if (r == 0) {
-        r = prepare(&client->world, &exchange, &why);
+        r = prepare(&client->context, &exchange, &why);
         if (r == 0)
             r = send_prepared(client, &exchange, ret_answer, &why);
         if (r < 0)

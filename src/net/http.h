@@ -25,7 +25,7 @@ struct http_header {
 };
 
 /* What a client takes from its surroundings; texts are the caller's and stay. */
-struct http_world {
+struct http_context {
     const struct net_wait *wait;
     struct tls_trust trust;
     const char *https_proxy, *http_proxy; /* "http://user:password@host:port" or "host:port"; NULL: none */
@@ -37,7 +37,7 @@ struct http_world {
 
 struct http_client; /* of one thread */
 
-int http_client_new(const struct http_world *world, struct http_client **ret_client); /* 0 or -ENOMEM */
+int http_client_new(const struct http_context *context, struct http_client **ret_client); /* 0 or -ENOMEM */
 void http_client_free(struct http_client *client); /* NULL allowed */
 
 /* Closes the kept connection and frees what it holds. */
@@ -52,7 +52,7 @@ int http_client_look_up(struct http_client *client, struct str url);
 struct http_request {
     const char *method; /* "GET", "HEAD", "PUT", "POST" */
     struct str url; /* user info becomes basic authentication, unless there is an Authorization header */
-    /* Without Host, Content-Length, Transfer-Encoding and Connection; a User-Agent replaces the world's. */
+    /* Without Host, Content-Length, Transfer-Encoding and Connection; a User-Agent replaces the default. */
     const struct http_header *headers;
     size_t header_count;
     struct str body;

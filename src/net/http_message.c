@@ -216,7 +216,7 @@ int64_t http_answer_retry_after(const struct http_answer *answer, int64_t now_un
 
 struct named_status {
     int16_t status;
-    char words[30];
+    char text[30];
 };
 
 static const struct named_status names[] = {
@@ -257,7 +257,7 @@ const char *http_status_text(int status)
 {
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (names[i].status == status)
-            return names[i].words;
+            return names[i].text;
     }
     switch (status / 100) {
     case 2:

@@ -64,7 +64,7 @@ static int parse_status(struct http_parse *parse, struct str line)
     if (line.n > STR("HTTP/1.1 200").n && digits[3] != ' ')
         return -EPROTO;
     int status = (digits[0] - '0') * 100 + (digits[1] - '0') * 10 + (digits[2] - '0');
-    /* 101 would be another protocol, which nobody asked for. */
+    /* 101 would be another protocol, which was not asked for. */
     if (status < 100 || status > 599 || status == 101)
         return -EPROTO;
     parse->answer.status = status;

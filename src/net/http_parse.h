@@ -34,7 +34,7 @@ void http_parse_init(struct http_parse *parse, bool is_head, size_t answer_max);
 void http_parse_fini(struct http_parse *parse);
 
 /*
- * Takes bytes. Returns how many it used (fewer than n only when it is done: what is left belongs to nobody), or
+ * Takes bytes. Returns how many it used (fewer than n only when it is done: what is left is not part of it), or
  * -EPROTO, -EMSGSIZE, -ENOMEM.
  */
 ssize_t http_parse_add(struct http_parse *parse, const char *bytes, size_t n);

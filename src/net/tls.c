@@ -35,7 +35,7 @@
 
 struct flag_texts {
     uint32_t flags;
-    char words[72];
+    char text[72];
 };
 
 static const struct flag_texts flag_texts[] = {
@@ -52,11 +52,11 @@ static const struct flag_texts flag_texts[] = {
     {MBEDTLS_X509_BADCERT_OTHER, "a CA above it must not vouch for this name (name constraints)"},
 };
 
-static void put_reason(struct buf *reasons, const char *words)
+static void put_reason(struct buf *reasons, const char *text)
 {
     if (reasons->len > 0)
         buf_puts(reasons, ", ");
-    buf_puts(reasons, words);
+    buf_puts(reasons, text);
 }
 
 int tls_err_refused(uint32_t flags, const char *host, struct err *err)
@@ -67,7 +67,7 @@ int tls_err_refused(uint32_t flags, const char *host, struct err *err)
     uint32_t rest = flags;
     for (size_t i = 0; i < sizeof(flag_texts) / sizeof(flag_texts[0]); i++) {
         if (flags & flag_texts[i].flags)
-            put_reason(&reasons, flag_texts[i].words);
+            put_reason(&reasons, flag_texts[i].text);
         rest &= ~flag_texts[i].flags;
     }
     if (rest || flags == 0)
@@ -87,7 +87,7 @@ static bool is_of_certificates(int result)
 struct result_texts {
     int result;
     int code;
-    char words[60];
+    char text[60];
 };
 
 static const struct result_texts result_texts[] = {
@@ -107,7 +107,7 @@ int tls_err_failed(int result, const char *doing, struct err *err)
 {
     for (size_t i = 0; i < sizeof(result_texts) / sizeof(result_texts[0]); i++) {
         if (result == result_texts[i].result)
-            return err_set(err, result_texts[i].code, "%s: %s", doing, result_texts[i].words);
+            return err_set(err, result_texts[i].code, "%s: %s", doing, result_texts[i].text);
     }
     if (is_of_certificates(result))
         return err_set(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "https://user:password@host:8443/path?query#fragment" (RFC 3986, 3). User info ends at the last '@' before the path,
- * as other programs take it; names and addresses of hosts are checked here, so that nobody below meets odd ones.
+ * as other programs take it; names and addresses of hosts are checked here, so that no caller meets odd ones.
  */
 #include "net/url.h"
 

@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "model/run_facts.h"
 
-/* "wait in FOLDER; deliver them with: COMMAND" */
+/* "wait in DIRECTORY; deliver them with: COMMAND" */
 enum { EXCHANGE_LATER_BYTES = 512 };
 
 enum { EXCHANGE_ROWS_BYTES_MAX = 1024 * 1024, EXCHANGE_NOTICES_MAX = 32, EXCHANGE_NOTICE_BYTES = 640 };

@@ -14,7 +14,7 @@
 #include "base/utc.h"
 #include "encode/json.h"
 
-/* Of the argv as JSON; what comes behind is told by one last "…". */
+/* Of the argv as JSON; what comes behind is shown by one last "…". */
 enum { COMMAND_BYTES_MAX = 32 * 1024 };
 #define COMMAND_CUT "\"\xe2\x80\xa6\""
 

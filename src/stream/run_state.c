@@ -11,8 +11,8 @@
 #include "stream/payload.h"
 #include "stream/spool/spool.h"
 
-/* FOLDERS_MAX: home, .local, state, resource-tracker, spool */
-enum { STATE_FORMAT = 1, NUMBERS_TEXT_MAX = 32 * 1024, FOLDERS_MAX = 5 };
+/* DIRECTORIES_MAX: home, .local, state, resource-tracker, spool */
+enum { STATE_FORMAT = 1, NUMBERS_TEXT_MAX = 32 * 1024, DIRECTORIES_MAX = 5 };
 
 int run_state_init(struct run_state *state)
 {
@@ -172,7 +172,7 @@ static bool read_end(const struct json_value *value, struct run_state *state)
 static bool read_all(const struct json_value *root, struct run_state *state)
 {
     int64_t format, made;
-    if (json_integer(json_get(root, "made_folders"), &made) && made > 0 && made <= FOLDERS_MAX &&
+    if (json_integer(json_get(root, "made_folders"), &made) && made > 0 && made <= DIRECTORIES_MAX &&
         json_string_copy(json_get(root, "made_in"), state->made_in, sizeof(state->made_in)))
         state->made_folders = (unsigned)made;
     return json_integer(json_get(root, "format"), &format) && format == STATE_FORMAT &&

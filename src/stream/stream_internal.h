@@ -37,7 +37,7 @@ struct worker {
     int64_t leave_ns; /* when a request that was under way as the run ended has had its time; 0: the run goes on */
     size_t next_target; /* the first to be asked, of those that are due at the same time */
     bool is_ending; /* what is under way now was begun after the end */
-    bool is_introduced; /* the machine is known, and they are told to the targets */
+    bool is_introduced; /* the machine is known, and the targets may be informed */
     bool is_spool_open;
     uint64_t lost_rows, taken_rows; /* to all targets */
     uint64_t passing_rows; /* in the batch that nothing has room for */
@@ -62,20 +62,14 @@ void worker_run(struct worker *worker);
 /* Where there is no thread: takes the rows without touching the network. */
 void worker_take_rows(struct worker *worker);
 
-/* What worker.c, worker.c and worker_end.c share. */
-
-/* worker.c */
+/* Of worker.c, for its caller and for worker_end.c. */
 int64_t worker_now(const struct worker *worker); /* monotonic */
 void worker_seal(struct worker *worker);
 void worker_settle_passing(struct worker *worker); /* the batch that nothing had room for: kept now, or lost */
 int64_t worker_next_delivery(const struct worker *worker);
 void worker_deliver(struct worker *worker, int64_t deadline_ns); /* one attempt of a target that is due */
-
-/* worker.c */
-void worker_make_facts(struct worker *worker);
-void worker_open_spool(struct worker *worker);
-void worker_introduce(struct worker *worker);
-void worker_make_bodies(struct worker *worker);
+void worker_open_spool(struct worker *worker); /* and the targets; again: nothing happens */
+void worker_introduce(struct worker *worker); /* the description of the run is complete */
 
 /* worker_end.c: delivers what is left until everything is there or it has to give up; then cleans up or announces. */
 void worker_end(struct worker *worker);
@@ -84,7 +78,6 @@ void worker_end(struct worker *worker);
  * Had the job its machine for itself? The means of a run, of the host and of the tree, side by side. A fixed size
  * whatever the length of the run.
  */
-
 struct mean {
     double sum;
     uint64_t count;
@@ -100,12 +93,10 @@ void means_add(struct means *means, const struct sample *sample, const struct sa
 /* "shared", "dedicated", or NULL where there is nothing to compare. */
 const char *means_allocation(const struct means *means);
 
-/* --upload-spool: delivers what earlier runs left behind, one run after the other. */
-
 /*
- * Of the options the token, the address of the API, the environment and the spool count; everything else is in the
- * state of each run. Runs in progress are left alone. The report gets a line for each run. Returns how many
- * runs could not be delivered, or a negative errno with a message.
+ * --upload-spool: delivers what earlier runs left behind, one run after the other. Secrets and the environment come
+ * from the options, everything else from the state of each run. Runs in progress are left alone. The report gets a line
+ * for each run. Returns how many runs could not be delivered, or a negative errno with a message.
  */
 int upload_spool(const struct stream_options *options, struct buf *report, struct err *err);
 

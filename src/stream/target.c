@@ -28,7 +28,7 @@ int target_client_new(
     const struct settings *settings, const struct net_wait *wait, bool is_s3, struct http_client **ret_client)
 {
     char *const *environment = settings->environment;
-    struct http_world world = {
+    struct http_context context = {
         .wait = wait,
         .trust = {.file = aws_env(environment, "SSL_CERT_FILE"), .dir = aws_env(environment, "SSL_CERT_DIR")},
         .https_proxy = either(environment, "https_proxy", "HTTPS_PROXY"),
@@ -40,8 +40,8 @@ int target_client_new(
     };
     const char *bundle = is_s3 ? aws_env(environment, "AWS_CA_BUNDLE") : NULL;
     if (bundle)
-        world.trust = (struct tls_trust){.file = bundle};
-    return http_client_new(&world, ret_client);
+        context.trust = (struct tls_trust){.file = bundle};
+    return http_client_new(&context, ret_client);
 }
 
 int target_clients_init(struct target_clients *clients, const struct settings *settings, const struct net_wait *wait)

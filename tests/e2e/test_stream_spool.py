@@ -641,7 +641,7 @@ def without_threads_everything_is_delivered_at_the_end():
         job.wait_rows(5)
         wait_for(lambda: holds_row(world, job.csv.read_bytes().splitlines()[-1]), "rows in the spool")
         equal(world.api.connections, 0, "connections before the end")
-        done = job.done().ended(STATUS, "no thread can be had")
+        done = job.done().ended(STATUS, "cannot start a thread")
         equal(len(done.warnings()), 1, f"warnings in {done.stderr!r}")
         equal(job.check_arrived()["exit_code"], STATUS, "exit_code")
         world.check_strict()

@@ -27,9 +27,9 @@ static inline int64_t http_stage_in_ms(int64_t ms)
 }
 
 static inline bool http_stage_open(
-    struct http_stage *stage, const struct http_world *given, const struct script_step *steps, size_t step_count)
+    struct http_stage *stage, const struct http_context *given, const struct script_step *steps, size_t step_count)
 {
-    struct http_world world = given ? *given : (struct http_world){0};
+    struct http_context world = given ? *given : (struct http_context){0};
     if (!world.wait)
         world.wait = &net_wait_plain;
     world.user_agent = "tester/1";

@@ -23,7 +23,7 @@ static inline int64_t world_soon(void)
 
 static inline bool world_open_client(struct sentinel_world *world, const struct net_wait *wait)
 {
-    const struct http_world http = {.wait = wait, .user_agent = "resource-tracker/test"};
+    const struct http_context http = {.wait = wait, .user_agent = "resource-tracker/test"};
     world->sentinel = (struct sentinel){.url = world->url, .token = WORLD_TOKEN, .clock = &clock_system};
     world->err = (struct err){0};
     return http_client_new(&http, &world->sentinel.http) == 0;

@@ -69,7 +69,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct place *place, const
 static int setup(void **state)
 {
     struct place *place = calloc(1, sizeof(*place));
-    const struct http_world world = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
+    const struct http_context world = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
     if (!place || scratch_make(place->home) != 0)
         return -1;
     place->world = (struct aws_context){.environment = place->environment, .clock = &fixed_clock};
@@ -326,7 +326,7 @@ static void container(void **state)
     assert_int_equal(find(place), -EAGAIN);
     assert_non_null(strstr(place->err.msg, "404"));
     assert_int_equal(find(place), -EAGAIN);
-    assert_non_null(strstr(place->err.msg, "makes no sense"));
+    assert_non_null(strstr(place->err.msg, "invalid answer"));
     loopback_stop(&server);
     assert_int_equal(find(place), -EAGAIN); /* nobody there any more: no way round it */
     assert_int_equal(strncmp(head_of(&server, 0), "GET /creds?x=1 HTTP/1.1\r\n", 25), 0);

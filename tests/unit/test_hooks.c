@@ -24,7 +24,7 @@ static int64_t soon(void)
 
 static struct http_client *new_client(void)
 {
-    const struct http_world world = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
+    const struct http_context world = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
     struct http_client *client = NULL;
     assert_int_equal(http_client_new(&world, &client), 0);
     return client;

@@ -366,7 +366,7 @@ static void test_called_off(void **state)
     for (int at = 0; at < 5; at++) {
         struct canceller canceller = {.at = at};
         const struct net_wait wait = {cancel_later, &canceller};
-        const struct http_world world = {.wait = &wait};
+        const struct http_context world = {.wait = &wait};
         struct http_stage stage;
         HTTP_STAGE_OPEN(&stage, &world, steps);
         assert_int_equal(http_stage_get(&stage, "/"), -ECANCELED);

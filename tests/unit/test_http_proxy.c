@@ -23,7 +23,7 @@ struct proxy_stage {
 static void open_stage(
     struct proxy_stage *stage, const char *user, const char *no_proxy, const struct script_step *step)
 {
-    struct http_world world = {
+    struct http_context world = {
         .wait = &net_wait_plain,
         .https_proxy = stage->proxy,
         .http_proxy = stage->proxy,
@@ -183,7 +183,7 @@ static void test_plain_http_stays_here(void **state)
     bool has_waited = false;
     const struct net_wait wait = {never, &has_waited};
     char proxy[64];
-    struct http_world world = {.wait = &wait, .http_proxy = proxy};
+    struct http_context world = {.wait = &wait, .http_proxy = proxy};
     HTTP_STAGE_OPEN(&stage, &world, steps);
     (void)snprintf(proxy, sizeof(proxy), "127.0.0.1:%u", (unsigned)stage.server.port);
     static const char *const foreign[] = {"http://api.test/?token=sesame", "http://192.0.2.1/", "http://[2001:db8::1]/",

@@ -48,7 +48,7 @@ static int64_t soon(void)
 
 static struct s3_client client_new(void)
 {
-    const struct http_world world = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
+    const struct http_context world = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
     struct s3_client client = {.clock = &fixed_clock};
     assert_int_equal(http_client_new(&world, &client.http), 0);
     return client;
@@ -212,7 +212,7 @@ static void put_without_answer(void **state)
     http_client_free(client.http);
 
     static const struct net_wait off = {.until = cancel};
-    const struct http_world world = {.wait = &off, .user_agent = "t", .allow_http = true};
+    const struct http_context world = {.wait = &off, .user_agent = "t", .allow_http = true};
     assert_int_equal(http_client_new(&world, &client.http), 0);
     assert_int_equal(
         s3_put(&client, &foreign, &keys_with_token, &OBJECT(STR("k"), STR(""), "text/csv"), soon(), &err).outcome,

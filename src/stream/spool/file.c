@@ -130,7 +130,7 @@ static int write_and_rename(int dir_fd, const char *name, struct str bytes, int 
     int r = fd >= 0 ? spool_file_write(fd, bytes) : -errno;
     if (r == 0 && sync)
         r = sync(fd);
-    /* Some file systems tell only now that a quota is used up. */
+    /* Some file systems report only now that a quota is used up. */
     if (r == 0 && close(fd_take(&fd)) < 0 && errno != EINTR)
         r = -errno;
     if (r == 0 && renameat(dir_fd, beside, dir_fd, name) < 0)

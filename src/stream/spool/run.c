@@ -82,7 +82,7 @@ int spool_run_create(struct spool_run *ret_run, struct spool *spool, const char 
         if (revived < 0)
             return revived;
     }
-    return r < 0 ? err_sys(err, r, "spool %s: the folder of run %s cannot be made", spool->path, name) : 0;
+    return r < 0 ? err_sys(err, r, "spool %s: the directory of run %s cannot be made", spool->path, name) : 0;
 }
 
 static int compare_batches(const void *a, const void *b)
@@ -156,7 +156,7 @@ static int take_over(struct spool_run *run)
     run->lock_fd = spool_lock_take(run->dir_fd, O_CREAT);
     if (run->lock_fd < 0)
         return run->lock_fd;
-    /* Whoever removes a run takes its name away first. */
+    /* A run is renamed before it is removed. */
     if (!spool_file_is_at(run->dir_fd, run->spool->dir_fd, run->name))
         return -ENOENT;
     int r = list_batches(run);
@@ -221,11 +221,11 @@ static int remove_folder(struct spool_run *run, struct err *err)
     uint32_t number;
     if (r == -ENOTEMPTY && spool_file_kind(foreign, &number) == SPOOL_KIND_ASIDE)
         return err_set(err, -ENODATA,
-            "spool %s/%s holds %s, which could not be read, so the folder stays; remove it "
+            "spool %s/%s holds %s, which could not be read, so the directory stays; remove it "
             "by hand",
             spool->path, run->name, foreign);
     if (r == -ENOTEMPTY && foreign[0])
-        return err_set(err, r, "spool %s/%s holds '%s', which is not ours, so the folder stays; remove it by hand",
+        return err_set(err, r, "spool %s/%s holds '%s', which is not ours, so the directory stays; remove it by hand",
             spool->path, run->name, foreign);
     return err_sys(err, r, "spool %s/%s cannot be removed", spool->path, run->name);
 }

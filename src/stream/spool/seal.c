@@ -169,7 +169,7 @@ static int write_open_batch(struct spool_run *run, struct str compressed)
 /* cause: why the disk does not take it. */
 static int keep_in_memory(struct spool_run *run, struct str compressed, int cause, char **ret_memory, struct err *err)
 {
-    char why[64] = "there is no folder";
+    char why[64] = "there is no directory";
     if (run->dir_fd >= 0 && cause == -EDQUOT)
         (void)snprintf(why, sizeof(why), "full (%.1f MiB)", (double)run->spool->max_bytes / MIB);
     else if (run->dir_fd >= 0)
@@ -289,7 +289,7 @@ bool spool_run_keep_passing(struct spool_run *run)
     return true;
 }
 
-static void forget_batch(struct spool_run *run, struct spool_batch *batch)
+static void drop_batch(struct spool_run *run, struct spool_batch *batch)
 {
     if (is_passing(run, batch))
         run->has_passing = false;
@@ -314,7 +314,7 @@ void spool_run_drop(struct spool_run *run, uint32_t number)
     spool_file_name_sealed(name, number);
     if (run->dir_fd >= 0)
         (void)unlinkat(run->dir_fd, name, 0);
-    forget_batch(run, batch);
+    drop_batch(run, batch);
 }
 
 void spool_run_set_aside(struct spool_run *run, uint32_t number, char ret_kept[static SPOOL_ASIDE_BYTES])
@@ -333,7 +333,7 @@ void spool_run_set_aside(struct spool_run *run, uint32_t number, char ret_kept[s
         ret_kept[0] = '\0';
     if (is_empty)
         (void)unlinkat(run->dir_fd, name, 0);
-    forget_batch(run, batch);
+    drop_batch(run, batch);
 }
 
 /*

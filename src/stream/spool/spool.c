@@ -28,7 +28,7 @@ enum { PLACE_ATTEMPTS_MAX = 16, PLACES_MAX = 4 };
 
 struct place {
     char path[PATH_MAX];
-    bool is_shared; /* in a directory where everybody may make things */
+    bool is_shared; /* in a directory that every user may write */
 };
 
 /* Removes the last n directories of a path, from the end on, while they are empty. */
@@ -89,7 +89,8 @@ static int check_owner(const struct stat *st, const char *path, struct err *err)
 {
     if (st->st_uid != geteuid())
         return err_set(err, -EPERM,
-            "spool %s belongs to another user (uid %u), so it is not used; name a folder of your own (TRACKER_SPOOL)",
+            "spool %s belongs to another user (uid %u), so it is not used; name a directory of your own "
+            "(TRACKER_SPOOL)",
             path, (unsigned)st->st_uid);
     if (st->st_mode & (S_IWGRP | S_IWOTH))
         return err_set(err, -EPERM,
@@ -110,7 +111,7 @@ static int check_parent(const char *path, struct err *err)
     if (lstat(parent, &st) < 0)
         return err_sys(err, -errno, "spool %s", parent);
     if (!S_ISDIR(st.st_mode))
-        return err_set(err, -EPERM, "spool %s is not a folder, so it is not used", parent);
+        return err_set(err, -EPERM, "spool %s is not a directory, so it is not used", parent);
     return check_owner(&st, parent, err);
 }
 
@@ -197,7 +198,7 @@ static size_t usual_places(const struct spool_paths *from, struct place places[s
     return count;
 }
 
-/* The first that can be had. What keeps us out of all of them is told as it was at the first. */
+/* The first that can be had. What keeps us out of all of them is reported as it was at the first. */
 static int try_places(
     struct spool *spool, const struct place *places, size_t count, bool is_wanted, struct err *ret_err)
 {

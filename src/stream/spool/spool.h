@@ -4,7 +4,7 @@
  * on it), "state.json", "end" (how the run ended), sealed batches "NNNNNN.csv.gz", and "NNNNNN.csv", the rows of the
  * batch that is still open. Files are written beside, synced and renamed into place, so that each is whole or not
  * there; the open batch is appended to, so that a killed tracker loses no row; the end is overwritten in place, so that
- * a disk that is full takes it. Folders are 0700 and files 0600.
+ * a disk that is full takes it. Directories are 0700 and files 0600.
  */
 #ifndef STREAM_SPOOL_SPOOL_H
 #define STREAM_SPOOL_SPOOL_H
@@ -159,10 +159,10 @@ bool spool_run_has_room(struct spool_run *run, uint64_t bytes);
 /* The batch with this number, replacing the content of buf. 0 or a negative errno with a message. */
 int spool_run_read(struct spool_run *run, uint32_t number, struct buf *buf, struct err *err);
 
-/* Delivered: forgets it. */
+/* Delivered: drops it. */
 void spool_run_drop(struct spool_run *run, uint32_t number);
 
-/* Cannot be read: forgets it, and keeps what is left of the file as "NNNNNN.csv.gz.bad". ret_kept: that name, or ""
+/* Cannot be read: drops it, and keeps what is left of the file as "NNNNNN.csv.gz.bad". ret_kept: that name, or ""
  * where there is nothing to keep. */
 void spool_run_set_aside(struct spool_run *run, uint32_t number, char ret_kept[static SPOOL_ASIDE_BYTES]);
 

@@ -35,7 +35,7 @@ void spool_file_name_journal(char ret_name[static SPOOL_FILE_BYTES], uint32_t nu
 /* Letters, digits, '-', '_' and '.', the first no dot, at most SPOOL_NAME_BYTES - 1 of them. */
 bool spool_is_run_name(const char *name);
 
-/* The entries of a directory from the first on, without "." and ".."; `error` tells why it ended early. */
+/* The entries of a directory from the first on, without "." and ".."; `error` says why it ended early. */
 struct spool_walk {
     int fd, error;
     size_t at, bytes;

@@ -164,12 +164,12 @@ int sentinel_answer_read_credentials(struct str body, struct sentinel *sentinel,
 }
 
 /*
- * The server's own words about a refusal, made fit for a terminal:
+ * The server's own message about a refusal, made fit for a terminal:
  *   {"detail":[{"loc":["body","host_vcpus"],"msg":"must be positive","type":"…"}]}  ->  body.host_vcpus: must be
  * positive <html><head><title>502 Bad Gateway</title>…  ->  502 Bad Gateway
  */
 
-/* Of the words before they are cut; a longer text is as good as none. */
+/* Of the message before it is cut; a longer text is as good as none. */
 enum { TEXT_BYTES_MAX = 256 * 1024, LIST_MAX = 8, LOC_MAX = 8 };
 
 #define MASK "***"

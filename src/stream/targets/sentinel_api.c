@@ -161,7 +161,7 @@ static struct sentinel_result exchange(struct sentinel *sentinel, const struct s
 
 static struct sentinel_result call_api(struct sentinel *sentinel, const struct sentinel_call *call, struct err *err)
 {
-    struct err own; /* the words of every layer are put together, also for a caller who does not want them */
+    struct err own; /* the messages of every layer are put together, also for a caller who does not want them */
     AUTO_BUF struct buf url;
     AUTO_BUF struct buf authorization;
     buf_init(&url, URL_BYTES);

@@ -74,7 +74,7 @@ struct sentinel_result sentinel_finish_inline(struct sentinel *sentinel, const s
 /*
  * The answer to a registration: run_id is needed. Without a usable upload_uri_prefix upload_prefix is "", and without
  * usable upload_credentials has_credentials is false (they are then to be had by a refresh). Returns 0, -EBADMSG with
- * what makes no sense, or -ENOMEM; *sentinel changes on success only.
+ * what is unusable, or -ENOMEM; *sentinel changes on success only.
  */
 int sentinel_answer_read_run(struct str body, struct sentinel *sentinel, struct err *err);
 
