@@ -83,6 +83,11 @@ bool target_is_open(const struct target_run *run)
     return run->is_wanted && !run->is_done;
 }
 
+bool target_needs_batch(const struct target_run *run, uint32_t number)
+{
+    return run->is_wanted && run->target->takes_batches && !number_set_has(&run->delivered, number);
+}
+
 int64_t target_next_due(const struct target_run *run)
 {
     return target_is_open(run) && !run->is_stuck ? run->target->next_due(run) : DELIVERY_NEVER;
@@ -90,7 +95,8 @@ int64_t target_next_due(const struct target_run *run)
 
 bool target_takes(const struct target_run *run)
 {
-    return target_is_open(run) && !run->is_stuck && run->retry.failures == 0 && run->target->takes(run);
+    return target_is_open(run) && !run->is_stuck && run->retry.failures == 0 && run->target->takes_batches &&
+           run->target->takes(run);
 }
 
 void target_step(struct target_run *run, int64_t deadline_ns)
@@ -211,8 +217,7 @@ void target_note_batch(struct target_run *run, uint32_t number)
         return;
     (void)delivery_save(delivery);
     for (size_t i = 0; i < stream_target_count; i++) {
-        const struct target_run *other = &delivery->state->targets[i];
-        if (other->is_wanted && !number_set_has(&other->delivered, number))
+        if (target_needs_batch(&delivery->state->targets[i], number))
             return;
     }
     spool_run_drop(delivery->run, number);

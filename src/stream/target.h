@@ -57,6 +57,7 @@ struct stream_target {
     const char *label; /* within a sentence: "samples are lost to LABEL" */
     const char *state_key; /* of its object in state.json, and the "kind" there; never to be changed */
     bool is_s3; /* its addresses are S3: AWS_CA_BUNDLE, where it is set, names the roots */
+    bool takes_batches; /* of the spool: each is kept until all targets that take them have it */
     size_t state_bytes; /* of target_run.state */
 
     /* By settings alone. check: 0, or -EINVAL / -EPERM with a message that names the setting; called where wanted. */
@@ -82,7 +83,8 @@ struct stream_target {
      * neither done nor stuck. */
     int64_t (*next_due)(const struct target_run *run);
 
-    /* Would it accept a batch at once, as far as is known? Asked as next_due, and after no failure. */
+    /* Would it accept a batch at once, as far as is known? Asked as next_due, and after no failure. NULL without
+     * takes_batches. */
     bool (*takes)(const struct target_run *run);
 
     /* One attempt at what is next. */
@@ -148,8 +150,8 @@ struct target_run {
 /* Makes it ready for delivery where it is wanted. */
 void target_open(struct target_run *run, struct delivery *delivery, struct target_clients *clients);
 
-/* Of `targets`, as many as the table has. */
 bool target_is_open(const struct target_run *run); /* wanted, and not everything is there */
+bool target_needs_batch(const struct target_run *run, uint32_t number); /* it takes batches and has not got this one */
 int64_t target_next_due(const struct target_run *run);
 bool target_takes(const struct target_run *run);
 void target_step(struct target_run *run, int64_t deadline_ns);

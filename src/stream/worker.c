@@ -40,7 +40,7 @@ static void count_dropped(struct worker *worker, uint32_t number, uint64_t rows)
     const char *label = NULL;
     for (size_t i = 0; i < stream_target_count; i++) {
         struct target_run *target = &worker->state.targets[i];
-        if (!target->is_wanted || number_set_has(&target->delivered, number))
+        if (!target_needs_batch(target, number))
             continue;
         target->lost_rows += rows;
         label = label ? "the targets" : target->target->label;

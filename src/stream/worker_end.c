@@ -118,7 +118,7 @@ static void report_lost(struct worker *worker)
     const struct target_run *first = NULL;
     bool is_same = true, is_alone = true;
     for (size_t i = 0; i < stream_target_count; i++) {
-        if (!targets[i].is_wanted)
+        if (!targets[i].is_wanted || !targets[i].target->takes_batches)
             continue;
         is_alone &= !first;
         first = first ? first : &targets[i];
@@ -129,7 +129,7 @@ static void report_lost(struct worker *worker)
         return;
     }
     for (size_t i = 0; i < stream_target_count; i++) {
-        if (targets[i].is_wanted)
+        if (targets[i].is_wanted && targets[i].target->takes_batches)
             report_lost_to(worker, worker->lost_rows + targets[i].lost_rows, targets[i].target->label);
     }
 }

@@ -338,6 +338,7 @@ const struct stream_target bucket_target = {
     .label = "the bucket",
     .state_key = "s3",
     .is_s3 = true,
+    .takes_batches = true,
     .state_bytes = sizeof(struct to_bucket),
     .is_wanted = is_wanted,
     .check = check,

@@ -463,6 +463,7 @@ const struct stream_target sentinel_target = {
     .name = "Sentinel",
     .label = "Sentinel",
     .state_key = "sentinel",
+    .takes_batches = true,
     .state_bytes = sizeof(struct to_sentinel),
     .is_wanted = is_wanted,
     .check = check,
