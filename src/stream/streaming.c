@@ -28,7 +28,7 @@ static void discover_cloud(void *context, const struct net_wait *wait, struct cl
 {
     const struct streaming *streaming = context;
     if (streaming->asks_cloud)
-        (void)cloud_discover(streaming->root, &cloud_places_real, wait, ret_cloud);
+        (void)cloud_discover(streaming->root, NULL, wait, ret_cloud);
 }
 
 static struct job_facts job_of(const struct settings *settings)

@@ -66,14 +66,14 @@ static void converse(const struct cloud_vendor *vendor, struct str rest)
         vendor->ask(&probe, &request);
         check_request(&request);
         if (rest.n == 0) {
-            verdict = vendor->judge(&probe, NULL);
+            verdict = vendor->classify(&probe, NULL);
             check(verdict != CLOUD_ASK_MORE);
             continue;
         }
         struct http_answer answer;
         make_answer(cut_answer(&rest), &answer);
         was_answered = was_answered || answer.status == STATUS_OK || answer.head.len > 0;
-        verdict = vendor->judge(&probe, &answer);
+        verdict = vendor->classify(&probe, &answer);
         http_answer_fini(&answer);
     }
     check(verdict == CLOUD_REJECT || was_answered);

@@ -28,6 +28,15 @@
 #include "collect/cloud/cloud.h"
 #include "tree.h"
 
+/* Where the services are played: that of Alibaba, and those of all the others. */
+#define REDIRECTS(link_local, alibaba)                                                                                 \
+    {                                                                                                                  \
+        {CLOUD_LINK_LOCAL, link_local}, {"100.100.100.200:80", alibaba},                                               \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+
 enum { CONNECTIONS_MAX = 64, REQUEST_BYTES = 4096, DRIP_MS = 50 };
 
 /* What a script may say instead of an answer. */
@@ -43,7 +52,7 @@ struct counts {
 
 struct server {
     pid_t pid;
-    char place[32];
+    char endpoint[32];
     struct counts *counts;
 };
 
@@ -139,7 +148,7 @@ static void server_start(struct server *server, script *answer_to)
     assert_int_equal(bind(listener, (const struct sockaddr *)&address, bytes), 0);
     assert_int_equal(listen(listener, CONNECTIONS_MAX), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
-    (void)snprintf(server->place, sizeof(server->place), "127.0.0.1:%u", ntohs(address.sin_port));
+    (void)snprintf(server->endpoint, sizeof(server->endpoint), "127.0.0.1:%u", ntohs(address.sin_port));
     server->counts = mmap(NULL, sizeof(*server->counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(server->counts != MAP_FAILED);
     server->pid = fork();
@@ -170,9 +179,9 @@ static int count_descriptors(void)
     return count;
 }
 
-/* A virtual machine whose firmware names this vendor (NULL: nobody). */
-static int discover_on(
-    const char *vendor, const struct cloud_places *places, const struct net_wait *wait, struct cloud_facts *ret_facts)
+/* A virtual machine whose firmware names this vendor (NULL: none). */
+static int discover_on(const char *vendor, const struct cloud_redirect *redirects, const struct net_wait *wait,
+    struct cloud_facts *ret_facts)
 {
     struct tree tree;
     tree_make(&tree);
@@ -183,7 +192,7 @@ static int discover_on(
     assert_int_equal(sysroot_open(tree.path, &root, NULL), 0);
     root.is_host = true;
     int before = count_descriptors();
-    int r = cloud_discover(&root, places, wait, ret_facts);
+    int r = cloud_discover(&root, redirects, wait, ret_facts);
     assert_int_equal(count_descriptors(), before);
     sysroot_close(&root);
     tree_free(&tree);
@@ -200,9 +209,9 @@ static int discover(script *answer_to, struct cloud_facts *ret_facts, int64_t *r
 {
     struct server server;
     server_start(&server, answer_to);
-    struct cloud_places places = {.link_local = server.place, .alibaba = server.place};
+    struct cloud_redirect redirects[] = REDIRECTS(server.endpoint, server.endpoint);
     int64_t begin_ms = now_ms();
-    int r = discover_on(NULL, &places, &net_wait_plain, ret_facts);
+    int r = discover_on(NULL, redirects, &net_wait_plain, ret_facts);
     *ret_ms = now_ms() - begin_ms;
     *ret_open_max = server.counts->open_max;
     server_stop(&server);
@@ -304,8 +313,8 @@ static void test_alibaba_elsewhere(void **state)
     struct cloud_facts facts;
     server_start(&server, play_alibaba);
     /* Nobody listens on port 9 of loopback. */
-    struct cloud_places places = {.link_local = "127.0.0.1:9", .alibaba = server.place};
-    assert_int_equal(discover_on(NULL, &places, &net_wait_plain, &facts), 0);
+    struct cloud_redirect redirects[] = REDIRECTS("127.0.0.1:9", server.endpoint);
+    assert_int_equal(discover_on(NULL, redirects, &net_wait_plain, &facts), 0);
     assert_string_equal(facts.vendor_id, "alicloud");
     assert_string_equal(facts.instance_type, "ecs.g7.large");
     assert_string_equal(facts.zone_id, "");
@@ -429,9 +438,9 @@ static void test_slow(void **state)
     struct server server;
     struct cloud_facts facts;
     server_start(&server, play_slow_aws);
-    struct cloud_places places = {.link_local = server.place, .alibaba = server.place};
+    struct cloud_redirect redirects[] = REDIRECTS(server.endpoint, server.endpoint);
     int64_t begin_ms = now_ms();
-    assert_int_equal(discover_on("Amazon EC2\n", &places, &net_wait_plain, &facts), 0);
+    assert_int_equal(discover_on("Amazon EC2\n", redirects, &net_wait_plain, &facts), 0);
     assert_in_range(now_ms() - begin_ms, 1900, 2400);
     assert_string_equal(facts.vendor_id, "aws");
     assert_string_equal(facts.region_id, "");
@@ -499,13 +508,13 @@ static void test_nobody_there(void **state)
 {
     (void)state;
     struct cloud_facts facts;
-    static const struct cloud_places places[] = {
-        {.link_local = "127.0.0.1:9", .alibaba = "127.0.0.1:9"},
-        {.link_local = "nonsense", .alibaba = "127.0.0.1:0"},
-        {.link_local = "127.0.0.1:65536", .alibaba = "metadata.example:80"},
+    static const struct cloud_redirect redirects[][3] = {
+        REDIRECTS("127.0.0.1:9", "127.0.0.1:9"),
+        REDIRECTS("nonsense", "127.0.0.1:0"),
+        REDIRECTS("127.0.0.1:65536", "metadata.example:80"),
     };
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-        assert_int_equal(discover_on(NULL, &places[i], &net_wait_plain, &facts), -ENODATA);
+    for (size_t i = 0; i < sizeof(redirects) / sizeof(redirects[0]); i++)
+        assert_int_equal(discover_on(NULL, redirects[i], &net_wait_plain, &facts), -ENODATA);
 }
 
 static int wait_then_cancel(void *context, int fd, short events, int64_t deadline_ns)
@@ -519,12 +528,12 @@ static void test_cancel(void **state)
     (void)state;
     struct server server;
     server_start(&server, play_aws_beside_hanging_ovh);
-    struct cloud_places places = {.link_local = server.place, .alibaba = server.place};
+    struct cloud_redirect redirects[] = REDIRECTS(server.endpoint, server.endpoint);
     for (int waits = 0; waits < 3; waits++) {
         struct cloud_facts facts = {.zone_id = "kept"};
         int left = waits;
         struct net_wait wait = {.until = wait_then_cancel, .context = &left};
-        assert_int_equal(discover_on(NULL, &places, &wait, &facts), -ECANCELED);
+        assert_int_equal(discover_on(NULL, redirects, &wait, &facts), -ECANCELED);
         assert_string_equal(facts.zone_id, "kept");
     }
     server_stop(&server);
@@ -536,11 +545,11 @@ static void test_named_is_asked_alone(void **state)
     struct server server;
     struct cloud_facts facts;
     server_start(&server, play_vultr);
-    struct cloud_places places = {.link_local = server.place, .alibaba = server.place};
-    assert_int_equal(discover_on("Vultr\n", &places, &net_wait_plain, &facts), 0);
+    struct cloud_redirect redirects[] = REDIRECTS(server.endpoint, server.endpoint);
+    assert_int_equal(discover_on("Vultr\n", redirects, &net_wait_plain, &facts), 0);
     assert_string_equal(facts.vendor_id, "vultr");
     assert_int_equal(server.counts->accepted, 1);
-    assert_int_equal(discover_on("Hetzner\n", &places, &net_wait_plain, &facts), -ENODATA);
+    assert_int_equal(discover_on("Hetzner\n", redirects, &net_wait_plain, &facts), -ENODATA);
     assert_int_equal(server.counts->accepted, 2);
     server_stop(&server);
 }
@@ -554,14 +563,14 @@ static void test_not_asked(void **state)
     struct tree tree;
     struct sysroot root;
     server_start(&server, play_aws);
-    struct cloud_places places = {.link_local = server.place, .alibaba = server.place};
+    struct cloud_redirect redirects[] = REDIRECTS(server.endpoint, server.endpoint);
     tree_make(&tree);
     tree_write(&tree, "proc/cpuinfo", "processor : 0\nflags : fpu hypervisor\n");
     assert_int_equal(sysroot_open(tree.path, &root, NULL), 0);
-    assert_int_equal(cloud_discover(&root, &places, &net_wait_plain, &facts), -ENODATA);
+    assert_int_equal(cloud_discover(&root, redirects, &net_wait_plain, &facts), -ENODATA);
     tree_write(&tree, "proc/cpuinfo", "processor : 0\nflags : fpu\n");
     root.is_host = true;
-    assert_int_equal(cloud_discover(&root, &places, &net_wait_plain, &facts), -ENODATA);
+    assert_int_equal(cloud_discover(&root, redirects, &net_wait_plain, &facts), -ENODATA);
     assert_int_equal(server.counts->accepted, 0);
     sysroot_close(&root);
     tree_free(&tree);

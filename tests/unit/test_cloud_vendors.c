@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every vendor asks, and how it judges real-looking, broken and foreign answers. No network. */
+/* What every vendor asks, and how it classifies real-looking, broken and foreign answers. No network. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,11 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/cloud/vendor.h"
+#include "collect/cloud/cloud.h"
 #include "tree.h"
 
+extern const struct cloud_vendor cloud_aws, cloud_gcp, cloud_azure, cloud_hetzner, cloud_upcloud, cloud_vultr,
+    cloud_alibaba, cloud_ovh;
+
 /* One step of a conversation: what must be asked, and what comes back. */
-struct turn {
+struct exchange {
     const char *method, *path, *header;
     int status; /* 0: no answer */
     const char *head, *body;
@@ -24,33 +27,33 @@ static enum cloud_verdict answer_with(
     const struct cloud_vendor *vendor, struct cloud_probe *probe, int status, const char *head, struct str body)
 {
     if (status == 0)
-        return vendor->judge(probe, NULL);
+        return vendor->classify(probe, NULL);
     struct http_answer answer = {.status = status};
     buf_init(&answer.head, 4096);
     buf_init(&answer.body, CLOUD_ANSWER_BYTES_MAX);
     buf_puts(&answer.head, head ? head : "");
     buf_append(&answer.body, body.p, body.n);
-    enum cloud_verdict verdict = vendor->judge(probe, &answer);
+    enum cloud_verdict verdict = vendor->classify(probe, &answer);
     http_answer_fini(&answer);
     return verdict;
 }
 
 /* Plays until the vendor has decided. */
 static enum cloud_verdict converse(
-    const struct cloud_vendor *vendor, const struct turn *turns, size_t count, struct cloud_facts *ret_facts)
+    const struct cloud_vendor *vendor, const struct exchange *exchanges, size_t count, struct cloud_facts *ret_facts)
 {
     struct cloud_probe probe = {0};
     enum cloud_verdict verdict = CLOUD_ASK_MORE;
     for (size_t i = 0; i < count && verdict == CLOUD_ASK_MORE; i++) {
         struct cloud_request request;
         vendor->ask(&probe, &request);
-        assert_string_equal(request.path, turns[i].path);
-        assert_string_equal(request.method, turns[i].method ? turns[i].method : "GET");
+        assert_string_equal(request.path, exchanges[i].path);
+        assert_string_equal(request.method, exchanges[i].method ? exchanges[i].method : "GET");
         char header[2048] = "";
         if (request.header_name)
             (void)snprintf(header, sizeof(header), "%s: %s", request.header_name, request.header_value);
-        assert_string_equal(header, turns[i].header ? turns[i].header : "");
-        verdict = answer_with(vendor, &probe, turns[i].status, turns[i].head, str_of(turns[i].body));
+        assert_string_equal(header, exchanges[i].header ? exchanges[i].header : "");
+        verdict = answer_with(vendor, &probe, exchanges[i].status, exchanges[i].head, str_of(exchanges[i].body));
     }
     *ret_facts = probe.facts;
     return verdict;
@@ -70,7 +73,7 @@ static void assert_facts(
 #define AWS_TTL "X-aws-ec2-metadata-token-ttl-seconds: 21600"
 #define AWS_TOKEN "X-aws-ec2-metadata-token: AQAEAExampleToken=="
 
-static const struct turn aws_turns[] = {
+static const struct exchange aws_exchanges[] = {
     {"PUT", "/latest/api/token", AWS_TTL, 200, NULL, "AQAEAExampleToken=="},
     {NULL, "/latest/meta-data/services/domain", AWS_TOKEN, 200, NULL, "amazonaws.com"},
     {NULL, "/latest/meta-data/placement/region", AWS_TOKEN, 200, NULL, "eu-west-1\n"},
@@ -85,22 +88,22 @@ static void test_aws(void **state)
 {
     (void)state;
     struct cloud_facts facts;
-    assert_int_equal(converse(&cloud_aws, aws_turns, COUNT(aws_turns), &facts), CLOUD_ACCEPT);
+    assert_int_equal(converse(&cloud_aws, aws_exchanges, COUNT(aws_exchanges), &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "123456789012", "eu-west-1", "eu-west-1b", "m7g.4xlarge");
     assert_null(facts.vendor_id);
-    struct turn turns[COUNT(aws_turns)];
-    memcpy(turns, aws_turns, sizeof(turns));
-    turns[1].body = "amazonaws.com.cn";
-    turns[2].status = 404;
-    turns[3].body = "<html>no</html>";
-    turns[4].body = "";
-    turns[5].body = "{\"AccountId\":42}";
-    assert_int_equal(converse(&cloud_aws, turns, COUNT(turns), &facts), CLOUD_ACCEPT);
+    struct exchange exchanges[COUNT(aws_exchanges)];
+    memcpy(exchanges, aws_exchanges, sizeof(exchanges));
+    exchanges[1].body = "amazonaws.com.cn";
+    exchanges[2].status = 404;
+    exchanges[3].body = "<html>no</html>";
+    exchanges[4].body = "";
+    exchanges[5].body = "{\"AccountId\":42}";
+    assert_int_equal(converse(&cloud_aws, exchanges, COUNT(exchanges), &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "", "", "");
     /* Out of time behind the proof: what there is must do. */
-    memcpy(turns, aws_turns, sizeof(turns));
-    turns[4].status = 0;
-    assert_int_equal(converse(&cloud_aws, turns, COUNT(turns), &facts), CLOUD_ACCEPT);
+    memcpy(exchanges, aws_exchanges, sizeof(exchanges));
+    exchanges[4].status = 0;
+    assert_int_equal(converse(&cloud_aws, exchanges, COUNT(exchanges), &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "eu-west-1", "eu-west-1b", "");
 }
 
@@ -110,24 +113,24 @@ static void test_not_aws(void **state)
     struct cloud_facts facts;
     static const char *const domains[] = {
         "", "example.com", "xamazonaws.com", "amazonaws.com is down", "<p>amazonaws.com</p>", "amazonaws"};
-    struct turn turns[COUNT(aws_turns)];
+    struct exchange exchanges[COUNT(aws_exchanges)];
     for (size_t i = 0; i < COUNT(domains); i++) {
-        memcpy(turns, aws_turns, sizeof(turns));
-        turns[1].body = domains[i];
-        assert_int_equal(converse(&cloud_aws, turns, 2, &facts), CLOUD_REJECT);
+        memcpy(exchanges, aws_exchanges, sizeof(exchanges));
+        exchanges[1].body = domains[i];
+        assert_int_equal(converse(&cloud_aws, exchanges, 2, &facts), CLOUD_REJECT);
     }
     static const char *const tokens[] = {"", "two words", "a\r\nHost: evil", "\xc3\xa4", "<a b>"};
     for (size_t i = 0; i < COUNT(tokens); i++) {
-        memcpy(turns, aws_turns, sizeof(turns));
-        turns[0].body = tokens[i];
-        assert_int_equal(converse(&cloud_aws, turns, 1, &facts), CLOUD_REJECT);
+        memcpy(exchanges, aws_exchanges, sizeof(exchanges));
+        exchanges[0].body = tokens[i];
+        assert_int_equal(converse(&cloud_aws, exchanges, 1, &facts), CLOUD_REJECT);
     }
     for (size_t step = 0; step < 2; step++) {
         static const int statuses[] = {0, 201, 301, 302, 401, 403, 404, 405, 500};
         for (size_t i = 0; i < COUNT(statuses); i++) {
-            memcpy(turns, aws_turns, sizeof(turns));
-            turns[step].status = statuses[i];
-            assert_int_equal(converse(&cloud_aws, turns, step + 1, &facts), CLOUD_REJECT);
+            memcpy(exchanges, aws_exchanges, sizeof(exchanges));
+            exchanges[step].status = statuses[i];
+            assert_int_equal(converse(&cloud_aws, exchanges, step + 1, &facts), CLOUD_REJECT);
         }
     }
 }
@@ -149,7 +152,7 @@ static void test_long_tokens(void **state)
 
 #define GOOGLE "Metadata-Flavor: Google"
 
-static const struct turn gcp_turns[] = {
+static const struct exchange gcp_exchanges[] = {
     {NULL, "/computeMetadata/v1/instance/machine-type", GOOGLE, 200, "Server: Metadata Server for VM\n" GOOGLE "\n",
         "projects/123456789012/machineTypes/e2-standard-4"},
     {NULL, "/computeMetadata/v1/instance/zone", GOOGLE, 200, GOOGLE "\n", "projects/123456789012/zones/europe-west1-b"},
@@ -160,30 +163,30 @@ static void test_gcp(void **state)
 {
     (void)state;
     struct cloud_facts facts;
-    assert_int_equal(converse(&cloud_gcp, gcp_turns, COUNT(gcp_turns), &facts), CLOUD_ACCEPT);
+    assert_int_equal(converse(&cloud_gcp, gcp_exchanges, COUNT(gcp_exchanges), &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "123456789012", "europe-west1", "europe-west1-b", "e2-standard-4");
     struct cloud_probe probe = {0};
     struct cloud_request request;
     cloud_gcp.ask(&probe, &request);
     assert_string_equal(request.host_header, "metadata.google.internal");
-    struct turn turns[COUNT(gcp_turns)];
-    memcpy(turns, gcp_turns, sizeof(turns));
-    turns[0].status = 404;
-    turns[0].body = "<!DOCTYPE html>";
-    turns[1].body = "projects/1/zones/local";
-    turns[2].body = "projects/";
-    assert_int_equal(converse(&cloud_gcp, turns, COUNT(turns), &facts), CLOUD_ACCEPT);
+    struct exchange exchanges[COUNT(gcp_exchanges)];
+    memcpy(exchanges, gcp_exchanges, sizeof(exchanges));
+    exchanges[0].status = 404;
+    exchanges[0].body = "<!DOCTYPE html>";
+    exchanges[1].body = "projects/1/zones/local";
+    exchanges[2].body = "projects/";
+    assert_int_equal(converse(&cloud_gcp, exchanges, COUNT(exchanges), &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "", "local", "");
-    memcpy(turns, gcp_turns, sizeof(turns));
-    turns[1].status = 0;
-    assert_int_equal(converse(&cloud_gcp, turns, COUNT(turns), &facts), CLOUD_ACCEPT);
+    memcpy(exchanges, gcp_exchanges, sizeof(exchanges));
+    exchanges[1].status = 0;
+    assert_int_equal(converse(&cloud_gcp, exchanges, COUNT(exchanges), &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "", "", "e2-standard-4");
     static const char *const heads[] = {"", "Metadata-Flavor: google\n", "Metadata-Flavor: Googlex\n",
         "X-Metadata-Flavor: Google\n", "Server: Metadata-Flavor: Google\n"};
     for (size_t i = 0; i < COUNT(heads); i++) {
-        memcpy(turns, gcp_turns, sizeof(turns));
-        turns[0].head = heads[i];
-        assert_int_equal(converse(&cloud_gcp, turns, 1, &facts), CLOUD_REJECT);
+        memcpy(exchanges, gcp_exchanges, sizeof(exchanges));
+        exchanges[0].head = heads[i];
+        assert_int_equal(converse(&cloud_gcp, exchanges, 1, &facts), CLOUD_REJECT);
     }
 }
 
@@ -208,12 +211,12 @@ static void test_azure(void **state)
 {
     (void)state;
     struct cloud_facts facts;
-    static const struct turn turns[] = {{NULL, "/metadata/instance?api-version=2021-02-01", "Metadata: true", 200,
-        "Content-Type: application/json; charset=utf-8\n",
+    static const struct exchange exchanges[] = {{NULL, "/metadata/instance?api-version=2021-02-01", "Metadata: true",
+        200, "Content-Type: application/json; charset=utf-8\n",
         "{\"compute\":{\"azEnvironment\":\"AzurePublicCloud\",\"location\":\"westeurope\",\"name\":\"ex am\\\"ple\","
         "\"subscriptionId\":\"8d10da13-8125-4ba9-a717-bf7490507b3d\",\"tagsList\":[],\"vmSize\":\"Standard_D4s_v5\","
         "\"zone\":\"1\"},\"network\":{\"interface\":[]}}"}};
-    assert_int_equal(converse(&cloud_azure, turns, 1, &facts), CLOUD_ACCEPT);
+    assert_int_equal(converse(&cloud_azure, exchanges, 1, &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "8d10da13-8125-4ba9-a717-bf7490507b3d", "westeurope", "1", "Standard_D4s_v5");
     assert_int_equal(
         once(&cloud_azure, "{\"compute\":{\"vmSize\":\"A1\",\"zone\":\"\",\"location\":null}}", &facts), CLOUD_ACCEPT);
@@ -229,11 +232,11 @@ static void test_hetzner(void **state)
 {
     (void)state;
     struct cloud_facts facts;
-    static const struct turn turns[] = {{NULL, "/hetzner/v1/metadata", NULL, 200, NULL,
+    static const struct exchange exchanges[] = {{NULL, "/hetzner/v1/metadata", NULL, 200, NULL,
         "availability-zone: fsn1-dc14\nhostname: example\ninstance-id: 42\nlocal-ipv4: ''\nnetwork-config:\n"
         "  config:\n  - mac_address: 96:00:00:00:00:01\n    region: wrong\npublic-ipv4: 203.0.113.7\n"
         "region: eu-central\nvendor_data: |-\n  region: wrong\n"}};
-    assert_int_equal(converse(&cloud_hetzner, turns, 1, &facts), CLOUD_ACCEPT);
+    assert_int_equal(converse(&cloud_hetzner, exchanges, 1, &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "eu-central", "fsn1-dc14", "");
     assert_int_equal(once(&cloud_hetzner, "instance-id: \"7\"\r\nregion: 'us-east'\r\n", &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "us-east", "", "");
@@ -250,10 +253,10 @@ static void test_upcloud(void **state)
 {
     (void)state;
     struct cloud_facts facts;
-    static const struct turn turns[] = {{NULL, "/metadata/v1.json", NULL, 200, NULL,
+    static const struct exchange exchanges[] = {{NULL, "/metadata/v1.json", NULL, 200, NULL,
         "{\"cloud_name\": \"upcloud\", \"instance_id\": \"0012ab\", \"hostname\": \"example\", \"region\": \"fi-hel1\","
         "\"tags\": []}"}};
-    assert_int_equal(converse(&cloud_upcloud, turns, 1, &facts), CLOUD_ACCEPT);
+    assert_int_equal(converse(&cloud_upcloud, exchanges, 1, &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "fi-hel1", "", "");
     static const char *const bad[] = {"{\"cloud_name\":\"UpCloud\"}", "{\"cloud_name\":\"digitalocean\"}",
         "{\"droplet_id\":2756294,\"region\":\"nyc3\"}", "{\"region\":\"fi-hel1\"}", "\"upcloud\"", "[\"upcloud\"]"};
@@ -264,10 +267,10 @@ static void test_vultr(void **state)
 {
     (void)state;
     struct cloud_facts facts;
-    static const struct turn turns[] = {{NULL, "/v1.json", NULL, 200, NULL,
+    static const struct exchange exchanges[] = {{NULL, "/v1.json", NULL, 200, NULL,
         "{\"bgp\":{},\"hostname\":\"example\",\"instance-v2-id\":\"4f0f12e5-1f84-404f-aa84-85f431ea5ec2\","
         "\"instanceid\":\"42872224\",\"interfaces\":[],\"region\":{\"countrycode\":\"US\",\"regioncode\":\"EWR\"}}"}};
-    assert_int_equal(converse(&cloud_vultr, turns, 1, &facts), CLOUD_ACCEPT);
+    assert_int_equal(converse(&cloud_vultr, exchanges, 1, &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "EWR", "", "");
     assert_int_equal(once(&cloud_vultr, "{\"instance-v2-id\":\"4f0f\",\"region\":\"EWR\"}", &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "", "", "");
@@ -279,7 +282,7 @@ static void test_vultr(void **state)
 #define ALI_TTL "X-aliyun-ecs-metadata-token-ttl-seconds: 21600"
 #define ALI_TOKEN "X-aliyun-ecs-metadata-token: dG9rZW4="
 
-static const struct turn alibaba_turns[] = {
+static const struct exchange alibaba_exchanges[] = {
     {"PUT", "/latest/api/token", ALI_TTL, 200, NULL, "dG9rZW4="},
     {NULL, "/latest/meta-data/instance/instance-type", ALI_TOKEN, 200, NULL, "ecs.g7.large"},
     {NULL, "/latest/meta-data/region-id", ALI_TOKEN, 200, NULL, "cn-hangzhou"},
@@ -290,31 +293,31 @@ static void test_alibaba(void **state)
 {
     (void)state;
     struct cloud_facts facts;
-    assert_int_equal(converse(&cloud_alibaba, alibaba_turns, COUNT(alibaba_turns), &facts), CLOUD_ACCEPT);
+    assert_int_equal(converse(&cloud_alibaba, alibaba_exchanges, COUNT(alibaba_exchanges), &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "cn-hangzhou", "cn-hangzhou-i", "ecs.g7.large");
-    assert_true(cloud_alibaba.is_alibaba);
-    struct turn turns[COUNT(alibaba_turns)];
-    memcpy(turns, alibaba_turns, sizeof(turns));
-    turns[3].status = 404;
-    assert_int_equal(converse(&cloud_alibaba, turns, COUNT(turns), &facts), CLOUD_ACCEPT);
+    assert_true(cloud_alibaba.address);
+    struct exchange exchanges[COUNT(alibaba_exchanges)];
+    memcpy(exchanges, alibaba_exchanges, sizeof(exchanges));
+    exchanges[3].status = 404;
+    assert_int_equal(converse(&cloud_alibaba, exchanges, COUNT(exchanges), &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "cn-hangzhou", "", "ecs.g7.large");
-    turns[3].status = 0;
-    assert_int_equal(converse(&cloud_alibaba, turns, COUNT(turns), &facts), CLOUD_ACCEPT);
+    exchanges[3].status = 0;
+    assert_int_equal(converse(&cloud_alibaba, exchanges, COUNT(exchanges), &facts), CLOUD_ACCEPT);
     static const char *const words[] = {"", "OK", "ok", "Not.Found-404", "unknown", "<html></html>", ".ecs-", "-a.b-",
         "a", "index.html page", "1-2.3", "/a-b.c"};
     for (size_t step = 1; step <= 2; step++) {
         for (size_t i = 0; i < COUNT(words); i++) {
-            memcpy(turns, alibaba_turns, sizeof(turns));
-            turns[step].body = words[i];
-            assert_int_equal(converse(&cloud_alibaba, turns, step + 1, &facts), CLOUD_REJECT);
+            memcpy(exchanges, alibaba_exchanges, sizeof(exchanges));
+            exchanges[step].body = words[i];
+            assert_int_equal(converse(&cloud_alibaba, exchanges, step + 1, &facts), CLOUD_REJECT);
         }
     }
-    memcpy(turns, alibaba_turns, sizeof(turns));
-    turns[2].body = "ecs.g7-a.large";
-    assert_int_equal(converse(&cloud_alibaba, turns, 3, &facts), CLOUD_REJECT);
+    memcpy(exchanges, alibaba_exchanges, sizeof(exchanges));
+    exchanges[2].body = "ecs.g7-a.large";
+    assert_int_equal(converse(&cloud_alibaba, exchanges, 3, &facts), CLOUD_REJECT);
 }
 
-static const struct turn ovh_turns[] = {
+static const struct exchange ovh_exchanges[] = {
     {NULL, "/openstack/latest/network_data.json", NULL, 200, NULL,
         "{\"links\":[{\"id\":\"tap1\",\"mtu\":1500}],\"networks\":[{\"type\":\"ipv4_dhcp\",\"services\":[]}],"
         "\"services\":[{\"type\":\"dns\",\"address\":\"1.1.1.1\"},{\"type\":\"dns\",\"address\":\"213.186.33.99\"}]}"},
@@ -327,14 +330,14 @@ static void test_ovh(void **state)
 {
     (void)state;
     struct cloud_facts facts;
-    assert_int_equal(converse(&cloud_ovh, ovh_turns, COUNT(ovh_turns), &facts), CLOUD_ACCEPT);
+    assert_int_equal(converse(&cloud_ovh, ovh_exchanges, COUNT(ovh_exchanges), &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "eu-west-par-a", "", "b3-8");
-    struct turn turns[COUNT(ovh_turns)];
-    memcpy(turns, ovh_turns, sizeof(turns));
-    turns[0].body = "{\"networks\":[{},{\"services\":[{\"type\":\"dns\",\"address\":\"213.186.33.99\"}]}]}";
-    turns[1].body = "{\"availability_zone\":\"nova\"}";
-    turns[2].status = 404;
-    assert_int_equal(converse(&cloud_ovh, turns, COUNT(turns), &facts), CLOUD_ACCEPT);
+    struct exchange exchanges[COUNT(ovh_exchanges)];
+    memcpy(exchanges, ovh_exchanges, sizeof(exchanges));
+    exchanges[0].body = "{\"networks\":[{},{\"services\":[{\"type\":\"dns\",\"address\":\"213.186.33.99\"}]}]}";
+    exchanges[1].body = "{\"availability_zone\":\"nova\"}";
+    exchanges[2].status = 404;
+    assert_int_equal(converse(&cloud_ovh, exchanges, COUNT(exchanges), &facts), CLOUD_ACCEPT);
     assert_facts(&facts, "", "", "", "");
     static const char *const bad[] = {"{}", "[]", "{\"services\":{\"type\":\"dns\",\"address\":\"213.186.33.99\"}}",
         "{\"services\":[{\"type\":\"ntp\",\"address\":\"213.186.33.99\"}]}",
@@ -387,21 +390,21 @@ static void test_values(void **state)
 {
     (void)state;
     char value[CLOUD_VALUE_BYTES];
-    assert_true(cloud_take_value(STR("Az09._:/-"), value));
+    assert_true(cloud_copy_value(STR("Az09._:/-"), value));
     assert_string_equal(value, "Az09._:/-");
     static const char *const bad[] = {"", " ", "a b", "a\n", "a,b", "<a>", "unknown", "UNKNOWN", "None", "null",
         "undefined", "N/A", "\xc3\xa4", "a@b", "a\\b", "100%"};
     for (size_t i = 0; i < COUNT(bad); i++) {
         (void)str_copy(STR("old"), value, sizeof(value));
-        assert_false(cloud_take_value(str_of(bad[i]), value));
+        assert_false(cloud_copy_value(str_of(bad[i]), value));
         assert_string_equal(value, "");
     }
-    assert_false(cloud_take_value((struct str){"a\0b", 3}, value));
+    assert_false(cloud_copy_value((struct str){"a\0b", 3}, value));
     char text[129];
     memset(text, 'x', sizeof(text));
-    assert_true(cloud_take_value((struct str){text, 128}, value));
+    assert_true(cloud_copy_value((struct str){text, 128}, value));
     assert_int_equal(strlen(value), 128);
-    assert_false(cloud_take_value((struct str){text, 129}, value));
+    assert_false(cloud_copy_value((struct str){text, 129}, value));
     assert_string_equal(value, "");
 }
 
@@ -412,13 +415,13 @@ static void test_order(void **state)
     assert_int_equal(cloud_vendor_count, COUNT(ids));
     for (size_t i = 0; i < COUNT(ids); i++) {
         assert_string_equal(cloud_vendors[i]->id, ids[i]);
-        assert_int_equal(cloud_vendors[i]->is_alibaba, cloud_vendors[i] == &cloud_alibaba);
+        assert_true((cloud_vendors[i]->address != NULL) == (cloud_vendors[i] == &cloud_alibaba));
     }
-    assert_string_equal(cloud_places_real.link_local, "169.254.169.254:80");
-    assert_string_equal(cloud_places_real.alibaba, "100.100.100.200:80");
+    assert_string_equal(CLOUD_LINK_LOCAL, "169.254.169.254:80");
+    assert_string_equal(cloud_alibaba.address, "100.100.100.200:80");
 }
 
-/* Who is asked on a machine with this firmware and processor: the ids, or "all", or "". */
+/* Which vendors are asked on a machine with this firmware and processor: the ids, or "all", or "". */
 static void assert_asked(const char *dmi_vendor, const char *product, const char *flags, const char *asked)
 {
     struct tree tree;

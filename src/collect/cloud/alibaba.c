@@ -6,13 +6,13 @@
  */
 #include <string.h>
 
-#include "collect/cloud/vendor.h"
+#include "collect/cloud/cloud.h"
 
 enum step { STEP_TOKEN, STEP_TYPE, STEP_REGION, STEP_ZONE, STEPS };
 
 static bool is_named(const struct cloud_evidence *evidence)
 {
-    return cloud_has_words(evidence->sys_vendor, "Alibaba Cloud");
+    return cloud_has_text(evidence->sys_vendor, "Alibaba Cloud");
 }
 
 static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
@@ -42,9 +42,9 @@ static bool is_joined(const char *text, char separator)
            text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
 }
 
-static bool take_joined(const struct http_answer *answer, char separator, char ret_value[static CLOUD_VALUE_BYTES])
+static bool read_joined(const struct http_answer *answer, char separator, char ret_value[static CLOUD_VALUE_BYTES])
 {
-    if (!cloud_take_body(answer, ret_value))
+    if (!cloud_copy_body(answer, ret_value))
         return false;
     if (!is_joined(ret_value, separator))
         ret_value[0] = '\0';
@@ -56,21 +56,21 @@ static bool is_region(const char *text)
     return !strchr(text, '.');
 }
 
-static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_answer *answer)
+static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_answer *answer)
 {
     struct cloud_facts *facts = &probe->facts;
     if (!answer)
         return probe->step > STEP_REGION ? CLOUD_ACCEPT : CLOUD_REJECT;
     switch ((enum step)probe->step++) {
     case STEP_TOKEN:
-        return cloud_take_token(answer, probe) ? CLOUD_ASK_MORE : CLOUD_REJECT;
+        return cloud_copy_token(answer, probe) ? CLOUD_ASK_MORE : CLOUD_REJECT;
     case STEP_TYPE:
-        return take_joined(answer, '.', facts->instance_type) ? CLOUD_ASK_MORE : CLOUD_REJECT;
+        return read_joined(answer, '.', facts->instance_type) ? CLOUD_ASK_MORE : CLOUD_REJECT;
     case STEP_REGION:
-        return take_joined(answer, '-', facts->region_id) && is_region(facts->region_id) ? CLOUD_ASK_MORE
+        return read_joined(answer, '-', facts->region_id) && is_region(facts->region_id) ? CLOUD_ASK_MORE
                                                                                          : CLOUD_REJECT;
     case STEP_ZONE:
-        (void)take_joined(answer, '-', facts->zone_id);
+        (void)read_joined(answer, '-', facts->zone_id);
         return CLOUD_ACCEPT;
     case STEPS:
     default:
@@ -79,4 +79,4 @@ static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_ans
 }
 
 const struct cloud_vendor cloud_alibaba = {
-    .id = "alicloud", .is_alibaba = true, .is_named = is_named, .ask = ask, .judge = judge};
+    .id = "alicloud", .address = "100.100.100.200:80", .is_named = is_named, .ask = ask, .classify = classify};

@@ -5,13 +5,13 @@
  */
 #include <string.h>
 
-#include "collect/cloud/vendor.h"
+#include "collect/cloud/cloud.h"
 
 static bool is_named(const struct cloud_evidence *evidence)
 {
     return strcmp(evidence->chassis_asset_tag, "7783-7084-3265-9085-8269-3286-77") == 0 ||
-           (cloud_has_words(evidence->sys_vendor, "Microsoft Corporation") &&
-               cloud_has_words(evidence->product_name, "Virtual Machine"));
+           (cloud_has_text(evidence->sys_vendor, "Microsoft Corporation") &&
+               cloud_has_text(evidence->product_name, "Virtual Machine"));
 }
 
 static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
@@ -25,7 +25,7 @@ static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
     };
 }
 
-static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_answer *answer)
+static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_answer *answer)
 {
     struct json_doc doc;
     enum cloud_verdict verdict = CLOUD_REJECT;
@@ -33,10 +33,10 @@ static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_ans
     if (cloud_parse_json(answer, &doc)) {
         const struct json_value *compute = json_get(doc.items, "compute");
         struct cloud_facts *facts = &probe->facts;
-        if (cloud_take_string(json_get(compute, "vmSize"), facts->instance_type)) {
-            (void)cloud_take_string(json_get(compute, "location"), facts->region_id);
-            (void)cloud_take_string(json_get(compute, "zone"), facts->zone_id);
-            (void)cloud_take_string(json_get(compute, "subscriptionId"), facts->account_id);
+        if (cloud_copy_string(json_get(compute, "vmSize"), facts->instance_type)) {
+            (void)cloud_copy_string(json_get(compute, "location"), facts->region_id);
+            (void)cloud_copy_string(json_get(compute, "zone"), facts->zone_id);
+            (void)cloud_copy_string(json_get(compute, "subscriptionId"), facts->account_id);
             verdict = CLOUD_ACCEPT;
         }
     }
@@ -44,4 +44,4 @@ static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_ans
     return verdict;
 }
 
-const struct cloud_vendor cloud_azure = {.id = "azure", .is_named = is_named, .ask = ask, .judge = judge};
+const struct cloud_vendor cloud_azure = {.id = "azure", .is_named = is_named, .ask = ask, .classify = classify};

@@ -25,13 +25,11 @@ enum { LANES_MAX = 16, REQUEST_BYTES_MAX = 4096, READ_BYTES = 4096, HTTP_PORT = 
 static const int64_t request_ns = NS_PER_SEC;
 static const int64_t total_ns = 2 * NS_PER_SEC;
 
-const struct cloud_places cloud_places_real = {.link_local = "169.254.169.254:80", .alibaba = "100.100.100.200:80"};
-
 enum lane_state { LANE_IDLE, LANE_SENDING, LANE_READING, LANE_ACCEPTED, LANE_OUT };
 
 struct lane {
     const struct cloud_vendor *vendor;
-    const char *place;
+    const char *endpoint; /* "169.254.169.254:80" */
     struct sockaddr_in address;
     enum lane_state state;
     struct cloud_probe probe;
@@ -62,13 +60,13 @@ static bool is_open(const struct lane *lane)
 }
 
 /* "169.254.169.254:80" */
-static bool parse_place(const char *place, struct sockaddr_in *ret_address)
+static bool parse_endpoint(const char *endpoint, struct sockaddr_in *ret_address)
 {
     char host[INET_ADDRSTRLEN];
     uint64_t port;
-    const char *colon = strrchr(place, ':');
+    const char *colon = strrchr(endpoint, ':');
     *ret_address = (struct sockaddr_in){.sin_family = AF_INET};
-    if (!colon || !str_copy((struct str){place, (size_t)(colon - place)}, host, sizeof(host)) ||
+    if (!colon || !str_copy((struct str){endpoint, (size_t)(colon - endpoint)}, host, sizeof(host)) ||
         num_parse_u64(str_of(colon + 1), &port) < 0 || port == 0 || port > UINT16_MAX ||
         inet_pton(AF_INET, host, &ret_address->sin_addr) != 1)
         return false;
@@ -78,14 +76,14 @@ static bool parse_place(const char *place, struct sockaddr_in *ret_address)
 
 static void put_host(struct lane *lane)
 {
-    struct str place = str_of(lane->place);
+    struct str host = str_of(lane->endpoint);
     if (ntohs(lane->address.sin_port) == HTTP_PORT)
-        place.n = (size_t)(strrchr(lane->place, ':') - lane->place);
+        host.n = (size_t)(strrchr(lane->endpoint, ':') - lane->endpoint);
     buf_puts(&lane->out, "Host: ");
     if (lane->request.host_header)
         buf_puts(&lane->out, lane->request.host_header);
     else
-        buf_append(&lane->out, place.p, place.n);
+        buf_append(&lane->out, host.p, host.n);
     buf_puts(&lane->out, "\r\n");
 }
 
@@ -145,7 +143,7 @@ static void end_request(struct lane *lane)
 static void settle(struct lane *lane, const struct http_answer *answer)
 {
     end_request(lane);
-    switch (lane->vendor->judge(&lane->probe, answer)) {
+    switch (lane->vendor->classify(&lane->probe, answer)) {
     case CLOUD_ASK_MORE:
         break;
     case CLOUD_ACCEPT:
@@ -230,7 +228,7 @@ static void expire(struct engine *engine, int64_t until_ns)
     }
 }
 
-/* The first lane that is not out: accepted, it has won; open, it is waited for. NULL: nobody is left. */
+/* The first lane that is not out: accepted, it has won; open, it is waited for. NULL: none is left. */
 static struct lane *first_left(struct engine *engine)
 {
     for (size_t i = 0; i < engine->count; i++) {
@@ -276,13 +274,23 @@ static int run(struct engine *engine, const struct net_wait *wait, struct cloud_
     }
 }
 
-static void add_lanes(struct engine *engine, const struct cloud_evidence *evidence, const struct cloud_places *places)
+static const char *redirect(const char *address, const struct cloud_redirect *redirects)
+{
+    for (; redirects && redirects->from; redirects++) {
+        if (strcmp(redirects->from, address) == 0)
+            return redirects->to;
+    }
+    return address;
+}
+
+static void add_lanes(
+    struct engine *engine, const struct cloud_evidence *evidence, const struct cloud_redirect *redirects)
 {
     for (size_t i = 0; i < cloud_vendor_count && engine->count < LANES_MAX; i++) {
         const struct cloud_vendor *vendor = cloud_vendors[i];
         struct lane *lane = &engine->lanes[engine->count];
-        lane->place = vendor->is_alibaba ? places->alibaba : places->link_local;
-        if (!cloud_is_worth_asking(evidence, vendor) || !parse_place(lane->place, &lane->address))
+        lane->endpoint = redirect(vendor->address ? vendor->address : CLOUD_LINK_LOCAL, redirects);
+        if (!cloud_is_worth_asking(evidence, vendor) || !parse_endpoint(lane->endpoint, &lane->address))
             continue;
         lane->vendor = vendor;
         lane->fd = -1;
@@ -291,7 +299,7 @@ static void add_lanes(struct engine *engine, const struct cloud_evidence *eviden
     }
 }
 
-int cloud_discover(const struct sysroot *root, const struct cloud_places *places, const struct net_wait *wait,
+int cloud_discover(const struct sysroot *root, const struct cloud_redirect *redirects, const struct net_wait *wait,
     struct cloud_facts *ret_facts)
 {
     if (!root->is_host)
@@ -301,7 +309,7 @@ int cloud_discover(const struct sysroot *root, const struct cloud_places *places
     struct engine *engine = calloc(1, sizeof(*engine));
     if (!engine)
         return -ENOMEM;
-    add_lanes(engine, &evidence, places);
+    add_lanes(engine, &evidence, redirects);
     engine->end_ns = now_ns() + total_ns;
     engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int r = engine->epoll_fd < 0 ? -ENODATA : run(engine, wait, ret_facts);

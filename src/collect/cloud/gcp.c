@@ -6,14 +6,14 @@
  */
 #include <string.h>
 
-#include "collect/cloud/vendor.h"
+#include "collect/cloud/cloud.h"
 
 enum step { STEP_TYPE, STEP_ZONE, STEP_PROJECT, STEPS };
 
 static bool is_named(const struct cloud_evidence *evidence)
 {
     /* Google makes laptops too. */
-    return cloud_has_words(evidence->product_name, "Google Compute Engine");
+    return cloud_has_text(evidence->product_name, "Google Compute Engine");
 }
 
 static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
@@ -33,34 +33,34 @@ static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
 }
 
 /* "europe-west1-b" lies in "europe-west1". */
-static void take_region(struct cloud_facts *facts)
+static void derive_region(struct cloud_facts *facts)
 {
     const char *dash = strrchr(facts->zone_id, '-');
     if (dash && dash != facts->zone_id)
-        (void)cloud_take_value((struct str){facts->zone_id, (size_t)(dash - facts->zone_id)}, facts->region_id);
+        (void)cloud_copy_value((struct str){facts->zone_id, (size_t)(dash - facts->zone_id)}, facts->region_id);
 }
 
-static void take_project(const struct http_answer *answer, struct cloud_facts *facts)
+static void read_project(const struct http_answer *answer, struct cloud_facts *facts)
 {
-    (void)cloud_take_body(answer, facts->account_id);
+    (void)cloud_copy_body(answer, facts->account_id);
     if (facts->account_id[strspn(facts->account_id, "0123456789")] != '\0')
         facts->account_id[0] = '\0';
 }
 
-static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_answer *answer)
+static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_answer *answer)
 {
     if (!answer || !str_eq(http_answer_header(answer, "Metadata-Flavor"), STR("Google")))
         return probe->step > STEP_TYPE ? CLOUD_ACCEPT : CLOUD_REJECT;
     switch ((enum step)probe->step++) {
     case STEP_TYPE:
-        (void)cloud_take_last_part(answer, probe->facts.instance_type);
+        (void)cloud_copy_last_part(answer, probe->facts.instance_type);
         return CLOUD_ASK_MORE;
     case STEP_ZONE:
-        if (cloud_take_last_part(answer, probe->facts.zone_id))
-            take_region(&probe->facts);
+        if (cloud_copy_last_part(answer, probe->facts.zone_id))
+            derive_region(&probe->facts);
         return CLOUD_ASK_MORE;
     case STEP_PROJECT:
-        take_project(answer, &probe->facts);
+        read_project(answer, &probe->facts);
         return CLOUD_ACCEPT;
     case STEPS:
     default:
@@ -68,4 +68,4 @@ static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_ans
     }
 }
 
-const struct cloud_vendor cloud_gcp = {.id = "gcp", .is_named = is_named, .ask = ask, .judge = judge};
+const struct cloud_vendor cloud_gcp = {.id = "gcp", .is_named = is_named, .ask = ask, .classify = classify};

@@ -4,15 +4,15 @@
  *   availability-zone: fsn1-dc14
  *   instance-id: 42
  *   region: eu-central
- * The type of the server is not told.
+ * The type of the server is not in it.
  */
 #include <string.h>
 
-#include "collect/cloud/vendor.h"
+#include "collect/cloud/cloud.h"
 
 static bool is_named(const struct cloud_evidence *evidence)
 {
-    return cloud_has_words(evidence->sys_vendor, "Hetzner");
+    return cloud_has_text(evidence->sys_vendor, "Hetzner");
 }
 
 static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
@@ -28,7 +28,7 @@ static struct str unquote(struct str text)
     return text;
 }
 
-static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_answer *answer)
+static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_answer *answer)
 {
     char instance[CLOUD_VALUE_BYTES] = "";
     const struct {
@@ -47,11 +47,11 @@ static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_ans
         struct str value = unquote(str_trim((struct str){colon + 1, line.n - key.n - 1}));
         for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
             if (str_eq(key, wanted[i].key) && !wanted[i].value[0])
-                (void)cloud_take_value(value, wanted[i].value);
+                (void)cloud_copy_value(value, wanted[i].value);
         }
     }
-    bool is_placed = probe->facts.region_id[0] || probe->facts.zone_id[0];
-    return instance[0] && is_placed ? CLOUD_ACCEPT : CLOUD_REJECT;
+    bool has_region = probe->facts.region_id[0] || probe->facts.zone_id[0];
+    return instance[0] && has_region ? CLOUD_ACCEPT : CLOUD_REJECT;
 }
 
-const struct cloud_vendor cloud_hetzner = {.id = "hcloud", .is_named = is_named, .ask = ask, .judge = judge};
+const struct cloud_vendor cloud_hetzner = {.id = "hcloud", .is_named = is_named, .ask = ask, .classify = classify};

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OVHcloud, an OpenStack (nova docs: "Metadata"). Its resolver in the network data tells it from all the others:
+ * OVHcloud, an OpenStack (nova docs: "Metadata"). Its resolver in the network data distinguishes it from all the
+ * others:
  *   {"services":[{"type":"dns","address":"213.186.33.99"}],"networks":[],"links":[]}
  *   {"availability_zone":"nova","uuid":"xxxxxxxx-...","name":"example"}
  */
 #include <string.h>
 
-#include "collect/cloud/vendor.h"
+#include "collect/cloud/cloud.h"
 
-enum step { STEP_NETWORK, STEP_PLACE, STEP_TYPE, STEPS };
+enum step { STEP_NETWORK, STEP_REGION, STEP_TYPE, STEPS };
 
 static bool is_named(const struct cloud_evidence *evidence)
 {
-    return cloud_has_words(evidence->sys_vendor, "OpenStack") || cloud_has_words(evidence->product_name, "OpenStack");
+    return cloud_has_text(evidence->sys_vendor, "OpenStack") || cloud_has_text(evidence->product_name, "OpenStack");
 }
 
 static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
 {
     static const char *const paths[STEPS] = {
         [STEP_NETWORK] = "/openstack/latest/network_data.json",
-        [STEP_PLACE] = "/openstack/latest/meta_data.json",
+        [STEP_REGION] = "/openstack/latest/meta_data.json",
         [STEP_TYPE] = "/latest/meta-data/instance-type",
     };
     *ret_request = (struct cloud_request){.method = "GET", .path = paths[probe->step]};
@@ -31,8 +32,8 @@ static bool has_resolver(const struct json_value *services)
     for (size_t i = 0; services && services->type == JSON_ARRAY && (service = json_at(services, i, NULL)); i++) {
         char type[CLOUD_VALUE_BYTES];
         char address[CLOUD_VALUE_BYTES];
-        if (cloud_take_string(json_get(service, "type"), type) && strcmp(type, "dns") == 0 &&
-            cloud_take_string(json_get(service, "address"), address) && strcmp(address, "213.186.33.99") == 0)
+        if (cloud_copy_string(json_get(service, "type"), type) && strcmp(type, "dns") == 0 &&
+            cloud_copy_string(json_get(service, "address"), address) && strcmp(address, "213.186.33.99") == 0)
             return true;
     }
     return false;
@@ -55,29 +56,29 @@ static bool is_ovh(const struct http_answer *answer)
     return found;
 }
 
-static void take_region(const struct http_answer *answer, struct cloud_facts *facts)
+static void read_region(const struct http_answer *answer, struct cloud_facts *facts)
 {
     struct json_doc doc;
-    /* "nova" is what OpenStack says when nobody has named a zone. */
+    /* "nova" is what OpenStack says where no zone was named. */
     if (cloud_parse_json(answer, &doc) &&
-        cloud_take_string(json_get(doc.items, "availability_zone"), facts->region_id) &&
+        cloud_copy_string(json_get(doc.items, "availability_zone"), facts->region_id) &&
         strcmp(facts->region_id, "nova") == 0)
         facts->region_id[0] = '\0';
     json_doc_fini(&doc);
 }
 
-static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_answer *answer)
+static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_answer *answer)
 {
     if (!answer)
         return probe->step > STEP_NETWORK ? CLOUD_ACCEPT : CLOUD_REJECT;
     switch ((enum step)probe->step++) {
     case STEP_NETWORK:
         return is_ovh(answer) ? CLOUD_ASK_MORE : CLOUD_REJECT;
-    case STEP_PLACE:
-        take_region(answer, &probe->facts);
+    case STEP_REGION:
+        read_region(answer, &probe->facts);
         return CLOUD_ASK_MORE;
     case STEP_TYPE:
-        (void)cloud_take_body(answer, probe->facts.instance_type);
+        (void)cloud_copy_body(answer, probe->facts.instance_type);
         return CLOUD_ACCEPT;
     case STEPS:
     default:
@@ -85,4 +86,4 @@ static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_ans
     }
 }
 
-const struct cloud_vendor cloud_ovh = {.id = "ovh", .is_named = is_named, .ask = ask, .judge = judge};
+const struct cloud_vendor cloud_ovh = {.id = "ovh", .is_named = is_named, .ask = ask, .classify = classify};

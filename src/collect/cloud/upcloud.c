@@ -5,11 +5,11 @@
  */
 #include <string.h>
 
-#include "collect/cloud/vendor.h"
+#include "collect/cloud/cloud.h"
 
 static bool is_named(const struct cloud_evidence *evidence)
 {
-    return cloud_has_words(evidence->sys_vendor, "UpCloud");
+    return cloud_has_text(evidence->sys_vendor, "UpCloud");
 }
 
 static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
@@ -18,19 +18,19 @@ static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
     *ret_request = (struct cloud_request){.method = "GET", .path = "/metadata/v1.json"};
 }
 
-static enum cloud_verdict judge(struct cloud_probe *probe, const struct http_answer *answer)
+static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_answer *answer)
 {
     struct json_doc doc;
     enum cloud_verdict verdict = CLOUD_REJECT;
     char name[CLOUD_VALUE_BYTES];
     probe->step++;
-    if (cloud_parse_json(answer, &doc) && cloud_take_string(json_get(doc.items, "cloud_name"), name) &&
+    if (cloud_parse_json(answer, &doc) && cloud_copy_string(json_get(doc.items, "cloud_name"), name) &&
         strcmp(name, "upcloud") == 0) {
-        (void)cloud_take_string(json_get(doc.items, "region"), probe->facts.region_id);
+        (void)cloud_copy_string(json_get(doc.items, "region"), probe->facts.region_id);
         verdict = CLOUD_ACCEPT;
     }
     json_doc_fini(&doc);
     return verdict;
 }
 
-const struct cloud_vendor cloud_upcloud = {.id = "upcloud", .is_named = is_named, .ask = ask, .judge = judge};
+const struct cloud_vendor cloud_upcloud = {.id = "upcloud", .is_named = is_named, .ask = ask, .classify = classify};
