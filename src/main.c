@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "collect/gpu/nvidia/nvml_helper.h"
+#include "collect/gpu/gpu.h"
 #include "collect/probe/probe.h"
 #include "config/config.h"
 #include "doctor/doctor.h"
@@ -58,8 +58,9 @@ static int print_action(const struct config *config, struct err *err)
 
 int main(int argc, char **argv)
 {
-    if (nvml_helper_is_meant(argc, argv))
-        return nvml_helper_main(argv);
+    int status;
+    if (gpu_run_helper(argc, argv, &status))
+        return status;
     if (probe_helper_is_meant(argc, argv))
         return probe_helper_main(argv);
     sigset_t caller_mask;

@@ -24,9 +24,8 @@ struct fs_space {
 
 /* How the NVIDIA library is reached: a process of ours loads it. */
 struct collect_gpu {
-    const char *nvml_library; /* a name for dlopen; NULL: never ask */
-    bool is_library_given; /* it was named in the settings: it is used even where no device file is seen */
-    const char *program; /* what is executed as the helper: ourselves */
+    const char *nvml_library; /* a name for dlopen, used even where no device file is seen; NULL: the usual one */
+    const char *program; /* what is executed as the helper: ourselves; NULL: it is never asked */
     char *const *environment; /* of the helper */
     bool wants_energy; /* the energy of the whole run is wanted at its end */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every vendor of GPUs is asked as a run asks it. Only NVIDIA's answer, which comes from a process of ours that loads
- * its library, has to be waited for: a while, since a driver that is not kept awake takes seconds to start.
+ * Every vendor of GPUs is asked as a run asks it. One that answers from a process of its own has to be waited for: a
+ * while, since a driver that is not kept awake takes seconds to start.
  */
 #include <errno.h>
 #include <poll.h>
@@ -50,19 +50,19 @@ static void say_cards(struct doctor *doctor, const struct gpu_vendor *vendor, co
         facts ? facts->name[0] ? facts->name : facts->device_type : "", buf_cstr(&text));
 }
 
-static const char *remedy_of(const struct gpu_vendor *vendor, int code)
+/* Returns whether the machine has something of this vendor, be it out of reach. */
+static bool say_remark(struct doctor *doctor, const struct gpu_vendor *vendor, bool is_found)
 {
-    if (vendor != &gpu_vendor_nvidia)
-        return doctor_remedy(code);
-    return nvidia_has_nvml ? "See whether nvidia-smi works here." : "Take the build for glibc, which has NVML.";
-}
-
-static void check_namespace(struct doctor *doctor)
-{
-    if (sysroot_in_first_pid_namespace(&doctor->root))
-        return;
-    doctor_say(doctor, "nvidia processes", DOCTOR_LIMITED, "docker run --pid=host; in Kubernetes hostPID: true.",
-        "in a PID namespace of its own: where the driver has other numbers, process_gpu_* are null");
+    static const enum doctor_state states[] = {
+        [GPU_REMARK_LIMITED] = DOCTOR_LIMITED,
+        [GPU_REMARK_OFF] = DOCTOR_OFF,
+        [GPU_REMARK_MISSING] = DOCTOR_MISSING,
+    };
+    struct gpu_remark remark;
+    if (!vendor->remark || !vendor->remark(&doctor->env, is_found, &remark))
+        return is_found;
+    doctor_say(doctor, remark.subject, states[remark.kind], remark.remedy, "%s", remark.text);
+    return is_found || remark.kind == GPU_REMARK_MISSING;
 }
 
 /* Returns whether there is anything of this vendor. */
@@ -83,9 +83,9 @@ static bool check_vendor(struct doctor *doctor, const struct gpu_vendor *vendor)
     if (r == 0 && list.is_known)
         say_cards(doctor, vendor, &list);
     if (r < 0 || err.code < 0)
-        doctor_say(doctor, vendor->name, DOCTOR_LIMITED, remedy_of(vendor, err.code), "%s", err.msg);
-    if (vendor == &gpu_vendor_nvidia && nvidia_has_nvml)
-        check_namespace(doctor);
+        doctor_say(doctor, vendor->name, DOCTOR_LIMITED, vendor->remedy ? vendor->remedy : doctor_remedy(err.code),
+            "%s", err.msg);
+    (void)say_remark(doctor, vendor, true);
     if (opened == 0)
         vendor->close(state);
     return true;
@@ -101,24 +101,19 @@ void doctor_check_gpu(struct doctor *doctor)
     }
     if (root->is_host)
         doctor->env.gpu = (struct collect_gpu){
-            .nvml_library = settings->nvml_path ? settings->nvml_path : "libnvidia-ml.so.1",
-            .is_library_given = settings->nvml_path != NULL,
+            .nvml_library = settings->nvml_path,
             .program = SYSROOT_OWN_PROGRAM,
             .environment = settings->environment,
         };
-    bool is_any = false, has_nvidia = false;
+    uint64_t found = 0; /* a bit for each vendor */
+    for (size_t i = 0; i < gpu_vendor_count; i++)
+        found |= (uint64_t)check_vendor(doctor, gpu_vendors[i]) << i;
+    bool is_any = found != 0;
     for (size_t i = 0; i < gpu_vendor_count; i++) {
-        bool is_there = check_vendor(doctor, gpu_vendors[i]);
-        is_any |= is_there;
-        has_nvidia |= is_there && gpu_vendors[i] == &gpu_vendor_nvidia;
+        if (!(found >> i & 1))
+            is_any |= say_remark(doctor, gpu_vendors[i], false);
     }
-    if (!has_nvidia && !nvidia_has_nvml)
-        doctor_say(doctor, "nvidia", DOCTOR_OFF, NULL, "this build has no NVML: NVIDIA GPUs would not be measured");
-    if (nvidia_has_nvml && !has_nvidia && root->proc_fd >= 0 &&
-        faccessat(root->proc_fd, "driver/nvidia/version", F_OK, 0) == 0)
-        doctor_say(doctor, "nvidia", DOCTOR_MISSING, "docker run --gpus all; in Kubernetes a limit nvidia.com/gpu.",
-            "the machine has the driver, but no device file is in reach");
-    else if (!is_any && root->sys_fd >= 0 && faccessat(root->sys_fd, "class", F_OK, 0) == 0)
+    if (!is_any && root->sys_fd >= 0 && faccessat(root->sys_fd, "class", F_OK, 0) == 0)
         doctor_say(doctor, "devices", DOCTOR_OK, NULL, "none found");
     else if (!is_any)
         doctor_say(doctor, "devices", DOCTOR_MISSING, DOCTOR_MOUNT_REMEDY, "unknown without /sys");

@@ -24,7 +24,9 @@ int licenses_put(struct buf *buf, struct err *err)
 void version_put(struct buf *text, bool is_long)
 {
     buf_puts(text, "resource-tracker " RT_VERSION "\n");
-    if (is_long)
-        buf_printf(text, "%s, zlib %s\n%s", tls_library(), gzip_library(),
-            nvidia_has_nvml ? "" : "built without NVML: NVIDIA GPUs are not measured\n");
+    if (!is_long)
+        return;
+    buf_printf(text, "%s, zlib %s\n", tls_library(), gzip_library());
+    for (size_t i = 0; i < gpu_vendor_count; i++)
+        buf_puts(text, gpu_vendors[i]->build_note ? gpu_vendors[i]->build_note : "");
 }

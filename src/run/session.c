@@ -235,8 +235,7 @@ static void start_attached(struct session *session, const struct settings *setti
 static struct collect_gpu gpu_environment(const struct settings *settings)
 {
     return (struct collect_gpu){
-        .nvml_library = settings->nvml_path ? settings->nvml_path : "libnvidia-ml.so.1",
-        .is_library_given = settings->nvml_path != NULL,
+        .nvml_library = settings->nvml_path,
         .program = SYSROOT_OWN_PROGRAM,
         .environment = settings->environment,
         .wants_energy = settings->verbosity > 0,

@@ -11,6 +11,8 @@
 
 #include "gpu_world.h"
 
+extern const struct gpu_vendor gpu_vendor_accel;
+
 #define NPU "0000:00:0b.0"
 
 static void add_ivpu(struct gpu_world *world)

@@ -12,6 +12,8 @@
 
 #include "gpu_world.h"
 
+extern const struct gpu_vendor gpu_vendor_amd;
+
 #define PDEV "0000:03:00.0"
 #define KFD "sys/class/kfd/kfd/"
 

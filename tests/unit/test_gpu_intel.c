@@ -12,6 +12,8 @@
 
 #include "gpu_world.h"
 
+extern const struct gpu_vendor gpu_vendor_intel;
+
 #define IGPU "0000:00:02.0"
 #define DGPU "0000:03:00.0"
 #define GT "drm/card0/gt/gt0/"

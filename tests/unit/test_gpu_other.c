@@ -13,6 +13,8 @@
 #include "collect/gpu/drm/drm.h"
 #include "gpu_world.h"
 
+extern const struct gpu_vendor gpu_vendor_other;
+
 #define PDEV "0000:01:00.0"
 
 static void add_renderer(struct gpu_world *world, const char *card, const char *driver, const char *pdev)

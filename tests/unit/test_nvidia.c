@@ -26,6 +26,8 @@
 #include "fake_env.h"
 #include "skip.h"
 
+extern const struct gpu_vendor gpu_vendor_nvidia;
+
 #define PLAIN                                                                                                          \
     "gpus 1; gpu 0 name NVIDIA H200; gpu 0 uuid GPU-1; gpu 0 util 40; gpu 0 used 1048576; gpu 0 total 1073741824"
 #define FIRST_NAMESPACE "pid:[4026531836]"
@@ -218,9 +220,10 @@ static void test_no_device_file(void **state)
     struct world world;
     start_world(&world, PLAIN, FIRST_NAMESPACE);
     fake_env_remove(&world.fake, "dev/nvidiactl");
+    world.fake.env.gpu.nvml_library = NULL;
     assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), -ENODATA);
-    /* Somebody who names the library means it. */
-    world.fake.env.gpu.is_library_given = true;
+    /* A library that was named is used all the same. */
+    world.fake.env.gpu.nvml_library = getenv("FAKE_NVML_LIB");
     assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
     end_world(&world);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a GPU vendor is. A vendor is one file and one row in vendors.c: it finds its devices once, reads them for every
- * sample, and says what the processes of the tracked tree use of them. Whatever a driver does not give stays absent.
+ * What a GPU vendor is: it finds its devices once, reads them for every sample, and says what the processes of the
+ * tracked tree use of them. Whatever a driver does not give stays absent. A vendor is one file and one row in
+ * vendors.c; nothing else knows it by name (docs/adding-a-gpu-vendor.md).
  */
 #ifndef COLLECT_GPU_GPU_H
 #define COLLECT_GPU_GPU_H
@@ -75,7 +76,22 @@ struct gpu_list {
     bool is_known; /* false: there may be devices, but nothing is known of them yet */
 };
 
+/* What --doctor says of a vendor besides its devices. */
+enum gpu_remark_kind {
+    GPU_REMARK_LIMITED, /* a part cannot be measured */
+    GPU_REMARK_OFF, /* this build cannot measure it */
+    GPU_REMARK_MISSING, /* the machine has it, but out of reach */
+};
+
+struct gpu_remark {
+    enum gpu_remark_kind kind;
+    const char *subject; /* "nvidia processes" */
+    const char *remedy; /* NULL: none */
+    const char *text;
+};
+
 /*
+ * drivers: the kernel drivers of /sys/class/drm whose cards are its own, with blanks between; NULL: none.
  * open: finds the devices. 0, -ENODATA ("none here": asked again after a while), or another negative errno. state is
  *   zeroed memory of state_bytes. Nothing slow: the command has only just been started.
  * clients: what it needs of fdinfo; NULL: nothing.
@@ -84,9 +100,15 @@ struct gpu_list {
  * attribute: fills card.use of every card from turn->members and turn->clients; only where a tree is tracked, right
  *   after read. NULL: cannot.
  * watch_fd, woken: a descriptor that becomes readable when something is due, as in struct collector; NULL: none.
+ * run_helper: was the program started as a helper process of this vendor? Then it runs as that until it ends, and
+ *   *ret_status is its exit status. NULL: it has none.
+ * remark: see struct gpu_remark; false: nothing to say. is_found: it has something here. NULL: never.
+ * remedy: what to try where its devices cannot be read; NULL: what the errno suggests.
+ * build_note: what --version -v says of it, with a newline; NULL: nothing.
  */
 struct gpu_vendor {
     const char *name;
+    const char *drivers;
     size_t state_bytes;
     int (*open)(void *state, const struct collect_env *env, struct err *err);
     enum gpu_clients (*clients)(const void *state);
@@ -95,20 +117,20 @@ struct gpu_vendor {
     void (*close)(void *state);
     int (*watch_fd)(const void *state);
     void (*woken)(void *state);
+    bool (*run_helper)(int argc, char **argv, int *ret_status);
+    bool (*remark)(const struct collect_env *env, bool is_found, struct gpu_remark *ret_remark);
+    const char *remedy, *build_note;
 };
 
 /* In the order of the output; see vendors.c. */
 extern const struct gpu_vendor *const gpu_vendors[];
 extern const size_t gpu_vendor_count;
 
-extern const struct gpu_vendor gpu_vendor_nvidia;
-extern const struct gpu_vendor gpu_vendor_amd;
-extern const struct gpu_vendor gpu_vendor_intel;
-extern const struct gpu_vendor gpu_vendor_other;
-extern const struct gpu_vendor gpu_vendor_accel;
+/* The vendor whose own the cards of a driver are; NULL: of none. */
+const struct gpu_vendor *gpu_vendor_of_driver(const char *driver);
 
-/* False: this build leaves NVML out (-Dgpu=disabled), and gpu_vendor_nvidia can only say so. */
-extern const bool nvidia_has_nvml;
+/* run_helper of the vendor that it is; false: the program was not started as a helper of any. */
+bool gpu_run_helper(int argc, char **argv, int *ret_status);
 
 /* Adds a fact; one that is empty or for which there is no room is left out. key must live for ever. */
 void gpu_add_detail(struct gpu_facts *facts, const char *key, const char *value);

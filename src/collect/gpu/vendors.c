@@ -1,13 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every vendor there is, in the order of the output. */
+/* Every vendor there is, a row each, in the order of the output. */
 #include "collect/gpu/gpu.h"
 
-const struct gpu_vendor *const gpu_vendors[] = {
-    &gpu_vendor_nvidia,
-    &gpu_vendor_amd,
-    &gpu_vendor_intel,
-    &gpu_vendor_other,
-    &gpu_vendor_accel,
-};
+#include "base/str.h"
+
+#define VENDORS(row) row(nvidia) row(amd) row(intel) row(other) row(accel)
+
+#define DECLARE(vendor) extern const struct gpu_vendor gpu_vendor_##vendor;
+#define ADDRESS(vendor) &gpu_vendor_##vendor,
+
+VENDORS(DECLARE)
+
+const struct gpu_vendor *const gpu_vendors[] = {VENDORS(ADDRESS)};
 
 const size_t gpu_vendor_count = sizeof(gpu_vendors) / sizeof(gpu_vendors[0]);
+
+const struct gpu_vendor *gpu_vendor_of_driver(const char *driver)
+{
+    for (size_t i = 0; i < gpu_vendor_count; i++) {
+        if (gpu_vendors[i]->drivers && str_is_listed(driver, gpu_vendors[i]->drivers))
+            return gpu_vendors[i];
+    }
+    return NULL;
+}
+
+bool gpu_run_helper(int argc, char **argv, int *ret_status)
+{
+    for (size_t i = 0; i < gpu_vendor_count; i++) {
+        if (gpu_vendors[i]->run_helper && gpu_vendors[i]->run_helper(argc, argv, ret_status))
+            return true;
+    }
+    return false;
+}

@@ -32,10 +32,7 @@ struct amd {
     struct amd_kfd *kfd; /* NULL: none */
 };
 
-static bool amd_wants(const struct drm_card *card)
-{
-    return strcmp(card->driver, "amdgpu") == 0;
-}
+static const char amd_drivers[] = "amdgpu";
 
 static const struct fleet_kind amd_kind = {
     .folder = "class/drm",
@@ -43,7 +40,7 @@ static const struct fleet_kind amd_kind = {
     .device_type = "GPU",
     .plural = "AMD cards",
     .own_bytes = sizeof(struct amd_card),
-    .wants = amd_wants,
+    .drivers = amd_drivers,
 };
 
 /* "6.2.0-66" or the same in quotes: without them and without the number of the build. */
@@ -237,6 +234,7 @@ static void amd_close(void *state)
 
 const struct gpu_vendor gpu_vendor_amd = {
     .name = "amd",
+    .drivers = amd_drivers,
     .state_bytes = sizeof(struct amd),
     .open = amd_open,
     .clients = amd_clients,

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "collect/gpu/drm/drm.h"
+#include "collect/gpu/gpu.h"
 
 /* "/dev/dri/card1" is class/drm/card1 in sysfs; what is not there is no device. */
 static void find_mute(int sys_fd, const char *target, struct fdinfo_mute *ret_mute)
@@ -24,7 +25,8 @@ int fdinfo_mute_note(int sys_fd, const char *path, struct fdinfo_mute mutes[stat
 {
     struct fdinfo_mute mute;
     find_mute(sys_fd, path, &mute);
-    if (mute.device[0] == '\0' || strcmp(mute.driver, "nvidia") == 0)
+    const struct gpu_vendor *vendor = gpu_vendor_of_driver(mute.driver);
+    if (mute.device[0] == '\0' || (vendor && !vendor->clients))
         return 0;
     for (size_t i = 0; i < FDINFO_PROCESS_MUTES; i++) {
         if (mutes[i].device[0] == '\0')

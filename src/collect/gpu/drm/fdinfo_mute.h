@@ -27,7 +27,7 @@ struct fdinfo_mutes {
 
 /*
  * Notes the device behind a path such as /dev/dri/card1 as one that this process holds. What sysfs does not know is no
- * device, and nobody asks of NVIDIA's here. Returns 0, or -ENOBUFS where there is no room.
+ * device, and that of a vendor that needs no clients is passed over. Returns 0, or -ENOBUFS where there is no room.
  */
 int fdinfo_mute_note(int sys_fd, const char *path, struct fdinfo_mute mutes[static FDINFO_PROCESS_MUTES]);
 

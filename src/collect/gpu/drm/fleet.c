@@ -34,7 +34,7 @@ static void add_card(struct fleet *fleet, const struct fleet_kind *kind, unsigne
     (void)snprintf(folder, sizeof(folder), "%s/%s%u", kind->folder, kind->prefix, number);
     struct drm_card *drm = &fleet->drm[fleet->count];
     drm_card_init(drm, fleet->sys_fd, folder);
-    if (!kind->wants(drm)) {
+    if (kind->drivers ? !str_is_listed(drm->driver, kind->drivers) : !kind->wants(drm)) {
         drm_card_fini(drm);
         return;
     }

@@ -31,6 +31,7 @@ struct fleet_kind {
     const char *device_type;
     const char *plural; /* "AMD cards" */
     size_t own_bytes; /* of what the vendor keeps of a card */
+    const char *drivers; /* whose cards are wanted, with blanks between; NULL: `wants` says it */
     bool (*wants)(const struct drm_card *card);
 };
 

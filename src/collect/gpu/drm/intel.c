@@ -25,13 +25,11 @@ _Static_assert((int)REASONS <= (int)GPU_REASONS_MAX, "all reasons fit into a rea
 
 /* Where the drivers keep the same things, below the folder of the card. */
 struct intel_layout {
-    const char *driver;
     const char *frequency, *other_frequency;
     const char *reason_prefix, *reason_status; /* status: whether there is any */
 };
 
 static const struct intel_layout layout_i915 = {
-    .driver = "i915",
     .frequency = "gt_act_freq_mhz",
     .other_frequency = "gt/gt0/rps_act_freq_mhz",
     .reason_prefix = "gt/gt0/throttle_reason_",
@@ -39,7 +37,6 @@ static const struct intel_layout layout_i915 = {
 };
 
 static const struct intel_layout layout_xe = {
-    .driver = "xe",
     .frequency = "device/tile0/gt0/freq0/act_freq",
     .other_frequency = "device/tile0/gt1/freq0/act_freq",
     .reason_prefix = "device/tile0/gt0/freq0/throttle/reason_",
@@ -59,15 +56,7 @@ struct intel {
     struct intel_card *own; /* the fleet's */
 };
 
-static bool is_driven_by(const struct drm_card *card, const struct intel_layout *layout)
-{
-    return strcmp(card->driver, layout->driver) == 0;
-}
-
-static bool intel_wants(const struct drm_card *card)
-{
-    return is_driven_by(card, &layout_i915) || is_driven_by(card, &layout_xe);
-}
+static const char intel_drivers[] = "i915 xe";
 
 static const struct fleet_kind intel_kind = {
     .folder = "class/drm",
@@ -75,12 +64,12 @@ static const struct fleet_kind intel_kind = {
     .device_type = "GPU",
     .plural = "Intel cards",
     .own_bytes = sizeof(struct intel_card),
-    .wants = intel_wants,
+    .drivers = intel_drivers,
 };
 
 static void intel_init_card(struct intel_card *own, const struct drm_card *drm)
 {
-    const struct intel_layout *layout = is_driven_by(drm, &layout_xe) ? &layout_xe : &layout_i915;
+    const struct intel_layout *layout = strcmp(drm->driver, "xe") == 0 ? &layout_xe : &layout_i915;
     gpu_attribute_init(&own->frequency, drm->sys_fd, drm->folder, layout->frequency);
     if (!own->frequency.exists)
         gpu_attribute_init(&own->frequency, drm->sys_fd, drm->folder, layout->other_frequency);
@@ -221,6 +210,7 @@ static void intel_close(void *state)
 
 const struct gpu_vendor gpu_vendor_intel = {
     .name = "intel",
+    .drivers = intel_drivers,
     .state_bytes = sizeof(struct intel),
     .open = intel_open,
     .clients = intel_clients,

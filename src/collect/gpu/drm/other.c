@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every other DRM card that can render: what hwmon and its DRM clients tell. Cards that only show a picture, virtual
- * ones and those of the vendors with a file of their own are left out.
+ * Every DRM card that can render and is no other vendor's: what hwmon and its DRM clients report. Cards that only show
+ * a picture and virtual ones are left out.
  */
 #include <string.h>
 
@@ -17,15 +17,13 @@ struct other {
 
 static bool other_wants(const struct drm_card *card)
 {
-    static const char own[] = "amdgpu i915 xe nvidia"; /* have vendors of their own */
     static const char virtual
         [] = "virtio_gpu virtio-pci vgem vkms hyperv_drm vmwgfx qxl vboxvideo evdi bochs-drm bochs "
              "cirrus cirrus-qemu";
     static const char display[] = "simpledrm simple-framebuffer efidrm vesadrm ofdrm ast mgag200 udl gud";
-    if (str_is_listed(card->driver, own) || str_is_listed(card->driver, virtual) ||
-        str_is_listed(card->driver, display))
+    if (str_is_listed(card->driver, virtual) || str_is_listed(card->driver, display))
         return false;
-    return card->driver[0] && card->has_render_node;
+    return card->driver[0] && card->has_render_node && !gpu_vendor_of_driver(card->driver);
 }
 
 static const struct fleet_kind other_kind = {

@@ -7,9 +7,9 @@
 bool nvidia_devices_are_there(const struct collect_env *env)
 {
     const int root_fd = env->root->root_fd;
-    if (!env->gpu.nvml_library)
+    if (!env->gpu.program)
         return false;
-    if (env->gpu.is_library_given || faccessat(root_fd, "dev/nvidiactl", F_OK, 0) == 0)
+    if (env->gpu.nvml_library || faccessat(root_fd, "dev/nvidiactl", F_OK, 0) == 0)
         return true;
     /* In WSL the device file is the same for GPUs of all vendors, and the library tells. */
     return faccessat(root_fd, "dev/dxg", F_OK, 0) == 0 &&

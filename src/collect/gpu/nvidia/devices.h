@@ -7,6 +7,8 @@
 
 #include "collect/collect.h"
 
+#define NVIDIA_DRIVERS "nvidia"
+
 /* A device file is in reach, or the user has named a library. False where NVIDIA is never to be asked. */
 bool nvidia_devices_are_there(const struct collect_env *env);
 

@@ -53,7 +53,7 @@ static int start_process(struct nvidia_link *link)
         return r;
     char name[] = "resource-tracker", flag[] = NVML_HELPER_FLAG, library[PATH_MAX], start[NUM_TEXT_BYTES],
          interval[NUM_TEXT_BYTES], lists[] = "0";
-    if (!str_copy(str_of(gpu->nvml_library), library, sizeof(library)))
+    if (!str_copy(str_of(gpu->nvml_library ? gpu->nvml_library : "libnvidia-ml.so.1"), library, sizeof(library)))
         return -ENAMETOOLONG;
     *num_write_i64(start, link->place_ns) = '\0';
     *num_write_i64(interval, link->env->interval_ns) = '\0';

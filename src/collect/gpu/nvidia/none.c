@@ -4,26 +4,9 @@
  * cannot load a library. Where there are NVIDIA GPUs they are told of as unknown, with the reason.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "collect/gpu/gpu.h"
 #include "collect/gpu/nvidia/devices.h"
-#include "collect/gpu/nvidia/nvml_helper.h"
-
-const bool nvidia_has_nvml = false;
-
-bool nvml_helper_is_meant(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    return false;
-}
-
-int nvml_helper_main(char **argv)
-{
-    (void)argv;
-    return EXIT_FAILURE;
-}
 
 static int none_open(void *state, const struct collect_env *env, struct err *err)
 {
@@ -45,10 +28,23 @@ static void none_close(void *state)
     (void)state;
 }
 
+static bool none_remark(const struct collect_env *env, bool is_found, struct gpu_remark *ret_remark)
+{
+    (void)env;
+    *ret_remark = (struct gpu_remark){.kind = GPU_REMARK_OFF,
+        .subject = "nvidia",
+        .text = "this build has no NVML: NVIDIA GPUs would not be measured"};
+    return !is_found;
+}
+
 const struct gpu_vendor gpu_vendor_nvidia = {
     .name = "nvidia",
+    .drivers = NVIDIA_DRIVERS,
     .state_bytes = 1,
     .open = none_open,
     .read = none_read,
     .close = none_close,
+    .remark = none_remark,
+    .remedy = "Take the build for glibc, which has NVML.",
+    .build_note = "built without NVML: NVIDIA GPUs are not measured\n",
 };

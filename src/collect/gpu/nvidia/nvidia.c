@@ -5,6 +5,7 @@
  * namespace it may list the host's numbers, so a match must be proven there by an open device file.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -16,6 +17,7 @@
 #include "collect/gpu/gpu.h"
 #include "collect/gpu/nvidia/devices.h"
 #include "collect/gpu/nvidia/link.h"
+#include "collect/gpu/nvidia/nvml_helper.h"
 #include "collect/gpu/nvidia/nvml_pace.h"
 
 /* A command that is over by then never sees the helper start. */
@@ -29,8 +31,6 @@
 #define TROUBLE_NS (30 * NS_PER_SEC)
 
 enum { MEMBERS_MAX = 32768 };
-
-const bool nvidia_has_nvml = true;
 
 struct nvidia_state {
     const struct collect_env *env;
@@ -320,8 +320,25 @@ static void nvidia_attribute(void *opaque, const struct gpu_turn *turn)
     remember_members(state, turn);
 }
 
+static bool nvidia_remark(const struct collect_env *env, bool is_found, struct gpu_remark *ret_remark)
+{
+    const struct sysroot *root = env->root;
+    *ret_remark = (struct gpu_remark){.kind = GPU_REMARK_LIMITED,
+        .subject = "nvidia processes",
+        .remedy = "docker run --pid=host; in Kubernetes hostPID: true.",
+        .text = "in a PID namespace of its own: where the driver has other numbers, process_gpu_* are null"};
+    if (is_found)
+        return !sysroot_in_first_pid_namespace(root);
+    *ret_remark = (struct gpu_remark){.kind = GPU_REMARK_MISSING,
+        .subject = "nvidia",
+        .remedy = "docker run --gpus all; in Kubernetes a limit nvidia.com/gpu.",
+        .text = "the machine has the driver, but no device file is in reach"};
+    return root->proc_fd >= 0 && faccessat(root->proc_fd, "driver/nvidia/version", F_OK, 0) == 0;
+}
+
 const struct gpu_vendor gpu_vendor_nvidia = {
     .name = "nvidia",
+    .drivers = NVIDIA_DRIVERS,
     .state_bytes = sizeof(struct nvidia_state),
     .open = nvidia_open,
     .read = nvidia_read,
@@ -329,4 +346,7 @@ const struct gpu_vendor gpu_vendor_nvidia = {
     .close = nvidia_close,
     .watch_fd = nvidia_watch_fd,
     .woken = nvidia_woken,
+    .run_helper = nvml_helper_run,
+    .remark = nvidia_remark,
+    .remedy = "See whether nvidia-smi works here.",
 };

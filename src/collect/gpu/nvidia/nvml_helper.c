@@ -18,7 +18,7 @@
 /* A command line that nobody but us writes is checked all the same. */
 #define INTERVAL_MOST_NS (48 * 3600 * NS_PER_SEC)
 
-bool nvml_helper_is_meant(int argc, char **argv)
+static bool is_meant(int argc, char **argv)
 {
     int kind;
     socklen_t kind_bytes = sizeof(kind);
@@ -80,7 +80,7 @@ static void run(struct nvml_report *report, int64_t start_ns, int64_t interval_n
     }
 }
 
-int nvml_helper_main(char **argv)
+static int run_helper(char **argv)
 {
     int64_t start_ns, interval_ns;
     if (num_parse_i64(str_of(argv[NVML_HELPER_START_AT]), &start_ns) < 0 ||
@@ -98,4 +98,12 @@ int nvml_helper_main(char **argv)
         run(report, start_ns, interval_ns);
     /* What the library would do at the end of the process can hang. */
     _exit(EXIT_SUCCESS);
+}
+
+bool nvml_helper_run(int argc, char **argv, int *ret_status)
+{
+    if (!is_meant(argc, argv))
+        return false;
+    *ret_status = run_helper(argv);
+    return true;
 }

@@ -32,10 +32,7 @@ struct nvml_helper_request {
     uint64_t cards; /* a bit each */
 };
 
-/* Was the program started as the helper? */
-bool nvml_helper_is_meant(int argc, char **argv);
-
-/* Returns the exit status. */
-int nvml_helper_main(char **argv);
+/* The run_helper of struct gpu_vendor. */
+bool nvml_helper_run(int argc, char **argv, int *ret_status);
 
 #endif
