@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "collect/gpu/gpu.h"
-#include "collect/gpu/nvidia/link.h"
+#include "collect/gpu/nvidia/nvidia_internal.h"
 #include "fake_env.h"
 #include "skip.h"
 

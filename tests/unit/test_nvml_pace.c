@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "collect/gpu/nvidia/nvml_pace.h"
+#include "collect/gpu/nvidia/sampling.h"
 
 #define START (1000 * NS_PER_SEC)
 #define LEAD (5 * NS_PER_MS)

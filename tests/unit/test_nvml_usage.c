@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collect/gpu/nvidia/nvml_usage.h"
+#include "collect/gpu/nvidia/sampling.h"
 
 #define START_US UINT64_C(1800000000000000)
 #define MS UINT64_C(1000)

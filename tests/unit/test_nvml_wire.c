@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "collect/gpu/nvidia/nvml_wire.h"
+#include "collect/gpu/nvidia/wire.h"
 
 static struct nvml_wire_message message;
 

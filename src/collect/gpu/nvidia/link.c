@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/gpu/nvidia/link.h"
+#include "collect/gpu/nvidia/nvidia_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include "base/auto.h"
 #include "base/num.h"
 #include "base/vec.h"
-#include "collect/gpu/nvidia/nvml_helper.h"
 
 /* More messages than a socket holds at once are nonsense. */
 enum { ENERGY_WAIT_MS = 20, ENERGY_WAIT_CARD_MS = 10, MESSAGES_MAX = 8192 };

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "collect/gpu/gpu.h"
-#include "collect/gpu/nvidia/devices.h"
+#include "collect/gpu/nvidia/nvidia_internal.h"
 
 static int none_open(void *state, const struct collect_env *env, struct err *err)
 {

@@ -15,10 +15,8 @@
 #include "base/vec.h"
 #include "collect/gpu/drm/fd_links.h"
 #include "collect/gpu/gpu.h"
-#include "collect/gpu/nvidia/devices.h"
-#include "collect/gpu/nvidia/link.h"
-#include "collect/gpu/nvidia/nvml_helper.h"
-#include "collect/gpu/nvidia/nvml_pace.h"
+#include "collect/gpu/nvidia/nvidia_internal.h"
+#include "collect/gpu/nvidia/sampling.h"
 
 /* A command that is over by then never sees the helper start. */
 #define NVIDIA_DELAY_NS (30 * NS_PER_MS)

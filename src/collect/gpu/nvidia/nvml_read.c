@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The readings of an NVIDIA device for one sample. Each is believed only within the limits below; beyond them, or where
- * the driver does not answer, it is absent. Reasons for lower clocks: nvmlClocksEventReasons of the NVML manual.
+ * The readings of an NVIDIA device for one sample, and the processes that use it. Each reading is believed only within
+ * the limits below; beyond them, or where the driver does not answer, it is absent. Reasons for lower clocks:
+ * nvmlClocksEventReasons of the NVML manual. The lists of processes have had rows of 16, 24 and 32 bytes in different
+ * drivers (32 in the first releases of the 535 series), so the buffer has room for the longest, and what the library
+ * left untouched shows how long its rows are.
  */
-#include "collect/gpu/nvidia/nvml_card.h"
+#include "collect/gpu/nvidia/nvml_internal.h"
+
+#include <string.h>
 
 enum {
     TEMPERATURE_MAX_CELSIUS = 200,
@@ -139,4 +144,146 @@ struct opt_f64 nvml_energy(const struct nvml *nvml, size_t card)
 const char *nvml_throttle_reason(unsigned bit)
 {
     return bit < sizeof(nvml_reasons) / sizeof(nvml_reasons[0]) ? nvml_reasons[bit] : NULL;
+}
+
+/* No process has this PID, no amount is this large. */
+enum { UNTOUCHED = 0xa5 };
+#define UNTOUCHED_PID UINT32_C(0xa5a5a5a5)
+
+/* Beyond this an amount is nonsense even where the size of the device is not known. */
+#define VRAM_MAX_BYTES (UINT64_C(1) << 50)
+
+/* The end of what was written, looked for up to the end of row n and 8 bytes more. */
+static size_t nvml_written_bytes(const union nvml_rows *rows, size_t n)
+{
+    size_t end = n * sizeof(rows->v3[0]) + sizeof(uint64_t);
+    while (end > 0 && rows->bytes[end - 1] == UNTOUCHED)
+        end--;
+    return end;
+}
+
+/* The length of each of n rows; expected where the library has wiped more than it filled. */
+static size_t nvml_row_bytes(const union nvml_rows *rows, size_t n, size_t expected)
+{
+    size_t written = nvml_written_bytes(rows, n);
+    if (written > n * sizeof(rows->v3[0]))
+        return expected;
+    if (written > n * sizeof(rows->v2[0]))
+        return sizeof(rows->v3[0]);
+    return written > n * sizeof(rows->v1[0]) ? sizeof(rows->v2[0]) : sizeof(rows->v1[0]);
+}
+
+static struct nvml_process nvml_row_at(const union nvml_rows *rows, size_t row_bytes, size_t i)
+{
+    struct nvml_process_v1 row; /* how the longer ones begin as well */
+    memcpy(&row, rows->bytes + i * row_bytes, sizeof(row));
+    return (struct nvml_process){.pid = row.pid, .vram_bytes = some_u64(row.used_bytes)};
+}
+
+/* A PID that is listed again holds the larger of its amounts: the lists tell of the same memory. */
+static void nvml_add_process(struct nvml_processes *processes, const struct nvml_process *process)
+{
+    for (size_t i = 0; i < processes->count; i++) {
+        struct nvml_process *known = &processes->items[i];
+        if (known->pid != process->pid)
+            continue;
+        if (process->vram_bytes.has && (!known->vram_bytes.has || known->vram_bytes.v < process->vram_bytes.v))
+            known->vram_bytes = process->vram_bytes;
+        return;
+    }
+    if (processes->count == NVML_PROCESSES_MAX)
+        processes->is_cut = true;
+    else
+        processes->items[processes->count++] = *process;
+}
+
+static void nvml_take_rows(
+    const struct nvml *nvml, size_t n, size_t row_bytes, uint64_t vram_max, struct nvml_processes *processes)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct nvml_process process = nvml_row_at(&nvml->work->rows, row_bytes, i);
+        if (process.pid == 0 || process.pid == UNTOUCHED_PID)
+            continue;
+        if (process.vram_bytes.v > vram_max) /* all ones, the driver's word for unknown, as well */
+            process.vram_bytes = (struct opt_u64){0};
+        nvml_add_process(processes, &process);
+    }
+}
+
+/* One list. A library that wants more room than we have gives what it has written. */
+static void nvml_take_list(const struct nvml *nvml, struct nvml_card *card, enum nvml_list list, uint64_t vram_max,
+    struct nvml_processes *processes)
+{
+    const struct nvml_calls *calls = &nvml->calls;
+    bool is_wide = calls->list_wide[list];
+    int (*call)(struct nvml_device *, unsigned *, void *) = is_wide ? calls->list_wide[list] : calls->list_narrow[list];
+    unsigned question = NVML_ASK_LISTS + (unsigned)list;
+    if (!call || !nvml_card_may_ask(card, question))
+        return;
+    union nvml_rows *rows = &nvml->work->rows;
+    unsigned capacity = NVML_PROCESSES_MAX, count = capacity;
+    memset(rows, UNTOUCHED, (capacity + 1) * sizeof(rows->v3[0]));
+    int code = call(card->device, &count, rows);
+    if (code == NVML_INSUFFICIENT_SIZE) {
+        capacity = count = NVML_ROWS_MAX;
+        memset(rows, UNTOUCHED, sizeof(*rows));
+        code = call(card->device, &count, rows);
+    }
+    bool is_cut = code == NVML_INSUFFICIENT_SIZE || count > capacity;
+    if (code != NVML_INSUFFICIENT_SIZE && !nvml_card_took(card, question, code))
+        return;
+    processes->is_known = true;
+    processes->is_cut |= is_cut;
+    size_t n = is_cut ? capacity : count;
+    size_t row_bytes = is_wide ? sizeof(rows->v2[0]) : sizeof(rows->v1[0]);
+    if (!is_cut)
+        row_bytes = nvml_row_bytes(rows, n, row_bytes);
+    nvml_take_rows(nvml, n, row_bytes, vram_max, processes);
+}
+
+void nvml_list_processes(const struct nvml *nvml, size_t card, struct nvml_processes *ret_processes)
+{
+    ret_processes->is_known = ret_processes->is_cut = false;
+    ret_processes->count = 0;
+    struct nvml_card *asked = nvml_card_at(nvml, card);
+    if (!asked)
+        return;
+    struct opt_u64 total = asked->vram_total_bytes, used;
+    if (!total.has)
+        nvml_card_read_memory(nvml, asked, &total, &used);
+    for (unsigned list = 0; list < NVML_LIST_COUNT; list++)
+        nvml_take_list(nvml, asked, (enum nvml_list)list, total.has ? total.v : VRAM_MAX_BYTES, ret_processes);
+}
+
+static void nvml_take_samples(
+    const struct nvml_process_sample *rows, size_t n, uint64_t since_us, struct nvml_samples *samples)
+{
+    for (size_t i = 0; i < n && samples->count < NVML_PROCESSES_MAX; i++) {
+        const struct nvml_process_sample *row = &rows[i];
+        if (row->pid == 0 || row->sm_pct > 100 || row->time_us <= since_us)
+            continue;
+        samples->items[samples->count++] =
+            (struct nvml_sample){.pid = row->pid, .time_us = row->time_us, .sm_pct = row->sm_pct};
+    }
+}
+
+void nvml_list_samples(const struct nvml *nvml, size_t card, uint64_t since_us, struct nvml_samples *ret_samples)
+{
+    ret_samples->is_known = false;
+    ret_samples->count = 0;
+    struct nvml_card *asked = nvml_card_at(nvml, card);
+    if (!asked || !nvml->calls.list_samples || !nvml_card_may_ask(asked, NVML_ASK_SAMPLES))
+        return;
+    struct nvml_process_sample *rows = nvml->work->rows.samples;
+    unsigned capacity = NVML_PROCESSES_MAX, count = capacity;
+    memset(rows, 0, capacity * sizeof(rows[0]));
+    int code = nvml->calls.list_samples(asked->device, rows, &count, since_us);
+    if (code == NVML_INSUFFICIENT_SIZE) {
+        capacity = count = NVML_ROWS_MAX;
+        memset(rows, 0, capacity * sizeof(rows[0]));
+        code = nvml->calls.list_samples(asked->device, rows, &count, since_us);
+    }
+    ret_samples->is_known = nvml_card_took(asked, NVML_ASK_SAMPLES, code) || code == NVML_NOT_FOUND;
+    if (code == NVML_OK)
+        nvml_take_samples(rows, count < capacity ? count : capacity, since_us, ret_samples);
 }

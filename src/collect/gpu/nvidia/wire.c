@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/gpu/nvidia/nvml_wire.h"
+#include "collect/gpu/nvidia/wire.h"
 
 #include <errno.h>
 #include <stdio.h>

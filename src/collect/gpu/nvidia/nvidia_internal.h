@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our end of the helper that runs the NVIDIA library: it is started, listened to, and replaced when it ends or falls
- * silent, each time after a longer pause. One that cannot even be killed is stuck in the driver and is left alone.
- * Nothing here waits.
+ * Both ends of the helper that runs the NVIDIA library. Ours starts it, listens to it, and replaces it when it ends or
+ * falls silent, each time after a longer pause. One that cannot even be killed is stuck in the driver and is left
+ * alone. Nothing here waits.
  */
-#ifndef COLLECT_GPU_NVIDIA_LINK_H
-#define COLLECT_GPU_NVIDIA_LINK_H
+#ifndef COLLECT_GPU_NVIDIA_NVIDIA_INTERNAL_H
+#define COLLECT_GPU_NVIDIA_NVIDIA_INTERNAL_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "collect/collect.h"
 #include "collect/gpu/gpu.h"
-#include "collect/gpu/nvidia/nvml_wire.h"
+#include "collect/gpu/nvidia/wire.h"
 #include "collect/helper.h"
+
+#define NVIDIA_DRIVERS "nvidia"
 
 enum { NVIDIA_ABANDONED_MAX = 3 };
 
@@ -77,5 +81,21 @@ void nvidia_link_want_usage(struct nvidia_link *link, uint64_t cards);
 
 /* Asks for the energy counters and waits for them, for a little: only for a run that is over. */
 void nvidia_link_ask_energy(struct nvidia_link *link);
+
+/* The run_helper of struct gpu_vendor: the other end. */
+bool nvml_helper_run(int argc, char **argv, int *ret_status);
+
+/* A device file is in reach, or the user has named a library. False where NVIDIA is never to be asked. */
+static inline bool nvidia_devices_are_there(const struct collect_env *env)
+{
+    const int root_fd = env->root->root_fd;
+    if (!env->gpu.program)
+        return false;
+    if (env->gpu.nvml_library || faccessat(root_fd, "dev/nvidiactl", F_OK, 0) == 0)
+        return true;
+    /* In WSL the device file is the same for GPUs of all vendors, and the library tells. */
+    return faccessat(root_fd, "dev/dxg", F_OK, 0) == 0 &&
+           faccessat(root_fd, "usr/lib/wsl/lib/libnvidia-ml.so.1", F_OK, 0) == 0;
+}
 
 #endif

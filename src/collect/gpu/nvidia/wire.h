@@ -1,16 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the helper that runs the NVIDIA library sends us, one message per packet. Both ends are the same program, but a
+ * What passes between us and the helper that runs the NVIDIA library: its command line, our requests, and what it sends
+ * through HELPER_CHANNEL_FD, one message per packet, until our end is closed. Both ends are the same program, but a
  * library that writes where it should not may have spoilt the helper's memory: nothing is believed unchecked.
  */
-#ifndef COLLECT_GPU_NVIDIA_NVML_WIRE_H
-#define COLLECT_GPU_NVIDIA_NVML_WIRE_H
+#ifndef COLLECT_GPU_NVIDIA_WIRE_H
+#define COLLECT_GPU_NVIDIA_WIRE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "collect/gpu/gpu.h"
 #include "collect/gpu/nvidia/nvml.h"
+
+#define NVML_HELPER_FLAG "--nvml-helper"
+
+/* What it is told on its command line. */
+enum nvml_helper_argument {
+    NVML_HELPER_FLAG_AT = 1,
+    NVML_HELPER_LIBRARY_AT,
+    NVML_HELPER_START_AT,
+    NVML_HELPER_INTERVAL_AT,
+    NVML_HELPER_LISTS_AT, /* 1: processes are wanted */
+    NVML_HELPER_ARGUMENTS,
+};
+
+/* What it may be asked for while it runs. */
+enum nvml_helper_wish {
+    NVML_HELPER_ENERGY = 1, /* the energy counters, once */
+    NVML_HELPER_USAGE, /* how much processes use of these cards, which costs milliseconds per card */
+};
+
+struct nvml_helper_request {
+    uint64_t wish;
+    uint64_t cards; /* a bit each */
+};
 
 enum nvml_wire_kind {
     NVML_WIRE_FAILED = 1, /* the library cannot be used; the helper ends */

@@ -1,16 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/gpu/nvidia/nvml_report.h"
-
+/*
+ * The hidden mode of the program: a process of its own that loads the NVIDIA library, reads, keeps means and shares
+ * between the slots of the grid of samples, and sends what it finds through HELPER_CHANNEL_FD until the other end is
+ * closed.
+ */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/num.h"
 #include "base/str.h"
+#include "collect/gpu/nvidia/nvidia_internal.h"
+#include "collect/gpu/nvidia/sampling.h"
 #include "collect/helper.h"
+
+struct report_card {
+    struct nvml_usage usage;
+    struct nvml_mean {
+        double sum, weight; /* since the last place of the grid */
+    } utilization, memory_utilization;
+    bool has_samples; /* the driver can tell how much processes use, and was asked */
+    bool has_processes; /* somebody was listed the last time, or the list could not be had */
+};
+
+struct report {
+    struct nvml *nvml;
+    struct report_card *cards;
+    size_t count;
+    bool wants_lists;
+    uint32_t turn;
+    uint64_t usage_cards; /* of which usage is wanted, a bit each */
+    int64_t lead_ns;
+    int64_t began_ns, began_before_ns; /* the last two readings */
+    int64_t polled_ns, poll_cost_ns; /* when usage was asked for, and the CPU time of that */
+    bool is_over; /* nobody is there to send to */
+    struct nvml_wire_message message;
+    struct nvml_processes processes;
+    struct nvml_samples samples;
+};
 
 /* How early a reading is begun: its own time and half of that again, within limits. */
 #define LEAD_LEAST_NS (6 * NS_PER_MS) /* the kernel may wake us 5 ms late after a second, where we are niced */
@@ -30,7 +63,7 @@ static int64_t now(enum clock_kind kind)
 }
 
 /* A full socket means that nobody reads just now: this message is lost, and so is its whole reading. */
-static void send_message(struct nvml_report *report)
+static void send_message(struct report *report)
 {
     ssize_t n;
     do {
@@ -40,7 +73,7 @@ static void send_message(struct nvml_report *report)
         report->is_over = true;
 }
 
-static void begin_message(struct nvml_report *report, enum nvml_wire_kind kind, size_t card)
+static void begin_message(struct report *report, enum nvml_wire_kind kind, size_t card)
 {
     memset(&report->message, 0, offsetof(struct nvml_wire_message, reading.processes));
     report->message.kind = kind;
@@ -49,7 +82,7 @@ static void begin_message(struct nvml_report *report, enum nvml_wire_kind kind, 
     report->message.turn = report->turn;
 }
 
-static void nvml_report_failure(struct nvml_report *report, const struct err *err)
+static void send_failure(struct report *report, const struct err *err)
 {
     begin_message(report, NVML_WIRE_FAILED, 0);
     report->message.failed.code = err->code;
@@ -57,7 +90,7 @@ static void nvml_report_failure(struct nvml_report *report, const struct err *er
     send_message(report);
 }
 
-void nvml_report_facts(struct nvml_report *report)
+static void send_facts(struct report *report)
 {
     for (size_t i = 0; i < report->count; i++) {
         struct nvml_facts facts;
@@ -68,7 +101,7 @@ void nvml_report_facts(struct nvml_report *report)
     }
 }
 
-void nvml_report_energy(struct nvml_report *report)
+static void send_energy(struct report *report)
 {
     for (size_t i = 0; i < report->count; i++) {
         struct opt_f64 energy = nvml_energy(report->nvml, i);
@@ -84,7 +117,7 @@ void nvml_report_energy(struct nvml_report *report)
     send_message(report);
 }
 
-static bool is_poll_due(const struct nvml_report *report, int64_t now_ns)
+static bool is_poll_due(const struct report *report, int64_t now_ns)
 {
     int64_t pause_ns = report->poll_cost_ns * POLL_SHARE;
     if (pause_ns < POLL_LEAST_NS)
@@ -93,7 +126,7 @@ static bool is_poll_due(const struct nvml_report *report, int64_t now_ns)
 }
 
 /* How much each process ran since this was last asked, on the cards of which that is wanted. */
-void nvml_report_poll(struct nvml_report *report)
+static void poll_usage(struct report *report)
 {
     int64_t now_ns = now(CLOCK_KIND_MONOTONIC), begin_ns = now(CLOCK_KIND_OWN_CPU);
     if (report->usage_cards == 0 || !is_poll_due(report, now_ns))
@@ -101,7 +134,7 @@ void nvml_report_poll(struct nvml_report *report)
     uint64_t poll_us = (uint64_t)(now_ns - report->polled_ns) / 1000;
     uint64_t now_us = (uint64_t)now(CLOCK_KIND_REALTIME) / 1000;
     for (size_t i = 0; i < report->count; i++) {
-        struct nvml_report_card *card = &report->cards[i];
+        struct report_card *card = &report->cards[i];
         if (!(report->usage_cards >> i & 1))
             continue;
         /* Where nobody is, nobody uses anything: the time passes all the same. */
@@ -147,7 +180,7 @@ static bool is_listed(const struct nvml_processes *list, uint32_t pid)
 }
 
 /* Those that have ended in this period are not listed any more, but the driver still tells what they used. */
-static void put_ended(struct nvml_report *report, const struct nvml_report_card *card)
+static void put_ended(struct report *report, const struct report_card *card)
 {
     struct nvml_wire_reading *wire = &report->message.reading;
     for (size_t i = 0; card->has_samples && i < card->usage.count; i++) {
@@ -157,10 +190,10 @@ static void put_ended(struct nvml_report *report, const struct nvml_report_card 
     }
 }
 
-static void put_processes(struct nvml_report *report, size_t i)
+static void put_processes(struct report *report, size_t i)
 {
     struct nvml_wire_reading *wire = &report->message.reading;
-    const struct nvml_report_card *card = &report->cards[i];
+    const struct report_card *card = &report->cards[i];
     const struct nvml_processes *list = &report->processes;
     nvml_list_processes(report->nvml, i, &report->processes);
     report->cards[i].has_processes = !list->is_known || list->count > 0;
@@ -177,9 +210,9 @@ static void put_processes(struct nvml_report *report, size_t i)
 }
 
 /* Reads one card and sends what it found, where that is wanted. Returns false where the device is lost. */
-static bool send_reading(struct nvml_report *report, size_t i, bool is_place, bool is_sent)
+static bool send_card(struct report *report, size_t i, bool is_place, bool is_sent)
 {
-    struct nvml_report_card *card = &report->cards[i];
+    struct report_card *card = &report->cards[i];
     struct nvml_reading reading;
     nvml_read(report->nvml, i, &reading);
     double weight = (double)(report->began_ns - report->began_before_ns);
@@ -206,11 +239,11 @@ static bool is_channel_full(void)
 }
 
 /* Only a new start of the library finds devices that were lost. */
-static void tell_loss(struct nvml_report *report)
+static void send_loss(struct report *report)
 {
     struct err err = {0};
     (void)err_set(&err, -ENODEV, "no GPU answers any more");
-    nvml_report_failure(report, &err);
+    send_failure(report, &err);
     report->is_over = true;
 }
 
@@ -218,7 +251,7 @@ static void tell_loss(struct nvml_report *report)
  * Readings between the places of a wide grid are for a sample that may come at any time; but where they pile up they
  * would take the room of the newer ones.
  */
-void nvml_report_reading(struct nvml_report *report, bool is_place)
+static void send_readings(struct report *report, bool is_place)
 {
     report->began_before_ns = report->began_ns;
     report->began_ns = now(CLOCK_KIND_MONOTONIC);
@@ -226,9 +259,9 @@ void nvml_report_reading(struct nvml_report *report, bool is_place)
     size_t answering = 0;
     report->turn = report->turn + 1 == UINT32_MAX ? 1 : report->turn + 1;
     for (size_t i = 0; i < report->count && !report->is_over; i++)
-        answering += send_reading(report, i, is_place, is_sent);
+        answering += send_card(report, i, is_place, is_sent);
     if (answering == 0) {
-        tell_loss(report);
+        send_loss(report);
         return;
     }
     struct rusage usage = {0};
@@ -243,7 +276,7 @@ void nvml_report_reading(struct nvml_report *report, bool is_place)
     report->lead_ns = lead_ns < LEAD_MOST_NS ? lead_ns : LEAD_MOST_NS;
 }
 
-void nvml_report_usage_of(struct nvml_report *report, uint64_t cards)
+static void set_usage_cards(struct report *report, uint64_t cards)
 {
     for (size_t i = 0; i < report->count; i++) {
         if (report->usage_cards >> i & cards >> i & 1)
@@ -253,24 +286,112 @@ void nvml_report_usage_of(struct nvml_report *report, uint64_t cards)
     }
     report->usage_cards = cards;
     report->polled_ns = now(CLOCK_KIND_MONOTONIC) - POLL_MOST_NS;
-    nvml_report_poll(report);
+    poll_usage(report);
 }
 
-int nvml_report_open(struct nvml_report *report, const char *library)
+static int open_report(struct report *report, const char *library)
 {
     struct err err = {0};
     if (nvml_open(library, &report->nvml, &err) < 0) {
-        nvml_report_failure(report, &err);
+        send_failure(report, &err);
         return -1;
     }
     report->count = nvml_card_count(report->nvml);
     report->cards = calloc(report->count, sizeof(*report->cards));
     if (!report->cards && report->count > 0) {
         (void)err_set(&err, -ENOMEM, "no memory");
-        nvml_report_failure(report, &err);
+        send_failure(report, &err);
         return -1;
     }
     for (size_t i = 0; i < report->count; i++)
         nvml_usage_init(&report->cards[i].usage);
     return 0;
+}
+
+/* A command line that nobody but us writes is checked all the same. */
+#define INTERVAL_MOST_NS (48 * 3600 * NS_PER_SEC)
+
+static bool is_meant(int argc, char **argv)
+{
+    int kind;
+    socklen_t kind_bytes = sizeof(kind);
+    return argc == NVML_HELPER_ARGUMENTS && strcmp(argv[NVML_HELPER_FLAG_AT], NVML_HELPER_FLAG) == 0 &&
+           getsockopt(HELPER_CHANNEL_FD, SOL_SOCKET, SO_TYPE, &kind, &kind_bytes) == 0;
+}
+
+static void take_request(struct report *report)
+{
+    struct nvml_helper_request request;
+    ssize_t n = recv(HELPER_CHANNEL_FD, &request, sizeof(request), MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        report->is_over = true;
+    else if (n == sizeof(request) && request.wish == NVML_HELPER_ENERGY)
+        send_energy(report);
+    else if (n == sizeof(request) && request.wish == NVML_HELPER_USAGE)
+        set_usage_cards(report, request.cards);
+}
+
+/* Until it is time, or the other end wants something or is closed. True: it is time. */
+static bool wait_until(struct report *report, int64_t due_ns)
+{
+    int64_t left_ns = due_ns - now(CLOCK_KIND_MONOTONIC);
+    struct timespec timeout = {0};
+    if (left_ns > 0)
+        timeout = (struct timespec){.tv_sec = left_ns / NS_PER_SEC, .tv_nsec = left_ns % NS_PER_SEC};
+    struct pollfd channel = {.fd = HELPER_CHANNEL_FD, .events = POLLIN};
+    int n = ppoll(&channel, 1, &timeout, NULL);
+    if (n > 0)
+        take_request(report);
+    return n == 0;
+}
+
+static void run(struct report *report, int64_t start_ns, int64_t interval_ns)
+{
+    struct nvml_pace pace;
+    send_facts(report);
+    report->began_ns = now(CLOCK_KIND_MONOTONIC) - NS_PER_MS; /* the first reading counts next to nothing */
+    send_readings(report, false);
+    send_energy(report);
+    nvml_pace_init(&pace, start_ns, interval_ns, now(CLOCK_KIND_MONOTONIC));
+    /* A command may be over before the first place of the grid: until then there are more readings. */
+    int64_t early_ns = now(CLOCK_KIND_MONOTONIC) + NVML_PACE_LEAST_NS;
+    while (!report->is_over) {
+        struct nvml_step step = nvml_pace_next(&pace, report->lead_ns);
+        bool is_early = early_ns < step.due_ns - NVML_PACE_LEAST_NS / 2;
+        if (!wait_until(report, is_early ? early_ns : step.due_ns))
+            continue;
+        poll_usage(report);
+        send_readings(report, step.is_place && !is_early);
+        early_ns = is_early ? early_ns + NVML_PACE_LEAST_NS : INT64_MAX;
+        if (!is_early)
+            nvml_pace_advance(&pace, now(CLOCK_KIND_MONOTONIC) + report->lead_ns);
+    }
+}
+
+static int run_helper(char **argv)
+{
+    int64_t start_ns, interval_ns;
+    if (num_parse_i64(str_of(argv[NVML_HELPER_START_AT]), &start_ns) < 0 ||
+        num_parse_i64(str_of(argv[NVML_HELPER_INTERVAL_AT]), &interval_ns) < 0 || interval_ns <= 0 ||
+        interval_ns > INTERVAL_MOST_NS || start_ns < 0 || start_ns > now(CLOCK_KIND_MONOTONIC) + INTERVAL_MOST_NS)
+        return EXIT_FAILURE;
+    struct report *report = calloc(1, sizeof(*report));
+    if (!report)
+        return EXIT_FAILURE;
+    helper_restrict_self("tracker-nvml");
+    report->wants_lists = strcmp(argv[NVML_HELPER_LISTS_AT], "1") == 0;
+    int r = open_report(report, argv[NVML_HELPER_LIBRARY_AT]);
+    /* The library may have been named relative to the folder we were started in, which must not be kept busy. */
+    if (r == 0 && chdir("/") == 0)
+        run(report, start_ns, interval_ns);
+    /* What the library would do at the end of the process can hang. */
+    _exit(EXIT_SUCCESS);
+}
+
+bool nvml_helper_run(int argc, char **argv, int *ret_status)
+{
+    if (!is_meant(argc, argv))
+        return false;
+    *ret_status = run_helper(argv);
+    return true;
 }
