@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/gpu/drm/fd_links.h"
+#include "collect/gpu/fd_links.h"
 #include "fake_env.h"
 
 struct seen {

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "collect/gpu/drm/fleet.h"
-#include "collect/gpu/drm/hwmon.h"
+#include "collect/gpu/drm/drm.h"
 #include "collect/gpu/gpu.h"
 
 struct accel_card {
@@ -18,8 +17,8 @@ struct accel_card {
 };
 
 struct accel {
-    struct fleet fleet;
-    struct accel_card *own; /* the fleet's */
+    struct drm_cards cards;
+    struct accel_card *own; /* those of cards */
 };
 
 static bool accel_wants(const struct drm_card *card)
@@ -27,7 +26,7 @@ static bool accel_wants(const struct drm_card *card)
     return card->driver[0] != '\0';
 }
 
-static const struct fleet_kind accel_kind = {
+static const struct drm_cards_kind accel_kind = {
     .folder = "class/accel",
     .prefix = "accel",
     .device_type = "NPU",
@@ -61,14 +60,14 @@ static int accel_open(void *state, const struct collect_env *env, struct err *er
 {
     struct accel *accel = state;
     *accel = (struct accel){0};
-    int r = fleet_open(&accel->fleet, env, &accel_kind, err);
+    int r = drm_cards_open(&accel->cards, env, &accel_kind, err);
     if (r < 0)
         return r;
-    accel->own = accel->fleet.own;
-    for (size_t i = 0; i < accel->fleet.count; i++) {
-        struct gpu_facts *facts = &accel->fleet.cards[i].facts;
-        accel_init_card(&accel->own[i], &accel->fleet.drm[i]);
-        write_name(&accel->fleet.drm[i], facts->name, sizeof(facts->name));
+    accel->own = accel->cards.own;
+    for (size_t i = 0; i < accel->cards.count; i++) {
+        struct gpu_facts *facts = &accel->cards.items[i].facts;
+        accel_init_card(&accel->own[i], &accel->cards.drm[i]);
+        write_name(&accel->cards.drm[i], facts->name, sizeof(facts->name));
     }
     return 0;
 }
@@ -76,7 +75,7 @@ static int accel_open(void *state, const struct collect_env *env, struct err *er
 static enum gpu_clients accel_clients(const void *state)
 {
     const struct accel *accel = state;
-    for (size_t i = 0; i < accel->fleet.count; i++) {
+    for (size_t i = 0; i < accel->cards.count; i++) {
         if (!accel->own[i].busy_us.exists)
             return GPU_CLIENTS_ALL;
     }
@@ -87,22 +86,22 @@ static struct opt_f64 read_busy(struct accel *accel, size_t index, const struct 
 {
     struct accel_card *own = &accel->own[index];
     if (!own->busy_us.exists)
-        return fleet_percent(fleet_host_use(&accel->fleet, index, turn).usage);
-    struct opt_u64 now = gpu_attribute_read_u64(&own->busy_us, &accel->fleet.text);
-    struct opt_f64 share = gpu_counter_rate(&own->busy, now, accel->fleet.previous_ns, turn->now_ns);
+        return drm_cards_percent(drm_cards_host_use(&accel->cards, index, turn).usage);
+    struct opt_u64 now = gpu_attribute_read_u64(&own->busy_us, &accel->cards.text);
+    struct opt_f64 share = gpu_counter_rate(&own->busy, now, accel->cards.previous_ns, turn->now_ns);
     share.v /= 1e6;
-    return fleet_percent(share);
+    return drm_cards_percent(share);
 }
 
 static void accel_read_card(void *state, size_t index, const struct gpu_turn *turn)
 {
     struct accel *accel = state;
     struct accel_card *own = &accel->own[index];
-    struct gpu_reading *reading = &accel->fleet.cards[index].reading;
+    struct gpu_reading *reading = &accel->cards.items[index].reading;
     reading->utilization_pct = read_busy(accel, index, turn);
-    reading->vram_used_bytes = gpu_attribute_read_u64(&own->memory, &accel->fleet.text);
-    hwmon_read(&own->hwmon, &accel->fleet, index, turn);
-    struct opt_u64 mhz = gpu_attribute_read_u64(&own->frequency, &accel->fleet.text);
+    reading->vram_used_bytes = gpu_attribute_read_u64(&own->memory, &accel->cards.text);
+    hwmon_read(&own->hwmon, &accel->cards, index, turn);
+    struct opt_u64 mhz = gpu_attribute_read_u64(&own->frequency, &accel->cards.text);
     if (mhz.has)
         reading->frequency_mhz = hwmon_check_mhz(some_f64((double)mhz.v));
 }
@@ -111,25 +110,25 @@ static int accel_read(void *state, const struct gpu_turn *turn, struct gpu_list 
 {
     (void)err;
     struct accel *accel = state;
-    return fleet_read(&accel->fleet, turn, accel_read_card, accel, ret_list);
+    return drm_cards_read(&accel->cards, turn, accel_read_card, accel, ret_list);
 }
 
 static void accel_attribute(void *state, const struct gpu_turn *turn)
 {
     struct accel *accel = state;
-    fleet_attribute(&accel->fleet, turn);
+    drm_cards_attribute(&accel->cards, turn);
 }
 
 static void accel_close(void *state)
 {
     struct accel *accel = state;
-    for (size_t i = 0; i < accel->fleet.count; i++) {
+    for (size_t i = 0; i < accel->cards.count; i++) {
         gpu_attribute_fini(&accel->own[i].busy_us);
         gpu_attribute_fini(&accel->own[i].memory);
         gpu_attribute_fini(&accel->own[i].frequency);
         hwmon_fini(&accel->own[i].hwmon);
     }
-    fleet_close(&accel->fleet);
+    drm_cards_close(&accel->cards);
 }
 
 const struct gpu_vendor gpu_vendor_accel = {

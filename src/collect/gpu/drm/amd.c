@@ -12,8 +12,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "collect/gpu/drm/amd_kfd.h"
-#include "collect/gpu/drm/fleet.h"
-#include "collect/gpu/drm/hwmon.h"
+#include "collect/gpu/drm/drm.h"
 #include "collect/gpu/gpu.h"
 #include "kernel/amdgpu_ids.h"
 #include "kernel/dpm_table.h"
@@ -27,14 +26,14 @@ struct amd_card {
 };
 
 struct amd {
-    struct fleet fleet;
-    struct amd_card *own; /* the fleet's */
+    struct drm_cards cards;
+    struct amd_card *own; /* those of cards */
     struct amd_kfd *kfd; /* NULL: none */
 };
 
 static const char amd_drivers[] = "amdgpu";
 
-static const struct fleet_kind amd_kind = {
+static const struct drm_cards_kind amd_kind = {
     .folder = "class/drm",
     .prefix = "card",
     .device_type = "GPU",
@@ -99,14 +98,14 @@ static int amd_open(void *state, const struct collect_env *env, struct err *err)
 {
     struct amd *amd = state;
     *amd = (struct amd){0};
-    int r = fleet_open(&amd->fleet, env, &amd_kind, err);
+    int r = drm_cards_open(&amd->cards, env, &amd_kind, err);
     if (r < 0)
         return r;
-    amd->own = amd->fleet.own;
+    amd->own = amd->cards.own;
     (void)amd_kfd_new(env, &amd->kfd);
-    for (size_t i = 0; i < amd->fleet.count; i++) {
-        amd_init_card(&amd->own[i], &amd->fleet.drm[i]);
-        amd_write_facts(amd, env, &amd->fleet.drm[i], &amd->fleet.cards[i].facts);
+    for (size_t i = 0; i < amd->cards.count; i++) {
+        amd_init_card(&amd->own[i], &amd->cards.drm[i]);
+        amd_write_facts(amd, env, &amd->cards.drm[i], &amd->cards.items[i].facts);
     }
     return 0;
 }
@@ -114,7 +113,7 @@ static int amd_open(void *state, const struct collect_env *env, struct err *err)
 static enum gpu_clients amd_clients(const void *state)
 {
     const struct amd *amd = state;
-    for (size_t i = 0; i < amd->fleet.count; i++) {
+    for (size_t i = 0; i < amd->cards.count; i++) {
         if (amd->own[i].is_busy_missing)
             return GPU_CLIENTS_ALL;
     }
@@ -135,10 +134,10 @@ static struct opt_f64 read_busy(struct amd *amd, size_t index, const struct gpu_
 {
     struct amd_card *own = &amd->own[index];
     if (own->is_busy_missing)
-        return fleet_percent(fleet_host_use(&amd->fleet, index, turn).usage);
+        return drm_cards_percent(drm_cards_host_use(&amd->cards, index, turn).usage);
     struct opt_f64 percent;
     /* Some models have the file and no counter behind it. */
-    own->is_busy_missing = read_percent(&own->busy, &amd->fleet.text, &percent) == -EOPNOTSUPP;
+    own->is_busy_missing = read_percent(&own->busy, &amd->cards.text, &percent) == -EOPNOTSUPP;
     return percent;
 }
 
@@ -155,10 +154,10 @@ static void amd_read_card(void *state, size_t index, const struct gpu_turn *turn
 {
     struct amd *amd = state;
     struct amd_card *own = &amd->own[index];
-    struct buf *text = &amd->fleet.text;
-    struct gpu_reading *reading = &amd->fleet.cards[index].reading;
+    struct buf *text = &amd->cards.text;
+    struct gpu_reading *reading = &amd->cards.items[index].reading;
     if (turn->baseline) {
-        hwmon_begin(&own->hwmon, &amd->fleet, index, turn);
+        hwmon_begin(&own->hwmon, &amd->cards, index, turn);
         return;
     }
     reading->utilization_pct = read_busy(amd, index, turn);
@@ -167,7 +166,7 @@ static void amd_read_card(void *state, size_t index, const struct gpu_turn *turn
     reading->vram_used_bytes = gpu_attribute_read_u64(&own->vram_used, text);
     if (reading->vram_total_bytes.has && reading->vram_used_bytes.v > reading->vram_total_bytes.v)
         reading->vram_used_bytes = (struct opt_u64){0};
-    hwmon_read(&own->hwmon, &amd->fleet, index, turn);
+    hwmon_read(&own->hwmon, &amd->cards, index, turn);
     if (!reading->frequency_mhz.has)
         reading->frequency_mhz = read_clock(own, text);
 }
@@ -176,7 +175,7 @@ static int amd_read(void *state, const struct gpu_turn *turn, struct gpu_list *r
 {
     (void)err;
     struct amd *amd = state;
-    return fleet_read(&amd->fleet, turn, amd_read_card, amd, ret_list);
+    return drm_cards_read(&amd->cards, turn, amd_read_card, amd, ret_list);
 }
 
 /* What computes through KFD does so past all DRM clients, and KFD does not tell of every model how busy it is. */
@@ -197,29 +196,29 @@ static void add_kfd_use(const struct amd_kfd_use *kfd, struct gpu_use *use)
 static void amd_attribute(void *state, const struct gpu_turn *turn)
 {
     struct amd *amd = state;
-    fleet_attribute(&amd->fleet, turn);
+    drm_cards_attribute(&amd->cards, turn);
     if (!amd->kfd) {
         /* In a PID namespace KFD's numbers are not ours, and nobody tells what the members do. */
         bool is_unknown = turn->clients && fdinfo_tree_has_kfd(turn->clients);
-        for (size_t i = 0; is_unknown && i < amd->fleet.count; i++)
-            amd->fleet.cards[i].use = (struct gpu_use){0};
+        for (size_t i = 0; is_unknown && i < amd->cards.count; i++)
+            amd->cards.items[i].use = (struct gpu_use){0};
         return;
     }
     if (turn->clients && !fdinfo_is_tree_known(turn->clients))
         return;
     amd_kfd_turn(amd->kfd, turn->members, turn->member_count);
-    for (size_t i = 0; i < amd->fleet.count; i++) {
-        if (amd->fleet.states[i] != DRM_AWAKE)
+    for (size_t i = 0; i < amd->cards.count; i++) {
+        if (amd->cards.states[i] != DRM_AWAKE)
             continue;
-        struct amd_kfd_use use = amd_kfd_read_use(amd->kfd, amd->fleet.drm[i].device);
-        add_kfd_use(&use, &amd->fleet.cards[i].use);
+        struct amd_kfd_use use = amd_kfd_read_use(amd->kfd, amd->cards.drm[i].device);
+        add_kfd_use(&use, &amd->cards.items[i].use);
     }
 }
 
 static void amd_close(void *state)
 {
     struct amd *amd = state;
-    for (size_t i = 0; i < amd->fleet.count; i++) {
+    for (size_t i = 0; i < amd->cards.count; i++) {
         struct amd_card *own = &amd->own[i];
         gpu_attribute_fini(&own->busy);
         gpu_attribute_fini(&own->memory_busy);
@@ -229,7 +228,7 @@ static void amd_close(void *state)
         hwmon_fini(&own->hwmon);
     }
     amd_kfd_free(amd->kfd);
-    fleet_close(&amd->fleet);
+    drm_cards_close(&amd->cards);
 }
 
 const struct gpu_vendor gpu_vendor_amd = {

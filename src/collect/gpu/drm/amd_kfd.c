@@ -18,7 +18,6 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "collect/gpu/drm/attribute.h"
 #include "collect/gpu/drm/drm.h"
 #include "kernel/kfd_properties.h"
 #include "kernel/sysroot.h"

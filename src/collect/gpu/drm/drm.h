@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The devices of /sys/class/drm and /sys/class/accel: who drives them, where they sit, and whether they are awake
- * (Documentation/ABI/testing/sysfs-devices-power). Reading other attributes of a sleeping device would wake it.
+ * What the vendors whose drivers show their cards in /sys/class/drm or /sys/class/accel have in common. A vendor says
+ * which cards are its own and reads those that are awake; sleeping and vanished ones are dealt with here
+ * (Documentation/ABI/testing/sysfs-devices-power), because reading attributes of a sleeping device would wake it.
  */
 #ifndef COLLECT_GPU_DRM_DRM_H
 #define COLLECT_GPU_DRM_DRM_H
@@ -10,8 +11,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+#include "base/file.h"
 #include "base/opt.h"
-#include "collect/gpu/drm/attribute.h"
+#include "collect/gpu/drm/fdinfo.h"
+#include "collect/gpu/gpu.h"
+
+enum { GPU_ATTRIBUTE_TEXT_MAX = 8192 }; /* enough for a page of sysfs: the maximum of the buffers given here */
+
+/*
+ * One sysfs attribute of a device, read for every sample through a descriptor that is opened once. An attribute that
+ * the driver did not have when the device was found is never asked for again; one that fails is absent for this turn
+ * only.
+ */
+struct gpu_attribute {
+    struct kept_file file;
+    bool exists;
+};
+
+/* Opens folder/name below sys_fd without reading it: reading may wake the device. */
+void gpu_attribute_init(struct gpu_attribute *attribute, int sys_fd, const char *folder, const char *name);
+void gpu_attribute_fini(struct gpu_attribute *attribute);
+
+/* Replaces text with the attribute. Returns 0, or a negative errno: -ENOENT where there is none. */
+int gpu_attribute_read(struct gpu_attribute *attribute, struct buf *text);
+
+/* The attribute as a number; absent where it cannot be read or is none. text is scratch space. */
+struct opt_u64 gpu_attribute_read_u64(struct gpu_attribute *attribute, struct buf *text);
+struct opt_i64 gpu_attribute_read_i64(struct gpu_attribute *attribute, struct buf *text);
+
+/* A counter that only grows, of which a rate or a sum is wanted. */
+struct gpu_counter {
+    struct opt_u64 last;
+    int64_t last_ns; /* when that was read */
+    uint64_t total; /* growth since the first reading */
+};
+
+/*
+ * Takes a new reading (it may be absent) and returns the growth per second since the last one. Absent where that was
+ * not taken at the previous turn (previous_ns): a device that slept in between has no rate for this interval.
+ */
+struct opt_f64 gpu_counter_rate(struct gpu_counter *counter, struct opt_u64 now, int64_t previous_ns, int64_t now_ns);
 
 enum { DRM_CARD_TEXT_BYTES = 48, DRM_CARD_PATH_BYTES = 64 };
 
@@ -50,5 +90,75 @@ void drm_card_read_text(const struct drm_card *card, const char *name, char *out
 
 /* "Intel GPU 0x46a6"; the words alone where the device has no such number. */
 void drm_card_write_name(const struct drm_card *card, const char *words, char *out, size_t size);
+
+struct drm_cards {
+    int sys_fd; /* not owned */
+    struct drm_card *drm;
+    struct gpu_card *items; /* as many */
+    enum drm_state *states; /* as of this turn */
+    void *own; /* what the vendor keeps of each card, zeroed at first */
+    size_t count;
+    int64_t previous_ns; /* when the turn before this one was */
+    struct buf text; /* scratch space */
+};
+
+struct drm_cards_kind {
+    const char *folder, *prefix; /* "class/drm", "card" */
+    const char *device_type;
+    const char *plural; /* "AMD cards" */
+    size_t own_bytes; /* of what the vendor keeps of a card */
+    const char *drivers; /* whose cards are wanted, with blanks between; NULL: `wants` says it */
+    bool (*wants)(const struct drm_card *card);
+};
+
+/*
+ * Finds the cards and writes what is known of each without its vendor: address, driver. Returns 0, -ENODATA where there
+ * is none, or -ENOMEM with a message. drm_cards_close only after success.
+ */
+int drm_cards_open(
+    struct drm_cards *cards, const struct collect_env *env, const struct drm_cards_kind *kind, struct err *err);
+void drm_cards_close(struct drm_cards *cards);
+
+/* Reads one card that is awake into cards[index]. */
+typedef void drm_cards_read_card(void *state, size_t index, const struct gpu_turn *turn);
+
+/* The read of struct gpu_vendor. */
+int drm_cards_read(struct drm_cards *cards, const struct gpu_turn *turn, drm_cards_read_card *read_card, void *state,
+    struct gpu_list *ret_list);
+
+/* The attribute of struct gpu_vendor, from the DRM clients of the tree. */
+void drm_cards_attribute(struct drm_cards *cards, const struct gpu_turn *turn);
+
+/* What everybody who can be read uses of a card; absent where no clients were asked for. */
+struct fdinfo_use drm_cards_host_use(const struct drm_cards *cards, size_t index, const struct gpu_turn *turn);
+
+/* A share of 0 to 1 as a percentage. */
+struct opt_f64 drm_cards_percent(struct opt_f64 share);
+
+/*
+ * Temperature, power, clock and energy as drivers show them in hwmon (Documentation/hwmon/sysfs-interface.rst):
+ * thousandths of a degree, microwatts, Hz, microjoules.
+ */
+struct hwmon {
+    struct gpu_attribute temperature, frequency, energy;
+    struct gpu_attribute power_average, power_input;
+    struct gpu_counter energy_uj;
+};
+
+/* folder "": nothing is there. label: the sensor to take ("edge", "pkg"), where sensors are labelled. */
+void hwmon_init(struct hwmon *hwmon, int sys_fd, const char *folder, const char *label);
+void hwmon_fini(struct hwmon *hwmon);
+
+/*
+ * Fills temperature, power and clock of a card, and its energy at the final turn. The energy counter is
+ * read every turn only where nothing else tells the power, else once at the beginning and once at the end. What makes
+ * no sense is absent.
+ */
+/* Before the first sample: the energy so far, and nothing that takes time. */
+void hwmon_begin(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_turn *turn);
+void hwmon_read(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_turn *turn);
+
+/* A clock in MHz, absent where no device runs like that. */
+struct opt_f64 hwmon_check_mhz(struct opt_f64 mhz);
 
 #endif

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/gpu/drm/fdinfo_find.h"
-#include "collect/gpu/drm/fdinfo_table.h"
+#include "collect/gpu/drm/fdinfo_internal.h"
 
 enum { CLASSES_MAX = 32 };
 

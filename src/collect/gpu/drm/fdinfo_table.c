@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/gpu/drm/fdinfo_table.h"
+#include "collect/gpu/drm/fdinfo_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/vec.h"
-#include "collect/gpu/drm/fdinfo.h"
 
 /* The longest texts (a dozen engines, five regions of memory) are near 3 KiB; read at once, they cannot change between.
  */

@@ -11,8 +11,7 @@
 #include "base/file.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "collect/gpu/drm/fleet.h"
-#include "collect/gpu/drm/hwmon.h"
+#include "collect/gpu/drm/drm.h"
 #include "collect/gpu/gpu.h"
 
 enum { TILES_MAX = 4 };
@@ -52,13 +51,13 @@ struct intel_card {
 };
 
 struct intel {
-    struct fleet fleet;
-    struct intel_card *own; /* the fleet's */
+    struct drm_cards cards;
+    struct intel_card *own; /* those of cards */
 };
 
 static const char intel_drivers[] = "i915 xe";
 
-static const struct fleet_kind intel_kind = {
+static const struct drm_cards_kind intel_kind = {
     .folder = "class/drm",
     .prefix = "card",
     .device_type = "GPU",
@@ -88,13 +87,13 @@ static int intel_open(void *state, const struct collect_env *env, struct err *er
 {
     struct intel *intel = state;
     *intel = (struct intel){0};
-    int r = fleet_open(&intel->fleet, env, &intel_kind, err);
+    int r = drm_cards_open(&intel->cards, env, &intel_kind, err);
     if (r < 0)
         return r;
-    intel->own = intel->fleet.own;
-    for (size_t i = 0; i < intel->fleet.count; i++) {
-        const struct drm_card *drm = &intel->fleet.drm[i];
-        struct gpu_facts *facts = &intel->fleet.cards[i].facts;
+    intel->own = intel->cards.own;
+    for (size_t i = 0; i < intel->cards.count; i++) {
+        const struct drm_card *drm = &intel->cards.drm[i];
+        struct gpu_facts *facts = &intel->cards.items[i].facts;
         intel_init_card(&intel->own[i], drm);
         drm_card_read_text(drm, "label", facts->name, sizeof(facts->name));
         if (!facts->name[0])
@@ -125,11 +124,11 @@ static struct opt_u64 read_tiles(const struct drm_card *drm)
     return sum;
 }
 
-static void read_vram(struct intel_card *own, struct fleet *fleet, size_t index, struct opt_u64 used_by_clients)
+static void read_vram(struct intel_card *own, struct drm_cards *cards, size_t index, struct opt_u64 used_by_clients)
 {
-    struct gpu_reading *reading = &fleet->cards[index].reading;
-    struct opt_u64 total = gpu_attribute_read_u64(&own->vram_total, &fleet->text);
-    struct opt_u64 available = gpu_attribute_read_u64(&own->vram_available, &fleet->text);
+    struct gpu_reading *reading = &cards->items[index].reading;
+    struct opt_u64 total = gpu_attribute_read_u64(&own->vram_total, &cards->text);
+    struct opt_u64 available = gpu_attribute_read_u64(&own->vram_available, &cards->text);
     if (total.has) {
         reading->vram_total_bytes = total;
         if (available.has && available.v <= total.v)
@@ -137,7 +136,7 @@ static void read_vram(struct intel_card *own, struct fleet *fleet, size_t index,
         return;
     }
     if (!own->is_measured)
-        own->tiles_bytes = read_tiles(&fleet->drm[index]);
+        own->tiles_bytes = read_tiles(&cards->drm[index]);
     own->is_measured = true;
     if (own->tiles_bytes.has) {
         reading->vram_total_bytes = own->tiles_bytes;
@@ -167,12 +166,12 @@ static void intel_read_card(void *state, size_t index, const struct gpu_turn *tu
 {
     struct intel *intel = state;
     struct intel_card *own = &intel->own[index];
-    struct buf *text = &intel->fleet.text;
-    struct gpu_reading *reading = &intel->fleet.cards[index].reading;
-    struct fdinfo_use everybody = fleet_host_use(&intel->fleet, index, turn);
-    reading->utilization_pct = fleet_percent(everybody.usage);
-    read_vram(own, &intel->fleet, index, everybody.vram_bytes);
-    hwmon_read(&own->hwmon, &intel->fleet, index, turn);
+    struct buf *text = &intel->cards.text;
+    struct gpu_reading *reading = &intel->cards.items[index].reading;
+    struct fdinfo_use everybody = drm_cards_host_use(&intel->cards, index, turn);
+    reading->utilization_pct = drm_cards_percent(everybody.usage);
+    read_vram(own, &intel->cards, index, everybody.vram_bytes);
+    hwmon_read(&own->hwmon, &intel->cards, index, turn);
     struct opt_f64 mhz = hwmon_check_mhz(opt_scaled(gpu_attribute_read_u64(&own->frequency, text), 1));
     if (mhz.has)
         reading->frequency_mhz = mhz;
@@ -183,19 +182,19 @@ static int intel_read(void *state, const struct gpu_turn *turn, struct gpu_list 
 {
     (void)err;
     struct intel *intel = state;
-    return fleet_read(&intel->fleet, turn, intel_read_card, intel, ret_list);
+    return drm_cards_read(&intel->cards, turn, intel_read_card, intel, ret_list);
 }
 
 static void intel_attribute(void *state, const struct gpu_turn *turn)
 {
     struct intel *intel = state;
-    fleet_attribute(&intel->fleet, turn);
+    drm_cards_attribute(&intel->cards, turn);
 }
 
 static void intel_close(void *state)
 {
     struct intel *intel = state;
-    for (size_t i = 0; i < intel->fleet.count; i++) {
+    for (size_t i = 0; i < intel->cards.count; i++) {
         struct intel_card *own = &intel->own[i];
         gpu_attribute_fini(&own->frequency);
         gpu_attribute_fini(&own->vram_total);
@@ -205,7 +204,7 @@ static void intel_close(void *state)
             gpu_attribute_fini(&own->reasons[k]);
         hwmon_fini(&own->hwmon);
     }
-    fleet_close(&intel->fleet);
+    drm_cards_close(&intel->cards);
 }
 
 const struct gpu_vendor gpu_vendor_intel = {

@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "collect/gpu/drm/fleet.h"
-#include "collect/gpu/drm/hwmon.h"
+#include "collect/gpu/drm/drm.h"
 #include "collect/gpu/gpu.h"
 
 struct other {
-    struct fleet fleet;
-    struct hwmon *hwmons; /* the fleet's */
+    struct drm_cards cards;
+    struct hwmon *hwmons; /* those of cards */
 };
 
 static bool other_wants(const struct drm_card *card)
@@ -26,7 +25,7 @@ static bool other_wants(const struct drm_card *card)
     return card->driver[0] && card->has_render_node && !gpu_vendor_of_driver(card->driver);
 }
 
-static const struct fleet_kind other_kind = {
+static const struct drm_cards_kind other_kind = {
     .folder = "class/drm",
     .prefix = "card",
     .device_type = "GPU",
@@ -39,13 +38,13 @@ static int other_open(void *state, const struct collect_env *env, struct err *er
 {
     struct other *other = state;
     *other = (struct other){0};
-    int r = fleet_open(&other->fleet, env, &other_kind, err);
+    int r = drm_cards_open(&other->cards, env, &other_kind, err);
     if (r < 0)
         return r;
-    other->hwmons = other->fleet.own;
-    for (size_t i = 0; i < other->fleet.count; i++) {
-        const struct drm_card *drm = &other->fleet.drm[i];
-        struct gpu_facts *facts = &other->fleet.cards[i].facts;
+    other->hwmons = other->cards.own;
+    for (size_t i = 0; i < other->cards.count; i++) {
+        const struct drm_card *drm = &other->cards.drm[i];
+        struct gpu_facts *facts = &other->cards.items[i].facts;
         drm_card_write_name(drm, drm->driver, facts->name, sizeof(facts->name));
         hwmon_init(&other->hwmons[i], drm->sys_fd, drm->hwmon, "edge");
     }
@@ -61,30 +60,30 @@ static enum gpu_clients other_clients(const void *state)
 static void other_read_card(void *state, size_t index, const struct gpu_turn *turn)
 {
     struct other *other = state;
-    struct fdinfo_use everybody = fleet_host_use(&other->fleet, index, turn);
-    other->fleet.cards[index].reading.utilization_pct = fleet_percent(everybody.usage);
-    hwmon_read(&other->hwmons[index], &other->fleet, index, turn);
+    struct fdinfo_use everybody = drm_cards_host_use(&other->cards, index, turn);
+    other->cards.items[index].reading.utilization_pct = drm_cards_percent(everybody.usage);
+    hwmon_read(&other->hwmons[index], &other->cards, index, turn);
 }
 
 static int other_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
 {
     (void)err;
     struct other *other = state;
-    return fleet_read(&other->fleet, turn, other_read_card, other, ret_list);
+    return drm_cards_read(&other->cards, turn, other_read_card, other, ret_list);
 }
 
 static void other_attribute(void *state, const struct gpu_turn *turn)
 {
     struct other *other = state;
-    fleet_attribute(&other->fleet, turn);
+    drm_cards_attribute(&other->cards, turn);
 }
 
 static void other_close(void *state)
 {
     struct other *other = state;
-    for (size_t i = 0; i < other->fleet.count; i++)
+    for (size_t i = 0; i < other->cards.count; i++)
         hwmon_fini(&other->hwmons[i]);
-    fleet_close(&other->fleet);
+    drm_cards_close(&other->cards);
 }
 
 const struct gpu_vendor gpu_vendor_other = {

@@ -13,7 +13,7 @@
 
 #include "base/auto.h"
 #include "base/vec.h"
-#include "collect/gpu/drm/fd_links.h"
+#include "collect/gpu/fd_links.h"
 #include "collect/gpu/gpu.h"
 #include "collect/gpu/nvidia/nvidia_internal.h"
 #include "collect/gpu/nvidia/sampling.h"

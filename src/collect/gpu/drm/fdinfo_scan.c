@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/gpu/drm/fdinfo_find.h"
+#include "collect/gpu/drm/fdinfo_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,11 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/str.h"
 #include "base/vec.h"
-#include "collect/gpu/drm/fd_links.h"
+#include "collect/gpu/drm/drm.h"
+#include "collect/gpu/fd_links.h"
+#include "collect/gpu/gpu.h"
 #include "kernel/pid.h"
 
 enum { MEMBERS_MAX = 65536, STRANGERS_MAX = 1 << 20, STAT_BYTES_MAX = 4096 };
@@ -47,6 +50,64 @@ static int64_t read_cpu_ns(const struct fdinfo_find *find)
     return clock_read(find->env->clock, CLOCK_KIND_OWN_CPU);
 }
 
+/* "/dev/dri/card1" is class/drm/card1 in sysfs; what is not there is no device. */
+static void find_mute(int sys_fd, const char *target, struct fdinfo_mute *ret_mute)
+{
+    char path[128];
+    const char *class = str_starts(str_of(target), STR("/dev/accel/")) ? "accel" : "drm";
+    const char *name = strrchr(target, '/') + 1;
+    (void)snprintf(path, sizeof(path), "class/%s/%s/device", class, name);
+    drm_read_link_name(sys_fd, path, ret_mute->device, sizeof(ret_mute->device));
+    (void)snprintf(path, sizeof(path), "class/%s/%s/device/driver", class, name);
+    drm_read_link_name(sys_fd, path, ret_mute->driver, sizeof(ret_mute->driver));
+}
+
+/*
+ * Notes the device behind a path such as /dev/dri/card1 as one that this process holds. What sysfs does not know is no
+ * device, and that of a vendor that needs no clients is passed over. Returns 0, or -ENOBUFS where there is no room.
+ */
+static int note_mute(int sys_fd, const char *path, struct fdinfo_mute mutes[static FDINFO_PROCESS_MUTES])
+{
+    struct fdinfo_mute mute;
+    find_mute(sys_fd, path, &mute);
+    const struct gpu_vendor *vendor = gpu_vendor_of_driver(mute.driver);
+    if (mute.device[0] == '\0' || (vendor && !vendor->clients))
+        return 0;
+    for (size_t i = 0; i < FDINFO_PROCESS_MUTES; i++) {
+        if (mutes[i].device[0] == '\0')
+            mutes[i] = mute;
+        if (strcmp(mutes[i].device, mute.device) == 0)
+            return 0;
+    }
+    return -ENOBUFS;
+}
+
+static void add_one(struct fdinfo_mutes *mutes, const struct fdinfo_mute *mute)
+{
+    for (size_t i = 0; i < mutes->count; i++) {
+        if (strcmp(mutes->items[i].device, mute->device) == 0)
+            return;
+    }
+    mutes->is_full = mutes->count == FDINFO_MUTES_MAX;
+    if (!mutes->is_full)
+        mutes->items[mutes->count++] = *mute;
+}
+
+static void add_mutes(struct fdinfo_mutes *mutes, const struct fdinfo_mute found[static FDINFO_PROCESS_MUTES])
+{
+    for (size_t i = 0; i < FDINFO_PROCESS_MUTES; i++) {
+        if (found[i].device[0])
+            add_one(mutes, &found[i]);
+    }
+}
+
+static bool is_mute(const struct fdinfo_mute *mute, struct fdinfo_device device)
+{
+    if (mute->device[0] == '\0')
+        return false;
+    return device.pdev[0] ? strcmp(mute->device, device.pdev) == 0 : strcmp(mute->driver, device.driver) == 0;
+}
+
 /* What a look needs while the links go by. */
 struct look {
     struct fdinfo_table *table;
@@ -69,7 +130,7 @@ static bool note_link(void *context, int fd, const char *target)
         return true;
     int r = fdinfo_table_note(look->table, look->holder, fd, look->since_ns);
     if (r == -ENODATA)
-        r = fdinfo_mute_note(look->sys_fd, target, look->found.mutes);
+        r = note_mute(look->sys_fd, target, look->found.mutes);
     if (r < 0)
         look->failure = r;
     return true;
@@ -250,7 +311,7 @@ bool fdinfo_find_is_mute_for_tree(const struct fdinfo_find *find, struct fdinfo_
 {
     for (size_t i = 0; i < find->processes.count; i++) {
         for (size_t k = 0; k < FDINFO_PROCESS_MUTES; k++) {
-            if (fdinfo_mute_is(&find->processes.items[i].mutes[k], device))
+            if (is_mute(&find->processes.items[i].mutes[k], device))
                 return true;
         }
     }
@@ -260,7 +321,7 @@ bool fdinfo_find_is_mute_for_tree(const struct fdinfo_find *find, struct fdinfo_
 bool fdinfo_find_is_mute_for_host(const struct fdinfo_find *find, struct fdinfo_device device)
 {
     for (size_t i = 0; i < find->round.mutes.count; i++) {
-        if (fdinfo_mute_is(&find->round.mutes.items[i], device))
+        if (is_mute(&find->round.mutes.items[i], device))
             return true;
     }
     return find->round.mutes.is_full || fdinfo_find_is_mute_for_tree(find, device);
@@ -329,7 +390,7 @@ static void go_on_with_round(struct fdinfo_find *find, int64_t now_ns)
         struct look_found found;
         if (!find_process(find, find->processes.count, holder.pid) &&
             look_at(find, holder, round->previous_ns, &found) == 0)
-            fdinfo_mute_add(&round->mutes_so_far, found.mutes);
+            add_mutes(&round->mutes_so_far, found.mutes);
         spent_ns = read_cpu_ns(find) - before_ns;
     }
     round->cost_ns += spent_ns;

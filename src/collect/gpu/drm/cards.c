@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -196,4 +197,136 @@ void drm_card_write_name(const struct drm_card *card, const char *words, char *o
         (void)snprintf(out, size, "%s 0x%04llx", words, (unsigned long long)card->device_id.v);
     else
         (void)str_copy(str_of(words), out, size);
+}
+
+static void write_facts(const struct drm_card *drm, const char *device_type, struct gpu_facts *ret_facts)
+{
+    struct gpu_facts facts = {.device_type = device_type};
+    (void)str_copy(str_of(drm->device), facts.uuid, sizeof(facts.uuid));
+    (void)str_copy(str_of(drm->device), facts.host_id, sizeof(facts.host_id));
+    gpu_add_detail(&facts, "pci_bus", drm->is_pci ? drm->device : "");
+    gpu_add_detail(&facts, "pci_bus_id", drm->is_pci ? drm->device : "");
+    gpu_add_detail(&facts, "driver", drm->driver);
+    *ret_facts = facts;
+}
+
+static int allocate(struct drm_cards *cards, const struct drm_cards_kind *kind, size_t count)
+{
+    cards->drm = calloc(count, sizeof(*cards->drm));
+    cards->items = calloc(count, sizeof(*cards->items));
+    cards->states = calloc(count, sizeof(*cards->states));
+    cards->own = calloc(count, kind->own_bytes);
+    return cards->drm && cards->items && cards->states && cards->own ? 0 : -ENOMEM;
+}
+
+static void add_card(struct drm_cards *cards, const struct drm_cards_kind *kind, unsigned number)
+{
+    char folder[DRM_CARD_PATH_BYTES];
+    (void)snprintf(folder, sizeof(folder), "%s/%s%u", kind->folder, kind->prefix, number);
+    struct drm_card *drm = &cards->drm[cards->count];
+    drm_card_init(drm, cards->sys_fd, folder);
+    if (kind->drivers ? !str_is_listed(drm->driver, kind->drivers) : !kind->wants(drm)) {
+        drm_card_fini(drm);
+        return;
+    }
+    write_facts(drm, kind->device_type, &cards->items[cards->count].facts);
+    cards->count++;
+}
+
+int drm_cards_open(
+    struct drm_cards *cards, const struct collect_env *env, const struct drm_cards_kind *kind, struct err *err)
+{
+    *cards = (struct drm_cards){.sys_fd = env->root->sys_fd};
+    unsigned numbers[GPU_CARDS_MAX];
+    int found = drm_list_numbers(cards->sys_fd, kind->folder, kind->prefix, GPU_CARDS_MAX, numbers);
+    if (found <= 0)
+        return -ENODATA;
+    buf_init(&cards->text, GPU_ATTRIBUTE_TEXT_MAX);
+    int r = allocate(cards, kind, (size_t)found);
+    for (int i = 0; r == 0 && i < found; i++)
+        add_card(cards, kind, numbers[i]);
+    if (r == 0 && cards->count > 0)
+        return 0;
+    drm_cards_close(cards);
+    return r < 0 ? err_sys(err, r, "gpu: the %s are left out", kind->plural) : -ENODATA;
+}
+
+void drm_cards_close(struct drm_cards *cards)
+{
+    for (size_t i = 0; i < cards->count; i++)
+        drm_card_fini(&cards->drm[i]);
+    cards->count = 0;
+    free(cards->drm);
+    free(cards->items);
+    free(cards->states);
+    free(cards->own);
+    cards->drm = NULL;
+    cards->items = NULL;
+    cards->states = NULL;
+    cards->own = NULL;
+    buf_fini(&cards->text);
+}
+
+int drm_cards_read(struct drm_cards *cards, const struct gpu_turn *turn, drm_cards_read_card *read_card, void *state,
+    struct gpu_list *ret_list)
+{
+    size_t gone = 0;
+    for (size_t i = 0; i < cards->count; i++) {
+        struct gpu_card *card = &cards->items[i];
+        card->reading = (struct gpu_reading){0};
+        card->use = (struct gpu_use){0};
+        card->energy_joules = (struct opt_f64){0}; /* has_energy stays: one that sleeps at the end is missing */
+        cards->states[i] = drm_card_read_state(&cards->drm[i], &cards->text);
+        switch (cards->states[i]) {
+        case DRM_AWAKE:
+            read_card(state, i, turn);
+            break;
+        case DRM_ASLEEP:
+            card->reading.utilization_pct = some_f64(0);
+            break;
+        case DRM_GONE:
+            gone++;
+            break;
+        }
+    }
+    cards->previous_ns = turn->now_ns;
+    if (gone == cards->count)
+        return -ENODEV;
+    *ret_list = (struct gpu_list){.cards = cards->items, .count = cards->count, .is_known = true};
+    return 0;
+}
+
+static struct fdinfo_device device_of(const struct drm_card *drm)
+{
+    return (struct fdinfo_device){.pdev = drm->is_pci ? drm->device : "", .driver = drm->driver};
+}
+
+void drm_cards_attribute(struct drm_cards *cards, const struct gpu_turn *turn)
+{
+    for (size_t i = 0; i < cards->count; i++) {
+        struct gpu_use *use = &cards->items[i].use;
+        *use = (struct gpu_use){0};
+        /* Nobody uses what is not there. */
+        if (cards->states[i] == DRM_GONE)
+            *use = (struct gpu_use){.usage = some_f64(0), .vram_bytes = some_u64(0)};
+        if (!turn->clients || cards->states[i] == DRM_GONE)
+            continue;
+        struct fdinfo_use tree = fdinfo_tree_use(turn->clients, device_of(&cards->drm[i]));
+        *use = (struct gpu_use){.usage = tree.usage, .vram_bytes = tree.vram_bytes};
+    }
+}
+
+struct fdinfo_use drm_cards_host_use(const struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
+{
+    if (!turn->clients)
+        return (struct fdinfo_use){0};
+    return fdinfo_host_use(turn->clients, device_of(&cards->drm[index]));
+}
+
+struct opt_f64 drm_cards_percent(struct opt_f64 share)
+{
+    if (!share.has)
+        return share;
+    double percent = share.v * 100;
+    return some_f64(percent > 100 ? 100 : percent < 0 ? 0 : percent);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the descriptors of a process are open on: the links of /proc/PID/fd. */
-#ifndef COLLECT_GPU_DRM_FD_LINKS_H
-#define COLLECT_GPU_DRM_FD_LINKS_H
+#ifndef COLLECT_GPU_FD_LINKS_H
+#define COLLECT_GPU_FD_LINKS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/gpu/drm/fd_links.h"
+#include "collect/gpu/fd_links.h"
 
 #include <errno.h>
 #include <fcntl.h>
