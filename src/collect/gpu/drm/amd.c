@@ -4,7 +4,6 @@
  * library is needed. What the tree uses comes from its DRM clients and, for ROCm, from KFD, whichever tells more.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -26,21 +25,11 @@ struct amd_card {
 };
 
 struct amd {
-    struct drm_cards cards;
-    struct amd_card *own; /* those of cards */
+    struct drm_cards cards; /* first: it is the state of drm_cards_read */
     struct amd_kfd *kfd; /* NULL: none */
 };
 
 static const char amd_drivers[] = "amdgpu";
-
-static const struct drm_cards_kind amd_kind = {
-    .folder = "class/drm",
-    .prefix = "card",
-    .device_type = "GPU",
-    .plural = "AMD cards",
-    .own_bytes = sizeof(struct amd_card),
-    .drivers = amd_drivers,
-};
 
 /* "6.2.0-66" or the same in quotes: without them and without the number of the build. */
 static void read_rocm_version(int root_fd, char out[static GPU_TEXT_BYTES])
@@ -81,40 +70,36 @@ static void amd_write_facts(
         facts->core_count = amd_kfd_cu_count(amd->kfd, drm->device);
 }
 
-static void amd_init_card(struct amd_card *own, const struct drm_card *drm)
+static void amd_init(struct drm_cards *cards, size_t index)
 {
-    char device[2 * DRM_CARD_PATH_BYTES];
-    (void)snprintf(device, sizeof(device), "%s/device", drm->folder);
-    gpu_attribute_init(&own->busy, drm->sys_fd, device, "gpu_busy_percent");
-    gpu_attribute_init(&own->memory_busy, drm->sys_fd, device, "mem_busy_percent");
-    gpu_attribute_init(&own->vram_total, drm->sys_fd, device, "mem_info_vram_total");
-    gpu_attribute_init(&own->vram_used, drm->sys_fd, device, "mem_info_vram_used");
-    gpu_attribute_init(&own->clock_levels, drm->sys_fd, device, "pp_dpm_sclk");
+    const struct drm_card *drm = &cards->drm[index];
+    struct amd_card *own = drm_cards_own(cards, index);
+    gpu_attribute_init(&own->busy, drm->sys_fd, drm->folder, "device/gpu_busy_percent");
+    gpu_attribute_init(&own->memory_busy, drm->sys_fd, drm->folder, "device/mem_busy_percent");
+    gpu_attribute_init(&own->vram_total, drm->sys_fd, drm->folder, "device/mem_info_vram_total");
+    gpu_attribute_init(&own->vram_used, drm->sys_fd, drm->folder, "device/mem_info_vram_used");
+    gpu_attribute_init(&own->clock_levels, drm->sys_fd, drm->folder, "device/pp_dpm_sclk");
     hwmon_init(&own->hwmon, drm->sys_fd, drm->hwmon, "edge");
     own->is_busy_missing = !own->busy.exists;
 }
 
-static int amd_open(void *state, const struct collect_env *env, struct err *err)
+static void amd_fini(void *opaque)
 {
-    struct amd *amd = state;
-    *amd = (struct amd){0};
-    int r = drm_cards_open(&amd->cards, env, &amd_kind, err);
-    if (r < 0)
-        return r;
-    amd->own = amd->cards.own;
-    (void)amd_kfd_new(env, &amd->kfd);
-    for (size_t i = 0; i < amd->cards.count; i++) {
-        amd_init_card(&amd->own[i], &amd->cards.drm[i]);
-        amd_write_facts(amd, env, &amd->cards.drm[i], &amd->cards.items[i].facts);
-    }
-    return 0;
+    struct amd_card *own = opaque;
+    gpu_attribute_fini(&own->busy);
+    gpu_attribute_fini(&own->memory_busy);
+    gpu_attribute_fini(&own->vram_total);
+    gpu_attribute_fini(&own->vram_used);
+    gpu_attribute_fini(&own->clock_levels);
+    hwmon_fini(&own->hwmon);
 }
 
 static enum gpu_clients amd_clients(const void *state)
 {
-    const struct amd *amd = state;
-    for (size_t i = 0; i < amd->cards.count; i++) {
-        if (amd->own[i].is_busy_missing)
+    const struct drm_cards *cards = state;
+    for (size_t i = 0; i < cards->count; i++) {
+        const struct amd_card *own = drm_cards_own(cards, i);
+        if (own->is_busy_missing)
             return GPU_CLIENTS_ALL;
     }
     return GPU_CLIENTS_TREE;
@@ -130,14 +115,14 @@ static int read_percent(struct gpu_attribute *attribute, struct buf *text, struc
     return r;
 }
 
-static struct opt_f64 read_busy(struct amd *amd, size_t index, const struct gpu_turn *turn)
+static struct opt_f64 read_busy(struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
 {
-    struct amd_card *own = &amd->own[index];
+    struct amd_card *own = drm_cards_own(cards, index);
     if (own->is_busy_missing)
-        return drm_cards_percent(drm_cards_host_use(&amd->cards, index, turn).usage);
+        return drm_cards_percent(drm_cards_host_use(cards, index, turn).usage);
     struct opt_f64 percent;
     /* Some models have the file and no counter behind it. */
-    own->is_busy_missing = read_percent(&own->busy, &amd->cards.text, &percent) == -EOPNOTSUPP;
+    own->is_busy_missing = read_percent(&own->busy, &cards->text, &percent) == -EOPNOTSUPP;
     return percent;
 }
 
@@ -150,32 +135,48 @@ static struct opt_f64 read_clock(struct amd_card *own, struct buf *text)
     return hwmon_check_mhz(some_f64((double)mhz));
 }
 
-static void amd_read_card(void *state, size_t index, const struct gpu_turn *turn)
+static void amd_read(struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
 {
-    struct amd *amd = state;
-    struct amd_card *own = &amd->own[index];
-    struct buf *text = &amd->cards.text;
-    struct gpu_reading *reading = &amd->cards.items[index].reading;
+    struct amd_card *own = drm_cards_own(cards, index);
+    struct buf *text = &cards->text;
+    struct gpu_reading *reading = &cards->items[index].reading;
     if (turn->baseline) {
-        hwmon_begin(&own->hwmon, &amd->cards, index, turn);
+        hwmon_begin(&own->hwmon, cards, index, turn);
         return;
     }
-    reading->utilization_pct = read_busy(amd, index, turn);
+    reading->utilization_pct = read_busy(cards, index, turn);
     (void)read_percent(&own->memory_busy, text, &reading->memory_utilization_pct);
     reading->vram_total_bytes = gpu_attribute_read_u64(&own->vram_total, text);
     reading->vram_used_bytes = gpu_attribute_read_u64(&own->vram_used, text);
     if (reading->vram_total_bytes.has && reading->vram_used_bytes.v > reading->vram_total_bytes.v)
         reading->vram_used_bytes = (struct opt_u64){0};
-    hwmon_read(&own->hwmon, &amd->cards, index, turn);
+    hwmon_read(&own->hwmon, cards, index, turn);
     if (!reading->frequency_mhz.has)
         reading->frequency_mhz = read_clock(own, text);
 }
 
-static int amd_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
+static const struct drm_cards_kind amd_kind = {
+    .folder = "class/drm",
+    .prefix = "card",
+    .device_type = "GPU",
+    .plural = "AMD cards",
+    .drivers = amd_drivers,
+    .own_bytes = sizeof(struct amd_card),
+    .init = amd_init,
+    .read = amd_read,
+    .fini = amd_fini,
+};
+
+static int amd_open(void *state, const struct collect_env *env, struct err *err)
 {
-    (void)err;
     struct amd *amd = state;
-    return drm_cards_read(&amd->cards, turn, amd_read_card, amd, ret_list);
+    int r = drm_cards_open(&amd->cards, env, &amd_kind, err);
+    if (r < 0)
+        return r;
+    (void)amd_kfd_new(env, &amd->kfd);
+    for (size_t i = 0; i < amd->cards.count; i++)
+        amd_write_facts(amd, env, &amd->cards.drm[i], &amd->cards.items[i].facts);
+    return 0;
 }
 
 /* What computes through KFD does so past all DRM clients, and KFD does not tell of every model how busy it is. */
@@ -218,15 +219,6 @@ static void amd_attribute(void *state, const struct gpu_turn *turn)
 static void amd_close(void *state)
 {
     struct amd *amd = state;
-    for (size_t i = 0; i < amd->cards.count; i++) {
-        struct amd_card *own = &amd->own[i];
-        gpu_attribute_fini(&own->busy);
-        gpu_attribute_fini(&own->memory_busy);
-        gpu_attribute_fini(&own->vram_total);
-        gpu_attribute_fini(&own->vram_used);
-        gpu_attribute_fini(&own->clock_levels);
-        hwmon_fini(&own->hwmon);
-    }
     amd_kfd_free(amd->kfd);
     drm_cards_close(&amd->cards);
 }
@@ -237,7 +229,7 @@ const struct gpu_vendor gpu_vendor_amd = {
     .state_bytes = sizeof(struct amd),
     .open = amd_open,
     .clients = amd_clients,
-    .read = amd_read,
+    .read = drm_cards_read,
     .attribute = amd_attribute,
     .close = amd_close,
 };

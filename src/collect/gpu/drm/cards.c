@@ -210,17 +210,18 @@ static void write_facts(const struct drm_card *drm, const char *device_type, str
     *ret_facts = facts;
 }
 
-static int allocate(struct drm_cards *cards, const struct drm_cards_kind *kind, size_t count)
+static int allocate(struct drm_cards *cards, size_t count)
 {
     cards->drm = calloc(count, sizeof(*cards->drm));
     cards->items = calloc(count, sizeof(*cards->items));
     cards->states = calloc(count, sizeof(*cards->states));
-    cards->own = calloc(count, kind->own_bytes);
+    cards->own = calloc(count, cards->kind->own_bytes);
     return cards->drm && cards->items && cards->states && cards->own ? 0 : -ENOMEM;
 }
 
-static void add_card(struct drm_cards *cards, const struct drm_cards_kind *kind, unsigned number)
+static void add_card(struct drm_cards *cards, unsigned number)
 {
+    const struct drm_cards_kind *kind = cards->kind;
     char folder[DRM_CARD_PATH_BYTES];
     (void)snprintf(folder, sizeof(folder), "%s/%s%u", kind->folder, kind->prefix, number);
     struct drm_card *drm = &cards->drm[cards->count];
@@ -230,31 +231,34 @@ static void add_card(struct drm_cards *cards, const struct drm_cards_kind *kind,
         return;
     }
     write_facts(drm, kind->device_type, &cards->items[cards->count].facts);
-    cards->count++;
+    kind->init(cards, cards->count++);
 }
 
 int drm_cards_open(
     struct drm_cards *cards, const struct collect_env *env, const struct drm_cards_kind *kind, struct err *err)
 {
-    *cards = (struct drm_cards){.sys_fd = env->root->sys_fd};
+    *cards = (struct drm_cards){.kind = kind, .sys_fd = env->root->sys_fd};
     unsigned numbers[GPU_CARDS_MAX];
     int found = drm_list_numbers(cards->sys_fd, kind->folder, kind->prefix, GPU_CARDS_MAX, numbers);
     if (found <= 0)
         return -ENODATA;
     buf_init(&cards->text, GPU_ATTRIBUTE_TEXT_MAX);
-    int r = allocate(cards, kind, (size_t)found);
+    int r = allocate(cards, (size_t)found);
     for (int i = 0; r == 0 && i < found; i++)
-        add_card(cards, kind, numbers[i]);
+        add_card(cards, numbers[i]);
     if (r == 0 && cards->count > 0)
         return 0;
     drm_cards_close(cards);
     return r < 0 ? err_sys(err, r, "gpu: the %s are left out", kind->plural) : -ENODATA;
 }
 
-void drm_cards_close(struct drm_cards *cards)
+void drm_cards_close(void *state)
 {
-    for (size_t i = 0; i < cards->count; i++)
+    struct drm_cards *cards = state;
+    for (size_t i = 0; i < cards->count; i++) {
+        cards->kind->fini(drm_cards_own(cards, i));
         drm_card_fini(&cards->drm[i]);
+    }
     cards->count = 0;
     free(cards->drm);
     free(cards->items);
@@ -267,9 +271,16 @@ void drm_cards_close(struct drm_cards *cards)
     buf_fini(&cards->text);
 }
 
-int drm_cards_read(struct drm_cards *cards, const struct gpu_turn *turn, drm_cards_read_card *read_card, void *state,
-    struct gpu_list *ret_list)
+enum gpu_clients drm_cards_need_all_clients(const void *state)
 {
+    (void)state;
+    return GPU_CLIENTS_ALL;
+}
+
+int drm_cards_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
+{
+    (void)err;
+    struct drm_cards *cards = state;
     size_t gone = 0;
     for (size_t i = 0; i < cards->count; i++) {
         struct gpu_card *card = &cards->items[i];
@@ -279,7 +290,7 @@ int drm_cards_read(struct drm_cards *cards, const struct gpu_turn *turn, drm_car
         cards->states[i] = drm_card_read_state(&cards->drm[i], &cards->text);
         switch (cards->states[i]) {
         case DRM_AWAKE:
-            read_card(state, i, turn);
+            cards->kind->read(cards, i, turn);
             break;
         case DRM_ASLEEP:
             card->reading.utilization_pct = some_f64(0);
@@ -301,8 +312,9 @@ static struct fdinfo_device device_of(const struct drm_card *drm)
     return (struct fdinfo_device){.pdev = drm->is_pci ? drm->device : "", .driver = drm->driver};
 }
 
-void drm_cards_attribute(struct drm_cards *cards, const struct gpu_turn *turn)
+void drm_cards_attribute(void *state, const struct gpu_turn *turn)
 {
+    struct drm_cards *cards = state;
     for (size_t i = 0; i < cards->count; i++) {
         struct gpu_use *use = &cards->items[i].use;
         *use = (struct gpu_use){0};

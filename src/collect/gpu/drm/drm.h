@@ -91,7 +91,23 @@ void drm_card_read_text(const struct drm_card *card, const char *name, char *out
 /* "Intel GPU 0x46a6"; the words alone where the device has no such number. */
 void drm_card_write_name(const struct drm_card *card, const char *words, char *out, size_t size);
 
+struct drm_cards;
+
+struct drm_cards_kind {
+    const char *folder, *prefix; /* "class/drm", "card" */
+    const char *device_type;
+    const char *plural; /* "AMD cards" */
+    const char *drivers; /* whose cards are wanted, with blanks between; NULL: `wants` says it */
+    bool (*wants)(const struct drm_card *card);
+    size_t own_bytes; /* of what the vendor keeps of a card */
+    void (*init)(struct drm_cards *cards, size_t index); /* of a card that was found */
+    void (*read)(struct drm_cards *cards, size_t index, const struct gpu_turn *turn); /* of one that is awake */
+    void (*fini)(void *own);
+};
+
+/* The state of a vendor, or the first member of it. */
 struct drm_cards {
+    const struct drm_cards_kind *kind;
     int sys_fd; /* not owned */
     struct drm_card *drm;
     struct gpu_card *items; /* as many */
@@ -102,32 +118,25 @@ struct drm_cards {
     struct buf text; /* scratch space */
 };
 
-struct drm_cards_kind {
-    const char *folder, *prefix; /* "class/drm", "card" */
-    const char *device_type;
-    const char *plural; /* "AMD cards" */
-    size_t own_bytes; /* of what the vendor keeps of a card */
-    const char *drivers; /* whose cards are wanted, with blanks between; NULL: `wants` says it */
-    bool (*wants)(const struct drm_card *card);
-};
-
 /*
  * Finds the cards and writes what is known of each without its vendor: address, driver. Returns 0, -ENODATA where there
- * is none, or -ENOMEM with a message. drm_cards_close only after success.
+ * is none, or -ENOMEM with a message.
  */
 int drm_cards_open(
     struct drm_cards *cards, const struct collect_env *env, const struct drm_cards_kind *kind, struct err *err);
-void drm_cards_close(struct drm_cards *cards);
 
-/* Reads one card that is awake into cards[index]. */
-typedef void drm_cards_read_card(void *state, size_t index, const struct gpu_turn *turn);
+/* The functions of struct gpu_vendor; use comes from the DRM clients of the tree. state is a struct drm_cards. */
+int drm_cards_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err);
+void drm_cards_attribute(void *state, const struct gpu_turn *turn);
+void drm_cards_close(void *state);
 
-/* The read of struct gpu_vendor. */
-int drm_cards_read(struct drm_cards *cards, const struct gpu_turn *turn, drm_cards_read_card *read_card, void *state,
-    struct gpu_list *ret_list);
+/* For a vendor none of whose cards counts how busy it is. */
+enum gpu_clients drm_cards_need_all_clients(const void *state);
 
-/* The attribute of struct gpu_vendor, from the DRM clients of the tree. */
-void drm_cards_attribute(struct drm_cards *cards, const struct gpu_turn *turn);
+static inline void *drm_cards_own(const struct drm_cards *cards, size_t index)
+{
+    return (char *)cards->own + index * cards->kind->own_bytes;
+}
 
 /* What everybody who can be read uses of a card; absent where no clients were asked for. */
 struct fdinfo_use drm_cards_host_use(const struct drm_cards *cards, size_t index, const struct gpu_turn *turn);

@@ -50,24 +50,13 @@ struct intel_card {
     bool is_measured; /* tiles_bytes has been asked for */
 };
 
-struct intel {
-    struct drm_cards cards;
-    struct intel_card *own; /* those of cards */
-};
-
 static const char intel_drivers[] = "i915 xe";
 
-static const struct drm_cards_kind intel_kind = {
-    .folder = "class/drm",
-    .prefix = "card",
-    .device_type = "GPU",
-    .plural = "Intel cards",
-    .own_bytes = sizeof(struct intel_card),
-    .drivers = intel_drivers,
-};
-
-static void intel_init_card(struct intel_card *own, const struct drm_card *drm)
+static void intel_init(struct drm_cards *cards, size_t index)
 {
+    const struct drm_card *drm = &cards->drm[index];
+    struct intel_card *own = drm_cards_own(cards, index);
+    struct gpu_facts *facts = &cards->items[index].facts;
     const struct intel_layout *layout = strcmp(drm->driver, "xe") == 0 ? &layout_xe : &layout_i915;
     gpu_attribute_init(&own->frequency, drm->sys_fd, drm->folder, layout->frequency);
     if (!own->frequency.exists)
@@ -81,31 +70,9 @@ static void intel_init_card(struct intel_card *own, const struct drm_card *drm)
         gpu_attribute_init(&own->reasons[i], drm->sys_fd, drm->folder, name);
     }
     hwmon_init(&own->hwmon, drm->sys_fd, drm->hwmon, "pkg");
-}
-
-static int intel_open(void *state, const struct collect_env *env, struct err *err)
-{
-    struct intel *intel = state;
-    *intel = (struct intel){0};
-    int r = drm_cards_open(&intel->cards, env, &intel_kind, err);
-    if (r < 0)
-        return r;
-    intel->own = intel->cards.own;
-    for (size_t i = 0; i < intel->cards.count; i++) {
-        const struct drm_card *drm = &intel->cards.drm[i];
-        struct gpu_facts *facts = &intel->cards.items[i].facts;
-        intel_init_card(&intel->own[i], drm);
-        drm_card_read_text(drm, "label", facts->name, sizeof(facts->name));
-        if (!facts->name[0])
-            drm_card_write_name(drm, "Intel GPU", facts->name, sizeof(facts->name));
-    }
-    return 0;
-}
-
-static enum gpu_clients intel_clients(const void *state)
-{
-    (void)state;
-    return GPU_CLIENTS_ALL;
+    drm_card_read_text(drm, "label", facts->name, sizeof(facts->name));
+    if (!facts->name[0])
+        drm_card_write_name(drm, "Intel GPU", facts->name, sizeof(facts->name));
 }
 
 /* The memory of all tiles; absent on integrated devices, which have none of their own. */
@@ -162,58 +129,56 @@ static void read_reasons(struct intel_card *own, struct buf *text, struct gpu_re
     }
 }
 
-static void intel_read_card(void *state, size_t index, const struct gpu_turn *turn)
+static void intel_read(struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
 {
-    struct intel *intel = state;
-    struct intel_card *own = &intel->own[index];
-    struct buf *text = &intel->cards.text;
-    struct gpu_reading *reading = &intel->cards.items[index].reading;
-    struct fdinfo_use everybody = drm_cards_host_use(&intel->cards, index, turn);
-    reading->utilization_pct = drm_cards_percent(everybody.usage);
-    read_vram(own, &intel->cards, index, everybody.vram_bytes);
-    hwmon_read(&own->hwmon, &intel->cards, index, turn);
-    struct opt_f64 mhz = hwmon_check_mhz(opt_scaled(gpu_attribute_read_u64(&own->frequency, text), 1));
+    struct intel_card *own = drm_cards_own(cards, index);
+    struct gpu_reading *reading = &cards->items[index].reading;
+    struct fdinfo_use host = drm_cards_host_use(cards, index, turn);
+    reading->utilization_pct = drm_cards_percent(host.usage);
+    read_vram(own, cards, index, host.vram_bytes);
+    hwmon_read(&own->hwmon, cards, index, turn);
+    struct opt_f64 mhz = hwmon_check_mhz(opt_scaled(gpu_attribute_read_u64(&own->frequency, &cards->text), 1));
     if (mhz.has)
         reading->frequency_mhz = mhz;
-    read_reasons(own, text, reading);
+    read_reasons(own, &cards->text, reading);
 }
 
-static int intel_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
+static void intel_fini(void *opaque)
 {
-    (void)err;
-    struct intel *intel = state;
-    return drm_cards_read(&intel->cards, turn, intel_read_card, intel, ret_list);
+    struct intel_card *own = opaque;
+    gpu_attribute_fini(&own->frequency);
+    gpu_attribute_fini(&own->vram_total);
+    gpu_attribute_fini(&own->vram_available);
+    gpu_attribute_fini(&own->reason_status);
+    for (size_t i = 0; i < REASONS; i++)
+        gpu_attribute_fini(&own->reasons[i]);
+    hwmon_fini(&own->hwmon);
 }
 
-static void intel_attribute(void *state, const struct gpu_turn *turn)
-{
-    struct intel *intel = state;
-    drm_cards_attribute(&intel->cards, turn);
-}
+static const struct drm_cards_kind intel_kind = {
+    .folder = "class/drm",
+    .prefix = "card",
+    .device_type = "GPU",
+    .plural = "Intel cards",
+    .drivers = intel_drivers,
+    .own_bytes = sizeof(struct intel_card),
+    .init = intel_init,
+    .read = intel_read,
+    .fini = intel_fini,
+};
 
-static void intel_close(void *state)
+static int intel_open(void *state, const struct collect_env *env, struct err *err)
 {
-    struct intel *intel = state;
-    for (size_t i = 0; i < intel->cards.count; i++) {
-        struct intel_card *own = &intel->own[i];
-        gpu_attribute_fini(&own->frequency);
-        gpu_attribute_fini(&own->vram_total);
-        gpu_attribute_fini(&own->vram_available);
-        gpu_attribute_fini(&own->reason_status);
-        for (size_t k = 0; k < REASONS; k++)
-            gpu_attribute_fini(&own->reasons[k]);
-        hwmon_fini(&own->hwmon);
-    }
-    drm_cards_close(&intel->cards);
+    return drm_cards_open(state, env, &intel_kind, err);
 }
 
 const struct gpu_vendor gpu_vendor_intel = {
     .name = "intel",
     .drivers = intel_drivers,
-    .state_bytes = sizeof(struct intel),
+    .state_bytes = sizeof(struct drm_cards),
     .open = intel_open,
-    .clients = intel_clients,
-    .read = intel_read,
-    .attribute = intel_attribute,
-    .close = intel_close,
+    .clients = drm_cards_need_all_clients,
+    .read = drm_cards_read,
+    .attribute = drm_cards_attribute,
+    .close = drm_cards_close,
 };
