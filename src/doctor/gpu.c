@@ -25,8 +25,8 @@ static int ask(const struct doctor *doctor, const struct gpu_vendor *vendor, voi
     const int64_t start_ns = now_ns;
     int r = 0;
     for (int i = 0; now_ns - start_ns < ANSWER_NS; i++) {
-        struct gpu_turn turn = {.baseline = i == 0, .now_ns = now_ns, .place_ns = start_ns};
-        r = vendor->read(state, &turn, ret_list, err);
+        struct gpu_tick tick = {.baseline = i == 0, .now_ns = now_ns, .slot_ns = start_ns};
+        r = vendor->read(state, &tick, ret_list, err);
         if (r < 0 || err->code < 0 || (ret_list->is_known && i + 1 >= ROUNDS_MIN))
             return r;
         (void)poll(NULL, 0, STEP_MS);

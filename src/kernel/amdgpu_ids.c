@@ -33,14 +33,14 @@ static bool is_hex(struct str text, uint64_t wanted)
     return value == wanted;
 }
 
-static bool cut_field(struct str *rest, struct str *ret_field)
+static bool cut_field(struct str *remainder, struct str *ret_field)
 {
-    const char *comma = rest->n > 0 ? memchr(rest->p, ',', rest->n) : NULL;
+    const char *comma = remainder->n > 0 ? memchr(remainder->p, ',', remainder->n) : NULL;
     if (!comma)
         return false;
-    size_t n = (size_t)(comma - rest->p);
-    *ret_field = str_trim((struct str){rest->p, n});
-    *rest = (struct str){comma + 1, rest->n - n - 1};
+    size_t n = (size_t)(comma - remainder->p);
+    *ret_field = str_trim((struct str){remainder->p, n});
+    *remainder = (struct str){comma + 1, remainder->n - n - 1};
     return true;
 }
 

@@ -14,12 +14,12 @@
 struct drm_parser {
     struct drm_fdinfo info;
     struct opt_u64 resident_bytes, memory_bytes;
-    bool has_regions; /* the driver tells of memory of some kind */
-    struct drm_engine spare; /* takes what is told of an engine for which there is no room */
+    bool has_regions; /* the driver reports memory of some kind */
+    struct drm_engine overflow; /* for engines beyond the maximum */
 };
 
-/* value: trimmed. rest: what stands behind the prefix of the key. */
-typedef int drm_take(struct drm_parser *parser, struct str rest, struct str value);
+/* value: trimmed. suffix: what stands behind the prefix of the key. */
+typedef int drm_parse(struct drm_parser *parser, struct str suffix, struct str value);
 
 static bool is_name(struct str text)
 {
@@ -87,16 +87,16 @@ static struct drm_engine *find_engine(struct drm_parser *parser, struct str name
             return &info->engines[i];
     }
     if (info->engine_count == DRM_ENGINES_MAX || !is_name(name))
-        return &parser->spare;
+        return &parser->overflow;
     struct drm_engine *engine = &info->engines[info->engine_count++];
     *engine = (struct drm_engine){.capacity = 1};
     (void)str_copy(name, engine->name, sizeof(engine->name));
     return engine;
 }
 
-static int take_name(struct str rest, struct str value, char out[static DRM_NAME_BYTES])
+static int parse_name(struct str suffix, struct str value, char out[static DRM_NAME_BYTES])
 {
-    if (rest.n > 0)
+    if (suffix.n > 0)
         return 0;
     if (!is_name(value))
         return -EBADMSG;
@@ -104,42 +104,42 @@ static int take_name(struct str rest, struct str value, char out[static DRM_NAME
     return 0;
 }
 
-static int take_driver(struct drm_parser *parser, struct str rest, struct str value)
+static int parse_driver(struct drm_parser *parser, struct str suffix, struct str value)
 {
-    return take_name(rest, value, parser->info.driver);
+    return parse_name(suffix, value, parser->info.driver);
 }
 
-static int take_pdev(struct drm_parser *parser, struct str rest, struct str value)
+static int parse_pdev(struct drm_parser *parser, struct str suffix, struct str value)
 {
-    return take_name(rest, value, parser->info.pdev);
+    return parse_name(suffix, value, parser->info.pdev);
 }
 
-static int take_client_id(struct drm_parser *parser, struct str rest, struct str value)
+static int parse_client_id(struct drm_parser *parser, struct str suffix, struct str value)
 {
-    return rest.n > 0 ? 0 : parse_counter(value, STR(""), &parser->info.client_id);
+    return suffix.n > 0 ? 0 : parse_counter(value, STR(""), &parser->info.client_id);
 }
 
-static int take_busy(struct drm_parser *parser, struct str rest, struct str value)
+static int parse_busy(struct drm_parser *parser, struct str suffix, struct str value)
 {
-    return parse_counter(value, STR("ns"), &find_engine(parser, rest)->busy_ns);
+    return parse_counter(value, STR("ns"), &find_engine(parser, suffix)->busy_ns);
 }
 
-static int take_cycles(struct drm_parser *parser, struct str rest, struct str value)
+static int parse_cycles(struct drm_parser *parser, struct str suffix, struct str value)
 {
-    return parse_counter(value, STR(""), &find_engine(parser, rest)->cycles);
+    return parse_counter(value, STR(""), &find_engine(parser, suffix)->cycles);
 }
 
-static int take_total_cycles(struct drm_parser *parser, struct str rest, struct str value)
+static int parse_total_cycles(struct drm_parser *parser, struct str suffix, struct str value)
 {
-    return parse_counter(value, STR(""), &find_engine(parser, rest)->total_cycles);
+    return parse_counter(value, STR(""), &find_engine(parser, suffix)->total_cycles);
 }
 
-static int take_capacity(struct drm_parser *parser, struct str rest, struct str value)
+static int parse_capacity(struct drm_parser *parser, struct str suffix, struct str value)
 {
     struct opt_u64 capacity = {0};
     if (parse_counter(value, STR(""), &capacity) < 0)
         return -EBADMSG;
-    find_engine(parser, rest)->capacity = capacity.v > 0 ? capacity.v : 1;
+    find_engine(parser, suffix)->capacity = capacity.v > 0 ? capacity.v : 1;
     return 0;
 }
 
@@ -152,11 +152,11 @@ static bool is_device_memory(struct str region)
     return region.n == 0 || num_parse_u64(region, &piece) == 0;
 }
 
-static int take_resident(struct drm_parser *parser, struct str rest, struct str value)
+static int parse_resident(struct drm_parser *parser, struct str suffix, struct str value)
 {
     uint64_t bytes;
     parser->has_regions = true;
-    if (!is_device_memory(rest))
+    if (!is_device_memory(suffix))
         return 0;
     if (parse_bytes(value, &bytes) < 0)
         return -EBADMSG;
@@ -165,10 +165,10 @@ static int take_resident(struct drm_parser *parser, struct str rest, struct str 
     return __builtin_add_overflow(sum->v, bytes, &sum->v) ? -EBADMSG : 0;
 }
 
-static int take_memory(struct drm_parser *parser, struct str rest, struct str value)
+static int parse_memory(struct drm_parser *parser, struct str suffix, struct str value)
 {
     uint64_t bytes;
-    if (!str_eq(rest, STR("vram")))
+    if (!str_eq(suffix, STR("vram")))
         return 0;
     if (parse_bytes(value, &bytes) < 0)
         return -EBADMSG;
@@ -180,17 +180,17 @@ static int parse_line(struct drm_parser *parser, struct str line)
 {
     static const struct {
         struct str prefix;
-        drm_take *take;
+        drm_parse *parse;
     } keys[] = {
-        {{"drm-driver", 10}, take_driver},
-        {{"drm-pdev", 8}, take_pdev},
-        {{"drm-client-id", 13}, take_client_id},
-        {{"drm-engine-capacity-", 20}, take_capacity}, /* before drm-engine-, which it begins with */
-        {{"drm-engine-", 11}, take_busy},
-        {{"drm-cycles-", 11}, take_cycles},
-        {{"drm-total-cycles-", 17}, take_total_cycles},
-        {{"drm-resident-", 13}, take_resident},
-        {{"drm-memory-", 11}, take_memory},
+        {{"drm-driver", 10}, parse_driver},
+        {{"drm-pdev", 8}, parse_pdev},
+        {{"drm-client-id", 13}, parse_client_id},
+        {{"drm-engine-capacity-", 20}, parse_capacity}, /* before drm-engine-, which it begins with */
+        {{"drm-engine-", 11}, parse_busy},
+        {{"drm-cycles-", 11}, parse_cycles},
+        {{"drm-total-cycles-", 17}, parse_total_cycles},
+        {{"drm-resident-", 13}, parse_resident},
+        {{"drm-memory-", 11}, parse_memory},
     };
     const char *colon = str_starts(line, STR("drm-")) ? memchr(line.p, ':', line.n) : NULL;
     if (!colon)
@@ -199,7 +199,7 @@ static int parse_line(struct drm_parser *parser, struct str line)
     struct str value = str_trim((struct str){colon + 1, line.n - key.n - 1});
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (drop_prefix(&key, keys[i].prefix))
-            return keys[i].take(parser, key, value);
+            return keys[i].parse(parser, key, value);
     }
     return 0;
 }
@@ -217,7 +217,7 @@ int drm_fdinfo_parse(struct str text, struct drm_fdinfo *ret_info)
     if (!parser.info.driver[0])
         return -ENODATA;
     parser.info.vram_bytes = parser.resident_bytes.has ? parser.resident_bytes : parser.memory_bytes;
-    /* A driver that tells of memory, but of none on the device, has a device without any. */
+    /* A driver that reports memory, but of none on the device, has a device without any. */
     if (!parser.info.vram_bytes.has && parser.has_regions)
         parser.info.vram_bytes = some_u64(0);
     *ret_info = parser.info;

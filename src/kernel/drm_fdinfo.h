@@ -19,7 +19,7 @@ struct drm_engine {
     char name[DRM_NAME_BYTES]; /* "gfx", "compute", "render", "rcs" */
     struct opt_u64 busy_ns; /* drm-engine-NAME: N ns */
     struct opt_u64 cycles, total_cycles; /* drm-cycles-NAME, drm-total-cycles-NAME (xe) */
-    uint64_t capacity; /* drm-engine-capacity-NAME, engines of this class; 1 where it is not told */
+    uint64_t capacity; /* drm-engine-capacity-NAME, engines of this class; 1 where it is not reported */
 };
 
 struct drm_fdinfo {
@@ -29,7 +29,7 @@ struct drm_fdinfo {
     struct drm_engine engines[DRM_ENGINES_MAX]; /* those above the maximum are left out */
     size_t engine_count;
     struct opt_u64 vram_bytes; /* resident in device memory: drm-resident-vram*, -local*, else drm-memory-vram; 0 where
-                                  other regions are told of and none of these */
+                                  other regions are reported and none of these */
 };
 
 /*

@@ -11,10 +11,10 @@
 
 #include "base/num.h"
 
-static int parse_number(struct str rest, struct opt_u64 *number)
+static int parse_number(struct str remainder, struct opt_u64 *number)
 {
     uint64_t value;
-    if (num_parse_u64(str_trim(rest), &value) < 0)
+    if (num_parse_u64(str_trim(remainder), &value) < 0)
         return -EINVAL;
     if (!number->has)
         *number = some_u64(value);

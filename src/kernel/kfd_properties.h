@@ -10,7 +10,7 @@
 
 struct kfd_properties {
     uint64_t location_id; /* bus << 8 | device << 3 | function */
-    uint64_t domain; /* 0 on kernels that do not tell */
+    uint64_t domain; /* 0 on kernels that do not report it */
     struct opt_u64 simd_count, simd_per_cu;
 };
 

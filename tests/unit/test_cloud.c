@@ -312,7 +312,7 @@ static void test_alibaba_elsewhere(void **state)
     struct server server;
     struct cloud_facts facts;
     server_start(&server, play_alibaba);
-    /* Nobody listens on port 9 of loopback. */
+    /* Nothing listens on port 9 of loopback. */
     struct cloud_redirect redirects[] = REDIRECTS("127.0.0.1:9", server.endpoint);
     assert_int_equal(discover_on(NULL, redirects, &net_wait_plain, &facts), 0);
     assert_string_equal(facts.vendor_id, "alicloud");
@@ -504,7 +504,7 @@ static void test_no_cloud(void **state)
     }
 }
 
-static void test_nobody_there(void **state)
+static void test_no_server(void **state)
 {
     (void)state;
     struct cloud_facts facts;
@@ -591,7 +591,7 @@ int main(void)
         cmocka_unit_test(test_hangs_behind_the_proof),
         cmocka_unit_test(test_slow),
         cmocka_unit_test(test_no_cloud),
-        cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_no_server),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_named_is_asked_alone),
         cmocka_unit_test(test_not_asked),

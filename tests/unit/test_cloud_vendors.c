@@ -303,12 +303,12 @@ static void test_alibaba(void **state)
     assert_facts(&facts, "", "cn-hangzhou", "", "ecs.g7.large");
     exchanges[3].status = 0;
     assert_int_equal(converse(&cloud_alibaba, exchanges, COUNT(exchanges), &facts), CLOUD_ACCEPT);
-    static const char *const words[] = {"", "OK", "ok", "Not.Found-404", "unknown", "<html></html>", ".ecs-", "-a.b-",
+    static const char *const texts[] = {"", "OK", "ok", "Not.Found-404", "unknown", "<html></html>", ".ecs-", "-a.b-",
         "a", "index.html page", "1-2.3", "/a-b.c"};
     for (size_t step = 1; step <= 2; step++) {
-        for (size_t i = 0; i < COUNT(words); i++) {
+        for (size_t i = 0; i < COUNT(texts); i++) {
             memcpy(exchanges, alibaba_exchanges, sizeof(exchanges));
-            exchanges[step].body = words[i];
+            exchanges[step].body = texts[i];
             assert_int_equal(converse(&cloud_alibaba, exchanges, step + 1, &facts), CLOUD_REJECT);
         }
     }

@@ -120,7 +120,7 @@ static void test_no_process(void **state)
     assert_int_equal(fd_links_each(fake.root.proc_fd, 100, note, &seen), -ENOENT);
     fake_env_mkdir(&fake, "proc/100");
     assert_int_equal(fd_links_each(fake.root.proc_fd, 100, note, &seen), -ENOENT);
-    fake_env_write(&fake, "proc/101/fd", "no folder\n");
+    fake_env_write(&fake, "proc/101/fd", "no directory\n");
     assert_int_equal(fd_links_each(fake.root.proc_fd, 101, note, &seen), -ENOTDIR);
     fake_env_write(&fake, "proc/102/fd/3", "no link\n");
     assert_int_equal(fd_links_each(fake.root.proc_fd, 102, note, &seen), -EINVAL);

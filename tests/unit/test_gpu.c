@@ -10,14 +10,14 @@
 #include <errno.h>
 
 #include "base/vec.h"
-#include "drm_world.h"
+#include "drm_fixture.h"
 
 #define SECOND "0000:43:00.0"
 #define CLIENT_MIB (1000.0 / 1024)
 
-/* A machine whose tree is process 100, of which the collector is told. */
+/* A machine whose tree is process 100, which the collector knows. */
 struct machine {
-    struct drm_world drm;
+    struct drm_fixture drm;
     struct tracked tracked;
     struct tree_status status;
     struct gpu_status gpu;
@@ -58,12 +58,12 @@ static void join(struct machine *machine, pid_t pid)
 
 static void add_card(struct machine *machine, const char *card, const char *driver, const char *pdev)
 {
-    drm_world_add_card(&machine->drm.fake, card, driver, pdev);
+    drm_fixture_add_card(&machine->drm.fake, card, driver, pdev);
 }
 
 static void write_device(struct machine *machine, const char *pdev, const char *name, const char *text)
 {
-    drm_world_write_device(&machine->drm.fake, pdev, name, text);
+    drm_fixture_write_device(&machine->drm.fake, pdev, name, text);
 }
 
 static void add_amd(struct machine *machine, const char *card, const char *pdev)
@@ -138,13 +138,13 @@ static void test_no_card(void **state)
     machine_init(&machine);
     machine_open(&machine);
     join(&machine, 100);
-    drm_world_open(&machine.drm, 100, 5, drm_world_client(1, 0));
+    drm_fixture_open(&machine.drm, 100, 5, drm_fixture_client(1, 0));
     baseline(&machine);
     /* That no GPU is used is known where there is none. */
     assert_use(collect(&machine, NS_PER_SEC), 0, 0, 0);
     assert_count(&machine, 0);
     assert_int_equal(machine.run.err.code, 0);
-    /* Nobody needs to know who is in the tree. */
+    /* The members of the tree are not needed. */
     assert_true(machine.gpu.has_no_device);
     machine_fini(&machine);
 }
@@ -164,12 +164,12 @@ static void test_without_sys(void **state)
     machine_fini(&machine);
 }
 
-/* The devices are told, of what the tree uses nothing. */
+/* The devices are reported, of what the tree uses nothing. */
 static void run_untracked(struct machine *machine)
 {
     add_amd(machine, "card0", PDEV);
     join(machine, 100);
-    drm_world_open(&machine->drm, 100, 5, drm_world_client(1, 0));
+    drm_fixture_open(&machine->drm, 100, 5, drm_fixture_client(1, 0));
     machine_open(machine);
     baseline(machine);
     assert_no_use(collect(machine, NS_PER_SEC));
@@ -207,18 +207,18 @@ static void test_one_card(void **state)
     machine_init(&machine);
     add_amd(&machine, "card0", PDEV);
     join(&machine, 100);
-    drm_world_open(&machine.drm, 100, 5, drm_world_client(1, 7000));
+    drm_fixture_open(&machine.drm, 100, 5, drm_fixture_client(1, 7000));
     machine_open(&machine);
     baseline(&machine);
     assert_false(machine.gpu.has_no_device);
-    drm_world_show(&machine.drm, 100, 5, drm_world_client(1, 7500));
+    drm_fixture_show(&machine.drm, 100, 5, drm_fixture_client(1, 7500));
     assert_use(collect(&machine, NS_PER_SEC), 0.5, CLIENT_MIB, 1);
     assert_count(&machine, 1);
     assert_use(collect(&machine, NS_PER_SEC), 0, CLIENT_MIB, 0);
     assert_int_equal(machine.run.err.code, 0);
     /* It ends: what it did last is not known, and that it has no memory any more is. */
     machine.status.members.count = 0;
-    drm_world_remove(&machine.drm, 100);
+    drm_fixture_remove(&machine.drm, 100);
     const struct sample_cpu *cpu = collect(&machine, NS_PER_SEC);
     assert_false(cpu->process_gpu_usage.has);
     assert_false(cpu->process_gpu_utilized.has);
@@ -228,7 +228,7 @@ static void test_one_card(void **state)
     machine_fini(&machine);
 }
 
-/* Of two vendors, one of which needs to know the clients of everybody. */
+/* Of two vendors, one of which needs the clients of all processes. */
 static void test_two_cards(void **state)
 {
     (void)state;
@@ -237,20 +237,20 @@ static void test_two_cards(void **state)
     add_amd(&machine, "card0", PDEV);
     add_card(&machine, "card1", "i915", SECOND);
     join(&machine, 100);
-    drm_world_open(&machine.drm, 100, 5, drm_world_client(1, 0));
-    drm_world_open(&machine.drm, 100, 6, drm_world_client_of(SECOND, 2, 0));
-    drm_world_open(&machine.drm, 200, 5, drm_world_client_of(SECOND, 3, 0));
+    drm_fixture_open(&machine.drm, 100, 5, drm_fixture_client(1, 0));
+    drm_fixture_open(&machine.drm, 100, 6, drm_fixture_client_of(SECOND, 2, 0));
+    drm_fixture_open(&machine.drm, 200, 5, drm_fixture_client_of(SECOND, 3, 0));
     machine_open(&machine);
     baseline(&machine);
-    drm_world_show(&machine.drm, 100, 5, drm_world_client(1, 500));
-    drm_world_show(&machine.drm, 200, 5, drm_world_client_of(SECOND, 3, 125));
+    drm_fixture_show(&machine.drm, 100, 5, drm_fixture_client(1, 500));
+    drm_fixture_show(&machine.drm, 200, 5, drm_fixture_client_of(SECOND, 3, 125));
     assert_use(collect(&machine, NS_PER_SEC), 0.5, 2 * CLIENT_MIB, 1);
     assert_near(item(&machine, 1)->utilization_pct.v, 12.5);
-    drm_world_show(&machine.drm, 100, 5, drm_world_client(1, 1250));
-    drm_world_show(&machine.drm, 100, 6, drm_world_client_of(SECOND, 2, 750));
+    drm_fixture_show(&machine.drm, 100, 5, drm_fixture_client(1, 1250));
+    drm_fixture_show(&machine.drm, 100, 6, drm_fixture_client_of(SECOND, 2, 750));
     assert_use(collect(&machine, NS_PER_SEC), 1.5, 2 * CLIENT_MIB, 2);
-    /* A client that does not tell its memory makes the sum unknown, on whichever card. */
-    drm_world_open(
+    /* A client that does not report its memory makes the sum unknown, on whichever card. */
+    drm_fixture_open(
         &machine.drm, 100, 7, "drm-driver:\tamdgpu\ndrm-client-id:\t9\ndrm-pdev:\t" PDEV "\ndrm-engine-gfx:\t0 ns\n");
     const struct sample_cpu *cpu = collect(&machine, NS_PER_SEC);
     assert_false(cpu->process_gpu_vram_mib.has);
@@ -259,7 +259,7 @@ static void test_two_cards(void **state)
     machine_fini(&machine);
 }
 
-/* In the first sample, and of the first of two cards: the other does not speak for it. */
+/* In the first sample, and of the first of two cards: the other does not stand for it. */
 static void test_unknown_at_first(void **state)
 {
     (void)state;
@@ -268,11 +268,11 @@ static void test_unknown_at_first(void **state)
     add_amd(&machine, "card0", PDEV);
     add_amd(&machine, "card1", SECOND);
     join(&machine, 100);
-    drm_world_open(&machine.drm, 100, 5, drm_world_client(1, 0));
-    drm_world_open(&machine.drm, 100, 6, drm_world_client_of(SECOND, 2, 0));
+    drm_fixture_open(&machine.drm, 100, 5, drm_fixture_client(1, 0));
+    drm_fixture_open(&machine.drm, 100, 6, drm_fixture_client_of(SECOND, 2, 0));
     machine_open(&machine);
     baseline(&machine);
-    drm_world_close(&machine.drm, 100, 5);
+    drm_fixture_close(&machine.drm, 100, 5);
     const struct sample_cpu *cpu = collect(&machine, NS_PER_SEC);
     assert_false(cpu->process_gpu_usage.has);
     assert_false(cpu->process_gpu_utilized.has);
@@ -288,7 +288,7 @@ static void test_hidden_member(void **state)
     machine_init(&machine);
     add_amd(&machine, "card0", PDEV);
     join(&machine, 100);
-    drm_world_open(&machine.drm, 100, 5, drm_world_client(1, 0));
+    drm_fixture_open(&machine.drm, 100, 5, drm_fixture_client(1, 0));
     machine_open(&machine);
     baseline(&machine);
     assert_use(collect(&machine, NS_PER_SEC), 0, CLIENT_MIB, 0);
@@ -296,7 +296,7 @@ static void test_hidden_member(void **state)
     fake_env_write(&machine.drm.fake, "proc/101/fd/3", "no link\n");
     assert_no_use(collect(&machine, NS_PER_SEC));
     assert_int_equal(machine.run.err.code, -EACCES);
-    assert_non_null(strstr(machine.run.err.msg, "not known"));
+    assert_non_null(strstr(machine.run.err.msg, "unknown"));
     assert_count(&machine, 1);
     assert_near(item(&machine, 0)->utilization_pct.v, 37);
     fake_env_remove(&machine.drm.fake, "proc/101/fd/3");
@@ -312,7 +312,7 @@ static void test_come_and_go(void **state)
     struct machine machine;
     machine_init(&machine);
     join(&machine, 100);
-    drm_world_open(&machine.drm, 100, 5, drm_world_client(1, 0));
+    drm_fixture_open(&machine.drm, 100, 5, drm_fixture_client(1, 0));
     machine_open(&machine);
     baseline(&machine);
     add_amd(&machine, "card0", PDEV);
@@ -372,7 +372,7 @@ static void test_item(void **state)
     machine_fini(&machine);
 }
 
-/* Of which those of one vendor are there at first, and others come later: the room for the list grows in a sample
+/* Of which those of one vendor are there at first, and others come later: the space for the list grows in a sample
  * between two vendors, and what points into it stays right. */
 static void test_many_cards(void **state)
 {
@@ -392,7 +392,7 @@ static void test_many_cards(void **state)
     }
     collect(&machine, NS_PER_SEC);
     assert_count(&machine, EACH);
-    for (int turn = 0; turn < 2; turn++) {
+    for (int tick = 0; tick < 2; tick++) {
         collect(&machine, 30 * NS_PER_SEC);
         assert_count(&machine, 3 * EACH);
         for (unsigned i = 0; i < 3 * EACH; i++) {
@@ -439,7 +439,7 @@ static void test_energy(void **state)
     assert_near(machine.gpu.joules.v, 3.25);
     assert_count(&machine, 3);
     machine_fini(&machine);
-    /* Nobody counts. */
+    /* No card counts. */
     machine_init(&machine);
     add_amd(&machine, "card0", PDEV);
     machine_open(&machine);
@@ -469,7 +469,7 @@ static void test_steady_state(void **state)
     add_amd(&machine, "card0", PDEV);
     add_card(&machine, "card1", "i915", SECOND);
     join(&machine, 100);
-    drm_world_open(&machine.drm, 100, 5, drm_world_client(1, 0));
+    drm_fixture_open(&machine.drm, 100, 5, drm_fixture_client(1, 0));
     machine_open(&machine);
     /* Whatever there is, opening the collector does not ask for it. */
     assert_int_equal(fake_env_open_count(), machine.open_count_before);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The NVIDIA vendor with the real helper process and a library that plays what it is told: RESOURCE_TRACKER is the
+ * The NVIDIA vendor with the real helper process and a library that plays a script: RESOURCE_TRACKER is the
  * program, FAKE_NVML_LIB the library. Times are ours where they matter, so nothing here waits for long.
  */
 #include <setjmp.h>
@@ -34,7 +34,7 @@ extern const struct gpu_vendor gpu_vendor_nvidia;
 
 enum { PATIENCE_MS = 10000, STEP_MS = 5 };
 
-struct world {
+struct fixture {
     struct fake_env fake;
     struct tracked tracked;
     struct helpers helpers;
@@ -50,7 +50,7 @@ static int64_t now(void)
     return clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
 }
 
-static void start_world(struct world *world, const char *script, const char *pid_namespace)
+static void start_fixture(struct fixture *fixture, const char *script, const char *pid_namespace)
 {
     *world = (struct world){.tracked = {.root = 4711, .tracker = getpid()}};
     fake_env_init(&world->fake);
@@ -65,19 +65,19 @@ static void start_world(struct world *world, const char *script, const char *pid
     env->helpers = &world->helpers;
     env->gpu = (struct collect_gpu){.nvml_library = getenv("FAKE_NVML_LIB"),
         .program = getenv("RESOURCE_TRACKER"),
-        .environment = world->environment,
+        .environment = fixture->environment,
         .wants_energy = true};
-    world->state = calloc(1, gpu_vendor_nvidia.state_bytes);
-    assert_non_null(world->state);
+    fixture->state = calloc(1, gpu_vendor_nvidia.state_bytes);
+    assert_non_null(fixture->state);
 }
 
-static void open_world(struct world *world, const char *script)
+static void open_world(struct fixture *fixture, const char *script)
 {
-    start_world(world, script, FIRST_NAMESPACE);
-    assert_int_equal(gpu_vendor_nvidia.open(world->state, &world->fake.env, &world->err), 0);
+    start_fixture(fixture, script, FIRST_NAMESPACE);
+    assert_int_equal(gpu_vendor_nvidia.open(fixture->state, &fixture->fake.env, &fixture->err), 0);
 }
 
-static void end_world(struct world *world)
+static void end_fixture(struct fixture *fixture)
 {
     gpu_vendor_nvidia.close(world->state);
     free(world->state);
@@ -91,48 +91,48 @@ static void end_world(struct world *world)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-static void step_at(struct world *world, int64_t now_ns, const struct job_member *members, size_t count)
+static void step_at(struct fixture *fixture, int64_t now_ns, const struct job_member *members, size_t count)
 {
-    struct gpu_turn turn = {
-        .now_ns = now_ns, .place_ns = now_ns, .members = members, .member_count = count, .is_tracking = true};
-    err_clear(&world->err);
-    assert_int_equal(gpu_vendor_nvidia.read(world->state, &turn, &world->list, &world->err), 0);
-    gpu_vendor_nvidia.attribute(world->state, &turn);
+    struct gpu_tick tick = {
+        .now_ns = now_ns, .slot_ns = now_ns, .members = members, .member_count = count, .is_tracking = true};
+    err_clear(&fixture->err);
+    assert_int_equal(gpu_vendor_nvidia.read(fixture->state, &tick, &fixture->list, &fixture->err), 0);
+    gpu_vendor_nvidia.attribute(fixture->state, &tick);
 }
 
-static void step(struct world *world)
+static void step(struct fixture *fixture)
 {
-    step_at(world, now(), NULL, 0);
+    step_at(fixture, now(), NULL, 0);
 }
 
-static bool has_reading(const struct world *world)
+static bool has_reading(const struct fixture *fixture)
 {
-    return world->list.count > 0 && world->list.cards[0].reading.utilization_pct.has;
+    return fixture->list.count > 0 && fixture->list.cards[0].reading.utilization_pct.has;
 }
 
-static void await_reading(struct world *world)
+static void await_reading(struct fixture *fixture)
 {
     for (int i = 0; i < PATIENCE_MS / STEP_MS; i++) {
-        step(world);
-        if (has_reading(world))
+        step(fixture);
+        if (has_reading(fixture))
             return;
         (void)poll(NULL, 0, STEP_MS);
     }
-    fail_msg("no reading came: %s", world->err.msg);
+    fail_msg("no reading came: %s", fixture->err.msg);
 }
 
-static void await_trouble(struct world *world)
+static void await_error(struct fixture *fixture)
 {
     for (int i = 0; i < PATIENCE_MS / STEP_MS; i++) {
-        step(world);
-        if (world->err.code < 0)
+        step(fixture);
+        if (fixture->err.code < 0)
             return;
         (void)poll(NULL, 0, STEP_MS);
     }
-    fail_msg("no trouble came");
+    fail_msg("no error came");
 }
 
-static pid_t helper_of(const struct world *world)
+static pid_t helper_of(const struct fixture *fixture)
 {
     for (size_t i = 0; i < HELPERS_MAX; i++) {
         if (world->helpers.processes[i].pid > 0)
@@ -142,11 +142,11 @@ static pid_t helper_of(const struct world *world)
 }
 
 /* Until the first helper is gone and another one is there. */
-static void await_replacement(struct world *world, pid_t first)
+static void await_replacement(struct fixture *fixture, pid_t first)
 {
     for (int i = 0; i < PATIENCE_MS / STEP_MS; i++) {
-        step(world);
-        pid_t helper = helper_of(world);
+        step(fixture);
+        pid_t helper = helper_of(fixture);
         if (helper > 0 && helper != first)
             return;
         (void)poll(NULL, 0, STEP_MS);
@@ -155,36 +155,36 @@ static void await_replacement(struct world *world, pid_t first)
 }
 
 /* So many seconds pass, as the helper sees nothing of. */
-static void pass(struct world *world, int secs)
+static void pass(struct fixture *fixture, int secs)
 {
     int64_t begin_ns = now();
     for (int i = 1; i <= secs; i++)
-        step_at(world, begin_ns + i * NS_PER_SEC, NULL, 0);
+        step_at(fixture, begin_ns + i * NS_PER_SEC, NULL, 0);
 }
 
 /* Until the one that has ended was waited for. */
-static void await_no_helper(struct world *world)
+static void await_no_helper(struct fixture *fixture)
 {
-    for (int i = 0; i < PATIENCE_MS / STEP_MS && helper_of(world) > 0; i++) {
+    for (int i = 0; i < PATIENCE_MS / STEP_MS && helper_of(fixture) > 0; i++) {
         (void)poll(NULL, 0, STEP_MS);
-        step(world);
+        step(fixture);
     }
-    assert_int_equal(helper_of(world), 0);
+    assert_int_equal(helper_of(fixture), 0);
 }
 
 static void test_a_card_is_read(void **state)
 {
     (void)state;
-    struct world world;
-    open_world(&world, PLAIN);
-    step(&world);
-    assert_false(world.list.is_known);
-    assert_int_equal(world.list.count, 0);
-    assert_int_equal(world.err.code, 0);
-    await_reading(&world);
-    assert_true(world.list.is_known);
-    assert_int_equal(world.list.count, 1);
-    const struct gpu_card *card = &world.list.cards[0];
+    struct fixture fixture;
+    open_world(&fixture, PLAIN);
+    step(&fixture);
+    assert_false(fixture.list.is_known);
+    assert_int_equal(fixture.list.count, 0);
+    assert_int_equal(fixture.err.code, 0);
+    await_reading(&fixture);
+    assert_true(fixture.list.is_known);
+    assert_int_equal(fixture.list.count, 1);
+    const struct gpu_card *card = &fixture.list.cards[0];
     assert_string_equal(card->facts.name, "NVIDIA H200");
     assert_string_equal(card->facts.uuid, "GPU-1");
     assert_true(card->reading.utilization_pct.v == 40);
@@ -199,77 +199,77 @@ static void test_a_card_is_read(void **state)
 static void test_a_short_command_never_sees_the_helper(void **state)
 {
     (void)state;
-    struct world world;
-    open_world(&world, PLAIN);
-    assert_true(gpu_vendor_nvidia.watch_fd(world.state) >= 0);
+    struct fixture fixture;
+    open_world(&fixture, PLAIN);
+    assert_true(gpu_vendor_nvidia.watch_fd(fixture.state) >= 0);
     int64_t begin_ns = now();
-    step(&world);
+    step(&fixture);
     if (now() - begin_ns < 20 * NS_PER_MS)
-        assert_int_equal(helper_of(&world), 0);
-    struct pollfd timer = {.fd = gpu_vendor_nvidia.watch_fd(world.state), .events = POLLIN};
+        assert_int_equal(helper_of(&fixture), 0);
+    struct pollfd timer = {.fd = gpu_vendor_nvidia.watch_fd(fixture.state), .events = POLLIN};
     assert_int_equal(poll(&timer, 1, 2000), 1);
-    gpu_vendor_nvidia.woken(world.state);
-    assert_true(helper_of(&world) > 0);
+    gpu_vendor_nvidia.woken(fixture.state);
+    assert_true(helper_of(&fixture) > 0);
     assert_int_equal(poll(&timer, 1, 0), 0);
-    end_world(&world);
+    end_fixture(&fixture);
 }
 
 static void test_no_device_file(void **state)
 {
     (void)state;
-    struct world world;
-    start_world(&world, PLAIN, FIRST_NAMESPACE);
-    fake_env_remove(&world.fake, "dev/nvidiactl");
-    world.fake.env.gpu.nvml_library = NULL;
-    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), -ENODATA);
+    struct fixture fixture;
+    start_fixture(&fixture, PLAIN, FIRST_NAMESPACE);
+    fake_env_remove(&fixture.fake, "dev/nvidiactl");
+    fixture.fake.env.gpu.nvml_library = NULL;
+    assert_int_equal(gpu_vendor_nvidia.open(fixture.state, &fixture.fake.env, &fixture.err), -ENODATA);
     /* A library that was named is used all the same. */
-    world.fake.env.gpu.nvml_library = getenv("FAKE_NVML_LIB");
-    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
-    end_world(&world);
+    fixture.fake.env.gpu.nvml_library = getenv("FAKE_NVML_LIB");
+    assert_int_equal(gpu_vendor_nvidia.open(fixture.state, &fixture.fake.env, &fixture.err), 0);
+    end_fixture(&fixture);
 }
 
-/* A driver that knows no device is no trouble, and is asked again after a while. */
+/* A driver that knows no device is no error, and is asked again after a while. */
 static void test_no_device(void **state)
 {
     (void)state;
-    struct world world;
-    open_world(&world, "gpus 0");
-    for (int i = 0; i < PATIENCE_MS / STEP_MS && !world.list.is_known; i++) {
-        step(&world);
-        assert_int_equal(world.err.code, 0);
+    struct fixture fixture;
+    open_world(&fixture, "gpus 0");
+    for (int i = 0; i < PATIENCE_MS / STEP_MS && !fixture.list.is_known; i++) {
+        step(&fixture);
+        assert_int_equal(fixture.err.code, 0);
         (void)poll(NULL, 0, STEP_MS);
     }
-    assert_true(world.list.is_known);
-    assert_int_equal(world.list.count, 0);
-    await_no_helper(&world);
-    assert_int_equal(world.err.code, 0);
-    /* It does not live long either: whoever looks later may find it gone again. */
+    assert_true(fixture.list.is_known);
+    assert_int_equal(fixture.list.count, 0);
+    await_no_helper(&fixture);
+    assert_int_equal(fixture.err.code, 0);
+    /* It does not live long either: a later reader may find it gone again. */
     int64_t begin_ns = now();
-    for (int i = 1; i <= 62 && helper_of(&world) <= 0; i++) {
-        step_at(&world, begin_ns + i * NS_PER_SEC, NULL, 0);
-        assert_int_equal(world.err.code, 0);
+    for (int i = 1; i <= 62 && helper_of(&fixture) <= 0; i++) {
+        step_at(&fixture, begin_ns + i * NS_PER_SEC, NULL, 0);
+        assert_int_equal(fixture.err.code, 0);
     }
-    assert_true(helper_of(&world) > 0);
-    end_world(&world);
+    assert_true(helper_of(&fixture) > 0);
+    end_fixture(&fixture);
 }
 
 static void test_no_library(void **state)
 {
     (void)state;
-    struct world world;
-    start_world(&world, PLAIN, FIRST_NAMESPACE);
-    world.fake.env.gpu.nvml_library = "libno-such-library.so.1";
-    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
-    await_trouble(&world);
-    assert_int_equal(world.err.code, -ENOENT);
-    assert_non_null(strstr(world.err.msg, "nvidia: libno-such-library.so.1"));
-    assert_false(world.list.is_known);
-    await_no_helper(&world);
-    /* It is not looked for again. */
+    struct fixture fixture;
+    start_fixture(&fixture, PLAIN, FIRST_NAMESPACE);
+    fixture.fake.env.gpu.nvml_library = "libno-such-library.so.1";
+    assert_int_equal(gpu_vendor_nvidia.open(fixture.state, &fixture.fake.env, &fixture.err), 0);
+    await_error(&fixture);
+    assert_int_equal(fixture.err.code, -ENOENT);
+    assert_non_null(strstr(fixture.err.msg, "nvidia: libno-such-library.so.1"));
+    assert_false(fixture.list.is_known);
+    await_no_helper(&fixture);
+    /* It is not tried again. */
     for (int i = 0; i < 20; i++)
-        step_at(&world, now() + (100 + i) * NS_PER_SEC, NULL, 0);
-    assert_int_equal(helper_of(&world), 0);
-    end_world(&world);
+        step_at(&fixture, now() + (100 + i) * NS_PER_SEC, NULL, 0);
+    assert_int_equal(helper_of(&fixture), 0);
+    end_fixture(&fixture);
 }
 
 SKIPPABLE_TEST(test_the_program_cannot_be_started);
@@ -291,163 +291,163 @@ static void test_the_program_cannot_be_started(void **state)
 static void test_driver_that_comes_later(void **state)
 {
     (void)state;
-    struct world world;
+    struct fixture fixture;
     char path[128];
-    start_world(&world, "", FIRST_NAMESPACE);
-    (void)snprintf(path, sizeof(path), "%s/script", world.fake.dir);
-    (void)snprintf(world.script, sizeof(world.script), "FAKE_NVML=%s", path);
-    fake_env_write(&world.fake, "script", "init_error 9\n");
-    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
-    await_trouble(&world);
-    assert_int_equal(world.err.code, -ENODEV);
-    fake_env_write(&world.fake, "script", "gpus 1\ngpu 0 util 5\n");
-    step_at(&world, now() + 2 * NS_PER_SEC, NULL, 0);
-    await_reading(&world);
-    assert_int_equal(world.err.code, 0);
-    end_world(&world);
+    start_fixture(&fixture, "", FIRST_NAMESPACE);
+    (void)snprintf(path, sizeof(path), "%s/script", fixture.fake.dir);
+    (void)snprintf(fixture.script, sizeof(fixture.script), "FAKE_NVML=%s", path);
+    fake_env_write(&fixture.fake, "script", "init_error 9\n");
+    assert_int_equal(gpu_vendor_nvidia.open(fixture.state, &fixture.fake.env, &fixture.err), 0);
+    await_error(&fixture);
+    assert_int_equal(fixture.err.code, -ENODEV);
+    fake_env_write(&fixture.fake, "script", "gpus 1\ngpu 0 util 5\n");
+    step_at(&fixture, now() + 2 * NS_PER_SEC, NULL, 0);
+    await_reading(&fixture);
+    assert_int_equal(fixture.err.code, 0);
+    end_fixture(&fixture);
 }
 
-static void await_signal_trouble(struct world *world, const char *words)
+static void await_signal_error(struct fixture *fixture, const char *text)
 {
     for (int i = 0; i < PATIENCE_MS / STEP_MS; i++) {
-        step_at(world, now() + 3 * NS_PER_SEC, NULL, 0); /* whatever was read is not fresh any more */
-        if (world->err.code < 0 && strstr(world->err.msg, words))
+        step_at(fixture, now() + 3 * NS_PER_SEC, NULL, 0); /* whatever was read is not fresh any more */
+        if (fixture->err.code < 0 && strstr(fixture->err.msg, text))
             return;
         (void)poll(NULL, 0, STEP_MS);
     }
-    fail_msg("it was not said that '%s' but '%s'", words, world->err.msg);
+    fail_msg("it was not said that '%s' but '%s'", text, fixture->err.msg);
 }
 
 static void test_abort(void **state)
 {
     (void)state;
-    struct world world;
-    open_world(&world, PLAIN "; abort nvmlDeviceGetPowerUsage 2");
-    await_reading(&world);
-    await_signal_trouble(&world, "crashed its process (signal 6)");
-    assert_int_equal(world.list.count, 1);
-    assert_string_equal(world.list.cards[0].facts.uuid, "GPU-1");
-    assert_false(world.list.cards[0].reading.utilization_pct.has);
-    assert_false(world.list.cards[0].use.usage.has);
-    end_world(&world);
+    struct fixture fixture;
+    open_world(&fixture, PLAIN "; abort nvmlDeviceGetPowerUsage 2");
+    await_reading(&fixture);
+    await_signal_error(&fixture, "crashed its process (signal 6)");
+    assert_int_equal(fixture.list.count, 1);
+    assert_string_equal(fixture.list.cards[0].facts.uuid, "GPU-1");
+    assert_false(fixture.list.cards[0].reading.utilization_pct.has);
+    assert_false(fixture.list.cards[0].use.usage.has);
+    end_fixture(&fixture);
 }
 
 static void test_exit(void **state)
 {
     (void)state;
-    struct world world;
-    open_world(&world, PLAIN "; exit nvmlInit* 3");
-    await_trouble(&world);
-    assert_non_null(strstr(world.err.msg, "ended its process (status 3)"));
-    end_world(&world);
+    struct fixture fixture;
+    open_world(&fixture, PLAIN "; exit nvmlInit* 3");
+    await_error(&fixture);
+    assert_non_null(strstr(fixture.err.msg, "ended its process (status 3)"));
+    end_fixture(&fixture);
 }
 
-/* A helper that falls silent is killed, and another one takes its place. */
+/* A helper that falls silent is killed, and another one replaces it. */
 static void test_hang(void **state)
 {
     (void)state;
-    struct world world;
-    open_world(&world, PLAIN "; hang_after nvmlDeviceGetTemperature 3");
-    await_reading(&world);
-    pid_t first = helper_of(&world);
+    struct fixture fixture;
+    open_world(&fixture, PLAIN "; hang_after nvmlDeviceGetTemperature 3");
+    await_reading(&fixture);
+    pid_t first = helper_of(&fixture);
     (void)poll(NULL, 0, 500);
-    step(&world);
-    pass(&world, 6);
-    assert_int_equal(world.err.code, -ETIMEDOUT);
-    assert_false(has_reading(&world));
+    step(&fixture);
+    pass(&fixture, 6);
+    assert_int_equal(fixture.err.code, -ETIMEDOUT);
+    assert_false(has_reading(&fixture));
     siginfo_t info;
     /* Where its end came before the last step, that has waited for it. */
     if (waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT) == 0)
         assert_int_equal(info.si_status, SIGKILL);
-    step_at(&world, now() + 8 * NS_PER_SEC, NULL, 0);
+    step_at(&fixture, now() + 8 * NS_PER_SEC, NULL, 0);
     assert_int_equal(waitpid(first, NULL, WNOHANG), -1);
-    assert_true(helper_of(&world) > 0 && helper_of(&world) != first);
-    await_reading(&world);
-    /* One that has crashed is not trusted at once, so that a crash over and over is told once. */
-    assert_int_equal(world.err.code, -ETIMEDOUT);
-    end_world(&world);
+    assert_true(helper_of(&fixture) > 0 && helper_of(&fixture) != first);
+    await_reading(&fixture);
+    /* One that has crashed is not trusted at once, so that a crash over and over is reported once. */
+    assert_int_equal(fixture.err.code, -ETIMEDOUT);
+    end_fixture(&fixture);
 }
 
-/* One that never says a word gets more time: sleeping GPUs take long to wake. */
+/* One that never answers gets more time: sleeping GPUs take long to wake. */
 static void test_hang_in_init(void **state)
 {
     (void)state;
-    struct world world;
-    open_world(&world, "hang nvmlInit*");
+    struct fixture fixture;
+    open_world(&fixture, "hang nvmlInit*");
     (void)poll(NULL, 0, 50);
-    step(&world);
-    pid_t first = helper_of(&world);
+    step(&fixture);
+    pid_t first = helper_of(&fixture);
     assert_true(first > 0);
-    pass(&world, 30);
-    assert_int_equal(world.err.code, -ETIMEDOUT);
+    pass(&fixture, 30);
+    assert_int_equal(fixture.err.code, -ETIMEDOUT);
     assert_int_equal(waitpid(first, NULL, WNOHANG), 0);
-    pass(&world, 61);
+    pass(&fixture, 61);
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT), 0);
-    end_world(&world);
+    end_fixture(&fixture);
 }
 
 /* A library may have spoilt the memory of its process, or found the channel. */
-static void test_nonsense(void **state)
+static void test_invalid_data(void **state)
 {
     (void)state;
-    struct world world;
+    struct fixture fixture;
     char path[128];
-    start_world(&world, PLAIN, FIRST_NAMESPACE);
-    (void)snprintf(path, sizeof(path), "%s/evil", world.fake.dir);
-    fake_env_write(&world.fake, "evil", "#!/bin/sh\nprintf 'anything at all, and more of it' >&3\nexec sleep 20\n");
+    start_fixture(&fixture, PLAIN, FIRST_NAMESPACE);
+    (void)snprintf(path, sizeof(path), "%s/evil", fixture.fake.dir);
+    fake_env_write(&fixture.fake, "evil", "#!/bin/sh\nprintf 'anything at all, and more of it' >&3\nexec sleep 20\n");
     assert_int_equal(chmod(path, 0755), 0);
-    world.fake.env.gpu.program = path;
-    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
-    await_trouble(&world);
-    assert_int_equal(world.err.code, -EBADMSG);
-    assert_false(world.list.is_known);
-    end_world(&world);
+    fixture.fake.env.gpu.program = path;
+    assert_int_equal(gpu_vendor_nvidia.open(fixture.state, &fixture.fake.env, &fixture.err), 0);
+    await_error(&fixture);
+    assert_int_equal(fixture.err.code, -EBADMSG);
+    assert_false(fixture.list.is_known);
+    end_fixture(&fixture);
 }
 
-/* A GPU that fell off the bus is told of; where none is left, only a new start of the library can find it again. */
+/* A GPU that fell off the bus is reported; where none is left, only a new start of the library can find it again. */
 static void test_lost_devices(void **state)
 {
     (void)state;
-    struct world world;
+    struct fixture fixture;
     char path[128];
-    start_world(&world, "", FIRST_NAMESPACE);
-    (void)snprintf(path, sizeof(path), "%s/script", world.fake.dir);
-    (void)snprintf(world.script, sizeof(world.script), "FAKE_NVML=%s", path);
-    fake_env_write(&world.fake, "script", "gpus 2\ngpu 1 uuid GPU-B\n");
-    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
-    await_reading(&world);
-    fake_env_write(&world.fake, "script", "gpus 2\ngpu 1 uuid GPU-B\nfail nvmlDevice* 15 1\n");
-    await_trouble(&world);
-    assert_non_null(strstr(world.err.msg, "GPU 1 (GPU-B) does not answer"));
-    assert_true(has_reading(&world));
-    pid_t first = helper_of(&world);
-    fake_env_write(&world.fake, "script",
+    start_fixture(&fixture, "", FIRST_NAMESPACE);
+    (void)snprintf(path, sizeof(path), "%s/script", fixture.fake.dir);
+    (void)snprintf(fixture.script, sizeof(fixture.script), "FAKE_NVML=%s", path);
+    fake_env_write(&fixture.fake, "script", "gpus 2\ngpu 1 uuid GPU-B\n");
+    assert_int_equal(gpu_vendor_nvidia.open(fixture.state, &fixture.fake.env, &fixture.err), 0);
+    await_reading(&fixture);
+    fake_env_write(&fixture.fake, "script", "gpus 2\ngpu 1 uuid GPU-B\nfail nvmlDevice* 15 1\n");
+    await_error(&fixture);
+    assert_non_null(strstr(fixture.err.msg, "GPU 1 (GPU-B) no longer responds"));
+    assert_true(has_reading(&fixture));
+    pid_t first = helper_of(&fixture);
+    fake_env_write(&fixture.fake, "script",
         "gpus 2\nfail nvmlDeviceGetUtil* 15\nfail nvmlDeviceGetT* 15\n"
         "fail nvmlDeviceGetPower* 15\n");
-    await_signal_trouble(&world, "no GPU answers any more");
-    fake_env_write(&world.fake, "script", "gpus 2\n");
-    step_at(&world, now() + 3 * NS_PER_SEC, NULL, 0);
-    await_replacement(&world, first);
-    await_reading(&world);
-    end_world(&world);
+    await_signal_error(&fixture, "no GPU responds any more");
+    fake_env_write(&fixture.fake, "script", "gpus 2\n");
+    step_at(&fixture, now() + 3 * NS_PER_SEC, NULL, 0);
+    await_replacement(&fixture, first);
+    await_reading(&fixture);
+    end_fixture(&fixture);
 }
 
 static void test_energy(void **state)
 {
     (void)state;
-    struct world world;
-    open_world(&world, PLAIN "; gpu 0 energy 1000000; gpu 0 energy_step 2500");
-    await_reading(&world);
-    struct gpu_turn turn = {.now_ns = now(), .place_ns = now(), .is_final = true};
-    for (int i = 0; i < 100 && !(world.list.count > 0 && world.list.cards[0].energy_joules.has); i++) {
+    struct fixture fixture;
+    open_world(&fixture, PLAIN "; gpu 0 energy 1000000; gpu 0 energy_step 2500");
+    await_reading(&fixture);
+    struct gpu_tick tick = {.now_ns = now(), .slot_ns = now(), .is_final = true};
+    for (int i = 0; i < 100 && !(fixture.list.count > 0 && fixture.list.cards[0].energy_joules.has); i++) {
         (void)poll(NULL, 0, STEP_MS);
-        turn.now_ns = now();
-        assert_int_equal(gpu_vendor_nvidia.read(world.state, &turn, &world.list, &world.err), 0);
+        tick.now_ns = now();
+        assert_int_equal(gpu_vendor_nvidia.read(fixture.state, &tick, &fixture.list, &fixture.err), 0);
     }
-    assert_true(world.list.cards[0].energy_joules.has);
-    assert_true(world.list.cards[0].energy_joules.v >= 2.5);
-    end_world(&world);
+    assert_true(fixture.list.cards[0].energy_joules.has);
+    assert_true(fixture.list.cards[0].energy_joules.v >= 2.5);
+    end_fixture(&fixture);
 }
 
 static const struct job_member job_members[] = {{.pid = 4711, .start_ticks = 1}, {.pid = 4712, .start_ticks = 2}};
@@ -458,88 +458,88 @@ static const struct job_member job_members[] = {{.pid = 4711, .start_ticks = 1},
 static void test_only_the_tree_counts(void **state)
 {
     (void)state;
-    struct world world;
-    open_world(&world, "gpus 2; gpu 0 util 40; gpu 0 total 1000000000; gpu 1 util 1; gpu 1 total 1000000000;"
-                       "process 0 4711 104857600 compute; process 0 4712 1048576 both; process 0 99 5000000 compute;"
-                       "process 1 99 7 compute; sample 0 4711 30; sample 0 99 50");
-    await_reading(&world);
+    struct fixture fixture;
+    open_world(&fixture, "gpus 2; gpu 0 util 40; gpu 0 total 1000000000; gpu 1 util 1; gpu 1 total 1000000000;"
+                         "process 0 4711 104857600 compute; process 0 4712 1048576 both; process 0 99 5000000 compute;"
+                         "process 1 99 7 compute; sample 0 4711 30; sample 0 99 50");
+    await_reading(&fixture);
     for (int i = 0; i < 100; i++) {
-        step_at(&world, now(), job_members, 2);
-        if (world.list.cards[0].use.usage.has && world.list.cards[0].use.usage.v > 0)
+        step_at(&fixture, now(), job_members, 2);
+        if (fixture.list.cards[0].use.usage.has && fixture.list.cards[0].use.usage.v > 0)
             break;
         (void)poll(NULL, 0, 20);
     }
-    const struct gpu_use *use = &world.list.cards[0].use;
+    const struct gpu_use *use = &fixture.list.cards[0].use;
     assert_int_equal(use->vram_bytes.v, 104857600 + 1048576);
     assert_true(use->usage.has && use->usage.v > 0.25 && use->usage.v < 0.35);
-    assert_true(world.list.cards[1].use.usage.has && world.list.cards[1].use.usage.v == 0);
-    assert_true(world.list.cards[1].use.vram_bytes.has && world.list.cards[1].use.vram_bytes.v == 0);
-    end_world(&world);
+    assert_true(fixture.list.cards[1].use.usage.has && fixture.list.cards[1].use.usage.v == 0);
+    assert_true(fixture.list.cards[1].use.vram_bytes.has && fixture.list.cards[1].use.vram_bytes.v == 0);
+    end_fixture(&fixture);
 }
 
-/* One that has ended since the last sample is in the reading that still saw it, and not in one that was told before. */
+/* One that has ended since the last sample is in the reading that still saw it, and not in one that came before. */
 static void test_a_process_that_has_ended(void **state)
 {
     (void)state;
-    struct world world;
-    open_world(&world, "gpus 1; gpu 0 util 40; gpu 0 total 1000000000; process 0 4711 104857600 compute");
-    await_reading(&world);
-    step_at(&world, now(), job_members, 2);
+    struct fixture fixture;
+    open_world(&fixture, "gpus 1; gpu 0 util 40; gpu 0 total 1000000000; process 0 4711 104857600 compute");
+    await_reading(&fixture);
+    step_at(&fixture, now(), job_members, 2);
     (void)poll(NULL, 0, 300);
-    step_at(&world, now(), NULL, 0);
-    assert_int_equal(world.list.cards[0].use.vram_bytes.v, 104857600);
+    step_at(&fixture, now(), NULL, 0);
+    assert_int_equal(fixture.list.cards[0].use.vram_bytes.v, 104857600);
     /* The same reading again: what happened since is not known, and from then on nothing happens. */
-    step_at(&world, now(), job_members, 2);
-    step_at(&world, now(), NULL, 0);
-    assert_true(world.list.cards[0].use.vram_bytes.has);
-    assert_int_equal(world.list.cards[0].use.vram_bytes.v, 0);
-    assert_false(world.list.cards[0].use.usage.has);
-    step_at(&world, now(), NULL, 0);
-    assert_true(world.list.cards[0].use.usage.has && world.list.cards[0].use.usage.v == 0);
-    end_world(&world);
+    step_at(&fixture, now(), job_members, 2);
+    step_at(&fixture, now(), NULL, 0);
+    assert_true(fixture.list.cards[0].use.vram_bytes.has);
+    assert_int_equal(fixture.list.cards[0].use.vram_bytes.v, 0);
+    assert_false(fixture.list.cards[0].use.usage.has);
+    step_at(&fixture, now(), NULL, 0);
+    assert_true(fixture.list.cards[0].use.usage.has && fixture.list.cards[0].use.usage.v == 0);
+    end_fixture(&fixture);
 }
 
 /* In another PID namespace the numbers of the driver are believed only where a device file proves them. */
 static void test_pid_namespace(void **state)
 {
     (void)state;
-    struct world world;
-    start_world(&world, SHARED_CARD, "pid:[4026532999]");
-    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
-    fake_env_link(&world.fake, "proc/4711/fd/0", "/dev/null");
-    fake_env_link(&world.fake, "proc/4712/fd/0", "/dev/null");
-    await_reading(&world);
-    /* Nobody of the tree has a GPU open: 0, although two numbers are the same. */
-    step_at(&world, now(), job_members, 2);
-    assert_true(world.list.cards[0].use.vram_bytes.has);
-    assert_int_equal(world.list.cards[0].use.vram_bytes.v, 0);
-    /* Somebody has, but is not listed by that number: nothing is known. */
+    struct fixture fixture;
+    start_fixture(&fixture, SHARED_CARD, "pid:[4026532999]");
+    assert_int_equal(gpu_vendor_nvidia.open(fixture.state, &fixture.fake.env, &fixture.err), 0);
+    fake_env_link(&fixture.fake, "proc/4711/fd/0", "/dev/null");
+    fake_env_link(&fixture.fake, "proc/4712/fd/0", "/dev/null");
+    await_reading(&fixture);
+    /* No process of the tree has a GPU open: 0, although two numbers are the same. */
+    step_at(&fixture, now(), job_members, 2);
+    assert_true(fixture.list.cards[0].use.vram_bytes.has);
+    assert_int_equal(fixture.list.cards[0].use.vram_bytes.v, 0);
+    /* One has, but is not listed by that number: nothing is known. */
     const struct job_member other = {.pid = 50, .start_ticks = 3};
-    fake_env_link(&world.fake, "proc/50/fd/7", "/dev/nvidia0");
-    step_at(&world, now() + NS_PER_SEC + NS_PER_MS, &other, 1);
-    assert_false(world.list.cards[0].use.vram_bytes.has);
-    assert_false(world.list.cards[0].use.usage.has);
-    step_at(&world, now(), &other, 1);
-    assert_int_equal(world.err.code, -ESRCH);
+    fake_env_link(&fixture.fake, "proc/50/fd/7", "/dev/nvidia0");
+    step_at(&fixture, now() + NS_PER_SEC + NS_PER_MS, &other, 1);
+    assert_false(fixture.list.cards[0].use.vram_bytes.has);
+    assert_false(fixture.list.cards[0].use.usage.has);
+    step_at(&fixture, now(), &other, 1);
+    assert_int_equal(fixture.err.code, -ESRCH);
     /* Now one of those listed. */
-    fake_env_link(&world.fake, "proc/4711/fd/8", "/dev/nvidiactl");
-    step_at(&world, now(), job_members, 2);
-    assert_true(world.list.cards[0].use.vram_bytes.has);
-    assert_int_equal(world.list.cards[0].use.vram_bytes.v, 104857600);
-    end_world(&world);
+    fake_env_link(&fixture.fake, "proc/4711/fd/8", "/dev/nvidiactl");
+    step_at(&fixture, now(), job_members, 2);
+    assert_true(fixture.list.cards[0].use.vram_bytes.has);
+    assert_int_equal(fixture.list.cards[0].use.vram_bytes.v, 104857600);
+    end_fixture(&fixture);
 }
 
 static void test_lists_that_are_missing(void **state)
 {
     (void)state;
-    struct world world;
-    open_world(&world, SHARED_CARD "; fail nvmlDeviceGetCompute* 3; fail nvmlDeviceGetGraphics* 3; fail "
-                                   "nvmlDeviceGetMPS* 3");
-    await_reading(&world);
-    step_at(&world, now(), job_members, 2);
-    assert_false(world.list.cards[0].use.vram_bytes.has);
-    assert_false(world.list.cards[0].use.usage.has);
-    end_world(&world);
+    struct fixture fixture;
+    open_world(&fixture, SHARED_CARD "; fail nvmlDeviceGetCompute* 3; fail nvmlDeviceGetGraphics* 3; fail "
+                                     "nvmlDeviceGetMPS* 3");
+    await_reading(&fixture);
+    step_at(&fixture, now(), job_members, 2);
+    assert_false(fixture.list.cards[0].use.vram_bytes.has);
+    assert_false(fixture.list.cards[0].use.usage.has);
+    end_fixture(&fixture);
 }
 
 int main(void)
@@ -556,7 +556,7 @@ int main(void)
         cmocka_unit_test(test_exit),
         cmocka_unit_test(test_hang),
         cmocka_unit_test(test_hang_in_init),
-        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_invalid_data),
         cmocka_unit_test(test_lost_devices),
         cmocka_unit_test(test_energy),
         cmocka_unit_test(test_only_the_tree_counts),

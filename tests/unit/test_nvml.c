@@ -44,14 +44,14 @@ static struct nvml *must_open(const char *script)
     return nvml;
 }
 
-static void assert_refused(const char *variable, const char *script, int code, const char *words)
+static void assert_refused(const char *variable, const char *script, int code, const char *text)
 {
     struct nvml *nvml = NULL;
     struct err err = {0};
     assert_int_equal(open_with(variable, script, &nvml, &err), code);
     assert_null(nvml);
     assert_int_equal(err.code, code);
-    assert_non_null(strstr(err.msg, words));
+    assert_non_null(strstr(err.msg, text));
     assert_null(strchr(err.msg, '\n'));
 }
 
@@ -475,7 +475,7 @@ static void test_refusals_are_remembered(void **state)
     assert_asked(4, 3);
 }
 
-static void test_trouble_passes(void **state)
+static void test_failure_passes(void **state)
 {
     (void)state;
     char dir[SCRATCH_PATH_BYTES], path[SCRATCH_PATH_BYTES + 16];
@@ -510,7 +510,7 @@ static void test_memory_versions(void **state)
         (void)snprintf(path, sizeof(path), "%s/calls", dir);
         (void)snprintf(script, sizeof(script), "count_file %s; fail nvmlDeviceGetMemoryInfo_v2 %d", path, codes[i]);
         struct nvml *nvml = must_open(script);
-        for (int turn = 0; turn < 2; turn++) {
+        for (int tick = 0; tick < 2; tick++) {
             struct nvml_reading reading = reading_of(nvml, 0);
             assert_u64(reading.vram_total_bytes, 80 * GIB);
             assert_u64(reading.vram_used_bytes, 10 * GIB + 512 * MIB);
@@ -681,7 +681,7 @@ static void test_samples(void **state)
     nvml_free(nvml);
 }
 
-static void test_samples_in_trouble(void **state)
+static void test_samples_fail(void **state)
 {
     (void)state;
     static const struct {
@@ -748,7 +748,7 @@ int main(void)
         cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_refusals_are_remembered),
-        cmocka_unit_test(test_trouble_passes),
+        cmocka_unit_test(test_failure_passes),
         cmocka_unit_test(test_memory_versions),
         cmocka_unit_test(test_processes_once_each),
         cmocka_unit_test(test_some_lists_fail),
@@ -756,7 +756,7 @@ int main(void)
         cmocka_unit_test(test_crowds),
         cmocka_unit_test(test_pid_from_a_file),
         cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_samples_in_trouble),
+        cmocka_unit_test(test_samples_fail),
         cmocka_unit_test(test_energy_grows),
         cmocka_unit_test(test_reasons),
     };

@@ -14,7 +14,7 @@
 #define LEAD (5 * NS_PER_MS)
 
 struct count {
-    int steps, places;
+    int steps, slots;
 };
 
 /* What happens in so many seconds, with checks that hold for every grid. */
@@ -31,18 +31,18 @@ static struct count walk(int64_t interval_ns, int64_t seconds)
         int64_t gap_ns = step.due_ns + LEAD - previous_ns;
         assert_true(gap_ns >= 200 * NS_PER_MS && gap_ns <= NS_PER_SEC + 10);
         previous_ns = step.due_ns + LEAD;
-        if (step.is_place)
+        if (step.is_slot)
             assert_int_equal((step.due_ns + LEAD - START) % interval_ns, 0);
         count.steps++;
-        count.places += step.is_place;
+        count.slots += step.is_slot;
         nvml_pace_advance(&pace, step.due_ns + LEAD);
     }
 }
 
-static void assert_count(struct count count, int steps, int places)
+static void assert_count(struct count count, int steps, int slots)
 {
     assert_int_equal(count.steps, steps);
-    assert_int_equal(count.places, places);
+    assert_int_equal(count.slots, slots);
 }
 
 static void test_grids(void **state)
@@ -65,7 +65,7 @@ static void test_late_steps_are_left_out(void **state)
     nvml_pace_advance(&pace, START + 3300 * NS_PER_MS);
     struct nvml_step step = nvml_pace_next(&pace, 0);
     assert_int_equal(step.due_ns, START + 4 * NS_PER_SEC);
-    assert_true(step.is_place);
+    assert_true(step.is_slot);
 }
 
 /* A helper that is started in the middle of a run falls into the same grid. */
@@ -76,7 +76,7 @@ static void test_start_in_the_middle(void **state)
     nvml_pace_init(&pace, START, NS_PER_SEC, START + 7950 * NS_PER_MS);
     struct nvml_step step = nvml_pace_next(&pace, LEAD);
     assert_int_equal(step.due_ns, START + 8 * NS_PER_SEC - LEAD);
-    assert_true(step.is_place);
+    assert_true(step.is_slot);
     /* A grid that has not begun. */
     nvml_pace_init(&pace, START, NS_PER_SEC, START - NS_PER_SEC);
     assert_int_equal(nvml_pace_next(&pace, 0).due_ns, START + NS_PER_SEC);

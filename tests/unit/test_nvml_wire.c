@@ -119,7 +119,7 @@ static void test_unknown_mask(void **state)
 }
 
 /* What is out of all sense does not even travel. */
-static void test_nonsense_is_not_sent(void **state)
+static void test_invalid_is_not_sent(void **state)
 {
     (void)state;
     struct nvml_reading reading = {.utilization_pct = some_f64(101),
@@ -194,7 +194,7 @@ int main(void)
         cmocka_unit_test(test_texts_are_made_to_end),
         cmocka_unit_test(test_reading_there_and_back),
         cmocka_unit_test(test_unknown_mask),
-        cmocka_unit_test(test_nonsense_is_not_sent),
+        cmocka_unit_test(test_invalid_is_not_sent),
         cmocka_unit_test(test_spoilt_readings),
         cmocka_unit_test(test_spoilt_heads),
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GPUs and other accelerators of all vendors as one list, and what the tracked tree uses of them. On a machine without
- * any, nothing is done but a look every half minute: a driver may be loaded while the job runs.
+ * any, nothing is done but a rescan every half minute: a driver may be loaded while the job runs.
  */
 #include "collect/gpu/gpu.h"
 
@@ -13,13 +13,13 @@
 #include "base/vec.h"
 #include "collect/gpu/drm/fdinfo.h"
 
-#define LOOK_NS (30 * NS_PER_SEC)
+#define RESCAN_NS (30 * NS_PER_SEC)
 
 enum { VENDORS_MAX = 8 };
 
 struct gpu_stage {
     void *state; /* NULL: this vendor has nothing here */
-    bool can_tell_usage, can_tell_vram; /* of the tree: once it did, absence is trouble and not inability */
+    bool reports_usage, reports_vram; /* of the tree: once it did, absence is an error and not inability */
 };
 
 /* What one device becomes in the sample. */
@@ -31,15 +31,15 @@ struct gpu_state {
     const struct collect_env *env;
     struct gpu_stage stages[VENDORS_MAX];
     size_t open_count;
-    struct opt_i64 looked_ns;
+    struct opt_i64 scanned_ns;
     bool is_unsure; /* of a vendor it could not be found out whether it has anything here */
     bool is_energy_lost; /* a vendor has gone, with what it counted */
-    struct fdinfo *clients; /* NULL: nobody wants them */
+    struct fdinfo *clients; /* NULL: no vendor needs them */
     struct sample_gpu *items;
     size_t item_cap;
     struct gpu_row *rows;
     size_t row_cap;
-    size_t count; /* of this turn */
+    size_t count; /* of this tick */
     struct {
         struct job_member *items; /* a copy: this collector may be stuck while the tree goes on */
         size_t count, cap;
@@ -51,8 +51,8 @@ struct gpu_sums {
     bool is_incomplete; /* of a vendor it is not known which devices it has */
     double usage, joules;
     uint64_t vram_bytes, utilized;
-    bool has_usage, has_vram, has_joules; /* somebody told */
-    bool lacks_usage, lacks_vram, lacks_joules; /* somebody should have told */
+    bool has_usage, has_vram, has_joules; /* a vendor reported it */
+    bool lacks_usage, lacks_vram, lacks_joules; /* a vendor should have reported it */
 };
 
 void gpu_add_detail(struct gpu_facts *facts, const char *key, const char *value)
@@ -85,7 +85,7 @@ static void open_stage(struct gpu_state *state, size_t i, struct err *err)
 {
     void *vendor = calloc(1, gpu_vendors[i]->state_bytes);
     struct err why = {0};
-    int r = vendor ? gpu_vendors[i]->open(vendor, state->env, &why) : err_set(&why, -ENOMEM, "gpu: no memory");
+    int r = vendor ? gpu_vendors[i]->open(vendor, state->env, &why) : err_set(&why, -ENOMEM, "gpu: out of memory");
     if (r == 0) {
         state->stages[i] = (struct gpu_stage){.state = vendor};
         state->open_count++;
@@ -98,9 +98,9 @@ static void open_stage(struct gpu_state *state, size_t i, struct err *err)
     }
 }
 
-static void look(struct gpu_state *state, int64_t now_ns, struct err *err)
+static void rescan(struct gpu_state *state, int64_t now_ns, struct err *err)
 {
-    state->looked_ns = some_i64(now_ns);
+    state->scanned_ns = some_i64(now_ns);
     state->is_unsure = false;
     for (size_t i = 0; i < gpu_vendor_count; i++) {
         if (!state->stages[i].state)
@@ -141,20 +141,20 @@ static enum gpu_clients clients_wanted(const struct gpu_state *state)
     return wanted == GPU_CLIENTS_TREE && !is_tracking(state) ? GPU_CLIENTS_NONE : wanted;
 }
 
-static void read_clients(struct gpu_state *state, struct gpu_turn *turn, struct err *err)
+static void read_clients(struct gpu_state *state, struct gpu_tick *tick, struct err *err)
 {
     enum gpu_clients wanted = clients_wanted(state);
     if (wanted == GPU_CLIENTS_NONE)
         return;
     int r = state->clients ? 0 : fdinfo_new(state->env, &state->clients);
     if (r < 0) {
-        (void)err_sys(err, r, "gpu: no memory for the clients of GPUs");
+        (void)err_sys(err, r, "gpu: cannot read the clients of GPUs");
         return;
     }
-    fdinfo_turn(state->clients, turn->members, turn->member_count, wanted == GPU_CLIENTS_ALL, turn->now_ns);
-    turn->clients = state->clients;
-    if (turn->is_tracking && !fdinfo_is_tree_known(state->clients))
-        (void)err_set(err, -EACCES, "gpu: a process of the command may not be read: what it uses of GPUs is not known");
+    fdinfo_tick(state->clients, tick->members, tick->member_count, wanted == GPU_CLIENTS_ALL, tick->now_ns);
+    tick->clients = state->clients;
+    if (tick->is_tracking && !fdinfo_is_tree_known(state->clients))
+        (void)err_set(err, -EACCES, "gpu: no permission to read a process of the command: its GPU use is unknown");
 }
 
 static struct opt_f64 percentage(struct opt_u64 part, struct opt_u64 whole)
@@ -204,7 +204,7 @@ static int fill_items(struct gpu_state *state, const struct gpu_list *list)
         r = vec_grow(&state->rows, &state->row_cap, need, sizeof(*state->rows), GPU_CARDS_MAX * VENDORS_MAX);
     if (r < 0)
         return r;
-    /* The items of this turn point at rows, which may have moved. */
+    /* The items of this tick point at rows, which may have moved. */
     for (size_t i = 0; i < state->count; i++)
         state->items[i].detail.items = state->rows[i].details;
     for (size_t i = 0; i < list->count; i++)
@@ -218,23 +218,23 @@ static void add_use(const struct gpu_stage *stage, const struct gpu_card *card, 
     const struct gpu_use *use = &card->use;
     sums->has_usage |= use->usage.has;
     sums->has_vram |= use->vram_bytes.has;
-    sums->lacks_usage |= !use->usage.has && stage->can_tell_usage;
-    sums->lacks_vram |= !use->vram_bytes.has && stage->can_tell_vram;
+    sums->lacks_usage |= !use->usage.has && stage->reports_usage;
+    sums->lacks_vram |= !use->vram_bytes.has && stage->reports_vram;
     sums->usage += use->usage.has ? use->usage.v : 0;
     sums->utilized += use->usage.has && use->usage.v > 0;
     sums->vram_bytes += use->vram_bytes.has ? use->vram_bytes.v : 0;
 }
 
 static void add_list(
-    struct gpu_state *state, size_t vendor, struct gpu_list *list, const struct gpu_turn *turn, struct gpu_sums *sums)
+    struct gpu_state *state, size_t vendor, struct gpu_list *list, const struct gpu_tick *tick, struct gpu_sums *sums)
 {
     struct gpu_stage *stage = &state->stages[vendor];
-    bool is_attributed = turn->is_tracking && gpu_vendors[vendor]->attribute;
+    bool is_attributed = tick->is_tracking && gpu_vendors[vendor]->attribute;
     if (is_attributed)
-        gpu_vendors[vendor]->attribute(stage->state, turn);
+        gpu_vendors[vendor]->attribute(stage->state, tick);
     for (size_t i = 0; is_attributed && i < list->count; i++) {
-        stage->can_tell_usage |= list->cards[i].use.usage.has;
-        stage->can_tell_vram |= list->cards[i].use.vram_bytes.has;
+        stage->reports_usage |= list->cards[i].use.usage.has;
+        stage->reports_vram |= list->cards[i].use.vram_bytes.has;
     }
     for (size_t i = 0; i < list->count; i++) {
         if (is_attributed)
@@ -247,11 +247,11 @@ static void add_list(
 }
 
 static void read_stage(
-    struct gpu_state *state, size_t i, const struct gpu_turn *turn, struct gpu_sums *sums, struct err *err)
+    struct gpu_state *state, size_t i, const struct gpu_tick *tick, struct gpu_sums *sums, struct err *err)
 {
     struct gpu_list list = {0};
     struct err why = {0};
-    int r = gpu_vendors[i]->read(state->stages[i].state, turn, &list, &why);
+    int r = gpu_vendors[i]->read(state->stages[i].state, tick, &list, &why);
     if (why.code < 0 && err->code == 0)
         *err = why;
     if (r == -ENODEV) {
@@ -259,12 +259,12 @@ static void read_stage(
         close_stage(state, i);
         return;
     }
-    add_list(state, i, &list, turn, sums);
+    add_list(state, i, &list, tick, sums);
     if (fill_items(state, &list) < 0)
-        (void)err_set(err, -ENOMEM, "gpu: no memory for the list of devices");
+        (void)err_set(err, -ENOMEM, "gpu: out of memory for the list of devices");
 }
 
-static void tell_tree(const struct gpu_state *state, const struct gpu_sums *sums, struct sample_cpu *cpu)
+static void fill_tree(const struct gpu_state *state, const struct gpu_sums *sums, struct sample_cpu *cpu)
 {
     struct gpu_status *status = state->env->gpu_status;
     if (sums->has_joules && !sums->lacks_joules && !state->is_energy_lost && status)
@@ -298,38 +298,38 @@ static int gpu_collect(void *opaque, const struct tick *tick, struct sample *sam
 {
     struct gpu_state *state = opaque;
     copy_members(state);
-    if (!state->looked_ns.has || tick->mono_ns - state->looked_ns.v >= LOOK_NS)
-        look(state, tick->mono_ns, err);
-    /* Without sysfs nobody knows what there is. */
+    if (!state->scanned_ns.has || tick->mono_ns - state->scanned_ns.v >= RESCAN_NS)
+        rescan(state, tick->mono_ns, err);
+    /* Without sysfs it is not known what there is. */
     bool is_known = state->env->root->sys_fd >= 0;
     sample->gpu = (struct sample_list){.present = is_known && !tick->baseline};
     struct gpu_sums sums = {0};
     state->count = 0;
     if (state->open_count == 0) {
         if (!tick->baseline)
-            tell_tree(state, &sums, &sample->cpu);
+            fill_tree(state, &sums, &sample->cpu);
         return 0;
     }
-    struct gpu_turn turn = {.baseline = tick->baseline,
+    struct gpu_tick gpu_tick = {.baseline = tick->baseline,
         .is_final = tick->is_final,
         .now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC),
-        .place_ns = tick->mono_ns - tick->late_ns,
+        .slot_ns = tick->mono_ns - tick->late_ns,
         .is_tracking = is_tracking(state)};
-    if (turn.is_tracking) {
-        turn.members = state->members.items;
-        turn.member_count = state->members.count;
+    if (gpu_tick.is_tracking) {
+        gpu_tick.members = state->members.items;
+        gpu_tick.member_count = state->members.count;
     }
-    read_clients(state, &turn, err);
+    read_clients(state, &gpu_tick, err);
     for (size_t i = 0; i < gpu_vendor_count; i++) {
         if (state->stages[i].state)
-            read_stage(state, i, &turn, &sums, err);
+            read_stage(state, i, &gpu_tick, &sums, err);
     }
     if (tick->baseline)
         return 0;
     is_known &= !sums.is_incomplete;
     sample->gpu =
         (struct sample_list){.present = is_known || state->count > 0, .count = state->count, .items = state->items};
-    tell_tree(state, &sums, &sample->cpu);
+    fill_tree(state, &sums, &sample->cpu);
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a GPU vendor is: it finds its devices once, reads them for every sample, and says what the processes of the
- * tracked tree use of them. Whatever a driver does not give stays absent. A vendor is one file and one row in
+ * tracked tree use of them. Whatever a driver does not report stays absent. A vendor is one file and one row in
  * vendors.c; nothing else knows it by name (docs/adding-a-gpu-vendor.md).
  */
 #ifndef COLLECT_GPU_GPU_H
@@ -51,22 +51,22 @@ struct gpu_card {
     struct gpu_reading reading;
     struct gpu_use use;
     bool has_energy; /* it counts energy, and did so from the start of the run on */
-    struct opt_f64 energy_joules; /* since then; only after a final turn */
+    struct opt_f64 energy_joules; /* since then; only after a final tick */
 };
 
-struct gpu_turn {
+struct gpu_tick {
     bool baseline; /* nothing is reported: counters may be read for the first time */
     bool is_final; /* the last one: energy is wanted */
     int64_t now_ns; /* monotonic */
-    int64_t place_ns; /* of this sample on the grid */
+    int64_t slot_ns; /* of this sample on the grid */
     const struct job_member *members; /* the live processes of the tree */
     size_t member_count;
     bool is_tracking; /* there is a tree at all */
     const struct fdinfo *clients; /* DRM clients, read just before; NULL where no vendor wants them */
 };
 
-/* Whose DRM clients a vendor needs: the tree's, for what it uses, or everybody's, where no counter tells how busy the
- * device is. */
+/* Whose DRM clients a vendor needs: the tree's, for what it uses, or those of all processes, where no counter says how
+ * busy the device is. */
 enum gpu_clients { GPU_CLIENTS_NONE, GPU_CLIENTS_TREE, GPU_CLIENTS_ALL };
 
 /* What a vendor shows: its own array, valid until its next call. */
@@ -95,9 +95,9 @@ struct gpu_remark {
  * open: finds the devices. 0, -ENODATA ("none here": asked again after a while), or another negative errno. state is
  *   zeroed memory of state_bytes. Nothing slow: the command has only just been started.
  * clients: what it needs of fdinfo; NULL: nothing.
- * read: device readings of this turn, and the list of devices. err may tell of a part that is missing. -ENODEV: all
- *   devices are gone, the vendor is closed and looked for again later.
- * attribute: fills card.use of every card from turn->members and turn->clients; only where a tree is tracked, right
+ * read: device readings of this tick, and the list of devices. err may name a part that is missing. -ENODEV: all
+ *   devices are gone, the vendor is closed and opened again later.
+ * attribute: fills card.use of every card from tick->members and tick->clients; only where a tree is tracked, right
  *   after read. NULL: cannot.
  * watch_fd, woken: a descriptor that becomes readable when something is due, as in struct collector; NULL: none.
  * run_helper: was the program started as a helper process of this vendor? Then it runs as that until it ends, and
@@ -112,8 +112,8 @@ struct gpu_vendor {
     size_t state_bytes;
     int (*open)(void *state, const struct collect_env *env, struct err *err);
     enum gpu_clients (*clients)(const void *state);
-    int (*read)(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err);
-    void (*attribute)(void *state, const struct gpu_turn *turn);
+    int (*read)(void *state, const struct gpu_tick *tick, struct gpu_list *ret_list, struct err *err);
+    void (*attribute)(void *state, const struct gpu_tick *tick);
     void (*close)(void *state);
     int (*watch_fd)(const void *state);
     void (*woken)(void *state);
@@ -126,13 +126,13 @@ struct gpu_vendor {
 extern const struct gpu_vendor *const gpu_vendors[];
 extern const size_t gpu_vendor_count;
 
-/* The vendor whose own the cards of a driver are; NULL: of none. */
+/* The vendor that claims the cards of a driver; NULL: none does. */
 const struct gpu_vendor *gpu_vendor_of_driver(const char *driver);
 
 /* run_helper of the vendor that it is; false: the program was not started as a helper of any. */
 bool gpu_run_helper(int argc, char **argv, int *ret_status);
 
-/* Adds a fact; one that is empty or for which there is no room is left out. key must live for ever. */
+/* Adds a fact; one that is empty or that does not fit is left out. key must live for ever. */
 void gpu_add_detail(struct gpu_facts *facts, const char *key, const char *value);
 
 #endif

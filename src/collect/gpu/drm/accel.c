@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NPUs and other compute accelerators of /sys/class/accel (Documentation/accel). ivpu counts the microseconds in which
- * the device had work (npu_busy_time_us) and the bytes its buffers take; of the others only the DRM clients tell.
+ * the device had work (npu_busy_time_us) and the bytes its buffers take; of the others only the DRM clients are known.
  */
 #include <string.h>
 
@@ -35,9 +35,9 @@ static void accel_init(struct drm_cards *cards, size_t index)
 {
     const struct drm_card *drm = &cards->drm[index];
     struct accel_card *own = drm_cards_own(cards, index);
-    gpu_attribute_init(&own->busy_us, drm->sys_fd, drm->folder, "device/npu_busy_time_us");
-    gpu_attribute_init(&own->memory, drm->sys_fd, drm->folder, "device/npu_memory_utilization");
-    gpu_attribute_init(&own->frequency, drm->sys_fd, drm->folder, "device/npu_current_frequency_mhz");
+    gpu_attribute_init(&own->busy_us, drm->sys_fd, drm->directory, "device/npu_busy_time_us");
+    gpu_attribute_init(&own->memory, drm->sys_fd, drm->directory, "device/npu_memory_utilization");
+    gpu_attribute_init(&own->frequency, drm->sys_fd, drm->directory, "device/npu_current_frequency_mhz");
     hwmon_init(&own->hwmon, drm->sys_fd, drm->hwmon, "");
     write_name(drm, cards->items[index].facts.name, sizeof(cards->items[index].facts.name));
 }
@@ -53,24 +53,24 @@ static enum gpu_clients accel_clients(const void *state)
     return GPU_CLIENTS_TREE;
 }
 
-static struct opt_f64 read_busy(struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
+static struct opt_f64 read_busy(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
     struct accel_card *own = drm_cards_own(cards, index);
     if (!own->busy_us.exists)
-        return drm_cards_percent(drm_cards_host_use(cards, index, turn).usage);
+        return drm_cards_percent(drm_cards_host_use(cards, index, tick).usage);
     struct opt_u64 now = gpu_attribute_read_u64(&own->busy_us, &cards->text);
-    struct opt_f64 share = gpu_counter_rate(&own->busy, now, cards->previous_ns, turn->now_ns);
+    struct opt_f64 share = gpu_counter_rate(&own->busy, now, cards->previous_ns, tick->now_ns);
     share.v /= 1e6;
     return drm_cards_percent(share);
 }
 
-static void accel_read(struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
+static void accel_read(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
     struct accel_card *own = drm_cards_own(cards, index);
     struct gpu_reading *reading = &cards->items[index].reading;
-    reading->utilization_pct = read_busy(cards, index, turn);
+    reading->utilization_pct = read_busy(cards, index, tick);
     reading->vram_used_bytes = gpu_attribute_read_u64(&own->memory, &cards->text);
-    hwmon_read(&own->hwmon, cards, index, turn);
+    hwmon_read(&own->hwmon, cards, index, tick);
     struct opt_u64 mhz = gpu_attribute_read_u64(&own->frequency, &cards->text);
     if (mhz.has)
         reading->frequency_mhz = hwmon_check_mhz(some_f64((double)mhz.v));
@@ -86,7 +86,7 @@ static void accel_fini(void *opaque)
 }
 
 static const struct drm_cards_kind accel_kind = {
-    .folder = "class/accel",
+    .directory = "class/accel",
     .prefix = "accel",
     .device_type = "NPU",
     .plural = "accelerators",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * AMD cards through amdgpu's sysfs files (Documentation/gpu/amdgpu/driver-misc.rst, thermal.rst) and its hwmon: no
- * library is needed. What the tree uses comes from its DRM clients and, for ROCm, from KFD, whichever tells more.
+ * library is needed. What the tree uses comes from its DRM clients and, for ROCm, from KFD, whichever reports more.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@ enum { IDS_BYTES_MAX = 1024 * 1024 };
 struct amd_card {
     struct gpu_attribute busy, memory_busy, vram_total, vram_used, clock_levels;
     struct hwmon hwmon;
-    bool is_busy_missing; /* no counter tells how busy it is: its DRM clients do */
+    bool is_busy_missing; /* it has no counter of how busy it is: its DRM clients say it */
 };
 
 struct amd {
@@ -74,11 +74,11 @@ static void amd_init(struct drm_cards *cards, size_t index)
 {
     const struct drm_card *drm = &cards->drm[index];
     struct amd_card *own = drm_cards_own(cards, index);
-    gpu_attribute_init(&own->busy, drm->sys_fd, drm->folder, "device/gpu_busy_percent");
-    gpu_attribute_init(&own->memory_busy, drm->sys_fd, drm->folder, "device/mem_busy_percent");
-    gpu_attribute_init(&own->vram_total, drm->sys_fd, drm->folder, "device/mem_info_vram_total");
-    gpu_attribute_init(&own->vram_used, drm->sys_fd, drm->folder, "device/mem_info_vram_used");
-    gpu_attribute_init(&own->clock_levels, drm->sys_fd, drm->folder, "device/pp_dpm_sclk");
+    gpu_attribute_init(&own->busy, drm->sys_fd, drm->directory, "device/gpu_busy_percent");
+    gpu_attribute_init(&own->memory_busy, drm->sys_fd, drm->directory, "device/mem_busy_percent");
+    gpu_attribute_init(&own->vram_total, drm->sys_fd, drm->directory, "device/mem_info_vram_total");
+    gpu_attribute_init(&own->vram_used, drm->sys_fd, drm->directory, "device/mem_info_vram_used");
+    gpu_attribute_init(&own->clock_levels, drm->sys_fd, drm->directory, "device/pp_dpm_sclk");
     hwmon_init(&own->hwmon, drm->sys_fd, drm->hwmon, "edge");
     own->is_busy_missing = !own->busy.exists;
 }
@@ -115,11 +115,11 @@ static int read_percent(struct gpu_attribute *attribute, struct buf *text, struc
     return r;
 }
 
-static struct opt_f64 read_busy(struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
+static struct opt_f64 read_busy(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
     struct amd_card *own = drm_cards_own(cards, index);
     if (own->is_busy_missing)
-        return drm_cards_percent(drm_cards_host_use(cards, index, turn).usage);
+        return drm_cards_percent(drm_cards_host_use(cards, index, tick).usage);
     struct opt_f64 percent;
     /* Some models have the file and no counter behind it. */
     own->is_busy_missing = read_percent(&own->busy, &cards->text, &percent) == -EOPNOTSUPP;
@@ -135,28 +135,28 @@ static struct opt_f64 read_clock(struct amd_card *own, struct buf *text)
     return hwmon_check_mhz(some_f64((double)mhz));
 }
 
-static void amd_read(struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
+static void amd_read(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
     struct amd_card *own = drm_cards_own(cards, index);
     struct buf *text = &cards->text;
     struct gpu_reading *reading = &cards->items[index].reading;
-    if (turn->baseline) {
-        hwmon_begin(&own->hwmon, cards, index, turn);
+    if (tick->baseline) {
+        hwmon_begin(&own->hwmon, cards, index, tick);
         return;
     }
-    reading->utilization_pct = read_busy(cards, index, turn);
+    reading->utilization_pct = read_busy(cards, index, tick);
     (void)read_percent(&own->memory_busy, text, &reading->memory_utilization_pct);
     reading->vram_total_bytes = gpu_attribute_read_u64(&own->vram_total, text);
     reading->vram_used_bytes = gpu_attribute_read_u64(&own->vram_used, text);
     if (reading->vram_total_bytes.has && reading->vram_used_bytes.v > reading->vram_total_bytes.v)
         reading->vram_used_bytes = (struct opt_u64){0};
-    hwmon_read(&own->hwmon, cards, index, turn);
+    hwmon_read(&own->hwmon, cards, index, tick);
     if (!reading->frequency_mhz.has)
         reading->frequency_mhz = read_clock(own, text);
 }
 
 static const struct drm_cards_kind amd_kind = {
-    .folder = "class/drm",
+    .directory = "class/drm",
     .prefix = "card",
     .device_type = "GPU",
     .plural = "AMD cards",
@@ -179,7 +179,7 @@ static int amd_open(void *state, const struct collect_env *env, struct err *err)
     return 0;
 }
 
-/* What computes through KFD does so past all DRM clients, and KFD does not tell of every model how busy it is. */
+/* What computes through KFD does so past all DRM clients, and KFD does not report of every model how busy it is. */
 static void add_kfd_use(const struct amd_kfd_use *kfd, struct gpu_use *use)
 {
     if (kfd->is_cut) {
@@ -194,20 +194,20 @@ static void add_kfd_use(const struct amd_kfd_use *kfd, struct gpu_use *use)
         use->usage = kfd->usage;
 }
 
-static void amd_attribute(void *state, const struct gpu_turn *turn)
+static void amd_attribute(void *state, const struct gpu_tick *tick)
 {
     struct amd *amd = state;
-    drm_cards_attribute(&amd->cards, turn);
+    drm_cards_attribute(&amd->cards, tick);
     if (!amd->kfd) {
-        /* In a PID namespace KFD's numbers are not ours, and nobody tells what the members do. */
-        bool is_unknown = turn->clients && fdinfo_tree_has_kfd(turn->clients);
+        /* In a PID namespace KFD's numbers are not ours, and what the members do is not known. */
+        bool is_unknown = tick->clients && fdinfo_tree_has_kfd(tick->clients);
         for (size_t i = 0; is_unknown && i < amd->cards.count; i++)
             amd->cards.items[i].use = (struct gpu_use){0};
         return;
     }
-    if (turn->clients && !fdinfo_is_tree_known(turn->clients))
+    if (tick->clients && !fdinfo_is_tree_known(tick->clients))
         return;
-    amd_kfd_turn(amd->kfd, turn->members, turn->member_count);
+    amd_kfd_tick(amd->kfd, tick->members, tick->member_count);
     for (size_t i = 0; i < amd->cards.count; i++) {
         if (amd->cards.states[i] != DRM_AWAKE)
             continue;

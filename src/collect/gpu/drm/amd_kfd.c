@@ -2,7 +2,7 @@
 /*
  * topology/nodes/N has gpu_id (0 for a CPU) and properties; a GPU that is split into partitions is several nodes at one
  * PCI address. proc/PID has vram_GPUID (bytes) and stats_GPUID/cu_occupancy. The list of proc is short, and one kept
- * descriptor on it tells of all members at once; a folder is opened only where its PID is a member's.
+ * descriptor on it shows all members at once; a directory is opened only where its PID is a member's.
  */
 #include "collect/gpu/drm/amd_kfd.h"
 
@@ -24,12 +24,12 @@
 
 enum { NODES_MAX = 128, PROCESSES_MAX = 128, FILES_MAX = 512, LISTED_MAX = 65536, PDEV_BYTES = 32 };
 
-/* More is nonsense; sums of less do not overflow. */
+/* More is invalid; sums of less do not overflow. */
 #define VRAM_MOST (UINT64_C(1) << 50)
 #define UNITS_MOST UINT64_C(1000000)
 
-#define NODES_FOLDER "class/kfd/kfd/topology/nodes"
-#define PROC_FOLDER "class/kfd/kfd/proc"
+#define NODES_DIRECTORY "class/kfd/kfd/topology/nodes"
+#define PROC_DIRECTORY "class/kfd/kfd/proc"
 
 struct kfd_node {
     uint64_t gpu_id;
@@ -45,7 +45,7 @@ struct kfd_files {
 struct kfd_process {
     struct job_member member;
     struct kfd_files *files; /* one per node */
-    bool is_seen; /* in this turn */
+    bool is_seen; /* in this tick */
 };
 
 struct amd_kfd {
@@ -74,11 +74,11 @@ static bool read_node(struct amd_kfd *kfd, unsigned number, struct kfd_node *ret
     char path[DRM_CARD_PATH_BYTES];
     char text[NUM_TEXT_BYTES];
     struct kfd_node node = {0};
-    (void)snprintf(path, sizeof(path), NODES_FOLDER "/%u/gpu_id", number);
+    (void)snprintf(path, sizeof(path), NODES_DIRECTORY "/%u/gpu_id", number);
     if (file_read_line_at(kfd->sys_fd, path, text, sizeof(text)) <= 0 ||
         num_parse_u64(str_of(text), &node.gpu_id) < 0 || node.gpu_id == 0)
         return false;
-    (void)snprintf(path, sizeof(path), NODES_FOLDER "/%u/properties", number);
+    (void)snprintf(path, sizeof(path), NODES_DIRECTORY "/%u/properties", number);
     struct kfd_properties properties;
     if (file_read_at(kfd->sys_fd, path, &kfd->text) < 0 ||
         kfd_properties_parse((struct str){kfd->text.data, kfd->text.len}, &properties) < 0)
@@ -93,7 +93,7 @@ static bool read_node(struct amd_kfd *kfd, unsigned number, struct kfd_node *ret
 static void read_nodes(struct amd_kfd *kfd)
 {
     unsigned numbers[NODES_MAX];
-    int found = drm_list_numbers(kfd->sys_fd, NODES_FOLDER, "", NODES_MAX, numbers);
+    int found = drm_list_numbers(kfd->sys_fd, NODES_DIRECTORY, "", NODES_MAX, numbers);
     for (int i = 0; i < found; i++) {
         if (read_node(kfd, numbers[i], &kfd->nodes[kfd->node_count]))
             kfd->node_count++;
@@ -105,7 +105,7 @@ int amd_kfd_new(const struct collect_env *env, struct amd_kfd **ret_kfd)
     *ret_kfd = NULL;
     const struct sysroot *root = env->root;
     bool has_our_pids = !root->is_host || sysroot_in_first_pid_namespace(root);
-    if (!has_our_pids || root->sys_fd < 0 || faccessat(root->sys_fd, NODES_FOLDER, F_OK, 0) != 0)
+    if (!has_our_pids || root->sys_fd < 0 || faccessat(root->sys_fd, NODES_DIRECTORY, F_OK, 0) != 0)
         return -ENODATA;
     struct amd_kfd *kfd = calloc(1, sizeof(*kfd));
     if (!kfd)
@@ -162,7 +162,7 @@ static void list_processes(struct amd_kfd *kfd)
     if (r >= 0)
         return;
     fd_close(&kfd->proc_dir_fd);
-    int fd = file_open_at(kfd->sys_fd, PROC_FOLDER, O_RDONLY | O_DIRECTORY);
+    int fd = file_open_at(kfd->sys_fd, PROC_DIRECTORY, O_RDONLY | O_DIRECTORY);
     if (fd >= 0) {
         kfd->proc_dir_fd = fd;
         (void)pid_list_read(fd, LISTED_MAX, &kfd->listed);
@@ -179,19 +179,19 @@ static struct kfd_process *find_process(struct amd_kfd *kfd, struct job_member m
     return NULL;
 }
 
-/* False where the files are not there yet: the folder is made before them, and the next turn looks again. */
+/* False where the files are not there yet: the directory is made before them, and the next tick tries again. */
 static bool open_files(const struct amd_kfd *kfd, struct kfd_process *process)
 {
     bool found = false;
-    char folder[DRM_CARD_PATH_BYTES];
-    (void)snprintf(folder, sizeof(folder), PROC_FOLDER "/%d", (int)process->member.pid);
+    char directory[DRM_CARD_PATH_BYTES];
+    (void)snprintf(directory, sizeof(directory), PROC_DIRECTORY "/%d", (int)process->member.pid);
     for (size_t i = 0; i < kfd->node_count; i++) {
         char name[DRM_CARD_TEXT_BYTES];
         unsigned long long gpu_id = kfd->nodes[i].gpu_id;
         (void)snprintf(name, sizeof(name), "vram_%llu", gpu_id);
-        gpu_attribute_init(&process->files[i].vram, kfd->sys_fd, folder, name);
+        gpu_attribute_init(&process->files[i].vram, kfd->sys_fd, directory, name);
         (void)snprintf(name, sizeof(name), "stats_%llu/cu_occupancy", gpu_id);
-        gpu_attribute_init(&process->files[i].occupancy, kfd->sys_fd, folder, name);
+        gpu_attribute_init(&process->files[i].occupancy, kfd->sys_fd, directory, name);
         found = found || process->files[i].vram.exists;
     }
     return found;
@@ -228,7 +228,7 @@ static void drop_unseen(struct amd_kfd *kfd)
     kfd->processes.count = kept;
 }
 
-void amd_kfd_turn(struct amd_kfd *kfd, const struct job_member *members, size_t count)
+void amd_kfd_tick(struct amd_kfd *kfd, const struct job_member *members, size_t count)
 {
     list_processes(kfd);
     for (size_t i = 0; i < kfd->processes.count; i++)

@@ -17,8 +17,8 @@ struct amd_kfd;
 struct amd_kfd_use {
     struct opt_u64 vram_bytes;
     struct opt_f64 usage; /* share of its compute units in use right now, 0 to 1 */
-    bool is_cut; /* there were more processes than fit, or one told nonsense: nothing is known */
-    bool is_silent; /* a process has memory there, and the driver does not tell how busy it is */
+    bool is_cut; /* there were more processes than fit, or one had invalid values: nothing is known */
+    bool is_silent; /* a process has memory there, and the driver does not report how busy it is */
 };
 
 /*
@@ -32,7 +32,7 @@ void amd_kfd_free(struct amd_kfd *kfd);
 struct opt_u64 amd_kfd_cu_count(const struct amd_kfd *kfd, const char *pdev);
 
 /* Finds out which members KFD knows. Opens files for new ones only. */
-void amd_kfd_turn(struct amd_kfd *kfd, const struct job_member *members, size_t count);
+void amd_kfd_tick(struct amd_kfd *kfd, const struct job_member *members, size_t count);
 
 /* Reads what they use of the GPU at a PCI address. */
 struct amd_kfd_use amd_kfd_read_use(struct amd_kfd *kfd, const char *pdev);

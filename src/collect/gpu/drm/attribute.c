@@ -18,10 +18,10 @@ enum {
     MHZ_MAX = 20000,
 };
 
-void gpu_attribute_init(struct gpu_attribute *attribute, int sys_fd, const char *folder, const char *name)
+void gpu_attribute_init(struct gpu_attribute *attribute, int sys_fd, const char *directory, const char *name)
 {
     char path[sizeof(attribute->file.path)];
-    int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    int n = snprintf(path, sizeof(path), "%s/%s", directory, name);
     bool fits = n > 0 && (size_t)n < sizeof(path);
     kept_file_init(&attribute->file, sys_fd, fits ? path : "", FILE_SINGLE);
     int fd = fits ? file_open_at(sys_fd, path, O_RDONLY) : -ENAMETOOLONG;
@@ -87,13 +87,13 @@ struct opt_f64 gpu_counter_rate(struct gpu_counter *counter, struct opt_u64 now,
 }
 
 /* The sensor with the label, else the first that is there: some cards have no temp1. */
-static void init_temperature(struct hwmon *hwmon, int sys_fd, const char *folder, const char *label)
+static void init_temperature(struct hwmon *hwmon, int sys_fd, const char *directory, const char *label)
 {
     unsigned chosen = 0;
     for (unsigned i = 1; i <= SENSORS_MAX; i++) {
         char path[2 * DRM_CARD_PATH_BYTES];
         char text[DRM_CARD_TEXT_BYTES];
-        (void)snprintf(path, sizeof(path), "%s/temp%u_label", folder, i);
+        (void)snprintf(path, sizeof(path), "%s/temp%u_label", directory, i);
         if (file_read_line_at(sys_fd, path, text, sizeof(text)) > 0 && strcmp(text, label) == 0) {
             chosen = i;
             break;
@@ -102,24 +102,24 @@ static void init_temperature(struct hwmon *hwmon, int sys_fd, const char *folder
     for (unsigned i = chosen ? chosen : 1; i <= SENSORS_MAX; i++) {
         char name[DRM_CARD_TEXT_BYTES];
         (void)snprintf(name, sizeof(name), "temp%u_input", i);
-        gpu_attribute_init(&hwmon->temperature, sys_fd, folder, name);
+        gpu_attribute_init(&hwmon->temperature, sys_fd, directory, name);
         if (hwmon->temperature.exists)
             return;
     }
 }
 
-void hwmon_init(struct hwmon *hwmon, int sys_fd, const char *folder, const char *label)
+void hwmon_init(struct hwmon *hwmon, int sys_fd, const char *directory, const char *label)
 {
     *hwmon = (struct hwmon){0};
-    int fd = folder[0] ? sys_fd : -1;
-    init_temperature(hwmon, fd, folder, label);
-    gpu_attribute_init(&hwmon->frequency, fd, folder, "freq1_input");
-    gpu_attribute_init(&hwmon->power_average, fd, folder, "power1_average");
-    gpu_attribute_init(&hwmon->power_input, fd, folder, "power1_input");
-    gpu_attribute_init(&hwmon->energy, fd, folder, "energy1_input");
+    int fd = directory[0] ? sys_fd : -1;
+    init_temperature(hwmon, fd, directory, label);
+    gpu_attribute_init(&hwmon->frequency, fd, directory, "freq1_input");
+    gpu_attribute_init(&hwmon->power_average, fd, directory, "power1_average");
+    gpu_attribute_init(&hwmon->power_input, fd, directory, "power1_input");
+    gpu_attribute_init(&hwmon->energy, fd, directory, "energy1_input");
     /* On xe the first channel is the card, which not every model measures, and the second the package. */
     if (!hwmon->energy.exists)
-        gpu_attribute_init(&hwmon->energy, fd, folder, "energy2_input");
+        gpu_attribute_init(&hwmon->energy, fd, directory, "energy2_input");
 }
 
 void hwmon_fini(struct hwmon *hwmon)
@@ -160,33 +160,33 @@ struct opt_f64 hwmon_check_mhz(struct opt_f64 mhz)
 
 /* Returns the power that its growth means. */
 static struct opt_f64 read_energy(
-    struct hwmon *hwmon, struct drm_cards *cards, const struct gpu_turn *turn, struct gpu_card *card)
+    struct hwmon *hwmon, struct drm_cards *cards, const struct gpu_tick *tick, struct gpu_card *card)
 {
     bool is_first = !hwmon->energy_uj.last.has;
-    bool tells_power = !hwmon->power_average.exists && !hwmon->power_input.exists;
-    if (!is_first && !turn->is_final && !tells_power)
+    bool derives_power = !hwmon->power_average.exists && !hwmon->power_input.exists;
+    if (!is_first && !tick->is_final && !derives_power)
         return (struct opt_f64){0};
     struct opt_u64 now = gpu_attribute_read_u64(&hwmon->energy, &cards->text);
-    struct opt_f64 rate = gpu_counter_rate(&hwmon->energy_uj, now, cards->previous_ns, turn->now_ns);
+    struct opt_f64 rate = gpu_counter_rate(&hwmon->energy_uj, now, cards->previous_ns, tick->now_ns);
     card->has_energy = hwmon->energy_uj.last.has;
-    if (turn->is_final && now.has && !is_first)
+    if (tick->is_final && now.has && !is_first)
         card->energy_joules = some_f64((double)hwmon->energy_uj.total / 1e6);
-    return tells_power && rate.has ? check_watts(some_f64(rate.v / 1e6)) : (struct opt_f64){0};
+    return derives_power && rate.has ? check_watts(some_f64(rate.v / 1e6)) : (struct opt_f64){0};
 }
 
-void hwmon_begin(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
+void hwmon_begin(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
-    (void)read_energy(hwmon, cards, turn, &cards->items[index]);
+    (void)read_energy(hwmon, cards, tick, &cards->items[index]);
 }
 
-void hwmon_read(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
+void hwmon_read(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
     struct gpu_card *card = &cards->items[index];
     card->reading.temperature_celsius = read_celsius(hwmon, &cards->text);
     card->reading.power_watts = read_watts(hwmon, &cards->text);
     card->reading.frequency_mhz =
         hwmon_check_mhz(opt_scaled(gpu_attribute_read_u64(&hwmon->frequency, &cards->text), 1e6));
-    struct opt_f64 watts = read_energy(hwmon, cards, turn, card);
+    struct opt_f64 watts = read_energy(hwmon, cards, tick, card);
     if (!card->reading.power_watts.has)
         card->reading.power_watts = watts;
 }

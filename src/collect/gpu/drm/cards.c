@@ -30,7 +30,7 @@ static bool parse_number(const char *name, struct str prefix, unsigned *ret_numb
     return true;
 }
 
-/* Keeps the list ascending; in a full one the largest gives way. */
+/* Keeps the list ascending; in a full one the largest is dropped. */
 static size_t insert_number(unsigned *numbers, size_t count, size_t max, unsigned number)
 {
     size_t at = count;
@@ -44,9 +44,9 @@ static size_t insert_number(unsigned *numbers, size_t count, size_t max, unsigne
     return kept + 1;
 }
 
-int drm_list_numbers(int sys_fd, const char *folder, const char *prefix, size_t max, unsigned *ret_numbers)
+int drm_list_numbers(int sys_fd, const char *directory, const char *prefix, size_t max, unsigned *ret_numbers)
 {
-    AUTO_FD int fd = file_open_at(sys_fd, folder, O_RDONLY | O_DIRECTORY);
+    AUTO_FD int fd = file_open_at(sys_fd, directory, O_RDONLY | O_DIRECTORY);
     if (fd < 0)
         return fd;
     size_t count = 0;
@@ -112,29 +112,29 @@ static bool are_hex(const char *text, size_t n)
 /* 0000:03:00.0; the domain may have more digits (10000:e1:00.0). */
 static bool is_pci_address(const char *name)
 {
-    enum { DOMAIN_DIGITS = 4, REST_BYTES = 8 };
+    enum { DOMAIN_DIGITS = 4, TAIL_BYTES = 8 };
     size_t domain = strcspn(name, ":");
-    const char *rest = name + domain;
-    return domain >= DOMAIN_DIGITS && are_hex(name, domain) && strlen(rest) == REST_BYTES && are_hex(rest + 1, 2) &&
-           rest[3] == ':' && are_hex(rest + 4, 2) && rest[6] == '.' && rest[7] >= '0' && rest[7] <= '7';
+    const char *tail = name + domain;
+    return domain >= DOMAIN_DIGITS && are_hex(name, domain) && strlen(tail) == TAIL_BYTES && are_hex(tail + 1, 2) &&
+           tail[3] == ':' && are_hex(tail + 4, 2) && tail[6] == '.' && tail[7] >= '0' && tail[7] <= '7';
 }
 
 /* The driver's own sensors where there are several (i915 has more for each of its parts), else the first. */
 static void find_hwmon(struct drm_card *card)
 {
-    char folder[DRM_CARD_PATH_BYTES];
+    char directory[DRM_CARD_PATH_BYTES];
     unsigned numbers[HWMONS_MAX];
     card->hwmon[0] = '\0';
-    if (!join_path(folder, sizeof(folder), "%s/device/hwmon", card->folder))
+    if (!join_path(directory, sizeof(directory), "%s/device/hwmon", card->directory))
         return;
-    int count = drm_list_numbers(card->sys_fd, folder, "hwmon", HWMONS_MAX, numbers);
+    int count = drm_list_numbers(card->sys_fd, directory, "hwmon", HWMONS_MAX, numbers);
     for (int i = 0; i < count; i++) {
         char path[2 * DRM_CARD_PATH_BYTES];
         char name[DRM_CARD_TEXT_BYTES] = "";
-        (void)join_path(path, sizeof(path), "%s/hwmon%u/name", folder, numbers[i]);
+        (void)join_path(path, sizeof(path), "%s/hwmon%u/name", directory, numbers[i]);
         int n = file_read_line_at(card->sys_fd, path, name, sizeof(name));
         bool is_own = n > 0 && strcmp(name, card->driver) == 0;
-        if ((is_own || i == 0) && !join_path(card->hwmon, sizeof(card->hwmon), "%s/hwmon%u", folder, numbers[i]))
+        if ((is_own || i == 0) && !join_path(card->hwmon, sizeof(card->hwmon), "%s/hwmon%u", directory, numbers[i]))
             card->hwmon[0] = '\0';
         if (is_own)
             return;
@@ -143,20 +143,20 @@ static void find_hwmon(struct drm_card *card)
 
 static bool find_render_node(const struct drm_card *card)
 {
-    char folder[DRM_CARD_PATH_BYTES];
+    char directory[DRM_CARD_PATH_BYTES];
     unsigned number;
-    return join_path(folder, sizeof(folder), "%s/device/drm", card->folder) &&
-           drm_list_numbers(card->sys_fd, folder, "renderD", 1, &number) > 0;
+    return join_path(directory, sizeof(directory), "%s/device/drm", card->directory) &&
+           drm_list_numbers(card->sys_fd, directory, "renderD", 1, &number) > 0;
 }
 
-void drm_card_init(struct drm_card *card, int sys_fd, const char *folder)
+void drm_card_init(struct drm_card *card, int sys_fd, const char *directory)
 {
     *card = (struct drm_card){.sys_fd = sys_fd};
     char path[2 * DRM_CARD_PATH_BYTES];
-    (void)str_copy(str_of(folder), card->folder, sizeof(card->folder));
-    (void)join_path(path, sizeof(path), "%s/device/driver", folder);
+    (void)str_copy(str_of(directory), card->directory, sizeof(card->directory));
+    (void)join_path(path, sizeof(path), "%s/device/driver", directory);
     drm_read_link_name(sys_fd, path, card->driver, sizeof(card->driver));
-    (void)join_path(path, sizeof(path), "%s/device", folder);
+    (void)join_path(path, sizeof(path), "%s/device", directory);
     drm_read_link_name(sys_fd, path, card->device, sizeof(card->device));
     card->is_pci = is_pci_address(card->device);
     card->vendor_id = read_hex(card, "vendor");
@@ -174,8 +174,8 @@ void drm_card_fini(struct drm_card *card)
 
 enum drm_state drm_card_read_state(struct drm_card *card, struct buf *text)
 {
-    /* The device outlives its card where the driver lets go of it, so its own files do not tell. */
-    if (faccessat(card->sys_fd, card->folder, F_OK, 0) != 0)
+    /* The device outlives its card where the driver is unbound, so its own files do not show it. */
+    if (faccessat(card->sys_fd, card->directory, F_OK, 0) != 0)
         return DRM_GONE;
     if (gpu_attribute_read(&card->runtime_status, text) < 0)
         return DRM_AWAKE;
@@ -186,17 +186,17 @@ enum drm_state drm_card_read_state(struct drm_card *card, struct buf *text)
 void drm_card_read_text(const struct drm_card *card, const char *name, char *out, size_t size)
 {
     char path[2 * DRM_CARD_PATH_BYTES];
-    if (!join_path(path, sizeof(path), "%s/device/%s", card->folder, name) ||
+    if (!join_path(path, sizeof(path), "%s/device/%s", card->directory, name) ||
         file_read_line_at(card->sys_fd, path, out, size) < 0)
         out[0] = '\0';
 }
 
-void drm_card_write_name(const struct drm_card *card, const char *words, char *out, size_t size)
+void drm_card_write_name(const struct drm_card *card, const char *model, char *out, size_t size)
 {
     if (card->device_id.has)
-        (void)snprintf(out, size, "%s 0x%04llx", words, (unsigned long long)card->device_id.v);
+        (void)snprintf(out, size, "%s 0x%04llx", model, (unsigned long long)card->device_id.v);
     else
-        (void)str_copy(str_of(words), out, size);
+        (void)str_copy(str_of(model), out, size);
 }
 
 static void write_facts(const struct drm_card *drm, const char *device_type, struct gpu_facts *ret_facts)
@@ -222,10 +222,10 @@ static int allocate(struct drm_cards *cards, size_t count)
 static void add_card(struct drm_cards *cards, unsigned number)
 {
     const struct drm_cards_kind *kind = cards->kind;
-    char folder[DRM_CARD_PATH_BYTES];
-    (void)snprintf(folder, sizeof(folder), "%s/%s%u", kind->folder, kind->prefix, number);
+    char directory[DRM_CARD_PATH_BYTES];
+    (void)snprintf(directory, sizeof(directory), "%s/%s%u", kind->directory, kind->prefix, number);
     struct drm_card *drm = &cards->drm[cards->count];
-    drm_card_init(drm, cards->sys_fd, folder);
+    drm_card_init(drm, cards->sys_fd, directory);
     if (kind->drivers ? !str_is_listed(drm->driver, kind->drivers) : !kind->wants(drm)) {
         drm_card_fini(drm);
         return;
@@ -239,7 +239,7 @@ int drm_cards_open(
 {
     *cards = (struct drm_cards){.kind = kind, .sys_fd = env->root->sys_fd};
     unsigned numbers[GPU_CARDS_MAX];
-    int found = drm_list_numbers(cards->sys_fd, kind->folder, kind->prefix, GPU_CARDS_MAX, numbers);
+    int found = drm_list_numbers(cards->sys_fd, kind->directory, kind->prefix, GPU_CARDS_MAX, numbers);
     if (found <= 0)
         return -ENODATA;
     buf_init(&cards->text, GPU_ATTRIBUTE_TEXT_MAX);
@@ -277,7 +277,7 @@ enum gpu_clients drm_cards_need_all_clients(const void *state)
     return GPU_CLIENTS_ALL;
 }
 
-int drm_cards_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
+int drm_cards_read(void *state, const struct gpu_tick *tick, struct gpu_list *ret_list, struct err *err)
 {
     (void)err;
     struct drm_cards *cards = state;
@@ -290,7 +290,7 @@ int drm_cards_read(void *state, const struct gpu_turn *turn, struct gpu_list *re
         cards->states[i] = drm_card_read_state(&cards->drm[i], &cards->text);
         switch (cards->states[i]) {
         case DRM_AWAKE:
-            cards->kind->read(cards, i, turn);
+            cards->kind->read(cards, i, tick);
             break;
         case DRM_ASLEEP:
             card->reading.utilization_pct = some_f64(0);
@@ -300,7 +300,7 @@ int drm_cards_read(void *state, const struct gpu_turn *turn, struct gpu_list *re
             break;
         }
     }
-    cards->previous_ns = turn->now_ns;
+    cards->previous_ns = tick->now_ns;
     if (gone == cards->count)
         return -ENODEV;
     *ret_list = (struct gpu_list){.cards = cards->items, .count = cards->count, .is_known = true};
@@ -312,27 +312,27 @@ static struct fdinfo_device device_of(const struct drm_card *drm)
     return (struct fdinfo_device){.pdev = drm->is_pci ? drm->device : "", .driver = drm->driver};
 }
 
-void drm_cards_attribute(void *state, const struct gpu_turn *turn)
+void drm_cards_attribute(void *state, const struct gpu_tick *tick)
 {
     struct drm_cards *cards = state;
     for (size_t i = 0; i < cards->count; i++) {
         struct gpu_use *use = &cards->items[i].use;
         *use = (struct gpu_use){0};
-        /* Nobody uses what is not there. */
+        /* What is not there is not used. */
         if (cards->states[i] == DRM_GONE)
             *use = (struct gpu_use){.usage = some_f64(0), .vram_bytes = some_u64(0)};
-        if (!turn->clients || cards->states[i] == DRM_GONE)
+        if (!tick->clients || cards->states[i] == DRM_GONE)
             continue;
-        struct fdinfo_use tree = fdinfo_tree_use(turn->clients, device_of(&cards->drm[i]));
+        struct fdinfo_use tree = fdinfo_tree_use(tick->clients, device_of(&cards->drm[i]));
         *use = (struct gpu_use){.usage = tree.usage, .vram_bytes = tree.vram_bytes};
     }
 }
 
-struct fdinfo_use drm_cards_host_use(const struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
+struct fdinfo_use drm_cards_host_use(const struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
-    if (!turn->clients)
+    if (!tick->clients)
         return (struct fdinfo_use){0};
-    return fdinfo_host_use(turn->clients, device_of(&cards->drm[index]));
+    return fdinfo_host_use(tick->clients, device_of(&cards->drm[index]));
 }
 
 struct opt_f64 drm_cards_percent(struct opt_f64 share)

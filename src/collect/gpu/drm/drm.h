@@ -17,11 +17,11 @@
 #include "collect/gpu/drm/fdinfo.h"
 #include "collect/gpu/gpu.h"
 
-enum { GPU_ATTRIBUTE_TEXT_MAX = 8192 }; /* enough for a page of sysfs: the maximum of the buffers given here */
+enum { GPU_ATTRIBUTE_TEXT_MAX = 8192 }; /* enough for a page of sysfs: the maximum of the buffers passed here */
 
 /*
  * One sysfs attribute of a device, read for every sample through a descriptor that is opened once. An attribute that
- * the driver did not have when the device was found is never asked for again; one that fails is absent for this turn
+ * the driver did not have when the device was found is never asked for again; one that fails is absent for this tick
  * only.
  */
 struct gpu_attribute {
@@ -29,8 +29,8 @@ struct gpu_attribute {
     bool exists;
 };
 
-/* Opens folder/name below sys_fd without reading it: reading may wake the device. */
-void gpu_attribute_init(struct gpu_attribute *attribute, int sys_fd, const char *folder, const char *name);
+/* Opens directory/name below sys_fd without reading it: reading may wake the device. */
+void gpu_attribute_init(struct gpu_attribute *attribute, int sys_fd, const char *directory, const char *name);
 void gpu_attribute_fini(struct gpu_attribute *attribute);
 
 /* Replaces text with the attribute. Returns 0, or a negative errno: -ENOENT where there is none. */
@@ -49,7 +49,7 @@ struct gpu_counter {
 
 /*
  * Takes a new reading (it may be absent) and returns the growth per second since the last one. Absent where that was
- * not taken at the previous turn (previous_ns): a device that slept in between has no rate for this interval.
+ * not taken at the previous tick (previous_ns): a device that slept in between has no rate for this interval.
  */
 struct opt_f64 gpu_counter_rate(struct gpu_counter *counter, struct opt_u64 now, int64_t previous_ns, int64_t now_ns);
 
@@ -59,7 +59,7 @@ enum drm_state { DRM_AWAKE, DRM_ASLEEP, DRM_GONE };
 
 struct drm_card {
     int sys_fd; /* not owned */
-    char folder[DRM_CARD_PATH_BYTES]; /* "class/drm/card0" */
+    char directory[DRM_CARD_PATH_BYTES]; /* "class/drm/card0" */
     char driver[DRM_CARD_TEXT_BYTES]; /* "amdgpu"; "" for a device without one */
     char device[DRM_CARD_TEXT_BYTES]; /* the name of the device behind it: "0000:03:00.0", "ff9a0000.gpu" */
     bool is_pci; /* that is a PCI address */
@@ -70,38 +70,38 @@ struct drm_card {
 };
 
 /*
- * The entries of a folder that are called prefix and a number, ascending; of more than max, the first ones. Returns how
- * many, or a negative errno.
+ * The entries of a directory that are called prefix and a number, ascending; of more than max, the first ones. Returns
+ * how many, or a negative errno.
  */
-int drm_list_numbers(int sys_fd, const char *folder, const char *prefix, size_t max, unsigned *ret_numbers);
+int drm_list_numbers(int sys_fd, const char *directory, const char *prefix, size_t max, unsigned *ret_numbers);
 
 /* The last component of what a link points to, "" where there is none. */
 void drm_read_link_name(int sys_fd, const char *path, char *out, size_t size);
 
-/* Looks at one device; what it does not tell is left empty. */
-void drm_card_init(struct drm_card *card, int sys_fd, const char *folder);
+/* Reads what does not change of one device; what it does not show is left empty. */
+void drm_card_init(struct drm_card *card, int sys_fd, const char *directory);
 void drm_card_fini(struct drm_card *card);
 
-/* Asks every turn before anything else is read. */
+/* Asks every tick before anything else is read. */
 enum drm_state drm_card_read_state(struct drm_card *card, struct buf *text);
 
 /* A one-line attribute of the device behind the card, "" where it has none. */
 void drm_card_read_text(const struct drm_card *card, const char *name, char *out, size_t size);
 
-/* "Intel GPU 0x46a6"; the words alone where the device has no such number. */
-void drm_card_write_name(const struct drm_card *card, const char *words, char *out, size_t size);
+/* "Intel GPU 0x46a6"; the model alone where the device has no such number. */
+void drm_card_write_name(const struct drm_card *card, const char *model, char *out, size_t size);
 
 struct drm_cards;
 
 struct drm_cards_kind {
-    const char *folder, *prefix; /* "class/drm", "card" */
+    const char *directory, *prefix; /* "class/drm", "card" */
     const char *device_type;
     const char *plural; /* "AMD cards" */
     const char *drivers; /* whose cards are wanted, with blanks between; NULL: `wants` says it */
     bool (*wants)(const struct drm_card *card);
     size_t own_bytes; /* of what the vendor keeps of a card */
     void (*init)(struct drm_cards *cards, size_t index); /* of a card that was found */
-    void (*read)(struct drm_cards *cards, size_t index, const struct gpu_turn *turn); /* of one that is awake */
+    void (*read)(struct drm_cards *cards, size_t index, const struct gpu_tick *tick); /* of one that is awake */
     void (*fini)(void *own);
 };
 
@@ -111,10 +111,10 @@ struct drm_cards {
     int sys_fd; /* not owned */
     struct drm_card *drm;
     struct gpu_card *items; /* as many */
-    enum drm_state *states; /* as of this turn */
+    enum drm_state *states; /* as of this tick */
     void *own; /* what the vendor keeps of each card, zeroed at first */
     size_t count;
-    int64_t previous_ns; /* when the turn before this one was */
+    int64_t previous_ns; /* when the tick before this one was */
     struct buf text; /* scratch space */
 };
 
@@ -126,8 +126,8 @@ int drm_cards_open(
     struct drm_cards *cards, const struct collect_env *env, const struct drm_cards_kind *kind, struct err *err);
 
 /* The functions of struct gpu_vendor; use comes from the DRM clients of the tree. state is a struct drm_cards. */
-int drm_cards_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err);
-void drm_cards_attribute(void *state, const struct gpu_turn *turn);
+int drm_cards_read(void *state, const struct gpu_tick *tick, struct gpu_list *ret_list, struct err *err);
+void drm_cards_attribute(void *state, const struct gpu_tick *tick);
 void drm_cards_close(void *state);
 
 /* For a vendor none of whose cards counts how busy it is. */
@@ -138,8 +138,8 @@ static inline void *drm_cards_own(const struct drm_cards *cards, size_t index)
     return (char *)cards->own + index * cards->kind->own_bytes;
 }
 
-/* What everybody who can be read uses of a card; absent where no clients were asked for. */
-struct fdinfo_use drm_cards_host_use(const struct drm_cards *cards, size_t index, const struct gpu_turn *turn);
+/* What all processes that can be read use of a card; absent where no clients were asked for. */
+struct fdinfo_use drm_cards_host_use(const struct drm_cards *cards, size_t index, const struct gpu_tick *tick);
 
 /* A share of 0 to 1 as a percentage. */
 struct opt_f64 drm_cards_percent(struct opt_f64 share);
@@ -154,18 +154,17 @@ struct hwmon {
     struct gpu_counter energy_uj;
 };
 
-/* folder "": nothing is there. label: the sensor to take ("edge", "pkg"), where sensors are labelled. */
-void hwmon_init(struct hwmon *hwmon, int sys_fd, const char *folder, const char *label);
+/* directory "": nothing is there. label: the sensor to take ("edge", "pkg"), where sensors are labelled. */
+void hwmon_init(struct hwmon *hwmon, int sys_fd, const char *directory, const char *label);
 void hwmon_fini(struct hwmon *hwmon);
 
 /*
- * Fills temperature, power and clock of a card, and its energy at the final turn. The energy counter is
- * read every turn only where nothing else tells the power, else once at the beginning and once at the end. What makes
- * no sense is absent.
+ * hwmon_read fills temperature, power and clock of a card, and its energy at the final tick. The energy counter is read
+ * every tick only where nothing else shows the power, else once at the beginning and once at the end. What makes no
+ * sense is absent. hwmon_begin, before the first sample: the energy so far, and nothing that takes time.
  */
-/* Before the first sample: the energy so far, and nothing that takes time. */
-void hwmon_begin(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_turn *turn);
-void hwmon_read(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_turn *turn);
+void hwmon_begin(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_tick *tick);
+void hwmon_read(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_tick *tick);
 
 /* A clock in MHz, absent where no device runs like that. */
 struct opt_f64 hwmon_check_mhz(struct opt_f64 mhz);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One turn over the DRM clients, and the sums per device. The busiest class of engines speaks for a device: classes
+ * One tick over the DRM clients, and the sums per device. The busiest class of engines stands for a device: classes
  * work side by side, so their times must not be added (Documentation/gpu/drm-usage-stats.rst).
  */
 #include "collect/gpu/drm/fdinfo.h"
@@ -15,11 +15,11 @@ enum { CLASSES_MAX = 32 };
 
 struct fdinfo {
     struct fdinfo_table table;
-    struct fdinfo_find find;
-    struct opt_i64 turn_ns; /* the last one */
+    struct fdinfo_scan scan;
+    struct opt_i64 tick_ns; /* the last one */
     bool has_elapsed; /* time has passed between the last two */
     bool is_host_known; /* every client that can be seen was found */
-    bool has_host_elapsed; /* and that was so at the turn before as well */
+    bool has_host_elapsed; /* and that was so at the tick before as well */
 };
 
 int fdinfo_new(const struct collect_env *env, struct fdinfo **ret_fdinfo)
@@ -33,7 +33,7 @@ int fdinfo_new(const struct collect_env *env, struct fdinfo **ret_fdinfo)
         free(fdinfo);
         return r;
     }
-    fdinfo_find_init(&fdinfo->find, env, &fdinfo->table);
+    fdinfo_scan_init(&fdinfo->scan, env, &fdinfo->table);
     *ret_fdinfo = fdinfo;
     return 0;
 }
@@ -42,30 +42,31 @@ void fdinfo_free(struct fdinfo *fdinfo)
 {
     if (!fdinfo)
         return;
-    fdinfo_find_fini(&fdinfo->find);
+    fdinfo_scan_fini(&fdinfo->scan);
     fdinfo_table_fini(&fdinfo->table);
     free(fdinfo);
 }
 
-void fdinfo_turn(struct fdinfo *fdinfo, const struct job_member *members, size_t count, bool everybody, int64_t now_ns)
+void fdinfo_tick(
+    struct fdinfo *fdinfo, const struct job_member *members, size_t count, bool all_processes, int64_t now_ns)
 {
     struct fdinfo_table *table = &fdinfo->table;
-    struct fdinfo_find *find = &fdinfo->find;
+    struct fdinfo_scan *scan = &fdinfo->scan;
     bool was_host_known = fdinfo->is_host_known;
     fdinfo_table_begin(table);
-    fdinfo_find_set_members(find, members, count, fdinfo->turn_ns, now_ns);
-    /* First, so that holders whose file failed are looked at in the same turn. */
+    fdinfo_scan_set_members(scan, members, count, fdinfo->tick_ns, now_ns);
+    /* First, so that holders whose file failed are scanned in the same tick. */
     fdinfo_table_sweep(table, FDINFO_SWEEP_KEPT, now_ns);
-    fdinfo_find_look_at_members(find, now_ns);
-    if (everybody)
-        fdinfo_find_look_at_strangers(find, now_ns);
+    fdinfo_scan_members(scan, now_ns);
+    if (all_processes)
+        fdinfo_scan_others(scan, now_ns);
     else
-        fdinfo_find_forget_strangers(find);
-    fdinfo_table_sweep(table, FDINFO_SWEEP_REST, now_ns);
+        fdinfo_scan_drop_others(scan);
+    fdinfo_table_sweep(table, FDINFO_SWEEP_REMAINING, now_ns);
     fdinfo_table_end(table, now_ns);
-    fdinfo->has_elapsed = fdinfo->turn_ns.has && now_ns > fdinfo->turn_ns.v;
-    fdinfo->turn_ns = some_i64(now_ns);
-    fdinfo->is_host_known = find->round.is_known;
+    fdinfo->has_elapsed = fdinfo->tick_ns.has && now_ns > fdinfo->tick_ns.v;
+    fdinfo->tick_ns = some_i64(now_ns);
+    fdinfo->is_host_known = scan->round.is_known;
     fdinfo->has_host_elapsed = was_host_known && fdinfo->has_elapsed;
 }
 
@@ -109,7 +110,7 @@ static bool is_on_device(const struct drm_fdinfo *info, struct fdinfo_device dev
     return device.pdev[0] || strcmp(info->driver, device.driver) == 0;
 }
 
-/* A client whose driver does not tell its memory makes the sum unknown. */
+/* A client whose driver does not report its memory makes the sum unknown. */
 static void add_bytes(struct opt_u64 *sum, struct opt_u64 bytes)
 {
     sum->has = sum->has && bytes.has;
@@ -128,7 +129,7 @@ static struct fdinfo_use sum_use(const struct fdinfo *fdinfo, struct fdinfo_devi
         if (!client->is_used || !client->is_read || (only_tree && !client->is_tree) ||
             !is_on_device(&client->info, device))
             continue;
-        /* A driver that names no engine does not tell how busy they are. */
+        /* A driver that names no engine does not report how busy they are. */
         use.usage.has &= client->info.engine_count > 0;
         for (size_t j = 0; j < client->info.engine_count; j++)
             add_share(&sums, client->info.engines[j].name, client->shares[j]);
@@ -140,8 +141,8 @@ static struct fdinfo_use sum_use(const struct fdinfo *fdinfo, struct fdinfo_devi
 
 struct fdinfo_use fdinfo_tree_use(const struct fdinfo *fdinfo, struct fdinfo_device device)
 {
-    if (!fdinfo->turn_ns.has || !fdinfo_find_is_tree_known(&fdinfo->find) ||
-        fdinfo_find_is_mute_for_tree(&fdinfo->find, device))
+    if (!fdinfo->tick_ns.has || !fdinfo_scan_is_tree_known(&fdinfo->scan) ||
+        fdinfo_scan_is_unsupported_for_tree(&fdinfo->scan, device))
         return (struct fdinfo_use){0};
     struct fdinfo_use use = sum_use(fdinfo, device, true);
     if (!fdinfo->has_elapsed)
@@ -151,7 +152,7 @@ struct fdinfo_use fdinfo_tree_use(const struct fdinfo *fdinfo, struct fdinfo_dev
 
 struct fdinfo_use fdinfo_host_use(const struct fdinfo *fdinfo, struct fdinfo_device device)
 {
-    if (!fdinfo->is_host_known || fdinfo_find_is_mute_for_host(&fdinfo->find, device))
+    if (!fdinfo->is_host_known || fdinfo_scan_is_unsupported_for_host(&fdinfo->scan, device))
         return (struct fdinfo_use){0};
     struct fdinfo_use use = sum_use(fdinfo, device, false);
     if (!fdinfo->has_host_elapsed)
@@ -161,10 +162,10 @@ struct fdinfo_use fdinfo_host_use(const struct fdinfo *fdinfo, struct fdinfo_dev
 
 bool fdinfo_is_tree_known(const struct fdinfo *fdinfo)
 {
-    return fdinfo_find_is_tree_known(&fdinfo->find);
+    return fdinfo_scan_is_tree_known(&fdinfo->scan);
 }
 
 bool fdinfo_tree_has_kfd(const struct fdinfo *fdinfo)
 {
-    return fdinfo_find_has_kfd(&fdinfo->find);
+    return fdinfo_scan_has_kfd(&fdinfo->scan);
 }

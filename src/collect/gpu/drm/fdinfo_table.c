@@ -16,7 +16,7 @@
  */
 enum { TEXT_BYTES = 8 * 1024, TEXT_BYTES_MAX = 64 * 1024 };
 
-/* Longer than the longest pause between two looks at a member. */
+/* Longer than the longest pause between two scans of a member. */
 #define REMEMBER_NS (70 * NS_PER_SEC)
 
 int fdinfo_table_init(struct fdinfo_table *table, int proc_fd)
@@ -67,7 +67,7 @@ static int read_info(struct fdinfo_table *table, int file, struct drm_fdinfo *re
     return r < 0 ? r : drm_fdinfo_parse((struct str){table->text.data, table->text.len}, ret_info);
 }
 
-/* The links of a client hold its place; without any it waits to be found again or forgotten. */
+/* The links of a client hold its slot; without any it waits to be found again or dropped. */
 static void drop_link(struct fdinfo_table *table, size_t at)
 {
     struct fdinfo_link *link = &table->links.items[at];
@@ -96,8 +96,8 @@ static bool find_client(const struct fdinfo_table *table, const struct drm_fdinf
     return false;
 }
 
-/* A free place, perhaps that of one that nobody holds any more. */
-static int find_place(struct fdinfo_table *table, size_t *ret_client)
+/* A free slot, perhaps that of one that no process holds any more. */
+static int find_slot(struct fdinfo_table *table, size_t *ret_client)
 {
     for (size_t i = 0; i < table->clients.count; i++) {
         if (!table->clients.items[i].is_used) {
@@ -124,7 +124,7 @@ static int find_or_add_client(
 {
     if (find_client(table, info, ret_client))
         return 0;
-    int r = find_place(table, ret_client);
+    int r = find_slot(table, ret_client);
     if (r < 0)
         return r;
     struct fdinfo_client *client = &table->clients.items[*ret_client];
@@ -166,7 +166,7 @@ int fdinfo_table_note(struct fdinfo_table *table, struct fdinfo_holder holder, i
 {
     struct fdinfo_link *link = find_link(table, holder, fd);
     if (link && link->file >= 0) {
-        link->is_seen = true; /* its file is read every turn */
+        link->is_seen = true; /* its file is read every tick */
         return 0;
     }
     AUTO_FD int file = open_file(table, holder.pid, fd);
@@ -189,7 +189,7 @@ int fdinfo_table_note(struct fdinfo_table *table, struct fdinfo_holder holder, i
         table, (struct fdinfo_link){.holder = holder, .fd = fd, .file = -1, .client = client, .is_seen = true});
 }
 
-void fdinfo_table_begin_look(struct fdinfo_table *table, struct fdinfo_holder holder)
+void fdinfo_table_begin_scan(struct fdinfo_table *table, struct fdinfo_holder holder)
 {
     for (size_t i = 0; i < table->links.count; i++) {
         if (fdinfo_holder_is_same(table->links.items[i].holder, holder))
@@ -203,7 +203,7 @@ static bool is_seen_or_of_another(const void *context, const struct fdinfo_link 
     return link->is_seen || !fdinfo_holder_is_same(link->holder, *holder);
 }
 
-void fdinfo_table_end_look(struct fdinfo_table *table, struct fdinfo_holder holder)
+void fdinfo_table_end_scan(struct fdinfo_table *table, struct fdinfo_holder holder)
 {
     fdinfo_table_keep_links(table, is_seen_or_of_another, &holder);
 }
@@ -218,8 +218,8 @@ static const struct drm_engine *find_engine(const struct drm_fdinfo *info, const
 }
 
 /*
- * What one client had of a class. A driver may name a class only once it is used, so a busy time that was not told
- * before began at 0; cycles are told next to a clock that runs since boot and need two readings.
+ * What one client had of a class. A driver may name a class only once it is used, so a busy time that was not there
+ * before began at 0; cycles come next to a clock that runs since boot and need two readings.
  */
 static double derive_share(const struct drm_engine *prev, const struct drm_engine *cur, int64_t elapsed_ns)
 {
@@ -281,7 +281,7 @@ void fdinfo_table_sweep(struct fdinfo_table *table, enum fdinfo_sweep sweep, int
         struct fdinfo_link *link = &table->links.items[i];
         if (table->clients.items[link->client].is_read || link->is_broken)
             continue;
-        if (link->file >= 0 || sweep == FDINFO_SWEEP_REST)
+        if (link->file >= 0 || sweep == FDINFO_SWEEP_REMAINING)
             read_link(table, link, now_ns);
     }
 }
@@ -298,7 +298,7 @@ void fdinfo_table_end(struct fdinfo_table *table, int64_t now_ns)
         if (client->links > 0)
             continue;
         client->is_read = false;
-        /* Without an id nothing tells whether a later one is the same. */
+        /* Without an id it is not known whether a later one is the same. */
         bool is_worth = client->info.client_id.has && client->since_ns.has;
         if (!client->is_lost && (!is_worth || now_ns - client->since_ns.v > REMEMBER_NS))
             client->is_used = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Intel cards under i915 (class/drm/cardN, gt/gt0) and xe (device/tile0/gt0,
- * Documentation/ABI/testing/sysfs-driver-intel-*). Neither has a counter of how busy the device is that everybody may
+ * Documentation/ABI/testing/sysfs-driver-intel-*). Neither has a counter of how busy the device is that every user may
  * read, so that comes from the DRM clients of all processes that can be read. Power is mostly the growth of an energy
  * counter.
  */
@@ -22,7 +22,7 @@ enum { REASONS = sizeof(reason_names) / sizeof(reason_names[0]) };
 
 _Static_assert((int)REASONS <= (int)GPU_REASONS_MAX, "all reasons fit into a reading");
 
-/* Where the drivers keep the same things, below the folder of the card. */
+/* Where the drivers keep the same things, below the directory of the card. */
 struct intel_layout {
     const char *frequency, *other_frequency;
     const char *reason_prefix, *reason_status; /* status: whether there is any */
@@ -46,7 +46,7 @@ struct intel_card {
     struct gpu_attribute frequency, vram_total, vram_available;
     struct gpu_attribute reason_status, reasons[REASONS];
     struct hwmon hwmon;
-    struct opt_u64 tiles_bytes; /* device memory as xe tells it, once */
+    struct opt_u64 tiles_bytes; /* device memory as xe reports it, once */
     bool is_measured; /* tiles_bytes has been asked for */
 };
 
@@ -58,16 +58,16 @@ static void intel_init(struct drm_cards *cards, size_t index)
     struct intel_card *own = drm_cards_own(cards, index);
     struct gpu_facts *facts = &cards->items[index].facts;
     const struct intel_layout *layout = strcmp(drm->driver, "xe") == 0 ? &layout_xe : &layout_i915;
-    gpu_attribute_init(&own->frequency, drm->sys_fd, drm->folder, layout->frequency);
+    gpu_attribute_init(&own->frequency, drm->sys_fd, drm->directory, layout->frequency);
     if (!own->frequency.exists)
-        gpu_attribute_init(&own->frequency, drm->sys_fd, drm->folder, layout->other_frequency);
-    gpu_attribute_init(&own->vram_total, drm->sys_fd, drm->folder, "lmem_total_bytes");
-    gpu_attribute_init(&own->vram_available, drm->sys_fd, drm->folder, "lmem_avail_bytes");
-    gpu_attribute_init(&own->reason_status, drm->sys_fd, drm->folder, layout->reason_status);
+        gpu_attribute_init(&own->frequency, drm->sys_fd, drm->directory, layout->other_frequency);
+    gpu_attribute_init(&own->vram_total, drm->sys_fd, drm->directory, "lmem_total_bytes");
+    gpu_attribute_init(&own->vram_available, drm->sys_fd, drm->directory, "lmem_avail_bytes");
+    gpu_attribute_init(&own->reason_status, drm->sys_fd, drm->directory, layout->reason_status);
     for (size_t i = 0; i < REASONS; i++) {
         char name[2 * DRM_CARD_PATH_BYTES];
         (void)snprintf(name, sizeof(name), "%s%s", layout->reason_prefix, reason_names[i]);
-        gpu_attribute_init(&own->reasons[i], drm->sys_fd, drm->folder, name);
+        gpu_attribute_init(&own->reasons[i], drm->sys_fd, drm->directory, name);
     }
     hwmon_init(&own->hwmon, drm->sys_fd, drm->hwmon, "pkg");
     drm_card_read_text(drm, "label", facts->name, sizeof(facts->name));
@@ -129,14 +129,14 @@ static void read_reasons(struct intel_card *own, struct buf *text, struct gpu_re
     }
 }
 
-static void intel_read(struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
+static void intel_read(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
     struct intel_card *own = drm_cards_own(cards, index);
     struct gpu_reading *reading = &cards->items[index].reading;
-    struct fdinfo_use host = drm_cards_host_use(cards, index, turn);
+    struct fdinfo_use host = drm_cards_host_use(cards, index, tick);
     reading->utilization_pct = drm_cards_percent(host.usage);
     read_vram(own, cards, index, host.vram_bytes);
-    hwmon_read(&own->hwmon, cards, index, turn);
+    hwmon_read(&own->hwmon, cards, index, tick);
     struct opt_f64 mhz = hwmon_check_mhz(opt_scaled(gpu_attribute_read_u64(&own->frequency, &cards->text), 1));
     if (mhz.has)
         reading->frequency_mhz = mhz;
@@ -156,7 +156,7 @@ static void intel_fini(void *opaque)
 }
 
 static const struct drm_cards_kind intel_kind = {
-    .folder = "class/drm",
+    .directory = "class/drm",
     .prefix = "card",
     .device_type = "GPU",
     .plural = "Intel cards",

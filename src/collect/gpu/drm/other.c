@@ -26,11 +26,11 @@ static void other_init(struct drm_cards *cards, size_t index)
     hwmon_init(drm_cards_own(cards, index), drm->sys_fd, drm->hwmon, "edge");
 }
 
-static void other_read(struct drm_cards *cards, size_t index, const struct gpu_turn *turn)
+static void other_read(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
-    struct fdinfo_use host = drm_cards_host_use(cards, index, turn);
+    struct fdinfo_use host = drm_cards_host_use(cards, index, tick);
     cards->items[index].reading.utilization_pct = drm_cards_percent(host.usage);
-    hwmon_read(drm_cards_own(cards, index), cards, index, turn);
+    hwmon_read(drm_cards_own(cards, index), cards, index, tick);
 }
 
 static void other_fini(void *own)
@@ -39,7 +39,7 @@ static void other_fini(void *own)
 }
 
 static const struct drm_cards_kind other_kind = {
-    .folder = "class/drm",
+    .directory = "class/drm",
     .prefix = "card",
     .device_type = "GPU",
     .plural = "other DRM cards",

@@ -23,10 +23,10 @@
 struct report_card {
     struct nvml_usage usage;
     struct nvml_mean {
-        double sum, weight; /* since the last place of the grid */
+        double sum, weight; /* since the last slot of the grid */
     } utilization, memory_utilization;
-    bool has_samples; /* the driver can tell how much processes use, and was asked */
-    bool has_processes; /* somebody was listed the last time, or the list could not be had */
+    bool has_samples; /* the driver can report how much processes use, and was asked */
+    bool has_processes; /* a process was listed the last time, or the list could not be had */
 };
 
 struct report {
@@ -34,12 +34,12 @@ struct report {
     struct report_card *cards;
     size_t count;
     bool wants_lists;
-    uint32_t turn;
+    uint32_t cycle;
     uint64_t usage_cards; /* of which usage is wanted, a bit each */
     int64_t lead_ns;
     int64_t began_ns, began_before_ns; /* the last two readings */
     int64_t polled_ns, poll_cost_ns; /* when usage was asked for, and the CPU time of that */
-    bool is_over; /* nobody is there to send to */
+    bool is_over; /* the other end is closed */
     struct nvml_wire_message message;
     struct nvml_processes processes;
     struct nvml_samples samples;
@@ -62,7 +62,7 @@ static int64_t now(enum clock_kind kind)
     return clock_read(&clock_system, kind);
 }
 
-/* A full socket means that nobody reads just now: this message is lost, and so is its whole reading. */
+/* A full socket means that it is not read just now: this message is lost, and so is its whole reading. */
 static void send_message(struct report *report)
 {
     ssize_t n;
@@ -79,7 +79,7 @@ static void begin_message(struct report *report, enum nvml_wire_kind kind, size_
     report->message.kind = kind;
     report->message.card = (uint32_t)card;
     report->message.card_count = (uint32_t)report->count;
-    report->message.turn = report->turn;
+    report->message.cycle = report->cycle;
 }
 
 static void send_failure(struct report *report, const struct err *err)
@@ -111,9 +111,9 @@ static void send_energy(struct report *report)
         report->message.energy_joules = energy.v;
         send_message(report);
     }
-    /* So that whoever waits for it knows that there is no more to come. */
+    /* So that the other end, which may wait for it, knows that there is no more to come. */
     begin_message(report, NVML_WIRE_ENERGY, 0);
-    report->message.turn = UINT32_MAX;
+    report->message.cycle = UINT32_MAX;
     send_message(report);
 }
 
@@ -137,7 +137,7 @@ static void poll_usage(struct report *report)
         struct report_card *card = &report->cards[i];
         if (!(report->usage_cards >> i & 1))
             continue;
-        /* Where nobody is, nobody uses anything: the time passes all the same. */
+        /* Where there is no process, none uses anything: the time passes all the same. */
         report->samples.is_known = true;
         report->samples.count = 0;
         if (card->has_processes)
@@ -179,7 +179,7 @@ static bool is_listed(const struct nvml_processes *list, uint32_t pid)
     return false;
 }
 
-/* Those that have ended in this period are not listed any more, but the driver still tells what they used. */
+/* Those that have ended in this period are not listed any more, but the driver still reports what they used. */
 static void put_ended(struct report *report, const struct report_card *card)
 {
     struct nvml_wire_reading *wire = &report->message.reading;
@@ -210,7 +210,7 @@ static void put_processes(struct report *report, size_t i)
 }
 
 /* Reads one card and sends what it found, where that is wanted. Returns false where the device is lost. */
-static bool send_card(struct report *report, size_t i, bool is_place, bool is_sent)
+static bool send_card(struct report *report, size_t i, bool is_slot, bool is_sent)
 {
     struct report_card *card = &report->cards[i];
     struct nvml_reading reading;
@@ -224,7 +224,7 @@ static bool send_card(struct report *report, size_t i, bool is_place, bool is_se
         put_processes(report, i);
     if (is_sent)
         send_message(report);
-    if (is_place) {
+    if (is_slot) {
         card->utilization = card->memory_utilization = (struct nvml_mean){0};
         nvml_usage_close(&card->usage);
     }
@@ -242,24 +242,24 @@ static bool is_channel_full(void)
 static void send_loss(struct report *report)
 {
     struct err err = {0};
-    (void)err_set(&err, -ENODEV, "no GPU answers any more");
+    (void)err_set(&err, -ENODEV, "no GPU responds any more");
     send_failure(report, &err);
     report->is_over = true;
 }
 
 /*
- * Readings between the places of a wide grid are for a sample that may come at any time; but where they pile up they
- * would take the room of the newer ones.
+ * Readings between the slots of a wide grid are for a sample that may come at any time; but where they pile up they
+ * would take the space of the newer ones.
  */
-static void send_readings(struct report *report, bool is_place)
+static void send_readings(struct report *report, bool is_slot)
 {
     report->began_before_ns = report->began_ns;
     report->began_ns = now(CLOCK_KIND_MONOTONIC);
-    bool is_sent = is_place || !is_channel_full();
+    bool is_sent = is_slot || !is_channel_full();
     size_t answering = 0;
-    report->turn = report->turn + 1 == UINT32_MAX ? 1 : report->turn + 1;
+    report->cycle = report->cycle + 1 == UINT32_MAX ? 1 : report->cycle + 1;
     for (size_t i = 0; i < report->count && !report->is_over; i++)
-        answering += send_card(report, i, is_place, is_sent);
+        answering += send_card(report, i, is_slot, is_sent);
     if (answering == 0) {
         send_loss(report);
         return;
@@ -299,7 +299,7 @@ static int open_report(struct report *report, const char *library)
     report->count = nvml_card_count(report->nvml);
     report->cards = calloc(report->count, sizeof(*report->cards));
     if (!report->cards && report->count > 0) {
-        (void)err_set(&err, -ENOMEM, "no memory");
+        (void)err_set(&err, -ENOMEM, "out of memory");
         send_failure(report, &err);
         return -1;
     }
@@ -308,7 +308,7 @@ static int open_report(struct report *report, const char *library)
     return 0;
 }
 
-/* A command line that nobody but us writes is checked all the same. */
+/* Only we write this command line; it is checked all the same. */
 #define INTERVAL_MOST_NS (48 * 3600 * NS_PER_SEC)
 
 static bool is_meant(int argc, char **argv)
@@ -319,7 +319,7 @@ static bool is_meant(int argc, char **argv)
            getsockopt(HELPER_CHANNEL_FD, SOL_SOCKET, SO_TYPE, &kind, &kind_bytes) == 0;
 }
 
-static void take_request(struct report *report)
+static void handle_request(struct report *report)
 {
     struct nvml_helper_request request;
     ssize_t n = recv(HELPER_CHANNEL_FD, &request, sizeof(request), MSG_DONTWAIT);
@@ -341,7 +341,7 @@ static bool wait_until(struct report *report, int64_t due_ns)
     struct pollfd channel = {.fd = HELPER_CHANNEL_FD, .events = POLLIN};
     int n = ppoll(&channel, 1, &timeout, NULL);
     if (n > 0)
-        take_request(report);
+        handle_request(report);
     return n == 0;
 }
 
@@ -353,7 +353,7 @@ static void run(struct report *report, int64_t start_ns, int64_t interval_ns)
     send_readings(report, false);
     send_energy(report);
     nvml_pace_init(&pace, start_ns, interval_ns, now(CLOCK_KIND_MONOTONIC));
-    /* A command may be over before the first place of the grid: until then there are more readings. */
+    /* A command may be over before the first slot of the grid: until then there are more readings. */
     int64_t early_ns = now(CLOCK_KIND_MONOTONIC) + NVML_PACE_LEAST_NS;
     while (!report->is_over) {
         struct nvml_step step = nvml_pace_next(&pace, report->lead_ns);
@@ -361,7 +361,7 @@ static void run(struct report *report, int64_t start_ns, int64_t interval_ns)
         if (!wait_until(report, is_early ? early_ns : step.due_ns))
             continue;
         poll_usage(report);
-        send_readings(report, step.is_place && !is_early);
+        send_readings(report, step.is_slot && !is_early);
         early_ns = is_early ? early_ns + NVML_PACE_LEAST_NS : INT64_MAX;
         if (!is_early)
             nvml_pace_advance(&pace, now(CLOCK_KIND_MONOTONIC) + report->lead_ns);
@@ -381,7 +381,7 @@ static int run_helper(char **argv)
     helper_restrict_self("tracker-nvml");
     report->wants_lists = strcmp(argv[NVML_HELPER_LISTS_AT], "1") == 0;
     int r = open_report(report, argv[NVML_HELPER_LIBRARY_AT]);
-    /* The library may have been named relative to the folder we were started in, which must not be kept busy. */
+    /* The library may have been named relative to the directory we were started in, which must not be kept busy. */
     if (r == 0 && chdir("/") == 0)
         run(report, start_ns, interval_ns);
     /* What the library would do at the end of the process can hang. */

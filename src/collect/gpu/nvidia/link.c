@@ -12,7 +12,7 @@
 #include "base/num.h"
 #include "base/vec.h"
 
-/* More messages than a socket holds at once are nonsense. */
+/* More messages than a socket holds at once are an error. */
 enum { ENERGY_WAIT_MS = 20, ENERGY_WAIT_CARD_MS = 10, MESSAGES_MAX = 8192 };
 
 void nvidia_link_open(struct nvidia_link *link, const struct collect_env *env, int64_t due_ns)
@@ -21,7 +21,7 @@ void nvidia_link_open(struct nvidia_link *link, const struct collect_env *env, i
         .phase = NVIDIA_WAITING,
         .due_ns = due_ns,
         .pause_ns = NVIDIA_PAUSE_NS,
-        .place_ns = due_ns,
+        .slot_ns = due_ns,
         .process = HELPER_NONE,
         .channel_fd = -1};
     for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++)
@@ -54,7 +54,7 @@ static int start_process(struct nvidia_link *link)
          interval[NUM_TEXT_BYTES], lists[] = "0";
     if (!str_copy(str_of(gpu->nvml_library ? gpu->nvml_library : "libnvidia-ml.so.1"), library, sizeof(library)))
         return -ENAMETOOLONG;
-    *num_write_i64(start, link->place_ns) = '\0';
+    *num_write_i64(start, link->slot_ns) = '\0';
     *num_write_i64(interval, link->env->interval_ns) = '\0';
     lists[0] = link->env->tracked && link->env->tracked->root > 0 ? '1' : '0';
     char *argv[NVML_HELPER_ARGUMENTS + 1] = {name, flag, library, start, interval, lists, NULL};
@@ -83,7 +83,7 @@ static void plan_start(struct nvidia_link *link, int64_t now_ns)
 static void start(struct nvidia_link *link, int64_t now_ns)
 {
     link->started_ns = link->heard_ns = now_ns;
-    link->is_broken = link->is_nonsense = link->is_energy_told = link->has_worked = false;
+    link->is_broken = link->is_invalid = link->has_all_energy = link->has_worked = false;
     link->is_empty = false;
     link->usage_cards = 0;
     int r = start_process(link);
@@ -95,7 +95,7 @@ static void start(struct nvidia_link *link, int64_t now_ns)
     plan_start(link, now_ns);
 }
 
-static void take_failure(struct nvidia_link *link)
+static void handle_failure(struct nvidia_link *link)
 {
     const struct nvml_wire_message *message = &link->message;
     int code = message->failed.code < 0 ? message->failed.code : -EIO;
@@ -114,7 +114,7 @@ static void take_failure(struct nvidia_link *link)
         link->phase = NVIDIA_GIVEN_UP;
 }
 
-static void take_facts(struct nvidia_link *link)
+static void handle_facts(struct nvidia_link *link)
 {
     const struct nvml_wire_message *message = &link->message;
     struct nvidia_cards *cards = &link->cards;
@@ -132,11 +132,11 @@ static void take_facts(struct nvidia_link *link)
     bool is_same = card->facts.device_type && strcmp(card->facts.uuid, facts.uuid) == 0;
     card->first_joules = is_same ? card->first_joules : (struct opt_f64){0};
     card->facts = facts;
-    card->coming_turn = 0;
+    card->coming_cycle = 0;
     link->has_facts = cards->count == message->card_count;
 }
 
-static void take_reading(struct nvidia_link *link)
+static void handle_reading(struct nvidia_link *link)
 {
     const struct nvml_wire_message *message = &link->message;
     if (!link->has_facts || message->card >= link->cards.count)
@@ -144,22 +144,22 @@ static void take_reading(struct nvidia_link *link)
     struct nvidia_card *card = &link->cards.items[message->card];
     size_t processes_bytes = message->reading.process_count * sizeof(struct nvml_wire_process);
     memcpy(&card->coming, &message->reading, offsetof(struct nvml_wire_reading, processes) + processes_bytes);
-    card->coming_turn = message->turn;
+    card->coming_cycle = message->cycle;
 }
 
 /* A reading counts only where nothing of it was lost. */
-static void take_done(struct nvidia_link *link)
+static void handle_done(struct nvidia_link *link)
 {
     const struct nvml_wire_message *message = &link->message;
     bool is_whole = link->has_facts;
     if (message->done.read_ns > link->now_ns + NS_PER_SEC) {
-        link->is_nonsense = true;
+        link->is_invalid = true;
         return;
     }
     /* What has waited for us says nothing of the time since. */
     link->heard_ns = message->done.read_ns;
     for (size_t i = 0; i < link->cards.count; i++)
-        is_whole &= link->cards.items[i].coming_turn == message->turn;
+        is_whole &= link->cards.items[i].coming_cycle == message->cycle;
     link->done_cpu_ns = message->done.cpu_ns;
     if (message->done.cpu_ns > link->cpu_ns)
         link->cpu_ns = message->done.cpu_ns;
@@ -173,11 +173,11 @@ static void take_done(struct nvidia_link *link)
     err_clear(&link->why);
 }
 
-static void take_energy(struct nvidia_link *link)
+static void handle_energy(struct nvidia_link *link)
 {
     const struct nvml_wire_message *message = &link->message;
-    if (message->turn == UINT32_MAX) {
-        link->is_energy_told = true;
+    if (message->cycle == UINT32_MAX) {
+        link->has_all_energy = true;
         return;
     }
     if (!link->has_facts || message->card >= link->cards.count)
@@ -188,29 +188,29 @@ static void take_energy(struct nvidia_link *link)
         card->first_joules = card->last_joules;
 }
 
-static void take_message(struct nvidia_link *link)
+static void handle_message(struct nvidia_link *link)
 {
     switch ((enum nvml_wire_kind)link->message.kind) {
     case NVML_WIRE_FAILED:
-        take_failure(link);
+        handle_failure(link);
         break;
     case NVML_WIRE_FACTS:
-        take_facts(link);
+        handle_facts(link);
         break;
     case NVML_WIRE_READING:
-        take_reading(link);
+        handle_reading(link);
         break;
     case NVML_WIRE_DONE:
-        take_done(link);
+        handle_done(link);
         break;
     case NVML_WIRE_ENERGY:
-        take_energy(link);
+        handle_energy(link);
         break;
     }
 }
 
 /* Takes one message; false where there is none now. */
-static bool take_next(struct nvidia_link *link)
+static bool receive_next(struct nvidia_link *link)
 {
     ssize_t n;
     do {
@@ -223,25 +223,25 @@ static bool take_next(struct nvidia_link *link)
         return false;
     link->heard_ns = link->now_ns;
     if ((size_t)n > sizeof(link->message) || nvml_wire_check(&link->message, (size_t)n) < 0)
-        link->is_nonsense = true;
+        link->is_invalid = true;
     else
-        take_message(link);
-    return !link->is_nonsense;
+        handle_message(link);
+    return !link->is_invalid;
 }
 
 static void drain(struct nvidia_link *link)
 {
     size_t taken = 0;
-    while (taken < MESSAGES_MAX && take_next(link))
+    while (taken < MESSAGES_MAX && receive_next(link))
         taken++;
-    link->is_nonsense |= taken == MESSAGES_MAX;
-    if (!link->is_nonsense)
+    link->is_invalid |= taken == MESSAGES_MAX;
+    if (!link->is_invalid)
         return;
     link->is_broken = true;
-    (void)err_set(&link->why, -EBADMSG, "nvidia: the process of the NVIDIA library sent nonsense");
+    (void)err_set(&link->why, -EBADMSG, "nvidia: the process of the NVIDIA library sent invalid data");
 }
 
-static void tell_end(struct nvidia_link *link, struct opt_i64 status)
+static void explain_end(struct nvidia_link *link, struct opt_i64 status)
 {
     if (link->why.code < 0 || !status.has)
         return;
@@ -267,10 +267,10 @@ static void set_aside(struct nvidia_link *link)
     if (stuck < NVIDIA_ABANDONED_MAX)
         return;
     link->phase = NVIDIA_GIVEN_UP;
-    (void)err_set(&link->why, -ETIMEDOUT, "nvidia: processes hang in the driver, and it is left alone");
+    (void)err_set(&link->why, -ETIMEDOUT, "nvidia: processes hang in the driver, and it is not asked again");
 }
 
-/* It is killed where it has not ended by itself. That may take effect later, or never: nobody waits for it. */
+/* It is killed where it has not ended by itself. That may take effect later, or never: it is not waited for. */
 static void end_process(struct nvidia_link *link, int64_t now_ns)
 {
     struct opt_i64 status = {0};
@@ -279,7 +279,7 @@ static void end_process(struct nvidia_link *link, int64_t now_ns)
     link->cpu_ns = link->done_cpu_ns = link->rss_bytes = 0;
     if (helper_reap(&link->process, link->env->helpers, &status)) {
         if (!link->is_empty)
-            tell_end(link, status);
+            explain_end(link, status);
     } else {
         helper_kill(&link->process);
         set_aside(link);
@@ -287,22 +287,22 @@ static void end_process(struct nvidia_link *link, int64_t now_ns)
     if (link->phase == NVIDIA_RUNNING)
         plan_start(link, now_ns);
     if (link->why.code == 0 && !link->is_empty)
-        (void)err_set(&link->why, -EIO, "nvidia: the process of the NVIDIA library has gone");
+        (void)err_set(&link->why, -EIO, "nvidia: the process of the NVIDIA library exited");
 }
 
 static void check_process(struct nvidia_link *link, int64_t now_ns)
 {
     int64_t silence_ns = now_ns - link->heard_ns;
-    bool has_spoken = link->heard_ns > link->started_ns;
+    bool has_answered = link->heard_ns > link->started_ns;
     int status;
     /* A child of the library may hold the channel open after the helper's end. */
     if (link->is_broken || helpers_has_ended(link->env->helpers, link->process.pid, &status)) {
         end_process(link, now_ns);
         return;
     }
-    int64_t patience_ns = has_spoken ? NVIDIA_SILENCE_NS : NVIDIA_INIT_NS;
+    int64_t patience_ns = has_answered ? NVIDIA_SILENCE_NS : NVIDIA_INIT_NS;
     bool is_spinning = link->cpu_ns > link->done_cpu_ns + NVIDIA_SPIN_NS;
-    if (silence_ns > (has_spoken ? NVIDIA_SILENCE_NS : NVIDIA_INIT_NS / 3))
+    if (silence_ns > (has_answered ? NVIDIA_SILENCE_NS : NVIDIA_INIT_NS / 3))
         (void)err_set(
             &link->why, -ETIMEDOUT, "nvidia: the driver has not answered for %d s", (int)(silence_ns / NS_PER_SEC));
     if (is_spinning)
@@ -328,9 +328,9 @@ static void read_cpu(struct nvidia_link *link)
         link->cpu_ns = cpu_ns;
 }
 
-void nvidia_link_turn(struct nvidia_link *link, int64_t now_ns)
+void nvidia_link_tick(struct nvidia_link *link, int64_t now_ns)
 {
-    /* We were stopped, or suspended: that nobody was heard says nothing. */
+    /* We were stopped, or suspended: that nothing was received says nothing. */
     bool has_slept = now_ns - link->now_ns > NVIDIA_ASLEEP_NS;
     link->now_ns = now_ns;
     read_cpu(link);
@@ -361,13 +361,13 @@ void nvidia_link_want_usage(struct nvidia_link *link, uint64_t cards)
 void nvidia_link_ask_energy(struct nvidia_link *link)
 {
     const struct clock *clock = link->env->clock;
-    bool was_told = link->is_energy_told;
-    link->is_energy_told = false;
-    if (!link->read_ns.has || !was_told || !ask(link, NVML_HELPER_ENERGY, 0))
+    bool had_all = link->has_all_energy;
+    link->has_all_energy = false;
+    if (!link->read_ns.has || !had_all || !ask(link, NVML_HELPER_ENERGY, 0))
         return;
     int64_t wait_ms = ENERGY_WAIT_MS + ENERGY_WAIT_CARD_MS * (int64_t)link->cards.count;
     int64_t until_ns = clock_read(clock, CLOCK_KIND_MONOTONIC) + wait_ms * NS_PER_MS;
-    while (!link->is_energy_told && !link->is_broken) {
+    while (!link->has_all_energy && !link->is_broken) {
         int64_t left_ns = until_ns - clock_read(clock, CLOCK_KIND_MONOTONIC);
         struct pollfd channel = {.fd = link->channel_fd, .events = POLLIN};
         if (left_ns <= 0 || poll(&channel, 1, (int)(left_ns / NS_PER_MS) + 1) <= 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stands in for everything about NVIDIA where the build leaves NVML out (-Dgpu=disabled), as a static program must: it
- * cannot load a library. Where there are NVIDIA GPUs they are told of as unknown, with the reason.
+ * cannot load a library. Where there are NVIDIA GPUs they are reported as unknown, with the reason.
  */
 #include <errno.h>
 
@@ -14,10 +14,10 @@ static int none_open(void *state, const struct collect_env *env, struct err *err
     return nvidia_devices_are_there(env) ? 0 : err_set(err, -ENODATA, "nvidia: no device file");
 }
 
-static int none_read(void *state, const struct gpu_turn *turn, struct gpu_list *ret_list, struct err *err)
+static int none_read(void *state, const struct gpu_tick *tick, struct gpu_list *ret_list, struct err *err)
 {
     (void)state;
-    (void)turn;
+    (void)tick;
     *ret_list = (struct gpu_list){0};
     (void)err_set(err, -ENOSYS, "nvidia: this build has no NVML: NVIDIA GPUs are not measured");
     return 0;

@@ -26,7 +26,7 @@ enum { NVIDIA_ABANDONED_MAX = 3 };
 #define NVIDIA_INIT_NS (60 * NS_PER_SEC) /* a machine with many sleeping GPUs takes its time */
 #define NVIDIA_SILENCE_NS (5 * NS_PER_SEC)
 #define NVIDIA_SPIN_NS (10 * NS_PER_SEC) /* of CPU time without an answer */
-#define NVIDIA_ASLEEP_NS (4 * NS_PER_SEC) /* turns are a second apart at most */
+#define NVIDIA_ASLEEP_NS (4 * NS_PER_SEC) /* ticks are a second apart at most */
 #define NVIDIA_PAUSE_NS NS_PER_SEC /* before the second start; doubles */
 #define NVIDIA_PAUSE_MOST_NS (60 * NS_PER_SEC)
 
@@ -40,21 +40,21 @@ struct nvidia_link {
     const struct collect_env *env;
     enum nvidia_phase phase;
     int64_t due_ns, pause_ns;
-    int64_t place_ns; /* a place of the grid of samples */
-    int64_t now_ns; /* of this turn */
+    int64_t slot_ns; /* a slot of the grid of samples */
+    int64_t now_ns; /* of this tick */
     int64_t started_ns, heard_ns;
     struct helper process;
     int channel_fd;
-    bool is_broken; /* it has closed its end, or sends nonsense */
-    bool is_nonsense;
+    bool is_broken; /* it has closed its end, or sends invalid messages */
+    bool is_invalid;
     struct helper abandoned[NVIDIA_ABANDONED_MAX];
-    struct err why; /* there is nothing new; code 0: no reason to complain yet */
+    struct err why; /* why there is nothing new; code 0: no reason to complain yet */
     struct nvidia_cards {
         struct nvidia_card {
             struct gpu_facts facts;
             struct opt_f64 first_joules, last_joules;
             struct nvml_wire_reading coming, current;
-            uint32_t coming_turn;
+            uint32_t coming_cycle;
         } * items;
         size_t count, cap;
     } cards;
@@ -62,7 +62,7 @@ struct nvidia_link {
     bool is_empty; /* the driver has no device */
     bool has_worked; /* the present helper has sent a reading */
     struct opt_i64 read_ns; /* when `current` of all cards was read */
-    bool is_energy_told; /* the counters were sent to the end */
+    bool has_all_energy; /* the counters were sent to the end */
     uint64_t usage_cards; /* of which it was asked how much processes use, a bit each */
     uint64_t cpu_ns, rss_bytes; /* of the present helper */
     uint64_t done_cpu_ns; /* of it, up to its last answer */
@@ -74,7 +74,7 @@ void nvidia_link_open(struct nvidia_link *link, const struct collect_env *env, i
 void nvidia_link_close(struct nvidia_link *link);
 
 /* One step: takes what has come, ends what is stuck, starts what is due. */
-void nvidia_link_turn(struct nvidia_link *link, int64_t now_ns);
+void nvidia_link_tick(struct nvidia_link *link, int64_t now_ns);
 
 /* How much processes use is wanted of these cards from now on, a bit each; costs nothing where they are the same. */
 void nvidia_link_want_usage(struct nvidia_link *link, uint64_t cards);
@@ -93,7 +93,7 @@ static inline bool nvidia_devices_are_there(const struct collect_env *env)
         return false;
     if (env->gpu.nvml_library || faccessat(root_fd, "dev/nvidiactl", F_OK, 0) == 0)
         return true;
-    /* In WSL the device file is the same for GPUs of all vendors, and the library tells. */
+    /* In WSL the device file is the same for GPUs of all vendors, and only the library is NVIDIA's. */
     return faccessat(root_fd, "dev/dxg", F_OK, 0) == 0 &&
            faccessat(root_fd, "usr/lib/wsl/lib/libnvidia-ml.so.1", F_OK, 0) == 0;
 }

@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "collect/gpu/nvidia/nvml_internal.h"
 
-enum { NAMES_MAX = 2, WORDS_BYTES = 160 };
+enum { NAMES_MAX = 2, MESSAGE_BYTES = 160 };
 
 struct nvml_symbol {
     size_t slot;
@@ -64,7 +64,7 @@ static const struct nvml_symbol nvml_symbols[] = {
 
 #undef SLOT
 
-_Static_assert(sizeof(void *) == sizeof(void (*)(void)), "dlsym gives functions as well");
+_Static_assert(sizeof(void *) == sizeof(void (*)(void)), "dlsym returns functions as well");
 
 /* Texts of the library may lack a NUL or hold control bytes: ends the text before the first of these. */
 static void nvml_load_clean(char *text, size_t size)
@@ -78,15 +78,15 @@ static void nvml_load_clean(char *text, size_t size)
 /* dlerror's text starts with the file that it is about, which may be another one that the library needs. */
 static int nvml_load_refused(const char *library, struct err *err)
 {
-    char words[WORDS_BYTES] = "";
+    char message[MESSAGE_BYTES] = "";
     const char *text = dlerror();
-    (void)str_copy(str_of(text ? text : "dlopen failed"), words, sizeof(words));
-    nvml_load_clean(words, sizeof(words));
+    (void)str_copy(str_of(text ? text : "dlopen failed"), message, sizeof(message));
+    nvml_load_clean(message, sizeof(message));
     size_t n = strlen(library);
-    bool is_unopened = strncmp(words, library, n) == 0 && strncmp(words + n, ": cannot open", 13) == 0;
+    bool is_unopened = strncmp(message, library, n) == 0 && strncmp(message + n, ": cannot open", 13) == 0;
     if (!is_unopened)
-        return err_set(err, -ELIBBAD, "%s", words);
-    return err_set(err, strstr(words, "Permission denied") ? -EACCES : -ENOENT, "%s", words);
+        return err_set(err, -ELIBBAD, "%s", message);
+    return err_set(err, strstr(message, "Permission denied") ? -EACCES : -ENOENT, "%s", message);
 }
 
 static bool nvml_load_symbol(void *handle, const struct nvml_symbol *symbol, struct nvml_calls *calls)
@@ -132,12 +132,12 @@ static int nvml_load_explain(const struct nvml_calls *calls, const char *call, i
     default:
         break;
     }
-    char words[WORDS_BYTES] = "";
+    char message[MESSAGE_BYTES] = "";
     const char *text = calls->get_error_text ? calls->get_error_text(code) : NULL;
     if (text)
-        (void)str_copy((struct str){text, strnlen(text, sizeof(words) - 1)}, words, sizeof(words));
-    nvml_load_clean(words, sizeof(words));
-    return err_set(err, -EIO, "%s answered %d%s%s", call, code, words[0] ? ": " : "", words);
+        (void)str_copy((struct str){text, strnlen(text, sizeof(message) - 1)}, message, sizeof(message));
+    nvml_load_clean(message, sizeof(message));
+    return err_set(err, -EIO, "%s answered %d%s%s", call, code, message[0] ? ": " : "", message);
 }
 
 static bool is_hex(char c)
@@ -339,7 +339,7 @@ int nvml_open(const char *library, struct nvml **ret_nvml, struct err *err)
         return err_set(err, -ENXIO, "the NVIDIA driver knows no device");
     struct nvml *nvml = nvml_new(&calls);
     if (!nvml)
-        return err_set(err, -EIO, "no memory for the NVIDIA devices");
+        return err_set(err, -EIO, "out of memory for the NVIDIA devices");
     code = nvml_add_devices(nvml, count);
     if (nvml->card_count == 0) {
         nvml_free(nvml);

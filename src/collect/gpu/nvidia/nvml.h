@@ -50,13 +50,13 @@ struct nvml_processes {
 /* Utilization samples per process, newer than what was seen before. */
 struct nvml_sample {
     uint32_t pid;
-    uint64_t time_us; /* Unix time, as the driver tells it */
+    uint64_t time_us; /* Unix time, as the driver reports it */
     uint32_t sm_pct; /* 0 to 100 */
 };
 
 struct nvml_samples {
-    bool is_known; /* false: this device cannot tell (MIG, old driver, no permission) */
-    size_t count; /* 0: nobody ran */
+    bool is_known; /* false: this device cannot report them (MIG, old driver, no permission) */
+    size_t count; /* 0: none ran */
     struct nvml_sample items[NVML_PROCESSES_MAX];
 };
 
@@ -64,7 +64,7 @@ struct nvml;
 
 /*
  * dlopen, initialise, find the devices. library: a name for dlopen. Returns 0 or a negative errno with a message for
- * people: -ENOENT no such library, -ELIBBAD a library without what we need, -ENODEV no driver, -ENXIO no device,
+ * users: -ENOENT no such library, -ELIBBAD a library without what we need, -ENODEV no driver, -ENXIO no device,
  * -EACCES no permission, -ELIBACC library and driver do not fit together, -EIO anything else.
  */
 int nvml_open(const char *library, struct nvml **ret_nvml, struct err *err);
@@ -81,7 +81,7 @@ void nvml_list_samples(const struct nvml *nvml, size_t card, uint64_t since_us, 
 /* The energy counter in joules: takes milliseconds, so never for a sample. A MIG instance has none. */
 struct opt_f64 nvml_energy(const struct nvml *nvml, size_t card);
 
-/* The words for bit `bit` of throttle_mask ("sw_power_cap"), or NULL for one that is no reason to worry. */
+/* The name of bit `bit` of throttle_mask ("sw_power_cap"), or NULL for one that is harmless. */
 const char *nvml_throttle_reason(unsigned bit);
 
 #endif

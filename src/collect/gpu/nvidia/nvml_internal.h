@@ -51,13 +51,13 @@ struct nvml_memory_v2 {
 
 #define NVML_MEMORY_V2_VERSION ((uint32_t)(sizeof(struct nvml_memory_v2) | 2U << 24))
 
-/* The older two calls fill a shorter struct with the short address alone in front: the tail is room for what they add.
+/* The older two calls fill a shorter struct with the short address alone in front: the tail is space for what they add.
  */
 struct nvml_pci {
     char short_bus[16];
     uint32_t domain, bus, device, device_id, subsystem_id;
     char bus_id[32];
-    unsigned char room[60];
+    unsigned char padding[60];
 };
 
 struct nvml_process_v1 {
@@ -155,10 +155,10 @@ struct nvml_card {
     struct nvml_facts facts;
 };
 
-/* More than is told: a list that is too long for the reader still gives its first part. */
+/* More than is sent: a list that is too long for the reader still has its first part. */
 enum { NVML_ROWS_MAX = 4 * NVML_PROCESSES_MAX };
 
-/* Where the library writes its lists. One row more than it is told of shows where it stopped. */
+/* Where the library writes its lists. One row more than it may fill shows where it stopped. */
 union nvml_rows {
     struct nvml_process_v1 v1[NVML_ROWS_MAX + 1];
     struct nvml_process_v2 v2[NVML_ROWS_MAX + 1];
@@ -196,7 +196,7 @@ static inline bool nvml_card_may_ask(const struct nvml_card *card, unsigned ques
 }
 
 /* Was the answer a good one? An answer that will not change is remembered, so that it is not asked for again. */
-static inline bool nvml_card_took(struct nvml_card *card, unsigned question, int code)
+static inline bool nvml_card_accepted(struct nvml_card *card, unsigned question, int code)
 {
     if (code == NVML_NOT_SUPPORTED || code == NVML_FUNCTION_NOT_FOUND)
         nvml_card_refuse(card, question);

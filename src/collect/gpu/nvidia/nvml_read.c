@@ -3,7 +3,7 @@
  * The readings of an NVIDIA device for one sample, and the processes that use it. Each reading is believed only within
  * the limits below; beyond them, or where the driver does not answer, it is absent. Reasons for lower clocks:
  * nvmlClocksEventReasons of the NVML manual. The lists of processes have had rows of 16, 24 and 32 bytes in different
- * drivers (32 in the first releases of the 535 series), so the buffer has room for the longest, and what the library
+ * drivers (32 in the first releases of the 535 series), so the buffer has space for the longest, and what the library
  * left untouched shows how long its rows are.
  */
 #include "collect/gpu/nvidia/nvml_internal.h"
@@ -34,13 +34,13 @@ static void nvml_read_utilization(const struct nvml_calls *calls, struct nvml_ca
 {
     struct nvml_utilization now = {0};
     if (!calls->get_utilization || !nvml_card_may_ask(card, NVML_ASK_UTILIZATION) ||
-        !nvml_card_took(card, NVML_ASK_UTILIZATION, calls->get_utilization(card->device, &now)))
+        !nvml_card_accepted(card, NVML_ASK_UTILIZATION, calls->get_utilization(card->device, &now)))
         return;
     reading->utilization_pct = nvml_believe(now.gpu_pct, 100, 1.0);
     reading->memory_utilization_pct = nvml_believe(now.memory_pct, 100, 1.0);
 }
 
-/* The library knows the call but not in the version that we speak, which it says in several ways. */
+/* The library knows the call but not in the version that we use, which it reports in several ways. */
 static bool is_other_version(int code)
 {
     return code == NVML_ARGUMENT_VERSION_MISMATCH || code == NVML_INVALID_ARGUMENT || code == NVML_NOT_SUPPORTED ||
@@ -60,7 +60,7 @@ static bool nvml_ask_memory(const struct nvml_calls *calls, struct nvml_card *ca
     }
     struct nvml_memory_v1 memory = {0};
     if (!calls->get_memory_v1 || !nvml_card_may_ask(card, NVML_ASK_MEMORY_V1) ||
-        !nvml_card_took(card, NVML_ASK_MEMORY_V1, calls->get_memory_v1(card->device, &memory)))
+        !nvml_card_accepted(card, NVML_ASK_MEMORY_V1, calls->get_memory_v1(card->device, &memory)))
         return false;
     *total = memory.total;
     *used = memory.used;
@@ -82,7 +82,7 @@ static struct opt_f64 nvml_read_temperature(const struct nvml_calls *calls, stru
 {
     unsigned celsius = 0;
     if (!calls->get_temperature || !nvml_card_may_ask(card, NVML_ASK_TEMPERATURE) ||
-        !nvml_card_took(card, NVML_ASK_TEMPERATURE, calls->get_temperature(card->board, NVML_SENSOR_GPU, &celsius)))
+        !nvml_card_accepted(card, NVML_ASK_TEMPERATURE, calls->get_temperature(card->board, NVML_SENSOR_GPU, &celsius)))
         return (struct opt_f64){0};
     return nvml_believe(celsius, TEMPERATURE_MAX_CELSIUS, 1.0);
 }
@@ -91,7 +91,7 @@ static struct opt_f64 nvml_read_power(const struct nvml_calls *calls, struct nvm
 {
     unsigned milliwatts = 0;
     if (!calls->get_power || !nvml_card_may_ask(card, NVML_ASK_POWER) ||
-        !nvml_card_took(card, NVML_ASK_POWER, calls->get_power(card->device, &milliwatts)))
+        !nvml_card_accepted(card, NVML_ASK_POWER, calls->get_power(card->device, &milliwatts)))
         return (struct opt_f64){0};
     return nvml_believe(milliwatts, POWER_MAX_MILLIWATTS, 1000.0);
 }
@@ -100,7 +100,7 @@ static struct opt_f64 nvml_read_clock(const struct nvml_calls *calls, struct nvm
 {
     unsigned mhz = 0;
     if (!calls->get_clock || !nvml_card_may_ask(card, NVML_ASK_CLOCK) ||
-        !nvml_card_took(card, NVML_ASK_CLOCK, calls->get_clock(card->board, NVML_CLOCK_GRAPHICS, &mhz)))
+        !nvml_card_accepted(card, NVML_ASK_CLOCK, calls->get_clock(card->board, NVML_CLOCK_GRAPHICS, &mhz)))
         return (struct opt_f64){0};
     return nvml_believe(mhz, CLOCK_MAX_MHZ, 1.0);
 }
@@ -109,7 +109,7 @@ static struct opt_u64 nvml_read_reasons(const struct nvml_calls *calls, struct n
 {
     unsigned long long mask = 0;
     if (!calls->get_reasons || !nvml_card_may_ask(card, NVML_ASK_REASONS) ||
-        !nvml_card_took(card, NVML_ASK_REASONS, calls->get_reasons(card->board, &mask)))
+        !nvml_card_accepted(card, NVML_ASK_REASONS, calls->get_reasons(card->board, &mask)))
         return (struct opt_u64){0};
     return some_u64(mask);
 }
@@ -136,7 +136,7 @@ struct opt_f64 nvml_energy(const struct nvml *nvml, size_t card)
     struct nvml_card *asked = nvml_card_at(nvml, card);
     unsigned long long millijoules = 0;
     if (!asked || !nvml->calls.get_energy || !nvml_card_may_ask(asked, NVML_ASK_ENERGY) ||
-        !nvml_card_took(asked, NVML_ASK_ENERGY, nvml->calls.get_energy(asked->device, &millijoules)))
+        !nvml_card_accepted(asked, NVML_ASK_ENERGY, nvml->calls.get_energy(asked->device, &millijoules)))
         return (struct opt_f64){0};
     return some_f64((double)millijoules / 1000.0);
 }
@@ -150,10 +150,10 @@ const char *nvml_throttle_reason(unsigned bit)
 enum { UNTOUCHED = 0xa5 };
 #define UNTOUCHED_PID UINT32_C(0xa5a5a5a5)
 
-/* Beyond this an amount is nonsense even where the size of the device is not known. */
+/* Beyond this an amount is invalid even where the size of the device is not known. */
 #define VRAM_MAX_BYTES (UINT64_C(1) << 50)
 
-/* The end of what was written, looked for up to the end of row n and 8 bytes more. */
+/* The end of what was written, searched up to the end of row n and 8 bytes more. */
 static size_t nvml_written_bytes(const union nvml_rows *rows, size_t n)
 {
     size_t end = n * sizeof(rows->v3[0]) + sizeof(uint64_t);
@@ -180,7 +180,7 @@ static struct nvml_process nvml_row_at(const union nvml_rows *rows, size_t row_b
     return (struct nvml_process){.pid = row.pid, .vram_bytes = some_u64(row.used_bytes)};
 }
 
-/* A PID that is listed again holds the larger of its amounts: the lists tell of the same memory. */
+/* A PID that is listed again holds the larger of its amounts: the lists describe the same memory. */
 static void nvml_add_process(struct nvml_processes *processes, const struct nvml_process *process)
 {
     for (size_t i = 0; i < processes->count; i++) {
@@ -197,21 +197,21 @@ static void nvml_add_process(struct nvml_processes *processes, const struct nvml
         processes->items[processes->count++] = *process;
 }
 
-static void nvml_take_rows(
+static void nvml_add_rows(
     const struct nvml *nvml, size_t n, size_t row_bytes, uint64_t vram_max, struct nvml_processes *processes)
 {
     for (size_t i = 0; i < n; i++) {
         struct nvml_process process = nvml_row_at(&nvml->work->rows, row_bytes, i);
         if (process.pid == 0 || process.pid == UNTOUCHED_PID)
             continue;
-        if (process.vram_bytes.v > vram_max) /* all ones, the driver's word for unknown, as well */
+        if (process.vram_bytes.v > vram_max) /* all ones, the driver's value for unknown, as well */
             process.vram_bytes = (struct opt_u64){0};
         nvml_add_process(processes, &process);
     }
 }
 
-/* One list. A library that wants more room than we have gives what it has written. */
-static void nvml_take_list(const struct nvml *nvml, struct nvml_card *card, enum nvml_list list, uint64_t vram_max,
+/* One list. A library that wants more space than we have has written a part. */
+static void nvml_add_list(const struct nvml *nvml, struct nvml_card *card, enum nvml_list list, uint64_t vram_max,
     struct nvml_processes *processes)
 {
     const struct nvml_calls *calls = &nvml->calls;
@@ -230,7 +230,7 @@ static void nvml_take_list(const struct nvml *nvml, struct nvml_card *card, enum
         code = call(card->device, &count, rows);
     }
     bool is_cut = code == NVML_INSUFFICIENT_SIZE || count > capacity;
-    if (code != NVML_INSUFFICIENT_SIZE && !nvml_card_took(card, question, code))
+    if (code != NVML_INSUFFICIENT_SIZE && !nvml_card_accepted(card, question, code))
         return;
     processes->is_known = true;
     processes->is_cut |= is_cut;
@@ -238,7 +238,7 @@ static void nvml_take_list(const struct nvml *nvml, struct nvml_card *card, enum
     size_t row_bytes = is_wide ? sizeof(rows->v2[0]) : sizeof(rows->v1[0]);
     if (!is_cut)
         row_bytes = nvml_row_bytes(rows, n, row_bytes);
-    nvml_take_rows(nvml, n, row_bytes, vram_max, processes);
+    nvml_add_rows(nvml, n, row_bytes, vram_max, processes);
 }
 
 void nvml_list_processes(const struct nvml *nvml, size_t card, struct nvml_processes *ret_processes)
@@ -252,10 +252,10 @@ void nvml_list_processes(const struct nvml *nvml, size_t card, struct nvml_proce
     if (!total.has)
         nvml_card_read_memory(nvml, asked, &total, &used);
     for (unsigned list = 0; list < NVML_LIST_COUNT; list++)
-        nvml_take_list(nvml, asked, (enum nvml_list)list, total.has ? total.v : VRAM_MAX_BYTES, ret_processes);
+        nvml_add_list(nvml, asked, (enum nvml_list)list, total.has ? total.v : VRAM_MAX_BYTES, ret_processes);
 }
 
-static void nvml_take_samples(
+static void nvml_add_samples(
     const struct nvml_process_sample *rows, size_t n, uint64_t since_us, struct nvml_samples *samples)
 {
     for (size_t i = 0; i < n && samples->count < NVML_PROCESSES_MAX; i++) {
@@ -283,7 +283,7 @@ void nvml_list_samples(const struct nvml *nvml, size_t card, uint64_t since_us, 
         memset(rows, 0, capacity * sizeof(rows[0]));
         code = nvml->calls.list_samples(asked->device, rows, &count, since_us);
     }
-    ret_samples->is_known = nvml_card_took(asked, NVML_ASK_SAMPLES, code) || code == NVML_NOT_FOUND;
+    ret_samples->is_known = nvml_card_accepted(asked, NVML_ASK_SAMPLES, code) || code == NVML_NOT_FOUND;
     if (code == NVML_OK)
-        nvml_take_samples(rows, count < capacity ? count : capacity, since_us, ret_samples);
+        nvml_add_samples(rows, count < capacity ? count : capacity, since_us, ret_samples);
 }

@@ -13,30 +13,30 @@ static int64_t divide_up(int64_t a, int64_t b)
 
 void nvml_pace_init(struct nvml_pace *pace, int64_t start_ns, int64_t interval_ns, int64_t now_ns)
 {
-    int64_t place_ns = interval_ns * divide_up(NVML_PACE_LEAST_NS, interval_ns);
-    int64_t steps = divide_up(place_ns, NVML_PACE_MOST_NS);
+    int64_t slot_ns = interval_ns * divide_up(NVML_PACE_LEAST_NS, interval_ns);
+    int64_t steps = divide_up(slot_ns, NVML_PACE_MOST_NS);
     *pace = (struct nvml_pace){
-        .start_ns = start_ns, .place_ns = place_ns, .step_ns = place_ns / steps, .steps_per_place = steps};
+        .start_ns = start_ns, .slot_ns = slot_ns, .step_ns = slot_ns / steps, .steps_per_slot = steps};
     nvml_pace_advance(pace, now_ns);
 }
 
-/* Steps need not divide a place evenly, so they are counted from the last one on. */
+/* Steps need not divide a slot evenly, so they are counted from the last one on. */
 struct nvml_step nvml_pace_next(const struct nvml_pace *pace, int64_t lead_ns)
 {
-    int64_t places = pace->next / pace->steps_per_place, steps = pace->next % pace->steps_per_place;
+    int64_t slots = pace->next / pace->steps_per_slot, steps = pace->next % pace->steps_per_slot;
     return (struct nvml_step){
-        .due_ns = pace->start_ns + places * pace->place_ns + steps * pace->step_ns - lead_ns,
-        .is_place = steps == 0,
+        .due_ns = pace->start_ns + slots * pace->slot_ns + steps * pace->step_ns - lead_ns,
+        .is_slot = steps == 0,
     };
 }
 
 void nvml_pace_advance(struct nvml_pace *pace, int64_t now_ns)
 {
     int64_t passed_ns = now_ns > pace->start_ns ? now_ns - pace->start_ns : 0;
-    int64_t steps = passed_ns % pace->place_ns / pace->step_ns;
-    if (steps >= pace->steps_per_place)
-        steps = pace->steps_per_place - 1;
-    int64_t passed = passed_ns / pace->place_ns * pace->steps_per_place + steps;
+    int64_t steps = passed_ns % pace->slot_ns / pace->step_ns;
+    if (steps >= pace->steps_per_slot)
+        steps = pace->steps_per_slot - 1;
+    int64_t passed = passed_ns / pace->slot_ns * pace->steps_per_slot + steps;
     pace->next = passed > pace->next ? passed + 1 : pace->next + 1;
 }
 
@@ -64,7 +64,7 @@ static struct nvml_share *find(struct nvml_usage *usage, uint32_t pid)
     return share;
 }
 
-/* The driver sums up what it knows of a process in one row; where it gives several, they are averaged. */
+/* The driver sums up what it knows of a process in one row; where it returns several, they are averaged. */
 static size_t count_rows(const struct nvml_samples *samples, uint32_t pid)
 {
     size_t rows = 0;
@@ -73,7 +73,7 @@ static size_t count_rows(const struct nvml_samples *samples, uint32_t pid)
     return rows;
 }
 
-/* Nobody is told of. That means idle time only once a window that would tell of somebody had to be there. */
+/* No process is listed. That means idle time only once a window that would list one had to be there. */
 static void add_idle(struct nvml_usage *usage, uint64_t now_us, uint64_t poll_us)
 {
     if (now_us <= usage->until_us + usage->window_us + poll_us + SLACK_US)
@@ -94,7 +94,7 @@ static uint64_t newest_of(const struct nvml_samples *samples)
     return newest_us;
 }
 
-/* Time that the answer stands for: back to what was accounted for, but no further than the driver looks. */
+/* Time that the answer stands for: back to what was accounted for, but no further than the driver measures. */
 static uint64_t cover(struct nvml_usage *usage, uint64_t newest_us, uint64_t poll_us)
 {
     uint64_t gap_us = newest_us > usage->until_us ? newest_us - usage->until_us : 0;
@@ -112,7 +112,7 @@ void nvml_usage_add(struct nvml_usage *usage, const struct nvml_samples *samples
     uint64_t newest_us = newest_of(samples);
     if (newest_us > usage->seen_us)
         usage->seen_us = newest_us;
-    /* Somebody set the clock, or the machine slept: what lies between has no length that we know. */
+    /* The clock was set, or the machine slept: what lies between has no length that we know. */
     bool has_jumped = usage->until_us > now_us || now_us - usage->until_us > PAUSE_MOST_US;
     if (usage->until_us == 0 || has_jumped) {
         usage->until_us = now_us;

@@ -21,16 +21,16 @@
  * 200 ms, for the driver has nothing new by then.
  */
 struct nvml_pace {
-    int64_t start_ns; /* a place of the grid */
-    int64_t place_ns; /* from one place that is read for to the next */
+    int64_t start_ns; /* a slot of the grid */
+    int64_t slot_ns; /* from one slot that is read for to the next */
     int64_t step_ns; /* from one reading to the next */
-    int64_t steps_per_place;
+    int64_t steps_per_slot;
     int64_t next; /* the number of the next step */
 };
 
 struct nvml_step {
     int64_t due_ns; /* monotonic */
-    bool is_place; /* the reading belongs to a sample */
+    bool is_slot; /* the reading belongs to a sample */
 };
 
 /* now_ns: the first step comes after it. */
@@ -67,8 +67,8 @@ struct nvml_usage {
 
 void nvml_usage_init(struct nvml_usage *usage);
 
-/* What the driver told, asked at now_us (Unix time), and poll_us after it was asked before. The first answer only says
- * where the time begins. */
+/* What the driver answered, asked at now_us (Unix time), and poll_us after it was asked before. The first answer only
+ * says where the time begins. */
 void nvml_usage_add(struct nvml_usage *usage, const struct nvml_samples *samples, uint64_t now_us, uint64_t poll_us);
 
 /* Of the period so far; of the one before where no time was accounted for since. 0 for a process that did not run,

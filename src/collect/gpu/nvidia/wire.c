@@ -134,17 +134,17 @@ void nvml_wire_get_facts(const struct nvml_wire_message *message, struct gpu_fac
     gpu_add_detail(ret_facts, "parent_uuid", message->facts.parent_uuid);
 }
 
-static void put_f64(struct nvml_wire_reading *wire, enum nvml_wire_value place, struct opt_f64 value)
+static void put_f64(struct nvml_wire_reading *wire, enum nvml_wire_value slot, struct opt_f64 value)
 {
-    if (!value.has || !is_within(value.v, 0, most[place]))
+    if (!value.has || !is_within(value.v, 0, most[slot]))
         return;
-    wire->values[place] = value.v;
-    wire->known |= 1U << place;
+    wire->values[slot] = value.v;
+    wire->known |= 1U << slot;
 }
 
-static void put_u64(struct nvml_wire_reading *wire, enum nvml_wire_value place, struct opt_u64 value)
+static void put_u64(struct nvml_wire_reading *wire, enum nvml_wire_value slot, struct opt_u64 value)
 {
-    put_f64(wire, place, opt_scaled(value, 1));
+    put_f64(wire, slot, opt_scaled(value, 1));
 }
 
 void nvml_wire_put_reading(const struct nvml_reading *reading, struct nvml_wire_reading *wire)
@@ -162,14 +162,14 @@ void nvml_wire_put_reading(const struct nvml_reading *reading, struct nvml_wire_
     put_u64(wire, NVML_WIRE_THROTTLE_MASK, reading->throttle_mask);
 }
 
-static struct opt_f64 get_f64(const struct nvml_wire_reading *wire, enum nvml_wire_value place)
+static struct opt_f64 get_f64(const struct nvml_wire_reading *wire, enum nvml_wire_value slot)
 {
-    return (wire->known >> place & 1) ? some_f64(wire->values[place]) : (struct opt_f64){0};
+    return (wire->known >> slot & 1) ? some_f64(wire->values[slot]) : (struct opt_f64){0};
 }
 
-static struct opt_u64 get_u64(const struct nvml_wire_reading *wire, enum nvml_wire_value place)
+static struct opt_u64 get_u64(const struct nvml_wire_reading *wire, enum nvml_wire_value slot)
 {
-    return (wire->known >> place & 1) ? some_u64((uint64_t)wire->values[place]) : (struct opt_u64){0};
+    return (wire->known >> slot & 1) ? some_u64((uint64_t)wire->values[slot]) : (struct opt_u64){0};
 }
 
 void nvml_wire_get_reading(const struct nvml_wire_reading *wire, struct gpu_reading *ret_reading)

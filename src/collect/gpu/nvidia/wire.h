@@ -15,7 +15,7 @@
 
 #define NVML_HELPER_FLAG "--nvml-helper"
 
-/* What it is told on its command line. */
+/* Its command line. */
 enum nvml_helper_argument {
     NVML_HELPER_FLAG_AT = 1,
     NVML_HELPER_LIBRARY_AT,
@@ -44,7 +44,7 @@ enum nvml_wire_kind {
     NVML_WIRE_ENERGY, /* of one card, in joules */
 };
 
-/* Places in nvml_wire_reading.values; a bit of `known` each. */
+/* Slots in nvml_wire_reading.values; a bit of `known` each. */
 enum nvml_wire_value {
     NVML_WIRE_UTILIZATION_PCT,
     NVML_WIRE_MEMORY_UTILIZATION_PCT,
@@ -70,7 +70,7 @@ struct nvml_wire_process {
 struct nvml_wire_message {
     uint32_t kind;
     uint32_t card, card_count;
-    uint32_t turn; /* the same in all messages of one reading */
+    uint32_t cycle; /* the same in all messages of one reading */
     union {
         struct {
             int32_t code; /* negative errno */

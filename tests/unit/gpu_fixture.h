@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A machine with cards for the tests of the vendors that read sysfs: devices as the kernel lays them out, DRM clients
- * as a plain table, and one vendor stepped by hand. gpu_world.c stands in for fdinfo.c and gpu.c.
+ * as a plain table, and one vendor stepped by hand. gpu_fixture.c stands in for fdinfo.c and gpu.c.
  */
-#ifndef TESTS_UNIT_GPU_WORLD_H
-#define TESTS_UNIT_GPU_WORLD_H
+#ifndef TESTS_UNIT_GPU_FIXTURE_H
+#define TESTS_UNIT_GPU_FIXTURE_H
 
 #include <stdbool.h>
 
@@ -12,21 +12,21 @@
 #include "collect/gpu/gpu.h"
 #include "fake_env.h"
 
-enum { GPU_WORLD_USES_MAX = 8 };
+enum { GPU_FIXTURE_USES_MAX = 8 };
 
 /* What fdinfo is to say of one device, named by its PCI address or its driver. */
-struct gpu_world_use {
+struct gpu_fixture_use {
     const char *device;
     struct fdinfo_use tree, host;
 };
 
 struct fdinfo {
     bool has_kfd;
-    struct gpu_world_use uses[GPU_WORLD_USES_MAX];
+    struct gpu_fixture_use uses[GPU_FIXTURE_USES_MAX];
     size_t count;
 };
 
-struct gpu_world {
+struct gpu_fixture {
     struct fake_env fake;
     const struct gpu_vendor *vendor;
     void *state; /* NULL: not open */
@@ -37,32 +37,32 @@ struct gpu_world {
     int open_count_before;
 };
 
-void gpu_world_init(struct gpu_world *world, const struct gpu_vendor *vendor);
+void gpu_fixture_init(struct gpu_fixture *fixture, const struct gpu_vendor *vendor);
 
 /* Closes the vendor and fails the test if it left a descriptor open. */
-void gpu_world_fini(struct gpu_world *world);
+void gpu_fixture_fini(struct gpu_fixture *fixture);
 
 /* sys/class/drm/card0 (or accel0) with a device on PCI and its driver; ids "0x1002 0x744c 0xc8". */
-void gpu_world_add_card(struct gpu_world *world, const char *card, const char *driver, const char *pdev);
+void gpu_fixture_add_card(struct gpu_fixture *fixture, const char *card, const char *driver, const char *pdev);
 
 /* A file below the device ("gpu_busy_percent", "hwmon/hwmon2/temp1_input"). */
-void gpu_world_write(struct gpu_world *world, const char *pdev, const char *name, const char *text);
-void gpu_world_remove(struct gpu_world *world, const char *pdev, const char *name);
+void gpu_fixture_write(struct gpu_fixture *fixture, const char *pdev, const char *name, const char *text);
+void gpu_fixture_remove(struct gpu_fixture *fixture, const char *pdev, const char *name);
 
-/* What fdinfo tells of a device from now on; vram and usage below 0 are absent. */
-void gpu_world_set_use(struct gpu_world *world, const char *device, double tree, double host, int64_t vram_bytes);
+/* What fdinfo reports of a device from now on; vram and usage below 0 are absent. */
+void gpu_fixture_set_use(struct gpu_fixture *fixture, const char *device, double tree, double host, int64_t vram_bytes);
 
-int gpu_world_open(struct gpu_world *world);
+int gpu_fixture_open(struct gpu_fixture *fixture);
 
-/* One turn ns after the one before it; attribute follows a successful read. */
-int gpu_world_turn(struct gpu_world *world, int64_t ns);
-int gpu_world_baseline(struct gpu_world *world);
-int gpu_world_final_turn(struct gpu_world *world, int64_t ns);
+/* One tick ns after the one before it; attribute follows a successful read. */
+int gpu_fixture_tick(struct gpu_fixture *fixture, int64_t ns);
+int gpu_fixture_baseline(struct gpu_fixture *fixture);
+int gpu_fixture_final_tick(struct gpu_fixture *fixture, int64_t ns);
 
-const struct gpu_card *gpu_world_card(const struct gpu_world *world, size_t index);
+const struct gpu_card *gpu_fixture_card(const struct gpu_fixture *fixture, size_t index);
 
 /* The value of a detail, or NULL. */
-const char *gpu_world_detail(const struct gpu_card *card, const char *key);
+const char *gpu_fixture_detail(const struct gpu_card *card, const char *key);
 
 #define assert_f64(opt, expected)                                                                                      \
     do {                                                                                                               \
