@@ -2,7 +2,7 @@
 /* amdgpu.ids: a name lies within the text, is trimmed and on one line. The first three bytes are the ids looked for. */
 #include "fuzz.h"
 
-#include "kernel/amdgpu_ids.h"
+#include "kernel/amdgpu.h"
 
 enum { ID_BYTES = 3 };
 

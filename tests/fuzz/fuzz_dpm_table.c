@@ -2,7 +2,7 @@
 /* pp_dpm_sclk: a clock needs a star, and nothing is written on failure. */
 #include "fuzz.h"
 
-#include "kernel/dpm_table.h"
+#include "kernel/amdgpu.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

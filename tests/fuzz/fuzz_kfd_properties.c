@@ -2,7 +2,7 @@
 /* KFD properties: a location comes from a whole line, and what is absent is 0. */
 #include "fuzz.h"
 
-#include "kernel/kfd_properties.h"
+#include "kernel/amdgpu.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "kernel/amdgpu_ids.h"
+#include "kernel/amdgpu.h"
 
 static const char list[] = "# List of AMDGPU IDs\n"
                            "#\n"

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "kernel/dpm_table.h"
+#include "kernel/amdgpu.h"
 
 static void test_starred(void **state)
 {

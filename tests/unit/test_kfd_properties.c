@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "kernel/kfd_properties.h"
+#include "kernel/amdgpu.h"
 
 static void test_gpu(void **state)
 {

@@ -52,17 +52,17 @@ static int64_t now(void)
 
 static void start_fixture(struct fixture *fixture, const char *script, const char *pid_namespace)
 {
-    *world = (struct world){.tracked = {.root = 4711, .tracker = getpid()}};
-    fake_env_init(&world->fake);
-    fake_env_write(&world->fake, "dev/nvidiactl", "");
-    fake_env_link(&world->fake, "proc/self/ns/pid", pid_namespace);
-    (void)snprintf(world->script, sizeof(world->script), "FAKE_NVML=%s", script);
-    world->environment[0] = world->script;
-    struct collect_env *env = &world->fake.env;
+    *fixture = (struct fixture){.tracked = {.root = 4711, .tracker = getpid()}};
+    fake_env_init(&fixture->fake);
+    fake_env_write(&fixture->fake, "dev/nvidiactl", "");
+    fake_env_link(&fixture->fake, "proc/self/ns/pid", pid_namespace);
+    (void)snprintf(fixture->script, sizeof(fixture->script), "FAKE_NVML=%s", script);
+    fixture->environment[0] = fixture->script;
+    struct collect_env *env = &fixture->fake.env;
     env->clock = &clock_system;
     env->interval_ns = 100 * NS_PER_MS;
-    env->tracked = &world->tracked;
-    env->helpers = &world->helpers;
+    env->tracked = &fixture->tracked;
+    env->helpers = &fixture->helpers;
     env->gpu = (struct collect_gpu){.nvml_library = getenv("FAKE_NVML_LIB"),
         .program = getenv("RESOURCE_TRACKER"),
         .environment = fixture->environment,
@@ -79,9 +79,9 @@ static void open_world(struct fixture *fixture, const char *script)
 
 static void end_fixture(struct fixture *fixture)
 {
-    gpu_vendor_nvidia.close(world->state);
-    free(world->state);
-    fake_env_fini(&world->fake);
+    gpu_vendor_nvidia.close(fixture->state);
+    free(fixture->state);
+    fake_env_fini(&fixture->fake);
     /* Killed at the end and waited for by whoever waits for all children. */
     for (int i = 0; i < PATIENCE_MS / STEP_MS; i++) {
         if (waitpid(-1, NULL, WNOHANG) < 0)
@@ -135,8 +135,8 @@ static void await_error(struct fixture *fixture)
 static pid_t helper_of(const struct fixture *fixture)
 {
     for (size_t i = 0; i < HELPERS_MAX; i++) {
-        if (world->helpers.processes[i].pid > 0)
-            return world->helpers.processes[i].pid;
+        if (fixture->helpers.processes[i].pid > 0)
+            return fixture->helpers.processes[i].pid;
     }
     return 0;
 }
@@ -189,10 +189,10 @@ static void test_a_card_is_read(void **state)
     assert_string_equal(card->facts.uuid, "GPU-1");
     assert_true(card->reading.utilization_pct.v == 40);
     assert_int_equal(card->reading.vram_used_bytes.v, 1048576);
-    assert_true(helpers_has(&world.helpers, helper_of(&world)));
-    assert_true(world.helpers.cpu_ns > 0);
-    assert_true(world.helpers.rss_bytes > 100 * 1024);
-    end_world(&world);
+    assert_true(helpers_has(&fixture.helpers, helper_of(&fixture)));
+    assert_true(fixture.helpers.cpu_ns > 0);
+    assert_true(fixture.helpers.rss_bytes > 100 * 1024);
+    end_world(&fixture);
 }
 
 /* Before the delay is over there is no process, however often it is asked. */
@@ -279,13 +279,13 @@ static void test_the_program_cannot_be_started(void **state)
     if (is_emulated())
         SKIP_TEST(test_the_program_cannot_be_started,
             "qemu-user makes vfork a fork: posix_spawn does not hear that the program cannot be started");
-    struct world world;
-    start_world(&world, PLAIN, FIRST_NAMESPACE);
-    world.fake.env.gpu.program = "/nonexistent/program";
-    assert_int_equal(gpu_vendor_nvidia.open(world.state, &world.fake.env, &world.err), 0);
-    await_trouble(&world);
-    assert_non_null(strstr(world.err.msg, "cannot start a process"));
-    end_world(&world);
+    struct fixture fixture;
+    start_world(&fixture, PLAIN, FIRST_NAMESPACE);
+    fixture.fake.env.gpu.program = "/nonexistent/program";
+    assert_int_equal(gpu_vendor_nvidia.open(fixture.state, &fixture.fake.env, &fixture.err), 0);
+    await_trouble(&fixture);
+    assert_non_null(strstr(fixture.err.msg, "cannot start a process"));
+    end_world(&fixture);
 }
 
 static void test_driver_that_comes_later(void **state)

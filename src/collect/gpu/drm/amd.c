@@ -13,8 +13,7 @@
 #include "collect/gpu/drm/amd_kfd.h"
 #include "collect/gpu/drm/drm.h"
 #include "collect/gpu/gpu.h"
-#include "kernel/amdgpu_ids.h"
-#include "kernel/dpm_table.h"
+#include "kernel/amdgpu.h"
 
 enum { IDS_BYTES_MAX = 1024 * 1024 };
 

@@ -19,7 +19,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "collect/gpu/drm/drm.h"
-#include "kernel/kfd_properties.h"
+#include "kernel/amdgpu.h"
 #include "kernel/sysroot.h"
 
 enum { NODES_MAX = 128, PROCESSES_MAX = 128, FILES_MAX = 512, LISTED_MAX = 65536, PDEV_BYTES = 32 };

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/amdgpu.h"
+
+#include <errno.h>
+#include <strings.h>
+
+#include "base/num.h"
+
+enum { HEX_DIGITS_MAX = 8 };
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool is_hex(struct str text, uint64_t wanted)
+{
+    uint64_t value = 0;
+    if (text.n == 0 || text.n > HEX_DIGITS_MAX)
+        return false;
+    for (size_t i = 0; i < text.n; i++) {
+        int digit = hex_digit(text.p[i]);
+        if (digit < 0)
+            return false;
+        value = value * 16 + (uint64_t)digit;
+    }
+    return value == wanted;
+}
+
+static bool cut_field(struct str *remainder, struct str *ret_field)
+{
+    const char *comma = remainder->n > 0 ? memchr(remainder->p, ',', remainder->n) : NULL;
+    if (!comma)
+        return false;
+    size_t n = (size_t)(comma - remainder->p);
+    *ret_field = str_trim((struct str){remainder->p, n});
+    *remainder = (struct str){comma + 1, remainder->n - n - 1};
+    return true;
+}
+
+int amdgpu_ids_find(struct str text, uint64_t device, uint64_t revision, struct str *ret_name)
+{
+    struct str line, field;
+    while (str_line(&text, &line)) {
+        if (line.n > 0 && line.p[0] == '#')
+            continue;
+        if (!cut_field(&line, &field) || !is_hex(field, device) || !cut_field(&line, &field) ||
+            !is_hex(field, revision))
+            continue;
+        struct str name = str_trim(line);
+        if (name.n == 0)
+            continue;
+        *ret_name = name;
+        return 0;
+    }
+    return -ENOENT;
+}
+
+static int parse_level(struct str line, uint64_t *ret_mhz)
+{
+    struct str level, clock, none;
+    if (!str_word(&line, &level) || level.n < 2 || level.p[level.n - 1] != ':')
+        return -EINVAL;
+    if (!str_word(&line, &clock) || str_word(&line, &none))
+        return -EINVAL;
+    uint64_t mhz;
+    if (clock.p[0] < '0' || clock.p[0] > '9' || !num_next_u64(&clock, &mhz))
+        return -EINVAL;
+    if (clock.n != 3 || strncasecmp(clock.p, "mhz", 3) != 0)
+        return -EINVAL;
+    *ret_mhz = mhz;
+    return 0;
+}
+
+int dpm_table_parse_current(struct str text, uint64_t *ret_mhz)
+{
+    struct str line;
+    while (str_line(&text, &line)) {
+        line = str_trim(line);
+        if (line.n > 0 && line.p[line.n - 1] == '*')
+            return parse_level((struct str){line.p, line.n - 1}, ret_mhz);
+    }
+    return -ENODATA;
+}
+
+static int parse_number(struct str remainder, struct opt_u64 *number)
+{
+    uint64_t value;
+    if (num_parse_u64(str_trim(remainder), &value) < 0)
+        return -EINVAL;
+    if (!number->has)
+        *number = some_u64(value);
+    return 0;
+}
+
+int kfd_properties_parse(struct str text, struct kfd_properties *ret_properties)
+{
+    struct opt_u64 location = {0}, domain = {0}, simds = {0}, per_cu = {0};
+    const struct {
+        struct str key;
+        struct opt_u64 *number;
+    } wanted[] = {{STR("location_id"), &location}, {STR("domain"), &domain}, {STR("simd_count"), &simds},
+        {STR("simd_per_cu"), &per_cu}};
+    const char *lf;
+    while (text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
+        struct str line = {text.p, (size_t)(lf - text.p)};
+        struct str key = {0};
+        text = (struct str){lf + 1, text.n - line.n - 1};
+        (void)str_word(&line, &key);
+        for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+            if (str_eq(key, wanted[i].key) && parse_number(line, wanted[i].number) < 0)
+                return -EINVAL;
+        }
+    }
+    if (!location.has)
+        return -EINVAL;
+    *ret_properties = (struct kfd_properties){
+        .location_id = location.v,
+        .domain = domain.v,
+        .simd_count = simds,
+        .simd_per_cu = per_cu,
+    };
+    return 0;
+}
