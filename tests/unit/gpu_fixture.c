@@ -41,8 +41,9 @@ bool fdinfo_is_tree_known(const struct fdinfo *fdinfo)
     return true;
 }
 
-bool fdinfo_tree_has_kfd(const struct fdinfo *fdinfo)
+bool fdinfo_tree_holds(const struct fdinfo *fdinfo, const char *compute_device)
 {
+    assert_string_equal(compute_device, "/dev/kfd");
     return fdinfo->has_kfd;
 }
 

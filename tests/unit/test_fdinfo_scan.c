@@ -444,22 +444,22 @@ static void test_kfd(void **state)
     fake_env_link(&fixture.fake, "proc/100/fd/4", "/tmp/dev/kfd");
     fake_env_link(&fixture.fake, "proc/200/fd/3", "/dev/kfd");
     drm_fixture_tick(&fixture);
-    assert_false(fdinfo_tree_has_kfd(fixture.fdinfo));
+    assert_false(fdinfo_tree_holds(fixture.fdinfo, "/dev/kfd"));
     fake_env_link(&fixture.fake, "proc/100/fd/5", "/dev/kfd");
     drm_fixture_step(&fixture, NS_PER_SEC);
-    assert_true(fdinfo_tree_has_kfd(fixture.fdinfo));
+    assert_true(fdinfo_tree_holds(fixture.fdinfo, "/dev/kfd"));
     /* It counts between two scans as well. */
     drm_fixture_step(&fixture, NS_PER_SEC / 2);
-    assert_true(fdinfo_tree_has_kfd(fixture.fdinfo));
+    assert_true(fdinfo_tree_holds(fixture.fdinfo, "/dev/kfd"));
     fake_env_remove(&fixture.fake, "proc/100/fd/5");
     drm_fixture_step(&fixture, NS_PER_SEC);
-    assert_false(fdinfo_tree_has_kfd(fixture.fdinfo));
+    assert_false(fdinfo_tree_holds(fixture.fdinfo, "/dev/kfd"));
     drm_fixture_join(&fixture, 200, 2);
     drm_fixture_step(&fixture, NS_PER_SEC);
-    assert_true(fdinfo_tree_has_kfd(fixture.fdinfo));
+    assert_true(fdinfo_tree_holds(fixture.fdinfo, "/dev/kfd"));
     drm_fixture_leave(&fixture, 200);
     drm_fixture_step(&fixture, NS_PER_SEC);
-    assert_false(fdinfo_tree_has_kfd(fixture.fdinfo));
+    assert_false(fdinfo_tree_holds(fixture.fdinfo, "/dev/kfd"));
     drm_fixture_fini(&fixture);
 }
 

@@ -20,7 +20,7 @@
 #include "base/num.h"
 #include "net/http_parse.h"
 
-enum { LANES_MAX = 16, REQUEST_BYTES_MAX = 4096, READ_BYTES = 4096, HTTP_PORT = 80 };
+enum { REQUEST_BYTES_MAX = 4096, READ_BYTES = 4096, HTTP_PORT = 80 };
 
 static const int64_t request_ns = NS_PER_SEC;
 static const int64_t total_ns = 2 * NS_PER_SEC;
@@ -43,7 +43,7 @@ struct lane {
 };
 
 struct engine {
-    struct lane lanes[LANES_MAX];
+    struct lane lanes[CLOUD_VENDORS_MAX];
     size_t count;
     int epoll_fd;
     int64_t end_ns;
@@ -197,8 +197,8 @@ static void read_more(struct lane *lane)
 
 static void handle_events(struct engine *engine)
 {
-    struct epoll_event events[LANES_MAX];
-    int n = epoll_wait(engine->epoll_fd, events, LANES_MAX, 0);
+    struct epoll_event events[CLOUD_VENDORS_MAX];
+    int n = epoll_wait(engine->epoll_fd, events, CLOUD_VENDORS_MAX, 0);
     for (int i = 0; i < n; i++) {
         struct lane *lane = events[i].data.ptr;
         if (lane->state == LANE_SENDING)
@@ -286,7 +286,7 @@ static const char *redirect(const char *address, const struct cloud_redirect *re
 static void add_lanes(
     struct engine *engine, const struct cloud_evidence *evidence, const struct cloud_redirect *redirects)
 {
-    for (size_t i = 0; i < cloud_vendor_count && engine->count < LANES_MAX; i++) {
+    for (size_t i = 0; i < cloud_vendor_count; i++) {
         const struct cloud_vendor *vendor = cloud_vendors[i];
         struct lane *lane = &engine->lanes[engine->count];
         lane->endpoint = redirect(vendor->address ? vendor->address : CLOUD_LINK_LOCAL, redirects);

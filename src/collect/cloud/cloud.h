@@ -19,7 +19,7 @@
 #include "net/http.h"
 #include "net/wait.h"
 
-enum { CLOUD_STEPS_MAX = 8, CLOUD_ANSWER_BYTES_MAX = 64 * 1024 };
+enum { CLOUD_VENDORS_MAX = 16, CLOUD_STEPS_MAX = 8, CLOUD_ANSWER_BYTES_MAX = 64 * 1024 };
 
 /* Where almost all services are. */
 #define CLOUD_LINK_LOCAL "169.254.169.254:80"

@@ -24,6 +24,8 @@ const struct cloud_vendor *const cloud_vendors[] = {VENDORS(ADDRESS)};
 
 const size_t cloud_vendor_count = sizeof(cloud_vendors) / sizeof(cloud_vendors[0]);
 
+_Static_assert(sizeof(cloud_vendors) / sizeof(cloud_vendors[0]) <= CLOUD_VENDORS_MAX, "there is space for all");
+
 enum { STATUS_OK = 200 };
 
 static void read_line(int sys_fd, const char *path, char *out, size_t size)

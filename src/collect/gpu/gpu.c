@@ -15,8 +15,6 @@
 
 #define RESCAN_NS (30 * NS_PER_SEC)
 
-enum { VENDORS_MAX = 8 };
-
 struct gpu_stage {
     void *state; /* NULL: this vendor has nothing here */
     bool reports_usage, reports_vram; /* of the tree: once it did, absence is an error and not inability */
@@ -29,7 +27,7 @@ struct gpu_row {
 
 struct gpu_state {
     const struct collect_env *env;
-    struct gpu_stage stages[VENDORS_MAX];
+    struct gpu_stage stages[GPU_VENDORS_MAX];
     size_t open_count;
     struct opt_i64 scanned_ns;
     bool is_unsure; /* of a vendor it could not be found out whether it has anything here */
@@ -199,9 +197,9 @@ static void fill_item(const struct gpu_card *card, struct gpu_row *row, struct s
 static int fill_items(struct gpu_state *state, const struct gpu_list *list)
 {
     size_t need = state->count + list->count;
-    int r = vec_grow(&state->items, &state->item_cap, need, sizeof(*state->items), GPU_CARDS_MAX * VENDORS_MAX);
+    int r = vec_grow(&state->items, &state->item_cap, need, sizeof(*state->items), GPU_CARDS_MAX * GPU_VENDORS_MAX);
     if (r == 0)
-        r = vec_grow(&state->rows, &state->row_cap, need, sizeof(*state->rows), GPU_CARDS_MAX * VENDORS_MAX);
+        r = vec_grow(&state->rows, &state->row_cap, need, sizeof(*state->rows), GPU_CARDS_MAX * GPU_VENDORS_MAX);
     if (r < 0)
         return r;
     /* The items of this tick point at rows, which may have moved. */

@@ -15,7 +15,7 @@
 #include "base/opt.h"
 #include "collect/collect.h"
 
-enum { GPU_CARDS_MAX = 64, GPU_TEXT_BYTES = 96, GPU_DETAILS_MAX = 8, GPU_REASONS_MAX = 12 };
+enum { GPU_CARDS_MAX = 64, GPU_TEXT_BYTES = 96, GPU_DETAILS_MAX = 8, GPU_REASONS_MAX = 12, GPU_VENDORS_MAX = 8 };
 
 struct fdinfo;
 
@@ -92,6 +92,7 @@ struct gpu_remark {
 
 /*
  * drivers: the kernel drivers of /sys/class/drm whose cards are its own, with blanks between; NULL: none.
+ * compute_device: a device file whose holders compute past all DRM clients; NULL: none.
  * open: finds the devices. 0, -ENODATA ("none here": asked again after a while), or another negative errno. state is
  *   zeroed memory of state_bytes. Nothing slow: the command has only just been started.
  * clients: what it needs of fdinfo; NULL: nothing.
@@ -108,7 +109,7 @@ struct gpu_remark {
  */
 struct gpu_vendor {
     const char *name;
-    const char *drivers;
+    const char *drivers, *compute_device;
     size_t state_bytes;
     int (*open)(void *state, const struct collect_env *env, struct err *err);
     enum gpu_clients (*clients)(const void *state);

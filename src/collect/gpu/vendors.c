@@ -15,6 +15,8 @@ const struct gpu_vendor *const gpu_vendors[] = {VENDORS(ADDRESS)};
 
 const size_t gpu_vendor_count = sizeof(gpu_vendors) / sizeof(gpu_vendors[0]);
 
+_Static_assert(sizeof(gpu_vendors) / sizeof(gpu_vendors[0]) <= GPU_VENDORS_MAX, "there is space for all");
+
 const struct gpu_vendor *gpu_vendor_of_driver(const char *driver)
 {
     for (size_t i = 0; i < gpu_vendor_count; i++) {

@@ -28,7 +28,7 @@ struct amd {
     struct amd_kfd *kfd; /* NULL: none */
 };
 
-static const char amd_drivers[] = "amdgpu";
+static const char amd_drivers[] = "amdgpu", amd_compute_device[] = "/dev/kfd";
 
 /* "6.2.0-66" or the same in quotes: without them and without the number of the build. */
 static void read_rocm_version(int root_fd, char out[static GPU_TEXT_BYTES])
@@ -199,7 +199,7 @@ static void amd_attribute(void *state, const struct gpu_tick *tick)
     drm_cards_attribute(&amd->cards, tick);
     if (!amd->kfd) {
         /* In a PID namespace KFD's numbers are not ours, and what the members do is not known. */
-        bool is_unknown = tick->clients && fdinfo_tree_has_kfd(tick->clients);
+        bool is_unknown = tick->clients && fdinfo_tree_holds(tick->clients, amd_compute_device);
         for (size_t i = 0; is_unknown && i < amd->cards.count; i++)
             amd->cards.items[i].use = (struct gpu_use){0};
         return;
@@ -225,6 +225,7 @@ static void amd_close(void *state)
 const struct gpu_vendor gpu_vendor_amd = {
     .name = "amd",
     .drivers = amd_drivers,
+    .compute_device = amd_compute_device,
     .state_bytes = sizeof(struct amd),
     .open = amd_open,
     .clients = amd_clients,

@@ -165,7 +165,7 @@ bool fdinfo_is_tree_known(const struct fdinfo *fdinfo)
     return fdinfo_scan_is_tree_known(&fdinfo->scan);
 }
 
-bool fdinfo_tree_has_kfd(const struct fdinfo *fdinfo)
+bool fdinfo_tree_holds(const struct fdinfo *fdinfo, const char *compute_device)
 {
-    return fdinfo_scan_has_kfd(&fdinfo->scan);
+    return fdinfo_scan_tree_holds(&fdinfo->scan, compute_device);
 }

@@ -53,7 +53,7 @@ struct fdinfo_use fdinfo_host_use(const struct fdinfo *fdinfo, struct fdinfo_dev
 /* Could every member be scanned? */
 bool fdinfo_is_tree_known(const struct fdinfo *fdinfo);
 
-/* Does a member hold /dev/kfd, and so compute past all DRM clients? */
-bool fdinfo_tree_has_kfd(const struct fdinfo *fdinfo);
+/* Does a member hold this compute_device of a struct gpu_vendor? */
+bool fdinfo_tree_holds(const struct fdinfo *fdinfo, const char *compute_device);
 
 #endif

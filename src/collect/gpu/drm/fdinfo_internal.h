@@ -118,7 +118,7 @@ struct fdinfo_process {
     bool is_present; /* among the members of this tick */
     bool is_hidden; /* may not be read */
     bool is_unseen; /* was not scanned yet, or something of it has changed since */
-    bool has_kfd; /* holds /dev/kfd */
+    uint8_t compute_devices; /* those that it holds, a bit for each vendor */
     struct fdinfo_unsupported unsupported[FDINFO_PROCESS_UNSUPPORTED]; /* holds those */
     int64_t first_ns; /* when it was first seen */
     int64_t next_ns; /* when to scan it again */
@@ -172,7 +172,7 @@ bool fdinfo_scan_is_tree_known(const struct fdinfo_scan *scan);
 bool fdinfo_scan_is_unsupported_for_tree(const struct fdinfo_scan *scan, struct fdinfo_device device);
 bool fdinfo_scan_is_unsupported_for_host(const struct fdinfo_scan *scan, struct fdinfo_device device);
 
-/* Does one hold /dev/kfd? */
-bool fdinfo_scan_has_kfd(const struct fdinfo_scan *scan);
+/* Does a member hold it? */
+bool fdinfo_scan_tree_holds(const struct fdinfo_scan *scan, const char *compute_device);
 
 #endif

@@ -117,17 +117,31 @@ struct process_scan {
     struct fdinfo_holder holder;
     struct opt_i64 since_ns;
     struct scan_found {
-        bool has_kfd;
+        uint8_t compute_devices;
         struct fdinfo_unsupported unsupported[FDINFO_PROCESS_UNSUPPORTED];
     } found;
     int failure;
 };
 
+_Static_assert(GPU_VENDORS_MAX <= 8, "a bit for each vendor");
+
+/* The bit of the vendor whose compute_device it is; 0: it is none. */
+static uint8_t find_compute_device(const char *path)
+{
+    for (size_t i = 0; i < gpu_vendor_count; i++) {
+        if (gpu_vendors[i]->compute_device && strcmp(path, gpu_vendors[i]->compute_device) == 0)
+            return (uint8_t)(1U << i);
+    }
+    return 0;
+}
+
 static bool note_link(void *context, int fd, const char *target)
 {
     struct process_scan *process = context;
     struct str path = str_of(target);
-    process->found.has_kfd |= str_eq(path, STR("/dev/kfd"));
+    if (!str_starts(path, STR("/dev/")))
+        return true;
+    process->found.compute_devices |= find_compute_device(target);
     if (!str_starts(path, STR("/dev/dri/")) && !str_starts(path, STR("/dev/accel/")))
         return true;
     int r = fdinfo_table_note(process->table, process->holder, fd, process->since_ns);
@@ -191,7 +205,7 @@ static void scan_member(struct fdinfo_scan *scan, struct fdinfo_process *process
     int64_t before_ns = read_cpu_ns(scan);
     struct scan_found found;
     int r = scan_process(scan, process->holder, process->scanned_ns, &found);
-    process->has_kfd = found.has_kfd;
+    process->compute_devices = found.compute_devices;
     memcpy(process->unsupported, found.unsupported, sizeof(process->unsupported));
     process->is_unseen = false;
     bool is_gone = r == -ENOENT || r == -ESRCH;
@@ -329,10 +343,11 @@ bool fdinfo_scan_is_unsupported_for_host(const struct fdinfo_scan *scan, struct 
     return scan->round.unsupported.is_full || fdinfo_scan_is_unsupported_for_tree(scan, device);
 }
 
-bool fdinfo_scan_has_kfd(const struct fdinfo_scan *scan)
+bool fdinfo_scan_tree_holds(const struct fdinfo_scan *scan, const char *compute_device)
 {
+    uint8_t wanted = find_compute_device(compute_device);
     for (size_t i = 0; i < scan->processes.count; i++) {
-        if (scan->processes.items[i].has_kfd)
+        if (scan->processes.items[i].compute_devices & wanted)
             return true;
     }
     return false;
