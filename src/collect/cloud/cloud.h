@@ -31,7 +31,7 @@ struct cloud_redirect {
 
 /* What vendors are asked about this machine without any network: evidence in firmware tables. */
 struct cloud_evidence {
-    char sys_vendor[64], product_name[64], bios_vendor[64], board_vendor[64], chassis_asset_tag[64];
+    char sys_vendor[64], product_name[64], bios_vendor[64], chassis_asset_tag[64];
     bool has_dmi;
     bool is_virtual; /* the processor says so (x86), or nothing says that it is not */
 };

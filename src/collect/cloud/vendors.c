@@ -64,7 +64,6 @@ void cloud_read_evidence(const struct sysroot *root, struct cloud_evidence *ret_
     read_line(root->sys_fd, "class/dmi/id/sys_vendor", evidence.sys_vendor, sizeof(evidence.sys_vendor));
     read_line(root->sys_fd, "class/dmi/id/product_name", evidence.product_name, sizeof(evidence.product_name));
     read_line(root->sys_fd, "class/dmi/id/bios_vendor", evidence.bios_vendor, sizeof(evidence.bios_vendor));
-    read_line(root->sys_fd, "class/dmi/id/board_vendor", evidence.board_vendor, sizeof(evidence.board_vendor));
     read_line(
         root->sys_fd, "class/dmi/id/chassis_asset_tag", evidence.chassis_asset_tag, sizeof(evidence.chassis_asset_tag));
     evidence.has_dmi = evidence.sys_vendor[0] || evidence.product_name[0] || evidence.bios_vendor[0];

@@ -35,10 +35,10 @@ static void accel_init(struct drm_cards *cards, size_t index)
 {
     const struct drm_card *drm = &cards->drm[index];
     struct accel_card *own = drm_cards_own(cards, index);
-    gpu_attribute_init(&own->busy_us, drm->sys_fd, drm->directory, "device/npu_busy_time_us");
-    gpu_attribute_init(&own->memory, drm->sys_fd, drm->directory, "device/npu_memory_utilization");
-    gpu_attribute_init(&own->frequency, drm->sys_fd, drm->directory, "device/npu_current_frequency_mhz");
-    hwmon_init(&own->hwmon, drm->sys_fd, drm->hwmon, "");
+    drm_card_init_attribute(drm, &own->busy_us, "device/npu_busy_time_us");
+    drm_card_init_attribute(drm, &own->memory, "device/npu_memory_utilization");
+    drm_card_init_attribute(drm, &own->frequency, "device/npu_current_frequency_mhz");
+    hwmon_init(&own->hwmon, drm, "");
     write_name(drm, cards->items[index].facts.name, sizeof(cards->items[index].facts.name));
 }
 
@@ -86,9 +86,7 @@ static void accel_fini(void *opaque)
 }
 
 static const struct drm_cards_kind accel_kind = {
-    .directory = "class/accel",
-    .prefix = "accel",
-    .device_type = "NPU",
+    .is_accel = true,
     .plural = "accelerators",
     .wants = accel_wants,
     .own_bytes = sizeof(struct accel_card),

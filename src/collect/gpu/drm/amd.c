@@ -73,12 +73,12 @@ static void amd_init(struct drm_cards *cards, size_t index)
 {
     const struct drm_card *drm = &cards->drm[index];
     struct amd_card *own = drm_cards_own(cards, index);
-    gpu_attribute_init(&own->busy, drm->sys_fd, drm->directory, "device/gpu_busy_percent");
-    gpu_attribute_init(&own->memory_busy, drm->sys_fd, drm->directory, "device/mem_busy_percent");
-    gpu_attribute_init(&own->vram_total, drm->sys_fd, drm->directory, "device/mem_info_vram_total");
-    gpu_attribute_init(&own->vram_used, drm->sys_fd, drm->directory, "device/mem_info_vram_used");
-    gpu_attribute_init(&own->clock_levels, drm->sys_fd, drm->directory, "device/pp_dpm_sclk");
-    hwmon_init(&own->hwmon, drm->sys_fd, drm->hwmon, "edge");
+    drm_card_init_attribute(drm, &own->busy, "device/gpu_busy_percent");
+    drm_card_init_attribute(drm, &own->memory_busy, "device/mem_busy_percent");
+    drm_card_init_attribute(drm, &own->vram_total, "device/mem_info_vram_total");
+    drm_card_init_attribute(drm, &own->vram_used, "device/mem_info_vram_used");
+    drm_card_init_attribute(drm, &own->clock_levels, "device/pp_dpm_sclk");
+    hwmon_init(&own->hwmon, drm, "edge");
     own->is_busy_missing = !own->busy.exists;
 }
 
@@ -155,9 +155,6 @@ static void amd_read(struct drm_cards *cards, size_t index, const struct gpu_tic
 }
 
 static const struct drm_cards_kind amd_kind = {
-    .directory = "class/drm",
-    .prefix = "card",
-    .device_type = "GPU",
     .plural = "AMD cards",
     .drivers = amd_drivers,
     .own_bytes = sizeof(struct amd_card),

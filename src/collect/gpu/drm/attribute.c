@@ -108,10 +108,11 @@ static void init_temperature(struct hwmon *hwmon, int sys_fd, const char *direct
     }
 }
 
-void hwmon_init(struct hwmon *hwmon, int sys_fd, const char *directory, const char *label)
+void hwmon_init(struct hwmon *hwmon, const struct drm_card *card, const char *label)
 {
     *hwmon = (struct hwmon){0};
-    int fd = directory[0] ? sys_fd : -1;
+    const char *directory = card->hwmon;
+    int fd = directory[0] ? card->sys_fd : -1;
     init_temperature(hwmon, fd, directory, label);
     gpu_attribute_init(&hwmon->frequency, fd, directory, "freq1_input");
     gpu_attribute_init(&hwmon->power_average, fd, directory, "power1_average");

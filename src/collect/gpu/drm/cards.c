@@ -172,6 +172,11 @@ void drm_card_fini(struct drm_card *card)
     gpu_attribute_fini(&card->runtime_status);
 }
 
+void drm_card_init_attribute(const struct drm_card *card, struct gpu_attribute *attribute, const char *name)
+{
+    gpu_attribute_init(attribute, card->sys_fd, card->directory, name);
+}
+
 enum drm_state drm_card_read_state(struct drm_card *card, struct buf *text)
 {
     /* The device outlives its card where the driver is unbound, so its own files do not show it. */
@@ -199,15 +204,14 @@ void drm_card_write_name(const struct drm_card *card, const char *model, char *o
         (void)str_copy(str_of(model), out, size);
 }
 
-static void write_facts(const struct drm_card *drm, const char *device_type, struct gpu_facts *ret_facts)
+static void write_facts(const struct drm_card *drm, bool is_accel, struct gpu_facts *facts)
 {
-    struct gpu_facts facts = {.device_type = device_type};
-    (void)str_copy(str_of(drm->device), facts.uuid, sizeof(facts.uuid));
-    (void)str_copy(str_of(drm->device), facts.host_id, sizeof(facts.host_id));
-    gpu_add_detail(&facts, "pci_bus", drm->is_pci ? drm->device : "");
-    gpu_add_detail(&facts, "pci_bus_id", drm->is_pci ? drm->device : "");
-    gpu_add_detail(&facts, "driver", drm->driver);
-    *ret_facts = facts;
+    facts->device_type = is_accel ? "NPU" : "GPU";
+    (void)str_copy(str_of(drm->device), facts->uuid, sizeof(facts->uuid));
+    (void)str_copy(str_of(drm->device), facts->host_id, sizeof(facts->host_id));
+    gpu_add_detail(facts, "pci_bus", drm->is_pci ? drm->device : "");
+    gpu_add_detail(facts, "pci_bus_id", drm->is_pci ? drm->device : "");
+    gpu_add_detail(facts, "driver", drm->driver);
 }
 
 static int allocate(struct drm_cards *cards, size_t count)
@@ -223,14 +227,14 @@ static void add_card(struct drm_cards *cards, unsigned number)
 {
     const struct drm_cards_kind *kind = cards->kind;
     char directory[DRM_CARD_PATH_BYTES];
-    (void)snprintf(directory, sizeof(directory), "%s/%s%u", kind->directory, kind->prefix, number);
+    (void)snprintf(directory, sizeof(directory), kind->is_accel ? "class/accel/accel%u" : "class/drm/card%u", number);
     struct drm_card *drm = &cards->drm[cards->count];
     drm_card_init(drm, cards->sys_fd, directory);
     if (kind->drivers ? !str_is_listed(drm->driver, kind->drivers) : !kind->wants(drm)) {
         drm_card_fini(drm);
         return;
     }
-    write_facts(drm, kind->device_type, &cards->items[cards->count].facts);
+    write_facts(drm, kind->is_accel, &cards->items[cards->count].facts);
     kind->init(cards, cards->count++);
 }
 
@@ -239,7 +243,8 @@ int drm_cards_open(
 {
     *cards = (struct drm_cards){.kind = kind, .sys_fd = env->root->sys_fd};
     unsigned numbers[GPU_CARDS_MAX];
-    int found = drm_list_numbers(cards->sys_fd, kind->directory, kind->prefix, GPU_CARDS_MAX, numbers);
+    int found = drm_list_numbers(cards->sys_fd, kind->is_accel ? "class/accel" : "class/drm",
+        kind->is_accel ? "accel" : "card", GPU_CARDS_MAX, numbers);
     if (found <= 0)
         return -ENODATA;
     buf_init(&cards->text, GPU_ATTRIBUTE_TEXT_MAX);

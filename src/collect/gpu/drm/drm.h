@@ -85,6 +85,9 @@ void drm_card_fini(struct drm_card *card);
 /* Asks every tick before anything else is read. */
 enum drm_state drm_card_read_state(struct drm_card *card, struct buf *text);
 
+/* Opens an attribute, named below the directory of the card: "gt_act_freq_mhz", "device/gpu_busy_percent". */
+void drm_card_init_attribute(const struct drm_card *card, struct gpu_attribute *attribute, const char *name);
+
 /* A one-line attribute of the device behind the card, "" where it has none. */
 void drm_card_read_text(const struct drm_card *card, const char *name, char *out, size_t size);
 
@@ -94,8 +97,7 @@ void drm_card_write_name(const struct drm_card *card, const char *model, char *o
 struct drm_cards;
 
 struct drm_cards_kind {
-    const char *directory, *prefix; /* "class/drm", "card" */
-    const char *device_type;
+    bool is_accel; /* NPUs of class/accel; else GPUs of class/drm */
     const char *plural; /* "AMD cards" */
     const char *drivers; /* whose cards are wanted, with blanks between; NULL: `wants` says it */
     bool (*wants)(const struct drm_card *card);
@@ -154,8 +156,8 @@ struct hwmon {
     struct gpu_counter energy_uj;
 };
 
-/* directory "": nothing is there. label: the sensor to take ("edge", "pkg"), where sensors are labelled. */
-void hwmon_init(struct hwmon *hwmon, int sys_fd, const char *directory, const char *label);
+/* label: the sensor to use ("edge", "pkg"), where sensors are labelled. */
+void hwmon_init(struct hwmon *hwmon, const struct drm_card *card, const char *label);
 void hwmon_fini(struct hwmon *hwmon);
 
 /*

@@ -58,18 +58,18 @@ static void intel_init(struct drm_cards *cards, size_t index)
     struct intel_card *own = drm_cards_own(cards, index);
     struct gpu_facts *facts = &cards->items[index].facts;
     const struct intel_layout *layout = strcmp(drm->driver, "xe") == 0 ? &layout_xe : &layout_i915;
-    gpu_attribute_init(&own->frequency, drm->sys_fd, drm->directory, layout->frequency);
+    drm_card_init_attribute(drm, &own->frequency, layout->frequency);
     if (!own->frequency.exists)
-        gpu_attribute_init(&own->frequency, drm->sys_fd, drm->directory, layout->other_frequency);
-    gpu_attribute_init(&own->vram_total, drm->sys_fd, drm->directory, "lmem_total_bytes");
-    gpu_attribute_init(&own->vram_available, drm->sys_fd, drm->directory, "lmem_avail_bytes");
-    gpu_attribute_init(&own->reason_status, drm->sys_fd, drm->directory, layout->reason_status);
+        drm_card_init_attribute(drm, &own->frequency, layout->other_frequency);
+    drm_card_init_attribute(drm, &own->vram_total, "lmem_total_bytes");
+    drm_card_init_attribute(drm, &own->vram_available, "lmem_avail_bytes");
+    drm_card_init_attribute(drm, &own->reason_status, layout->reason_status);
     for (size_t i = 0; i < REASONS; i++) {
         char name[2 * DRM_CARD_PATH_BYTES];
         (void)snprintf(name, sizeof(name), "%s%s", layout->reason_prefix, reason_names[i]);
-        gpu_attribute_init(&own->reasons[i], drm->sys_fd, drm->directory, name);
+        drm_card_init_attribute(drm, &own->reasons[i], name);
     }
-    hwmon_init(&own->hwmon, drm->sys_fd, drm->hwmon, "pkg");
+    hwmon_init(&own->hwmon, drm, "pkg");
     drm_card_read_text(drm, "label", facts->name, sizeof(facts->name));
     if (!facts->name[0])
         drm_card_write_name(drm, "Intel GPU", facts->name, sizeof(facts->name));
@@ -156,9 +156,6 @@ static void intel_fini(void *opaque)
 }
 
 static const struct drm_cards_kind intel_kind = {
-    .directory = "class/drm",
-    .prefix = "card",
-    .device_type = "GPU",
     .plural = "Intel cards",
     .drivers = intel_drivers,
     .own_bytes = sizeof(struct intel_card),

@@ -23,7 +23,7 @@ static void other_init(struct drm_cards *cards, size_t index)
     const struct drm_card *drm = &cards->drm[index];
     struct gpu_facts *facts = &cards->items[index].facts;
     drm_card_write_name(drm, drm->driver, facts->name, sizeof(facts->name));
-    hwmon_init(drm_cards_own(cards, index), drm->sys_fd, drm->hwmon, "edge");
+    hwmon_init(drm_cards_own(cards, index), drm, "edge");
 }
 
 static void other_read(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
@@ -39,9 +39,6 @@ static void other_fini(void *own)
 }
 
 static const struct drm_cards_kind other_kind = {
-    .directory = "class/drm",
-    .prefix = "card",
-    .device_type = "GPU",
     .plural = "other DRM cards",
     .wants = other_wants,
     .own_bytes = sizeof(struct hwmon),
