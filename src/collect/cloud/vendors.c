@@ -13,7 +13,17 @@
 #include "collect/cloud/cloud.h"
 #include "collect/host/host.h"
 
-#define VENDORS(row) row(aws) row(gcp) row(azure) row(hetzner) row(upcloud) row(vultr) row(alibaba) row(ovh)
+/* clang-format off */
+#define VENDORS(row) \
+    row(aws) \
+    row(gcp) \
+    row(azure) \
+    row(hetzner) \
+    row(upcloud) \
+    row(vultr) \
+    row(alibaba) \
+    row(ovh)
+/* clang-format on */
 
 #define DECLARE(vendor) extern const struct cloud_vendor cloud_##vendor;
 #define ADDRESS(vendor) &cloud_##vendor,

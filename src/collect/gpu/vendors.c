@@ -4,7 +4,14 @@
 
 #include "base/str.h"
 
-#define VENDORS(row) row(nvidia) row(amd) row(intel) row(other) row(accel)
+/* clang-format off */
+#define VENDORS(row) \
+    row(nvidia) \
+    row(amd) \
+    row(intel) \
+    row(other) \
+    row(accel)
+/* clang-format on */
 
 #define DECLARE(vendor) extern const struct gpu_vendor gpu_vendor_##vendor;
 #define ADDRESS(vendor) &gpu_vendor_##vendor,
