@@ -71,7 +71,7 @@ static void start_fixture(struct fixture *fixture, const char *script, const cha
     assert_non_null(fixture->state);
 }
 
-static void open_world(struct fixture *fixture, const char *script)
+static void open_fixture(struct fixture *fixture, const char *script)
 {
     start_fixture(fixture, script, FIRST_NAMESPACE);
     assert_int_equal(gpu_vendor_nvidia.open(fixture->state, &fixture->fake.env, &fixture->err), 0);
@@ -176,7 +176,7 @@ static void test_a_card_is_read(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_world(&fixture, PLAIN);
+    open_fixture(&fixture, PLAIN);
     step(&fixture);
     assert_false(fixture.list.is_known);
     assert_int_equal(fixture.list.count, 0);
@@ -192,7 +192,7 @@ static void test_a_card_is_read(void **state)
     assert_true(helpers_has(&fixture.helpers, helper_of(&fixture)));
     assert_true(fixture.helpers.cpu_ns > 0);
     assert_true(fixture.helpers.rss_bytes > 100 * 1024);
-    end_world(&fixture);
+    end_fixture(&fixture);
 }
 
 /* Before the delay is over there is no process, however often it is asked. */
@@ -200,7 +200,7 @@ static void test_a_short_command_never_sees_the_helper(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_world(&fixture, PLAIN);
+    open_fixture(&fixture, PLAIN);
     assert_true(gpu_vendor_nvidia.watch_fd(fixture.state) >= 0);
     int64_t begin_ns = now();
     step(&fixture);
@@ -233,7 +233,7 @@ static void test_no_device(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_world(&fixture, "gpus 0");
+    open_fixture(&fixture, "gpus 0");
     for (int i = 0; i < PATIENCE_MS / STEP_MS && !fixture.list.is_known; i++) {
         step(&fixture);
         assert_int_equal(fixture.err.code, 0);
@@ -280,12 +280,12 @@ static void test_the_program_cannot_be_started(void **state)
         SKIP_TEST(test_the_program_cannot_be_started,
             "qemu-user makes vfork a fork: posix_spawn does not hear that the program cannot be started");
     struct fixture fixture;
-    start_world(&fixture, PLAIN, FIRST_NAMESPACE);
+    start_fixture(&fixture, PLAIN, FIRST_NAMESPACE);
     fixture.fake.env.gpu.program = "/nonexistent/program";
     assert_int_equal(gpu_vendor_nvidia.open(fixture.state, &fixture.fake.env, &fixture.err), 0);
-    await_trouble(&fixture);
+    await_error(&fixture);
     assert_non_null(strstr(fixture.err.msg, "cannot start a process"));
-    end_world(&fixture);
+    end_fixture(&fixture);
 }
 
 static void test_driver_that_comes_later(void **state)
@@ -322,7 +322,7 @@ static void test_abort(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_world(&fixture, PLAIN "; abort nvmlDeviceGetPowerUsage 2");
+    open_fixture(&fixture, PLAIN "; abort nvmlDeviceGetPowerUsage 2");
     await_reading(&fixture);
     await_signal_error(&fixture, "crashed its process (signal 6)");
     assert_int_equal(fixture.list.count, 1);
@@ -336,7 +336,7 @@ static void test_exit(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_world(&fixture, PLAIN "; exit nvmlInit* 3");
+    open_fixture(&fixture, PLAIN "; exit nvmlInit* 3");
     await_error(&fixture);
     assert_non_null(strstr(fixture.err.msg, "ended its process (status 3)"));
     end_fixture(&fixture);
@@ -347,7 +347,7 @@ static void test_hang(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_world(&fixture, PLAIN "; hang_after nvmlDeviceGetTemperature 3");
+    open_fixture(&fixture, PLAIN "; hang_after nvmlDeviceGetTemperature 3");
     await_reading(&fixture);
     pid_t first = helper_of(&fixture);
     (void)poll(NULL, 0, 500);
@@ -373,7 +373,7 @@ static void test_hang_in_init(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_world(&fixture, "hang nvmlInit*");
+    open_fixture(&fixture, "hang nvmlInit*");
     (void)poll(NULL, 0, 50);
     step(&fixture);
     pid_t first = helper_of(&fixture);
@@ -437,7 +437,7 @@ static void test_energy(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_world(&fixture, PLAIN "; gpu 0 energy 1000000; gpu 0 energy_step 2500");
+    open_fixture(&fixture, PLAIN "; gpu 0 energy 1000000; gpu 0 energy_step 2500");
     await_reading(&fixture);
     struct gpu_tick tick = {.now_ns = now(), .slot_ns = now(), .is_final = true};
     for (int i = 0; i < 100 && !(fixture.list.count > 0 && fixture.list.cards[0].energy_joules.has); i++) {
@@ -459,7 +459,7 @@ static void test_only_the_tree_counts(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_world(&fixture, "gpus 2; gpu 0 util 40; gpu 0 total 1000000000; gpu 1 util 1; gpu 1 total 1000000000;"
+    open_fixture(&fixture, "gpus 2; gpu 0 util 40; gpu 0 total 1000000000; gpu 1 util 1; gpu 1 total 1000000000;"
                          "process 0 4711 104857600 compute; process 0 4712 1048576 both; process 0 99 5000000 compute;"
                          "process 1 99 7 compute; sample 0 4711 30; sample 0 99 50");
     await_reading(&fixture);
@@ -482,7 +482,7 @@ static void test_a_process_that_has_ended(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_world(&fixture, "gpus 1; gpu 0 util 40; gpu 0 total 1000000000; process 0 4711 104857600 compute");
+    open_fixture(&fixture, "gpus 1; gpu 0 util 40; gpu 0 total 1000000000; process 0 4711 104857600 compute");
     await_reading(&fixture);
     step_at(&fixture, now(), job_members, 2);
     (void)poll(NULL, 0, 300);
@@ -533,7 +533,7 @@ static void test_lists_that_are_missing(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_world(&fixture, SHARED_CARD "; fail nvmlDeviceGetCompute* 3; fail nvmlDeviceGetGraphics* 3; fail "
+    open_fixture(&fixture, SHARED_CARD "; fail nvmlDeviceGetCompute* 3; fail nvmlDeviceGetGraphics* 3; fail "
                                      "nvmlDeviceGetMPS* 3");
     await_reading(&fixture);
     step_at(&fixture, now(), job_members, 2);

@@ -15,8 +15,8 @@
 #include "base/opt.h"
 #include "collect/collect.h"
 #include "collect/gpu/drm/fdinfo.h"
-#include "kernel/sysroot.h"
 #include "kernel/drm_fdinfo.h"
+#include "kernel/sysroot.h"
 
 /*
  * The table. A client is read through one of its links, whose file is kept open; when that fails another link takes
