@@ -53,21 +53,34 @@ static int open_file(
     return r;
 }
 
-/* Is the file that samples are to go to, if there is one yet, this one? */
-static bool is_for_samples(int fd, const struct settings *settings)
+/* The file that samples are to go to; false where there is none yet. */
+static bool find_samples(const struct settings *settings, struct stat *ret_samples)
 {
     char path[FILE_NAME_BYTES];
-    struct stat samples, st;
     return !settings->quiet && settings->output && strcmp(settings->output, "-") != 0 &&
            file_name_expand(settings->output, settings->job_name, path, sizeof(path), NULL) == 0 &&
-           stat(path, &samples) == 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && file_is_same(&st, &samples);
+           stat(path, ret_samples) == 0 && S_ISREG(ret_samples->st_mode);
+}
+
+static bool is_this(int fd, bool is_there, const struct stat *file)
+{
+    struct stat st;
+    return is_there && fd >= 0 && fstat(fd, &st) == 0 && file_is_same(&st, file);
 }
 
 int reports_check_files(const struct reports *reports, const struct settings *settings, struct err *err)
 {
+    struct stat samples, config;
+    bool has_samples = find_samples(settings, &samples);
+    bool has_config = settings->config_path && stat(settings->config_path, &config) == 0 && S_ISREG(config.st_mode);
+    if (has_samples && has_config && file_is_same(&samples, &config))
+        return err_set(
+            err, -EEXIST, "%s is the configuration file: choose another file for the samples", settings->output);
     for (int i = 0; i < REPORTS_FILES; i++) {
         int fd = reports->files[i].fd;
-        bool is_taken = fd >= 0 && is_for_samples(fd, settings);
+        if (is_this(fd, has_config, &config))
+            return err_set(err, -EEXIST, "%s is the configuration file: choose another one", reports->names[i]);
+        bool is_taken = is_this(fd, has_samples, &samples);
         for (int k = 0; fd >= 0 && k < i; k++)
             is_taken |= (reports->is_ours[i] || reports->is_ours[k]) && is_same_file(fd, reports->files[k].fd);
         if (is_taken)

@@ -111,6 +111,16 @@ static int init_sampler(struct session *session, struct err *err)
     return session->has_sampler ? sampler_init(&session->sampler, err) : 0;
 }
 
+/* The command is more important: without tracking there are more descriptors for it. */
+static void drop_tracking(struct session *session, const char *why)
+{
+    log_warning("%s; the command runs, but is not tracked", why);
+    sampler_fini(&session->sampler);
+    session->has_sampler = false;
+    if (!session->settings->cgroup)
+        sysroot_close(&session->root);
+}
+
 /* Where descriptors are few, streaming goes first, then tracking, and the command never. */
 static int prepare_sampler(struct session *session, struct err *err)
 {
@@ -122,10 +132,8 @@ static int prepare_sampler(struct session *session, struct err *err)
     }
     if (r == 0 || !session->settings->command)
         return r;
-    log_warning("%s; the command runs, but is not tracked", err->msg);
+    drop_tracking(session, err->msg);
     err_clear(err);
-    sampler_fini(&session->sampler);
-    session->has_sampler = false;
     return 0;
 }
 
@@ -158,6 +166,10 @@ static int start_child(struct session *session, struct spawn_request *request, s
     }
     if ((r == -EMFILE || r == -ENFILE || r == -ENOMEM) && streaming_drop(&session->streaming, strerror(-r)))
         r = spawn_start(request, ret_spawn);
+    if ((r == -EMFILE || r == -ENFILE) && session->has_sampler) {
+        drop_tracking(session, strerror(-r));
+        r = spawn_start(request, ret_spawn);
+    }
     char name[SPAWN_NAME_BYTES];
     if (r < 0)
         spawn_name(request->argv[0], start_facts_mask(session->settings), name);

@@ -405,6 +405,20 @@ def stdout_keeps_what_others_have_written_there():
 
 
 @test
+def the_configuration_file_is_never_an_output():
+    with folder() as place:
+        config = place / "resource-tracker.toml"
+        text = "[tracker]\ninterval_secs = 1\n"
+        config.write_text(text, encoding="ascii")
+        for words in (["-o", config.name], ["--summary-json", config.name], ["-c", f"./{config.name}", "--report", config]):
+            result = run([*words, "--", "touch", "started"], cwd=place)
+            equal(result.returncode, 125, result.stderr)
+            expect("is the configuration file: choose another" in result.stderr, result.stderr)
+            equal(os.listdir(place), [config.name], "files")
+            equal(config.read_text(encoding="ascii"), text, "the configuration")
+
+
+@test
 def two_outputs_are_never_one_file():
     with folder() as place:
         for first, second in (("-o", "--summary-json"), ("--summary-json", "--report"), ("-o", "--summary-markdown"),

@@ -235,6 +235,15 @@ def the_tracker_needs_no_process_but_the_command():
 
 
 @test
+def with_next_to_no_descriptors_the_command_still_runs():
+    for count in range(11, 24):
+        done = subprocess.run([BINARY, "-o", "/dev/null", "--", "sh", "-c", "exit 3"], env=clean_env(),
+                              preexec_fn=lambda count=count: resource.setrlimit(resource.RLIMIT_NOFILE, (count, count)),
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_SECS, check=False)
+        equal(done.returncode, 3, f"exit status with {count} descriptors ({done.stderr!r})")
+
+
+@test
 def with_few_descriptors_the_tree_is_still_seen():
     def few():
         resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))

@@ -178,6 +178,10 @@ static void test_placeholders(void **state)
     check_masked(MASK_AUTO,
         LIST("curl", "-H", "Authorization: Bearer abc99def", "https://u:p@h.example/a/b?token=x1&n=2"),
         LIST("curl", "-H", "Authorization: Bearer [SECRET]", "https://[SECRET]@h.example/a/b?token=[SECRET]&n=2"));
+    check_masked(MASK_AUTO,
+        LIST("curl", "-sE", "a.pem:pw9", "--cert", "b.pem:pw9", "--proxy-cert=c.pem:pw9", "-E", "d.pem"),
+        LIST(
+            "curl", "-sE", "a.pem:[SECRET]", "--cert", "b.pem:[SECRET]", "--proxy-cert=c.pem:[SECRET]", "-E", "d.pem"));
     check_masked(MASK_AUTO, LIST("sh", "-c", "PGPASSWORD='a b' psql -h db | curl -u bob:pw9 $URL --password \"$PW\""),
         LIST("sh", "-c", "PGPASSWORD='[SECRET]' psql -h db | curl -u bob:[SECRET] $URL --password \"$PW\""));
     check_masked(MASK_AUTO, LIST("x", "-----BEGIN X-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END X-----\ntail"),
