@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Messages about where settings came from, once logging is set up. */
 #include "base/log.h"
 #include "config/config.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Requests as bytes, answers as values, and what a status means. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which names a chain of certificates may vouch for: name constraints (RFC 5280) and numeric addresses (RFC 6125). */
 #include "net/tls_internal.h"
 
 #include <arpa/inet.h>

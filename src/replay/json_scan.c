@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A forward scanner of one JSON line of a recording: values in place, no allocation. */
 #include "base/num.h"
 #include "codec/hex.h"
 #include "codec/json_text.h"

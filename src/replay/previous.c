@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of an interval for recordings that have only totals and rates, from the sample before. */
 #include "replay/replay_internal.h"
 
 /* One device of either kind: its totals, its rates, and the amounts to be filled in. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of a recording on their way to the target: where runs begin, and what a sample lacks but can be known. */
 #include "replay/replay_internal.h"
 
 #include <errno.h>

@@ -1,28 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/resident.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <sys/mman.h>
 
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/num.h"
+#include "codec/hex.h"
 
-enum { SMAPS_BYTES_MAX = 512 * 1024, LINE_BYTES = 256 };
+enum { SMAPS_BYTES_MAX = 512 * 1024 };
+
+/* Cuts a hexadecimal number and the character behind it off the line. */
+static bool take_address(struct str *line, char end, uintptr_t *ret_address)
+{
+    uintptr_t address = 0;
+    size_t n = 0;
+    for (; n < line->n && n < 2 * sizeof(address) && hex_value(line->p[n]) >= 0; n++)
+        address = address << 4 | (uintptr_t)hex_value(line->p[n]);
+    if (n == 0 || n == line->n || line->p[n] != end)
+        return false;
+    str_skip(line, n + 1);
+    *ret_address = address;
+    return true;
+}
 
 /* "559c1000-559c2000 r-xp 0000b000 fe:00 326269    /usr/bin/x": the range, and whether it is of a file and not
- * writable. */
+ * writable.
+ */
 static bool parse_head(struct str line, struct resident_range *ret_range, bool *ret_is_code)
 {
-    char text[LINE_BYTES], mode[5];
-    unsigned long inode;
-    line.n = line.n < sizeof(text) ? line.n : sizeof(text) - 1; /* the name is not needed */
-    (void)str_copy(line, text, sizeof(text));
-    if (sscanf(text, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %lu", &ret_range->start, &ret_range->end, mode, &inode) !=
-        4)
+    struct str mode, word;
+    uint64_t inode;
+    if (!take_address(&line, '-', &ret_range->start) || !take_address(&line, ' ', &ret_range->end) ||
+        !str_word(&line, &mode) || !str_word(&line, &word) || !str_word(&line, &word) || !str_word(&line, &word) ||
+        num_parse_u64(word, &inode) < 0)
         return false;
-    *ret_is_code = mode[0] == 'r' && mode[1] == '-' && inode != 0;
+    *ret_is_code = mode.n == 4 && mode.p[0] == 'r' && mode.p[1] == '-' && inode != 0;
     return ret_range->end > ret_range->start;
 }
 

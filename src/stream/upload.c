@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* --upload-spool: delivers runs that earlier processes left in the spool. */
 #include "stream/stream_internal.h"
 
 #include <errno.h>

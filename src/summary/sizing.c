@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What to ask for next time: amounts with their reasons, and ready lines for schedulers. */
 #include <signal.h>
 #include <string.h>
 

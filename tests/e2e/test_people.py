@@ -410,7 +410,8 @@ def the_configuration_file_is_never_an_output():
         config = place / "resource-tracker.toml"
         text = "[tracker]\ninterval_secs = 1\n"
         config.write_text(text, encoding="ascii")
-        for words in (["-o", config.name], ["--summary-json", config.name], ["-c", f"./{config.name}", "--report", config]):
+        for words in (["-o", config.name], ["--summary-json", config.name],
+                      ["-c", f"./{config.name}", "--report", config]):
             result = run([*words, "--", "touch", "started"], cwd=place)
             equal(result.returncode, 125, result.stderr)
             expect("is the configuration file: choose another" in result.stderr, result.stderr)

@@ -459,9 +459,10 @@ static void test_only_the_tree_counts(void **state)
 {
     (void)state;
     struct fixture fixture;
-    open_fixture(&fixture, "gpus 2; gpu 0 util 40; gpu 0 total 1000000000; gpu 1 util 1; gpu 1 total 1000000000;"
-                         "process 0 4711 104857600 compute; process 0 4712 1048576 both; process 0 99 5000000 compute;"
-                         "process 1 99 7 compute; sample 0 4711 30; sample 0 99 50");
+    open_fixture(&fixture,
+        "gpus 2; gpu 0 util 40; gpu 0 total 1000000000; gpu 1 util 1; gpu 1 total 1000000000;"
+        "process 0 4711 104857600 compute; process 0 4712 1048576 both; process 0 99 5000000 compute;"
+        "process 1 99 7 compute; sample 0 4711 30; sample 0 99 50");
     await_reading(&fixture);
     for (int i = 0; i < 100; i++) {
         step_at(&fixture, now(), job_members, 2);
@@ -534,7 +535,7 @@ static void test_lists_that_are_missing(void **state)
     (void)state;
     struct fixture fixture;
     open_fixture(&fixture, SHARED_CARD "; fail nvmlDeviceGetCompute* 3; fail nvmlDeviceGetGraphics* 3; fail "
-                                     "nvmlDeviceGetMPS* 3");
+                                       "nvmlDeviceGetMPS* 3");
     await_reading(&fixture);
     step_at(&fixture, now(), job_members, 2);
     assert_false(fixture.list.cards[0].use.vram_bytes.has);

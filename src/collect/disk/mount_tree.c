@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How mounts lie over each other: which a path still leads to, and which may hang on the way. Pure. */
 #include "collect/disk/disk.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Filesystems on block devices, each once, with their space; mountinfo is read again when the kernel reports a change.
+ */
 #include "collect/disk/disk.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of diskstats from sample to sample: which are devices or partitions is found out once per row. */
 #include "collect/disk/disk.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ZFS pools: counters from kstat, space from a zpool process. */
 #include "collect/disk/disk.h"
 
 #include <errno.h>

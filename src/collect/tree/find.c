@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* New members of the tree: by the lists of children, or by all of /proc. */
 #include "collect/tree/walk.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which resident memory of a member counts: one address space counts once, also between vfork and exec. */
 #include "collect/tree/read.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Cards below /sys/class/drm and /sys/class/accel: numbers, drivers, PCI addresses, hwmon; what their vendors share. */
 #include "collect/gpu/drm/drm.h"
 
 #include <errno.h>

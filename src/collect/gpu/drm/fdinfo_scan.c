@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which processes hold DRM devices open: the descriptors of the tree, or of all processes, rescanned on a budget. */
 #include "collect/gpu/drm/fdinfo_internal.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* DRM clients by device and id, each counted once however many processes share it. */
 #include "collect/gpu/drm/fdinfo_internal.h"
 
 #include <errno.h>

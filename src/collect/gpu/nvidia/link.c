@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Our end of the helper process that asks NVML: start, read, replace. */
 #include "collect/gpu/nvidia/nvidia_internal.h"
 
 #include <errno.h>
