@@ -11,10 +11,10 @@
 #include "collect/probe/probe.h"
 #include "config/config.h"
 #include "doctor/doctor.h"
-#include "run/guard.h"
 #include "run/licenses.h"
 #include "run/replaying.h"
 #include "run/session.h"
+#include "run/signals.h"
 #include "stream/streaming.h"
 
 enum { EXIT_TRACKER_FAILED = 125, TEXT_BYTES_MAX = 1024 * 1024 };
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
         return EXIT_TRACKER_FAILED;
     }
     log_set_level(config.settings.verbosity > 1 ? LOG_DEBUG : config.settings.verbosity > 0 ? LOG_INFO : LOG_WARNING);
-    config_tell_warnings(&config);
+    config_log_warnings(&config);
     struct session_result result = {0};
     if (config.action != CONFIG_RUN)
         result.status = print_action(&config, &err);
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     else
         result = session_run(&config.settings, &caller_mask, &err);
     if (err.code < 0)
-        log_error("%s%s", err.msg, err.code == -EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
+        log_error("%s%s", err.msg, err.code == -EMFILE ? "; raise the open files limit (ulimit -n)" : "");
     if (result.status < 0)
         result.status = EXIT_TRACKER_FAILED;
     guard_die_of(result.signal);

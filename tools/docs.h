@@ -37,10 +37,10 @@ const char *docs_meaning(const struct field *field);
 
 enum docs_value { DOCS_NONE, DOCS_OPTIONAL, DOCS_REQUIRED };
 
-/* Does the flag take a value? Of switches, --append=no is not what people want to be shown. */
+/* Does the flag take a value? Of switches, --append=no is not worth showing. */
 enum docs_value docs_value(const struct option_row *row);
 
-/* "no-" where the switch is on unless told otherwise: then that is the form that people need. */
+/* "no-" where the switch is on by default: then that is the form to show. */
 const char *docs_negation(const struct option_row *row);
 
 /* What a value is, for completion. */

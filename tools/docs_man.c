@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "config/duration.h"
+#include "config/value.h"
 
 #define BEGIN ".\\\" begin "
 #define END ".\\\" end"

@@ -32,13 +32,13 @@ static int save(const char *path, struct buf *text)
     return 0;
 }
 
-static int make(const char *folder, const char *name, void (*write)(struct buf *buf))
+static int make(const char *directory, const char *name, void (*write)(struct buf *buf))
 {
     AUTO_BUF struct buf text;
     buf_init(&text, DOCUMENT_BYTES_MAX);
     write(&text);
     char path[PATH_BYTES];
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    (void)snprintf(path, sizeof(path), "%s/%s", directory, name);
     return save(path, &text);
 }
 
@@ -57,14 +57,14 @@ static int load(const char *path, struct buf *ret_text)
 }
 
 /* A page is written by hand but for the parts between marks. */
-static int refresh(const char *folder, const char *name)
+static int refresh(const char *directory, const char *name)
 {
     AUTO_BUF struct buf page;
     AUTO_BUF struct buf text;
     buf_init(&page, DOCUMENT_BYTES_MAX);
     buf_init(&text, DOCUMENT_BYTES_MAX);
     char path[PATH_BYTES];
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    (void)snprintf(path, sizeof(path), "%s/%s", directory, name);
     int r = load(path, &page);
     if (r < 0)
         return complain("read", path, r);

@@ -153,15 +153,6 @@ int aws_remote_read_token(const char *path, size_t max, struct buf *ret_buf, str
 
 enum { FILE_BYTES_MAX = 1024 * 1024, FILES = 2 };
 
-const char *aws_env(char *const *environment, const char *name)
-{
-    size_t n = strlen(name);
-    for (; environment && *environment; environment++)
-        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
-            return (*environment)[n + 1] ? *environment + n + 1 : NULL;
-    return NULL;
-}
-
 /* One profile as both files have it. Holds secrets. */
 struct profiles {
     const char *name;

@@ -17,7 +17,10 @@ struct aws_context {
 };
 
 /* "x" of the first NAME=x; NULL where it is not set or empty. */
-const char *aws_env(char *const *environment, const char *name);
+static inline const char *aws_env(char *const *environment, const char *name)
+{
+    return env_get(environment, name);
+}
 
 /*
  * Returns 0 or a negative errno with a message that says where it looked: -ENOENT (none anywhere, and what to set),

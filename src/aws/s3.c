@@ -12,8 +12,8 @@
 #include "aws/sigv4.h"
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/utc.h"
-#include "base/utf8.h"
 #include "codec/hash.h"
 #include "net/url.h"
 
@@ -71,12 +71,8 @@ static int take_prefix(struct str prefix, char *out, size_t size, struct err *er
         prefix.n--;
     if (prefix.n >= size)
         return err_set(err, -EINVAL, "S3: the prefix is longer than %zu bytes", size - 1);
-    for (struct str rest = prefix; rest.n > 0;) {
-        size_t n = utf8_length(rest);
-        if (n == 0 || (unsigned char)rest.p[0] < 0x20 || rest.p[0] == 0x7f)
-            return err_set(err, -EINVAL, "S3: the prefix holds a control character, or is not UTF-8");
-        rest = (struct str){rest.p + n, rest.n - n};
-    }
+    if (!text_is_plain(prefix))
+        return err_set(err, -EINVAL, "S3: the prefix holds a control character, or is not UTF-8");
     (void)str_copy(prefix, out, size);
     return 0;
 }

@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
+#include "base/text.h"
 #include "base/utc.h"
-#include "base/utf8.h"
 #include "net/http.h"
 
 /* A signature may be 15 minutes old; a clock as far off as this is no accident of the network. */
@@ -60,7 +60,7 @@ static struct str next_character(struct str text, size_t *ret_used)
     size_t n = utf8_length(text);
     *ret_used = n > 0 ? n : 1;
     struct str character = {text.p, n};
-    return n == 0 ? STR("?") : utf8_is_unsafe(character) ? STR(" ") : character;
+    return n == 0 ? STR("?") : text_is_unsafe(character) ? STR(" ") : character;
 }
 
 bool s3_error_decode(struct str text, char *out, size_t size)
@@ -83,7 +83,7 @@ static bool is_code(struct str text)
 {
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];
-        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_'))
+        if (!(ascii_is_alpha(c) || (c >= '0' && c <= '9') || c == '.' || c == '_'))
             return false;
     }
     return text.n > 0 && text.n < S3_ERROR_CODE_BYTES;

@@ -15,7 +15,7 @@ enum clock_kind {
     CLOCK_KIND_MONOTONIC, /* stands still in suspend, never jumps */
     CLOCK_KIND_REALTIME, /* Unix time */
     CLOCK_KIND_OWN_CPU, /* CPU time of this process */
-    CLOCK_KIND_BOOT, /* since boot, suspend included: the start of a process is told on it */
+    CLOCK_KIND_BOOT, /* since boot, suspend included: the start time of a process is on it */
 };
 
 struct clock {

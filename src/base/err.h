@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small error object: made once where the cause is known, given context on the way up, told once at the top.
+ * A small error object: made once where the cause is known, given context on the way up, logged once at the top.
  * Functions return a negative errno; the message is for the person in front of the terminal.
  */
 #ifndef BASE_ERR_H

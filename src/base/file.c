@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -36,7 +39,7 @@ static bool is_end(enum file_shape shape, size_t n, size_t room)
     return n < room && (shape == FILE_SINGLE || (shape == FILE_RECORDS && n < RECORDS_END_BYTES));
 }
 
-/* Room for the next read; where the buffer may not grow any more, a byte of our own tells whether there is more. */
+/* Room for the next read; where the buffer may not grow any more, a byte of our own shows whether there is more. */
 static int make_room(int fd, struct buf *buf)
 {
     if (buf->len < buf->cap)
@@ -164,4 +167,30 @@ int file_write_all(int fd, const void *bytes, size_t n)
         n -= (size_t)done;
     }
     return 0;
+}
+
+/* One entry as the kernel writes it; the name follows. */
+struct raw_entry {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short bytes;
+    unsigned char type;
+    char name[];
+};
+
+long dir_read(int fd, char entries[static DIR_BYTES])
+{
+    long n = syscall(SYS_getdents64, fd, entries, (size_t)DIR_BYTES);
+    return n < 0 ? -errno : n;
+}
+
+bool dir_next(const char *entries, size_t n, size_t *at, struct dir_entry *ret_entry)
+{
+    if (*at >= n)
+        return false;
+    struct raw_entry head;
+    memcpy(&head, entries + *at, offsetof(struct raw_entry, name));
+    *ret_entry = (struct dir_entry){.name = entries + *at + offsetof(struct raw_entry, name), .type = head.type};
+    *at += head.bytes;
+    return true;
 }

@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 /* The only process-wide variables below main: stderr is process-wide too. */
 static enum log_level log_level = LOG_WARNING;
@@ -52,26 +52,6 @@ static bool write_out(struct str line)
     return write(STDERR_FILENO, line.p, line.n) == (ssize_t)line.n;
 }
 
-/* Foreign text (names of files, words of servers) plays no tricks on a terminal: '?' for what could, and for what is no
- * UTF-8. A character that was cut off at the end is dropped. Returns the new length. */
-static size_t make_harmless(char *line, size_t n, bool is_cut)
-{
-    enum { CHARACTER_BYTES_MAX = 4 };
-    size_t used = 0;
-    for (struct str rest = {line, n}; rest.n > 0;) {
-        size_t length = utf8_length(rest);
-        if (length == 0 && is_cut && rest.n < CHARACTER_BYTES_MAX && (unsigned char)rest.p[0] >= 0xc2)
-            break;
-        if (length == 0 || utf8_is_unsafe((struct str){rest.p, length}))
-            line[used++] = '?';
-        else
-            for (size_t i = 0; i < length; i++)
-                line[used++] = rest.p[i];
-        str_skip(&rest, length > 0 ? length : 1);
-    }
-    return used;
-}
-
 /* False where the line was lost; one that is not wanted at this level counts as written. */
 __attribute__((format(printf, 2, 0))) static bool write_line(enum log_level level, const char *fmt, va_list args)
 {
@@ -86,7 +66,8 @@ __attribute__((format(printf, 2, 0))) static bool write_line(enum log_level leve
     bool is_cut = n > 0 && (size_t)n >= room - used;
     if (n > 0)
         used = is_cut ? room - 1 : used + (size_t)n;
-    used = make_harmless(line, used, is_cut);
+    used =
+        text_clean((struct str){line, is_cut ? utf8_whole((struct str){line, used}) : used}, TEXT_MARK, "", line, room);
     line[used++] = '\n';
     bool written = write_out((struct str){line, used});
     errno = saved_errno;

@@ -4,11 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 bool num_next_u64(struct str *rest, uint64_t *ret)
 {
     enum { DIGITS_THAT_FIT = 19 };
@@ -18,7 +13,7 @@ bool num_next_u64(struct str *rest, uint64_t *ret)
         p++;
     const char *first = p;
     uint64_t value = 0;
-    for (; p < end && is_digit(*p); p++) {
+    for (; p < end && ascii_is_digit(*p); p++) {
         uint64_t digit = (uint64_t)(*p - '0');
         if (p - first >= DIGITS_THAT_FIT && value > (UINT64_MAX - digit) / 10)
             return false;
@@ -69,7 +64,7 @@ int num_parse_i64(struct str text, int64_t *ret)
 
 static size_t skip_digits(struct str text, size_t i)
 {
-    while (i < text.n && is_digit(text.p[i]))
+    while (i < text.n && ascii_is_digit(text.p[i]))
         i++;
     return i;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers to text and back, strict and independent of the locale: no sign, blank or trailing byte is let through
+ * Numbers to text and back, strict and independent of the locale: no sign, blank or trailing byte is accepted
  * that the function does not name.
  */
 #ifndef BASE_NUM_H

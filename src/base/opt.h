@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that may be absent, and the one place where counters are subtracted. Absence is never 0, -1 or NaN.
+ * Values that may be absent, and the one function that subtracts counters. Absence is never 0, -1 or NaN.
  */
 #ifndef BASE_OPT_H
 #define BASE_OPT_H

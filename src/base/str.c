@@ -79,6 +79,16 @@ void str_wipe(char *text, size_t n)
         *p++ = '\0';
 }
 
+const char *env_get(char *const *environment, const char *name)
+{
+    size_t n = strlen(name);
+    for (; environment && *environment; environment++) {
+        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
+            return (*environment)[n + 1] ? *environment + n + 1 : NULL;
+    }
+    return NULL;
+}
+
 size_t str_distance(struct str a, struct str b)
 {
     enum { WORD_MAX = 64 };

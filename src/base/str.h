@@ -31,6 +31,46 @@ static inline bool str_starts(struct str text, struct str prefix)
     return text.n >= prefix.n && (prefix.n == 0 || memcmp(text.p, prefix.p, prefix.n) == 0);
 }
 
+/* ASCII whatever the locale. */
+static inline bool ascii_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool ascii_is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static inline bool ascii_is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static inline bool ascii_is_alpha(char c)
+{
+    return ascii_is_lower(c) || ascii_is_upper(c);
+}
+
+static inline bool ascii_is_alnum(char c)
+{
+    return ascii_is_alpha(c) || ascii_is_digit(c);
+}
+
+static inline char ascii_to_lower(char c)
+{
+    return ascii_is_upper(c) ? (char)(c - 'A' + 'a') : c;
+}
+
+/* 0 to 15, or -1 for what is no hexadecimal digit. */
+static inline int ascii_hex_value(char c)
+{
+    char lower = ascii_to_lower(c);
+    if (ascii_is_digit(c))
+        return c - '0';
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 /* Drops the first n bytes, of which there must be so many. */
 static inline void str_skip(struct str *rest, size_t n)
 {
@@ -64,6 +104,9 @@ bool str_copy(struct str text, char *out, size_t size);
 
 /* Overwrites a secret so that no compiler leaves it out. */
 void str_wipe(char *text, size_t n);
+
+/* The value of a variable in an environment (NULL: there is none); NULL where it is not set, or empty. */
+const char *env_get(char *const *environment, const char *name);
 
 /* Edits (insert, delete, replace) between two short words; a large number when either is over 63 bytes. */
 size_t str_distance(struct str a, struct str b);

@@ -190,7 +190,7 @@ static bool take_text(struct str *rest, struct str text)
     return true;
 }
 
-/* One of several names of three letters; the number is its place from 1 on. */
+/* One of several names of three letters; the number is its position from 1 on. */
 static bool take_name(struct str *rest, struct str names, unsigned *ret_number)
 {
     enum { NAME_BYTES = 3 };

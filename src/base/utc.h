@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times as people and protocols write them, always UTC: ISO 8601, the compact form of signatures and file names, and
+ * Times as humans and protocols write them, always UTC: ISO 8601, the compact form of signatures and file names, and
  * the dates of HTTP (RFC 9110, 5.6.7). Independent of locale and time zone.
  */
 #ifndef BASE_UTC_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gzip files (RFC 1952) with zlib: level 6, a 32 KiB window. zlib writes no name and a time of 0 unless it is told. */
+/* gzip files (RFC 1952) with zlib: level 6, a 32 KiB window. zlib writes no name and a time of 0 by default. */
 #include "codec/gzip.h"
 
 #include <errno.h>

@@ -8,17 +8,79 @@
 #include "codec/json_read.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/auto.h"
 #include "base/num.h"
+#include "base/str.h"
+#include "base/text.h"
 #include "base/vec.h"
-#include "codec/json_text.h"
+
+/* The four digits of \uXXXX. */
+static bool take_hex(struct str *rest, uint32_t *ret_unit)
+{
+    enum { HEX_DIGITS = 4 };
+    if (rest->n < HEX_DIGITS)
+        return false;
+    uint32_t unit = 0;
+    for (size_t i = 0; i < HEX_DIGITS; i++) {
+        int value = ascii_hex_value(rest->p[i]);
+        if (value < 0)
+            return false;
+        unit = unit << 4 | (uint32_t)value;
+    }
+    str_skip(rest, HEX_DIGITS);
+    *ret_unit = unit;
+    return true;
+}
+
+/* What follows "\u", of which two make one character above U+FFFF; a surrogate without its partner is refused. */
+static bool take_code_point(struct str *rest, uint32_t *ret_point)
+{
+    uint32_t high;
+    uint32_t low;
+    if (!take_hex(rest, &high) || (high >= 0xdc00 && high <= 0xdfff))
+        return false;
+    *ret_point = high;
+    if (high < 0xd800 || high > 0xdbff)
+        return true;
+    if (!str_take(rest, '\\') || !str_take(rest, 'u') || !take_hex(rest, &low) || low < 0xdc00 || low > 0xdfff)
+        return false;
+    *ret_point = 0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
+    return true;
+}
+
+/* What follows a backslash. */
+static bool take_escape(struct str *rest, uint32_t *ret_point)
+{
+    static const char marks[] = "\"\\/bfnrt";
+    static const char meanings[] = "\"\\/\b\f\n\r\t";
+    if (str_take(rest, 'u'))
+        return take_code_point(rest, ret_point);
+    const char *mark = rest->n > 0 ? memchr(marks, rest->p[0], sizeof(marks) - 1) : NULL;
+    if (!mark)
+        return false;
+    str_skip(rest, 1);
+    *ret_point = (unsigned char)meanings[mark - marks];
+    return true;
+}
+
+size_t json_text_next(struct str *rest, char ret_bytes[static 4])
+{
+    uint32_t point;
+    if (str_take(rest, '\\'))
+        return take_escape(rest, &point) ? utf8_encode(point, ret_bytes) : 0;
+    size_t n = (unsigned char)rest->p[0] < ' ' ? 0 : utf8_length(*rest);
+    memcpy(ret_bytes, rest->p, n);
+    str_skip(rest, n);
+    return n;
+}
 
 struct reader {
     struct str rest;
     struct json_doc *doc;
-    size_t open[JSON_DEPTH_MAX]; /* places in the document */
+    size_t open[JSON_DEPTH_MAX]; /* positions in the document */
     size_t depth;
 };
 
@@ -135,7 +197,7 @@ static int compare_texts(struct str left, struct str right)
     char right_bytes[4] = {0};
     while (left.n > 0 && right.n > 0) {
         size_t n = json_text_next(&left, left_bytes);
-        /* The first byte of a character tells its length, so that different lengths differ there. */
+        /* The first byte of a character gives its length, so that different lengths differ there. */
         (void)json_text_next(&right, right_bytes);
         int order = memcmp(left_bytes, right_bytes, n);
         if (order != 0)

@@ -56,4 +56,10 @@ bool json_string_copy(const struct json_value *value, char *out, size_t size);
 
 bool json_integer(const struct json_value *value, int64_t *ret_number); /* no fraction, no exponent */
 
+/*
+ * Takes the next character off the front of a text that is not empty, decoded into UTF-8. Returns its bytes, or 0 for
+ * what cannot stand in a string: control bytes, broken UTF-8, unknown escapes, a surrogate without its partner.
+ */
+size_t json_text_next(struct str *rest, char ret_bytes[static 4]);
+
 #endif

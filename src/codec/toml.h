@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TOML 1.0 (toml.io/en/v1.0.0), complete: a document becomes a tree of nodes, each with the place it stands at. The
+ * TOML 1.0 (toml.io/en/v1.0.0), complete: a document becomes a tree of nodes, each with its position. The
  * tree owns copies of everything and is freed as a whole. Depth, size and number of nodes are bounded.
  */
 #ifndef CODEC_TOML_H

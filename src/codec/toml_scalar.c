@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TOML's values without quotes or brackets: true, 1_000, 0xff, -3.5e+2, inf, 1979-05-27T07:32:00Z.
+ * TOML's bare values: booleans, integers in four bases, floats, and date-times, which follow RFC 3339:
+ * 1979-05-27T07:32:00.5+01:00, 1979-05-27 07:32:00, 1979-05-27, 07:32:00. A second of 60 is accepted everywhere, since
+ * leap seconds cannot be predicted.
  */
 #include <errno.h>
 #include <math.h>
@@ -8,14 +10,149 @@
 
 #include "codec/toml_internal.h"
 
-static bool is_digit(char c)
+struct cursor {
+    struct toml_parser *parser;
+    struct str text;
+    struct toml_position at;
+    size_t i;
+};
+
+static bool digits_at(struct str text, size_t i, size_t n)
 {
-    return c >= '0' && c <= '9';
+    if (text.n < i + n)
+        return false;
+    for (size_t end = i + n; i < end; i++) {
+        if (!ascii_is_digit(text.p[i]))
+            return false;
+    }
+    return true;
 }
 
-static bool is_letter(char c)
+static bool looks_like_datetime(struct str text)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    bool date = text.n > 4 && digits_at(text, 0, 4) && text.p[4] == '-';
+    bool time = text.n > 2 && digits_at(text, 0, 2) && text.p[2] == ':';
+    return date || time;
+}
+
+static struct toml_position position_of(const struct cursor *cursor)
+{
+    return (struct toml_position){cursor->at.line, cursor->at.column + (unsigned)cursor->i};
+}
+
+static bool take_any(struct cursor *cursor, const char *any)
+{
+    if (cursor->i == cursor->text.n || !strchr(any, cursor->text.p[cursor->i]))
+        return false;
+    cursor->i++;
+    return true;
+}
+
+static int expect(struct cursor *cursor, const char *mark, const char *before)
+{
+    if (take_any(cursor, mark))
+        return 0;
+    return toml_lex_fail(cursor->parser, position_of(cursor), -EINVAL, "expected '%s' before the %s", mark, before);
+}
+
+struct part {
+    const char *name;
+    unsigned digits, min, max;
+};
+
+static int parse_part(struct cursor *cursor, struct part part, unsigned *ret)
+{
+    struct toml_position at = position_of(cursor);
+    if (!digits_at(cursor->text, cursor->i, part.digits))
+        return toml_lex_fail(cursor->parser, at, -EINVAL, "the %s needs %u digits", part.name, part.digits);
+    unsigned value = 0;
+    for (unsigned i = 0; i < part.digits; i++)
+        value = value * 10 + (unsigned)(cursor->text.p[cursor->i++] - '0');
+    if (value < part.min || value > part.max)
+        return toml_lex_fail(
+            cursor->parser, at, -EINVAL, "the %s is not between %02u and %02u", part.name, part.min, part.max);
+    *ret = value;
+    return 0;
+}
+
+static unsigned days_in_month(unsigned year, unsigned month)
+{
+    static const unsigned char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return days[month - 1] + (month == 2 && leap ? 1U : 0U);
+}
+
+static int parse_date(struct cursor *cursor)
+{
+    unsigned year = 0, month = 1, day = 0;
+    int r = parse_part(cursor, (struct part){"year", 4, 0, 9999}, &year);
+    if (r == 0)
+        r = expect(cursor, "-", "month");
+    if (r == 0)
+        r = parse_part(cursor, (struct part){"month", 2, 1, 12}, &month);
+    if (r == 0)
+        r = expect(cursor, "-", "day");
+    if (r < 0)
+        return r;
+    return parse_part(cursor, (struct part){"day", 2, 1, days_in_month(year, month)}, &day);
+}
+
+static int parse_hour_minute(struct cursor *cursor)
+{
+    unsigned value;
+    int r = parse_part(cursor, (struct part){"hour", 2, 0, 23}, &value);
+    if (r == 0)
+        r = expect(cursor, ":", "minute");
+    if (r < 0)
+        return r;
+    return parse_part(cursor, (struct part){"minute", 2, 0, 59}, &value);
+}
+
+static int parse_time(struct cursor *cursor)
+{
+    unsigned second;
+    int r = parse_hour_minute(cursor);
+    if (r == 0)
+        r = expect(cursor, ":", "second");
+    if (r == 0)
+        r = parse_part(cursor, (struct part){"second", 2, 0, 60}, &second);
+    if (r < 0 || !take_any(cursor, "."))
+        return r;
+    if (!digits_at(cursor->text, cursor->i, 1))
+        return toml_lex_fail(cursor->parser, position_of(cursor), -EINVAL, "the fraction of a second needs a digit");
+    while (digits_at(cursor->text, cursor->i, 1))
+        cursor->i++;
+    return 0;
+}
+
+static int check_datetime(
+    struct toml_parser *parser, struct str text, struct toml_position at, enum toml_datetime_kind *ret_kind)
+{
+    struct cursor cursor = {.parser = parser, .text = text, .at = at};
+    enum toml_datetime_kind kind = TOML_LOCAL_TIME;
+    int r = 0;
+    if (text.n > 4 && text.p[4] == '-') {
+        kind = TOML_LOCAL_DATE;
+        r = parse_date(&cursor);
+        if (r == 0 && take_any(&cursor, "Tt "))
+            kind = TOML_LOCAL_DATETIME;
+    }
+    if (r == 0 && kind != TOML_LOCAL_DATE)
+        r = parse_time(&cursor);
+    if (r == 0 && kind == TOML_LOCAL_DATETIME) {
+        if (take_any(&cursor, "Zz")) {
+            kind = TOML_OFFSET_DATETIME;
+        } else if (take_any(&cursor, "+-")) {
+            kind = TOML_OFFSET_DATETIME;
+            r = parse_hour_minute(&cursor);
+        }
+    }
+    if (r < 0)
+        return r;
+    if (cursor.i < text.n)
+        return toml_lex_fail(parser, position_of(&cursor), -EINVAL, "this character is not allowed in a date or time");
+    *ret_kind = kind;
+    return 0;
 }
 
 /* The longest run of bytes that any such value is made of, with "1979-05-27 07:32:00" as one run. */
@@ -24,9 +161,9 @@ static struct str take_word(struct toml_parser *parser)
     const char *start = parser->p;
     const char *p = start;
     while (p < parser->end) {
-        bool in_word = is_digit(*p) || is_letter(*p) || strchr("_+-.:", *p);
-        bool before_time = *p == ' ' && p - start == 10 && p + 1 < parser->end && is_digit(p[1]) &&
-                           toml_datetime_looks_like((struct str){start, 10});
+        bool in_word = ascii_is_digit(*p) || ascii_is_alpha(*p) || strchr("_+-.:", *p);
+        bool before_time = *p == ' ' && p - start == 10 && p + 1 < parser->end && ascii_is_digit(p[1]) &&
+                           looks_like_datetime((struct str){start, 10});
         if (!in_word && !before_time)
             break;
         p++;
@@ -37,13 +174,13 @@ static struct str take_word(struct toml_parser *parser)
 
 struct number {
     struct str text;
-    struct toml_place at;
+    struct toml_position at;
     size_t i;
 };
 
 static int fail_at(struct toml_parser *parser, const struct number *number, const char *words)
 {
-    struct toml_place at = {number->at.line, number->at.column + (unsigned)number->i};
+    struct toml_position at = {number->at.line, number->at.column + (unsigned)number->i};
     return toml_lex_fail(parser, at, -EINVAL, "%s", words);
 }
 
@@ -55,7 +192,10 @@ static bool at_char(const struct number *number, const char *any)
 /* The value of a digit of this base, -1 for other characters. */
 static int digit_value(char c, int base)
 {
-    int value = is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+    int value = ascii_is_digit(c)      ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : 99;
     return value < base ? value : -1;
 }
 
@@ -74,7 +214,7 @@ static int skip_digits(struct toml_parser *parser, struct number *number, int ba
         if (at_char(number, "_")) {
             number->i++;
             if (!at_digit(number, base))
-                return fail_at(parser, number, "an underscore in a number must stand between digits");
+                return fail_at(parser, number, "an underscore in a number must be between digits");
         } else if (!at_digit(number, base)) {
             return 0;
         }
@@ -134,7 +274,7 @@ static int parse_based(struct toml_parser *parser, struct number *number, int ba
     if (r < 0)
         return r;
     if (number->i < number->text.n)
-        return fail_at(parser, number, "this character cannot stand in a number of this base");
+        return fail_at(parser, number, "this character is not allowed in a number of this base");
     node->type = TOML_INTEGER;
     return convert_integer(parser, number, base, &node->value.integer);
 }
@@ -159,13 +299,13 @@ static int parse_decimal(struct toml_parser *parser, struct number *number, stru
     if (r < 0)
         return r;
     if (number->i < number->text.n)
-        return fail_at(parser, number, "this character cannot stand in a number");
+        return fail_at(parser, number, "this character is not allowed in a number");
     node->type = real ? TOML_FLOAT : TOML_INTEGER;
     return real ? convert_float(parser, number, &node->value.real)
                 : convert_integer(parser, number, 10, &node->value.integer);
 }
 
-static int parse_number(struct toml_parser *parser, struct str text, struct toml_place at, struct toml_node *node)
+static int parse_number(struct toml_parser *parser, struct str text, struct toml_position at, struct toml_node *node)
 {
     struct number number = {.text = text, .at = at};
     if (str_starts(text, STR("0x")))
@@ -198,10 +338,10 @@ static bool take_named(struct str text, struct toml_node *node)
     return true;
 }
 
-static int parse_datetime(struct toml_parser *parser, struct str text, struct toml_place at, struct toml_node *node)
+static int parse_datetime(struct toml_parser *parser, struct str text, struct toml_position at, struct toml_node *node)
 {
-    enum toml_datetime_kind kind;
-    int r = toml_datetime_check(parser, text, at, &kind);
+    enum toml_datetime_kind kind = TOML_LOCAL_TIME;
+    int r = check_datetime(parser, text, at, &kind);
     if (r < 0)
         return r;
     node->type = TOML_DATETIME;
@@ -215,15 +355,15 @@ static int parse_datetime(struct toml_parser *parser, struct str text, struct to
 
 int toml_scalar_parse(struct toml_parser *parser, struct toml_node *node)
 {
-    struct toml_place at = toml_lex_here(parser);
+    struct toml_position at = toml_lex_here(parser);
     struct str text = take_word(parser);
     if (text.n == 0)
         return toml_lex_expected(parser, "a value");
     if (take_named(text, node))
         return 0;
-    if (toml_datetime_looks_like(text))
+    if (looks_like_datetime(text))
         return parse_datetime(parser, text, at, node);
-    if (is_digit(text.p[0]) || text.p[0] == '+' || text.p[0] == '-')
+    if (ascii_is_digit(text.p[0]) || text.p[0] == '+' || text.p[0] == '-')
         return parse_number(parser, text, at, node);
     /* The word is not repeated: it may be a secret that lacks its quotes. */
     return toml_lex_fail(parser, at, -EINVAL, "not a value: a string needs quotes, a number starts with a digit");

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/dir.h"
 #include "base/file.h"
 
 enum { CALIBRATION_TRIES = 4, ENTRY_BYTES_MAX = 512 };

@@ -3,7 +3,6 @@
  * What is odd about settings that are each valid: names that no setting has, settings that contradict each other or
  * have no effect. One warning each; docs/decisions/0022 says which sources are warned about and why.
  */
-#include "config/check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +10,8 @@
 
 #include "base/auto.h"
 #include "base/num.h"
-#include "config/load.h"
-#include "config/show.h"
+#include "base/text.h"
+#include "config/config_internal.h"
 
 /* What a tracker gives to its own command: that may be another tracker. */
 static bool is_for_commands(struct str name)
@@ -31,11 +30,11 @@ void check_variables(struct config *config, char *const *environ_)
         AUTO_BUF struct buf guess;
         buf_init(&shown, 256);
         buf_init(&guess, 64);
-        show_text(&shown, name, SHOW_VALUE_MAX);
+        text_put(&shown, name, TEXT_ESCAPE, SHOW_VALUE_MAX);
         if (options_nearest_variable(name, &guess))
             load_warn(config, "unknown variable %s, did you mean %s?", buf_cstr(&shown), buf_cstr(&guess));
         else
-            load_warn(config, "unknown variable %s; --help lists those that are known", buf_cstr(&shown));
+            load_warn(config, "unknown variable %s; see --help", buf_cstr(&shown));
     }
 }
 
@@ -111,20 +110,20 @@ static void check_output(struct config *config)
     if (settings->output)
         show_path(&path, str_of(settings->output), SHOW_PATH_MAX);
     if (settings->quiet && settings->output && quiet <= output)
-        load_warn(config, "no samples are written to %s: --quiet wins over --output", buf_cstr(&path));
+        load_warn(config, "no samples are written to %s: --quiet overrides --output", buf_cstr(&path));
     else if (settings->quiet && source_of(config, STR("format")) == SOURCE_FLAG)
         load_warn(config, "--format has no effect: with --quiet no samples are written");
     bool has_file = !settings->quiet && settings->output && strcmp(settings->output, "-") != 0;
     bool is_known = settings->quiet && settings->output;
     if (settings->append && source_of(config, STR("append")) == SOURCE_FLAG && !has_file && !is_known)
-        load_warn(config, "--append has no effect: samples go to no file (--output FILE)");
+        load_warn(config, "--append has no effect without --output FILE");
     if (source_of(config, STR("csv-columns")) == SOURCE_FLAG && settings->format != FORMAT_CSV)
         load_warn(config, "--csv-columns has no effect without --format csv");
 }
 
 static bool is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return ascii_is_alpha(c) || c == '_';
 }
 
 /* As run/file_name.c fills them in. */
@@ -153,9 +152,9 @@ static void check_placeholders(struct config *config, size_t i)
         buf_init(&where, 256);
         buf_init(&shown, 256);
         put_setting(&where, config, i);
-        show_text(&shown, name, SHOW_VALUE_MAX);
-        load_warn(config, "%s: {%s} is not replaced; known are {job}, {host}, {pid} and {datetime}", buf_cstr(&where),
-            buf_cstr(&shown));
+        text_put(&shown, name, TEXT_ESCAPE, SHOW_VALUE_MAX);
+        load_warn(config, "%s: unknown placeholder {%s}; known are {job}, {host}, {pid} and {datetime}",
+            buf_cstr(&where), buf_cstr(&shown));
         return;
     }
 }
@@ -163,7 +162,7 @@ static void check_placeholders(struct config *config, size_t i)
 /* Would execvp find it? */
 static bool is_on_path(const char *word, char *const *environ_)
 {
-    const char *path = load_env_value(environ_, "PATH");
+    const char *path = env_get(environ_, "PATH");
     for (; path && *path; path += strspn(path, ":")) {
         size_t n = strcspn(path, ":");
         char name[4096];
@@ -199,11 +198,11 @@ static void check_command(struct config *config, const struct cli *cli, char *co
     if ((!is_action && !lacks_equals) || is_on_path(word, environ_))
         return;
     if (is_action)
-        load_warn(config, "\"%s\" is taken for a command; did you mean --%s?", word, word);
+        load_warn(config, "\"%s\" is treated as a command; did you mean --%s?", word, word);
     else if (row->type == OPTION_CHOICE)
-        load_warn(config, "\"%s\" is taken for the command; did you mean --%s=%s?", word, row->flag, word);
+        load_warn(config, "\"%s\" is treated as the command; did you mean --%s=%s?", word, row->flag, word);
     else
-        load_warn(config, "\"%s\" is taken for the command: --%s takes %lld to %lld", word, row->flag,
+        load_warn(config, "\"%s\" is treated as the command: --%s takes %lld to %lld", word, row->flag,
             (long long)row->min, (long long)row->max);
 }
 

@@ -3,7 +3,7 @@
  * getopt_long over the option table, without permutation, without its messages and without abbreviations: an option
  * that is short for one today may be short for two tomorrow.
  */
-#include "config/cli.h"
+#include "config/config_internal.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -12,8 +12,8 @@
 
 #include "base/auto.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "base/vec.h"
-#include "config/show.h"
 
 /* What getopt_long returns for a long option: its row, and whether it came as --no-NAME. */
 enum { LONG_BASE = 256, LONG_NEGATED = LONG_BASE + OPTIONS_MAX, LONG_END = LONG_NEGATED + OPTIONS_MAX };
@@ -100,11 +100,11 @@ static int refuse_unknown(const char *word, int letter, struct err *err)
     buf_init(&guess, 64);
     if (!is_long(word)) {
         char text[2] = {'-', (char)letter};
-        show_text(&shown, (struct str){text, 2}, SHOW_VALUE_MAX);
+        text_put(&shown, (struct str){text, 2}, TEXT_ESCAPE, SHOW_VALUE_MAX);
         return err_set(err, -EINVAL, "unknown option \"%s\"; see --help", buf_cstr(&shown));
     }
     struct str name = long_name(word);
-    show_text(&shown, (struct str){word, name.n + 2}, SHOW_VALUE_MAX);
+    text_put(&shown, (struct str){word, name.n + 2}, TEXT_ESCAPE, SHOW_VALUE_MAX);
     AUTO_BUF struct buf instead;
     buf_init(&instead, 256);
     if (options_explain_flag(name, &instead))
@@ -114,7 +114,7 @@ static int refuse_unknown(const char *word, int letter, struct err *err)
     return err_set(err, -EINVAL, "unknown option \"%s\", did you mean \"--%s\"?", buf_cstr(&shown), buf_cstr(&guess));
 }
 
-/* getopt_long returned '?' or ':'; optopt tells which option it was about, 0 for an unknown long one. */
+/* getopt_long returned '?' or ':'; optopt says which option it was about, 0 for an unknown long one. */
 static int refuse(int code, const char *word, struct err *err)
 {
     bool negated;
@@ -144,7 +144,7 @@ static int take_action(struct cli *cli, const struct option_row *row, struct err
     if (!optarg)
         return 0;
     if (strcmp(optarg, option_word(row, 0)) != 0)
-        return err_set(err, -EINVAL, "option --%s takes no other value than \"%s\"", row->flag, option_word(row, 0));
+        return err_set(err, -EINVAL, "option --%s only accepts the value \"%s\"", row->flag, option_word(row, 0));
     cli->doctor_online = true;
     return 0;
 }
@@ -168,7 +168,7 @@ static int next_option(int argc, char **argv, const struct syntax *syntax, struc
     if (code == -1) {
         bool dashes = optind > at;
         if (dashes && optind >= argc)
-            return err_set(err, -EINVAL, "no command follows \"--\"");
+            return err_set(err, -EINVAL, "missing command after \"--\"");
         cli->command = optind < argc ? argv + optind : NULL;
         return 0;
     }

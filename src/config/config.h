@@ -26,7 +26,7 @@ struct config {
     struct option_origin pair_origins[2][SETTINGS_PAIRS_MAX]; /* of tags and of headers, by pair */
     char warnings[CONFIG_WARNINGS_MAX][CONFIG_TEXT_MAX];
     size_t warning_count;
-    size_t warnings_dropped; /* those that found no room */
+    size_t warnings_dropped; /* those that did not fit */
 };
 
 /*
@@ -40,7 +40,7 @@ int config_load(int argc, char **argv, char *const *environ_, struct config *ret
 void config_fini(struct config *config);
 
 /* Logs what is odd about the settings, one line each. */
-void config_tell_warnings(const struct config *config);
+void config_log_warnings(const struct config *config);
 
 void config_help(struct buf *buf);
 void config_print(const struct config *config, struct buf *buf);

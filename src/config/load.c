@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Precedence and origins: defaults first, then the file, the environment and the flags, each over the one before; what
- * nobody gave is then looked for in the surroundings.
+ * is still unset is then taken from automatic metadata.
  */
-#include "config/load.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,10 +10,10 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "config/check.h"
-#include "config/cli.h"
-#include "config/metadata.h"
-#include "config/show.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "config/config.h"
+#include "config/config_internal.h"
 
 void load_warn(struct config *config, const char *fmt, ...)
 {
@@ -29,10 +27,10 @@ void load_warn(struct config *config, const char *fmt, ...)
     va_end(args);
 }
 
-struct value_place load_place(struct config *config, size_t i, const struct option_origin *origin)
+struct value_target load_target(struct config *config, size_t i, const struct option_origin *origin)
 {
     bool pairs = options[i].type == OPTION_PAIRS;
-    return (struct value_place){
+    return (struct value_target){
         .settings = &config->settings,
         .origin = *origin,
         .pair_origins = pairs ? config->pair_origins[config_pairs_index(&options[i])] : NULL,
@@ -44,7 +42,7 @@ int load_refuse(const struct config *config, const struct option_row *row, struc
 {
     AUTO_BUF struct buf text;
     buf_init(&text, 1024);
-    show_text(&text, name, SHOW_VALUE_MAX);
+    text_put(&text, name, TEXT_ESCAPE, SHOW_VALUE_MAX);
     if (!(row->props & OPTION_SECRET)) {
         AUTO_BUF struct buf shown;
         buf_init(&shown, TOML_BYTES_MAX + 64);
@@ -53,7 +51,7 @@ int load_refuse(const struct config *config, const struct option_row *row, struc
         else
             buf_append(&shown, value.p, value.n);
         buf_puts(&text, value.n > 0 ? " = " : " = \"\"");
-        show_text(&text, (struct str){shown.data, shown.len}, SHOW_VALUE_MAX);
+        text_put(&text, (struct str){shown.data, shown.len}, TEXT_ESCAPE, SHOW_VALUE_MAX);
     }
     buf_puts(&text, " (from ");
     show_origin(&text, row, origin, config->settings.config_path);
@@ -64,8 +62,8 @@ int load_refuse(const struct config *config, const struct option_row *row, struc
 static int apply_text(
     struct config *config, size_t i, struct str text, const struct option_origin *origin, struct err *err)
 {
-    struct value_place place = load_place(config, i, origin);
-    int r = value_set_text(&options[i], text, &place, err);
+    struct value_target target = load_target(config, i, origin);
+    int r = value_set_text(&options[i], text, &target, err);
     if (r < 0) {
         (void)load_refuse(config, &options[i], str_of(option_name(&options[i])), text, origin, err);
         return r;
@@ -87,20 +85,10 @@ static int apply_defaults(struct config *config, struct err *err)
     return 0;
 }
 
-const char *load_env_value(char *const *environ_, const char *name)
-{
-    size_t n = strlen(name);
-    for (; *environ_; environ_++) {
-        if (strncmp(*environ_, name, n) == 0 && (*environ_)[n] == '=')
-            return (*environ_)[n + 1] ? *environ_ + n + 1 : NULL;
-    }
-    return NULL;
-}
-
 static int apply_env_row(struct config *config, size_t i, char *const *environ_, struct err *err)
 {
     for (size_t k = 0; k < OPTION_ENVS && options[i].envs[k]; k++) {
-        const char *value = load_env_value(environ_, options[i].envs[k]);
+        const char *value = env_get(environ_, options[i].envs[k]);
         if (!value)
             continue;
         struct option_origin origin = {.source = SOURCE_ENV, .env = options[i].envs[k]};
@@ -147,7 +135,7 @@ static int apply_flags(struct config *config, const struct cli *cli, size_t only
     return 0;
 }
 
-/* The file's name must be known before its content can take its place below environment and flags. */
+/* The file's name must be known before its content can be applied below environment and flags. */
 static int apply_config_path(struct config *config, const struct cli *cli, char *const *environ_, struct err *err)
 {
     size_t row = options_by_flag(STR("config"));
@@ -215,7 +203,7 @@ static int child_environment(char *const *environ_, char ***ret_environment, str
         count++;
     char **environment = calloc(count + 1, sizeof(*environment));
     if (!environment)
-        return err_set(err, -ENOMEM, "no memory for a copy of the environment");
+        return err_set(err, -ENOMEM, "out of memory");
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (!is_secret(environ_[i]))
@@ -239,15 +227,14 @@ static int list_sources(struct config *config, const struct cli *cli, struct err
     return 0;
 }
 
-/* What is known of the terminal, as far as variables tell. */
+/* What is known of the terminal, as far as variables show. */
 static void note_terminal(struct settings *settings, char *const *environ_)
 {
     static const char *const locales[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    settings->term = load_env_value(environ_, "TERM");
-    settings->has_colour =
-        settings->term && strcmp(settings->term, "dumb") != 0 && !load_env_value(environ_, "NO_COLOR");
+    settings->term = env_get(environ_, "TERM");
+    settings->has_colour = settings->term && strcmp(settings->term, "dumb") != 0 && !env_get(environ_, "NO_COLOR");
     for (size_t i = 0; i < sizeof(locales) / sizeof(locales[0]) && !settings->locale; i++)
-        settings->locale = load_env_value(environ_, locales[i]);
+        settings->locale = env_get(environ_, locales[i]);
 }
 
 static int load_all(struct config *config, const struct cli *cli, char *const *environ_, struct err *err)
@@ -314,4 +301,14 @@ void config_fini(struct config *config)
     free(config->settings.environment);
     config->settings.sources = NULL;
     config->settings.environment = NULL;
+}
+
+void config_log_warnings(const struct config *config)
+{
+    if (config->file_found)
+        log_info("settings were read from %s", config->settings.config_path);
+    for (size_t i = 0; i < config->warning_count; i++)
+        log_warning("%s", config->warnings[i]);
+    if (config->warnings_dropped > 0)
+        log_warning("%zu more warnings about settings are not shown", config->warnings_dropped);
 }

@@ -2,7 +2,6 @@
 /*
  * The TOML file: read whole, every known key applied, every unknown one reported with the nearest known.
  */
-#include "config/load.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +11,9 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "codec/toml.h"
-#include "config/show.h"
+#include "config/config_internal.h"
 
 /* Plain reads and not base/file: the file may be a pipe, as in --config <(make-config). */
 static int read_whole(int fd, struct buf *buf)
@@ -37,7 +37,7 @@ static int refuse_file(const char *path, int code, struct err *err)
     show_path(&shown, str_of(path), 2 * SHOW_PATH_MAX);
     if (code == -EFBIG)
         return err_set(err, code, "configuration file %s is larger than 1 MiB", buf_cstr(&shown));
-    return err_sys(err, code, "cannot read the configuration file %s", buf_cstr(&shown));
+    return err_sys(err, code, "cannot read configuration file %s", buf_cstr(&shown));
 }
 
 static bool is_file_named(const struct config *config)
@@ -45,14 +45,14 @@ static bool is_file_named(const struct config *config)
     return config->origins[options_by_flag(STR("config"))].source != SOURCE_DEFAULT;
 }
 
-/* A library in a file that lies there would be code that whoever made the directory has chosen. */
+/* A library named in a file found by chance would be code chosen by the owner of the directory. */
 static void warn_unnamed(struct config *config, const struct option_row *row, const struct toml_node *node)
 {
     AUTO_BUF struct buf where;
     buf_init(&where, 256);
     show_path(&where, str_of(config->settings.config_path), SHOW_PATH_MAX);
-    load_warn(config, "%s (%s:%u:%u) is ignored: it names code to load, which takes %s or a file named with --config",
-        row->key, buf_cstr(&where), node->line, node->column, row->envs[0]);
+    load_warn(config, "%s (%s:%u:%u) is ignored: it names code to load; use %s or a file given with --config", row->key,
+        buf_cstr(&where), node->line, node->column, row->envs[0]);
 }
 
 static void warn_unknown(struct config *config, struct str full_name, const struct toml_node *node, bool top_level)
@@ -63,7 +63,7 @@ static void warn_unknown(struct config *config, struct str full_name, const stru
     buf_init(&guess, 128);
     bool table = top_level && node->type == TOML_TABLE;
     buf_puts(&text, table ? "unknown table \"" : "unknown key \"");
-    show_text(&text, full_name, SHOW_VALUE_MAX);
+    text_put(&text, full_name, TEXT_ESCAPE, SHOW_VALUE_MAX);
     buf_puts(&text, "\" (");
     show_path(&text, str_of(config->settings.config_path), SHOW_PATH_MAX);
     buf_printf(&text, ":%u:%u)", node->key_line, node->key_column);
@@ -89,8 +89,8 @@ static int apply_node(struct config *config, size_t i, struct str name, const st
         return 0;
     }
     struct option_origin origin = {.source = SOURCE_FILE, .line = node->line, .column = node->column};
-    struct value_place place = load_place(config, i, &origin);
-    int r = value_set_toml(&options[i], node, &place, err);
+    struct value_target target = load_target(config, i, &origin);
+    int r = value_set_toml(&options[i], node, &target, err);
     if (r < 0) {
         (void)refuse_node(config, &options[i], name, node, err);
         return r;
@@ -186,7 +186,7 @@ static void warn_absent(struct config *config)
     show_path(&text, str_of(config->settings.config_path), 2 * SHOW_PATH_MAX);
     buf_puts(&text, " (from ");
     show_origin(&text, row, &config->origins[options_by_flag(STR("config"))], config->settings.config_path);
-    load_warn(config, "the configuration file %s) does not exist; going on without it", buf_cstr(&text));
+    load_warn(config, "configuration file %s) does not exist; continuing without it", buf_cstr(&text));
 }
 
 /* As cat would open it: --config <(command) is a pipe, and waits for its writer. Returns -ENOENT where it is absent. */
@@ -208,26 +208,27 @@ static bool is_owner_trusted(const struct stat *file)
 static const char *distrust(const struct stat *file)
 {
     if (!is_owner_trusted(file))
-        return "it belongs to another user; own it, or name it with --config";
+        return "it is owned by another user; change its owner, or use --config";
     if (S_ISLNK(file->st_mode))
         return NULL;
     if (!S_ISREG(file->st_mode))
-        return "it is not a regular file; name it with --config to use it";
-    return file->st_mode & (S_IWGRP | S_IWOTH) ? "others can write it; chmod go-w it, or name it with --config" : NULL;
+        return "it is not a regular file; use --config to read it anyway";
+    return file->st_mode & (S_IWGRP | S_IWOTH) ? "it is writable by others; run chmod go-w on it, or use --config"
+                                               : NULL;
 }
 
 static int refuse_trust(struct config *config, const char *path, const char *why)
 {
     config->file_refused = true;
-    load_warn(config, "%s is not used: %s", path, why);
+    load_warn(config, "ignoring %s: %s", path, why);
     return -ENOENT;
 }
 
 /*
- * The file of the default name, which serves every command that is run in this directory, whoever put it there:
+ * The file of the default name, which serves every command that is run in this directory:
  * a link and what it leads to must belong to us or to root, and others must not be able to write it. The content is
- * judged by the descriptor it is read from, so that a directory in which others may rename files can only choose among
- * files that are ours. Where the working directory may not be searched, the file is as good as absent.
+ * checked through the descriptor it is read from, so that a directory in which others may rename files can only choose
+ * among files that are ours. Where the working directory may not be searched, the file is as good as absent.
  */
 static int open_default(struct config *config, const char *path)
 {

@@ -4,11 +4,10 @@
  * of one run can be found together; numbers within an array go to task_name. Deliberately not taken: HOSTNAME of
  * Kubernetes, which the host facts have, and the work directory of Nextflow, which is no name.
  */
-#include "config/metadata.h"
 
 #include "base/auto.h"
-#include "config/load.h"
-#include "config/show.h"
+#include "base/text.h"
+#include "config/config_internal.h"
 
 #define IN(member) .offset = offsetof(struct settings, member)
 #define CONSTANT(member, text_)                                                                                        \
@@ -83,10 +82,10 @@ const size_t metadata_system_count = sizeof(metadata_systems) / sizeof(metadata_
 /* The variable that says that this system is there; NULL where none does. */
 static const char *find_sign(const struct metadata_system *system, char *const *environ_)
 {
-    if (system->also[0] && !load_env_value(environ_, system->also))
+    if (system->also[0] && !env_get(environ_, system->also))
         return NULL;
     for (size_t i = 0; i < METADATA_SIGNS && system->signs[i][0]; i++) {
-        const char *value = load_env_value(environ_, system->signs[i]);
+        const char *value = env_get(environ_, system->signs[i]);
         if (value && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
             return system->signs[i];
     }
@@ -114,8 +113,8 @@ static void put_value(struct buf *buf, const struct metadata_fact *fact, char *c
         buf_puts(buf, fact->text);
         return;
     }
-    const char *first = load_env_value(environ_, fact->text);
-    const char *second = fact->second ? load_env_value(environ_, fact->second) : NULL;
+    const char *first = env_get(environ_, fact->text);
+    const char *second = fact->second ? env_get(environ_, fact->second) : NULL;
     if (!first || (fact->second && !second))
         return;
     struct str text = fact->part > 0 ? piece_of(str_of(first), fact->part) : str_of(first);
@@ -142,11 +141,11 @@ static int apply_fact(
     buf_init(&value, METADATA_VALUE_MAX);
     put_value(&value, fact, environ_);
     struct str text = {value.data, value.len};
-    if (!buf_ok(&value) || text.n == 0 || !show_is_plain(text))
+    if (!buf_ok(&value) || text.n == 0 || !text_is_plain(text))
         return 0;
     struct option_origin origin = {.source = SOURCE_AUTO, .env = fact->is_constant ? sign : fact->text};
-    struct value_place place = load_place(config, i, &origin);
-    int r = value_set_string(&options[i], text, &place, err);
+    struct value_target target = load_target(config, i, &origin);
+    int r = value_set_string(&options[i], text, &target, err);
     if (r == 0)
         config->origins[i] = origin;
     return r;

@@ -51,7 +51,7 @@ enum option_mode { MODE_COMMAND = 1, MODE_PID = 2, MODE_HOST = 4, MODE_REPLAY = 
 enum option_group {
     GROUP_TRACK,
     GROUP_OUTPUT,
-    GROUP_PEOPLE,
+    GROUP_SUMMARY,
     GROUP_WRAPPER,
     GROUP_JOB,
     GROUP_COLLECT,
@@ -73,7 +73,7 @@ struct option_row {
     const char *unset; /* what happens then, for --help and docs; NULL: nothing to say */
     const char *words; /* choices, or what may stand in a list: each with a NUL behind it, and one more; NULL: none */
     const char *bare; /* the value of the flag without one; NULL: it needs one. Of an integer: the next word is the
-                         value where it is one of its numbers, since people write --renice 5 */
+                         value where it is one of its numbers, since --renice 5 is what one types */
     const char *metavar; /* in --help; a boolean with one needs a value as a flag */
     const char *help; /* begins with a small letter, no full stop */
     int64_t min, max; /* integers, counts; nanoseconds for durations */

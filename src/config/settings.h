@@ -45,7 +45,7 @@ struct settings {
     bool live;
     struct opt_i64 renice; /* niceness of the tracker; none: a little ahead of the command */
     const char *term, *locale; /* TERM and the locale of the caller; NULL: not set. Not owned. */
-    bool has_colour; /* by TERM there are colours, and nobody objects to them (NO_COLOR) */
+    bool has_colour; /* by TERM there are colours, and NO_COLOR is not set */
     int csv_columns; /* enum encode_columns */
     char *sysroot;
     int64_t verbosity; /* 0, 1 (-v), 2 (-vv) */
@@ -56,9 +56,9 @@ struct settings {
     struct settings_pairs tags;
     bool auto_metadata, record_command;
     int mask_command; /* enum settings_mask */
-    bool is_job_name_given; /* by somebody, not found in the surroundings */
+    bool is_job_name_given; /* explicitly, not by automatic metadata */
 
-    /* for people */
+    /* summary and report */
     int summary; /* enum settings_when */
     char *summary_json, *summary_markdown, *report;
 

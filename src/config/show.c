@@ -1,63 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Escaping and cutting.
+ * Values, origins and URLs as messages show them; and --print-config: the effective settings as a TOML file that, read
+ * back, gives the same settings; each line ends with its origin. Secrets are named and not shown, what is unset is
+ * commented out.
  */
-#include "config/show.h"
-
 #include <stdint.h>
 
-#include "base/utf8.h"
-
-/* C0, DEL, and C1 (two bytes in UTF-8): a terminal may act on any of them. */
-static bool is_control(struct str text)
-{
-    unsigned char c = (unsigned char)text.p[0];
-    return c < 0x20 || c == 0x7f || (c == 0xc2 && text.n > 1 && (unsigned char)text.p[1] < 0xa0);
-}
-
-bool show_is_plain(struct str text)
-{
-    while (text.n > 0) {
-        size_t n = utf8_length(text);
-        if (n == 0 || is_control(text))
-            return false;
-        text.p += n;
-        text.n -= n;
-    }
-    return true;
-}
-
-/* One character in the form of a message; returns how many bytes of text it took. */
-static size_t show_char(struct buf *buf, struct str text)
-{
-    size_t n = utf8_length(text);
-    if (n == 0 || is_control(text)) {
-        buf_printf(buf, "\\x%02x", (unsigned)(unsigned char)text.p[0]);
-        return 1;
-    }
-    buf_append(buf, text.p, n);
-    return n;
-}
-
-void show_text(struct buf *buf, struct str text, size_t max)
-{
-    size_t start = buf->len;
-    size_t fits = start; /* the longest prefix that leaves room for the dots */
-    while (text.n > 0) {
-        size_t n = show_char(buf, text);
-        if (!buf_ok(buf))
-            return;
-        text.p += n;
-        text.n -= n;
-        if (buf->len - start > max) {
-            buf->len = fits;
-            buf_puts(buf, "...");
-            return;
-        }
-        if (buf->len - start + 3 <= max)
-            fits = buf->len;
-    }
-}
+#include "base/auto.h"
+#include "base/text.h"
+#include "config/config.h"
+#include "config/config_internal.h"
+#include "config/value.h"
 
 void show_path(struct buf *buf, struct str path, size_t max)
 {
@@ -71,7 +24,7 @@ void show_path(struct buf *buf, struct str path, size_t max)
             path.n--;
         }
     }
-    show_text(buf, path, max);
+    text_put(buf, path, TEXT_ESCAPE, max);
 }
 
 void show_origin(
@@ -99,6 +52,11 @@ void show_origin(
     }
 }
 
+static void put_code_point(struct buf *buf, uint32_t point)
+{
+    buf_printf(buf, point > 0xffff ? "\\U%08X" : "\\u%04X", (unsigned)point);
+}
+
 void show_toml_string(struct buf *buf, struct str text)
 {
     buf_putc(buf, '"');
@@ -109,20 +67,18 @@ void show_toml_string(struct buf *buf, struct str text)
             buf_puts(buf, "\\uFFFD");
         else if (c == '"' || c == '\\')
             buf_printf(buf, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            buf_printf(buf, "\\u%04X", (unsigned)c);
+        else if (text_is_unsafe((struct str){text.p, n}))
+            put_code_point(buf, utf8_decode((struct str){text.p, n}));
         else
             buf_append(buf, text.p, n);
-        n += n == 0;
-        text.p += n;
-        text.n -= n;
+        str_skip(&text, n > 0 ? n : 1);
     }
     buf_putc(buf, '"');
 }
 
 static bool is_bare(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    return ascii_is_alnum(c) || c == '_' || c == '-';
 }
 
 void show_toml_key(struct buf *buf, struct str key)
@@ -152,4 +108,121 @@ void show_url(struct buf *buf, struct str url)
     buf_append(buf, url.p + rest, query - rest);
     if (query < url.n)
         buf_puts(buf, "?...");
+}
+
+static struct str table_of(const char *key)
+{
+    return (struct str){key, strcspn(key, ".")};
+}
+
+static void put_origin(struct buf *buf, const struct config *config, size_t i, const struct option_origin *origin)
+{
+    struct option_origin where = *origin;
+    where.column = 0;
+    buf_puts(buf, "  # ");
+    show_origin(buf, &options[i], &where, config->settings.config_path);
+    buf_putc(buf, '\n');
+}
+
+static void put_value(struct buf *buf, const struct config *config, const struct option_row *row)
+{
+    bool text = row->type == OPTION_STRING || row->type == OPTION_CHOICE;
+    if (!text) {
+        value_put(buf, row, &config->settings);
+        return;
+    }
+    AUTO_BUF struct buf value;
+    buf_init(&value, SETTINGS_TEXT_MAX + 1);
+    value_put(&value, row, &config->settings);
+    show_toml_string(buf, (struct str){value.data, value.len});
+}
+
+static void put_setting(struct buf *buf, const struct config *config, size_t i)
+{
+    const struct option_row *row = &options[i];
+    bool unset = value_is_unset(row, &config->settings);
+    if (!unset && (row->props & OPTION_SECRET)) {
+        buf_printf(buf, "# %s is set (hidden)", option_name(row));
+        put_origin(buf, config, i, &config->origins[i]);
+        return;
+    }
+    buf_printf(buf, "%s%s = ", unset ? "# " : "", option_name(row));
+    if (unset && (row->type == OPTION_OPT_INTEGER || row->type == OPTION_DURATION))
+        buf_puts(buf, row->metavar);
+    else if (unset && row->type == OPTION_LIST)
+        buf_puts(buf, "[]");
+    else
+        put_value(buf, config, row);
+    put_origin(buf, config, i, &config->origins[i]);
+}
+
+static void put_pairs(struct buf *buf, const struct config *config, size_t i)
+{
+    const struct option_row *row = &options[i];
+    const struct settings_pairs *pairs = option_member_const(row, &config->settings);
+    const struct option_origin *origins = config->pair_origins[config_pairs_index(row)];
+    if (pairs->count == 0) {
+        buf_printf(buf, "\n# [%s]", row->key);
+        put_origin(buf, config, i, &config->origins[i]);
+        return;
+    }
+    buf_printf(buf, "\n[%s]\n", row->key);
+    for (size_t k = 0; k < pairs->count; k++) {
+        struct str key = str_of(pairs->items[k].key);
+        if (row->props & OPTION_SECRET) {
+            buf_puts(buf, "# ");
+            show_toml_key(buf, key);
+            buf_puts(buf, " is set (hidden)");
+        } else {
+            show_toml_key(buf, key);
+            buf_puts(buf, " = ");
+            show_toml_string(buf, str_of(pairs->items[k].value));
+        }
+        put_origin(buf, config, i, &origins[k]);
+    }
+}
+
+/* A table with its keys in the order of --help, then the tables below it. */
+static void put_table(struct buf *buf, const struct config *config, struct str table)
+{
+    buf_printf(buf, "\n[%.*s]\n", (int)table.n, table.p);
+    for (size_t i = 0; i < options_count; i++) {
+        if (options[i].key && options[i].type != OPTION_PAIRS && str_eq(table_of(options[i].key), table))
+            put_setting(buf, config, i);
+    }
+    for (size_t i = 0; i < options_count; i++) {
+        if (options[i].key && options[i].type == OPTION_PAIRS && str_eq(table_of(options[i].key), table))
+            put_pairs(buf, config, i);
+    }
+}
+
+/* Settings that no file can hold. */
+static void put_keyless(struct buf *buf, const struct config *config, size_t i)
+{
+    const struct option_row *row = &options[i];
+    const struct option_origin *origin = &config->origins[i];
+    if (value_is_unset(row, &config->settings)) {
+        buf_printf(buf, "# %s is not set\n", option_name(row));
+    } else if (row->props & OPTION_SECRET) {
+        buf_printf(buf, "# %s is set (hidden)\n", origin->env);
+    } else {
+        buf_printf(buf, "# %s = ", option_name(row));
+        put_value(buf, config, row);
+        put_origin(buf, config, i, origin);
+    }
+}
+
+void config_print(const struct config *config, struct buf *buf)
+{
+    buf_puts(
+        buf, "# resource-tracker " RT_VERSION ": effective settings, each with its origin\n# configuration file: ");
+    text_put(buf, str_of(config->settings.config_path), TEXT_ESCAPE, CONFIG_TEXT_MAX);
+    buf_puts(buf, config->file_found ? "\n" : config->file_refused ? " (not used)\n" : " (not found)\n");
+    for (size_t i = 0; option_tables[i]; i++)
+        put_table(buf, config, str_of(option_tables[i]));
+    buf_puts(buf, "\n# Cannot be set in a file:\n");
+    for (size_t i = 0; i < options_count; i++) {
+        if (!options[i].key && options[i].type != OPTION_ACTION)
+            put_keyless(buf, config, i);
+    }
 }

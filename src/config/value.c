@@ -1,18 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values given as text (flags, environment, defaults), the checks that every source shares, and the way back to text.
+ * Values from text and from TOML: of TOML the type is checked first, then the text or number takes the way of every
+ * other source. Durations are exact: no floating point is involved.
  */
 #include "config/value.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/num.h"
 #include "base/opt.h"
-#include "config/duration.h"
-#include "config/show.h"
+#include "config/config_internal.h"
+
+static size_t count_digits(struct str text)
+{
+    size_t n = 0;
+    while (n < text.n && text.p[n] >= '0' && text.p[n] <= '9')
+        n++;
+    return n;
+}
+
+static struct str skip(struct str text, size_t n)
+{
+    return (struct str){text.p + n, text.n - n};
+}
+
+static bool unit_ns(struct str unit, int64_t *ret_ns)
+{
+    static const struct {
+        struct str name;
+        int64_t ns;
+    } units[] = {
+        {{"", 0}, NS_PER_SEC},
+        {{"s", 1}, NS_PER_SEC},
+        {{"ms", 2}, NS_PER_MS},
+        {{"m", 1}, 60 * NS_PER_SEC},
+        {{"h", 1}, 3600 * NS_PER_SEC},
+    };
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (str_eq(unit, units[i].name)) {
+            *ret_ns = units[i].ns;
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * 0.DIGITS of a unit in nanoseconds, rounded half up. Going from the last digit to the first, cutting after every
+ * division by ten gives the same as cutting once at the end; half nanoseconds are counted to round.
+ */
+static int64_t fraction_ns(struct str digits, int64_t unit)
+{
+    int64_t halves = 0;
+    for (size_t i = digits.n; i-- > 0;)
+        halves = (halves + (digits.p[i] - '0') * unit * 2) / 10;
+    return (halves + 1) / 2;
+}
+
+int duration_parse(struct str text, int64_t *ret_ns)
+{
+    bool negative = text.n > 0 && text.p[0] == '-';
+    text = skip(text, negative ? 1 : 0);
+    struct str whole = {text.p, count_digits(text)};
+    text = skip(text, whole.n);
+    struct str fraction = {0};
+    if (text.n > 0 && text.p[0] == '.') {
+        text = skip(text, 1);
+        fraction = (struct str){text.p, count_digits(text)};
+        text = skip(text, fraction.n);
+        if (fraction.n == 0)
+            return -EINVAL;
+    }
+    int64_t unit;
+    if (whole.n + fraction.n == 0 || !unit_ns(text, &unit))
+        return -EINVAL;
+    if (negative)
+        return -EDOM;
+    int64_t count = 0;
+    if (whole.n > 0 && num_parse_i64(whole, &count) < 0)
+        return -ERANGE;
+    int64_t rest = fraction_ns(fraction, unit);
+    if (count > (INT64_MAX - rest) / unit)
+        return -ERANGE;
+    *ret_ns = count * unit + rest;
+    return 0;
+}
+
+void duration_put(struct buf *buf, int64_t ns)
+{
+    num_put_i64(buf, ns / NS_PER_SEC);
+    int64_t fraction = ns % NS_PER_SEC;
+    if (fraction == 0)
+        return;
+    char digits[10] = ".";
+    size_t n = sizeof(digits);
+    for (size_t i = n - 1; i > 0; i--) {
+        digits[i] = (char)('0' + fraction % 10);
+        fraction /= 10;
+    }
+    while (digits[n - 1] == '0')
+        n--;
+    buf_append(buf, digits, n);
+}
 
 static bool same_word(struct str text, const char *word)
 {
@@ -45,13 +140,13 @@ int value_refuse_high(const struct option_row *row, struct err *err)
     return refuse_range(row, "most", row->max, err);
 }
 
-int value_set_number(const struct option_row *row, int64_t number, const struct value_place *place, struct err *err)
+int value_set_number(const struct option_row *row, int64_t number, const struct value_target *target, struct err *err)
 {
     if (number < row->min)
         return value_refuse_low(row, err);
     if (number > row->max)
         return value_refuse_high(row, err);
-    void *member = option_member(row, place->settings);
+    void *member = option_member(row, target->settings);
     if (row->type == OPTION_OPT_INTEGER)
         *(struct opt_i64 *)member = some_i64(number);
     else
@@ -59,9 +154,9 @@ int value_set_number(const struct option_row *row, int64_t number, const struct 
     return 0;
 }
 
-int value_set_bool(const struct option_row *row, bool on, const struct value_place *place)
+int value_set_bool(const struct option_row *row, bool on, const struct value_target *target)
 {
-    *(bool *)option_member(row, place->settings) = on;
+    *(bool *)option_member(row, target->settings) = on;
     return 0;
 }
 
@@ -78,11 +173,11 @@ int value_check_text(struct str text, struct err *err)
     if (text.n > SETTINGS_TEXT_MAX)
         return err_set(err, -E2BIG, "is longer than %d bytes", SETTINGS_TEXT_MAX);
     if (text.n > 0 && memchr(text.p, '\0', text.n))
-        return err_set(err, -EINVAL, "must not hold a NUL byte");
+        return err_set(err, -EINVAL, "must not contain a NUL byte");
     return 0;
 }
 
-int value_set_string(const struct option_row *row, struct str text, const struct value_place *place, struct err *err)
+int value_set_string(const struct option_row *row, struct str text, const struct value_target *target, struct err *err)
 {
     int r = value_check_text(text, err);
     if (r < 0)
@@ -92,30 +187,30 @@ int value_set_string(const struct option_row *row, struct str text, const struct
     char *copy = text.n > 0 ? value_copy(text) : NULL;
     if (text.n > 0 && !copy)
         return err_set(err, -ENOMEM, "out of memory");
-    value_free(row, place->settings);
-    *(char **)option_member(row, place->settings) = copy;
+    value_free(row, target->settings);
+    *(char **)option_member(row, target->settings) = copy;
     return 0;
 }
 
 static int set_bool_text(
-    const struct option_row *row, struct str text, const struct value_place *place, struct err *err)
+    const struct option_row *row, struct str text, const struct value_target *target, struct err *err)
 {
     static const char *const words[2][4] = {{"0", "false", "no", "off"}, {"1", "true", "yes", "on"}};
     for (size_t i = 0; i < 4; i++) {
         if (same_word(text, words[0][i]))
-            return value_set_bool(row, false, place);
+            return value_set_bool(row, false, target);
         if (same_word(text, words[1][i]))
-            return value_set_bool(row, true, place);
+            return value_set_bool(row, true, target);
     }
     return err_set(err, -EINVAL, "must be true or false (or 1/0, yes/no, on/off)");
 }
 
-static int set_choice(const struct option_row *row, struct str text, const struct value_place *place, struct err *err)
+static int set_choice(const struct option_row *row, struct str text, const struct value_target *target, struct err *err)
 {
     int count = 0;
     for (; option_word(row, (size_t)count); count++) {
         if (same_word(text, option_word(row, (size_t)count))) {
-            *(int *)option_member(row, place->settings) = count;
+            *(int *)option_member(row, target->settings) = count;
             return 0;
         }
     }
@@ -127,7 +222,7 @@ static int set_choice(const struct option_row *row, struct str text, const struc
 }
 
 static int set_integer_text(
-    const struct option_row *row, struct str text, const struct value_place *place, struct err *err)
+    const struct option_row *row, struct str text, const struct value_target *target, struct err *err)
 {
     int64_t number;
     int r = num_parse_i64(text, &number);
@@ -135,11 +230,11 @@ static int set_integer_text(
         return err_set(err, r, "not a whole number");
     if (r == -ERANGE)
         return text.p[0] == '-' ? value_refuse_low(row, err) : value_refuse_high(row, err);
-    return value_set_number(row, number, place, err);
+    return value_set_number(row, number, target, err);
 }
 
 static int set_duration_text(
-    const struct option_row *row, struct str text, const struct value_place *place, struct err *err)
+    const struct option_row *row, struct str text, const struct value_target *target, struct err *err)
 {
     int64_t ns;
     int r = duration_parse(text, &ns);
@@ -149,29 +244,29 @@ static int set_duration_text(
         return value_refuse_low(row, err);
     if (r == -ERANGE)
         return value_refuse_high(row, err);
-    return value_set_number(row, ns, place, err);
+    return value_set_number(row, ns, target, err);
 }
 
-int value_set_text(const struct option_row *row, struct str text, const struct value_place *place, struct err *err)
+int value_set_text(const struct option_row *row, struct str text, const struct value_target *target, struct err *err)
 {
     switch (row->type) {
     case OPTION_BOOL:
-        return set_bool_text(row, text, place, err);
+        return set_bool_text(row, text, target, err);
     case OPTION_INTEGER:
     case OPTION_OPT_INTEGER:
     case OPTION_COUNT:
-        return set_integer_text(row, text, place, err);
+        return set_integer_text(row, text, target, err);
     case OPTION_DURATION:
-        return set_duration_text(row, text, place, err);
+        return set_duration_text(row, text, target, err);
     case OPTION_CHOICE:
-        return set_choice(row, text, place, err);
+        return set_choice(row, text, target, err);
     case OPTION_STRING:
-        return value_set_string(row, text, place, err);
+        return value_set_string(row, text, target, err);
     case OPTION_PAIRS:
-        return place->origin.source == SOURCE_FLAG ? value_set_pair_text(row, text, place, err)
-                                                   : value_set_pair_list(row, text, place, err);
+        return target->origin.source == SOURCE_FLAG ? value_set_pair_text(row, text, target, err)
+                                                    : value_set_pair_list(row, text, target, err);
     case OPTION_LIST:
-        return value_set_list_text(row, text, place, err);
+        return value_set_list_text(row, text, target, err);
     case OPTION_ACTION:
         break;
     }
@@ -251,4 +346,124 @@ void value_free(const struct option_row *row, struct settings *settings)
         free(pairs->items);
         *pairs = (struct settings_pairs){0};
     }
+}
+
+int value_refuse_type(const struct toml_node *node, const char *wanted, struct err *err)
+{
+    const char *found = toml_type_name(node->type);
+    const char *article = node->type == TOML_INTEGER || node->type == TOML_ARRAY ? "an" : "a";
+    return err_set(err, -EINVAL, "is %s %s, must be %s", article, found, wanted);
+}
+
+static int set_duration(
+    const struct option_row *row, const struct toml_node *node, const struct value_target *target, struct err *err)
+{
+    if (node->type == TOML_STRING)
+        return value_set_text(row, node->value.string, target, err);
+    if (node->type == TOML_INTEGER) {
+        if (node->value.integer < 0)
+            return value_refuse_low(row, err);
+        if (node->value.integer > row->max / NS_PER_SEC)
+            return value_refuse_high(row, err);
+        return value_set_number(row, node->value.integer * NS_PER_SEC, target, err);
+    }
+    if (node->type != TOML_FLOAT)
+        return value_refuse_type(node, "a number of seconds or a string such as \"250ms\"", err);
+    double secs = node->value.real;
+    if (secs != secs)
+        return err_set(err, -EINVAL, "is not a number");
+    if (secs < 0)
+        return value_refuse_low(row, err);
+    if (secs > (double)row->max / 1e9)
+        return value_refuse_high(row, err);
+    return value_set_number(row, (int64_t)(secs * 1e9 + 0.5), target, err);
+}
+
+static void put_float(struct buf *buf, double value)
+{
+    if (value != value) {
+        buf_puts(buf, "nan");
+        return;
+    }
+    char text[40];
+    int digits = 1;
+    do {
+        (void)snprintf(text, sizeof(text), "%.*g", digits, value);
+    } while (digits++ < 17 && strtod(text, NULL) != value);
+    buf_puts(buf, text);
+    if (text[strspn(text, "-0123456789")] == '\0')
+        buf_puts(buf, ".0");
+}
+
+void value_put_node(struct buf *buf, const struct toml_node *node, bool quoted)
+{
+    switch (node->type) {
+    case TOML_STRING:
+        buf_puts(buf, quoted ? "\"" : "");
+        buf_append(buf, node->value.string.p, node->value.string.n);
+        buf_puts(buf, quoted ? "\"" : "");
+        break;
+    case TOML_INTEGER:
+        num_put_i64(buf, node->value.integer);
+        break;
+    case TOML_FLOAT:
+        put_float(buf, node->value.real);
+        break;
+    case TOML_BOOLEAN:
+        buf_puts(buf, node->value.boolean ? "true" : "false");
+        break;
+    case TOML_DATETIME:
+        buf_append(buf, node->value.datetime.text.p, node->value.datetime.text.n);
+        break;
+    case TOML_ARRAY:
+        buf_puts(buf, "[...]");
+        break;
+    case TOML_TABLE:
+        buf_puts(buf, "{...}");
+        break;
+    }
+}
+
+static int set_pair(
+    const struct option_row *row, const struct toml_node *entry, const struct value_target *target, struct err *err)
+{
+    if (entry->type == TOML_ARRAY || entry->type == TOML_TABLE)
+        return value_refuse_type(entry, "a string", err);
+    AUTO_BUF struct buf text;
+    buf_init(&text, TOML_BYTES_MAX + 1);
+    value_put_node(&text, entry, false);
+    if (!buf_ok(&text))
+        return err_set(err, -ENOMEM, "out of memory");
+    return value_set_pair(row, entry->key, (struct str){text.data, text.len}, target, err);
+}
+
+int value_set_toml(
+    const struct option_row *row, const struct toml_node *node, const struct value_target *target, struct err *err)
+{
+    switch (row->type) {
+    case OPTION_BOOL:
+        if (node->type != TOML_BOOLEAN)
+            return value_refuse_type(node, "a boolean (true or false)", err);
+        return value_set_bool(row, node->value.boolean, target);
+    case OPTION_INTEGER:
+    case OPTION_OPT_INTEGER:
+    case OPTION_COUNT:
+        if (node->type != TOML_INTEGER)
+            return value_refuse_type(node, "an integer", err);
+        return value_set_number(row, node->value.integer, target, err);
+    case OPTION_DURATION:
+        return set_duration(row, node, target, err);
+    case OPTION_CHOICE:
+    case OPTION_STRING:
+        if (node->type != TOML_STRING)
+            return value_refuse_type(node, "a string", err);
+        return value_set_text(row, node->value.string, target, err);
+    case OPTION_PAIRS:
+        return set_pair(row, node, target, err);
+    case OPTION_LIST:
+        return value_set_list_toml(row, node, target, err);
+    case OPTION_ACTION:
+        break;
+    }
+    return err_set(err, -EINVAL, "cannot be set in a file");
 }

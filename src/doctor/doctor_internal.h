@@ -15,11 +15,11 @@
 
 enum { DOCTOR_FINDINGS_MAX = 96, DOCTOR_COLUMNS = 100 };
 
-#define DOCTOR_MOUNT_REMEDY "See that /proc and /sys are mounted whole."
+#define DOCTOR_MOUNT_REMEDY "Check that /proc and /sys are fully mounted."
 
 enum doctor_state {
     DOCTOR_OK,
-    DOCTOR_OFF, /* turned off, or not looked at */
+    DOCTOR_OFF, /* disabled, or not checked */
     DOCTOR_LIMITED, /* a run works, with less in it */
     DOCTOR_MISSING, /* a part of every sample is absent */
     DOCTOR_BROKEN, /* no run can do here what it is for */
@@ -43,42 +43,45 @@ struct doctor {
     bool is_online;
     struct sysroot root;
     struct collect_env env;
-    const char *area; /* of the check that runs */
+    const char *area, *name; /* of the check that runs: its row */
     bool is_short; /* of memory: a finding was lost */
     struct doctor_findings findings;
 };
 
-/* Adds a finding to the area that is being looked at. name and remedy must live for ever. */
+/* Adds a finding to the section of the check; most use doctor->name. name and remedy must be static. */
 __attribute__((format(printf, 5, 6))) void doctor_say(
     struct doctor *doctor, const char *name, enum doctor_state state, const char *remedy, const char *fmt, ...);
 
 /* r >= 0: what is fine. Else it is limited: why, and what follows from it. remedy NULL: that of the errno. */
-void doctor_judge(
+void doctor_say_result(
     struct doctor *doctor, const char *name, int r, const char *fine, const char *without, const char *remedy);
-
-/*
- * Opens a collector, reads twice, tells (where it works), closes. Where nothing comes of it the finding has the state
- * `without`, and the remedy if this host simply has none.
- */
-typedef void doctor_tell(struct doctor *doctor, const struct sample *sample);
-void doctor_try(struct doctor *doctor, const struct collector *collector, const char *name, enum doctor_state without,
-    const char *remedy, doctor_tell *tell);
 
 /* What to do about a file that could not be read, by the negative errno. */
 const char *doctor_remedy(int r);
 
-/* The checks, in the order of doctor.c. */
-void doctor_check_host(struct doctor *doctor);
-void doctor_check_processes(struct doctor *doctor);
+/* The checks, in the order of the table in doctor.c. */
+void doctor_check_kernel(struct doctor *doctor);
+void doctor_check_proc(struct doctor *doctor);
+void doctor_check_sys(struct doctor *doctor);
+void doctor_check_container(struct doctor *doctor);
+void doctor_check_pid_namespace(struct doctor *doctor);
+void doctor_check_other_users(struct doctor *doctor);
+void doctor_check_process_files(struct doctor *doctor);
+void doctor_check_pidfd(struct doctor *doctor);
+void doctor_check_orphans(struct doctor *doctor);
 void doctor_check_cpu(struct doctor *doctor);
 void doctor_check_memory(struct doctor *doctor);
 void doctor_check_disk(struct doctor *doctor);
+void doctor_check_zfs(struct doctor *doctor);
 void doctor_check_network(struct doctor *doctor);
 void doctor_check_pressure(struct doctor *doctor);
 void doctor_check_cgroup(struct doctor *doctor);
+void doctor_check_own_group(struct doctor *doctor);
 void doctor_check_gpu(struct doctor *doctor);
-void doctor_check_clock(struct doctor *doctor);
-void doctor_check_limits(struct doctor *doctor);
+void doctor_check_monotonic(struct doctor *doctor);
+void doctor_check_time_of_day(struct doctor *doctor);
+void doctor_check_open_files(struct doctor *doctor);
+void doctor_check_process_limit(struct doctor *doctor);
 void doctor_check_streaming(struct doctor *doctor);
 
 /* The worst of all states; DOCTOR_OK where there is nothing but DOCTOR_OFF. */

@@ -13,7 +13,7 @@
 
 #include "aws/chain.h"
 #include "base/auto.h"
-#include "base/dir.h"
+#include "base/file.h"
 #include "doctor/doctor_internal.h"
 #include "net/proxy.h"
 #include "net/tls.h"

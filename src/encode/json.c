@@ -2,7 +2,7 @@
 #include "encode/json.h"
 
 #include "base/num.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 /* A key and a number or a literal: what is written with one check of the capacity. */
 enum { ROW_BYTES = FIELD_KEY_BYTES + NUM_TEXT_BYTES };

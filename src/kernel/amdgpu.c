@@ -8,22 +8,13 @@
 
 enum { HEX_DIGITS_MAX = 8 };
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool is_hex(struct str text, uint64_t wanted)
 {
     uint64_t value = 0;
     if (text.n == 0 || text.n > HEX_DIGITS_MAX)
         return false;
     for (size_t i = 0; i < text.n; i++) {
-        int digit = hex_digit(text.p[i]);
+        int digit = ascii_hex_value(text.p[i]);
         if (digit < 0)
             return false;
         value = value * 16 + (uint64_t)digit;

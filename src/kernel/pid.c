@@ -79,11 +79,6 @@ static bool parse_columns(const char *p, struct pid_stat *stat)
     return *p == ' ' || *p == '\n';
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
 int pid_stat_parse(struct str text, struct pid_stat *ret)
 {
     struct pid_stat stat;
@@ -95,7 +90,7 @@ int pid_stat_parse(struct str text, struct pid_stat *ret)
     if (!num_next_in_line(&p, &stat.pid) || p[0] != ' ' || p[1] != '(')
         return -EINVAL;
     const char *name_end = memrchr(p, ')', (size_t)(last - p));
-    if (!name_end || name_end[1] != ' ' || !is_letter(name_end[2]) || name_end[3] != ' ')
+    if (!name_end || name_end[1] != ' ' || !ascii_is_alpha(name_end[2]) || name_end[3] != ' ')
         return -EINVAL;
     stat.state = name_end[2];
     if (memchr(name_end, '\n', (size_t)(last - name_end)) || !parse_columns(name_end + 3, &stat))

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/dir.h"
 #include "base/file.h"
 #include "base/num.h"
 #include "base/str.h"

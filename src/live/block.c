@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "base/num.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "summary/units.h"
 
 enum {
@@ -284,29 +284,19 @@ static void put_values(struct buf *buf, const struct live_block *block, enum liv
     pad(buf, from, history_column(columns));
 }
 
-/* Bytes of the character at the start of text if it can be shown as it is, else 0. */
-static size_t showable(const struct live_block *block, struct str text)
-{
-    size_t n = utf8_length(text);
-    if (n == 0 || (n > 1 && !block->style.is_utf8) || utf8_is_unsafe((struct str){text.p, n}))
-        return 0;
-    return n;
-}
-
 /* Any name in at most so many columns; what is not ASCII may need two. Returns the columns it may need. */
 static unsigned put_name(struct buf *buf, const struct live_block *block, unsigned columns)
 {
     unsigned used = 0;
     for (struct str left = str_of(block->name); left.n > 0;) {
-        size_t n = showable(block, left);
-        unsigned wide = n > 1 ? 2 : 1;
-        if (used + wide > columns)
+        size_t from = buf->len;
+        size_t n = text_put_char(buf, left, block->style.is_utf8 ? TEXT_MARK : TEXT_ASCII);
+        unsigned wide = buf->len - from > 1 ? 2 : 1;
+        if (used + wide > columns) {
+            buf->len = from;
             break;
-        if (n > 0)
-            buf_append(buf, left.p, n);
-        else
-            buf_putc(buf, '?');
-        str_skip(&left, n > 0 ? n : 1);
+        }
+        str_skip(&left, n);
         used += wide;
     }
     return used;

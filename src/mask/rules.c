@@ -3,7 +3,6 @@
  * The rules, in one file. A name counts by its words (api-key, apiKey and API_KEY are the same two), the last of which
  * says what it is: a token is a secret, a token file is a file. Values, URLs, shapes and programs follow.
  */
-#include "mask/rules.h"
 
 #include "mask/mask_internal.h"
 
@@ -16,7 +15,7 @@ bool rule_lists(const char *list, struct str word)
     for (size_t i = 0; i < word.n; i++) {
         if (word.p[i] == ' ')
             return false;
-        needle[1 + i] = to_lower(word.p[i]);
+        needle[1 + i] = ascii_to_lower(word.p[i]);
     }
     needle[1 + word.n] = ' ';
     return strstr(list, needle) != NULL;

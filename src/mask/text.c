@@ -96,7 +96,7 @@ static bool find_key(struct str text, size_t at, struct key *ret_key)
     while (start > 0 && end - start < NAME_MAX_BYTES && is_name_char(text.p[start - 1]))
         start--;
     key.quote = start > 0 && is_quote(text.p[start - 1]) ? text.p[start - 1] : '\0';
-    while (start < end && !is_alnum(text.p[start]))
+    while (start < end && !ascii_is_alnum(text.p[start]))
         start++;
     key.name = (struct str){text.p + start, end - start};
     *ret_key = key;
@@ -165,9 +165,10 @@ static size_t find_end(const struct element *element, size_t from, size_t most, 
 bool value_is_code(struct str text, size_t from, size_t end, struct str name)
 {
     size_t i = from;
-    while (i < text.n && (is_alnum(text.p[i]) || text.p[i] == '_' || text.p[i] == '.'))
+    while (i < text.n && (ascii_is_alnum(text.p[i]) || text.p[i] == '_' || text.p[i] == '.'))
         i++;
-    bool is_called = i > from && i + 1 < text.n && (text.p[i] == '(' || text.p[i] == '[') && !is_digit(text.p[from]);
+    bool is_called =
+        i > from && i + 1 < text.n && (text.p[i] == '(' || text.p[i] == '[') && !ascii_is_digit(text.p[from]);
     struct str value = {text.p + from, end - from};
     const char *dot = value.n <= NAME_MAX_BYTES * 2 ? memrchr(value.p, '.', value.n) : NULL;
     struct str last = dot ? str_from(value, (size_t)(dot - value.p) + 1) : value;
@@ -228,7 +229,7 @@ static bool take_quoted(struct element *element, size_t open, size_t escapes, co
     return end >= from && mark_value(element, (struct str){text.p + from, end - from}, name);
 }
 
-/* A list, whose strings are secrets, or an object, whose values are judged one by one. */
+/* A list, whose strings are secrets, or an object, whose values are checked one by one. */
 static bool take_bracket(struct element *element, size_t from, const struct name_class *name, struct value_cache *cache)
 {
     struct str text = element->text;
@@ -294,7 +295,7 @@ static size_t take_value(struct element *element, const struct key *key, const s
         bool is_quoted = key->quote && !key->is_closed;
         end = is_quoted ? find_quote(text, from, key->quote, 0) : end;
         size_t first = 0;
-        while (first < value.n && (is_alnum(value.p[first]) || value.p[first] == '-'))
+        while (first < value.n && (ascii_is_alnum(value.p[first]) || value.p[first] == '-'))
             first++;
         bool has_scheme = rule_lists(rule_auth_schemes, (struct str){value.p, first});
         if (!is_quoted && has_scheme && first == value.n)
@@ -383,7 +384,7 @@ void mark_assignments(struct element *element)
 
 static bool is_bearer_char(char c)
 {
-    return is_alnum(c) || (c && strchr("-._~+/=", c));
+    return ascii_is_alnum(c) || (c && strchr("-._~+/=", c));
 }
 
 void mark_bearers(struct element *element)
@@ -394,15 +395,15 @@ void mark_bearers(struct element *element)
         bool is_bearer = has_prefix_nocase(str_from(text, i), "bearer");
         bool is_basic = has_prefix_nocase(str_from(text, i), "basic");
         size_t word = is_bearer ? 6 : 5, from = i + word;
-        if ((!is_bearer && !is_basic) || (i > 0 && is_alnum(text.p[i - 1])) || !is_white(text.p[from]))
+        if ((!is_bearer && !is_basic) || (i > 0 && ascii_is_alnum(text.p[i - 1])) || !is_white(text.p[from]))
             continue;
         while (from < text.n && is_white(text.p[from]))
             from++;
         size_t n = 0;
         bool has_digit = false, has_upper = false;
         for (; from + n < text.n && is_bearer_char(text.p[from + n]); n++) {
-            has_digit |= is_digit(text.p[from + n]);
-            has_upper |= is_upper(text.p[from + n]);
+            has_digit |= ascii_is_digit(text.p[from + n]);
+            has_upper |= ascii_is_upper(text.p[from + n]);
         }
         struct str token = {text.p + from, n};
         bool is_token = is_bearer ? (has_digit && n >= LEAST) || n >= LEAST_LONG
@@ -416,7 +417,7 @@ static size_t count_base64(struct str text)
 {
     size_t count = 0;
     for (size_t i = 0; i < text.n; i++)
-        count += is_alnum(text.p[i]) || text.p[i] == '+' || text.p[i] == '/';
+        count += ascii_is_alnum(text.p[i]) || text.p[i] == '+' || text.p[i] == '/';
     return count;
 }
 
@@ -449,7 +450,7 @@ void mark_pem(struct element *element)
 
 static bool is_run_char(char c)
 {
-    return is_alnum(c) || (c && strchr("_-+/=.~%@", c));
+    return ascii_is_alnum(c) || (c && strchr("_-+/=.~%@", c));
 }
 
 /* name=RUN where the name says that it is no secret; sha256-RUN */
@@ -462,7 +463,7 @@ static bool is_identified(struct str text, size_t start, struct str run)
     if (start == 0 || (text.p[start - 1] != ':' && text.p[start - 1] != '=') || !find_key(text, start - 1, &key))
         return false;
     size_t word = key.name.n;
-    while (word > 0 && is_alnum(key.name.p[word - 1]))
+    while (word > 0 && ascii_is_alnum(key.name.p[word - 1]))
         word--;
     return rule_lists(rule_identifiers, str_from(key.name, word));
 }
@@ -477,7 +478,7 @@ void mark_random(struct element *element)
             char c = text.p[i + n];
             /* NAME=VALUE: the value starts anew, but for padding. */
             bool is_padding =
-                c == '=' && (i + n + 1 == text.n || text.p[i + n + 1] == '=' || !is_alnum(text.p[i + n + 1]));
+                c == '=' && (i + n + 1 == text.n || text.p[i + n + 1] == '=' || !ascii_is_alnum(text.p[i + n + 1]));
             if (c == '=' && !is_padding) {
                 name = n + 1;
                 is_dotted = has_slash = false;

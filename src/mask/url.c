@@ -7,7 +7,7 @@
 
 static bool is_scheme_char(char c)
 {
-    return is_alnum(c) || c == '+' || c == '.' || c == '-';
+    return ascii_is_alnum(c) || c == '+' || c == '.' || c == '-';
 }
 
 /* How far a URL goes: a whole argument may be one, with whatever it holds; in a text quotes and blanks end it. */
@@ -44,7 +44,7 @@ static size_t find_last(struct str text, size_t from, size_t end, char c)
 static bool is_port(struct str text)
 {
     for (size_t i = 0; i < text.n; i++) {
-        if (!is_digit(text.p[i]))
+        if (!ascii_is_digit(text.p[i]))
             return false;
     }
     return text.n <= 5;
@@ -93,8 +93,8 @@ static bool is_harmless(struct str value)
     enum { WORD_MAX = 12, NUMBER_MAX = 10 };
     bool is_word = value.n <= WORD_MAX, is_number = value.n <= NUMBER_MAX;
     for (size_t i = 0; i < value.n; i++) {
-        is_word &= is_lower(value.p[i]);
-        is_number &= is_digit(value.p[i]) || value.p[i] == '.' || value.p[i] == '-';
+        is_word &= ascii_is_lower(value.p[i]);
+        is_number &= ascii_is_digit(value.p[i]) || value.p[i] == '.' || value.p[i] == '-';
     }
     return is_word || is_number || value_is_trivial(value);
 }
@@ -185,7 +185,7 @@ static bool is_password(struct str user, const char *colon)
     struct str password = colon ? str_from(user, (size_t)(colon - user.p) + 1) : (struct str){user.p, 0};
     bool is_tag = true;
     for (size_t i = 0; i < password.n && is_tag; i++)
-        is_tag = is_lower(password.p[i]) || password.p[i] == '-' || password.p[i] == '_';
+        is_tag = ascii_is_lower(password.p[i]) || password.p[i] == '-' || password.p[i] == '_';
     return password.n > 0 && !is_tag && !str_has(password, ':') && !value_is_version(password);
 }
 
@@ -222,17 +222,17 @@ static void mark_bare_user(struct element *element, size_t at)
     const char *colon = memchr(user.p, ':', user.n);
     size_t end = at + 1;
     bool has_dot = false, has_letter = false;
-    while (end < text.n && (is_alnum(text.p[end]) || text.p[end] == '.' || text.p[end] == '-')) {
+    while (end < text.n && (ascii_is_alnum(text.p[end]) || text.p[end] == '.' || text.p[end] == '-')) {
         has_dot |= text.p[end] == '.';
-        has_letter |= !is_digit(text.p[end]) && text.p[end] != '.';
+        has_letter |= !ascii_is_digit(text.p[end]) && text.p[end] != '.';
         end++;
     }
     struct str host = {text.p + at + 1, end - at - 1};
     char behind = end < text.n ? text.p[end] : ' ';
     bool is_ip = !has_letter && host.n >= 7 && has_dot;
-    bool is_host = (has_dot && (has_letter || is_ip) && !is_digit(host.p[0])) || is_ip ||
+    bool is_host = (has_dot && (has_letter || is_ip) && !ascii_is_digit(host.p[0])) || is_ip ||
                    str_eq(host, STR("localhost")) || (behind == ':' && host.n > 0) || behind == '(' || behind == '/' ||
-                   (host.n > 0 && !is_digit(host.p[0]) && is_password(user, colon) && is_whole(text, start, end));
+                   (host.n > 0 && !ascii_is_digit(host.p[0]) && is_password(user, colon) && is_whole(text, start, end));
     bool is_digest = has_prefix_nocase(host, "sha") || has_prefix_nocase(host, "md5");
     if (!colon || colon == user.p || !is_host || is_digest || !is_name_char(user.p[0]))
         return;
@@ -259,7 +259,7 @@ void mark_urls(struct element *element)
         while (scheme > done && i - scheme < 32 && is_scheme_char(text.p[scheme - 1]))
             scheme--;
         /* --url=-x://? A scheme begins with a letter. */
-        while (scheme < i && !is_upper(text.p[scheme]) && !is_lower(text.p[scheme]))
+        while (scheme < i && !ascii_is_upper(text.p[scheme]) && !ascii_is_lower(text.p[scheme]))
             scheme++;
         if (scheme == i)
             continue;

@@ -26,7 +26,7 @@ static bool is_option(struct str word)
     size_t i = 0;
     while (i < word.n && i < 2 && word.p[i] == '-')
         i++;
-    if (i == 0 || i == word.n || !(is_upper(word.p[i]) || is_lower(word.p[i])))
+    if (i == 0 || i == word.n || !(ascii_is_alpha(word.p[i])))
         return false;
     while (i < word.n && is_name_char(word.p[i]))
         i++;
@@ -60,7 +60,7 @@ static bool is_other_option(struct str word, const struct name_class *name)
         return is_option(word);
     size_t digits = 0, n = 1;
     for (; n < word.n && word.p[n] != '='; n++)
-        digits += is_digit(word.p[n]);
+        digits += ascii_is_digit(word.p[n]);
     return digits == 0 || digits + 2 == n;
 }
 
@@ -223,7 +223,7 @@ static size_t find_flag(struct str body, const char *flags, char option)
 static bool is_cluster(struct str body, char last)
 {
     for (size_t i = 0; i < body.n; i++) {
-        if (!is_upper(body.p[i]) && !is_lower(body.p[i]))
+        if (!ascii_is_upper(body.p[i]) && !ascii_is_lower(body.p[i]))
             return false;
     }
     return body.n > 1 && body.n <= 6 && body.p[body.n - 1] == last;
@@ -263,7 +263,7 @@ static bool is_command_option(const struct words *words, struct str body, unsign
     bool has_c = false;
     for (size_t i = 0; i < body.n; i++) {
         has_c |= body.p[i] == 'c';
-        if (!is_lower(body.p[i]))
+        if (!ascii_is_lower(body.p[i]))
             return false;
     }
     return dashes == 1 && has_c && body.n <= 6 && rule_lists(rule_shells, words->program);
@@ -277,7 +277,7 @@ static void take_option(struct words *words, struct str word)
         words->has_program = false; /* -- COMMAND */
         return;
     }
-    for (size_t i = 0; i < body.n && i < 8 && dashes == 1 && (is_upper(body.p[i]) || is_lower(body.p[i])); i++)
+    for (size_t i = 0; i < body.n && i < 8 && dashes == 1 && (ascii_is_alpha(body.p[i])); i++)
         words->letters |= 1ULL << (body.p[i] - 'A');
     if (is_command_option(words, body, dashes)) {
         words->pending.kind = PENDING_COMMAND;
@@ -328,7 +328,7 @@ static bool is_known_program(struct str base)
 static struct str without_version(struct str base)
 {
     struct str name = base;
-    while (name.n > 1 && (is_digit(name.p[name.n - 1]) || name.p[name.n - 1] == '.' || name.p[name.n - 1] == '-'))
+    while (name.n > 1 && (ascii_is_digit(name.p[name.n - 1]) || name.p[name.n - 1] == '.' || name.p[name.n - 1] == '-'))
         name.n--;
     return name.n < base.n && !is_known_program(base) && is_known_program(name) ? name : base;
 }

@@ -48,18 +48,14 @@ static bool eq_nocase(struct str a, struct str b)
     return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static int parse_status(struct http_parse *parse, struct str line)
 {
     if (http_text_has_control(line) || line.n < STR("HTTP/1.1 200").n || !str_starts(line, STR("HTTP/1.")) ||
         line.p[8] != ' ')
         return -EPROTO;
     const char *digits = line.p + 9;
-    if (!is_digit(line.p[7]) || !is_digit(digits[0]) || !is_digit(digits[1]) || !is_digit(digits[2]))
+    if (!ascii_is_digit(line.p[7]) || !ascii_is_digit(digits[0]) || !ascii_is_digit(digits[1]) ||
+        !ascii_is_digit(digits[2]))
         return -EPROTO;
     if (line.n > STR("HTTP/1.1 200").n && digits[3] != ' ')
         return -EPROTO;
@@ -173,7 +169,7 @@ static int parse_chunk_size(struct http_parse *parse, struct str line)
     for (; i < line.n; i++) {
         char c = line.p[i];
         unsigned digit;
-        if (is_digit(c))
+        if (ascii_is_digit(c))
             digit = (unsigned)(c - '0');
         else if ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))
             digit = (unsigned)((c | 0x20) - 'a') + 10;

@@ -10,14 +10,9 @@
 #include <strings.h>
 
 #include "base/num.h"
-#include "codec/hex.h"
+#include "base/str.h"
 
 enum { PORT_HTTP = 80, PORT_HTTPS = 443, PORT_MAX = 65535 };
-
-static bool is_letter_or_digit(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 static bool starts_in_any_case(struct str text, struct str prefix)
 {
@@ -88,7 +83,7 @@ static int parse_name(struct str *rest, struct url *url, struct err *err)
         char c = host.p[i];
         if (c == '.' && (i == 0 || host.p[i - 1] == '.'))
             return err_set(err, -EINVAL, "an empty part in the host's name");
-        if (!is_letter_or_digit(c) && c != '.' && c != '-' && c != '_')
+        if (!ascii_is_alnum(c) && c != '.' && c != '-' && c != '_')
             return err_set(err, -EINVAL, "a character that cannot stand in a host's name");
     }
     url->host = host;
@@ -185,7 +180,7 @@ static void encode(struct buf *buf, struct str text, const char *kept)
     static const char digits[] = "0123456789ABCDEF";
     for (size_t i = 0; i < text.n; i++) {
         unsigned char c = (unsigned char)text.p[i];
-        if (is_letter_or_digit((char)c) || (c != '\0' && strchr(kept, c))) {
+        if (ascii_is_alnum((char)c) || (c != '\0' && strchr(kept, c))) {
             buf_putc(buf, (char)c);
         } else {
             const char escape[] = {'%', digits[c >> 4], digits[c & 15]};
@@ -210,8 +205,8 @@ int url_decode(struct buf *buf, struct str text)
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];
         if (c == '%') {
-            int high = text.n - i > 2 ? hex_value(text.p[i + 1]) : -1;
-            int low = text.n - i > 2 ? hex_value(text.p[i + 2]) : -1;
+            int high = text.n - i > 2 ? ascii_hex_value(text.p[i + 1]) : -1;
+            int low = text.n - i > 2 ? ascii_hex_value(text.p[i + 2]) : -1;
             if (high < 0 || low < 0) {
                 buf->len = before;
                 return -EINVAL;

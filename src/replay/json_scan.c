@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A forward scanner of one JSON line of a recording: values in place, no allocation. */
 #include "base/num.h"
-#include "codec/hex.h"
-#include "codec/json_text.h"
+#include "base/str.h"
+#include "codec/json_read.h"
 #include "replay/replay_internal.h"
 
 enum { SCAN_DEPTH_MAX = 32, EXACT_DIGITS = 15, U64_DIGITS = 19 };
@@ -126,7 +126,7 @@ static size_t refused_length(const char *p, const char *end)
     if (end - p < UNIT_BYTES || p[1] != 'u')
         return 0;
     for (int i = 2; i < UNIT_BYTES; i++) {
-        if (hex_value(p[i]) < 0)
+        if (ascii_hex_value(p[i]) < 0)
             return 0;
     }
     return UNIT_BYTES;

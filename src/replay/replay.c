@@ -4,6 +4,7 @@
  * of one line each what could not be used.
  */
 #include "replay/replay.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,11 +33,7 @@ void name_list_add(struct name_list *list, struct str name)
     char text[NAME_LIST_BYTES];
     if (name.n == 0)
         return;
-    (void)str_copy(name, text, sizeof(text));
-    for (char *p = text; *p; p++) {
-        if (*p < ' ' || *p > '~') /* signed or not: everything above ASCII as well */
-            *p = '?';
-    }
+    (void)text_clean(name, TEXT_ASCII, "", text, sizeof(text));
     for (unsigned i = 0; i < list->count; i++) {
         if (strcmp(list->names[i], text) == 0)
             return;

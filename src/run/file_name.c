@@ -5,40 +5,21 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/num.h"
-#include "base/str.h"
+#include "base/text.h"
+#include "base/utc.h"
 
 enum { VALUE_BYTES_MAX = 128, HOST_BYTES = 256 };
 
-static bool is_safe(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-           c == '-';
-}
-
 static void put_safe(struct buf *buf, const char *value, const char *fallback)
 {
-    if (!value || value[0] == '\0')
-        value = fallback;
-    for (size_t i = 0; value[i] != '\0' && i < VALUE_BYTES_MAX; i++)
-        buf_putc(buf, is_safe(value[i]) && !(i == 0 && (value[i] == '.' || value[i] == '-')) ? value[i] : '_');
-}
-
-/* UTC as 20261115T093000Z. */
-static void put_datetime(struct buf *buf, int64_t unix_secs)
-{
-    time_t when = (time_t)unix_secs;
-    struct tm utc;
-    char text[32];
-    if (gmtime_r(&when, &utc) && strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &utc) > 0)
-        buf_puts(buf, text);
-    else
-        num_put_i64(buf, unix_secs);
+    char safe[VALUE_BYTES_MAX + 1];
+    text_file_name(value && value[0] ? value : fallback, safe, sizeof(safe));
+    buf_puts(buf, safe);
 }
 
 /* Writes the value of the name in braces at `at`; returns its length with braces, or 0 where it is none of ours. */
@@ -58,7 +39,9 @@ static size_t put_named(struct buf *buf, const char *at, const struct file_name_
         return sizeof("{pid}") - 1;
     }
     if (str_starts(rest, STR("{datetime}"))) {
-        put_datetime(buf, values->unix_secs);
+        char text[UTC_BASIC_BYTES];
+        utc_format_basic(values->unix_secs, text);
+        buf_puts(buf, text);
         return sizeof("{datetime}") - 1;
     }
     return 0;
@@ -88,7 +71,7 @@ int file_name_expand(const char *template_, const char *job_name, char *ret_path
     buf_init(&path, size - 1);
     file_name_fill(template_, &values, &path);
     if (!buf_ok(&path))
-        return err_set(err, -ENAMETOOLONG, "the output file's name is longer than %zu bytes", size - 1);
+        return err_set(err, -ENAMETOOLONG, "the name of the output file is longer than %zu bytes", size - 1);
     (void)str_copy((struct str){path.data, path.len}, ret_path, size);
     return 0;
 }

@@ -140,7 +140,7 @@ static void read_output_event(struct loop *loop, uint32_t events, struct loop_ev
     event->kind = LOOP_GONE;
 }
 
-/* The last place of the grid may be the end as well, and then gets one sample and not two. */
+/* The last slot of the grid may be the end as well, and then gets one sample and not two. */
 static bool is_over(const struct loop *loop)
 {
     return loop->end_fd >= 0 && clock_read(&clock_system, CLOCK_KIND_MONOTONIC) >= loop->end_ns;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wait for many things in one epoll set: a timer, signals, and descriptors that report a change. The supervisor has
- * one, with the signals; the sampling thread has one, with the grid.
+ * The sampling grid, start + k x interval on the monotonic clock: no drift; slots that passed are counted, never made
+ * up. And a wait for many things in one epoll set: a timer, signals, and descriptors that report a change. The
+ * supervisor has one, with the signals; the sampling thread has one, with the grid.
  */
 #ifndef RUN_LOOP_H
 #define RUN_LOOP_H
@@ -11,10 +12,38 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "run/grid.h"
+
+struct grid {
+    int64_t start_ns, interval_ns;
+    uint64_t index; /* the newest slot reached; 0 is the start */
+};
+
+/* What the timer says when it fires. */
+struct grid_tick {
+    int64_t late_ns;
+    uint64_t missed;
+};
+
+/* `expirations` (at least 1) slots were reached since the last call. */
+static inline struct grid_tick grid_advance(struct grid *grid, uint64_t expirations, int64_t now_ns)
+{
+    grid->index += expirations;
+    int64_t late_ns = now_ns - (grid->start_ns + (int64_t)grid->index * grid->interval_ns);
+    return (struct grid_tick){.late_ns = late_ns > 0 ? late_ns : 0, .missed = expirations - 1};
+}
+
+/* A sample between two slots (the final one): it is not late, and slots that passed unseen are missed. */
+static inline struct grid_tick grid_between(struct grid *grid, int64_t now_ns)
+{
+    int64_t passed = (now_ns - grid->start_ns) / grid->interval_ns;
+    uint64_t reached = passed > 0 ? (uint64_t)passed : 0;
+    uint64_t missed = reached > grid->index ? reached - grid->index : 0;
+    grid->index += missed;
+    return (struct grid_tick){.missed = missed};
+}
 
 enum loop_event_kind {
-    LOOP_TIMER, /* the next place of the grid is reached */
+    LOOP_TIMER, /* the next slot of the grid is reached */
     LOOP_SIGNAL, /* one of ours came in */
     LOOP_CHANGE, /* a watched descriptor reports a change */
     LOOP_GONE, /* the reader of the output went away */
@@ -27,7 +56,7 @@ enum loop_event_kind {
 struct loop_event {
     enum loop_event_kind kind;
     uint64_t expirations; /* LOOP_TIMER */
-    int signal; /* LOOP_SIGNAL, with how it was sent (si_code) and by whom */
+    int signal; /* LOOP_SIGNAL, with how it was sent (si_code) and by which process */
     int signal_code;
     pid_t sender;
     uint64_t value; /* that came with it (sigqueue) */
@@ -62,13 +91,13 @@ int loop_start(struct loop *loop, const struct grid *grid, struct err *err);
 void loop_arm(const struct loop *loop, int64_t at_ns);
 void loop_close(struct loop *loop);
 
-/* From this monotonic time on there is LOOP_OVER, also in the place of a LOOP_TIMER that is due by then. */
+/* From this monotonic time on there is LOOP_OVER, also instead of a LOOP_TIMER that is due by then. */
 int loop_end_at(struct loop *loop, int64_t end_ns, struct err *err);
 
 /* EPOLLPRI on fd becomes LOOP_CHANGE with `watcher`. Descriptors that cannot be polled are silently not watched. */
 void loop_watch_change(struct loop *loop, int fd, void *watcher);
 
-/* The same when there is something to read. The watcher must take it, or it is told again at once. */
+/* The same when there is something to read. The watcher must take it, or it is reported again at once. */
 void loop_watch_input(struct loop *loop, int fd, void *watcher);
 
 /* No more events of this descriptor. */
@@ -81,7 +110,7 @@ void loop_watch_output(struct loop *loop, int fd);
 void loop_want_room(struct loop *loop, bool wanted);
 
 /* The end of this process becomes LOOP_ENDED, once; instead of the one watched before. A negative errno where the
- * process is gone (-ESRCH) or this kernel cannot tell (before Linux 5.3: -ENOSYS). */
+ * process is gone (-ESRCH) or this kernel cannot report it (before Linux 5.3: -ENOSYS). */
 int loop_watch_process(struct loop *loop, pid_t pid);
 
 /* Waits for the next event; LOOP_NONE where none came within timeout_ms. */

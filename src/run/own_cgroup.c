@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making and removing a control group (Documentation/admin-guide/cgroup-v2.rst). rmdir takes a group only when nobody
- * is in it (EBUSY), so a group in use is never in danger here. Writing a PID to cgroup.procs moves that process:
- *   4711
+ * Making and removing a control group (Documentation/admin-guide/cgroup-v2.rst). rmdir takes a group only when no
+ * process is in it (EBUSY), so a group in use is never in danger here. Writing a PID to cgroup.procs moves that
+ * process: 4711
  */
 #include "run/own_cgroup.h"
 
@@ -54,7 +54,7 @@ static bool tracker_lives(pid_t pid)
 }
 
 /*
- * The times of a group that nobody has looked at for a while begin anew, which only makes it look younger than it is.
+ * The times of a group that was not accessed for a while begin anew, which only makes it seem younger than it is.
  */
 static bool is_leftover(int parent_fd, const char *name, int64_t now_secs)
 {
@@ -109,11 +109,11 @@ size_t own_cgroup_sweep(int parent_fd, int64_t now_secs)
 static int make_failed(struct err *err, int code, const char *parent_dir)
 {
     if (code == -EACCES || code == -EPERM || code == -EROFS)
-        return err_sys(err, code, "cgroup: not permitted to make a group in /%s", parent_dir);
+        return err_sys(err, code, "cgroup: not permitted to create a group in /%s", parent_dir);
     if (code == -EAGAIN)
         return err_set(err, code,
-            "cgroup: /%s may not hold one more group (cgroup.max.descendants or cgroup.max.depth)", parent_dir);
-    return err_sys(err, code, "cgroup: cannot make a group in /%s", parent_dir);
+            "cgroup: /%s has reached its limit of groups (cgroup.max.descendants or cgroup.max.depth)", parent_dir);
+    return err_sys(err, code, "cgroup: cannot create a group in /%s", parent_dir);
 }
 
 /* Only threads of the same processes may be below a threaded group: the new group says "domain invalid". */
@@ -149,7 +149,7 @@ int own_cgroup_make(int parent_fd, const char *parent_dir, struct own_cgroup *re
     if (dir_fd < 0)
         r = err_sys(err, dir_fd, "cgroup: cannot open the new group %s in /%s", name, parent_dir);
     else if (is_invalid(dir_fd))
-        r = err_set(err, -EOPNOTSUPP, "cgroup: /%s is a threaded group, which no process can be put below", parent_dir);
+        r = err_set(err, -EOPNOTSUPP, "cgroup: /%s is a threaded group: no process can be placed below it", parent_dir);
     if (r < 0) {
         fd_close(&dir_fd);
         (void)unlinkat(parent_fd, name, AT_REMOVEDIR);
@@ -165,12 +165,12 @@ int own_cgroup_make(int parent_fd, const char *parent_dir, struct own_cgroup *re
 int own_cgroup_create(struct own_cgroup *ret_group, const struct sysroot *root, struct err *err)
 {
     if (!root->is_host)
-        return err_set(err, -ENOTSUP, "cgroup: groups are made on the host only, not below %s", root->path);
+        return err_set(err, -ENOTSUP, "cgroup: groups are only created on the host, not below %s", root->path);
     AUTO_BUF struct buf groups;
     buf_init(&groups, GROUPS_BYTES_MAX);
     int r = file_read_at(root->proc_fd, "self/cgroup", &groups);
     if (r == -ENOENT)
-        return err_set(err, -ENODATA, "cgroup: there are no control groups (no /proc/self/cgroup)");
+        return err_set(err, -ENODATA, "cgroup: control groups are not available (no /proc/self/cgroup)");
     if (r < 0)
         return err_sys(err, r, "cgroup: cannot read /proc/self/cgroup");
     struct cgroup_location place;
@@ -202,7 +202,7 @@ size_t own_cgroup_move(int from_fd, int to_fd, size_t max)
     size_t tried = 0;
     while (tried < max && str_line(&rest, &line)) {
         uint64_t pid;
-        /* One whom our PID namespace does not show is written as 0, which would mean ourselves. */
+        /* A process that our PID namespace does not show is written as 0, which would mean ourselves. */
         if (num_parse_u64(line, &pid) < 0 || pid == 0)
             continue;
         char number[NUM_TEXT_BYTES];

@@ -16,7 +16,7 @@
 #include "kernel/sysroot.h"
 
 enum {
-    OWN_CGROUP_LEFTOVER_SECS = 60, /* younger groups may be of one who is just starting */
+    OWN_CGROUP_LEFTOVER_SECS = 60, /* a younger group may belong to a tracker that is just starting */
     OWN_CGROUP_SWEEP_MAX = 64,
     OWN_CGROUP_MOVES_MAX = 1000,
 };
@@ -36,27 +36,27 @@ struct own_cgroup {
 int own_cgroup_create(struct own_cgroup *ret_group, const struct sysroot *root, struct err *err);
 
 /*
- * Daemons that outlive the command are moved to the parent first; nobody is killed. Empty groups below it go too.
+ * Daemons that outlive the command are moved to the parent first; nothing is killed. Empty groups below it go too.
  * Returns false where it stays: a group below it is in use. Harmless where there is none: dir_fd -1, all zeros, or
  * removed before.
  */
 bool own_cgroup_remove(struct own_cgroup *group);
 
-/* The parts of the above, which work on any folder. */
+/* The parts of the above, which work on any directory. */
 
 /* Is this the name of such a group, and of which tracker? */
 bool own_cgroup_name_parse(const char *name, pid_t *ret_pid);
 
 /*
- * Makes and opens a group in the folder parent_fd, which is named parent_dir. On success the parent_fd is the group's
- * to close.
+ * Makes and opens a group in the directory parent_fd, which is named parent_dir. On success the parent_fd is the
+ * group's to close.
  */
 int own_cgroup_make(int parent_fd, const char *parent_dir, struct own_cgroup *ret_group, struct err *err);
 
 /* Removes the groups of trackers that are no more; returns how many. */
 size_t own_cgroup_sweep(int parent_fd, int64_t now_secs);
 
-/* Writes up to max PIDs of one folder's cgroup.procs into the other's; returns how many it tried. */
+/* Writes up to max PIDs of one directory's cgroup.procs into the other's; returns how many it tried. */
 size_t own_cgroup_move(int from_fd, int to_fd, size_t max);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/reap.h"
+/* Waiting for children: the command, the orphans we adopt, and helpers of ours. */
+#include "run/session_internal.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -6,7 +6,6 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/num.h"
-#include "codec/hex.h"
 
 enum { SMAPS_BYTES_MAX = 512 * 1024 };
 
@@ -15,8 +14,8 @@ static bool take_address(struct str *line, char end, uintptr_t *ret_address)
 {
     uintptr_t address = 0;
     size_t n = 0;
-    for (; n < line->n && n < 2 * sizeof(address) && hex_value(line->p[n]) >= 0; n++)
-        address = address << 4 | (uintptr_t)hex_value(line->p[n]);
+    for (; n < line->n && n < 2 * sizeof(address) && ascii_hex_value(line->p[n]) >= 0; n++)
+        address = address << 4 | (uintptr_t)ascii_hex_value(line->p[n]);
     if (n == 0 || n == line->n || line->p[n] != end)
         return false;
     str_skip(line, n + 1);

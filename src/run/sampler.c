@@ -17,9 +17,8 @@
 #include "base/file.h"
 #include "base/syscalls.h"
 #include "kernel/pid.h"
-#include "run/reap.h"
 #include "run/resident.h"
-#include "run/session_state.h"
+#include "run/session_internal.h"
 
 enum { STAT_BYTES = 1024, STACK_BYTES = 512 * 1024, LATE_STALLS_MAX = 4, ABANDONED_MAX = 24 };
 
@@ -40,7 +39,7 @@ static void report(struct sampler *sampler, unsigned reports)
     (void)eventfd_write(sampler->report_fd, 1);
 }
 
-/* The output is watched for room only while something waits, and told so only when that changes. */
+/* The output is watched for room only while something waits, and the loop is asked only when that changes. */
 static void want_room(struct session *session)
 {
     bool waits = output_waits(&session->output);
@@ -185,10 +184,10 @@ static void emit(struct session *session)
         resident_release_code(session->root.proc_fd);
 }
 
-static void sample_at(struct session *session, int64_t now_ns, struct grid_turn turn, bool is_final)
+static void sample_at(struct session *session, int64_t now_ns, struct grid_tick at, bool is_final)
 {
     struct sampler *sampler = &session->sampler;
-    struct tick tick = {.is_final = is_final, .mono_ns = now_ns, .late_ns = turn.late_ns, .missed = turn.missed};
+    struct tick tick = {.is_final = is_final, .mono_ns = now_ns, .late_ns = at.late_ns, .missed = at.missed};
     int64_t interval_ns = session->grid.interval_ns;
     sampler->phase = SAMPLER_COLLECTING;
     if (sampler->has_thread && !is_final)
@@ -223,8 +222,7 @@ static void log_end(const struct session *session)
         (double)used->max_rss_bytes / 1048576.0, (unsigned long long)used->voluntary_switches,
         (unsigned long long)used->involuntary_switches);
     if (session->tree.live > 0)
-        log_info(
-            "%zu processes of the command are still running; what they used so far is counted", session->tree.live);
+        log_info("%zu processes of the command are still running; their usage so far is counted", session->tree.live);
 }
 
 /* After the final sample. */
@@ -237,7 +235,7 @@ static void conclude(struct session *session)
     if (session->exec_err.code < 0 && session->streaming.stream)
         log_error("%s", session->exec_err.msg);
     if (session->gpu_status.joules.has && sampler->end.kind != SAMPLER_FINISH_LEAVE)
-        log_info("the GPUs used %.1f J of energy, other work on them included", session->gpu_status.joules.v);
+        log_info("the GPUs used %.1f J of energy, including other work on them", session->gpu_status.joules.v);
     bool is_free = release_abandoned(session);
     sampler->is_tidy = session_close(session, is_free) && is_free;
     sampler->is_done = true;
@@ -285,10 +283,10 @@ static void handle_requests(struct session *session)
     if (requests & SAMPLER_RESIZED)
         reports_resized(&session->reports);
     if (requests & SAMPLER_REFUSED)
-        complaint_say(&session->refused, "the command belongs to another user: signal %d cannot be passed on",
-            sampler->refused_signal);
+        complaint_say(
+            &session->refused, "cannot forward signal %d: the command runs as another user", sampler->refused_signal);
     if (requests & SAMPLER_READER_GONE)
-        complaint_say(&session->reader_gone, "nothing reads %s any more; the command goes on", session->output.name);
+        complaint_say(&session->reader_gone, "%s has no reader any more; the command continues", session->output.name);
     if (requests & SAMPLER_REAP)
         reap_others(&session->tracked, &session->helpers);
     if (requests & SAMPLER_HIDE) {
@@ -299,7 +297,7 @@ static void handle_requests(struct session *session)
      * sample does, too. */
     if ((requests & SAMPLER_SAMPLE) && !(requests & SAMPLER_FINISH)) {
         session->tracked.ended = sampler->ended;
-        sample_at(session, now(), (struct grid_turn){0}, false);
+        sample_at(session, now(), (struct grid_tick){0}, false);
     }
     if (requests & SAMPLER_FINISH)
         finish(session);
@@ -312,7 +310,7 @@ void sampler_run_once(struct session *session)
     struct err err = {0};
     if (loop_wait(&sampler->loop, &event, &err) < 0) {
         const struct timespec pause = {.tv_nsec = 100 * NS_PER_MS};
-        complaint_say(&session->no_samples, "%s; there are no more samples", err.msg);
+        complaint_say(&session->no_samples, "%s; sampling has stopped", err.msg);
         (void)nanosleep(&pause, NULL);
         handle_requests(session);
         return;
@@ -363,7 +361,7 @@ static void begin(struct session *session)
         loop_watch_input(&sampler->loop, stream_watch_fd(session->streaming.stream), session->streaming.stream);
     loop_watch_output(&sampler->loop, output_watch_fd(&session->output));
     if (loop_start(&sampler->loop, &session->grid, &err) < 0)
-        log_warning("%s; there are no samples but the last", err.msg);
+        log_warning("%s; only the last sample is taken", err.msg);
     int64_t duration_ns = session->settings->command ? 0 : session->settings->duration_ns;
     if (duration_ns > 0 && loop_end_at(&sampler->loop, session->grid.start_ns + duration_ns, &err) < 0)
         log_warning("%s; --duration has no effect", err.msg);

@@ -6,6 +6,9 @@
 #include "run/session.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -13,14 +16,53 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/num.h"
 #include "collect/disk/disk.h"
 #include "collect/tree/read.h"
-#include "run/attach.h"
-#include "run/guard.h"
-#include "run/session_state.h"
+#include "run/session_internal.h"
 #include "run/signals.h"
 #include "run/spawn.h"
+
+enum { STATUS_BYTES_MAX = 64 * 1024 };
+
+/* The process that a number belongs to: "Tgid:\t123" of its status. The number itself where that cannot be read. */
+static uint64_t owner_of(const struct sysroot *root, pid_t pid)
+{
+    AUTO_BUF struct buf text;
+    buf_init(&text, STATUS_BYTES_MAX);
+    char path[32];
+    (void)snprintf(path, sizeof(path), "%d/status", (int)pid);
+    uint64_t owner = (uint64_t)pid;
+    if (!root->names_us || file_read_at(root->proc_fd, path, &text) < 0)
+        return owner;
+    struct str rest = {text.data, text.len};
+    for (struct str line; str_line(&rest, &line);) {
+        if (!str_starts(line, STR("Tgid:")))
+            continue;
+        line.p += 5;
+        line.n -= 5;
+        return num_next_u64(&line, &owner) ? owner : (uint64_t)pid;
+    }
+    return owner;
+}
+
+/* Returns 0 or a negative errno with a message: no such process, or the number of a thread. */
+static int check_pid(const struct sysroot *root, int64_t number, pid_t *ret_pid, struct err *err)
+{
+    if (number <= 0 || number > INT_MAX || (kill((pid_t)number, 0) < 0 && errno == ESRCH))
+        return err_set(err, -ESRCH, "cannot track process %lld: no such process", (long long)number);
+    if (number == getpid())
+        return err_set(err, -EINVAL, "cannot track process %lld: it is resource-tracker itself", (long long)number);
+    uint64_t owner = owner_of(root, (pid_t)number);
+    if (owner != (uint64_t)number)
+        return err_set(err, -ESRCH, "cannot track process %lld: it is a thread of process %llu; use --pid %llu",
+            (long long)number, (unsigned long long)owner, (unsigned long long)owner);
+    *ret_pid = (pid_t)number;
+    return 0;
+}
 
 enum { DESCRIPTORS_WANTED = 4096, DESCRIPTORS_SPARED = 96, DESCRIPTORS_FOR_TREE = 768, NICER_BY = 5 };
 
@@ -31,8 +73,8 @@ static int process_cpu(void *context, pid_t pid, uint64_t *ret_ns)
 }
 
 /*
- * Is this collector of use in this run? Where nobody gets to see samples, only the tree is followed: its end may be
- * ours, and what it used is told at the end.
+ * Is this collector of use in this run? Where no output takes samples, only the tree is followed: its end may be
+ * ours, and its usage is reported at the end.
  */
 static bool is_wanted(const struct session *session, const struct settings *settings, const struct collector *collector)
 {
@@ -155,13 +197,13 @@ static int start_child(struct session *session, struct spawn_request *request, s
     int r = spawn_start(request, ret_spawn);
     bool is_shortage = r == -EAGAIN || r == -ENOMEM || r == -EMFILE || r == -ENFILE;
     if (r < 0 && request->group_fd >= 0 && !is_shortage) {
-        log_warning("the command cannot be started in a cgroup of its own (%s); it runs in ours", strerror(-r));
+        log_warning("cannot start the command in its own cgroup (%s); it runs in ours", strerror(-r));
         (void)own_cgroup_remove(&session->group);
         request->group_fd = -1;
         r = spawn_start(request, ret_spawn);
     }
     if (r == -EAGAIN && session->streaming.stream && stream_do_without_thread(session->streaming.stream)) {
-        log_warning("streaming: there is no room for a thread beside the command; everything is delivered at the end");
+        log_warning("streaming: cannot start a thread beside the command; everything is delivered at the end");
         r = spawn_in_time(request, ret_spawn);
     }
     if ((r == -EMFILE || r == -ENFILE || r == -ENOMEM) && streaming_drop(&session->streaming, strerror(-r)))
@@ -262,7 +304,7 @@ static int session_start(
         return r;
     pid_t pid = 0;
     if (settings->pid.has)
-        r = attach_check(&session->root, settings->pid.v, &pid, err);
+        r = check_pid(&session->root, settings->pid.v, &pid, err);
     if (r < 0)
         return r;
     if (pid > 0)
@@ -326,7 +368,7 @@ bool session_close(struct session *session, bool is_free)
         &session->streaming, end->status, end->is_asked, session->settings->grace_ns, session->loop.signal_fd);
     (void)output_close(&session->output);
     if (!own_cgroup_remove(&session->group))
-        log_warning("cgroup: /%s stays: groups in it are in use", session->group.dir);
+        log_warning("cgroup: /%s is not removed: groups in it are in use", session->group.dir);
     if (is_free) {
         tracked_fini(&session->tracked);
         tree_status_fini(&session->tree);

@@ -1,13 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which signals we read, and whom they were meant for. */
+/*
+ * What must hold before the first file is opened and the first line is written, the tracker's own niceness, which
+ * signals we read, and whether they were meant for us or for the command.
+ */
 #ifndef RUN_SIGNALS_H
 #define RUN_SIGNALS_H
 
 #include <signal.h>
 
+#include "config/settings.h"
 #include "kernel/sysroot.h"
 #include "run/loop.h"
 #include "run/supervisor.h"
+
+/*
+ * Descriptors 0, 1 and 2 are taken (by /dev/null where they were closed), and a broken pipe, a file size limit or a
+ * terminal that belongs to others is no reason for a signal that ends or stops us; diagnostics have a way out that does
+ * not block. ret_caller_mask: the signal mask as it was.
+ */
+void guard_streams(sigset_t *ret_caller_mask);
+
+/*
+ * The command died of this signal, and so do we (SIGINT and SIGQUIT only): a shell that runs us in a loop ends the loop
+ * then. Leaves no core. Returns where we cannot: another signal, or the first process of a container.
+ */
+void guard_die_of(int signal_number);
+
+/*
+ * Gives every thread of the tracker the niceness that is asked for, if any; threads and helpers that are started later
+ * inherit it. Only after the command was started, which must not. A refusal is one warning.
+ */
+void renice_self(const struct settings *settings);
 
 /* with_command: those that are passed on, and SIGCHLD; else those that end us. with_view: something of ours is on the
  * terminal, so that no signal may end or stop us before it is taken away. */
@@ -30,7 +53,7 @@ void signals_hold_stops(void);
  */
 int signals_stop_with(int signal, bool is_asked, pid_t command);
 
-/* Stops us by this signal until somebody continues us; nothing happens where job control has no say. */
+/* Stops us by this signal until we are continued; nothing happens where job control has no say. */
 void signals_stop_self(int signal);
 
 #endif

@@ -41,4 +41,17 @@ void spawn_name(const char *program, enum mask_mode mode, char ret_name[static S
 int spawn_read_report(const struct spawn *spawn, const char *program, enum mask_mode mode, struct err *err);
 void spawn_close(struct spawn *spawn);
 
+/*
+ * fork() into the v2 group whose directory dir_fd (O_PATH will do) is open on. Returns 0 in the child, its PID in the
+ * parent, or a negative errno: -ENOSYS (before Linux 5.3) or -E2BIG and -EINVAL (before 5.7), -EPERM (a seccomp
+ * filter), -EACCES, -EBADF, -EBUSY, -EOPNOTSUPP (a threaded group), or those of fork(). The C library does not know of
+ * the child, which may use only what is safe in a signal handler, and neither raise() nor abort(), until it executes a
+ * program.
+ */
+pid_t clone_into_cgroup(int dir_fd);
+
+/* To be called where execvpe has failed with ENOEXEC. Looks the file up as execvpe does, and returns only where the
+ * shell cannot be run, with errno. Safe between fork and exec. */
+void exec_script(char *const argv[], char *const environment[]);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What does not change during a run, as it is told with the first sample. */
+/* What does not change during a run, as it is reported with the first sample. */
 #ifndef RUN_START_FACTS_H
 #define RUN_START_FACTS_H
 

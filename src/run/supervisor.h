@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What happens when: a table of state x event -> action and next state. It knows no processes and no descriptors, so
- * every case can be tested as data; supervise.c carries the actions out.
+ * every case can be tested as data; supervisor.c carries the actions out.
  */
 #ifndef RUN_SUPERVISOR_H
 #define RUN_SUPERVISOR_H
@@ -39,7 +39,7 @@ enum supervisor_action {
     SUPERVISOR_FINISH, /* the final sample, status 0 */
     SUPERVISOR_FINISH_HANGUP, /* the same, status 129 */
     SUPERVISOR_FINISH_JOB, /* reap, the final sample, the command's status */
-    SUPERVISOR_LEAVE, /* nobody reads: no sample, status 0 */
+    SUPERVISOR_LEAVE, /* the reader is gone: no sample, status 0 */
     SUPERVISOR_PASS_ON, /* the signal, to the command */
     SUPERVISOR_WAKE_JOB, /* the same where the command is still stopped */
     SUPERVISOR_NOTE_SUSPEND, /* the command may stop, or have stopped; then we do too */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "summary/summary_internal.h"
 
 static void keep_max(struct meter *meter, int64_t value, const struct meter_tick *tick, bool is_short)

@@ -2,7 +2,7 @@
 #include "summary/units.h"
 
 #include "base/num.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 void units_put_figure(struct buf *buf, double value)
 {
@@ -94,42 +94,15 @@ void units_put_count(struct buf *buf, double count, const char *noun)
         buf_putc(buf, 's');
 }
 
-/* The code point of a well-formed sequence. */
-static unsigned code_point(const unsigned char *p, size_t length)
-{
-    unsigned code = length == 1 ? p[0] : p[0] & (0x7fU >> length);
-    for (size_t i = 1; i < length; i++)
-        code = code << 6 | (p[i] & 0x3f);
-    return code;
-}
-
-/* Second controls, marks of direction and of no width, separators of lines, tags: nothing that a name needs. */
-static bool is_unseen(unsigned code)
-{
-    return code - 0x80 < 0x20 || code == 0xad || code == 0x61c || code - 0x200b < 5 || code - 0x2028 < 7 ||
-           code - 0x2060 < 0x10 || code == 0xfeff || code - 0xfff9 < 3 || code >= 0xe0000;
-}
-
 void units_put_foreign(struct buf *buf, const char *text)
 {
-    static const char hex[] = "0123456789abcdef";
-    struct str left = text ? str_of(text) : (struct str){"", 0};
+    struct str rest = str_of(text ? text : "");
     size_t end = buf->len + UNITS_FOREIGN_BYTES;
-    while (left.n > 0) {
-        const unsigned char *p = (const unsigned char *)left.p;
-        size_t length = utf8_length(left);
+    while (rest.n > 0 && buf_ok(buf)) {
         if (buf->len >= end) {
             buf_puts(buf, "...");
             return;
         }
-        if (length == 0 || p[0] < 0x20 || p[0] == 0x7f) {
-            char escaped[] = {'\\', 'x', hex[p[0] >> 4], hex[p[0] & 15]};
-            buf_append(buf, escaped, sizeof(escaped));
-            length = 1;
-        } else if (is_unseen(code_point(p, length)))
-            buf_putc(buf, '?');
-        else
-            buf_append(buf, p, length);
-        str_skip(&left, length);
+        str_skip(&rest, text_put_char(buf, rest, TEXT_ESCAPE));
     }
 }

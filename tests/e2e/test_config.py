@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings: what is refused and how, which source wins, and that --print-config says it all but the secrets."""
 
+import json
 import os
 import pathlib
 import re
@@ -92,7 +93,7 @@ REFUSED = [
      {"toml": "[tracker]\nquiet = 3\n"}),
     ("tracker = 1 in TOML", ["tracker", "resource-tracker.toml:1:11", "table"], {"toml": "tracker = 1\n"}),
     ("job.tags = \"a\" in TOML", ["tags", "resource-tracker.toml:2:8"], {"toml": '[job]\ntags = "a"\n'}),
-    ("a configuration file that is a folder", ["cannot read the configuration file", "directory"],
+    ("a configuration file that is a folder", ["cannot read configuration file", "directory"],
      {"args": ["--config", "/"]}),
     ("a configuration file larger than 1 MiB", ["1 MiB"], {"toml": "#" * (1 << 20) + "\n"}),
     ("an unknown flag", ["--intreval", "did you mean", "--interval"], {"args": ["--intreval", "1"]}),
@@ -118,7 +119,7 @@ REFUSED = [
     ("a command and --pid at once", ["pid", "command"], {"args": ["--pid", "1", "true"]}),
     ("a secret that is malformed, without showing it", ["TRACKER_HTTP_HEADERS"],
      {"env": {"TRACKER_HTTP_HEADERS": SECRET}}),
-    ("a header name that is none, without showing its value", ["TRACKER_HTTP_HEADERS", "name of a header"],
+    ("a header name that is none, without showing its value", ["TRACKER_HTTP_HEADERS", "header name"],
      {"env": {"TRACKER_HTTP_HEADERS": f"X Y={SECRET}"}}),
     ("a secret without its quotes, without showing it", ["resource-tracker.toml:2:13", "needs quotes"],
      {"toml": f"[http.headers]\nX-Api-Key = {SECRET}\n"}),
@@ -231,7 +232,7 @@ def a_file_of_another_user_in_the_working_directory_is_not_used():
         os.chown(path, 65534, 65534)
         for _ in ("the file", "a link of that user to a file of ours"):
             stderr = warning_of(cwd=place, args=["-q"])
-            expect("resource-tracker.toml is not used: it belongs to another user" in stderr, stderr)
+            expect("ignoring resource-tracker.toml: it is owned by another user" in stderr, stderr)
             expect("--config" in stderr, stderr)
             run(["true"], cwd=place)
             equal(precious.read_text(encoding="utf-8"), KEPT, "the file that was to be overwritten")
@@ -257,7 +258,7 @@ def a_file_in_the_working_directory_that_others_can_write_is_not_used():
         for mode in (0o664, 0o646, 0o666):
             path.chmod(mode)
             stderr = warning_of(cwd=place, args=["-q"])
-            expect("others can write it" in stderr and "chmod go-w" in stderr, f"mode {mode:o}: {stderr!r}")
+            expect("writable by others" in stderr and "chmod go-w" in stderr, f"mode {mode:o}: {stderr!r}")
         path.unlink()
         os.mkfifo(path)
         expect("not a regular file" in warning_of(cwd=place, args=["-q"]), "a pipe")
@@ -286,7 +287,7 @@ def settings_without_effect_are_mentioned():
             (["-q", "-o", "a.jsonl"], {}, "no samples are written to a.jsonl"),
             (["-q", "--append"], {}, "--append has no effect"),
             (["-q", "--stop-with-pid"], {}, "--stop-with-pid has no effect without --pid"),
-            (["-o", "{jobname}.jsonl"], {}, "{jobname} is not replaced"),
+            (["-o", "{jobname}.jsonl"], {}, "unknown placeholder {jobname}"),
             (["-o", "a.jsonl", "--csv-columns", "full"], {}, "--csv-columns has no effect"),
             (["-q"], {"TRACKER_DURATION": "5"}, "duration_secs (from TRACKER_DURATION) has no effect with a command"),
             (["-q"], {"TRACKER_INTREVAL": "5"}, "TRACKER_INTREVAL, did you mean TRACKER_INTERVAL?")):
@@ -399,7 +400,7 @@ def a_working_directory_that_may_not_be_searched_is_no_event():
         for how in ({"args": ["-c", "resource-tracker.toml"]}, {"env": {"TRACKER_CONFIG": "resource-tracker.toml"}}):
             done = print_config_as_nobody(place, **how)
             equal(done.returncode, 125, f"exit status with {how}")
-            equal(done.stderr, "resource-tracker: error: cannot read the configuration file resource-tracker.toml: "
+            equal(done.stderr, "resource-tracker: error: cannot read configuration file resource-tracker.toml: "
                                "Permission denied\n", f"stderr with {how}")
 
 
@@ -414,7 +415,7 @@ def a_configuration_file_that_may_not_be_read_is_not_used():
             done = print_config_as_nobody(place)
             equal(done.returncode, 0, "status")
             equal(tomllib.loads(done.stdout)["tracker"]["interval_secs"], 1, "interval_secs")
-            equal(done.stderr, "resource-tracker: warning: resource-tracker.toml is not used: Permission denied\n",
+            equal(done.stderr, "resource-tracker: warning: ignoring resource-tracker.toml: Permission denied\n",
                   "stderr")
             path.unlink()
             path.symlink_to(closed / "resource-tracker.toml")
@@ -695,6 +696,28 @@ def a_configuration_from_a_pipe_is_waited_for():
         out, err = process.communicate(timeout=5)
     equal((process.returncode, err), (0, ""), "exit status and stderr")
     expect(f"interval_secs = 7  # /dev/fd/{reader}:1" in out, out)
+
+
+# An escape sequence, C1's CSI, marks that change the direction of writing, a line separator, a character of no width.
+ODD = "a\x1b]0;x\x07b\u009b31mc\u202ed\u2066e\u2028f\ufeffg\x7fh"
+
+
+@test
+def foreign_text_does_not_act_on_a_terminal():
+    """Log lines, --print-config, --doctor and the summary, with odd names of options, settings, files and programs."""
+    with folder() as place:
+        program = place / ODD.replace("/", "")
+        program.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+        program.chmod(0o755)
+        write_toml(place, f"[job]\nname = {json.dumps('n' + ODD[2:4])}\n[tracker]\n{json.dumps(ODD)} = 1\n")
+        for args in (["--" + ODD], ["--pid", ODD], ["-o", f"no/{ODD}/x", "true"], [f"/no/{ODD}"], ["--print-config"],
+                     ["--job-name", ODD, "--print-config"], ["--sysroot", f"/{ODD}", "--doctor"], ["--doctor"],
+                     ["-q", "--summary", "--job-name", ODD, str(program), ODD], ["--from", ODD, "-o", "-"]):
+            done = run(args, cwd=place)
+            acting = re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]",
+                                done.stdout + done.stderr)
+            equal(acting, [], f"characters in the output of {args!r}")
+            expect(done.stdout or done.stderr, f"no output of {args!r}")
 
 
 if __name__ == "__main__":

@@ -224,7 +224,7 @@ def a_proc_of_another_namespace_is_broken_and_one_of_its_own_is_not():
     equal(found["processes", "PID namespace"]["state"], "broken", "foreign proc")
     found = examine(before=in_namespaces("--pid", "--fork", "--mount-proc"), status=None)
     equal(found["processes", "PID namespace"]["state"], "ok", "own proc")
-    expect("containers" in found["processes", "PID namespace"]["finding"], found["processes", "PID namespace"])
+    expect("container" in found["processes", "PID namespace"]["finding"], found["processes", "PID namespace"])
 
 
 @test

@@ -641,7 +641,7 @@ def hostile_names_are_shown_as_text():
     with Terminal(*python(SAYS, "one\n"), options=(*OPTIONS, "-n", name)) as terminal:
         terminal.wait_block()
         head = terminal.picture.line(terminal.block())
-        expect("evil?[2J?]0;title??日本???" in head, "headline:", head)
+        expect("evil?[2J?]0;title??日本?" in head, "headline:", head)
         terminal.type(b"\n")
         terminal.end("exited 3")
         terminal.expect_clean(["one"])

@@ -219,7 +219,7 @@ def a_group_in_use_below_its_own_stays_with_a_word():
             daemon = int(tracker.stdout.next())
             try:
                 expect((own_group(tracker, folder) / "inner").is_dir(), "the group in use is gone")
-                one_warning(tracker, "stays", str(own_group(tracker, folder)))
+                one_warning(tracker, "is not removed", str(own_group(tracker, folder)))
             finally:
                 os.kill(daemon, signal.SIGKILL)
 

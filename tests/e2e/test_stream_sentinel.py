@@ -521,7 +521,7 @@ def the_command_starts_where_there_is_room_for_it_alone():
         raise Skip("a sanitizer needs threads and descriptors of its own")
     for command, status in ((["/bin/sh", "-c", "exit 7"], 7), (["/nonexistent"], 127)):
         told, finished = with_limit("nproc", 2, command, status)
-        expect("no room for a thread" in told, "nothing is said about the thread:", told)
+        expect("cannot start a thread" in told, "nothing is said about the thread:", told)
         equal(finished, 1, f"finished runs, stderr {told!r}")
     told, finished = with_limit("nofile", 11, ["/bin/sh", "-c", "exit 7"], 7)
     expect("streaming is off" in told and finished == 0, told, finished)

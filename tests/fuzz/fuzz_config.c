@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 #include "config/config.h"
-#include "config/metadata.h"
+#include "config/config_internal.h"
 
 enum { STRINGS_MAX = 64, FIRST_ARGUMENTS = 2, PRINTED_BYTES_MAX = 16 * 1024 * 1024 };
 

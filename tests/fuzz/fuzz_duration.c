@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "config/duration.h"
+#include "config/value.h"
 
 enum { UNTOUCHED = -77 };
 

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "codec/json_read.h"
 
 static void check_string(const struct json_value *value)

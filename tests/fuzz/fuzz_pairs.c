@@ -31,7 +31,7 @@ static void check_pairs(const struct settings_pairs *pairs, bool secret)
 static void check_same_again(const struct option_row *row, const struct settings_pairs *pairs)
 {
     struct settings again = {0};
-    struct value_place place = {.settings = &again};
+    struct value_target target = {.settings = &again};
     const struct settings_pairs *got = option_member_const(row, &again);
     struct buf text;
     buf_init(&text, 2 * SETTINGS_TEXT_MAX + 2);
@@ -40,7 +40,7 @@ static void check_same_again(const struct option_row *row, const struct settings
         buf_puts(&text, pairs->items[i].key);
         buf_putc(&text, '=');
         buf_puts(&text, pairs->items[i].value);
-        check(value_set_pair_text(row, (struct str){text.data, text.len}, &place, NULL) == 0);
+        check(value_set_pair_text(row, (struct str){text.data, text.len}, &target, NULL) == 0);
         check(strcmp(got->items[i].key, pairs->items[i].key) == 0);
         check(strcmp(got->items[i].value, pairs->items[i].value) == 0);
     }
@@ -53,9 +53,9 @@ static void play(const struct option_row *row, struct str text)
 {
     struct settings settings = {0};
     struct option_origin origins[SETTINGS_PAIRS_MAX] = {0};
-    struct value_place place = {.settings = &settings, .origin.source = SOURCE_ENV, .pair_origins = origins};
+    struct value_target target = {.settings = &settings, .origin.source = SOURCE_ENV, .pair_origins = origins};
     struct err err = {0};
-    int r = value_set_pair_list(row, text, &place, &err);
+    int r = value_set_pair_list(row, text, &target, &err);
     check(r <= 0);
     check_message(&err, r);
     const struct settings_pairs *pairs = option_member_const(row, &settings);

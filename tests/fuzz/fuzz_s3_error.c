@@ -5,13 +5,13 @@
 #include <errno.h>
 
 #include "aws/aws_internal.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 static void check_message(struct str text)
 {
     while (text.n > 0) {
         size_t n = utf8_length(text);
-        check(n > 0 && !utf8_is_unsafe((struct str){text.p, n}));
+        check(n > 0 && !text_is_unsafe((struct str){text.p, n}));
         text = (struct str){text.p + n, text.n - n};
     }
 }

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "stream/targets/sentinel_internal.h"
 
 #define TOKEN "s3cr3t"

@@ -142,7 +142,7 @@ static void test_command(void **state)
     assert_string_equal(config.settings.output, "--");
     assert_null(config.settings.command);
     config_fini(&config);
-    given_refused(GIVEN(.args = {"-q", "--"}), "no command follows \"--\"");
+    given_refused(GIVEN(.args = {"-q", "--"}), "missing command after \"--\"");
 }
 
 /* The words themselves, not copies, and argv in its order. */
@@ -180,7 +180,7 @@ static void test_unknown_options(void **state)
     given_refused(GIVEN(.args = {"--output"}), "option --output needs a value: --output FILE");
     given_refused(GIVEN(.args = {"--no-append=1"}), "option --no-append takes no value");
     given_refused(GIVEN(.args = {"--print-config=1"}), "option --print-config takes no value");
-    given_refused(GIVEN(.args = {"--doctor=x"}), "option --doctor takes no other value than \"online\"");
+    given_refused(GIVEN(.args = {"--doctor=x"}), "option --doctor only accepts the value \"online\"");
     given_refused(GIVEN(.args = {"--token=hush"}), "unknown option \"--token\"; see --help");
 }
 
@@ -284,8 +284,8 @@ static void test_file(void **state)
     (void)state;
     given_refused(
         GIVEN(.file = "[tracker]\n\nformat =       "), "resource-tracker.toml:3:16: expected a value after '='");
-    given_refused(GIVEN(.args = {"-c", "/"}), "cannot read the configuration file /: Is a directory");
-    given_refused(GIVEN(.env = {"TRACKER_CONFIG=/"}), "cannot read the configuration file /: Is a directory");
+    given_refused(GIVEN(.args = {"-c", "/"}), "cannot read configuration file /: Is a directory");
+    given_refused(GIVEN(.env = {"TRACKER_CONFIG=/"}), "cannot read configuration file /: Is a directory");
     given_refused(GIVEN(.args = {"--config="}), "config = \"\" (from --config): must not be empty");
     struct config config;
     given_ok(GIVEN(.args = {NULL}), &config);
@@ -296,12 +296,12 @@ static void test_file(void **state)
     assert_false(config.file_found);
     assert_int_equal(config.warning_count, 1);
     assert_string_equal(
-        config.warnings[0], "the configuration file missing.toml (from --config) does not exist; going on without it");
+        config.warnings[0], "configuration file missing.toml (from --config) does not exist; continuing without it");
     config_fini(&config);
     given_ok(GIVEN(.env = {"TRACKER_CONFIG=/dev/null/x"}), &config);
     assert_false(config.file_found);
     assert_string_equal(config.warnings[0],
-        "the configuration file /dev/null/x (from TRACKER_CONFIG) does not exist; going on without it");
+        "configuration file /dev/null/x (from TRACKER_CONFIG) does not exist; continuing without it");
     config_fini(&config);
     given_ok(GIVEN(.file = "job.name = \"here\"", .args = {"-c", "missing.toml"}), &config);
     assert_null(config.settings.job_name);

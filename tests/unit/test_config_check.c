@@ -65,7 +65,7 @@ static void test_renice(void **state)
     given_refused(GIVEN(.args = {"--renice=20"}), "renice = 20 (from --renice): must be at most 19");
     given_refused(GIVEN(.args = {"-r-21"}), "renice = -21 (from --renice): must be at least -20");
     given_refused(GIVEN(.args = {"-rx"}), "renice = x (from --renice): not a whole number");
-    warned(GIVEN(.args = {"-r", "25"}), "\"25\" is taken for the command: --renice takes -20 to 19");
+    warned(GIVEN(.args = {"-r", "25"}), "\"25\" is treated as the command: --renice takes -20 to 19");
 }
 
 static void test_steal_and_duration(void **state)
@@ -98,8 +98,8 @@ static void test_trust_of_the_file(void **state)
     } cases[] = {
         {0644, NULL},
         {0600, NULL},
-        {0664, "resource-tracker.toml is not used: others can write it; chmod go-w it, or name it with --config"},
-        {0646, "resource-tracker.toml is not used: others can write it; chmod go-w it, or name it with --config"},
+        {0664, "ignoring resource-tracker.toml: it is writable by others; run chmod go-w on it, or use --config"},
+        {0646, "ignoring resource-tracker.toml: it is writable by others; run chmod go-w on it, or use --config"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         given_write("named.toml", text, sizeof(text) - 1);
@@ -140,7 +140,7 @@ static void test_other_kinds_of_files(void **state)
         assert_int_equal(config_load(1, argv, env, &config, &err), 0);
         assert_int_equal(config.warning_count, 1);
         assert_string_equal(config.warnings[0],
-            "resource-tracker.toml is not used: it is not a regular file; name it with --config to use it");
+            "ignoring resource-tracker.toml: it is not a regular file; use --config to read it anyway");
         config_fini(&config);
         assert_int_equal(kind ? unlink(GIVEN_FILE) : rmdir(GIVEN_FILE), 0);
     }
@@ -162,8 +162,8 @@ static void test_code_only_from_a_named_file(void **state)
     assert_null(config.settings.nvml_path);
     assert_int_equal(config.warning_count, 1);
     assert_string_equal(config.warnings[0],
-        "collect.nvml_path (resource-tracker.toml:3:13) is ignored: it names code to load, which takes "
-        "TRACKER_NVML_PATH or a file named with --config");
+        "collect.nvml_path (resource-tracker.toml:3:13) is ignored: it names code to load; use "
+        "TRACKER_NVML_PATH or a file given with --config");
     config_fini(&config);
     given_ok(GIVEN(.file = text, .args = {"-c", GIVEN_FILE}), &config);
     assert_string_equal(config.settings.nvml_path, "/tmp/lib.so");
@@ -182,8 +182,8 @@ static void test_unknown_variables(void **state)
     (void)state;
     warned(
         GIVEN(.env = {"TRACKER_INTREVAL=hush"}), "unknown variable TRACKER_INTREVAL, did you mean TRACKER_INTERVAL?");
-    warned(GIVEN(.env = {"TRACKER_FOO=hush"}), "unknown variable TRACKER_FOO; --help lists those that are known");
-    warned(GIVEN(.env = {"TRACKER_=hush"}), "unknown variable TRACKER_; --help lists those that are known");
+    warned(GIVEN(.env = {"TRACKER_FOO=hush"}), "unknown variable TRACKER_FOO; see --help");
+    warned(GIVEN(.env = {"TRACKER_=hush"}), "unknown variable TRACKER_; see --help");
     WORKS(.env = {"TRACKER_INTREVAL=", "MY_TRACKER_INTERVAL=1", "TRACKER=1", "TRACKERS_X=1", "SENTINEL_X=1"});
     WORKS(.env = {"TRACKER_SOCKET=1", "TRACKER_MARK_FD=3", "TRACKER_INTERVAL=2"});
 }
@@ -191,7 +191,7 @@ static void test_unknown_variables(void **state)
 static void test_samples_that_go_nowhere(void **state)
 {
     (void)state;
-    static const char lost[] = "no samples are written to a.jsonl: --quiet wins over --output";
+    static const char lost[] = "no samples are written to a.jsonl: --quiet overrides --output";
     warned(GIVEN(.args = {"-q", "-o", "a.jsonl"}), lost);
     warned(GIVEN(.env = {"TRACKER_QUIET=1"}, .args = {"-o", "a.jsonl"}), lost);
     warned(GIVEN(.env = {"TRACKER_QUIET=1", "TRACKER_OUTPUT=a.jsonl"}), lost);
@@ -203,7 +203,7 @@ static void test_samples_that_go_nowhere(void **state)
     WORKS(.env = {"TRACKER_QUIET=1"}, .args = {"-o", "a.jsonl", "--no-quiet"});
     warned(GIVEN(.args = {"-q", "-f", "csv"}), "--format has no effect: with --quiet no samples are written");
     WORKS(.env = {"TRACKER_FORMAT=csv"}, .args = {"-q"});
-    static const char no_file[] = "--append has no effect: samples go to no file (--output FILE)";
+    static const char no_file[] = "--append has no effect without --output FILE";
     warned(GIVEN(.args = {"--append"}), no_file);
     warned(GIVEN(.args = {"--append", "-o", "-"}), no_file);
     warned(GIVEN(.args = {"--append", "-q"}), no_file);
@@ -242,12 +242,12 @@ static void test_placeholders(void **state)
 {
     (void)state;
     warned(GIVEN(.args = {"-o", "{jobname}.jsonl"}),
-        "--output: {jobname} is not replaced; known are {job}, {host}, {pid} and {datetime}");
+        "--output: unknown placeholder {jobname}; known are {job}, {host}, {pid} and {datetime}");
     warned(GIVEN(.file = "tracker.report = \"{job}-{DATE}.html\""),
-        "report (from resource-tracker.toml:1:18): {DATE} is not replaced; known are {job}, {host}, {pid} and "
+        "report (from resource-tracker.toml:1:18): unknown placeholder {DATE}; known are {job}, {host}, {pid} and "
         "{datetime}");
     warned(GIVEN(.args = {"--summary-json", "{date}{time}"}),
-        "--summary-json: {date} is not replaced; known are {job}, {host}, {pid} and {datetime}");
+        "--summary-json: unknown placeholder {date}; known are {job}, {host}, {pid} and {datetime}");
     WORKS(.args = {"-o", "{job}-{host}-{pid}-{datetime}.{}.{a,b}.{1}.{open.${x.jsonl"});
 }
 
@@ -255,9 +255,9 @@ static void test_words_that_are_no_command(void **state)
 {
     (void)state;
     warned(GIVEN(.args = {"--summary", "always", "true"}),
-        "\"always\" is taken for the command; did you mean --summary=always?");
-    warned(GIVEN(.args = {"help"}), "\"help\" is taken for a command; did you mean --help?");
-    warned(GIVEN(.args = {"-q", "version"}), "\"version\" is taken for a command; did you mean --version?");
+        "\"always\" is treated as the command; did you mean --summary=always?");
+    warned(GIVEN(.args = {"help"}), "\"help\" is treated as a command; did you mean --help?");
+    warned(GIVEN(.args = {"-q", "version"}), "\"version\" is treated as a command; did you mean --version?");
     WORKS(.args = {"--", "help"});
     WORKS(.args = {"help", "me"});
     WORKS(.args = {"./help"});
@@ -269,7 +269,7 @@ static void test_words_that_are_no_command(void **state)
     assert_int_equal(chmod("help", 0755), 0);
     WORKS(.env = {"PATH=/nonexistent:."}, .args = {"help"});
     warned(GIVEN(.env = {"PATH=/nonexistent::/dev/null"}, .args = {"help"}),
-        "\"help\" is taken for a command; did you mean --help?");
+        "\"help\" is treated as a command; did you mean --help?");
     assert_int_equal(unlink("help"), 0);
 }
 
@@ -283,8 +283,8 @@ static void test_flags_of_other_programs(void **state)
         {"--markdown", ", did you mean \"--summary-markdown FILE\"?"},
         {"--name", ", did you mean \"--job-name NAME\"?"},
         {"--timeout", ", did you mean \"--duration TIME\"?"},
-        {"--color", ": colours are for terminals only, and NO_COLOR=1 turns them off"},
-        {"--no-colour", ": colours are for terminals only, and NO_COLOR=1 turns them off"},
+        {"--color", ": colours are for terminals only, and NO_COLOR=1 disables them"},
+        {"--no-colour", ": colours are for terminals only, and NO_COLOR=1 disables them"},
         {"--no-gpu", ": it has no flag, set TRACKER_COLLECT_GPU=0 or collect.gpu in the file"},
         {"--allow-http", ": it has no flag, set TRACKER_ALLOW_HTTP=1 or tracker.allow_http in the file"},
         {"--spool", ": it has no flag, set TRACKER_SPOOL=DIR or tracker.spool in the file"},

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "config/metadata.h"
+#include "config/config_internal.h"
 #include "config_given.h"
 
 enum { VARIABLES_MAX = 32 };

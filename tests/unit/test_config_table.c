@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "config/duration.h"
 #include "config/value.h"
 #include "config_given.h"
 
@@ -426,10 +425,10 @@ static void test_help(void **state)
             fail_msg("too wide: %.*s", (int)line.n, line.p);
         assert_true(line.n == 0 || line.p[line.n - 1] != ' ');
     }
-    assert_line(help, "  -q, --quiet                write no samples [TRACKER_QUIET]");
+    assert_line(help, "  -q, --quiet                do not write samples [TRACKER_QUIET]");
     assert_line(help, "  -p, --pid PID              track this running process and its descendants");
     assert_line(help, "      --team TEXT            team that owns the job [TRACKER_TEAM]");
-    assert_line(help, "      --live                 show what is used at the bottom of the terminal");
+    assert_line(help, "      --live                 show current usage at the bottom of the terminal");
     assert_line(help, "      --upload-spool         deliver what earlier runs left in the spool, and");
     assert_line(help, "  129    ended by SIGHUP, after a final sample (without a command)");
     buf_fini(&buf);
@@ -445,8 +444,8 @@ static void test_docs(void **state)
     const char *docs = buf_cstr(&buf);
     assert_line(docs, "## [tracker]");
     assert_line(docs,
-        "| `append` | `--append` | `TRACKER_APPEND` | `false` | boolean | Add to the output file instead of "
-        "replacing it. |");
+        "| `append` | `--append` | `TRACKER_APPEND` | `false` | boolean | Append to the output file instead of "
+        "overwriting it. |");
     assert_line(docs,
         "| `format` | `--format json\\|csv`, `-f` | `TRACKER_FORMAT` | `json` | `json`, `csv` | Write one "
         "JSON object or one CSV row per sample. |");

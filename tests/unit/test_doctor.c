@@ -137,7 +137,7 @@ static void test_odd_texts(void **unused)
     };
     const char *text = shown(&buf, items, 3, false);
     assert_harmless(text);
-    assert_non_null(strstr(text, "ok       ?[31mred??and ????\n"));
+    assert_non_null(strstr(text, "ok       ?[31mred??and ???\n"));
     assert_non_null(strstr(text, "ok       short\n"));
     size_t letters = 0;
     for (const char *p = strstr(text, "cpu        b"); p < strstr(text, "cpu        c"); p++)
@@ -219,7 +219,7 @@ static void test_fixtures(void **unused)
                 {"processes", "processes", "off"}, {"cpu", "online", "ok"}, {"memory", "available", "ok"},
                 {"disk", "devices", "ok"}, {"network", "interfaces", "ok"}, {"pressure", "PSI", "ok"},
                 {"gpu", "devices", "ok"}, {"streaming", "targets", "off"}},
-            {"23723 of 24103 MiB", "3 seen: eth0, ifb0, ifb1", "hybrid; our group is /sys/fs/cgroup/memory/jobs/",
+            {"23723 of 24103 MiB", "3 found: eth0, ifb0, ifb1", "hybrid; our group is /sys/fs/cgroup/memory/jobs/",
                 "\"verdict\":\"ok\""}},
         {"container-cgroup-v2/t0", 0,
             {{"cgroup", "kind", "ok"}, {"cgroup", "limits", "ok"}, {"cgroup", "memory peak", "ok"},
@@ -248,7 +248,7 @@ static void test_fixtures(void **unused)
             {"v1; our group is /cgroup/memory", "Linux 3.14 or newer"}},
         {"gpu-mixed/t0", 0, {{"gpu", "amd", "ok"}, {"gpu", "intel", "ok"}},
             {"2 found: AMD Radeon RX 6800 XT, driver amdgpu"}},
-        {"weird-names/t0", 0, {{"network", "interfaces", "ok"}}, {"9 seen: %s%n, .., a:b:1, bad"}},
+        {"weird-names/t0", 0, {{"network", "interfaces", "ok"}}, {"9 found: %s%n, .., a:b:1, bad"}},
     };
     AUTO_BUF struct buf buf;
     buf_init(&buf, OUTPUT_BYTES_MAX);
@@ -263,7 +263,7 @@ static void test_fixtures(void **unused)
     }
 }
 
-static void test_turned_off(void **unused)
+static void test_disabled(void **unused)
 {
     (void)unused;
     AUTO_BUF struct buf buf;
@@ -275,7 +275,7 @@ static void test_turned_off(void **unused)
     assert_state(buf_cstr(&buf), "disk", "disk", "off");
     assert_state(buf_cstr(&buf), "network", "network", "off");
     assert_state(buf_cstr(&buf), "gpu", "gpu", "off");
-    assert_non_null(strstr(buf_cstr(&buf), "turned off (collect.gpu)"));
+    assert_non_null(strstr(buf_cstr(&buf), "disabled (collect.gpu)"));
 }
 
 static void test_no_such_root(void **unused)
@@ -408,7 +408,7 @@ int main(void)
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_fixtures),
-        cmocka_unit_test(test_turned_off),
+        cmocka_unit_test(test_disabled),
         cmocka_unit_test(test_no_such_root),
         cmocka_unit_test(test_targets),
         cmocka_unit_test(test_odd_targets),

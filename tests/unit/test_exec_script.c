@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "run/exec_script.h"
+#include "run/spawn.h"
 
 enum { PATH_BYTES = 256, NOT_RUN = 99, STATUS = 7 };
 

@@ -326,8 +326,8 @@ static void test_texts(void **state)
         struct nvml_facts facts;
         nvml_get_facts(nvml, 0, &facts);
         assert_string_equal(facts.pci_bus, rows[i].expected);
-        assert_string_equal(facts.name, "A");
-        assert_string_equal(facts.uuid, "GPU");
+        assert_string_equal(facts.name, "A B");
+        assert_string_equal(facts.uuid, "GPU -1");
         assert_string_equal(facts.driver_version, "1");
         assert_string_equal(facts.cuda_version, "12.8");
         nvml_free(nvml);

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "fake_env.h"
-#include "run/clone_into.h"
 #include "run/own_cgroup.h"
+#include "run/spawn.h"
 
 /* Above what the kernel gives out, so that it never exists. */
 #define NO_PID "2147483647"
@@ -228,7 +228,7 @@ static void test_make_fails(void **unused)
     /* Nothing is left of it: the folder can go. */
     fake_env_remove(&fake, "g");
     assert_int_equal(own_cgroup_make(fd, "g", &group, &err), -ENOENT);
-    assert_string_equal(err.msg, "cgroup: cannot make a group in /g: No such file or directory");
+    assert_string_equal(err.msg, "cgroup: cannot create a group in /g: No such file or directory");
     assert_memory_equal(&group, &untouched, sizeof(group));
     assert_int_equal(close(fd), 0);
 

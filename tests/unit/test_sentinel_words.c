@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "stream/targets/sentinel_internal.h"
 
 #define TOKEN "sk-Secret/42+x"

@@ -12,7 +12,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "summary/write.h"
 #include "summary_cases.h"
 

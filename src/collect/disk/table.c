@@ -106,21 +106,16 @@ int disk_table_match(struct disk_table *table, const struct diskstats *stats)
     return 0;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 size_t disk_table_base_length(const char *name)
 {
     size_t all = strlen(name);
     size_t n = all;
-    while (n > 0 && is_digit(name[n - 1]))
+    while (n > 0 && ascii_is_digit(name[n - 1]))
         n--;
     if (n == all || n == 0)
         return 0;
     /* A device whose own name ends in a digit has a p before the number of the partition. */
-    if (n >= 2 && name[n - 1] == 'p' && is_digit(name[n - 2]))
+    if (n >= 2 && name[n - 1] == 'p' && ascii_is_digit(name[n - 2]))
         return n - 1;
     return n;
 }

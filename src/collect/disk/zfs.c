@@ -46,7 +46,7 @@ static bool is_pool_name(struct str name)
         return false;
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        bool letter = ascii_is_alpha(c);
         if (!letter && (i == 0 || !memchr("0123456789-_.: ", c, 15)))
             return false;
     }

@@ -22,7 +22,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/num.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "collect/disk/identity.h"
 #include "collect/host/host_internal.h"
@@ -259,37 +259,9 @@ static struct opt_f64 read_storage(int sys_fd)
 
 enum { ASSET_TAG_CHARS_MIN = 4, MACHINE_ID_CHARS = 32, MEMINFO_BYTES_MAX = 64 * 1024, KIB_PER_MIB = 1024 };
 
-/* C0, DEL, and C1 in its two bytes. */
-static bool is_control(struct str sequence)
-{
-    const unsigned char *p = (const unsigned char *)sequence.p;
-    return (sequence.n == 1 && (p[0] < 0x20 || p[0] == 0x7f)) || (sequence.n == 2 && p[0] == 0xc2 && p[1] < 0xa0);
-}
-
 bool host_clean_text(struct str text, char *out, size_t size)
 {
-    size_t n = 0;
-    bool is_gap = false;
-    while (text.n > 0) {
-        size_t length = utf8_length(text);
-        struct str sequence = {text.p, length > 0 ? length : 1};
-        text = (struct str){text.p + sequence.n, text.n - sequence.n};
-        if (length == 0)
-            continue;
-        if (sequence.p[0] == ' ' || is_control(sequence)) {
-            is_gap = n > 0;
-            continue;
-        }
-        if (n + is_gap + length >= size)
-            break;
-        if (is_gap)
-            out[n++] = ' ';
-        is_gap = false;
-        memcpy(out + n, sequence.p, length);
-        n += length;
-    }
-    out[n] = '\0';
-    return n > 0;
+    return text_clean(text, TEXT_NAME, "", out, size) > 0;
 }
 
 static bool is_alphanumeric(char c)

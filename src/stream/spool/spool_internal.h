@@ -6,7 +6,7 @@
 #ifndef STREAM_SPOOL_SPOOL_INTERNAL_H
 #define STREAM_SPOOL_SPOOL_INTERNAL_H
 
-#include "base/dir.h"
+#include "base/file.h"
 #include "stream/spool/spool.h"
 
 enum { SPOOL_FILE_BYTES = 24, SPOOL_HIDDEN_BYTES = SPOOL_NAME_BYTES + 8 };

@@ -10,6 +10,7 @@
 #include "aws/chain.h"
 #include "aws/s3.h"
 #include "base/auto.h"
+#include "base/text.h"
 #include "codec/json_read.h"
 #include "stream/delivery.h"
 
@@ -51,18 +52,6 @@ static int check(const struct settings *settings, struct err *err)
     return 0;
 }
 
-static void copy_safe(char *out, size_t size, const char *text)
-{
-    size_t n = 0;
-    for (; text[n] != '\0' && n + 1 < size; n++) {
-        char c = text[n];
-        bool is_safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                       ((c == '.' || c == '-') && n > 0);
-        out[n] = is_safe ? c : '_';
-    }
-    out[n] = '\0';
-}
-
 static void copy_setting(char *out, size_t size, const char *text)
 {
     (void)str_copy(str_of(text ? text : ""), out, size);
@@ -81,7 +70,7 @@ static void begin(struct target_run *run, const struct run_state *state, const s
         (void)gethostname(host, sizeof(host) - 1);
         name = host[0] ? host : "host";
     }
-    copy_safe(safe, sizeof(safe), name);
+    text_file_name(name, safe, sizeof(safe));
     (void)snprintf(to->directory, sizeof(to->directory), "%s/%s", safe, state->run_id);
 }
 

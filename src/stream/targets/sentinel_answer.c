@@ -8,8 +8,8 @@
 #include <strings.h>
 
 #include "base/auto.h"
+#include "base/text.h"
 #include "base/utc.h"
-#include "base/utf8.h"
 #include "codec/hash.h"
 #include "codec/json_read.h"
 #include "net/url.h"
@@ -405,43 +405,6 @@ static void mask_codings(struct buf *text, struct str token)
     str_wipe(coded.data, coded.len);
 }
 
-/* What must not reach a terminal, and blanks of any width: U+0020, U+00A0, U+2000 to U+200A. */
-static bool is_blank_character(struct str c)
-{
-    const unsigned char *p = (const unsigned char *)c.p;
-    return utf8_is_unsafe(c) || str_eq(c, STR(" ")) || str_eq(c, STR("\xc2\xa0")) ||
-           (c.n == 3 && p[0] == 0xe2 && p[1] == 0x80 && p[2] <= 0x8a);
-}
-
-/* Whole characters, single blanks, an ellipsis where it had to be cut. */
-static void put_clean(struct str text, char ret_message[static SENTINEL_MESSAGE_BYTES])
-{
-    size_t used = 0;
-    size_t fits = 0; /* up to here an ellipsis has room behind it */
-    bool is_blank = false;
-    while (text.n > 0) {
-        size_t length = utf8_length(text);
-        struct str c = length > 0 ? (struct str){text.p, length} : STR("?");
-        text = skip(text, length > 0 ? length : 1);
-        if (is_blank_character(c)) {
-            is_blank = used > 0;
-            continue;
-        }
-        if (used + is_blank + c.n > SENTINEL_MESSAGE_BYTES - 1) {
-            memcpy(ret_message + fits, ELLIPSIS, sizeof(ELLIPSIS));
-            return;
-        }
-        if (is_blank)
-            ret_message[used++] = ' ';
-        is_blank = false;
-        memcpy(ret_message + used, c.p, c.n);
-        used += c.n;
-        if (used <= SENTINEL_MESSAGE_BYTES - sizeof(ELLIPSIS))
-            fits = used;
-    }
-    ret_message[used] = '\0';
-}
-
 void sentinel_read_message(struct str body, struct str token, char ret_message[static SENTINEL_MESSAGE_BYTES])
 {
     struct json_doc doc = {0};
@@ -463,6 +426,7 @@ void sentinel_read_message(struct str body, struct str token, char ret_message[s
         put_without_secrets((struct str){text.data, text.len}, token, &shown);
     mask_codings(&shown, token);
     if (buf_ok(&text) && buf_ok(&shown))
-        put_clean((struct str){shown.data, shown.len}, ret_message);
+        (void)text_clean(
+            (struct str){shown.data, shown.len}, TEXT_WORDS, ELLIPSIS, ret_message, SENTINEL_MESSAGE_BYTES);
     str_wipe(text.data, text.len);
 }

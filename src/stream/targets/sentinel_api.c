@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "codec/gzip.h"
 #include "codec/hash.h"
 #include "encode/json.h"
@@ -285,20 +286,6 @@ static int put_bytes(struct maker *maker, struct str bytes)
     return buf_ok(maker->body) ? 0 : -ENOMEM;
 }
 
-/* The bytes before a character that is cut off at the end; all of them where there is none. */
-static size_t whole_characters(struct str text)
-{
-    for (size_t back = 1; back <= 3 && back < text.n; back++) {
-        unsigned char byte = (unsigned char)text.p[text.n - back];
-        size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-        if (byte >= 0xc0)
-            return length > back ? text.n - back : text.n;
-        if (byte < 0x80)
-            break;
-    }
-    return text.n;
-}
-
 /* Sends the slice on its way; what cannot be encoded yet stays in it, unless this is the end. */
 static int flush_slice(struct maker *maker, bool is_end)
 {
@@ -309,7 +296,7 @@ static int flush_slice(struct maker *maker, bool is_end)
         hash_base64(&maker->piece, text);
         encoded = (struct str){maker->piece.data, maker->piece.len};
     } else {
-        text.n = is_end ? text.n : whole_characters(text);
+        text.n = is_end ? text.n : utf8_whole(text);
         json_put_string(&maker->piece, text);
         if (buf_ok(&maker->piece))
             encoded = (struct str){maker->piece.data + 1, maker->piece.len - 2};

@@ -50,7 +50,7 @@ def a_group_of_its_own_or_a_word_and_the_command_runs():
         groups, text = tracker.stdout.all(), tracker.stderr()
         diag(f"{groups} {text!r}")
         is_own = groups == [f"/resource-tracker-{tracker.pid}".encode()]
-    expect(is_own != (text.startswith("resource-tracker: warning: ") and "cgroup of its own" in text), groups, text)
+    expect(is_own != (text.startswith("resource-tracker: warning: ") and "its own cgroup" in text), groups, text)
     left = [name for name in os.listdir("/sys/fs/cgroup/unified") if name.startswith("resource-tracker")]
     equal(left, [], "groups left")
 

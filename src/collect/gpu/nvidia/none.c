@@ -31,9 +31,8 @@ static void none_close(void *state)
 static bool none_remark(const struct collect_env *env, bool is_found, struct gpu_remark *ret_remark)
 {
     (void)env;
-    *ret_remark = (struct gpu_remark){.kind = GPU_REMARK_OFF,
-        .subject = "nvidia",
-        .text = "this build has no NVML: NVIDIA GPUs would not be measured"};
+    *ret_remark = (struct gpu_remark){
+        .kind = GPU_REMARK_OFF, .subject = "nvidia", .text = "this build has no NVML: NVIDIA GPUs are not measured"};
     return !is_found;
 }
 
@@ -45,6 +44,6 @@ const struct gpu_vendor gpu_vendor_nvidia = {
     .read = none_read,
     .close = none_close,
     .remark = none_remark,
-    .remedy = "Take the build for glibc, which has NVML.",
+    .remedy = "Use the glibc build, which has NVML.",
     .build_note = "built without NVML: NVIDIA GPUs are not measured\n",
 };

@@ -323,14 +323,14 @@ static bool nvidia_remark(const struct collect_env *env, bool is_found, struct g
     const struct sysroot *root = env->root;
     *ret_remark = (struct gpu_remark){.kind = GPU_REMARK_LIMITED,
         .subject = "nvidia processes",
-        .remedy = "docker run --pid=host; in Kubernetes hostPID: true.",
-        .text = "in a PID namespace of its own: where the driver has other numbers, process_gpu_* are null"};
+        .remedy = "Use docker run --pid=host; in Kubernetes set hostPID: true.",
+        .text = "running in a PID namespace: where the driver reports other PIDs, process_gpu_* are null"};
     if (is_found)
         return !sysroot_in_first_pid_namespace(root);
     *ret_remark = (struct gpu_remark){.kind = GPU_REMARK_MISSING,
         .subject = "nvidia",
-        .remedy = "docker run --gpus all; in Kubernetes a limit nvidia.com/gpu.",
-        .text = "the machine has the driver, but no device file is in reach"};
+        .remedy = "Use docker run --gpus all; in Kubernetes set a limit for nvidia.com/gpu.",
+        .text = "the driver is loaded, but no device file is accessible"};
     return root->proc_fd >= 0 && faccessat(root->proc_fd, "driver/nvidia/version", F_OK, 0) == 0;
 }
 
@@ -346,5 +346,5 @@ const struct gpu_vendor gpu_vendor_nvidia = {
     .woken = nvidia_woken,
     .run_helper = nvml_helper_run,
     .remark = nvidia_remark,
-    .remedy = "See whether nvidia-smi works here.",
+    .remedy = "Check that nvidia-smi works here.",
 };

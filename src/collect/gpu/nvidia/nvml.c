@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "base/str.h"
+#include "base/text.h"
 #include "collect/gpu/nvidia/nvml_internal.h"
 
 enum { NAMES_MAX = 2, MESSAGE_BYTES = 160 };
@@ -69,10 +69,7 @@ _Static_assert(sizeof(void *) == sizeof(void (*)(void)), "dlsym returns function
 /* Texts of the library may lack a NUL or hold control bytes: ends the text before the first of these. */
 static void nvml_load_clean(char *text, size_t size)
 {
-    size_t n = 0;
-    while (n < size - 1 && (unsigned char)text[n] >= 0x20 && text[n] != 0x7f)
-        n++;
-    text[n] = '\0';
+    (void)text_clean((struct str){text, strnlen(text, size - 1)}, TEXT_NAME, "", text, size);
 }
 
 /* dlerror's text starts with the file that it is about, which may be another one that the library needs. */

@@ -3,8 +3,8 @@
  * What a run consists of. The supervisor (supervise.c) has the signals, the command and the end; it never reads a file
  * of a process, of /sys or of a file system. The sampler (sampler.c) has everything else, in a thread of its own.
  */
-#ifndef RUN_SESSION_STATE_H
-#define RUN_SESSION_STATE_H
+#ifndef RUN_SESSION_INTERNAL_H
+#define RUN_SESSION_INTERNAL_H
 
 #include "collect/collect.h"
 #include "collect/pipeline.h"
@@ -59,7 +59,7 @@ struct session {
     int stop_signal; /* the newest that asks for the end; 0: none came */
     sigset_t early; /* signals that were pending when the command was started */
     struct opt_i64 suspend_ns; /* monotonic, when SIGTSTP last came */
-    pid_t watched; /* whose end the loop reports; 0: nobody's */
+    pid_t watched; /* whose end the loop reports; 0: none */
 };
 
 /* Does any output need samples? */
@@ -80,5 +80,33 @@ bool session_close(struct session *session, bool is_free);
 
 /* Until it is over. Returns the exit status, or a negative errno with a message. */
 int supervise(struct session *session, struct err *err);
+
+/*
+ * Waiting for children (reap.c): the command, the orphans we adopt, and helpers of ours. What they used is added to
+ * what is known of the tracked tree, helpers excepted.
+ */
+enum { REAP_BY_SIGNAL = 128 }; /* what a signal's number is added to for an exit status */
+
+enum reap_news { REAP_NOTHING, REAP_ENDED, REAP_HALTED, REAP_RESUMED };
+
+/* Waits for every child that has ended, without blocking, but for the root: while that is not waited for, its number is
+ * its own. */
+void reap_others(struct tracked *tracked, struct helpers *helpers);
+
+/*
+ * What became of the root, which stays to be waited for: REAP_HALTED for as long as it is stopped (ret_signal: by
+ * what), the others once. REAP_ENDED: ret_signal is the signal that ended it (0: none), ret_status its exit status,
+ * 128+n for signals.
+ */
+enum reap_news reap_peek(pid_t root, int *ret_signal, int *ret_status);
+
+/* After REAP_ENDED: waits for the root and all others that have ended meanwhile. Returns the root's exit status. */
+int reap_root(struct tracked *tracked, struct helpers *helpers);
+
+/* The same of the root alone, without an account of it. */
+void reap_quietly(pid_t root);
+
+/* Is the root stopped at this moment? */
+bool reap_is_stopped(pid_t root);
 
 #endif
