@@ -387,7 +387,7 @@ bool json_string(const struct json_value *value, struct buf *buf)
     if (!value || value->type != JSON_STRING)
         return false;
     size_t before = buf->len;
-    char bytes[4];
+    char bytes[4] = "";
     struct str rest = value->text;
     while (rest.n > 0) {
         size_t n = json_text_next(&rest, bytes);
@@ -407,7 +407,7 @@ bool json_string_copy(const struct json_value *value, char *out, size_t size)
     out[0] = '\0';
     if (!value || value->type != JSON_STRING)
         return false;
-    char bytes[4];
+    char bytes[4] = "";
     size_t used = 0;
     struct str rest = value->text;
     while (rest.n > 0) {

@@ -281,9 +281,9 @@ static int tree_define_element(struct toml_parser *parser, struct toml_item *par
         make_table(array, TOML_BY_ELEMENTS, header);
         array->node.type = TOML_ARRAY;
     }
-    struct toml_item *element;
+    struct toml_item *element = NULL;
     int r = tree_add(parser, array, NULL, &element);
-    if (r < 0)
+    if (!element)
         return r;
     make_table(element, TOML_BY_HEADER, header);
     *ret = element;
@@ -309,7 +309,7 @@ static int parse_array(struct toml_parser *parser, struct toml_item *array)
             return 0;
         if (parser->p == parser->end)
             return toml_lex_expected(parser, "a value or ']'");
-        struct toml_item *element;
+        struct toml_item *element = NULL;
         int r = tree_add(parser, array, NULL, &element);
         if (r == 0)
             r = parse_value(parser, element);
@@ -338,9 +338,9 @@ static int parse_pair(struct toml_parser *parser, struct toml_item *table)
         return r;
     if (!toml_lex_take(parser, '='))
         return toml_lex_expected(parser, "'=' after the key");
-    struct toml_item *item;
+    struct toml_item *item = NULL;
     r = tree_define_value(parser, table, &key, &item);
-    if (r < 0)
+    if (!item)
         return r;
     toml_lex_skip_blanks(parser);
     if (parser->p == parser->end || toml_lex_at_newline(parser) || *parser->p == '#')

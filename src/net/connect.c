@@ -348,7 +348,7 @@ static bool is_weak(int code)
 int connect_open(struct lookup *lookup, const char *host, uint16_t port, const struct net_wait *wait,
     int64_t deadline_ns, struct err *err)
 {
-    struct lookup_result found;
+    struct lookup_result found = {0};
     int r = lookup_find(lookup, host, wait, deadline_ns, &found, err);
     if (r < 0)
         return r;

@@ -120,7 +120,7 @@ int tls_err_failed(int result, const char *doing, struct err *err)
  * mbedTLS itself would read /dev/random there, which may block and is missing in a bare chroot.
  */
 
-#ifdef MBEDTLS_PSA_CRYPTO_EXTERNAL_RNG
+#if defined(MBEDTLS_PSA_CRYPTO_EXTERNAL_RNG) || defined(MBEDTLS_SSL_PROTO_TLS1_3)
 #include <psa/crypto.h>
 #endif
 
@@ -163,10 +163,6 @@ psa_status_t mbedtls_psa_external_get_random(
  * A TLS client with mbedTLS 3.6, or 2.28 where nothing newer is at hand (that one has no TLS 1.3 and is not trusted
  * with numeric addresses). Sockets are non-blocking: mbedTLS says what it waits for, struct net_wait does the waiting.
  */
-
-#ifdef MBEDTLS_SSL_PROTO_TLS1_3
-#include <psa/crypto.h>
-#endif
 
 /* What one call may take in without a byte for the caller: handshake messages, tickets, alerts. */
 enum { TLS_INPUT_MAX = 256 * 1024 };

@@ -199,7 +199,7 @@ int tls_trust_load(
 int tls_roots_count(const struct tls_trust *trust, size_t *ret_count, struct err *err)
 {
     mbedtls_x509_crt roots;
-    struct tls_trust_count count;
+    struct tls_trust_count count = {0};
     mbedtls_x509_crt_init(&roots);
     int r = tls_trust_load(trust, &roots, &count, err);
     mbedtls_x509_crt_free(&roots);

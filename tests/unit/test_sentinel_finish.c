@@ -52,7 +52,7 @@ static struct sentinel_result finish(
 {
     const struct sentinel_csv source = {.read = read_csv, .context = csv};
     assert_true(world_open(world, answers, count));
-    world->sentinel.inline_form = form;
+    world->sentinel.inline_form = (int)form;
     (void)str_copy(STR("r-1"), world->sentinel.run_id, sizeof(world->sentinel.run_id));
     struct sentinel_result result = sentinel_finish_inline(&world->sentinel, &end, &source, world_soon(), &world->err);
     loopback_stop(&world->server);

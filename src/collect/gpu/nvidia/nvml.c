@@ -321,7 +321,7 @@ static struct nvml *nvml_new(const struct nvml_calls *calls)
 
 int nvml_open(const char *library, struct nvml **ret_nvml, struct err *err)
 {
-    struct nvml_calls calls;
+    struct nvml_calls calls = {0};
     int r = nvml_load(library, &calls, err);
     if (r < 0)
         return r;
