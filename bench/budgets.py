@@ -172,5 +172,5 @@ def judge(done):
     missed = [row[0] for row in section.rows if row[3] == "**no**"]
     section.notes.append(f"Not held in this run: {'; '.join(missed)}." if missed else "All that was measured holds.")
     section.notes.append("Times are of this run on this machine; its load at the start stands above. Instructions grow "
-                         "with the CPUs, disks and interfaces that a sample tells about.")
+                         "with the CPUs, disks and interfaces that a sample reports.")
     return section

@@ -94,6 +94,6 @@ def measure(context):
             section.rows.append([name, f"{samples:,}", *(f"{found[key]:.2f}" for key in COLUMNS),
                                  f"{found['secs']:.0f}"])
     section.notes.append("Its own: memory that is no mapped file. Pages of the C library come and go with the page "
-                         "cache; they are shared with everybody who uses it.")
-    section.notes.append("Nobody else takes part: the Rust tool would need 28 hours for 100,000 samples.")
+                         "cache; they are shared with every process that uses it.")
+    section.notes.append("No other tool takes part: the Rust tool would need 28 hours for 100,000 samples.")
     return section

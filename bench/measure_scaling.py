@@ -47,7 +47,7 @@ def crowd(context, strangers, trees, window, names, folder):
 
 def measure(context):
     section = Section("scaling", "Scaling: CPU per sample at 1 s (ms), by processes on the host and in the tree",
-                      ["strangers", "tree", *(name for name in TOOLS if context.tool(name)), "ratio to ours"])
+                      ["other processes", "tree", *(name for name in TOOLS if context.tool(name)), "ratio to ours"])
     if not permitted():
         section.notes.append("PID namespaces are not permitted here: nothing was measured")
         return section

@@ -25,7 +25,7 @@ def claims(done):
         ("opens per sample", 1, "", per_tool(done, "calls", last="opens")),
         ("user instructions per sample", 1e-3, "k", per_tool(done, "calls", last="instructions")),
         ("CPU per sample at 1 s", 1e3, "ms", per_tool(done, "cost", "1", last="cpu_secs")),
-        ("CPU per sample, 10,000 strangers, tree of 10", 1e3, "ms", per_tool(done, "scaling", "10000x10")),
+        ("CPU per sample, 10,000 other processes, tree of 10", 1e3, "ms", per_tool(done, "scaling", "10000x10")),
         ("CPU per sample, tree of 1,000", 1e3, "ms", per_tool(done, "scaling", "100x1000")),
         ("share of a core at 10 ms", 100, "%", per_tool(done, "cost", "0.01", last="share"))
         if dig(done, "cost", "0.01") else ("share of a core at 10 ms, host only where it can", 100, "%",

@@ -28,7 +28,7 @@ int aws_container_find(
  * Returns 0 or -EINVAL with a message. */
 int aws_container_check_uri(const char *uri, struct err *err);
 
-/* -ENOENT also where no metadata service answers. Fills in the region, where the instance tells it. */
+/* -ENOENT also where no metadata service answers. Fills in the region, where the instance reports it. */
 int aws_instance_find(
     const struct aws_context *context, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err);
 int aws_instance_find_region(

@@ -180,7 +180,7 @@ static void sysfs_check_owner(struct network_state *state, int64_t now_ns)
         network_interface_reset(&state->shared, &state->interfaces.items[i]);
 }
 
-/* Tells of facts that are missing though the interfaces have them. */
+/* Reports facts that are missing though the interfaces have them. */
 static void network_report_failure(const struct network_state *state, struct err *err)
 {
     const char *root = state->env->root->path;

@@ -38,8 +38,8 @@ static const struct field cpu_rows[] = {
     ROW(MIB_BYTES, NULLABLE, "process_pss_bytes", process_pss_mib, "bytes", "process_pss_mib to the byte.")
     ROW(MIB, NULLABLE, "process_peak_rss_mib", process_peak_rss_mib, "MiB", "Highest resident memory of the tracked tree seen so far, or of its largest single process where that was more.")
     ROW(MIB_BYTES, NULLABLE, "process_peak_rss_bytes", process_peak_rss_mib, "bytes", "process_peak_rss_mib to the byte.")
-    ROW(U64, NULLABLE, "process_disk_read_bytes", process_disk_read_bytes, "bytes", "Bytes the tracked tree read from storage in this interval; null while a process of it may not be read, and told in full later.")
-    ROW(U64, NULLABLE, "process_disk_write_bytes", process_disk_write_bytes, "bytes", "Bytes the tracked tree wrote to storage in this interval; null while a process of it may not be read, and told in full later.")
+    ROW(U64, NULLABLE, "process_disk_read_bytes", process_disk_read_bytes, "bytes", "Bytes the tracked tree read from storage in this interval; null while a process of it may not be read, and reported in full later.")
+    ROW(U64, NULLABLE, "process_disk_write_bytes", process_disk_write_bytes, "bytes", "Bytes the tracked tree wrote to storage in this interval; null while a process of it may not be read, and reported in full later.")
     ROW(U64, NULLABLE, "process_major_faults", process_major_faults, "", "Page faults of the tracked tree that needed I/O, in this interval.")
     ROW(F64, NULLABLE, "process_gpu_usage", process_gpu_usage, "GPUs", "GPU use of the tracked tree over this interval (on NVIDIA over the last 0.8 to 2 s), in whole GPUs.")
     ROW(MIB, NULLABLE, "process_gpu_vram_mib", process_gpu_vram_mib, "MiB", "GPU memory of the tracked tree.")
@@ -52,7 +52,7 @@ TABLE_OF(cpu);
 #define TABLE sample_memory
 static const struct field memory_rows[] = {
     ROW(MIB, NULLABLE, "total_mib", total_mib, "MiB", "Memory the kernel manages (MemTotal).")
-    ROW(MIB, NULLABLE, "free_mib", free_mib, "MiB", "Memory nobody uses (MemFree).")
+    ROW(MIB, NULLABLE, "free_mib", free_mib, "MiB", "Memory that is not in use (MemFree).")
     ROW(MIB, NULLABLE, "available_mib", available_mib, "MiB", "What new work could get without swapping (MemAvailable; null before Linux 3.14).")
     ROW(MIB, NULLABLE, "unavailable_mib", unavailable_mib, "MiB", "total - available: what other trackers and the full CSV columns call used.")
     ROW(MIB, NULLABLE, "used_mib", used_mib, "MiB", "total - free - buffers - cached.")
@@ -169,7 +169,7 @@ static const struct field cgroup_rows[] = {
     ROW(MIB, NULLABLE, "memory_limit_mib", memory_limit_mib, "MiB", "Lowest memory limit on the way to the root; null where there is none.")
     ROW(MIB, NULLABLE, "memory_used_mib", memory_used_mib, "MiB", "Memory charged to the cgroup, page cache included.")
     ROW(MIB, NULLABLE, "memory_peak_mib", memory_peak_mib, "MiB", "Highest memory charged to the cgroup.")
-    ROW(U64, NULLABLE, "oom_kills", oom_kills, "", "Processes of the cgroup killed for want of memory, total.")
+    ROW(U64, NULLABLE, "oom_kills", oom_kills, "", "Processes of the cgroup killed by the OOM killer, total.")
 };
 TABLE_OF(cgroup);
 #undef TABLE
@@ -212,11 +212,11 @@ TABLE_OF(run);
 static const struct field end_rows[] = {
     ROW(I64, NULLABLE, "exit_code", exit_code, "", "Exit status of the command as a shell has it (128+n for signal n); null where no command was run.")
     ROW(I64, NULLABLE, "signal", signal, "", "Signal that ended the command; null where none did.")
-    ROW(U64, NULLABLE, "oom_kills", oom_kills, "", "Processes of the cgroup killed for want of memory during the run.")
-    ROW(U64, NULLABLE, "host_oom_kills", host_oom_kills, "", "Processes of the host killed for want of memory during the run.")
+    ROW(U64, NULLABLE, "oom_kills", oom_kills, "", "Processes of the cgroup killed by the OOM killer during the run.")
+    ROW(U64, NULLABLE, "host_oom_kills", host_oom_kills, "", "Processes of the host killed by the OOM killer during the run.")
     ROW(F64, NULLABLE, "gpu_energy_joules", gpu_energy_joules, "J", "Energy of all GPUs over the run, other work on them included.")
     ROW(BOOL, NULLABLE, "cpu_is_lower_bound", cpu_is_lower_bound, "", "True where CPU time may be missing because a process was not waited for: its parent ignored SIGCHLD, its PID namespace ended with it, or its parent ended and no subreaper was set.")
-    ROW(MIB, NULLABLE, "largest_process_mib", largest_process_mib, "MiB", "Highest resident memory of a single process, in a sample or as the kernel tells it of those that were waited for.")
+    ROW(MIB, NULLABLE, "largest_process_mib", largest_process_mib, "MiB", "Highest resident memory of a single process, in a sample or as the kernel reports it for those that were waited for.")
     ROW(MIB_BYTES, NULLABLE, "largest_process_bytes", largest_process_mib, "bytes", "largest_process_mib to the byte.")
     ROW(U64, NULLABLE, "left_running", left_running, "", "Processes of the tree that were still running.")
 };

@@ -32,7 +32,7 @@ int64_t delivery_unix_secs(const struct delivery *delivery);
 
 /*
  * A whole batch, replacing the content of buf. Returns 0; -ENODATA where it cannot be read or is broken: it is set
- * aside, which is reported, and the run goes on without it; or another negative errno that may pass, with a message.
+ * aside, which is reported, and the run continues; or another negative errno that may pass, with a message.
  */
 int delivery_read_batch(struct delivery *delivery, uint32_t number, struct buf *buf, struct err *err);
 

@@ -184,7 +184,7 @@ bool target_next_batch(const struct target_run *run, uint32_t *ret_number);
 
 /*
  * A whole batch, into run->batch. Returns 0, or a negative errno: the failure is reported or planned for already.
- * Batches that are broken or gone are set aside, and the run goes on without them.
+ * Batches that are broken or gone are set aside, and the run continues.
  */
 int target_read_batch(struct target_run *run, uint32_t number);
 

@@ -14,8 +14,8 @@ static const struct field result_rows[] = {
     ROW(STRING, ALWAYS, "detail", detail, "", "The verdict in a sentence, with its evidence.")
     ROW(I64, NULLABLE, "exit_code", exit_code, "", "Exit status of the command as a shell has it (128+n for signal n); null where no command was run.")
     ROW(I64, NULLABLE, "signal", signal, "", "Signal that ended the command; null where none did.")
-    ROW(U64, NULLABLE, "oom_kills", oom_kills, "", "Processes of the cgroup killed for want of memory during the run.")
-    ROW(U64, NULLABLE, "host_oom_kills", host_oom_kills, "", "Processes of the host killed for want of memory during the run.")
+    ROW(U64, NULLABLE, "oom_kills", oom_kills, "", "Processes of the cgroup killed by the OOM killer during the run.")
+    ROW(U64, NULLABLE, "host_oom_kills", host_oom_kills, "", "Processes of the host killed by the OOM killer during the run.")
 };
 TABLE_OF(result);
 #undef TABLE
@@ -137,11 +137,11 @@ TABLE_OF(tracker);
 
 #define TABLE summary_sizing
 static const struct field sizing_rows[] = {
-    ROW(U64, NULLABLE, "vcpus", vcpus, "", "CPUs to ask for; null where that cannot be told.")
+    ROW(U64, NULLABLE, "vcpus", vcpus, "", "CPUs to ask for; null where that is unknown.")
     ROW(STRING, NULLABLE, "vcpus_reason", vcpus_reason, "", "Where the number comes from, or why there is none.")
-    ROW(U64, NULLABLE, "memory_mib", memory_mib, "MiB", "Memory to ask for; null where that cannot be told.")
+    ROW(U64, NULLABLE, "memory_mib", memory_mib, "MiB", "Memory to ask for; null where that is unknown.")
     ROW(STRING, NULLABLE, "memory_reason", memory_reason, "", "Where the number comes from, or why there is none.")
-    ROW(U64, NULLABLE, "gpus", gpus, "", "GPUs to ask for; null where none was used or that cannot be told.")
+    ROW(U64, NULLABLE, "gpus", gpus, "", "GPUs to ask for; null where none was used or that is unknown.")
     ROW(STRING, NULLABLE, "gpus_reason", gpus_reason, "", "Where the number comes from, or why there is none; null where there is no GPU.")
     ROW(U64, NULLABLE, "vram_mib", vram_mib, "MiB", "Memory each of these GPUs should have.")
     ROW(STRING, NULLABLE, "vram_reason", vram_reason, "", "Where the number comes from, or why there is none; null where there is no GPU.")

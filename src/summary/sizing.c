@@ -153,7 +153,7 @@ static bool put_memory_doubt(const struct summary *summary, double need, struct 
         return true;
     }
     buf_puts(text, was_killed(result) ? "it was" : result->oom_kills.v == 1 ? "a process was" : "processes were");
-    buf_puts(text, " killed for want of memory at ");
+    buf_puts(text, " killed by the OOM killer at ");
     put_mib(text, need);
     buf_puts(text, ": ask for more");
     if (memory->limit_mib.has) {

@@ -77,7 +77,7 @@ static const char *put_kill_verdict(const struct accumulated_run *run, struct bu
 {
     const struct sample_end *end = &run->end;
     if (known(end->oom_kills) > 0) {
-        buf_puts(out, "killed for want of memory: ");
+        buf_puts(out, "killed by the OOM killer: ");
         if (run->memory_limit_mib.has) {
             buf_puts(out, "the cgroup limit of ");
             (void)num_put_fixed(out, run->memory_limit_mib.v, 0);
@@ -91,9 +91,8 @@ static const char *put_kill_verdict(const struct accumulated_run *run, struct bu
     }
     put_killed(end, out);
     if (known(end->host_oom_kills) > 0) {
-        buf_puts(out, "; meanwhile the host killed ");
+        buf_puts(out, "; meanwhile the OOM killer of the host killed ");
         put_processes(out, known(end->host_oom_kills));
-        buf_puts(out, " for want of memory");
         return SUMMARY_MAYBE_OUT_OF_MEMORY;
     }
     buf_puts(out, "; no sign that memory ran out");
@@ -116,7 +115,7 @@ static const char *put_exit(const struct sample_end *end, struct buf *out)
         buf_puts(out, "; ");
         put_processes(out, kills);
         buf_puts(out, kills == 1 ? " of its cgroup was" : " of its cgroup were");
-        buf_puts(out, " killed for want of memory");
+        buf_puts(out, " killed by the OOM killer");
     }
     return verdict;
 }

@@ -188,7 +188,7 @@ static void fill_out_of_memory(struct summary *summary)
     summary->wall_secs = some_f64(185);
     summary->result = (struct summary_result){.present = true,
         .verdict = SUMMARY_OUT_OF_MEMORY,
-        .detail = "killed for want of memory: the cgroup limit of 2048 MiB was reached (1 process killed)",
+        .detail = "killed by the OOM killer: the cgroup limit of 2048 MiB was reached (1 process killed)",
         .exit_code = some_i64(137),
         .signal = some_i64(9),
         .oom_kills = some_u64(1)};

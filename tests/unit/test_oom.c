@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kills for want of memory, of the host and of the cgroup, between the start and the end of a run. */
+/* Kills by the OOM killer, of the host and of the cgroup, between the start and the end of a run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -202,20 +202,20 @@ static void test_out_of_memory(void **state)
     sizing_fill(&summary, &texts);
     assert_false(summary.sizing.memory_mib.has);
     assert_string_equal(summary.sizing.memory_reason,
-        "it was killed for want of memory at 1536 MiB: ask for more than the limit of 2048 MiB");
+        "it was killed by the OOM killer at 1536 MiB: ask for more than the limit of 2048 MiB");
     assert_string_equal(summary.sizing.slurm, "#SBATCH --cpus-per-task=2");
     assert_string_equal(summary.sizing.kubernetes, "resources: {requests: {cpu: \"2\"}}");
     assert_string_equal(summary.sizing.metaflow, "@resources(cpu=2)");
     killed(&summary, SUMMARY_MAYBE_OUT_OF_MEMORY);
     summary.memory.limit_mib = (struct opt_f64){0};
     sizing_fill(&summary, &texts);
-    assert_string_equal(summary.sizing.memory_reason, "it was killed for want of memory at 1536 MiB: ask for more");
+    assert_string_equal(summary.sizing.memory_reason, "it was killed by the OOM killer at 1536 MiB: ask for more");
     /* It went on, but something of it was killed. */
     summary = usual();
     summary.result.oom_kills = some_u64(1);
     sizing_fill(&summary, &texts);
     assert_string_equal(summary.sizing.memory_reason,
-        "a process was killed for want of memory at 1536 MiB: ask for more than the limit of 2048 MiB");
+        "a process was killed by the OOM killer at 1536 MiB: ask for more than the limit of 2048 MiB");
 }
 
 static void test_killed(void **state)

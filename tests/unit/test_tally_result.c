@@ -43,7 +43,7 @@ static void test_finished(void **state)
 static void test_finished_with_kills(void **state)
 {
     assert_result(ended(*state, END(.exit_code = some_i64(0), .oom_kills = some_u64(2)), 512), "finished",
-        "exit status 0; 2 processes of its cgroup were killed for want of memory");
+        "exit status 0; 2 processes of its cgroup were killed by the OOM killer");
 }
 
 static void test_failed(void **state)
@@ -54,7 +54,7 @@ static void test_failed(void **state)
 static void test_failed_with_a_kill(void **state)
 {
     assert_result(ended(*state, END(.exit_code = some_i64(1), .oom_kills = some_u64(1)), 0), "failed",
-        "exit status 1; 1 process of its cgroup was killed for want of memory");
+        "exit status 1; 1 process of its cgroup was killed by the OOM killer");
 }
 
 static void test_out_of_memory(void **state)
@@ -62,7 +62,7 @@ static void test_out_of_memory(void **state)
     const struct summary_result *result =
         ended(*state, END(.exit_code = some_i64(137), .signal = some_i64(9), .oom_kills = some_u64(1)), 512);
     assert_result(result, "out of memory",
-        "killed for want of memory: the cgroup limit of 512 MiB was reached (1 process killed)");
+        "killed by the OOM killer: the cgroup limit of 512 MiB was reached (1 process killed)");
     assert_int_equal(result->signal.v, 9);
     assert_int_equal(result->oom_kills.v, 1);
 }
@@ -70,7 +70,7 @@ static void test_out_of_memory(void **state)
 static void test_out_of_memory_in_a_shell(void **state)
 {
     assert_result(ended(*state, END(.exit_code = some_i64(137), .oom_kills = some_u64(3)), 0), "out of memory",
-        "killed for want of memory: so its cgroup counted (3 processes killed)");
+        "killed by the OOM killer: so its cgroup counted (3 processes killed)");
 }
 
 static void test_maybe_out_of_memory(void **state)
@@ -79,7 +79,7 @@ static void test_maybe_out_of_memory(void **state)
                       END(.exit_code = some_i64(137), .signal = some_i64(9), .oom_kills = some_u64(0),
                           .host_oom_kills = some_u64(1)),
                       0),
-        "maybe out of memory", "killed by signal 9 (SIGKILL); meanwhile the host killed 1 process for want of memory");
+        "maybe out of memory", "killed by signal 9 (SIGKILL); meanwhile the OOM killer of the host killed 1 process");
 }
 
 static void test_killed(void **state)

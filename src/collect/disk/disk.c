@@ -436,7 +436,7 @@ static int collect_disks(struct disk_state *disk, const struct tick *tick, struc
             prepare(disk, tick->mono_ns);
         return 0;
     }
-    /* Without mounts the devices are still worth telling; the error then says what is missing. */
+    /* Without mounts the devices are still worth reporting; the error then says what is missing. */
     (void)mounts_refresh(&disk->mounts, tick->mono_ns, err);
     r = refresh_assignment(disk, tick->mono_ns, !tick->is_final);
     if (r == 0) {
