@@ -19,7 +19,7 @@ PACKAGES = ("busybox-static", "python3-minimal", "libpython3-stdlib", "iproute2"
 COMPILERS = {"amd64": ("cc", "gcc", "clang"), "arm64": ("aarch64-linux-gnu-gcc",)}
 WORKLOAD = ("tests/fake/workload.c", "tests/fake/workload_steps.c")
 OLD_CALLS = "old calls: "
-PAGES = ("pages", "peak", "want of memory", "the tree has used")
+PAGES = ("pages", "peak", "OOM killer", "the tree has used")
 # Of those in which no many end at once: the kernel works on when it has closed the books of a process, and without KVM
 # that comes to more than a tick.
 TREES = ("a loop of 60", "waves of 4", "3 daemons that end")
