@@ -108,7 +108,7 @@ def the_memory_of_a_tree_is_reported_in_bytes_whatever_the_size_of_pages():
 
 
 @test
-def a_kill_for_want_of_memory_is_reported():
+def a_kill_by_the_OOM_killer_is_reported():
     with group("oom") as place:
         place.limit_memory(64)
         samples, stderr = track(place, *python(EAT, 200, 1), status=137,
@@ -123,7 +123,7 @@ def a_kill_for_want_of_memory_is_reported():
 
 
 @test
-def another_death_by_signal_9_is_no_want_of_memory():
+def another_death_by_signal_9_is_not_by_the_OOM_killer():
     with group("killed") as place:
         place.limit_memory(64)
         samples, stderr = track(place, "sh", "-c", "kill -9 $$", status=137, options=("--summary=always",))
