@@ -323,7 +323,7 @@ int nvml_open(const char *library, struct nvml **ret_nvml, struct err *err)
 {
     struct nvml_calls calls = {0};
     int r = nvml_load(library, &calls, err);
-    if (r < 0)
+    if (r < 0 || !calls.init)
         return r;
     int code = calls.init();
     if (code != NVML_OK)
