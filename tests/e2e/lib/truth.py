@@ -215,11 +215,10 @@ def check_plausible(samples, hidden=()):
     # at short intervals, where such a wait is longer than they are, one in a hundred may be off.
     long = [secs for _, secs in wrong if secs >= SHORT_SECS]
     expect(not long and len(wrong) <= len(samples) / 100, "(cores, seconds) in no time:", wrong)
-    # Where more came to light at once than the machine can do in that time, the cores are those of the machine.
-    working = [sample for sample in samples[:-1] or samples
-               if TICK_SECS / 2 <= cpu_of(sample) < CPUS * interval_secs(sample) * 0.99]
+    working = [sample for sample in samples[:-1] or samples if cpu_of(sample) >= TICK_SECS / 2]
     shares = [sample["cpu"]["process_cores_used"] * interval_secs(sample) / cpu_of(sample) for sample in working]
-    expect(not shares or 0.9 <= statistics.median(shares) <= 1.1, "the cores in use do not fit the seconds:", shares)
+    # What is more than the machine can do counts in the shares that follow: of two samples neither may fit.
+    expect(len(shares) < 3 or 0.9 <= statistics.median(shares) <= 1.1, "cores in use do not fit the seconds:", shares)
     peaks = [sample["cpu"]["process_peak_rss_mib"] for sample in samples]
     equal(peaks, sorted(peaks), "the peak never falls")
 
