@@ -36,8 +36,9 @@ static int argument_kind(const struct option_row *row)
 
 static void syntax_init(struct syntax *syntax)
 {
-    *syntax = (struct syntax){.letters = "+:"};
-    size_t n = 0, letters = 2;
+    size_t n = 0, letters = 0;
+    syntax->letters[letters++] = '+';
+    syntax->letters[letters++] = ':';
     for (size_t i = 0; i < options_count; i++) {
         const struct option_row *row = &options[i];
         if (!row->flag)
@@ -57,6 +58,8 @@ static void syntax_init(struct syntax *syntax)
                 syntax->letters[letters++] = ':';
         }
     }
+    syntax->longs[n] = (struct option){0};
+    syntax->letters[letters] = '\0';
 }
 
 /* The name in "--name=value". */

@@ -23,8 +23,8 @@ struct config {
     bool file_found; /* settings.config_path exists and was read */
     bool file_refused; /* it exists, but was not named and cannot be trusted */
     struct option_origin origins[OPTIONS_MAX]; /* by row of the option table */
-    struct option_origin pair_origins[2][SETTINGS_PAIRS_MAX]; /* of tags and of headers, by pair */
-    char warnings[CONFIG_WARNINGS_MAX][CONFIG_TEXT_MAX];
+    struct option_origin *pair_origins[2]; /* of tags and of headers, by pair; NULL where there is none */
+    char *warnings[CONFIG_WARNINGS_MAX];
     size_t warning_count;
     size_t warnings_dropped; /* those that did not fit */
 };
@@ -33,8 +33,8 @@ struct config {
  * Flags over environment over TOML file over metadata of the surroundings over defaults; every value is checked, also
  * one that is overridden.
  * environ_ is NULL-terminated; nothing but the configuration file is read. With CONFIG_HELP and CONFIG_VERSION neither
- * environment nor file is looked at. Returns 0 or a negative errno with a message of one line; *ret_config is written
- * on success only, keeps pointers into argv and environ_, and is freed with config_fini.
+ * environment nor file is looked at. Returns 0 or a negative errno with a message of one line; On success
+ * *ret_config keeps pointers into argv and environ_, and is freed with config_fini.
  */
 int config_load(int argc, char **argv, char *const *environ_, struct config *ret_config, struct err *err);
 void config_fini(struct config *config);

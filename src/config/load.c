@@ -17,24 +17,28 @@
 
 void load_warn(struct config *config, const char *fmt, ...)
 {
-    if (config->warning_count == CONFIG_WARNINGS_MAX) {
+    char *text = config->warning_count < CONFIG_WARNINGS_MAX ? malloc(CONFIG_TEXT_MAX) : NULL;
+    if (!text) {
         config->warnings_dropped++;
         return;
     }
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(config->warnings[config->warning_count++], CONFIG_TEXT_MAX, fmt, args);
+    (void)vsnprintf(text, CONFIG_TEXT_MAX, fmt, args);
     va_end(args);
+    config->warnings[config->warning_count++] = text;
 }
 
 struct value_target load_target(struct config *config, size_t i, const struct option_origin *origin)
 {
-    bool pairs = options[i].type == OPTION_PAIRS;
-    return (struct value_target){
-        .settings = &config->settings,
-        .origin = *origin,
-        .pair_origins = pairs ? config->pair_origins[config_pairs_index(&options[i])] : NULL,
-    };
+    struct value_target target = {.settings = &config->settings, .origin = *origin};
+    if (options[i].type == OPTION_PAIRS) {
+        struct option_origin **origins = &config->pair_origins[config_pairs_index(&options[i])];
+        if (!*origins)
+            *origins = calloc(SETTINGS_PAIRS_MAX, sizeof(**origins));
+        target.pair_origins = *origins;
+    }
+    return target;
 }
 
 int load_refuse(const struct config *config, const struct option_row *row, struct str name, struct str value,
@@ -283,13 +287,11 @@ int config_load(int argc, char **argv, char *const *environ_, struct config *ret
     int r = cli_parse(argc, argv, &cli, err);
     if (r < 0)
         return r;
-    struct config config = {0};
-    r = load_all(&config, &cli, environ_, err);
+    *ret_config = (struct config){0};
+    r = load_all(ret_config, &cli, environ_, err);
     cli_fini(&cli);
     if (r < 0)
-        config_fini(&config);
-    else
-        *ret_config = config;
+        config_fini(ret_config);
     return r;
 }
 
@@ -299,6 +301,10 @@ void config_fini(struct config *config)
         value_free(&options[i], &config->settings);
     free(config->settings.sources);
     free(config->settings.environment);
+    for (size_t i = 0; i < config->warning_count; i++)
+        free(config->warnings[i]);
+    free(config->pair_origins[0]);
+    free(config->pair_origins[1]);
     config->settings.sources = NULL;
     config->settings.environment = NULL;
 }

@@ -178,7 +178,7 @@ static void put_pairs(struct buf *buf, const struct config *config, size_t i)
             buf_puts(buf, " = ");
             show_toml_string(buf, str_of(pairs->items[k].value));
         }
-        put_origin(buf, config, i, &origins[k]);
+        put_origin(buf, config, i, origins ? &origins[k] : &config->origins[i]);
     }
 }
 
