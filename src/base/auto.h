@@ -36,7 +36,7 @@ static inline int fd_take(int *fd)
 
 /* For the end of the program, in the thread that ends it: descriptors are left to the kernel, which closes all at once.
  */
-extern _Thread_local bool fd_close_is_left;
+extern _Thread_local bool fd_close_is_left __attribute__((tls_model("local-exec"))); /* only programs link it */
 
 /* Closes and forgets. */
 static inline void fd_close(int *fd)

@@ -14,7 +14,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 
-_Thread_local bool fd_close_is_left;
+_Thread_local bool fd_close_is_left __attribute__((tls_model("local-exec")));
 
 /*
  * A file of records comes at most a page a time, cut before the record that would not fit. No record of the files read
@@ -178,10 +178,15 @@ struct raw_entry {
     char name[];
 };
 
+long dir_read_some(int fd, char *entries, size_t size)
+{
+    long n = syscall(SYS_getdents64, fd, entries, size);
+    return n < 0 ? -errno : n;
+}
+
 long dir_read(int fd, char entries[static DIR_BYTES])
 {
-    long n = syscall(SYS_getdents64, fd, entries, (size_t)DIR_BYTES);
-    return n < 0 ? -errno : n;
+    return dir_read_some(fd, entries, DIR_BYTES);
 }
 
 bool dir_next(const char *entries, size_t n, size_t *at, struct dir_entry *ret_entry)

@@ -77,7 +77,10 @@ struct dir_entry {
     unsigned char type; /* DT_DIR and so on, as in readdir(3) */
 };
 
-/* The next entries, into DIR_BYTES. Returns their bytes, 0 at the end, or a negative errno. */
+/* The next entries, as many as fit. Returns their bytes, 0 at the end, or a negative errno. */
+long dir_read_some(int fd, char *entries, size_t size);
+
+/* The same into DIR_BYTES. */
 long dir_read(int fd, char entries[static DIR_BYTES]);
 
 /* Steps through n bytes of entries; *at begins with 0. False behind the last one. */

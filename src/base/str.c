@@ -83,7 +83,8 @@ const char *env_get(char *const *environment, const char *name)
 {
     size_t n = strlen(name);
     for (; environment && *environment; environment++) {
-        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
+        /* The first letter alone: hundreds of names are looked up before the command is started. */
+        if (**environment == *name && strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
             return (*environment)[n + 1] ? *environment + n + 1 : NULL;
     }
     return NULL;

@@ -21,6 +21,7 @@
 
 enum {
     NET_DEV_BYTES_MAX = 2 * 1024 * 1024,
+    LIST_BYTES = 2048, /* of sys/class/net at once */
     LIST_TRIES = 3, /* at the samples that follow a list that does not match; then seldom */
 };
 
@@ -134,23 +135,24 @@ static int sysfs_compare(const struct network_state *state)
     AUTO_FD int fd = file_open_at(state->env->root->sys_fd, "class/net", O_RDONLY | O_DIRECTORY);
     if (fd < 0)
         return fd;
-    DIR *directory = fdopendir(fd);
-    if (!directory)
-        return -errno;
-    (void)fd_take(&fd);
     size_t known = 0;
     size_t unknown = 0;
-    const struct dirent *entry;
-    while ((entry = readdir(directory))) {
-        /* Interfaces are links; bonding_masters is a file. */
-        if (entry->d_type != DT_LNK || !sysfs_name_counts(entry->d_name))
-            continue;
-        bool ours = bsearch(entry->d_name, state->interfaces.items, state->interfaces.count,
-            sizeof(*state->interfaces.items), interface_compare_name);
-        known += ours;
-        unknown += !ours;
+    char entries[LIST_BYTES];
+    long n;
+    while ((n = dir_read_some(fd, entries, sizeof(entries))) > 0) {
+        struct dir_entry entry;
+        for (size_t at = 0; dir_next(entries, (size_t)n, &at, &entry);) {
+            /* Interfaces are links; bonding_masters is a file. */
+            if (entry.type != DT_LNK || !sysfs_name_counts(entry.name))
+                continue;
+            bool ours = bsearch(entry.name, state->interfaces.items, state->interfaces.count,
+                sizeof(*state->interfaces.items), interface_compare_name);
+            known += ours;
+            unknown += !ours;
+        }
     }
-    (void)closedir(directory);
+    if (n < 0)
+        return (int)n;
     /* A captured tree may hold less than there was. */
     bool lacks_ours = state->env->root->is_host && known < state->interfaces.count;
     return unknown > 0 || lacks_ours;
@@ -226,14 +228,19 @@ static void interface_derive(const struct network_interface *interface, int64_t 
     };
 }
 
-static void network_refresh(struct network_state *state, struct network_interface *interface, int64_t now_ns)
+static void network_refresh(
+    struct network_state *state, struct network_interface *interface, int64_t now_ns, bool is_brief)
 {
-    if (state->owner == OWNER_OURS && now_ns >= interface->due_ns) {
-        if (interface->in_sysfs)
-            network_interface_refresh(&state->shared, interface, now_ns);
-        if (!interface->in_sysfs && state->list_matches)
-            network_interface_identify(&state->shared, interface, now_ns);
-    }
+    if (state->owner != OWNER_OURS || now_ns < interface->due_ns)
+        return;
+    if (interface->in_sysfs)
+        network_interface_refresh(&state->shared, interface, now_ns);
+    if (interface->in_sysfs || !state->list_matches)
+        return;
+    if (is_brief)
+        network_interface_classify(&state->shared, interface);
+    else
+        network_interface_identify(&state->shared, interface, now_ns);
 }
 
 static void update_speed(struct network_state *state, struct network_interface *interface)
@@ -242,28 +249,38 @@ static void update_speed(struct network_state *state, struct network_interface *
         network_interface_update_speed(&state->shared, interface);
 }
 
-static void network_refresh_all(struct network_state *state, int64_t now_ns)
+static void network_refresh_all(struct network_state *state, int64_t now_ns, bool is_brief)
 {
     sysfs_check_owner(state, now_ns);
     for (size_t i = 0; i < state->interfaces.count; i++)
-        network_refresh(state, &state->interfaces.items[i], now_ns);
+        network_refresh(state, &state->interfaces.items[i], now_ns, is_brief);
 }
 
-/* Finds out what the interfaces are while the command starts, and asks for what takes longer. */
-static void network_prepare(struct network_state *state, int64_t now_ns)
+/* Asks for what takes longer while the command starts; the rest is read with the first sample. */
+static void network_prepare(struct network_state *state)
 {
-    network_refresh_all(state, now_ns);
-    for (size_t i = 0; i < state->interfaces.count; i++)
-        update_speed(state, &state->interfaces.items[i]);
+    for (size_t i = 0; i < state->interfaces.count; i++) {
+        state->interfaces.items[i].wants_speed = true;
+        network_interface_update_speed(&state->shared, &state->interfaces.items[i]);
+    }
 }
 
-static int network_report(struct network_state *state, int64_t now_ns, struct sample *sample, struct err *err)
+/* A command that is over before the probe has begun does without the names and states of devices: dozens of files. */
+static bool is_brief(const struct network_state *state, const struct tick *tick, int64_t now_ns)
+{
+    const struct tracked *tracked = state->env->tracked;
+    return tick->is_final && tracked && tracked->root > 0 && !tracked->attached && probe_is_late(state->env) &&
+           now_ns - state->read_ns < PROBE_DELAY_NS;
+}
+
+static int network_report(
+    struct network_state *state, const struct tick *tick, int64_t now_ns, struct sample *sample, struct err *err)
 {
     size_t count = state->interfaces.count;
     int r = VEC_GROW(&state->out, count, (size_t)NET_DEV_ROWS_MAX);
     if (r < 0)
         return r;
-    network_refresh_all(state, now_ns);
+    network_refresh_all(state, now_ns, is_brief(state, tick, now_ns));
     for (size_t i = 0; i < count; i++) {
         struct network_interface *interface = &state->interfaces.items[i];
         update_speed(state, interface);
@@ -298,9 +315,9 @@ static int network_collect(void *opaque, const struct tick *tick, struct sample 
     if (r >= 0)
         r = interfaces_update(state);
     if (r >= 0 && tick->baseline && probe_is_late(state->env))
-        network_prepare(state, now_ns);
+        network_prepare(state);
     if (r >= 0 && !tick->baseline)
-        r = network_report(state, now_ns, sample, err);
+        r = network_report(state, tick, now_ns, sample, err);
     if (r < 0)
         return err_sys(err, r, "network: cannot store the interfaces of %s/proc/net/dev", state->env->root->path);
     for (size_t i = 0; i < state->interfaces.count; i++) {

@@ -196,6 +196,18 @@ static void interface_read_links(
     interface->mtu = has_mtu ? some_u64(mtu) : (struct opt_u64){0};
 }
 
+void network_interface_classify(struct network_interface_shared *shared, struct network_interface *interface)
+{
+    char path[64];
+    struct stat unused;
+    if (!interface_name_is_plain(interface->row.name))
+        return;
+    (void)snprintf(path, sizeof(path), "class/net/%s/device", interface->row.name);
+    bool is_virtual = fstatat(shared->sys_fd, path, &unused, AT_SYMLINK_NOFOLLOW) != 0;
+    interface->is_virtual = some_bool(is_virtual);
+    interface->is_virtual.has = !is_virtual || errno == ENOENT;
+}
+
 static void interface_read_device(struct network_interface *interface, int dir_fd)
 {
     struct stat unused;

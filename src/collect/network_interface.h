@@ -55,6 +55,9 @@ void network_interface_fini(struct network_interface_shared *shared, struct netw
 /* Drops what sysfs said of it; its facts are due at once. */
 void network_interface_reset(struct network_interface_shared *shared, struct network_interface *interface);
 
+/* Finds out only whether there is hardware below an interface that is not in_sysfs. */
+void network_interface_classify(struct network_interface_shared *shared, struct network_interface *interface);
+
 /*
  * Reads all facts of an interface that is not in_sysfs. Sets in_sysfs where sysfs has it, failure where that is not
  * known, and when it is due next: never where sysfs does not have it.

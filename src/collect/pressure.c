@@ -6,6 +6,7 @@
 #include "kernel/proc.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "collect/collect.h"
@@ -21,6 +22,8 @@ struct pressure_state {
     struct kept_file files[PRESSURE_FILES];
     bool off[PRESSURE_FILES]; /* the kernel has no such file, or accounting is turned off */
     struct pressure prev[PRESSURE_FILES];
+    struct pressure first[PRESSURE_FILES]; /* when the collector was opened */
+    bool is_fresh; /* that was just now */
     struct buf text;
 };
 
@@ -90,9 +93,9 @@ static int pressure_open(void *opaque, const struct collect_env *env, struct err
     buf_init(&state->text, PRESSURE_BYTES_MAX);
     for (size_t i = 0; i < PRESSURE_FILES; i++)
         kept_file_init(&state->files[i], env->root->proc_fd, pressure_paths[i], FILE_SINGLE);
-    struct pressure unused[PRESSURE_FILES];
     int failure = 0;
-    if (pressure_read_all(state, unused, &failure, err) > 0)
+    state->is_fresh = pressure_read_all(state, state->first, &failure, err) > 0;
+    if (state->is_fresh)
         return 0;
     pressure_close(state);
     return failure ? failure : err_set(err, -ENODATA, "pressure: this kernel keeps no pressure stall information");
@@ -103,7 +106,11 @@ static int pressure_collect(void *opaque, const struct tick *tick, struct sample
     struct pressure_state *state = opaque;
     struct pressure cur[PRESSURE_FILES] = {0};
     int failure = 0;
-    if (pressure_read_all(state, cur, &failure, err) == 0)
+    bool is_known = tick->baseline && state->is_fresh;
+    state->is_fresh = false;
+    if (is_known)
+        memcpy(cur, state->first, sizeof(cur));
+    else if (pressure_read_all(state, cur, &failure, err) == 0)
         return failure ? failure : -ENODATA;
     if (!tick->baseline)
         pressure_derive(state->prev, cur, &sample->pressure);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The link count of the proc root directory is 2 + its sub-directories, one of which is each process of the whole host.
- * That is right only in the initial PID namespace and where nothing is hidden (hidepid, subset=pid), so it is
- * checked against one listing at the start.
+ * That is right only in the initial PID namespace and where nothing is hidden (hidepid, subset=pid). At the start only
+ * the other directories are counted: they are listed before the processes (fs/proc/root.c), which may be thousands.
+ * With the first sample on the grid it is checked against a whole listing.
  */
 #include "collect/process_count.h"
 
@@ -15,7 +16,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 
-enum { CALIBRATION_TRIES = 4, ENTRY_BYTES_MAX = 512 };
+enum { CALIBRATION_TRIES = 4, ENTRY_BYTES_MAX = 512, FIRST_BYTES = 1024 };
 
 /* Listing may take this share of a core: 10 ms for 10,000 processes make it happen every 50 s. */
 #define LISTING_SHARE 5000
@@ -45,13 +46,18 @@ static void count_entries(const char *entries, size_t n, struct proc_listing *li
     }
 }
 
+static bool open_list(struct process_count *count)
+{
+    if (count->list_fd < 0)
+        count->list_fd = file_open_at(count->env->root->proc_fd, ".", O_RDONLY | O_DIRECTORY);
+    return count->list_fd >= 0 && lseek(count->list_fd, 0, SEEK_SET) == 0;
+}
+
 /* The kernel's own /proc fills the buffer as far as it goes, so an answer that leaves space for one more was the last.
  */
 static bool list_proc(struct process_count *count, struct proc_listing *ret_listing)
 {
-    if (count->list_fd < 0)
-        count->list_fd = file_open_at(count->env->root->proc_fd, ".", O_RDONLY | O_DIRECTORY);
-    if (count->list_fd < 0 || lseek(count->list_fd, 0, SEEK_SET) < 0)
+    if (!open_list(count))
         return false;
     struct proc_listing listing = {0};
     char entries[DIR_BYTES];
@@ -95,13 +101,35 @@ static void calibrate(struct process_count *count)
     }
 }
 
+/* True where the count by links can be used from now on, as far as can be seen. */
+static bool estimate(struct process_count *count)
+{
+    struct stat unused;
+    const struct sysroot *root = count->env->root;
+    /* The first process is another user's: where it can be seen, none is hidden from us. */
+    if (!root->is_host || fstatat(root->proc_fd, "1", &unused, 0) < 0 || !open_list(count))
+        return false;
+    struct proc_listing listing = {0};
+    char entries[FIRST_BYTES];
+    for (long n; listing.processes == 0 && (n = dir_read_some(count->list_fd, entries, sizeof(entries))) > 0;)
+        count_entries(entries, (size_t)n, &listing);
+    count->other_links = listing.other_directories + 2;
+    count->by_links = listing.processes > 0 && listing.other_directories > 0;
+    return count->by_links;
+}
+
 void process_count_init(struct process_count *count, const struct collect_env *env)
 {
     *count = (struct process_count){.env = env, .list_fd = -1};
     if (!sysroot_in_first_pid_namespace(env->root))
         return;
+    int64_t now_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
+    if (estimate(count)) {
+        count->calibrated_ns = now_ns - CALIBRATION_NS + env->interval_ns / 2;
+        return;
+    }
     calibrate(count);
-    count->calibrated_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
+    count->calibrated_ns = now_ns;
 }
 
 void process_count_fini(struct process_count *count)

@@ -77,7 +77,8 @@ int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct 
     ret_head->count = 0;
     if (append && S_ISREG(st.st_mode) && st.st_size > 0)
         r = look_at_existing(path, st.st_size, ret_head, &sink.torn);
-    else if (!append && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
+    /* Not where it is empty: ext4 would write the file to the disk as soon as it is closed. */
+    else if (!append && S_ISREG(st.st_mode) && st.st_size > 0 && ftruncate(fd, 0) < 0)
         r = -errno;
     if (r < 0)
         return err_sys(err, r, "cannot use the output file %s", path);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/disk/identity.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,10 +9,11 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/num.h"
 #include "base/str.h"
 
-enum { PAGE80_HEADER_BYTES = 4 };
+enum { PAGE80_HEADER_BYTES = 4, SLAVES_BYTES = 512 };
 
 static struct disk_attribute_path attribute(unsigned major, unsigned minor, const char *name)
 {
@@ -196,21 +196,18 @@ void disk_identity_init_size(struct kept_file *file, int sys_fd, unsigned major,
 
 struct opt_bool disk_identity_has_slaves(int sys_fd, unsigned major, unsigned minor)
 {
-    if (!exists(sys_fd, attribute(major, minor, "")))
-        return (struct opt_bool){0};
-    int fd = file_open_at(sys_fd, attribute(major, minor, "slaves").text, O_RDONLY | O_DIRECTORY);
-    if (fd == -ENOENT)
+    AUTO_FD int fd = file_open_at(sys_fd, attribute(major, minor, "slaves").text, O_RDONLY | O_DIRECTORY);
+    if (fd == -ENOENT && exists(sys_fd, attribute(major, minor, "")))
         return some_bool(false);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!dir) {
-        fd_close(&fd);
-        return (struct opt_bool){0};
-    }
+    char entries[SLAVES_BYTES];
+    long n = fd < 0 ? fd : dir_read_some(fd, entries, sizeof(entries));
     bool found = false;
-    for (const struct dirent *entry; !found && (entry = readdir(dir)) != NULL;)
-        found = entry->d_name[0] != '.';
-    (void)closedir(dir);
-    return some_bool(found);
+    for (; n > 0 && !found; n = found ? 0 : dir_read_some(fd, entries, sizeof(entries))) {
+        struct dir_entry entry;
+        for (size_t at = 0; !found && dir_next(entries, (size_t)n, &at, &entry);)
+            found = entry.name[0] != '.';
+    }
+    return n < 0 ? (struct opt_bool){0} : some_bool(found);
 }
 
 int disk_identity_backing_file(int sys_fd, unsigned major, unsigned minor, char *out, size_t size)

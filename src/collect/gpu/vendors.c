@@ -35,7 +35,9 @@ const struct gpu_vendor *gpu_vendor_of_driver(const char *driver)
 
 bool gpu_run_helper(int argc, char **argv, int *ret_status)
 {
-    for (size_t i = 0; i < gpu_vendor_count; i++) {
+    /* Their flags are long options. Else no vendor is asked: its code is not in memory yet. */
+    bool may_be_helper = argc > 1 && argv[1][0] == '-' && argv[1][1] == '-';
+    for (size_t i = 0; may_be_helper && i < gpu_vendor_count; i++) {
         if (gpu_vendors[i]->run_helper && gpu_vendors[i]->run_helper(argc, argv, ret_status))
             return true;
     }
