@@ -267,7 +267,6 @@ static int start_job(struct session *session, const struct settings *settings, c
     session->tracked.group_dir = session->group.dir_fd >= 0 ? session->group.dir : NULL;
     session->info.tracked_pid = some_u64((uint64_t)session->spawn.pid);
     session->info.start_ns = some_i64(session->tracked.start_ns);
-    loop_watch_input(&session->loop, session->spawn.report_fd, &session->spawn);
     session->state = SUPERVISOR_JOB;
     return 0;
 }
@@ -392,7 +391,6 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .root = {.root_fd = -1, .proc_fd = -1, .sys_fd = -1},
         .loop = LOOP_CLOSED,
         .sampler = SAMPLER_NONE,
-        .spawn = {.report_fd = -1},
         .group = {.dir_fd = -1, .parent_fd = -1},
         .reports = REPORTS_CLOSED,
         .info = {.version = RT_VERSION, .job_name = settings->job_name, .interval_ns = settings->interval_ns},
@@ -423,7 +421,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         r = supervise(session, err);
     if (!session->sampler.is_started) {
         session->sampler.end = (struct sampler_end){.status = r, .stop_signal = session->stop_signal};
-        session->is_stuck = !session_close(session, true);
+        session->is_stuck |= !session_close(session, true);
     }
     struct session_result result = {.status = r, .signal = session->end.signal, .is_stuck = session->is_stuck};
     if (result.is_stuck)

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fork and not vfork: the child is executed on another CPU while we open our files, and copying the page tables of a
- * program this small costs less than waiting for it. A pipe that closes on exec carries the errno of one that failed.
+ * The child begins in our own memory, on a stack of its own (CLONE_VM): copying the page tables, and every page that
+ * either of us writes to afterwards, costs more than all else we do before the command is started. Unlike vfork we go
+ * on at once: a program on a file system that does not answer must not keep us from passing signals on. Both use the
+ * same thread-local storage until the child executes the command, so that the child must not change errno: its system
+ * calls are made without the C library. Where the architecture, the kernel, an emulator or a sanitizer cannot do that,
+ * it is fork, and a page that both see. There the child leaves the errno of an exec that failed before it ends.
  */
 #include "run/spawn.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/str.h"
 #include "base/syscalls.h"
 
@@ -40,21 +46,70 @@ pid_t clone_into_cgroup(int dir_fd)
     return (pid_t)(pid < 0 ? -errno : pid);
 }
 
+/* A system call of three arguments that leaves errno alone. Returns what the kernel does: a negative errno on failure.
+ */
+#if defined(__x86_64__) && defined(__LP64__) && !defined(SPAWN_BY_FORK)
+#define CAN_SHARE_MEMORY 1
+static long raw_call(long number, long first, long second, long third)
+{
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(first), "S"(second), "d"(third)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+#elif defined(__aarch64__) && defined(__LP64__) && !defined(SPAWN_BY_FORK)
+#define CAN_SHARE_MEMORY 1
+static long raw_call(long number, long first, long second, long third)
+{
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = first;
+    register long x1 __asm__("x1") = second;
+    register long x2 __asm__("x2") = third;
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+    return x0;
+}
+#else
+#define CAN_SHARE_MEMORY 0
+static long raw_call(long number, long first, long second, long third)
+{
+    long result = syscall(number, first, second, third);
+    return result < 0 ? -errno : result;
+}
+#endif
+
 #define SHELL "/bin/sh"
-#define PATH_DEFAULT "/usr/local/bin:/bin:/usr/bin" /* musl's */
+#define PATH_DEFAULT "/bin:/usr/bin" /* execvp's */
 
-enum { WORDS_MAX = 4096 };
+enum { WORDS_MAX = 4096, STACK_BYTES = 64 * 1024 };
 
-static void exec_shell(char *path, char *const argv[], char *const environment[])
+/* Returns the errno, positive: execve returns only where it failed. */
+static int execute(const char *path, char *const argv[], char *const environment[])
+{
+    return (int)-raw_call(SYS_execve, (long)path, (long)argv, (long)environment);
+}
+
+static int execute_script(const char *path, char *const argv[], char *const environment[])
 {
     char shell[] = SHELL;
-    char *words[WORDS_MAX + 1] = {shell, path};
+    char *words[WORDS_MAX + 1];
     size_t count = 2;
-    for (size_t i = 1; argv[i] && count < WORDS_MAX; i++)
+    words[0] = shell;
+    words[1] = (char *)(uintptr_t)path;
+    for (size_t i = 1; argv[0] && argv[i] && count < WORDS_MAX; i++)
         words[count++] = argv[i];
-    errno = E2BIG;
-    if (count < WORDS_MAX)
-        (void)execve(shell, words, environment);
+    if (count == WORDS_MAX)
+        return E2BIG;
+    words[count] = NULL;
+    int code = execute(shell, words, environment);
+    return code == ENOENT ? ENOEXEC : code;
+}
+
+static int execute_path(const char *path, char *const argv[], char *const environment[])
+{
+    int code = execute(path, argv, environment);
+    return code == ENOEXEC ? execute_script(path, argv, environment) : code;
 }
 
 /* Unlike env_get: an empty PATH is the working directory. */
@@ -67,67 +122,117 @@ static const char *search_path(char *const environment[])
     return PATH_DEFAULT;
 }
 
-void exec_script(char *const argv[], char *const environment[])
+/* Does the search go on after this errno? As execvp has it: what is not there, or not to be reached. */
+static bool is_absent(int code)
 {
-    char *name = argv[0];
-    if (strchr(name, '/')) {
-        exec_shell(name, argv, environment);
-        return;
-    }
+    return code == EACCES || code == ENOENT || code == ENOTDIR || code == ENODEV || code == ESTALE || code == ETIMEDOUT;
+}
+
+int spawn_execute(char *const argv[], char *const environment[])
+{
+    const char *name = argv[0];
+    if (strchr(name, '/'))
+        return execute_path(name, argv, environment);
     const size_t name_bytes = strlen(name) + 1;
+    if (name_bytes == 1)
+        return ENOENT;
     const char *dir = search_path(environment);
-    for (;;) {
+    for (int last = ENOENT, refused = 0;; dir++) {
         char path[PATH_MAX];
         size_t length = strcspn(dir, ":");
         if (length + 1 + name_bytes <= sizeof(path)) {
             memcpy(path, dir, length);
             path[length] = '/';
             memcpy(path + length + (length > 0), name, name_bytes);
-            (void)execve(path, argv, environment);
-            if (errno == ENOEXEC) {
-                exec_shell(path, argv, environment);
-                return;
-            }
+            last = execute_path(path, argv, environment);
+            if (!is_absent(last))
+                return last;
+            if (last == EACCES)
+                refused = EACCES;
         }
-        if (!dir[length])
-            break;
-        dir += length + 1;
+        dir += length;
+        if (!*dir)
+            return refused ? refused : last;
     }
-    errno = ENOEXEC;
 }
 
-/* In the child: only calls that are safe between fork and exec. */
-static _Noreturn void run_child(const struct spawn_request *request, int report_fd)
+/* What the child reads, and its stack, from the moment it begins until it executes something. */
+struct spawn_memory {
+    struct spawn_request request;
+    atomic_int failure; /* the errno of its exec */
+    bool is_mapped; /* a fork sees it */
+    _Alignas(16) char stack[STACK_BYTES];
+};
+
+/* Only calls that are safe between fork and exec and cannot fail, and raw ones else. */
+static int run_child(void *context)
 {
+    struct spawn_memory *memory = context;
+    const struct spawn_request *request = &memory->request;
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
     if (request->ignore_sigchld)
-        (void)signal(SIGCHLD, SIG_IGN);
+        (void)sigaction(SIGCHLD, &ignore, NULL);
     (void)sigprocmask(SIG_SETMASK, request->mask, NULL);
-    (void)execvpe(request->argv[0], request->argv, request->environment);
-#ifndef __GLIBC__
-    if (errno == ENOEXEC)
-        exec_script(request->argv, request->environment);
-#endif
-    int code = errno;
-    ssize_t n;
-    do {
-        n = write(report_fd, &code, sizeof(code));
-    } while (n < 0 && errno == EINTR);
-    _exit(SPAWN_NOT_FOUND);
+    atomic_store(&memory->failure, spawn_execute(request->argv, request->environment));
+    (void)raw_call(SYS_exit_group, SPAWN_NOT_FOUND, 0, 0);
+    return SPAWN_NOT_FOUND;
+}
+
+static void release(struct spawn_memory *memory)
+{
+    if (memory && memory->is_mapped)
+        (void)munmap(memory, sizeof(*memory));
+    else
+        free(memory);
+}
+
+static pid_t start_sharing(const struct spawn_request *request, struct spawn_memory **ret_memory)
+{
+    struct spawn_memory *memory = CAN_SHARE_MEMORY && request->group_fd < 0 ? malloc(sizeof(*memory)) : NULL;
+    if (!memory)
+        return -ENOSYS;
+    memory->request = *request;
+    memory->failure = 0;
+    memory->is_mapped = false;
+    pid_t pid = clone(run_child, memory->stack + sizeof(memory->stack), CLONE_VM | SIGCHLD, memory);
+    if (pid < 0) {
+        pid = -errno;
+        release(memory);
+    } else {
+        *ret_memory = memory;
+    }
+    return pid;
+}
+
+static pid_t start_copy(const struct spawn_request *request, struct spawn_memory **ret_memory)
+{
+    struct spawn_memory *memory =
+        mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return -errno;
+    memory->request = *request;
+    memory->is_mapped = true;
+    pid_t pid = request->group_fd >= 0 ? clone_into_cgroup(request->group_fd) : fork();
+    if (pid == 0)
+        _exit(run_child(memory));
+    if (pid < 0) {
+        pid = request->group_fd >= 0 ? pid : -errno;
+        release(memory);
+    } else {
+        *ret_memory = memory;
+    }
+    return pid;
 }
 
 int spawn_start(const struct spawn_request *request, struct spawn *ret_spawn)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-        return -errno;
-    AUTO_FD int read_end = ends[0];
-    AUTO_FD int write_end = ends[1];
-    pid_t pid = request->group_fd >= 0 ? clone_into_cgroup(request->group_fd) : fork();
+    struct spawn_memory *memory = NULL;
+    pid_t pid = start_sharing(request, &memory);
+    if (pid < 0 && pid != -EAGAIN && pid != -ENOMEM)
+        pid = start_copy(request, &memory);
     if (pid < 0)
-        return request->group_fd >= 0 ? (int)pid : -errno;
-    if (pid == 0)
-        run_child(request, write_end);
-    *ret_spawn = (struct spawn){.pid = pid, .report_fd = fd_take(&read_end)};
+        return pid;
+    *ret_spawn = (struct spawn){.pid = pid, .memory = memory};
     return 0;
 }
 
@@ -140,16 +245,10 @@ void spawn_name(const char *program, enum mask_mode mode, char ret_name[static S
         (void)str_copy(STR("''"), ret_name, SPAWN_NAME_BYTES);
 }
 
-int spawn_read_report(const struct spawn *spawn, const char *program, enum mask_mode mode, struct err *err)
+int spawn_failure(const struct spawn *spawn, const char *program, enum mask_mode mode, struct err *err)
 {
-    int code = 0;
-    ssize_t n;
-    do {
-        n = read(spawn->report_fd, &code, sizeof(code));
-    } while (n < 0 && errno == EINTR);
-    if (n < 0 && errno == EAGAIN)
-        return -EAGAIN;
-    if (n != sizeof(code))
+    int code = spawn->memory ? atomic_load(&spawn->memory->failure) : 0;
+    if (code == 0)
         return 0;
     char name[SPAWN_NAME_BYTES];
     spawn_name(program, mode, name);
@@ -160,5 +259,6 @@ int spawn_read_report(const struct spawn *spawn, const char *program, enum mask_
 
 void spawn_close(struct spawn *spawn)
 {
-    fd_close(&spawn->report_fd);
+    release(spawn->memory);
+    spawn->memory = NULL;
 }

@@ -15,6 +15,7 @@
 
 enum { SPAWN_NOT_EXECUTABLE = 126, SPAWN_NOT_FOUND = 127, SPAWN_NAME_BYTES = 256 };
 
+/* What it points to stays until spawn_close. */
 struct spawn_request {
     char *const *argv; /* NULL-terminated; the first is looked for in PATH where it holds no slash */
     char *const *environment;
@@ -25,7 +26,7 @@ struct spawn_request {
 
 struct spawn {
     pid_t pid;
-    int report_fd; /* the errno of a failed exec, or the end of the file; -1: none */
+    struct spawn_memory *memory; /* in which the child begins; NULL: none */
 };
 
 /* Returns 0 or a negative errno: there is no process then. */
@@ -34,11 +35,11 @@ int spawn_start(const struct spawn_request *request, struct spawn *ret_spawn);
 /* The program as messages may name it. */
 void spawn_name(const char *program, enum mask_mode mode, char ret_name[static SPAWN_NAME_BYTES]);
 
-/*
- * Once report_fd is readable: was the command executed? Returns 0, the exit status to end with and a message, or
- * -EAGAIN where it is not known yet. Never waits: a child may be stopped, or hang in the kernel, before it is executed.
- */
-int spawn_read_report(const struct spawn *spawn, const char *program, enum mask_mode mode, struct err *err);
+/* Once the child has ended: was it because nothing could be executed? Returns 0, or the exit status to end with and a
+ * message. */
+int spawn_failure(const struct spawn *spawn, const char *program, enum mask_mode mode, struct err *err);
+
+/* Once the child has executed the command, or is gone. */
 void spawn_close(struct spawn *spawn);
 
 /*
@@ -50,8 +51,10 @@ void spawn_close(struct spawn *spawn);
  */
 pid_t clone_into_cgroup(int dir_fd);
 
-/* To be called where execvpe has failed with ENOEXEC. Looks the file up as execvpe does, and returns only where the
- * shell cannot be run, with errno. Safe between fork and exec. */
-void exec_script(char *const argv[], char *const environment[]);
+/*
+ * execvpe(), as the C library has it, scripts without "#!" included, but with the PATH of this environment and without
+ * errno. Returns only where nothing could be executed: the errno, positive.
+ */
+int spawn_execute(char *const argv[], char *const environment[]);
 
 #endif

@@ -87,19 +87,15 @@ static void finish_job(struct session *session, const struct loop_event *cause)
     session->end.is_asked = session->stop_signal > 0 && cause->status == REAP_BY_SIGNAL + session->stop_signal;
 }
 
-/* The command runs now, or it could not be executed. Returns true in the second case: then it is over. */
-static bool confirm(struct session *session)
+/* The child of ours has ended. True where it could not execute the command: then that is all. */
+static bool has_failed(struct session *session)
 {
-    int r = spawn_read_report(
+    int status = spawn_failure(
         &session->spawn, session->settings->command[0], start_facts_mask(session->settings), &session->exec_err);
-    if (r == -EAGAIN)
-        return false;
-    loop_unwatch(&session->loop, session->spawn.report_fd);
-    spawn_close(&session->spawn);
-    if (r == 0)
+    if (status == 0)
         return false;
     session->state = SUPERVISOR_OVER;
-    end_with(session, SAMPLER_FINISH_NOTHING, r);
+    end_with(session, SAMPLER_FINISH_NOTHING, status);
     return true;
 }
 
@@ -112,7 +108,7 @@ static void reap(struct session *session)
     };
     struct loop_event cause = {.kind = LOOP_NONE};
     enum reap_news news = reap_peek(session->command_pid, &cause.signal, &cause.status);
-    if (news == REAP_ENDED && session->spawn.report_fd >= 0 && confirm(session))
+    if (news == REAP_ENDED && has_failed(session))
         return;
     if (news != REAP_ENDED && session->sampler.is_started)
         sampler_request(&session->sampler, SAMPLER_REAP);
@@ -300,9 +296,7 @@ static void handle_event(struct session *session, const struct loop_event *event
         handle(session, SUPERVISOR_MEMBER_ENDED, event);
         break;
     case LOOP_CHANGE:
-        if (event->watcher == &session->spawn)
-            (void)confirm(session);
-        else if (event->watcher == &session->sampler)
+        if (event->watcher == &session->sampler)
             handle_reports(session, sampler_reports(&session->sampler));
         else
             sampler_run_once(session);
@@ -359,7 +353,7 @@ int supervise(struct session *session, struct err *err)
             handle_event(session, &event);
     }
     if (r < 0) {
-        session->is_stuck = session->sampler.is_started;
+        session->is_stuck = session->sampler.is_started || session->spawn.memory;
         return r;
     }
     if (session->exec_err.code < 0 && !session->streaming.stream)

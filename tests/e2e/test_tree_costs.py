@@ -178,11 +178,19 @@ def descriptors_follow_the_tree():
             end_job(tracker, place / "out")
 
 
+def below_valgrind():
+    """The environment in which the command is started by fork: valgrind does not know the other way."""
+    library = os.environ.get("SLOW_START_LIB", "")
+    if not os.path.exists(library):
+        raise Skip("SLOW_START_LIB does not name a library")
+    return {"LD_PRELOAD": os.path.abspath(library), "SLOW_START_COPY": "1"}
+
+
 def count_instructions(valgrind, secs, *command):
     """User instructions of a run of that many seconds, its samples and the last of them."""
     with folder() as place:
         before = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-        with Tracker("-i", "0.02", "-o", "out", *command, before=before, cwd=place) as tracker:
+        with Tracker("-i", "0.02", "-o", "out", *command, before=before, env=below_valgrind(), cwd=place) as tracker:
             if not command:
                 wait_file_lines(place / "out", int(secs / 0.025), secs=20)
                 tracker.send(signal.SIGTERM)
@@ -227,7 +235,7 @@ def nothing_is_leaked():
     jobs = (["--", "sh", "-c", "sleep 0.2 & (sleep 0.1 &); wait; exit 7"],
             ["-q", "--cgroup", "--", "sh", "-c", "exit 7"], ["--", "sh", "-c", "kill -KILL $$"], ["--", "/nonexistent"])
     for words, status in zip(jobs, (7, 7, 137, 127)):
-        with Tracker("-i", "0.05", *words, before=before) as tracker:
+        with Tracker("-i", "0.05", *words, before=before, env=below_valgrind()) as tracker:
             equal(tracker.wait(20), status, f"exit status of {words}")
             # The child that could not be executed has a report of its own.
             text = "\n".join(line for line in tracker.stderr().splitlines() if line.startswith(f"=={tracker.pid}=="))
