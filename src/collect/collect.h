@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "collect/blocking.h"
@@ -47,6 +48,7 @@ struct collect_env {
     const struct tracked *tracked; /* NULL: the host alone */
     struct tree_status *tree; /* written by the tree collector; NULL only where nothing is tracked */
     struct gpu_status *gpu_status; /* written by the GPU collector; NULL: not wanted */
+    struct buf *mountinfo; /* /proc/self/mountinfo as the disk collector has read it at the start; NULL: not kept */
     struct helpers *helpers; /* processes of collectors; NULL: no account of them */
     struct blocking *blocking; /* brackets reads that may never return; NULL: nothing supervises them */
     /* CPU time of a whole process so far, which needs no rights; 0 or a negative errno where there is no such process

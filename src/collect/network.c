@@ -265,14 +265,6 @@ static void network_prepare(struct network_state *state)
     }
 }
 
-/* A command that is over before the probe has begun does without the names and states of devices: dozens of files. */
-static bool is_brief(const struct network_state *state, const struct tick *tick, int64_t now_ns)
-{
-    const struct tracked *tracked = state->env->tracked;
-    return tick->is_final && tracked && tracked->root > 0 && !tracked->attached && probe_is_late(state->env) &&
-           now_ns - state->read_ns < PROBE_DELAY_NS;
-}
-
 static int network_report(
     struct network_state *state, const struct tick *tick, int64_t now_ns, struct sample *sample, struct err *err)
 {
@@ -280,7 +272,7 @@ static int network_report(
     int r = VEC_GROW(&state->out, count, (size_t)NET_DEV_ROWS_MAX);
     if (r < 0)
         return r;
-    network_refresh_all(state, now_ns, is_brief(state, tick, now_ns));
+    network_refresh_all(state, now_ns, probe_is_too_late(state->env, tick));
     for (size_t i = 0; i < count; i++) {
         struct network_interface *interface = &state->interfaces.items[i];
         update_speed(state, interface);

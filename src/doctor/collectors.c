@@ -167,7 +167,7 @@ static int say_kind(struct doctor *doctor, struct str groups)
     static const char kinds[4][8] = {"none", "v1", "v2", "hybrid"};
     struct cgroup_location places[CGROUP_CONTROLLERS], unified;
     struct err err = {0};
-    int r = cgroup_path_find(&doctor->root, groups, places, &err);
+    int r = cgroup_path_find(&doctor->root, groups, STR(""), places, &err);
     if (r < 0) {
         doctor_say(doctor, doctor->name, DOCTOR_MISSING,
             r == -ENODATA ? "Mount it: mount -t cgroup2 cgroup2 /sys/fs/cgroup." : doctor_remedy(r),

@@ -138,6 +138,7 @@ void session_open_collectors(struct session *session)
     session->tracked.wants_members = settings->collect_gpu && session_wants_samples(session);
     session->tracked.wants_top = session_wants_samples(session);
     pipeline_open(&session->pipeline, &session->env, &session->info, collectors, count);
+    buf_clear(&session->mountinfo);
 }
 
 /* Where no output needs samples and nothing else does, the command is only supervised. */
@@ -371,6 +372,7 @@ bool session_close(struct session *session, bool is_free)
     if (is_free) {
         tracked_fini(&session->tracked);
         tree_status_fini(&session->tree);
+        buf_fini(&session->mountinfo);
     }
     if (!streaming_fini(&session->streaming))
         return false;
@@ -396,6 +398,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .info = {.version = RT_VERSION, .job_name = settings->job_name, .interval_ns = settings->interval_ns},
         .tracked = {.tracker = getpid(), .pss = pss[settings->collect_pss]},
     };
+    buf_init(&session->mountinfo, MOUNTS_TEXT_BYTES_MAX);
     session->env = (struct collect_env){
         .root = &session->root,
         .clock = &clock_system,
@@ -409,6 +412,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .space_context = &session->root,
         .tracked = &session->tracked,
         .tree = &session->tree,
+        .mountinfo = &session->mountinfo,
         .gpu_status = &session->gpu_status,
         .helpers = &session->helpers,
         .cpu_time = process_cpu,

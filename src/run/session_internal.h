@@ -25,6 +25,7 @@ struct session {
     const struct settings *settings;
     struct sysroot root;
     struct collect_env env;
+    struct buf mountinfo; /* of the start, from one collector to another */
     struct probe probe;
     struct run_info info;
     bool stops_with_tree; /* attached, and the end of the tree is our end */

@@ -24,7 +24,7 @@ static int find(struct fake_env *fake, const char *cgroup, const char *mountinfo
     fake_env_write(fake, "proc/self/mountinfo", mountinfo);
     memset(ret_found, 0xa5, sizeof(*ret_found));
     err_clear(&ret_found->err);
-    return cgroup_path_find(&fake->root, str_of(cgroup), ret_found->locations, &ret_found->err);
+    return cgroup_path_find(&fake->root, str_of(cgroup), STR(""), ret_found->locations, &ret_found->err);
 }
 
 static void assert_location(const struct cgroup_location *location, unsigned version, const char *dir, const char *top)
@@ -175,10 +175,10 @@ static void test_files_missing(void **unused)
     struct fake_env fake;
     fake_env_init(&fake);
     static struct found found;
-    assert_int_equal(cgroup_path_find(&fake.root, STR("0::/\n"), found.locations, &found.err), -ENODATA);
+    assert_int_equal(cgroup_path_find(&fake.root, STR("0::/\n"), STR(""), found.locations, &found.err), -ENODATA);
     assert_non_null(strstr(found.err.msg, "/proc/self/mountinfo"));
     fake_env_mkdir(&fake, "proc/self/mountinfo");
-    assert_int_equal(cgroup_path_find(&fake.root, STR("0::/\n"), found.locations, &found.err), -EISDIR);
+    assert_int_equal(cgroup_path_find(&fake.root, STR("0::/\n"), STR(""), found.locations, &found.err), -EISDIR);
     assert_non_null(strstr(found.err.msg, "/proc/self/mountinfo"));
     fake_env_fini(&fake);
 }

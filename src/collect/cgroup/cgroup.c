@@ -210,7 +210,7 @@ struct cgroup_state {
     struct buf groups; /* its text when our group was resolved */
     struct buf groups_now;
     int64_t check_due_ns; /* when it is compared next */
-    bool resolved;
+    bool was_searched, resolved;
     bool failing, gone; /* some or all of its values could not be read the last time */
     struct cgroup_location locations[CGROUP_CONTROLLERS];
     bool of_command[CGROUP_CONTROLLERS]; /* the location is the group that was made for the command, not ours */
@@ -414,7 +414,13 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
     buf_append(&state->groups, state->groups_now.data, state->groups_now.len);
     if (!buf_ok(&state->groups))
         return err_sys(err, -ENOMEM, "cgroup: cannot hold %s/proc/self/cgroup", env->root->path);
-    int r = cgroup_path_find(env->root, (struct str){state->groups.data, state->groups.len}, state->locations, err);
+    /* Only the first time: later it may have changed. */
+    struct str mounts = {NULL, 0};
+    if (!state->was_searched && env->mountinfo)
+        mounts = (struct str){env->mountinfo->data, env->mountinfo->len};
+    state->was_searched = true;
+    struct str groups = {state->groups.data, state->groups.len};
+    int r = cgroup_path_find(env->root, groups, mounts, state->locations, err);
     if (r < 0)
         return r;
     places_enter_command(state);

@@ -24,9 +24,10 @@ struct cgroup_location {
 /*
  * Follows groups, the text of self/cgroup, through self/mountinfo below the root's proc. A controller bound to a v1
  * hierarchy is searched for only there, the others in v2. Sets all locations on success. Returns 0, -ENODATA where no
- * controller has one, or another negative errno with a message.
+ * controller has one, or another negative errno with a message. mountinfo: its text, where that was just read; empty:
+ * it is read here.
  */
-int cgroup_path_find(const struct sysroot *root, struct str groups,
+int cgroup_path_find(const struct sysroot *root, struct str groups, struct str mountinfo,
     struct cgroup_location ret_locations[CGROUP_CONTROLLERS], struct err *err);
 
 /*

@@ -146,10 +146,10 @@ static void locate(const struct sysroot *root, struct str groups, const struct m
         locate_in_mounts(root, mounts, 2, controller, path, ret_location);
 }
 
-/* The rows point into text. */
+/* The rows point into text; where that is empty, it is read first. */
 static int mounts_read(const struct sysroot *root, struct buf *text, struct mountinfo *ret_mounts, struct err *err)
 {
-    int r = file_read_at(root->proc_fd, "self/mountinfo", text);
+    int r = text->len > 0 ? 0 : file_read_at(root->proc_fd, "self/mountinfo", text);
     if (r == -ENOENT || r == -ENOTDIR)
         return err_set(err, -ENODATA, "cgroup: there is no %s/proc/self/mountinfo", root->path);
     if (r < 0)
@@ -164,13 +164,15 @@ static int mounts_read(const struct sysroot *root, struct buf *text, struct moun
     return 0;
 }
 
-int cgroup_path_find(const struct sysroot *root, struct str groups,
+int cgroup_path_find(const struct sysroot *root, struct str groups, struct str mountinfo,
     struct cgroup_location ret_locations[CGROUP_CONTROLLERS], struct err *err)
 {
     AUTO_BUF struct buf text;
     buf_init(&text, MOUNTS_BYTES_MAX);
+    buf_append(&text, mountinfo.p, mountinfo.n);
     struct mountinfo mounts = {0};
-    int r = mounts_read(root, &text, &mounts, err);
+    int r = buf_ok(&text) ? mounts_read(root, &text, &mounts, err)
+                          : err_set(err, -ENOMEM, "cgroup: cannot hold %s/proc/self/mountinfo", root->path);
     if (r < 0)
         return r;
     bool found = false;

@@ -188,8 +188,9 @@ static void read_capacity(struct disk_state *disk, struct disk_device *device)
             capacity = some_u64(units * DISKSTATS_UNIT_BYTES);
     }
     /* Another size: a loop device attached to another file, a card changed in its reader. */
-    if (capacity.has != device->capacity_bytes.has || capacity.v != device->capacity_bytes.v)
+    if (device->has_size && (capacity.has != device->capacity_bytes.has || capacity.v != device->capacity_bytes.v))
         device->identified = false;
+    device->has_size = true;
     device->capacity_bytes = capacity;
     /* On machines with very many disks the descriptors are worth more than the opens. */
     if (disk->table.devices > DISK_KEPT_SIZES_MAX)
@@ -236,7 +237,7 @@ static void read_identity(const struct disk_state *disk, const struct disk_row *
 }
 
 /* What changes seldom: read for a new device, and some of it again every ten seconds or when the mounts change. */
-static void refresh_devices(struct disk_state *disk, int64_t now_ns, bool mounts_changed)
+static void refresh_devices(struct disk_state *disk, int64_t now_ns, bool mounts_changed, bool with_sizes)
 {
     bool slow = !disk->slow_started || now_ns - disk->slow_ns >= COLLECT_SLOW_NS;
     if (slow) {
@@ -256,7 +257,7 @@ static void refresh_devices(struct disk_state *disk, int64_t now_ns, bool mounts
             device->identified = false;
         /* A loop device that had no size and does I/O was attached since the last check. */
         bool attached = is_loop && device->capacity_bytes.v == 0 && has_moved(row, &disk->stats.items[index]);
-        if (!device->identified || slow || attached)
+        if (with_sizes && (!device->identified || !device->has_size || slow || attached))
             read_capacity(disk, device);
         read_identity(disk, row);
         if (device->stacked_stale)
@@ -300,7 +301,7 @@ static bool has_zfs_mount(const struct mounts *mounts)
 }
 
 /* Mounts, devices and pools brought together again where one of them changed. */
-static int refresh_assignment(struct disk_state *disk, int64_t now_ns, bool may_ask_zfs)
+static int refresh_assignment(struct disk_state *disk, int64_t now_ns, bool may_ask_zfs, bool with_sizes)
 {
     bool mounts_changed = disk->assigned_mounts != disk->mounts.generation;
     if (mounts_changed)
@@ -319,7 +320,7 @@ static int refresh_assignment(struct disk_state *disk, int64_t now_ns, bool may_
         zfs_find_mounts(&disk->zfs, &disk->mounts);
     disk->assigned_pools = disk->zfs.generation;
     disk->assigned_mounts = disk->mounts.generation;
-    refresh_devices(disk, now_ns, mounts_changed);
+    refresh_devices(disk, now_ns, mounts_changed, with_sizes);
     return 0;
 }
 
@@ -419,7 +420,7 @@ static void prepare(struct disk_state *disk, int64_t now_ns)
 {
     struct err unused = {0};
     (void)mounts_refresh(&disk->mounts, now_ns, &unused);
-    if (refresh_assignment(disk, now_ns, false) == 0)
+    if (refresh_assignment(disk, now_ns, false, false) == 0)
         mounts_ask_unproven(&disk->mounts);
 }
 
@@ -438,7 +439,7 @@ static int collect_disks(struct disk_state *disk, const struct tick *tick, struc
     }
     /* Without mounts the devices are still worth reporting; the error then says what is missing. */
     (void)mounts_refresh(&disk->mounts, tick->mono_ns, err);
-    r = refresh_assignment(disk, tick->mono_ns, !tick->is_final);
+    r = refresh_assignment(disk, tick->mono_ns, !tick->is_final, !probe_is_too_late(disk->env, tick));
     if (r == 0) {
         /* By the slot of the grid: a late sample must not make the next one seem too early. */
         mounts_read_space(&disk->mounts, tick->mono_ns - tick->late_ns);

@@ -34,6 +34,7 @@ struct disk_device {
     uint32_t seen_news; /* of the probe, when it was last asked */
     struct disk_identity identity;
     struct kept_file size_file;
+    bool has_size; /* its size was asked for */
     struct opt_u64 capacity_bytes;
     struct opt_bool stacked;
     bool stacked_stale;

@@ -189,6 +189,8 @@ static int read_mounts(struct mounts *mounts)
     if (mounts->fd < 0)
         open_file(mounts);
     int r = mounts->fd < 0 ? mounts->error : file_read_fd(mounts->fd, FILE_TO_END, &mounts->text);
+    if (r == 0 && mounts->generation == 0 && mounts->env->mountinfo)
+        buf_append(mounts->env->mountinfo, mounts->text.data, mounts->text.len);
     if (r == 0)
         r = mountinfo_parse(mounts->text.data, mounts->text.len, &mounts->info);
     if (r == 0)
