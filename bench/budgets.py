@@ -8,7 +8,7 @@ import table
 from section import Section
 
 CALLS, CALLS_PER_PROCESS = 20, 3
-GROWTH_MIB = 0.2  # code that is needed now and then is mapped then, 64 KiB at a time
+GROWTH_MIB = 0.1  # in the second half: code that is needed now and then is mapped then, 64 KiB at a time
 OWN_GROWTH_MIB = 0.02
 BARE_LOOP_FACTOR = 1.4
 DRIFT_SECS = 0.01
