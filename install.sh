@@ -3,7 +3,7 @@
 # Installs a release of resource-tracker: picks the build for this machine, downloads it, checks it against SHA256SUMS
 # and puts it below a prefix; see sh install.sh --help. Nothing that was downloaded is run or installed before it is
 # verified, and an installation that fails leaves things as they were. POSIX sh; needs tar and gzip, and curl or wget
-# unless the release lies in a local folder.
+# unless the release lies in a local directory.
 set -eu
 
 # Where releases are published, once they are: a URL below which there are latest/download/ and download/vVERSION/.
@@ -28,7 +28,7 @@ usage() {
 usage: sh install.sh [--from URL|DIR] [--version VERSION] [--prefix DIR] [--libc gnu|musl] [--sha256 SUM]
        sh install.sh --uninstall [--prefix DIR]
 
-  --from URL|DIR     the folder of a release, with its SHA256SUMS (default: $RESOURCE_TRACKER_RELEASES)
+  --from URL|DIR     the directory of a release, with its SHA256SUMS (default: $RESOURCE_TRACKER_RELEASES)
   --version VERSION  only this version will do
   --prefix DIR       where to install (default: /usr/local where that can be written, else ~/.local)
   --libc gnu|musl    gnu needs glibc 2.17 or newer; musl runs everywhere, but sees no NVIDIA GPU
@@ -163,7 +163,7 @@ need_verification() {
         fail "this wget does not check the certificate of $from; install curl or GNU wget, or give --sha256 SUM of the archive"
 }
 
-# Sets from to a folder, or to a URL without a slash at its end.
+# Sets from to a directory, or to a URL without a slash at its end.
 choose_source() {
     if [ -z "$from" ] && [ -n "$home_url" ]; then
         from=$home_url/latest/download
@@ -179,7 +179,7 @@ choose_source() {
     *://*) fail "$from: only https and http are known" ;;
     *)
         from=${from:-/}
-        [ -d "$from" ] || fail "$from is no folder"
+        [ -d "$from" ] || fail "$from is no directory"
         case $from in /*) ;; *) from=$(pwd)/$from ;; esac
         return 0
         ;;
@@ -191,8 +191,8 @@ choose_source() {
 # The first line that a tool said.
 complaint() { head -n 1 "$work/complaint" 2>/dev/null | grep . || echo "no such file, or no room in ${TMPDIR:-/tmp}"; }
 
-# That of GNU tries 20 times unless told, and follows a redirect from https to http, which a proxy that nobody is at
-# keeps it from. That of busybox may crash when it is told a time limit, and uses the same proxy for https.
+# That of GNU tries 20 times by default, and follows a redirect from https to http, which a proxy where nothing listens
+# prevents. That of busybox may crash when it is given a time limit, and uses the same proxy for https.
 fetch_with_wget() {
     if ! wget --help 2>&1 | grep -q -e --tries; then
         wget -q -O "$2" "$from/$1"
@@ -289,8 +289,8 @@ get_release() {
 # The name under which the file $1 waits beside its place, so that one rename puts it there.
 waiting_name() { printf '%s\n' "$prefix/${1%/*}/.${1##*/}.new-$$"; }
 
-# Makes a folder and notes which ones were missing, the deepest first.
-make_folder() {
+# Makes a directory and notes which ones were missing, the deepest first.
+make_directory() {
     above=$1
     missing=
     while [ ! -d "$above" ]; do
@@ -300,7 +300,7 @@ make_folder() {
         above=${above:-/}
         [ "$above" != / ] || break
     done
-    made_folders=$missing$made_folders
+    made_directories=$missing$made_directories
     mkdir -p "$1" 2>/dev/null
 }
 
@@ -317,13 +317,13 @@ undo() {
     for file in $our_files; do
         rm -f "$(waiting_name "$file")"
     done 2>/dev/null
-    printf '%s\n' "$made_folders" | while read -r folder; do
-        [ -z "$folder" ] || rmdir "$folder" 2>/dev/null
+    printf '%s\n' "$made_directories" | while read -r directory; do
+        [ -z "$directory" ] || rmdir "$directory" 2>/dev/null
     done
 }
 
 # Whatever happens, nothing half done stays.
-work='' made_folders='' placed='' is_changing=
+work='' made_directories='' placed='' is_changing=
 clean_up() {
     status=$?
     trap - EXIT
@@ -337,16 +337,16 @@ clean_up() {
 place_files() {
     is_changing=yes
     for file in $our_files; do
-        if ! make_folder "$prefix/${file%/*}" || ! cp "$work/new/$file" "$(waiting_name "$file")" 2>"$work/complaint"; then
+        if ! make_directory "$prefix/${file%/*}" || ! cp "$work/new/$file" "$(waiting_name "$file")" 2>"$work/complaint"; then
             fail "cannot write to $prefix/${file%/*} (no rights, or no room); give another --prefix, or run this as one who may"
         fi
-        [ ! -d "$prefix/$file" ] || fail "$prefix/$file is a folder; not installed"
+        [ ! -d "$prefix/$file" ] || fail "$prefix/$file is a directory; not installed"
     done
-    told=$("$(waiting_name "bin/$name")" --version 2>/dev/null | head -n 1) || told=
+    reported=$("$(waiting_name "bin/$name")" --version 2>/dev/null | head -n 1) || reported=
     wanted=${archive%-"$target".tar.gz}
-    case $told in
+    case $reported in
     "$name ${wanted#"$name"-}") ;;
-    "$name "[0-9]*) fail "$archive holds $told; not installed" ;;
+    "$name "[0-9]*) fail "$archive holds $reported; not installed" ;;
     *) fail "the $target build does not run here$([ "$libc" = musl ] || echo " (try --libc musl)"), or $prefix is mounted noexec; not installed" ;;
     esac
     for file in $our_files; do
@@ -376,7 +376,7 @@ install_release() {
     work=$(mktemp -d "${TMPDIR:-/tmp}/$name.XXXXXX" 2>/dev/null) || fail "no place for temporary files; set TMPDIR"
     get_release
     place_files
-    echo "$told ($target) is installed: $prefix/bin/$name"
+    echo "$reported ($target) is installed: $prefix/bin/$name"
     found=$(command -v "$name" 2>/dev/null || true)
     case $found in
     "$prefix/bin/$name") ;;
@@ -385,15 +385,15 @@ install_release() {
     esac
 }
 
-# Removes the folders of our files that are empty now. Below a prefix that belongs to the system only that of our
+# Removes the directories of our files that are empty now. Below a prefix that belongs to the system only that of our
 # documents: the others are there without us.
-remove_empty_folders() {
+remove_empty_directories() {
     rmdir "$prefix/$docs" 2>/dev/null || true
     case $prefix in '' | /usr | /usr/local) return 0 ;; esac
     for file in $our_files; do
-        folder=${file%/*}
-        while rmdir "$prefix/$folder" 2>/dev/null || [ ! -e "$prefix/$folder" ]; do
-            case $folder in */*) folder=${folder%/*} ;; *) break ;; esac
+        directory=${file%/*}
+        while rmdir "$prefix/$directory" 2>/dev/null || [ ! -e "$prefix/$directory" ]; do
+            case $directory in */*) directory=${directory%/*} ;; *) break ;; esac
         done
     done
 }
@@ -407,7 +407,7 @@ uninstall() {
         rm -f "$prefix/$file" 2>/dev/null || fail "cannot remove $prefix/$file"
     done
     [ -n "$is_found" ] || fail "nothing is installed below ${prefix:-/}"
-    remove_empty_folders
+    remove_empty_directories
     echo "$name is removed from $prefix"
 }
 

@@ -56,7 +56,7 @@ def instructions(done):
     ours = dig(done, "calls", "ours") or {}
     value = ours.get("instructions")
     return [("user instructions per sample, T = 1", "<= 40,000",
-             ours.get("told") and value and f"{value:,.0f} ({ours['told']})", value and value <= 40000)]
+             ours.get("reported") and value and f"{value:,.0f} ({ours['reported']})", value and value <= 40000)]
 
 
 def cpu(done):
@@ -69,7 +69,7 @@ def cpu(done):
     few, many = (dig(done, "scaling", key, "ours") for key in ("100x10", "10000x10"))
     rows.append(("the same with 10,000 processes on the host, tree of 10", "<= 1.5 x that with 100",
                  few and many and f"{many / few:.2f} x ({many * 1e3:.3f} ms)", few and many and many <= 1.5 * few))
-    trees = [dig(done, "scaling", f"{strangers}x1000", "ours") for strangers in (100, 1000, 10000)]
+    trees = [dig(done, "scaling", f"{others}x1000", "ours") for others in (100, 1000, 10000)]
     worst = max(filter(None, trees), default=None)
     rows.append(("tree of 1,000", "<= 10 ms", worst and f"{worst * 1e3:.2f} ms", worst and worst <= 10e-3))
     rows.append(("10 ms interval: share of a core", "<= 3 %", share and f"{share * 100:.2f} %",
@@ -80,8 +80,8 @@ def cpu(done):
 def own_account(done):
     """What it says of itself against what the scheduler charges to it; the two windows are not quite the same."""
     found = dig(done, "cost", "0.01", "ours") or dig(done, "cost", "1", "ours") or {}
-    told, charged = found.get("own_secs"), found.get("cpu_secs")
-    ratio = told / charged if told and charged else None
+    reported, charged = found.get("own_secs"), found.get("cpu_secs")
+    ratio = reported / charged if reported and charged else None
     return [("its own account of its CPU time against the scheduler's", "0.8 to 1.25 x", ratio and f"{ratio:.2f} x",
              ratio and 0.8 <= ratio <= 1.25)]
 
@@ -157,7 +157,7 @@ def faults_of(done, sections, what, measured, holds):
     return [what] if holds is not None and not holds else []
 
 
-def judge(done):
+def evaluate(done):
     """All budgets; a line that was not measured says so."""
     section = Section("budgets", "Budgets", ["what", "budget", "measured", "holds"])
     faults = []

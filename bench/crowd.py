@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PID 1 of a namespace full of idle processes: attaches the tools in turn to trees of several sizes.
 
-Usage: crowd.py PROGRAM IDLE STRANGERS TREES WINDOW_SECS TOOLS FOLDER, lists with commas; measure_scaling.py starts it.
+Usage: crowd.py PROGRAM IDLE OTHERS TREES WINDOW_SECS TOOLS DIRECTORY, lists with commas; measure_scaling.py starts it.
 Prints JSON: for each tree and tool the CPU seconds per sample, or in words why there are none.
 """
 
@@ -39,8 +39,8 @@ def end_idle(pid, count):
         os.waitpid(-pid, 0)
 
 
-def measure_tool(tool, pid, window, folder):
-    output = os.path.join(folder, f"{tool.name}-{time.monotonic_ns()}")
+def measure_tool(tool, pid, window, directory):
+    output = os.path.join(directory, f"{tool.name}-{time.monotonic_ns()}")
     with Running(tool.argv_attach(pid, 1, output), tool.environ()) as job:
         job.sleep_until(BEFORE_SECS)
         at_start = job.cpu_secs()
@@ -53,8 +53,8 @@ def measure_tool(tool, pid, window, folder):
 
 
 def main():
-    program, idle, strangers, trees, window, names, folder = sys.argv[1:]
-    spawn_idle(idle, int(strangers), int(strangers))
+    program, idle, others, trees, window, names, directory = sys.argv[1:]
+    spawn_idle(idle, int(others), int(others))
     tools = [peers.ours(program) if name == "ours" else peers.peer(name) for name in names.split(",")]
     found = {}
     for count in map(int, trees.split(",")):
@@ -62,7 +62,7 @@ def main():
         time.sleep(AFTER_SECS)
         for tool in tools:
             try:
-                found[f"{count} {tool.name}"] = measure_tool(tool, root, float(window), folder)
+                found[f"{count} {tool.name}"] = measure_tool(tool, root, float(window), directory)
             except (Failed, OSError, ValueError, KeyError, TypeError) as reason:
                 found[f"{count} {tool.name}"] = f"{type(reason).__name__}: {reason}"
         end_idle(root, count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What machine the figures are of, in words that name nobody: CPU model, CPUs, memory, kernel, load, versions."""
+"""What machine the figures are of, without names of users or hosts: CPU model, CPUs, memory, kernel, load, versions."""
 
 import os
 import pathlib

@@ -24,7 +24,7 @@ WINDOW_SECS, QUICK_WINDOW_SECS = 6, 2
 SILENCE_SECS = 0.25
 OPENS = ("open", "openat", "openat2", "creat")
 CALL = re.compile(r"^(\d+) +(\d+\.\d+) (?:<\.\.\. )?([a-z_0-9]+)[( ](.*)")
-# The budgeted readings of PSS are told apart: open, read until the end, close, and the CPU clock around them.
+# The budgeted readings of PSS are counted separately: open, read until the end, close, and the CPU clock around them.
 PSS = "smaps_rollup"
 # Interval and seconds of the short and of the long run.
 INSTRUCTIONS = {"ours": (0.02, 1, 3), "rust": (1, 3, 7)}
@@ -96,7 +96,7 @@ def trace(jobs, tool, place, window):
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
             match = CALL.match(line)
-            # A call that was interrupted by another thread's line is told twice: its beginning counts.
+            # A call that was interrupted by another thread's line stands there twice: its beginning counts.
             if match and "resumed>" not in line.split("(")[0]:
                 calls.append((match[1], float(match[2]), match[3], match[4]))
     start = calls[0][1] + BEFORE_SECS
@@ -129,8 +129,8 @@ def count(jobs, tool, place, window):
                     "opens_without_pss": sum(call[2] in OPENS for call in rest) / samples}
         raw = tool.read_samples(place / "ours-out")[-1]["raw"]
         figures["mounts"] = sum(len(disk["mounts"]) for disk in raw["disk"])
-        figures["told"] = (f"{len(raw['cpu']['per_core_pct'])} CPUs, {len(raw['disk'])} disks, "
-                           f"{len(raw['network'])} interfaces")
+        figures["reported"] = (f"{len(raw['cpu']['per_core_pct'])} CPUs, {len(raw['disk'])} disks, "
+                               f"{len(raw['network'])} interfaces")
     return figures
 
 
@@ -204,7 +204,7 @@ def measure(context):
     for meter in ("strace", "valgrind"):
         if not shutil.which(meter):
             section.notes.append(f"{meter} is not installed: its columns are empty")
-    with context.folder("calls") as place:
+    with context.directory("calls") as place:
         count_all(context, tools, section, place)
     for tool in tools:
         figures = section.values.get(tool.name) or {}

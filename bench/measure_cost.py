@@ -26,7 +26,7 @@ QUICK = ((1, 2.4, 3, None),)
 AFTER_SECS = 0.4
 KEEPS_UP = 0.75
 START_TICKS = 2  # intervals before the first line of a tool that waits for a round second and then for a baseline
-WHOLE_SECONDS = ("python-psutil",)  # left out below a second, where it does not keep up and tells nothing new
+WHOLE_SECONDS = ("python-psutil",)  # left out below a second, where it does not keep up and shows nothing new
 READINGS = 4
 # What ours reads in every sample; what it keeps open for now and then is not among them.
 EVERY_SAMPLE = re.compile(r"/proc/(stat|loadavg|meminfo|\d+/net/dev|diskstats|pressure/\w+|\d+/statm|"
@@ -144,7 +144,7 @@ def measure(context):
                        "share of a core (%)", "real interval (ms)", "RSS (MiB)", "PSS (MiB)"])
     tools = [tool for tool in context.trackers() if not context.quick or tool.name in QUICK_TOOLS]
     failed, kinds, loops = {}, set(), []
-    with context.folder("cost") as place:
+    with context.directory("cost") as place:
         for plan in QUICK if context.quick else FULL:
             interval = plan[0]
             rounds = {tool.name: [] for tool in tools if tool.argv_wrap(["true"], interval, None)

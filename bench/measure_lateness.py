@@ -43,7 +43,7 @@ class Hogs:
             child.wait()
 
 
-def hurry_up(on):
+def set_realtime(on):
     """Where it is permitted, the watch is not kept waiting by the load."""
     try:
         policy = os.SCHED_FIFO if on else os.SCHED_OTHER
@@ -65,7 +65,7 @@ def arrivals(fd, secs):
         except BlockingIOError:
             continue
         if not data:
-            time.sleep(0.001)  # nobody has opened the other end yet
+            time.sleep(0.001)  # the other end is not open yet
             continue
         *whole, rest = (rest + data).split(b"\n")
         lines += [(now, line) for line in whole]
@@ -85,13 +85,13 @@ def run(tool, interval, secs, place):
     try:
         with Running(argv_of(tool, interval, fifo, secs), tool.environ()) as job:
             try:
-                hurry_up(True)
+                set_realtime(True)
                 arrivals(fd, SKIP_SECS + 1.5 * interval)
                 at_start = job.cpu_secs()
                 lines = arrivals(fd, secs)
                 share = (job.cpu_secs() - at_start) / secs
             finally:
-                hurry_up(False)
+                set_realtime(False)
             job.send(signal.SIGTERM)
             arrivals(fd, 0.3)
     finally:
@@ -114,9 +114,9 @@ def figures(tool, lines, share, interval):
     for turn, (instant, line) in enumerate(lines):
         skipped = 0
         if tool.name == "ours":
-            told = json.loads(line)["tracker"]
-            skipped = (told["missed_samples"] or 0) if turn else 0
-            own += [told["late_ms"] / 1e3] if told["late_ms"] is not None else []
+            reported = json.loads(line)["tracker"]
+            skipped = (reported["missed_samples"] or 0) if turn else 0
+            own += [reported["late_ms"] / 1e3] if reported["late_ms"] is not None else []
         tick, missed = tick + skipped + (1 if turn else 0), missed + skipped
         behind.append(instant - tick * interval)
         # A tick that was skipped has waited for this sample, too; else nothing could be later than an interval.
@@ -138,7 +138,7 @@ def measure(context):
                        "p99", "missed", "drift in the run", "drift in 1000 ticks"])
     tools = [tool for tool in map(context.tool, TOOLS) if tool]
     hogs = 2 * (os.cpu_count() or 1)
-    with context.folder("lateness") as place:
+    with context.directory("lateness") as place:
         for word, count in (("idle", 0), (f"{hogs} busy processes", hogs)):
             for interval, secs in QUICK if context.quick else FULL:
                 with Hogs(count):

@@ -2,7 +2,7 @@
 """(d) Memory of ours over a long run: resident memory at 1 %, 50 % and 100 % of so many samples.
 
 100,000 samples at the shortest interval (10 ms) last 17 minutes. Unless --long asks for that, the program's clock is
-hurried (hurry.c) and the samples come 50 times as fast; a shorter run at the real cadence stands beside it.
+sped up (fast_clock.c) and the samples come 50 times as fast; a shorter run at the real cadence stands beside it.
 """
 
 import os
@@ -18,7 +18,7 @@ from section import Section
 SAMPLES = 100000
 REAL_SAMPLES = 3000
 QUICK_SAMPLES, QUICK_REAL_SAMPLES = 20000, 300
-HURRY = 50
+CLOCK_FACTOR = 50
 INTERVAL_SECS = 0.01
 POINTS = (1, 50, 100)
 QUIET_SECS, END_SECS, POLL_SECS = 30, 10, 0.002
@@ -72,18 +72,19 @@ def plans(context, place):
     if context.long:
         return [("real cadence", SAMPLES, {})]
     real = ("real cadence", QUICK_REAL_SAMPLES if context.quick else REAL_SAMPLES, {})
-    library = helper.build("hurry", place, "-shared", "-fPIC")
+    library = helper.build("fast_clock", place, "-shared", "-fPIC")
     if not library:
         return [real]
     samples = QUICK_SAMPLES if context.quick else SAMPLES
-    return [(f"clock {HURRY} times as fast", samples, {"LD_PRELOAD": library, "HURRY": str(HURRY)}), real]
+    env = {"LD_PRELOAD": library, "CLOCK_FACTOR": str(CLOCK_FACTOR)}
+    return [(f"clock {CLOCK_FACTOR} times as fast", samples, env), real]
 
 
 def measure(context):
     section = Section("memory", "Memory of ours over a long run, 10 ms, one tracked process: RSS (MiB)",
-                      ["run", "samples", "at 1 %", "at 50 %", "at 100 %", "peak", "growth from 50 %", "its own", "growth of that",
-                       "took (s)"])
-    with context.folder("memory") as place:
+                      ["run", "samples", "at 1 %", "at 50 %", "at 100 %", "peak", "growth from 50 %", "its own",
+                       "growth of that", "took (s)"])
+    with context.directory("memory") as place:
         for name, samples, env in plans(context, place):
             try:
                 found = run(context.tool("ours"), samples, env)
@@ -93,7 +94,7 @@ def measure(context):
             section.values[name] = {str(key): value for key, value in found.items()}
             section.rows.append([name, f"{samples:,}", *(f"{found[key]:.2f}" for key in COLUMNS),
                                  f"{found['secs']:.0f}"])
-    section.notes.append("Its own: memory that is no mapped file, its growth from 1 % on. Mapped code is released after "
-                         "the first sample and comes back as it is needed, all of it well before 50 %.")
+    section.notes.append("Its own: memory that is no mapped file, its growth from 1 % on. Mapped code is released "
+                         "after the first sample and comes back as it is needed, all of it well before 50 %.")
     section.notes.append("No other tool takes part: the Rust tool would need 28 hours for 100,000 samples.")
     return section

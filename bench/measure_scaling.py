@@ -16,7 +16,7 @@ from section import Section
 
 CROWD = str(pathlib.Path(__file__).resolve().parent / "crowd.py")
 TOOLS = ("ours", "rust", "python")
-# Strangers, trees, seconds of the window, tools.
+# Other processes, trees, seconds of the window, tools.
 FULL = tuple((count, (1, 10, 100, 1000), 3, TOOLS) for count in (100, 1000, 10000))
 QUICK = ((100, (10,), 3, ("ours",)), (100, (1000,), 2, TOOLS), (10000, (10,), 2, TOOLS))
 LIMIT_SECS = 420
@@ -29,14 +29,14 @@ def permitted():
     return subprocess.run([*UNSHARE, "true"], capture_output=True, timeout=20, check=False).returncode == 0
 
 
-def crowd(context, strangers, trees, window, names, folder):
+def crowd(context, others, trees, window, names, directory):
     """The figures of one namespace, by (tree, tool)."""
-    idle = helper.build("idle", folder, "-static") or helper.build("idle", folder)
+    idle = helper.build("idle", directory, "-static") or helper.build("idle", directory)
     if not idle:
         raise RuntimeError("there is no C compiler for the idle processes")
     names = [name for name in names if context.tool(name)]
-    argv = [*UNSHARE, sys.executable, CROWD, context.program, idle, str(strangers), ",".join(map(str, trees)),
-            str(window), ",".join(names), str(folder)]
+    argv = [*UNSHARE, sys.executable, CROWD, context.program, idle, str(others), ",".join(map(str, trees)),
+            str(window), ",".join(names), str(directory)]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_SECS,
                           check=False)
     if done.returncode != 0:
@@ -51,20 +51,20 @@ def measure(context):
     if not permitted():
         section.notes.append("PID namespaces are not permitted here: nothing was measured")
         return section
-    for strangers, trees, window, names in QUICK if context.quick else FULL:
+    for others, trees, window, names in QUICK if context.quick else FULL:
         try:
-            with context.folder("scaling") as folder:
-                found = crowd(context, strangers, trees, window, names, folder)
+            with context.directory("scaling") as directory:
+                found = crowd(context, others, trees, window, names, directory)
         except (RuntimeError, subprocess.TimeoutExpired, ValueError) as reason:
-            section.notes.append(f"{strangers} strangers: {reason}")
+            section.notes.append(f"{others} others: {reason}")
             continue
         for tree in trees:
             figures = {name: found[tree, name] for name in TOOLS if (tree, name) in found}
-            section.notes += [f"{strangers} x {tree}, {name}: {text}" for name, text in figures.items()
+            section.notes += [f"{others} x {tree}, {name}: {text}" for name, text in figures.items()
                               if isinstance(text, str)]
             good = {name: secs for name, secs in figures.items() if not isinstance(secs, str)}
-            section.values[f"{strangers}x{tree}"] = good
-            section.rows.append([strangers, tree, *(millis(good.get(name)) for name in TOOLS if context.tool(name)),
+            section.values[f"{others}x{tree}"] = good
+            section.rows.append([others, tree, *(millis(good.get(name)) for name in TOOLS if context.tool(name)),
                                  ", ".join(f"{name} {table.ratio(secs, good.get('ours'))}"
                                            for name, secs in good.items() if name != "ours") or table.NONE])
     return section

@@ -48,7 +48,7 @@ def needed(path):
 
 
 def disk_bytes(path):
-    """A file, or a folder of Python packages without those that came with the environment."""
+    """A file, or a directory of Python packages without those that came with the environment."""
     path = pathlib.Path(path)
     if path.is_file():
         return path.stat().st_size
@@ -70,10 +70,10 @@ def measure(context):
     for tool in tools:
         figures = {"start_secs": spreads.get(tool.name, {}).get("p50")}
         if tool.program and not tool.name.startswith("p") and is_elf(tool.program):
-            with context.folder("startup") as place:
+            with context.directory("startup") as place:
                 figures |= {"stripped_bytes": stripped_bytes(tool.program, place), "needed": needed(tool.program)}
-        if tool.folder:
-            figures["disk_bytes"] = disk_bytes(tool.folder)
+        if tool.directory:
+            figures["disk_bytes"] = disk_bytes(tool.directory)
         if figures.get("stripped_bytes"):
             figures["disk_bytes"] = figures["stripped_bytes"]
         section.values[tool.name] = figures

@@ -116,7 +116,7 @@ def add_outputs(context, section):
     turns = QUICK_OUTPUT_TURNS if context.quick else OUTPUT_TURNS
     section.values["outputs"] = {}
     for state, load in (("idle", contextlib.nullcontext), ("busy disk", busy_disk)):
-        with context.folder("wrapper") as place:
+        with context.directory("wrapper") as place:
             try:
                 with load(place) if load is busy_disk else load():
                     spreads = measure_outputs(context, place, turns)
@@ -140,7 +140,7 @@ def milliseconds(spread, key):
 
 
 def hyperfine_note(context):
-    """The first row again by somebody else's stopwatch."""
+    """The first row again, measured by another tool."""
     if context.quick or not shutil.which("hyperfine"):
         return None
     words = [" ".join(argv_of(context.tool(name), [shutil.which("true")])) for name in ("bare", "ours")]

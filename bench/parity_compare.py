@@ -154,7 +154,7 @@ def fold_kernel(column, formula, run, facts, places):
     return (True, fold(column, [None, *values], run, places)) if values is not None else (False, None)
 
 
-def judge(result, is_known, is_their_known, peer, apart_secs):
+def classify(result, is_known, is_their_known, peer, apart_secs):
     """The verdict and, where there is one, the reason. Rows that come far apart may both be right and yet differ."""
     floor = FLOORS[result.column]
 
@@ -195,7 +195,7 @@ def compare_column(column, ours, theirs, pairs, facts):
     result = Result(column, value, other, kernel, their_kernel, mean([abs(a - b) for a, b in both]),
                     percent(value, other), FLOORS[column].amount(scale), "", "")
     apart_secs = mean([abs(ours.snaps[i].at - theirs.snaps[j].at) for i, j in pairs])
-    result.verdict, result.reason = judge(result, is_known, is_their_known, theirs.name, apart_secs)
+    result.verdict, result.reason = classify(result, is_known, is_their_known, theirs.name, apart_secs)
     return result
 
 

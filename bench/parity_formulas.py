@@ -101,7 +101,7 @@ def is_virtual_place(mount):
 
 
 def once_per_mount_point(snap, _facts):
-    """Python: every mount point outside of four folders, whatever is mounted there."""
+    """Python: every mount point outside of four directories, whatever is mounted there."""
     return {mount.point: mount for mount in snap.mounts if mount.total and not is_virtual_place(mount)}.values()
 
 

@@ -14,7 +14,7 @@ import re
 import time
 
 TICKS_PER_SEC = os.sysconf("SC_CLK_TCK")
-# A filesystem of these kinds may take for ever to answer, so nobody asks it.
+# A filesystem of these kinds may take for ever to answer, so it is not asked.
 MAY_HANG = ("fuse", "nfs", "cifs", "smb", "9p", "afs", "autofs", "ceph", "glusterfs", "lustre")
 GPU_VENDORS = ("0x10de", "0x1002", "0x8086")
 
@@ -67,7 +67,7 @@ class Snapshot:
 
 @dataclasses.dataclass(frozen=True)
 class Facts:
-    """What does not change during a phase. Only the devices may become more: somebody else may make some meanwhile."""
+    """What does not change during a phase. Only the devices may become more: others may make some meanwhile."""
 
     pid: int
     sector_bytes: dict  # of the devices of the start: the peers look once

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load of known size: the process tree that is tracked, and whoever answers it at the other end of a network.
+"""Load of known size: the process tree that is tracked, and the process that answers it at the other end of a network.
 
 Usage: parity_load.py tree WORKER[=WORD,...]... | parity_load.py echo PORT
 Trackers sample on the full second, so everything that jumps does so in the middle of one: a few milliseconds between
@@ -163,7 +163,7 @@ WORKERS = {"cpu": worker_cpu, "memory": worker_memory, "disk": worker_disk, "net
 
 
 def tree(specs):
-    """Starts the workers and sleeps until told to stop or left alone; then ends them and waits for them."""
+    """Starts the workers and sleeps until asked to stop or left alone; then ends them and waits for them."""
     parent, workers = os.getppid(), []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:

@@ -83,8 +83,8 @@ def mask_as_rust(argument):
 
 def mask_as_ours(program, cases):
     """By replaying one recording per command line, all in one file."""
-    with tempfile.TemporaryDirectory() as folder:
-        recording, replayed = pathlib.Path(folder) / "in.jsonl", pathlib.Path(folder) / "out.jsonl"
+    with tempfile.TemporaryDirectory() as directory:
+        recording, replayed = pathlib.Path(directory) / "in.jsonl", pathlib.Path(directory) / "out.jsonl"
         with open(recording, "w", encoding="utf-8") as out:
             for i, case in enumerate(cases):
                 sample = {"timestamp_secs": 1700000000 + i, "timestamp_ms": (1700000000 + i) * 1000, "elapsed_secs": 1,

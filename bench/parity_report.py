@@ -12,7 +12,7 @@ from parity_compare import DESIGN, FAILS, FLOOR, FLOORS, WITHIN
 
 
 def show(value):
-    """A figure for people: empty where unknown, as many digits as tell something."""
+    """A figure to be read: empty where unknown, as many digits as are significant."""
     if value is None:
         return "empty"
     if value == int(value) or abs(value) >= 10000:
@@ -121,10 +121,10 @@ def describe_host():
     return {"cpus": os.cpu_count(), "kernel": platform.release(), "machine": platform.machine()}
 
 
-def write(document, folder):
+def write(document, directory):
     """Both files, named by the time of the run; returns their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    stem = folder / f"parity-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
+    directory.mkdir(parents=True, exist_ok=True)
+    stem = directory / f"parity-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
     paths = stem.with_suffix(".md"), stem.with_suffix(".json")
     paths[0].write_text(markdown(document), encoding="utf-8")
     paths[1].write_text(as_json(document), encoding="utf-8")

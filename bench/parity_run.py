@@ -11,7 +11,7 @@ import time
 
 import parity_kernel
 from parity_compare import Run
-from parity_world import end
+from parity_scenario import end
 
 LEAD_SECS = 3
 LAST_SECS = 1.7
@@ -48,10 +48,10 @@ def number(field):
 
 
 def environment(tool):
-    """That of the tool, with a PATH that may be searched: Python's tracker ends at a folder that may not."""
+    """That of the tool, with a PATH that may be searched: Python's tracker ends at a directory that may not."""
     env = tool.environ()
-    folders = [name for name in env.get("PATH", os.defpath).split(os.pathsep) if os.access(name, os.X_OK)]
-    return env | {"PATH": os.pathsep.join(folders)}
+    directories = [name for name in env.get("PATH", os.defpath).split(os.pathsep) if os.access(name, os.X_OK)]
+    return env | {"PATH": os.pathsep.join(directories)}
 
 
 class Lines:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tools that we are compared with: installs what it can reach into bench/peers/ and says how each is called.
 
-What is out of reach is left out with a word (`why_missing`); the bench never fails for want of a peer.
+What is out of reach is left out with a word (`why_missing`); the bench never fails because a peer is missing.
 `tools(program)` gives all of them, ours first. Installations are kept; remove bench/peers/ to make them anew.
 """
 
@@ -64,7 +64,7 @@ def tracker(name, version, program, start, fits):
         argv_host=lambda interval, output: start(interval, output) if fits(interval) else None,
         argv_attach=lambda pid, interval, output:
             [*start(interval, output), "--pid", str(pid)] if fits(interval) else None,
-        read_samples=readers.read_json, folder=program)
+        read_samples=readers.read_json, directory=program)
 
 
 def ours(program):
@@ -115,26 +115,26 @@ def rust():
 
 def install_python(name, packages):
     """A virtual environment with exactly these packages; its interpreter."""
-    folder = PLACE / name
-    stamp, python = folder / "installed", folder / "bin" / "python3"
+    directory = PLACE / name
+    stamp, python = directory / "installed", directory / "bin" / "python3"
     if stamp.exists() and stamp.read_text(encoding="utf-8").split() == packages:
         return str(python)
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(directory, ignore_errors=True)
     say(f"installing {', '.join(packages)} into bench/peers/{name}")
     interpreter = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
     try:
-        run([interpreter, "-m", "venv", str(folder)], PIP_SECS)
+        run([interpreter, "-m", "venv", str(directory)], PIP_SECS)
         run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--timeout", "20",
              "--retries", "1", *packages], PIP_SECS)
-        run([str(python), "-m", "compileall", "-q", str(folder / "lib")], PIP_SECS)
+        run([str(python), "-m", "compileall", "-q", str(directory / "lib")], PIP_SECS)
     except Missing:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
         raise
     stamp.write_text(" ".join(packages) + "\n", encoding="utf-8")
     return str(python)
 
 
-def site_folder(python):
+def site_directory(python):
     return run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], 20).strip()
 
 
@@ -151,7 +151,7 @@ def python_tool(name, packages, version):
         argv_wrap=lambda command, interval, output: [*start("wrap", interval, output), *command],
         argv_host=lambda interval, output: start("host", interval, output),
         argv_attach=lambda pid, interval, output: [*start("attach", interval, output), str(pid)],
-        read_samples=readers.read_python_csv, env={"PYTHONDONTWRITEBYTECODE": "1"}, folder=site_folder(python))
+        read_samples=readers.read_python_csv, env={"PYTHONDONTWRITEBYTECODE": "1"}, directory=site_directory(python))
 
 
 def psrecord():
@@ -166,7 +166,7 @@ def psrecord():
         name="psrecord", version=PSRECORD_VERSION, kind="tracker", program=program, argv_nothing=[program, "--help"],
         argv_wrap=lambda command, interval, output: start(shlex.join(command), interval, output),
         argv_attach=lambda pid, interval, output: start(str(pid), interval, output),
-        read_samples=readers.read_psrecord, env={"PYTHONDONTWRITEBYTECODE": "1"}, folder=site_folder(python))
+        read_samples=readers.read_psrecord, env={"PYTHONDONTWRITEBYTECODE": "1"}, directory=site_directory(python))
 
 
 def gnu_time():
@@ -178,7 +178,7 @@ def gnu_time():
         name="gnu-time", version=version, kind="wrapper", program=program, argv_nothing=[program, "--version"],
         argv_wrap=lambda command, _interval, output:
             [program, "-f", "%U %S %e %M", "-o", str(output or os.devnull), *command],
-        read_samples=readers.read_gnu_time, folder=program)
+        read_samples=readers.read_gnu_time, directory=program)
 
 
 def sh():

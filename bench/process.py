@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 
-# Handed down, so that the cgroups of a helper in another PID namespace can be told as ours.
+# Handed down, so that the cgroups of a helper in another PID namespace can be recognized as ours.
 TOKEN = os.environ.setdefault("BENCH_TOKEN", f"{os.getpid()}-{time.monotonic_ns():x}")
 ENTER = 'echo 0 >"$0" && exec "$@"'
 PREFIX = f"rt-bench-{TOKEN}-"
@@ -50,7 +50,7 @@ def cpu_clock(pid):
 
 
 class Group:
-    """A cgroup: whoever is spawned into it is counted, and so are the descendants."""
+    """A cgroup: what is spawned into it is counted, and so are the descendants."""
 
     def __init__(self, path, file, unit, kind):
         self.path, self.file, self.unit, self.kind = pathlib.Path(path), file, unit, kind
@@ -99,7 +99,7 @@ class Clocks:
 
 
 def group_places():
-    """Where a cgroup could be made, with the file that tells the CPU time, its unit and a word."""
+    """Where a cgroup could be made, with the file that has the CPU time, its unit and a word."""
     mounts, own = read("/proc/self/mountinfo"), read("/proc/self/cgroup")
     kinds = ((r"cgroup2 \S+ \S+", r"^0::(/.*)$", "cpu.stat", 1e-6, "cgroup, cpu.stat"),
              (r"cgroup \S+ \S*\bcpuacct\b\S*", r"^\d+:(?:[^:]*,)?cpuacct(?:,[^:]*)?:(/.*)$", "cpuacct.usage", 1e-9,
@@ -136,7 +136,7 @@ def sweep():
 
 
 class Running:
-    """A tool at work in a set of its own; at the end of the `with` nobody of it is left."""
+    """A tool at work in a set of its own; at the end of the `with` no process of it is left."""
 
     def __init__(self, argv, env):
         self.argv, self.usage, self.status = argv, None, None

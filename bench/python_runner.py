@@ -2,7 +2,7 @@
 """Uses the Python package the documented way; runs in the environment that it is installed in.
 
 Usage: python_runner.py wrap OUTPUT INTERVAL COMMAND... | host OUTPUT INTERVAL | attach OUTPUT INTERVAL PID
-The server and cloud look-ups of its start are turned off, since nobody else makes them: its figures gain from that.
+The server and cloud look-ups of its start are turned off, since no other tool makes them: its figures gain from that.
 An OUTPUT of `-` keeps the samples where the package puts them, in files of its own.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples of every tool under the same keys. What a tool does not tell is left out; `raw` holds its own words.
+"""The samples of every tool under the same keys. What a tool does not report is left out; `raw` holds its own words.
 
 time_secs            when, in seconds since 1970 (whole seconds where the tool rounds)
 interval_secs        the time that the sample stands for
@@ -112,7 +112,7 @@ def read_python_csv(path):
 
 
 def read_psrecord(path):
-    """Lines of elapsed seconds, CPU in per cent, real and virtual memory in MB; the sample tells of the time before it.
+    """Lines of elapsed seconds, CPU in per cent, real and virtual memory in MB; a sample covers the time before it.
 
     The elapsed time starts with the tool, so that `time_secs` counts from there.
     """

@@ -23,7 +23,7 @@ class Tool:
     """A program that is compared. A function `argv_…` gives None where the tool cannot do what is asked.
 
     `output` is the path that samples go to, or None for nowhere. `read_samples(path)` gives dicts with the keys of
-    readers.py; what a tool does not tell is not there. `why_missing` is set where the tool is not at hand at all.
+    readers.py; what a tool does not report is not there. `why_missing` is set where the tool is not at hand at all.
     """
 
     name: str  # ours, rust, python, python-psutil, psrecord, gnu-time, sh, bare
@@ -37,7 +37,7 @@ class Tool:
     why_missing: Optional[str] = None
     program: Optional[str] = None  # the file that is executed
     argv_nothing: Optional[list] = None  # starts and ends at once, like --version
-    folder: Optional[str] = None  # what the installation takes on disk
+    directory: Optional[str] = None  # what the installation takes on disk
 
     def environ(self):
         return clean_env() | (self.env or {})
@@ -45,7 +45,7 @@ class Tool:
 
 @dataclasses.dataclass
 class Section:
-    """A part of the results: a table for people, and `values` (plain JSON) for programs."""
+    """A part of the results: a table to read, and `values` (plain JSON) for programs."""
 
     id: str
     title: str
@@ -78,8 +78,8 @@ class Context:
         print(f"bench: {text}", file=sys.stderr, flush=True)
 
     @contextlib.contextmanager
-    def folder(self, name):
-        """A folder of one's own below `place`; the names differ in each call."""
+    def directory(self, name):
+        """A directory of one's own below `place`; the names differ in each call."""
         yield pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.place))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of Markdown, numbers for people, and the two files of a run."""
+"""Tables of Markdown, numbers to be read, and the two files of a run."""
 
 import json
 import math

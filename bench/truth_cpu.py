@@ -2,7 +2,7 @@
 """Accuracy of CPU time: ten jobs that are hard to add up, every tool in turn, against the cgroup's total of each run.
 
 The error is (sum of what the tool reports) / (kernel's total) - 1. Jobs whose children are reaped by the kernel itself
-(SIGCHLD ignored) are told apart: nobody but a cgroup can see their time.
+(SIGCHLD ignored) are shown separately: only a cgroup can see their time.
 """
 
 import math
@@ -44,7 +44,7 @@ def allowance(samples):
 def outcome(truth, figures, why):
     """One cell as plain data."""
     if not truth or not figures or "cpu_secs" not in figures:
-        return {"why": why or "it tells no CPU time"}
+        return {"why": why or "it reports no CPU time"}
     error = figures["cpu_secs"] - truth
     return {"true_secs": round(truth, 6), "secs": round(figures["cpu_secs"], 6), "error_secs": round(error, 6),
             "error_pct": round(100 * error / truth, 4), "samples": figures.get("samples"),
@@ -95,7 +95,7 @@ def failures(rows):
 
 
 def choose_truth(workload):
-    """The group that tells the truth, or None, and a word about it."""
+    """The group that measures the truth, or None, and a word about it."""
     try:
         CpuGroup(workload).close()
         return CpuGroup, "Truth: usage_usec of a private cgroup that the job alone enters, measured anew in every run."
@@ -144,7 +144,7 @@ def measure(context):
     section.columns += names
     section.rows = [table_row(row, names) for row in rows] + closing
     section.values = worst | {"workloads": len({row["workload"] for row in rows}), "rows": rows,
-                              "tick_secs": TICK_SECS, "truth": "cgroup" if group else "told"}
+                              "tick_secs": TICK_SECS, "truth": "cgroup" if group else "reported"}
     section.notes = [word, "Error: sum of what the tool reports over the run, relative to the truth of the same run; "
                      "the clock tick that bounds it is "
                      f"{TICK_SECS * 1e3:g} ms. An empty cell: the tool has no such interval.",

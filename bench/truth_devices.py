@@ -37,7 +37,7 @@ def losetup(*words):
 
 
 def add_loop(control):
-    """A device number that nobody uses, so that its counters begin at zero."""
+    """A device number that is not in use, so that its counters begin at zero."""
     for number in range(1000 + os.getpid() % 500, 2000):
         with contextlib.suppress(FileExistsError):
             return fcntl.ioctl(control, LOOP_CTL_ADD, number)

@@ -155,7 +155,7 @@ def measure(context):
     section = Section(id="truth_disk", title="Bytes of a disk: what went through it, and what each tool reports",
                       columns=["device", "", "truth", "kernel's counter"])
     try:
-        with context.folder("disk") as place, contextlib.ExitStack() as stack:
+        with context.directory("disk") as place, contextlib.ExitStack() as stack:
             rows, names, words = measure_devices(context, place, stack)
     except (Missing, OSError) as reason:
         section.notes.append(f"Not measured: {reason}")

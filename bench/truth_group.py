@@ -42,12 +42,12 @@ class Time:
         return True
 
     def words(self):
-        return [f"Left out for want of time: {'; '.join(self.left_out)}."] if self.left_out else []
+        return [f"Left out, the time was over: {'; '.join(self.left_out)}."] if self.left_out else []
 
 
 @contextlib.contextmanager
 def orderly_end():
-    """Being told to end unwinds like Ctrl-C, so that nothing is left behind."""
+    """A request to end unwinds like Ctrl-C, so that nothing is left behind."""
     def leave(*_):
         raise KeyboardInterrupt
 
@@ -75,7 +75,7 @@ def find_workload(context):
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if not compiler:
         raise Missing("there is no C compiler to build the workloads with")
-    with context.folder("workload") as place:
+    with context.directory("workload") as place:
         target = pathlib.Path(place, "workload")
     words = [compiler, "-std=c17", "-D_GNU_SOURCE", "-O1", "-pthread", "-o", target, *(ROOT / name for name in SOURCES)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
@@ -85,7 +85,7 @@ def find_workload(context):
 
 
 def own_place(kind, controller):
-    """The folder of our own cgroup: kind is the type of its mount, controller a pattern for its line in /proc."""
+    """The directory of our own cgroup: kind is the type of its mount, controller a pattern for its line in /proc."""
     ours = re.search(rf"^\d+:{controller}:(/.*)$", read("/proc/self/cgroup"), re.M)
     for line in read("/proc/self/mountinfo").splitlines():
         fields, _, rest = line.partition(" - ")
@@ -116,7 +116,7 @@ def memory_places():
 
 
 class Group:
-    """A cgroup of our own; whoever is left in it at the end is killed."""
+    """A cgroup of our own; what is left in it at the end is killed."""
 
     def __init__(self, above, workload, needs):
         self.path = pathlib.Path(above, f"{PREFIX}{os.getpid()}-truth-{next(_numbers)}")
@@ -173,7 +173,7 @@ class Group:
 
 
 class CpuGroup(Group):
-    """Counts the CPU time of whoever enters."""
+    """Counts the CPU time of the processes that enter."""
 
     def __init__(self, workload):
         found = own_place("cgroup2", "")
@@ -190,7 +190,7 @@ class CpuGroup(Group):
 
 
 class MemoryGroup(Group):
-    """Keeps the highest memory of whoever enters."""
+    """Keeps the highest memory of the processes that enter."""
 
     def __init__(self, workload):
         for above, name in memory_places():

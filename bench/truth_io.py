@@ -36,7 +36,7 @@ def show(cell):
     if "why" in cell:
         return "failed"
     if "nothing" in cell:
-        return "not told"
+        return "not reported"
     text = f"{cell['bytes'] / MIB:.0f} MiB"
     return text if abs(cell["error_pct"]) < 1 else f"**{text} ({cell['error_pct']:+.0f} %)**"
 
@@ -84,7 +84,7 @@ def measure(context):
 
 
 def worst(rows, name):
-    """The largest error of a tool; None where it told nothing, or failed at one of them."""
+    """The largest error of a tool; None where it reported nothing, or failed at one of them."""
     if any("why" in row["cells"][name] for row in rows):
         return None
     errors = [row["cells"][name]["error_pct"] for row in rows if "error_pct" in row["cells"][name]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accuracy of peak memory: four jobs whose peak is hard to see, every tool in turn, against the cgroup's peak.
 
-The peak of a tree is what it held at one moment, with shared pages counted once. Where no cgroup tells it, the truth is
+The peak of a tree is what it held at one moment, with shared pages counted once. Where no cgroup has it, the truth is
 the memory that the job touches by its construction.
 """
 
@@ -132,10 +132,10 @@ def disagreements(rows):
     """Where our summary does not have the peak that our samples have."""
     for row in rows:
         cell = row["cells"].get(INSIDE) or {}
-        seen, told = cell.get("peak_group_mib"), cell.get("summary_group_mib")
-        if seen is not None and told is not None and abs(seen - told) > 0.05 * seen:
-            yield (f"Our summary says cgroup_peak_mib {told:.0f} where our samples have {seen:.0f}: {row['workload']}, "
-                   f"every {row['interval_secs']:g} s.")
+        seen, reported = cell.get("peak_group_mib"), cell.get("summary_group_mib")
+        if seen is not None and reported is not None and abs(seen - reported) > 0.05 * seen:
+            yield (f"Our summary says cgroup_peak_mib {reported:.0f} where our samples have {seen:.0f}: "
+                   f"{row['workload']}, every {row['interval_secs']:g} s.")
 
 
 @orderly_end()

@@ -30,12 +30,12 @@ LIMIT_SECS = 60  # as long as a workload may last
 
 @dataclasses.dataclass(frozen=True)
 class Watcher:
-    """A tool and a way to use it. Samples go to `out` in the folder it is given."""
+    """A tool and a way to use it. Samples go to `out` in the directory it is given."""
 
     name: str
     tool: Tool
     argv: Callable  # (command, interval, place) -> list
-    figures: Callable  # (place) -> dict of cpu_secs, peak_mib, read_bytes, write_bytes; what it does not tell is absent
+    figures: Callable  # (place) -> dict of cpu_secs, peak_mib, read_bytes, write_bytes; absent: not reported
     least_secs: Optional[float] = None  # the shortest interval; None where it takes no samples
     is_whole: bool = False  # it makes a cgroup for the command, so that ours must be around the tool as well
 
@@ -146,7 +146,7 @@ def watchers(context):
 class Run:
     """One tool around one command, with the truth beside it. Leaves nothing behind, whatever happens.
 
-    `kind` is the cgroup that tells the truth; without one the processes of the workload tell their CPU time and output.
+    `kind` is the cgroup that measures the truth; without one the processes of the workload report CPU time and output.
     It is entered by the command alone; where the tool makes a group of its own, by the tool too, and the CPU time of
     the tool itself is taken off.
     """
@@ -170,7 +170,7 @@ class Run:
         inner = [*([] if self.is_whole else enter), *command]
         words = [*(enter if self.is_whole else []), *self.watcher.argv(inner, interval, self.place)]
         errors = self.stack.enter_context(open(self.place / "stderr", "wb"))
-        env = self.watcher.tool.environ() | {"WORKLOAD_TRUTH": str(self.place / "told")}
+        env = self.watcher.tool.environ() | {"WORKLOAD_TRUTH": str(self.place / "reported")}
         # Its input stays open till the end: some workloads hold on for so long.
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors,
                                         env=env, cwd=self.place, start_new_session=True)
@@ -184,7 +184,7 @@ class Run:
     def close(self):
         if self.process:
             if not self.is_reaped:
-                # Nobody has waited for it, so that the number is still that of its group of processes.
+                # Nothing has waited for it, so that the number is still that of its group of processes.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.process.pid, signal.SIGKILL)
                 self.process.wait()
@@ -219,17 +219,17 @@ class Run:
                 return self.group.peak_mib()
             if self.group:
                 return self.group.secs() + int(read(self.place / "entry")) / 1e6 - own_secs
-            return self.told()[0]
+            return self.reported()[0]
         return None
 
-    def told(self):
+    def reported(self):
         """What the processes of the workload said: seconds of CPU time, bytes of output."""
-        rows = [line.split() for line in read(self.place / "told").splitlines()]
+        rows = [line.split() for line in read(self.place / "reported").splitlines()]
         return sum(int(row[0]) for row in rows) / 1e6, sum(int(row[1]) for row in rows) * BLOCK
 
 
 def empty(place):
-    """What a run wrote may be large; the folder stays, since its name must not come again."""
+    """What a run wrote may be large; the directory stays, since its name must not come again."""
     for path in pathlib.Path(place).iterdir():
         with contextlib.suppress(OSError):
             path.unlink()
@@ -245,7 +245,7 @@ def run_each(context, tools, command, interval, width=1, **more):
         with contextlib.ExitStack() as stack:
             runs = []
             for watcher in tools[start:start + width]:
-                place = stack.enter_context(context.folder("truth"))
+                place = stack.enter_context(context.directory("truth"))
                 stack.callback(empty, place)
                 try:
                     runs.append(stack.enter_context(Run(watcher, command, interval, place, **more)))

@@ -62,9 +62,9 @@ def payload(build, settings):
     return sorted((File("usr/" + file.path, file.content, file.mode) for file in files), key=lambda file: file.path)
 
 
-def control_files(build, settings, files, folders):
-    """control and md5sums. The size is counted as dpkg-gencontrol does: whole KiB per file, 1 KiB per folder."""
-    kib = sum(-(-len(file.content) // 1024) for file in files) + len(folders) + 1
+def control_files(build, settings, files, directories):
+    """control and md5sums. The size is counted as dpkg-gencontrol does: whole KiB per file, 1 KiB per directory."""
+    kib = sum(-(-len(file.content) // 1024) for file in files) + len(directories) + 1
     control = fill("deb/control", {
         "VERSION": settings.debian_version, "ARCH": ARCHITECTURES[build.arch],
         "MAINTAINER": settings.maintainer, "INSTALLED_KIB": kib,
@@ -80,8 +80,9 @@ def make(build, settings, out):
         tree.mkdir(mode=0o755)
         tree.chmod(0o755)
         files = payload(build, settings)
-        folders = lay_out(files, tree, settings.epoch)
-        control = [File("DEBIAN/" + file.path, file.content) for file in control_files(build, settings, files, folders)]
+        directories = lay_out(files, tree, settings.epoch)
+        control = [File("DEBIAN/" + file.path, file.content)
+                   for file in control_files(build, settings, files, directories)]
         lay_out(control, tree, settings.epoch)
         name = file_name(build, settings)
         run_tool(["dpkg-deb", "--root-owner-group", "-Zxz", "-z9", "--build", tree, pathlib.Path(out) / name],

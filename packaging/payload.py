@@ -29,8 +29,8 @@ TOOL_SECS_MAX = 120
 RULE = "-" * 72
 
 
-class Trouble(Exception):
-    """Something that a person has to mend, told in one line."""
+class Failure(Exception):
+    """Something that the user has to mend, reported in one line."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +84,7 @@ def read_text(name):
 def project_version():
     found = re.search(r"^\s*version: '([0-9][0-9A-Za-z.+~]*)'", read_text("meson.build"), re.M)
     if not found:
-        raise Trouble("meson.build: no project version")
+        raise Failure("meson.build: no project version")
     return found.group(1)
 
 
@@ -97,9 +97,9 @@ def source_epoch():
             given = subprocess.run(words, capture_output=True, text=True, timeout=TOOL_SECS_MAX, check=True).stdout
         except (OSError, subprocess.SubprocessError) as error:
             why = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[0]
-            raise Trouble(f"no date for the archives: SOURCE_DATE_EPOCH is not set, and {why}") from error
+            raise Failure(f"no date for the archives: SOURCE_DATE_EPOCH is not set, and {why}") from error
     if not re.fullmatch(r"[0-9]{1,10}", given.strip()):
-        raise Trouble(f"no date for the archives: {given.strip()!r} is no time in seconds (SOURCE_DATE_EPOCH)")
+        raise Failure(f"no date for the archives: {given.strip()!r} is no time in seconds (SOURCE_DATE_EPOCH)")
     return int(given)
 
 
@@ -108,11 +108,11 @@ def settings_from_environment():
     release = os.environ.get("PACKAGE_RELEASE") or ""
     homepage = os.environ.get("PACKAGE_HOMEPAGE") or ""
     if not re.fullmatch(r"[^<>@\n]+ <[^<>@\s]+@[^<>@\s]+>", maintainer):
-        raise Trouble(f"PACKAGE_MAINTAINER must look like 'Name <mail@host>', not {maintainer!r}")
+        raise Failure(f"PACKAGE_MAINTAINER must look like 'Name <mail@host>', not {maintainer!r}")
     if not re.fullmatch(r"[0-9A-Za-z.+~]*", release):
-        raise Trouble(f"PACKAGE_RELEASE must be letters, digits and . + ~, not {release!r}")
+        raise Failure(f"PACKAGE_RELEASE must be letters, digits and . + ~, not {release!r}")
     if not re.fullmatch(r"(https?://\S+)?", homepage):
-        raise Trouble(f"PACKAGE_HOMEPAGE must be a URL, not {homepage!r}")
+        raise Failure(f"PACKAGE_HOMEPAGE must be a URL, not {homepage!r}")
     return Settings(project_version(), source_epoch(), maintainer, release, homepage)
 
 
@@ -138,7 +138,7 @@ def packed_licenses(program, where):
             continue
         if unpack.eof and text.startswith(f"{RULE}\n{NAME}\n{RULE}\n".encode()):
             return text.decode()
-    raise Trouble(f"{where}: holds no licences")
+    raise Failure(f"{where}: holds no licences")
 
 
 def whole_licenses(program, facts, where):
@@ -150,7 +150,7 @@ def whole_licenses(program, facts, where):
             continue
         notice = ROOT / "packaging" / "notices" / f"{plain_name(library)}.txt"
         if not notice.is_file():
-            raise Trouble(f"{where}: no licence text of {library['name']}; write {notice.relative_to(ROOT)}")
+            raise Failure(f"{where}: no licence text of {library['name']}; write {notice.relative_to(ROOT)}")
         body = notice.read_text(encoding="utf-8").strip("\n")
         text += f"\n{RULE}\n{library['name']} (linked in)\n{RULE}\n\n{body}\n"
     return text
@@ -158,39 +158,39 @@ def whole_licenses(program, facts, where):
 
 def load_build(stage, target, version):
     """Reads one build and refuses what does not fit its name."""
-    folder = pathlib.Path(stage) / target
+    directory = pathlib.Path(stage) / target
     try:
-        program = (folder / NAME).read_bytes()
-        facts = json.loads((folder / "build.json").read_text(encoding="utf-8"))
+        program = (directory / NAME).read_bytes()
+        facts = json.loads((directory / "build.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise Trouble(f"{folder}: no usable build: {error}") from error
+        raise Failure(f"{directory}: no usable build: {error}") from error
     if facts.get("target") != target or facts.get("version") != version:
-        raise Trouble(f"{folder}/build.json is of {facts.get('target')} {facts.get('version')}, "
+        raise Failure(f"{directory}/build.json is of {facts.get('target')} {facts.get('version')}, "
                       f"wanted {target} {version}")
     for library in facts.setdefault("libraries", []):
         missing = [key for key in ("name", "version", "license") if not library.get(key)]
         if missing or not re.fullmatch(r"[0-9A-Za-z.+ _-]+", library["name"]):
-            raise Trouble(f"{folder}/build.json: a library without {', '.join(missing) or 'a usable name'}")
+            raise Failure(f"{directory}/build.json: a library without {', '.join(missing) or 'a usable name'}")
     is_elf = program[:4] == b"\x7fELF" and len(program) > 64
     if not is_elf or struct.unpack_from("<H", program, 18)[0] != MACHINES[target.split("-")[0]]:
-        raise Trouble(f"{folder}/{NAME} is no program for {target.split('-')[0]}")
-    return Build(target, program, facts, whole_licenses(program, facts, folder / NAME))
+        raise Failure(f"{directory}/{NAME} is no program for {target.split('-')[0]}")
+    return Build(target, program, facts, whole_licenses(program, facts, directory / NAME))
 
 
 def documents(build):
-    """What stands in the folder of documents, whatever the package."""
+    """What stands in the directory of documents, whatever the package."""
     return [File(f"{DOCS}/README.md", read_text("README.md").encode()),
             File(f"{DOCS}/CHANGELOG.md", read_text("CHANGELOG.md").encode()),
             File(f"{DOCS}/LICENSE", read_text("LICENSE").encode()),
             File(f"{DOCS}/LICENSES.linked", build.licenses.encode())]
 
 
-def usage_files(zsh_folder="share/zsh/site-functions"):
+def usage_files(zsh_directory="share/zsh/site-functions"):
     """The manual and the completions."""
     return [File(f"share/man/man1/{NAME}.1", read_text(f"man/{NAME}.1").encode()),
             File(f"share/man/man5/{NAME}.toml.5", read_text(f"man/{NAME}.toml.5").encode()),
             File(f"share/bash-completion/completions/{NAME}", read_text(f"completions/{NAME}.bash").encode()),
-            File(f"{zsh_folder}/_{NAME}", read_text(f"completions/_{NAME}").encode()),
+            File(f"{zsh_directory}/_{NAME}", read_text(f"completions/_{NAME}").encode()),
             File(f"share/fish/vendor_completions.d/{NAME}.fish", read_text(f"completions/{NAME}.fish").encode())]
 
 
@@ -220,7 +220,7 @@ def gzip_bytes(content):
 
 
 def tar_gz(files, epoch):
-    """Sorted, owned by nobody in particular (0), dated with the source. Folders are left out: unpacking into
+    """Sorted, owned by root, dated with the source. Directories are left out: unpacking into
     /usr/local must not change the owner and the mode of what is there."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
@@ -232,20 +232,21 @@ def tar_gz(files, epoch):
     return gzip_bytes(out.getvalue())
 
 
-def lay_out(files, folder, epoch):
-    """Writes files below a folder with their modes and the date of the source; returns the folders made."""
-    folders = {parent for file in files for parent in pathlib.PurePosixPath(file.path).parents if str(parent) != "."}
-    for path in sorted(folders):
-        (folder / path).mkdir(parents=True, exist_ok=True)
-        (folder / path).chmod(0o755)
+def lay_out(files, directory, epoch):
+    """Writes files below a directory with their modes and the date of the source; returns the directories made."""
+    directories = {parent for file in files for parent in pathlib.PurePosixPath(file.path).parents
+                   if str(parent) != "."}
+    for path in sorted(directories):
+        (directory / path).mkdir(parents=True, exist_ok=True)
+        (directory / path).chmod(0o755)
     for file in files:
-        place = folder / file.path
+        place = directory / file.path
         place.write_bytes(file.content)
         place.chmod(file.mode)
         os.utime(place, (epoch, epoch))
-    for path in [*sorted(folders, reverse=True), "."]:
-        os.utime(folder / path, (epoch, epoch))
-    return sorted(str(path) for path in folders)
+    for path in [*sorted(directories, reverse=True), "."]:
+        os.utime(directory / path, (epoch, epoch))
+    return sorted(str(path) for path in directories)
 
 
 def fill(name, values):
@@ -255,7 +256,7 @@ def fill(name, values):
         text = text.replace(f"@{key}@", str(value))
     left = re.search(r"@[A-Z_]+@", text)
     if left:
-        raise Trouble(f"packaging/{name}: nothing to put for {left.group(0)}")
+        raise Failure(f"packaging/{name}: nothing to put for {left.group(0)}")
     return text
 
 
@@ -266,9 +267,9 @@ def run_tool(words, epoch, **more):
         done = subprocess.run([str(word) for word in words], env=env, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=TOOL_SECS_MAX, check=False, **more)
     except subprocess.TimeoutExpired as error:
-        raise Trouble(f"{words[0]} took longer than {TOOL_SECS_MAX} s") from error
+        raise Failure(f"{words[0]} took longer than {TOOL_SECS_MAX} s") from error
     if done.returncode != 0:
-        raise Trouble(f"{words[0]} failed: {(done.stderr or done.stdout).strip()[-800:]}")
+        raise Failure(f"{words[0]} failed: {(done.stderr or done.stdout).strip()[-800:]}")
     return done.stdout
 
 

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import tempfile
 
-from payload import NAME, File, Trouble, date_words, fill, lay_out, license_words, plain_name, run_tool, tar_payload
+from payload import NAME, Failure, File, date_words, fill, lay_out, license_words, plain_name, run_tool, tar_payload
 
 # Nothing here is to be stripped, split, compiled or looked through: the program is finished.
 MACROS = {"debug_package": "%{nil}", "__os_install_post": "%{nil}", "_build_id_links": "none",
@@ -52,7 +52,7 @@ def bundled_lines(build):
 def make(build, settings, out):
     """Writes the package and returns its name."""
     if "-" in settings.version:
-        raise Trouble(f"RPM knows no hyphen in a version: {settings.version}")
+        raise Failure(f"RPM knows no hyphen in a version: {settings.version}")
     with tempfile.TemporaryDirectory(prefix="rt-rpm-") as work:
         work = pathlib.Path(work)
         files = payload(build)

@@ -2,7 +2,7 @@
 """The bill of materials of one archive as SPDX 2.3 JSON, and a check of what that version of the standard demands.
 
 It lists the files of the archive and the libraries that are linked in. Download locations are NOASSERTION: sources
-come from whatever archive the builder uses, and are told by their hashes.
+come from whatever archive the builder uses, and are identified by their hashes.
 """
 
 import hashlib
@@ -102,7 +102,7 @@ def text(build, settings):
     return json.dumps(document(build, settings), indent=2, sort_keys=False) + "\n"
 
 
-def checksum_trouble(where, entry, demanded):
+def checksum_complaints(where, entry, demanded):
     sums = {row.get("algorithm"): str(row.get("checksumValue", "")) for row in entry.get("checksums", [])}
     if demanded and demanded not in sums:
         yield f"{where}: no {demanded}"
@@ -115,7 +115,7 @@ def missing_keys(where, entry, keys):
     return [f"{where}: no {key}" for key in keys if entry.get(key) in (None, "", [])]
 
 
-def trouble(spdx):
+def complaints(spdx):
     """What SPDX 2.3 demands and this document lacks, as lines."""
     found = missing_keys("document", spdx, ("SPDXID", "name", "documentNamespace", "creationInfo", "packages"))
     info = spdx.get("creationInfo", {})
@@ -134,11 +134,11 @@ def trouble(spdx):
         found += missing_keys(where, package, ("SPDXID", "name", "downloadLocation"))
         if package.get("filesAnalyzed", True):
             found += missing_keys(where, package, ("packageVerificationCode",))
-        found += checksum_trouble(where, package, None)
+        found += checksum_complaints(where, package, None)
     for file in spdx.get("files", []):
         where = f"file {file.get('fileName')}"
         found += missing_keys(where, file, ("SPDXID", "fileName", "checksums"))
-        found += checksum_trouble(where, file, "SHA1")
+        found += checksum_complaints(where, file, "SHA1")
     for entry in [*spdx.get("packages", []), *spdx.get("files", [])]:
         name = str(entry.get("SPDXID"))
         if not ELEMENT.fullmatch(name) or name in known:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what lies in the folder of artefacts what should lie there? Every function yields complaints as lines."""
+"""Is what lies in the directory of artefacts what should lie there? Every function yields complaints as lines."""
 
 import hashlib
 import json
@@ -21,39 +21,40 @@ OURS = re.compile(rf"{NAME}[-_].*\.(tar\.gz|deb|rpm|spdx\.json)|install\.sh|{SUM
 LINTIAN_BAD = re.compile(r"^[EW]: ")
 
 
-def artefact_names(folder):
-    return sorted(path.name for path in pathlib.Path(folder).iterdir() if path.is_file() and OURS.fullmatch(path.name))
+def artefact_names(directory):
+    paths = pathlib.Path(directory).iterdir()
+    return sorted(path.name for path in paths if path.is_file() and OURS.fullmatch(path.name))
 
 
-def sums_text(folder):
+def sums_text(directory):
     """Sorted by name, as sha256sum --check reads it."""
-    names = [name for name in artefact_names(folder) if name != SUMS]
-    rows = [(hashlib.sha256((pathlib.Path(folder) / name).read_bytes()).hexdigest(), name) for name in names]
+    names = [name for name in artefact_names(directory) if name != SUMS]
+    rows = [(hashlib.sha256((pathlib.Path(directory) / name).read_bytes()).hexdigest(), name) for name in names]
     return "".join(f"{value}  {name}\n" for value, name in rows)
 
 
-def sums_trouble(folder):
+def sums_complaints(directory):
     try:
-        listed = (pathlib.Path(folder) / SUMS).read_text(encoding="utf-8")
+        listed = (pathlib.Path(directory) / SUMS).read_text(encoding="utf-8")
     except OSError as error:
         yield f"{SUMS}: {error.strerror}"
         return
-    want = dict(reversed(line.split("  ", 1)) for line in sums_text(folder).splitlines())
+    want = dict(reversed(line.split("  ", 1)) for line in sums_text(directory).splitlines())
     rows = [line.split("  ", 1) for line in listed.splitlines()]
     have = {row[1]: row[0] for row in rows if len(row) == 2}
     if len(have) != len(rows) or list(have) != sorted(have):
         yield f"{SUMS}: not sorted, or not one hash and one name per line"
     yield from (f"{SUMS} names {name}, which is not there" for name in have if name not in want)
     yield from (f"{SUMS} does not name {name}" for name in want if name not in have)
-    yield from (f"{name}: not the content that {SUMS} tells" for name, value in want.items()
+    yield from (f"{name}: not the content that {SUMS} names" for name, value in want.items()
                 if have.get(name, value) != value)
 
 
-def tar_trouble(path, payload, settings):
-    """The archive must hold exactly the payload, by nobody in particular, of one date."""
+def tar_complaints(path, payload, settings):
+    """The archive must hold exactly the payload, owned by root, of one date."""
     head = path.read_bytes()[:10]
     if head != gzip_bytes(b"")[:10]:
-        yield f"{path.name}: gzip tells a name or a time"
+        yield f"{path.name}: gzip holds a name or a time"
     want = {file.path: file for file in payload}
     with tarfile.open(path, "r:gz") as archive:
         entries = archive.getmembers()
@@ -69,14 +70,14 @@ def tar_trouble(path, payload, settings):
 
 
 def not_checked(words):
-    """What a tool that is missing leaves open: a complaint where nobody watches, else a word."""
+    """What a tool that is missing leaves open: a complaint in CI, else a word."""
     if os.environ.get("CI"):
         yield words
     else:
         print(f"package: {words}")
 
 
-def lintian_trouble(paths):
+def lintian_complaints(paths):
     """Errors and warnings of Debian's checker; it runs once for all, because its start is what takes the time."""
     if not shutil.which("lintian"):
         yield from not_checked("lintian is not installed, the Debian packages are not checked by it")
@@ -95,7 +96,7 @@ def lintian_trouble(paths):
         yield f"lintian ended with {done.returncode}: {done.stderr.strip()[-300:]}"
 
 
-def deb_trouble(path, build, settings):
+def deb_complaints(path, build, settings):
     fields = run_tool(["dpkg-deb", "--field", path], settings.epoch)
     for key, value in (("Version", settings.debian_version), ("Depends", "libc6 (>= 2.17)"),
                        ("Architecture", deb_package.ARCHITECTURES[build.arch]), ("Maintainer", settings.maintainer)):
@@ -116,7 +117,7 @@ def deb_trouble(path, build, settings):
                 yield f"{path.name}: {name} has not the content or the mode of the build"
 
 
-def rpm_trouble(path, build, settings):
+def rpm_complaints(path, build, settings):
     if not shutil.which("rpm"):
         yield from not_checked(f"rpm is not installed, {path.name} is not looked into")
         return
@@ -130,49 +131,49 @@ def rpm_trouble(path, build, settings):
         yield f"{path.name}: other files than wanted: {sorted(set(have.items()) ^ set(want.items()))[:6]}"
 
 
-def sbom_trouble(path, build):
+def sbom_complaints(path, build):
     try:
         spdx = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         yield f"{path.name}: {error}"
         return
-    yield from (f"{path.name}: {line}" for line in sbom.trouble(spdx))
+    yield from (f"{path.name}: {line}" for line in sbom.complaints(spdx))
     linked = {library["name"] for library in build.facts["libraries"]}
     named = {package["name"] for package in spdx.get("packages", [])} - {NAME}
     if linked != named:
         yield f"{path.name}: names {sorted(named)}, linked are {sorted(linked)}"
 
 
-def all_trouble(folder, builds, settings):
+def all_complaints(directory, builds, settings):
     """Sums first, then every artefact of every build."""
-    folder = pathlib.Path(folder)
-    yield from sums_trouble(folder)
+    directory = pathlib.Path(directory)
+    yield from sums_complaints(directory)
     for maker, tool in ((deb_package, "dpkg-deb"), (rpm_package, "rpmbuild")):
         if not maker.is_possible():
             yield from not_checked(f"{tool} is not installed, its packages were not made")
     for build in builds:
-        parts = [(f"{NAME}-{settings.version}-{build.target}.tar.gz", tar_trouble, (tar_payload(build), settings)),
-                 (sbom.file_name(build, settings), sbom_trouble, (build,))]
+        parts = [(f"{NAME}-{settings.version}-{build.target}.tar.gz", tar_complaints, (tar_payload(build), settings)),
+                 (sbom.file_name(build, settings), sbom_complaints, (build,))]
         if not build.is_static:
-            parts.append((flat_name(build, settings), tar_trouble, (flat_payload(build), settings)))
+            parts.append((flat_name(build, settings), tar_complaints, (flat_payload(build), settings)))
         if not build.is_static and deb_package.is_possible():
-            parts.append((deb_package.file_name(build, settings), deb_trouble, (build, settings)))
+            parts.append((deb_package.file_name(build, settings), deb_complaints, (build, settings)))
         if not build.is_static and rpm_package.is_possible():
-            parts.append((rpm_package.file_name(build, settings), rpm_trouble, (build, settings)))
+            parts.append((rpm_package.file_name(build, settings), rpm_complaints, (build, settings)))
         for name, check, more in parts:
-            if (folder / name).is_file():
-                yield from check(folder / name, *more)
+            if (directory / name).is_file():
+                yield from check(directory / name, *more)
             else:
                 yield f"{name} is missing"
-    packages = sorted(folder.glob(f"{NAME}_{settings.debian_version}_*.deb"))
+    packages = sorted(directory.glob(f"{NAME}_{settings.debian_version}_*.deb"))
     if packages:
-        yield from lintian_trouble(packages)
+        yield from lintian_complaints(packages)
 
 
 def differences(one, other):
     """Artefacts of two runs that are not the same bytes."""
     names = sorted({*artefact_names(one), *artefact_names(other)})
     for name in names:
-        paths = [pathlib.Path(folder) / name for folder in (one, other)]
+        paths = [pathlib.Path(directory) / name for directory in (one, other)]
         if not all(path.is_file() for path in paths) or paths[0].read_bytes() != paths[1].read_bytes():
             yield f"{name}: another run makes other bytes of it"

@@ -11,13 +11,13 @@ import pathlib
 import re
 import shutil
 
-from common import PINS, ROOT, Trouble, call, parts_of, say
-from toolchains import clang_folder, clang_words, gcc_words, glibc_folder, musl_folder, zig
+from common import PINS, ROOT, Failure, call, parts_of, say
+from toolchains import clang_directory, clang_words, gcc_words, glibc_directory, musl_directory, zig
 
 SETUP_SECS = 300
 BUILD_SECS = 900
 
-# What makes the arm64 program small enough. Nobody needs frame pointers: there are no unwind tables either.
+# What makes the arm64 program small enough. Nothing needs frame pointers: there are no unwind tables either.
 CLANG_COMPILE = ["-fomit-frame-pointer"]
 CLANG_LINK = ["-Wl,-O2", "-Wl,--icf=safe", "-Wl,-mllvm,-inline-threshold=0", "-Wl,-mllvm,-machine-outliner-reruns=2"]
 # Kernels with pages of 64 KiB must be able to protect what is only read after the start.
@@ -38,24 +38,24 @@ needs_exe_wrapper = true
 def libc_words(target):
     """Headers, start files and library of the C library of the target, and of no other."""
     machine, libc = parts_of(target)
-    folder = glibc_folder(machine) if libc == "gnu" else musl_folder(machine)
+    directory = glibc_directory(machine) if libc == "gnu" else musl_directory(machine)
     if libc == "musl":
-        return ["-isystem", folder / "include", f"-B{folder}/lib/", f"-L{folder}/lib"]
-    return ["-isystem", folder / "usr/include", f"--sysroot={folder}", f"-B{folder}/usr/lib/", f"-L{folder}/usr/lib",
-            f"-L{folder}/lib"]
+        return ["-isystem", directory / "include", f"-B{directory}/lib/", f"-L{directory}/lib"]
+    return ["-isystem", directory / "usr/include", f"--sysroot={directory}", f"-B{directory}/usr/lib/",
+            f"-L{directory}/usr/lib", f"-L{directory}/lib"]
 
 
 def compiler_words(target):
     machine, libc = parts_of(target)
     if machine == "x86_64":
         return [*gcc_words(), *libc_words(target)]
-    runtime = glibc_folder(machine) / "gcc"
+    runtime = glibc_directory(machine) / "gcc"
     return [*clang_words(machine, libc), f"-B{runtime}", f"-L{runtime}", *libc_words(target),
-            f"--ld-path={clang_folder()}/ld.lld", "--end-no-unused-arguments"]
+            f"--ld-path={clang_directory()}/ld.lld", "--end-no-unused-arguments"]
 
 
 def cross_file(target, root):
-    """Everything that Meson should know of the target; what the compiler is given does not depend on this folder."""
+    """Everything that Meson should know of the target; what the compiler is given does not depend on this directory."""
     machine, libc = parts_of(target)
     is_clang = machine != "x86_64"
     archiver = [zig(), "ar"] if is_clang else [PINS["gcc"]["program"].replace("gcc", "gcc-ar")]
@@ -77,9 +77,9 @@ def wrap_of(name, root):
 def check_libraries(root):
     """A release has the libraries that the wraps name, never those of the machine that it is made on."""
     for name in ("mbedtls", "zlib"):
-        folder = root / "subprojects" / wrap_of(name, root)["directory"]
-        if not folder.is_dir():
-            raise Trouble(f"{folder.relative_to(root)} is missing: tools/setup build fetches it")
+        directory = root / "subprojects" / wrap_of(name, root)["directory"]
+        if not directory.is_dir():
+            raise Failure(f"{directory.relative_to(root)} is missing: tools/setup build fetches it")
 
 
 def libraries(target, root):
@@ -102,10 +102,10 @@ def epoch(root):
     return call(["git", "-C", root, "log", "-1", "--format=%ct"], secs=20, what="the time of the last commit").strip()
 
 
-def describe(target, folder, root, source_date):
-    """What the packager is told."""
+def describe(target, directory, root, source_date):
+    """What the packager gets to know."""
     machine, libc = parts_of(target)
-    project = json.loads((folder / "meson-info/intro-projectinfo.json").read_text(encoding="utf-8"))
+    project = json.loads((directory / "meson-info/intro-projectinfo.json").read_text(encoding="utf-8"))
     compiler = "gcc" if machine == "x86_64" else "clang"
     return {
         "target": target,
@@ -124,28 +124,28 @@ def build(target, jobs, root=ROOT, stage=None, source_date=None):
     check_libraries(root)
     source_date = source_date or epoch(root)
     stage = stage or root / "dist/stage"
-    folder = root / "build-dist" / target
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    cross = folder.with_suffix(".ini")
+    directory = root / "build-dist" / target
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    cross = directory.with_suffix(".ini")
     cross.write_text(cross_file(target, root), encoding="utf-8")
     env = {"SOURCE_DATE_EPOCH": source_date, "LC_ALL": "C", "CFLAGS": "", "LDFLAGS": "", "CPPFLAGS": ""}
     say(f"{target}: build")
     options = []
     if parts_of(target)[1] == "musl":
-        options = ["-Dgpu=disabled", f"-Dnotices=musl={musl_folder(parts_of(target)[0])}/COPYRIGHT"]
-    printed = call(["meson", "setup", folder, "--cross-file", cross, "--wrap-mode=nodownload", "-Db_lto=true",
+        options = ["-Dgpu=disabled", f"-Dnotices=musl={musl_directory(parts_of(target)[0])}/COPYRIGHT"]
+    printed = call(["meson", "setup", directory, "--cross-file", cross, "--wrap-mode=nodownload", "-Db_lto=true",
                     "-Ddebug=false", *options], cwd=root, secs=SETUP_SECS, what=f"{target}: meson", more_env=env)
     if not re.search(r"TLS comes from mbedTLS, our own build", printed):
-        raise Trouble(f"{target}: mbedTLS would not be our own build\n{printed[-800:]}")
-    call(["ninja", "-C", folder, f"-j{jobs}", "resource-tracker"], cwd=root, secs=BUILD_SECS, what=f"{target}: ninja",
-         more_env=env)
+        raise Failure(f"{target}: mbedTLS would not be our own build\n{printed[-800:]}")
+    call(["ninja", "-C", directory, f"-j{jobs}", "resource-tracker"], cwd=root, secs=BUILD_SECS,
+         what=f"{target}: ninja", more_env=env)
     staged = pathlib.Path(stage) / target
     shutil.rmtree(staged, ignore_errors=True)
     staged.mkdir(parents=True)
-    shutil.copy(folder / "resource-tracker", staged / "resource-tracker")
+    shutil.copy(directory / "resource-tracker", staged / "resource-tracker")
     (staged / "resource-tracker").chmod(0o755)
-    text = json.dumps(describe(target, folder, root, source_date), indent=2)
+    text = json.dumps(describe(target, directory, root, source_date), indent=2)
     (staged / "build.json").write_text(text + "\n", encoding="utf-8")
     say(f"{target}: {(staged / 'resource-tracker').stat().st_size} bytes")
     return staged / "resource-tracker"

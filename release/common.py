@@ -16,7 +16,7 @@ TARGETS = ("x86_64-linux-gnu", "aarch64-linux-gnu", "x86_64-linux-musl", "aarch6
 TAIL_LINES = 25
 
 
-class Trouble(Exception):
+class Failure(Exception):
     """Something is missing or wrong; the text says what."""
 
 
@@ -44,21 +44,21 @@ def end_group(process):
 
 
 def call(command, *, secs, what, cwd=ROOT, more_env=None, status=0):
-    """Runs a command to its end, and returns what it printed; Trouble where it fails or takes too long."""
+    """Runs a command to its end, and returns what it printed; Failure where it fails or takes too long."""
     command = [str(word) for word in command]
     try:
         process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **(more_env or {})}, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                                    start_new_session=True)
     except OSError as error:
-        raise Trouble(f"{what}: cannot run {command[0]}: {error.strerror}") from error
+        raise Failure(f"{what}: cannot run {command[0]}: {error.strerror}") from error
     try:
         printed, _ = process.communicate(timeout=secs)
     except subprocess.TimeoutExpired as error:
-        raise Trouble(f"{what}: not done after {secs} s") from error
+        raise Failure(f"{what}: not done after {secs} s") from error
     finally:
         if process.poll() is None:
             end_group(process)
     if process.returncode != status:
-        raise Trouble(f"{what}: status {process.returncode} instead of {status}\n{tail(printed)}")
+        raise Failure(f"{what}: status {process.returncode} instead of {status}\n{tail(printed)}")
     return printed

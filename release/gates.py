@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gates of release programs. Each is a function that raises Trouble; all are tried, and every failure is shown."""
+"""The gates of release programs. Each is a function that raises Failure; all are tried, and every failure is shown."""
 
 import json
 import os
 import pathlib
 import pwd
 
-from common import ROOT, Trouble, parts_of, say
+from common import ROOT, Failure, parts_of, say
 from elf import dynamic, header, needed, private_versions, sections, segments, versions
 from trials import TRIALS
 
@@ -20,7 +20,7 @@ PAGE_BYTES = {"x86_64": 4096, "aarch64": 65536}
 
 def require(condition, words):
     if not condition:
-        raise Trouble(words)
+        raise Failure(words)
 
 
 def gate_machine(path, target):
@@ -85,15 +85,15 @@ def gate_paths(path, _target):
     """Nothing of the machine that it was made on."""
     content = path.read_bytes()
     user = pwd.getpwuid(os.getuid())
-    strangers = {f"{ROOT}/", str(pathlib.Path.home()) + "/", user.pw_dir.rstrip("/") + "/", "build-dist", "build-tools",
-                 "subprojects/", "/tmp/", f"/home/{user.pw_name}/", f"{user.pw_name}@"}
-    found = sorted(word for word in strangers if len(word) > 2 and word.encode() in content)
+    unwanted = {f"{ROOT}/", str(pathlib.Path.home()) + "/", user.pw_dir.rstrip("/") + "/", "build-dist", "build-tools",
+                "subprojects/", "/tmp/", f"/home/{user.pw_name}/", f"{user.pw_name}@"}
+    found = sorted(word for word in unwanted if len(word) > 2 and word.encode() in content)
     require(not found, f"holds {found}")
 
 
 def gate_description(path, target):
-    told = json.loads((path.parent / "build.json").read_text(encoding="utf-8"))
-    require(told["target"] == target and told["version"] and told["libraries"], f"build.json: {told}")
+    reported = json.loads((path.parent / "build.json").read_text(encoding="utf-8"))
+    require(reported["target"] == target and reported["version"] and reported["libraries"], f"build.json: {reported}")
 
 
 STATIC_GATES = (gate_machine, gate_size, gate_stripped, gate_libraries, gate_versions, gate_hardening, gate_pages,
@@ -105,8 +105,8 @@ def try_gate(target, gate, path):
     name = gate.__name__.removeprefix("gate_").removeprefix("trial_").replace("_", " ")
     try:
         words = gate(path, target)
-    except Trouble as trouble:
-        say(f"{target}: {name}: FAILED: {trouble}")
+    except Failure as failure:
+        say(f"{target}: {name}: FAILED: {failure}")
         return False
     if words is not None:
         say(f"{target}: {name}: {words}")
@@ -119,7 +119,7 @@ def check(targets):
     for target in targets:
         path = ROOT / "dist/stage" / target / "resource-tracker"
         if not path.is_file():
-            raise Trouble(f"{path.relative_to(ROOT)} is missing: tools/dist build {target} makes it")
+            raise Failure(f"{path.relative_to(ROOT)} is missing: tools/dist build {target} makes it")
         gates = (*STATIC_GATES, *TRIALS)
         passed = sum(try_gate(target, gate, path) for gate in gates)
         failures += len(gates) - passed

@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 import zipfile
 
-from common import PINS, TOOLCHAINS, Trouble, call, say
+from common import PINS, TOOLCHAINS, Failure, call, say
 
 FETCH_SECS = 300
 BUILD_SECS = 600
@@ -27,20 +27,20 @@ MUSL_OPTIONS = ["--disable-shared", "CFLAGS=-fPIE -fstack-protector-strong -ffun
 KERNEL_HEADERS = ("linux", "asm", "asm-generic", "drm", "mtd")
 
 
-def clang_folder():
+def clang_directory():
     return TOOLCHAINS / "clang"
 
 
-def glibc_folder(machine):
+def glibc_directory(machine):
     return TOOLCHAINS / f"glibc-2.17-{machine}"
 
 
-def musl_folder(machine):
+def musl_directory(machine):
     return TOOLCHAINS / f"musl-{machine}"
 
 
 def zig():
-    return clang_folder() / "zig"
+    return clang_directory() / "zig"
 
 
 def archive_uris():
@@ -52,60 +52,60 @@ def archive_uris():
     return sorted({uri.rstrip("/") for uri in found})
 
 
-def fetch_commands(pin, folder):
+def fetch_commands(pin, directory):
     """What can fetch it: the ordinary client of where it lies, by the name of the package."""
     if "npm" in pin:
-        return [["npm", "pack", "--silent", "--pack-destination", folder, pin["npm"]]]
+        return [["npm", "pack", "--silent", "--pack-destination", directory, pin["npm"]]]
     if "pip" in pin:
         return [[sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir",
                  "--disable-pip-version-check", "--only-binary", ":all:", "--platform", pin["platform"],
-                 "--dest", folder, pin["pip"]]]
+                 "--dest", directory, pin["pip"]]]
     return [[APT_HELPER, "-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20", "-o",
-             "Acquire::https::Timeout=20", "download-file", f"{uri}/pool/main/{pin['pool']}", folder / pin["file"],
+             "Acquire::https::Timeout=20", "download-file", f"{uri}/pool/main/{pin['pool']}", directory / pin["file"],
              f"SHA256:{pin['sha256']}"] for uri in archive_uris()]
 
 
-def fetch(name, folder):
+def fetch(name, directory):
     """Returns the path of the download, whose content is the pinned one."""
     pin = PINS[name]
     origin = pin.get("npm") or pin.get("pip") or pin["pool"]
     kind = "npm" if "npm" in pin else "PyPI" if "pip" in pin else "the Debian archive"
-    commands = fetch_commands(pin, folder)
+    commands = fetch_commands(pin, directory)
     if not commands:
-        raise Trouble(f"{name}: no Debian archive in /etc/apt, out of reach: {origin}")
+        raise Failure(f"{name}: no Debian archive in /etc/apt, out of reach: {origin}")
     why = ""
     for command in commands * 2:
         try:
             call(command, secs=FETCH_SECS, what=f"{name} ({origin})")
-        except Trouble as trouble:
-            why = str(trouble)
+        except Failure as failure:
+            why = str(failure)
             continue
-        path = folder / pin["file"]
+        path = directory / pin["file"]
         found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no such file"
         if found == pin["sha256"]:
             return path
         why = f"{pin['file']}: SHA-256 is {found}, pinned is {pin['sha256']}"
         path.unlink(missing_ok=True)
-    raise Trouble(f"{name}: {origin} is out of reach from {kind}:\n{why}")
+    raise Failure(f"{name}: {origin} is out of reach from {kind}:\n{why}")
 
 
-def unpack_clang(path, folder):
+def unpack_clang(path, directory):
     with zipfile.ZipFile(path) as wheel:
         for member in wheel.namelist():
             if member == "ziglang/zig" or member.startswith("ziglang/lib/include/"):
-                wheel.extract(member, folder)
-    for part in (folder / "ziglang").iterdir():
-        part.rename(folder / part.name)
-    (folder / "ziglang").rmdir()
-    (folder / "zig").chmod(0o755)
+                wheel.extract(member, directory)
+    for part in (directory / "ziglang").iterdir():
+        part.rename(directory / part.name)
+    (directory / "ziglang").rmdir()
+    (directory / "zig").chmod(0o755)
     # clang asks for one program that links.
-    link = folder / "ld.lld"
+    link = directory / "ld.lld"
     link.write_text('#!/bin/sh\nexec "${0%/*}/zig" ld.lld "$@"\n', encoding="utf-8")
     link.chmod(0o755)
 
 
 def is_wanted(name, machine):
-    """The name inside of our folder; None: not needed."""
+    """The name inside of our directory; None: not needed."""
     triple = f"{machine}-unknown-linux-gnu"
     name = name.removeprefix("./")
     rest = name.removeprefix(f"{triple}/sysroot/")
@@ -117,11 +117,11 @@ def is_wanted(name, machine):
     return None
 
 
-def unpack_glibc(path, folder, machine):
+def unpack_glibc(path, directory, machine):
     with tarfile.open(path) as package:
         inner = package.extractfile(f"package/{machine}-unknown-linux-gnu.tar.xz")
         if not inner:
-            raise Trouble(f"{path.name}: holds no toolchain")
+            raise Failure(f"{path.name}: holds no toolchain")
         with tarfile.open(fileobj=inner, mode="r|xz") as tree:
             for member in tree:
                 name = is_wanted(member.name, machine)
@@ -129,8 +129,8 @@ def unpack_glibc(path, folder, machine):
                     member.name = name
                     if member.islnk():
                         member.linkname = is_wanted(member.linkname, machine)
-                    tree.extract(member, folder, set_attrs=False)
-    for loader in (folder / "lib").glob("ld-*.so*"):
+                    tree.extract(member, directory, set_attrs=False)
+    for loader in (directory / "lib").glob("ld-*.so*"):
         if not loader.is_symlink():
             loader.chmod(loader.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
 
@@ -138,7 +138,7 @@ def unpack_glibc(path, folder, machine):
 def clang_words(machine, libc):
     """clang for a machine, without anything of this system."""
     return [zig(), "clang", f"--target={machine}-unknown-linux-{libc}", "--start-no-unused-arguments", "-nostdinc",
-            "-isystem", clang_folder() / "lib/include"]
+            "-isystem", clang_directory() / "lib/include"]
 
 
 def gcc_words():
@@ -147,10 +147,10 @@ def gcc_words():
     return [program, "-nostdinc", "-isystem", include]
 
 
-def build_musl(path, folder, machine, jobs):
+def build_musl(path, directory, machine, jobs):
     """A static musl, with the headers of the kernel that the glibc of the same machine comes with."""
-    if re.search(r"[\s'\"\\$:]", str(folder)):
-        raise Trouble(f"musl cannot be built below {TOOLCHAINS}: its makefile takes no blanks and quotes in a path")
+    if re.search(r"[\s'\"\\$:]", str(directory)):
+        raise Failure(f"musl cannot be built below {TOOLCHAINS}: its makefile takes no blanks and quotes in a path")
     with tempfile.TemporaryDirectory(dir=TOOLCHAINS, prefix="musl-sources-") as work:
         with tarfile.open(path) as tree:
             tree.extractall(work, filter="data") if hasattr(tarfile, "data_filter") else tree.extractall(work)
@@ -158,41 +158,41 @@ def build_musl(path, folder, machine, jobs):
         compiler = gcc_words() if machine == "x86_64" else [*clang_words(machine, "musl"), "--end-no-unused-arguments"]
         archiver, ranlib = ("ar", "ranlib") if machine == "x86_64" else (f"{zig()} ar", f"{zig()} ranlib")
         what = f"musl for {machine}"
-        call(["./configure", f"--target={machine}-linux-musl", f"--prefix={folder}",
+        call(["./configure", f"--target={machine}-linux-musl", f"--prefix={directory}",
               f"CC={' '.join(map(str, compiler))}", f"AR={archiver}", f"RANLIB={ranlib}",
               *MUSL_OPTIONS], cwd=sources, secs=BUILD_SECS, what=what)
         call(["make", f"-j{jobs}", "install-libs", "install-headers"], cwd=sources, secs=BUILD_SECS, what=what)
-        shutil.copy(sources / "COPYRIGHT", folder / "COPYRIGHT")
+        shutil.copy(sources / "COPYRIGHT", directory / "COPYRIGHT")
     for name in KERNEL_HEADERS:
-        headers = glibc_folder(machine) / "usr/include" / name
+        headers = glibc_directory(machine) / "usr/include" / name
         if headers.is_dir():
-            shutil.copytree(headers, folder / "include" / name)
+            shutil.copytree(headers, directory / "include" / name)
 
 
-def is_done(folder, stamp):
-    mark = folder / ".pin"
+def is_done(directory, stamp):
+    mark = directory / ".pin"
     return mark.is_file() and mark.read_text(encoding="utf-8") == stamp
 
 
-def provide(folder, pin_name, fill, inputs=(), options=()):
-    """Makes a folder anew unless it is already that of the pin, and of what else it was made from."""
+def provide(directory, pin_name, fill, inputs=(), options=()):
+    """Makes a directory anew unless it is already that of the pin, and of what else it was made from."""
     pins = [PINS[name].get("sha256", PINS[name]["version"]) for name in (pin_name, *inputs)]
     stamp = "\n".join([*pins, *options]) + "\n"
-    if is_done(folder, stamp):
+    if is_done(directory, stamp):
         return
-    say(f"toolchain: {folder.name}")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    say(f"toolchain: {directory.name}")
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
     with tempfile.TemporaryDirectory(dir=TOOLCHAINS, prefix="download-") as work:
-        fill(fetch(pin_name, pathlib.Path(work)), folder)
-    (folder / ".pin").write_text(stamp, encoding="utf-8")
+        fill(fetch(pin_name, pathlib.Path(work)), directory)
+    (directory / ".pin").write_text(stamp, encoding="utf-8")
 
 
 def check_gcc():
     pin = PINS["gcc"]
     version = call([pin["program"], "-dumpfullversion"], secs=20, what=f"{pin['program']} ({pin['package']})").strip()
     if version != pin["version"]:
-        raise Trouble(f"{pin['program']} is {version}; releases are made with {pin['package']}")
+        raise Failure(f"{pin['program']} is {version}; releases are made with {pin['package']}")
 
 
 def setup(targets, jobs):
@@ -202,12 +202,13 @@ def setup(targets, jobs):
     if "x86_64" in machines:
         check_gcc()
     if "aarch64" in machines:
-        provide(clang_folder(), "clang", unpack_clang)
+        provide(clang_directory(), "clang", unpack_clang)
     for machine in sorted(machines):
         name = f"glibc-2.17-{machine}"
-        provide(glibc_folder(machine), name, lambda path, folder, of=machine: unpack_glibc(path, folder, of))
+        provide(glibc_directory(machine), name, lambda path, directory, of=machine: unpack_glibc(path, directory, of))
     for target in targets:
         machine, libc = target.split("-")[0], target.split("-")[2]
         if libc == "musl":
-            provide(musl_folder(machine), "musl", lambda path, folder, of=machine: build_musl(path, folder, of, jobs),
+            provide(musl_directory(machine), "musl",
+                    lambda path, directory, of=machine: build_musl(path, directory, of, jobs),
                     ["gcc" if machine == "x86_64" else "clang", f"glibc-2.17-{machine}"], MUSL_OPTIONS)

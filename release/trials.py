@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the release programs where they must work: in a folder with nothing but /proc, a static shell, and for the
+"""Runs the release programs where they must work: in a directory with nothing but /proc, a static shell, and for the
 dynamic ones glibc 2.17; those for arm64 under qemu. The namespaces, mounts and processes of a trial end with it.
 """
 
@@ -12,9 +12,9 @@ import shutil
 import sys
 import tempfile
 
-from common import HERE, ROOT, Trouble, call, parts_of
+from common import HERE, ROOT, Failure, call, parts_of
 from elf import segments
-from toolchains import glibc_folder
+from toolchains import glibc_directory
 
 TRIAL_SECS = 90
 LOOPS = 700_000
@@ -32,20 +32,20 @@ MUST_BE_KNOWN = (("cpu", "utilization_pct"), ("cpu", "process_count"), ("cpu", "
 def tool(name, package):
     path = shutil.which(name)
     if not path:
-        raise Trouble(f"{name} is missing: install {package}")
+        raise Failure(f"{name} is missing: install {package}")
     return path
 
 
 def busybox():
     path = tool("busybox", "busybox-static")
     if any(item.kind == "INTERP" for item in segments(path)):
-        raise Trouble(f"{path} is not static: install busybox-static")
+        raise Failure(f"{path} is not static: install busybox-static")
     return path
 
 
 @contextlib.contextmanager
 def empty_root(path, target):
-    """A folder with the program, a shell, where /proc goes, and the C library where there is one."""
+    """A directory with the program, a shell, where /proc goes, and the C library where there is one."""
     machine, libc = parts_of(target)
     with tempfile.TemporaryDirectory(prefix="resource-tracker-root-") as name:
         root = pathlib.Path(name)
@@ -58,19 +58,19 @@ def empty_root(path, target):
             (root / "lib").mkdir()
             (root / "lib64").symlink_to("lib")
             for pattern in OLD_LIBRARIES:
-                for library in (glibc_folder(machine) / "lib").glob(pattern):
+                for library in (glibc_directory(machine) / "lib").glob(pattern):
                     shutil.copy(library, root / "lib" / library.name)
         yield root
 
 
 def namespaces(*more):
-    """Words that run what follows in namespaces of its own; whoever is not root gets a user namespace too."""
+    """Words that run what follows in namespaces of its own; without root a user namespace too."""
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     return [tool("unshare", "util-linux"), *user, "--mount", "--pid", "--fork", "--kill-child", *more]
 
 
 def enter_root(root, target):
-    """Words that mount /proc in the folder, enter it, and run the program there."""
+    """Words that mount /proc in the directory, enter it, and run the program there."""
     inside = ["/qemu", "/resource-tracker"] if parts_of(target)[0] == "aarch64" else ["/resource-tracker"]
     script = 'mount -t proc proc "$1/proc" && cd "$1" && shift && exec "$@"'
     chroot = shutil.which("chroot", path=os.environ.get("PATH", "") + ":/usr/sbin") or "chroot"
@@ -85,10 +85,10 @@ def trial_version(path, target):
     wrap = (ROOT / "subprojects/mbedtls.wrap").read_text(encoding="utf-8")
     release = re.search(r"^directory = mbedtls-(\S+)", wrap, re.M).group(1)
     if f"mbedTLS {release}" not in printed:
-        raise Trouble(f"--version does not name mbedTLS {release}: {printed.strip()}")
+        raise Failure(f"--version does not name mbedTLS {release}: {printed.strip()}")
     is_static = parts_of(target)[1] == "musl"
     if ("without NVML" in printed) != is_static or ("has no NVML" in doctor) != is_static:
-        raise Trouble(f"--version or --doctor is wrong about NVML: {printed.strip()}")
+        raise Failure(f"--version or --doctor is wrong about NVML: {printed.strip()}")
     return printed.strip().replace("\n", "; ")
 
 
@@ -98,11 +98,11 @@ def trial_licenses(path, target):
         printed = call([*namespaces(), *enter_root(root, target), "--licenses"], secs=TRIAL_SECS, what="--licenses")
     missing = [word for word in wanted if word not in printed]
     if missing:
-        raise Trouble(f"--licenses does not name {missing}")
+        raise Failure(f"--licenses does not name {missing}")
 
 
 def trial_unknown_gpu(path, target):
-    """Without NVML the GPUs that somebody asks for are null, and one line says why."""
+    """Without NVML the GPUs that are asked for are null, and one line says why."""
     if parts_of(target)[1] != "musl":
         return None
     with empty_root(path, target) as root:
@@ -110,7 +110,7 @@ def trial_unknown_gpu(path, target):
                        secs=TRIAL_SECS, what="a run that asks for NVML", more_env={"TRACKER_NVML_PATH": "/nothing"})
         sample = json.loads((root / "run.jsonl").read_text(encoding="utf-8").splitlines()[-1])
     if sample["gpu"] is not None or printed.count("this build has no NVML") != 1:
-        raise Trouble(f"gpu is {sample['gpu']}, and it says: {printed.strip()}")
+        raise Failure(f"gpu is {sample['gpu']}, and it says: {printed.strip()}")
     return None
 
 
@@ -118,34 +118,34 @@ def check_samples(text):
     samples = [json.loads(line) for line in text.splitlines()]
     samples = [sample for sample in samples if "cpu" in sample]
     if len(samples) < 2:
-        raise Trouble(f"{len(samples)} samples")
+        raise Failure(f"{len(samples)} samples")
     for section, field in MUST_BE_KNOWN:
         if all(sample[section].get(field) is None for sample in samples):
-            raise Trouble(f"{section}.{field} is null in every sample")
+            raise Failure(f"{section}.{field} is null in every sample")
     return len(samples)
 
 
 def track(start, shell, outside, inside):
-    """Tracks a busy loop. The folder for the output has two names: outside and inside of where the program is tried."""
+    """Tracks a busy loop. The directory of the output has two names: outside and inside of where the program runs."""
     printed = call([*start, "--interval", "100ms", "--output", inside / "run.jsonl", "--summary-json",
                     inside / "summary.json", "--", *shell, "-c", BUSY], secs=TRIAL_SECS, what="a busy loop", status=3)
     count = check_samples((outside / "run.jsonl").read_text(encoding="utf-8"))
     summary = json.loads((outside / "summary.json").read_text(encoding="utf-8"))
     times = re.search(r"^(\d+)m([\d.]+)s (\d+)m([\d.]+)s", printed, re.M)
     if not times:
-        raise Trouble(f"the command did not tell its CPU time: {printed[:300]}")
+        raise Failure(f"the command did not report its CPU time: {printed[:300]}")
     minutes, seconds, system_minutes, system_seconds = (float(word) for word in times.groups())
     truth = 60 * (minutes + system_minutes) + seconds + system_seconds
     found = summary["cpu"]["total_secs"]
     if abs(found - truth) > truth * CPU_TOLERANCE + CPU_SLACK_SECS:
-        raise Trouble(f"{found} s of CPU time are reported, the command says {truth:.2f} s")
+        raise Failure(f"{found} s of CPU time are reported, the command says {truth:.2f} s")
     if summary["result"]["exit_code"] != 3:
-        raise Trouble(f"the summary has {summary['result']}")
-    return f"{count} samples, {found:.2f} s of CPU time reported, {truth:.2f} s told by the command"
+        raise Failure(f"the summary has {summary['result']}")
+    return f"{count} samples, {found:.2f} s of CPU time reported, {truth:.2f} s reported by the command"
 
 
 def trial_tracking(path, target):
-    """Tracks a busy loop: its exit status, its CPU time as the shell itself was told, and values in the samples."""
+    """Tracks a busy loop: its exit status, its CPU time as the shell itself reports it, and values in the samples."""
     with empty_root(path, target) as root:
         start = [*namespaces(), *enter_root(root, target)]
         return track(start, ["/busybox", "sh"], root, pathlib.Path("/"))
@@ -155,7 +155,7 @@ def trial_old_loader(path, target):
     """The same without namespaces, with the loader of glibc 2.17 started by hand (that for arm64 cannot be)."""
     if target != "x86_64-linux-gnu":
         return None
-    library = glibc_folder("x86_64") / "lib"
+    library = glibc_directory("x86_64") / "lib"
     with tempfile.TemporaryDirectory(prefix="resource-tracker-trial-") as name:
         start = [library / "ld-2.17.so", "--library-path", library, path]
         return track(start, [busybox(), "sh"], pathlib.Path(name), pathlib.Path(name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proves that releases can be made again: builds in two folders of other names must give the same bytes."""
+"""Proves that releases can be made again: builds in two directories of other names must give the same bytes."""
 
 import hashlib
 import pathlib
@@ -9,22 +9,22 @@ import tempfile
 from builds import build, epoch
 from common import ROOT, call, say
 
-FOLDERS = ("a", "another/folder/with-a-longer-name")
+DIRECTORIES = ("a", "another/directory/with-a-longer-name")
 LEFT_OUT = (".git", "dist")
 
 
-def copy_sources(folder):
+def copy_sources(directory):
     """What git knows of, changed or not, and the libraries that are built with us."""
     listed = call(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"], secs=60,
                   what="git ls-files")
     for name in filter(None, listed.split("\0")):
         source = ROOT / name
         if source.is_file() and name.split("/")[0] not in LEFT_OUT:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, folder / name)
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, directory / name)
     for library in ROOT.glob("subprojects/*-[0-9]*"):
         if library.is_dir():
-            shutil.copytree(library, folder / "subprojects" / library.name, symlinks=True)
+            shutil.copytree(library, directory / "subprojects" / library.name, symlinks=True)
 
 
 def digest(path):
@@ -36,14 +36,15 @@ def twice(targets, jobs):
     source_date = epoch(ROOT)
     found = {target: {"staged": digest(ROOT / "dist/stage" / target / "resource-tracker")} for target in targets}
     with tempfile.TemporaryDirectory(prefix="resource-tracker-dist-") as work:
-        folders = [pathlib.Path(work) / name for name in FOLDERS]
-        folders[0].mkdir()
-        copy_sources(folders[0])
-        shutil.copytree(folders[0], folders[1], symlinks=True)
+        directories = [pathlib.Path(work) / name for name in DIRECTORIES]
+        directories[0].mkdir()
+        copy_sources(directories[0])
+        shutil.copytree(directories[0], directories[1], symlinks=True)
         for target in targets:
-            for folder in folders:
-                found[target][folder.name] = digest(build(target, jobs, folder, folder / "dist/stage", source_date))
-                shutil.rmtree(folder / "build-dist")
+            for directory in directories:
+                program = build(target, jobs, directory, directory / "dist/stage", source_date)
+                found[target][directory.name] = digest(program)
+                shutil.rmtree(directory / "build-dist")
     failures = 0
     for target, digests in found.items():
         if digests["staged"] == "missing":

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the documents that follow from the tables: generate-docs FOLDER makes docs/, completions/ and the generated
- * parts of man/ below FOLDER; generate-docs --list prints the tables themselves, for tools/check-docs. A build tool;
+ * Writes the documents that follow from the tables: generate-docs DIRECTORY makes docs/, completions/ and the generated
+ * parts of man/ below DIRECTORY; generate-docs --list prints the tables themselves, for tools/check-docs. A build tool;
  * nothing of it is in the shipped program.
  */
 #include <errno.h>
@@ -98,7 +98,7 @@ static void list_fields(const char *path, const struct field_table *table)
 int main(int argc, char **argv)
 {
     if (argc != 2) {
-        (void)fprintf(stderr, "usage: generate-docs FOLDER | --list\n");
+        (void)fprintf(stderr, "usage: generate-docs DIRECTORY | --list\n");
         return 2;
     }
     if (strcmp(argv[1], "--list") == 0) {

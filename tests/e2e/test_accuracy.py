@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CPU time of a command and of all its descendants against the kernel's own total.
 
-Ten jobs that are hard to add up, and odd members of a tree: every second counts exactly once, whoever used it and
+Ten jobs that are hard to add up, and odd members of a tree: every second counts exactly once, whatever used it and
 however briefly it lived.
 """
 
@@ -15,7 +15,7 @@ import sys
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import folder
+from tracker import directory
 from truth import (IO_KEYS, MIB, NEIGHBOUR, NOBODY, TICK_SECS, WORKLOAD, Job, allowance, as_nobody, check_complaints,
                    check_plausible, check_sum, check_within_cpus, cpu_sum, need_counted_writes, need_group, reported)
 
@@ -61,7 +61,7 @@ for name_, words_, intervals_ in EXACT:
 
 @test(limit=40)
 def a_loop_of_a_shell_is_exact():
-    need_group()  # a shell does not tell its own CPU time
+    need_group()  # a shell does not report its own CPU time
     check_exact(["exec", "sh", "-c", SHELL_LOOP, WORKLOAD], (1, 0.1))
 
 
@@ -206,7 +206,7 @@ def a_process_whose_first_thread_has_ended():
 
 @test
 def children_that_belong_to_the_tracker():
-    need_group()  # their time is told by nobody else
+    need_group()  # their time is reported by nothing else
     words = "sibling burn 200 , child sibling child burn 150 , sibling sibling daemons 2 100 ended".split()
     with jobs(words, (0.05, 1)) as started:
         for _, job in started:
@@ -226,7 +226,7 @@ def a_thread_that_becomes_another_program():
 
 
 def check_chaos(kind, seed, interval):
-    need_group()  # nobody in there knows what became of the others
+    need_group()  # no process in there knows what became of the others
     with Job(["chaos", "6", str(seed), kind], interval) as job:
         samples, true_secs = job.finish()
         equal(job.stderr(), "", "stderr")
@@ -256,7 +256,7 @@ def check_unreadable(job):
     check_sum(samples, true_secs)
     check_plausible(samples, hidden=IO_KEYS)
     writes = [sample["cpu"]["process_disk_write_bytes"] for sample in samples]
-    expect(None in writes, f"I/O is told while it cannot be known: {writes}")
+    expect(None in writes, f"I/O is reported while it cannot be known: {writes}")
     expect(writes[-1] is not None, f"I/O is unknown to the end: {writes}")
     got, kernel = sum(value or 0 for value in writes), reported(job.place)[1]
     tap.diag(f"{got} bytes written, the kernel has {kernel}; stderr {job.stderr()!r}")
@@ -266,8 +266,8 @@ def check_unreadable(job):
 
 def check_ordinary_user(words, interval):
     """The kernel closes the I/O of a process to its own user once it has ended. That is nothing to complain about, and
-    nothing to be unsure of: whoever reaps it has the same numbers."""
-    with folder() as place:
+    nothing to be unsure of: the process that reaps it has the same numbers."""
+    with directory() as place:
         rights, binary = as_nobody(place)
         with Job(words.split(), interval, whole=True, before=rights, place=place, binary=binary) as job:
             samples, true_secs = job.finish()
@@ -284,7 +284,7 @@ for name_, words_, interval_ in (("a storm of children", "loop 1000 1 4", 0.01),
 
 @test
 def members_that_are_closed_to_their_own_user():
-    with folder() as place:
+    with directory() as place:
         need_counted_writes(place)
         words, binary = as_nobody(place)
         work = "child private burn 300 , child private write data 8 250 , burn 100".split()
@@ -294,14 +294,14 @@ def members_that_are_closed_to_their_own_user():
 
 @test
 def members_of_another_user():
-    with folder() as place:
+    with directory() as place:
         need_counted_writes(place)
         words, binary = as_nobody(place)
         other = pathlib.Path(shutil.copy(WORKLOAD, place / "other"))
         os.chown(other, NEIGHBOUR, NOBODY)
         other.chmod(0o4755)
         if os.statvfs(place).f_flag & os.ST_NOSUID:
-            raise Skip("set-user-ID programs are not permitted in the folder")
+            raise Skip("set-user-ID programs are not permitted in the directory")
         data = place / "data"
         data.touch()
         data.chmod(0o666)

@@ -9,7 +9,7 @@ import time
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import equal, expect, test
-from tracker import PATIENCE_SECS, Tracker, folder, parse, run, wait_until
+from tracker import PATIENCE_SECS, Tracker, directory, parse, run, wait_until
 from truth import (IO_KEYS, TICK_SECS, as_nobody, check_complaints, check_plausible, cpu_clock, cpu_of, cpu_sum, read,
                    reported, target)
 
@@ -21,7 +21,7 @@ def used_secs(pid):
 
 
 def rest(tracker):
-    """The samples up to the end. They are read as they come: a pipe that nobody empties loses samples."""
+    """The samples up to the end. They are read as they come: a pipe that is not emptied loses samples."""
     return [parse(line) for line in tracker.stdout.all()]
 
 
@@ -55,7 +55,7 @@ def what_was_used_before_does_not_count():
 
 @test
 def children_that_were_there_before_count_from_now_on():
-    with folder() as place, target(*"loop 40 50 2".split(), place=place) as busy:
+    with directory() as place, target(*"loop 40 50 2".split(), place=place) as busy:
         wait_until(lambda: used_secs(busy.pid) > 0.3, "children that were waited for")
         before = used_secs(busy.pid)
         with Tracker("-i", "0.1", "--pid", str(busy.pid), "--stop-with-pid") as tracker:
@@ -73,7 +73,7 @@ def children_that_were_there_before_count_from_now_on():
 
 @test
 def members_stay_members_when_the_first_process_ends():
-    with folder() as place, target(*"leave burn 900 , sleep 500".split(), place=place) as busy:
+    with directory() as place, target(*"leave burn 900 , sleep 500".split(), place=place) as busy:
         with Tracker("-i", "0.1", "--pid", str(busy.pid), "--stop-with-pid") as tracker:
             first = parse(tracker.stdout.next())
             equal(first["cpu"]["process_child_count"], 1, "descendants")
@@ -109,7 +109,7 @@ def a_tree_that_has_gone_is_zero_and_the_tracker_goes_on():
 
 
 @test
-def a_process_that_nobody_waits_for_has_gone_too():
+def a_process_that_is_not_waited_for_has_gone_too():
     with target("burn", 20000) as busy, Tracker("-i", "0.05", "--pid", str(busy.pid)) as tracker:
         tracker.stdout.take(2)
         busy.send_signal(9)  # and it stays a zombie
@@ -173,7 +173,7 @@ def the_number_of_a_thread_is_refused():
 
 @test
 def a_process_of_another_user():
-    with folder() as place, target("burn", 20000) as busy:
+    with directory() as place, target("burn", 20000) as busy:
         words, binary = as_nobody(place)
         pages = int(read(f"/proc/{busy.pid}/statm").split()[1])
         with Tracker("-i", "0.1", "--pid", str(busy.pid), before=words, program=(binary,), cwd=place) as tracker:

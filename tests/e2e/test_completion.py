@@ -3,7 +3,7 @@
 """Completion in real shells: flags, values, files, PIDs, and the words of the command left to the command.
 
 bash and zsh are driven through a terminal: the line is typed, every match is inserted into it, and the line is then
-run as the arguments of a function that shows them. fish tells its matches itself.
+run as the arguments of a function that shows them. fish lists its matches itself.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ SCRIPTS = ROOT / "completions"
 WAIT_SECS = 15
 PACKAGE = pathlib.Path(os.environ.get("BASH_COMPLETION", "/usr/share/bash-completion/bash_completion"))
 
-# A command with a completion of its own, which says what it was told.
+# A command with a completion of its own, which says what it was given.
 BASH_SETUP = r"""
 PS1= PS2= HISTFILE=
 bind 'set enable-bracketed-paste off'
@@ -122,7 +122,7 @@ class Fish:
 
 @contextlib.contextmanager
 def shell(name):
-    """A shell in a folder with two files and a folder."""
+    """A shell in a directory with two files and a subdirectory."""
     words = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f", "-i"]}
     program = name.split()[0]
     if not shutil.which(program):
@@ -178,7 +178,7 @@ def offers_files_and_pids(name):
         for flag in ("-o", "--from", "--report", "-qo"):
             got = [word.rstrip("/") for word in it.matches(f"resource-tracker {flag} run")]
             equal(sorted(got), ["run.csv", "run.jsonl", "rundir"], f"files after {flag}")
-        equal([word.rstrip("/") for word in it.matches("resource-tracker --sysroot run")], ["rundir"], "folders")
+        equal([word.rstrip("/") for word in it.matches("resource-tracker --sysroot run")], ["rundir"], "directories")
         expect(str(os.getpid()) in it.matches("resource-tracker --pid "), "our own PID is not offered")
 
 

@@ -14,12 +14,12 @@ import tomllib
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import BINARY, Tracker, clean_env, folder, parse, run, wait_file_lines, wait_until
+from tracker import BINARY, Tracker, clean_env, directory, parse, run, wait_file_lines, wait_until
 
 KEPT = "this was here before\n"
 SECRET = "s3cr3tVALUE"
 # The discard port, on which nothing listens.
-NOBODY = "http://127.0.0.1:9"
+DISCARD = "http://127.0.0.1:9"
 
 
 def show(args=(), env=None, cwd=None):
@@ -41,7 +41,7 @@ def write_toml(place, text):
 
 def refused(words, args=(), env=None, toml=None):
     """One line on stderr that holds the words, status 125, and nothing started or touched."""
-    with folder() as place:
+    with directory() as place:
         if toml is not None:
             write_toml(place, toml)
         (place / "kept").write_text(KEPT, encoding="utf-8")
@@ -93,7 +93,7 @@ REFUSED = [
      {"toml": "[tracker]\nquiet = 3\n"}),
     ("tracker = 1 in TOML", ["tracker", "resource-tracker.toml:1:11", "table"], {"toml": "tracker = 1\n"}),
     ("job.tags = \"a\" in TOML", ["tags", "resource-tracker.toml:2:8"], {"toml": '[job]\ntags = "a"\n'}),
-    ("a configuration file that is a folder", ["cannot read configuration file", "directory"],
+    ("a configuration file that is a directory", ["cannot read configuration file", "directory"],
      {"args": ["--config", "/"]}),
     ("a configuration file larger than 1 MiB", ["1 MiB"], {"toml": "#" * (1 << 20) + "\n"}),
     ("an unknown flag", ["--intreval", "did you mean", "--interval"], {"args": ["--intreval", "1"]}),
@@ -103,9 +103,9 @@ REFUSED = [
     ("a value for a flag that has none", ["--help", "takes no value"], {"args": ["--help=x"]}),
     ("a tag without a value", ["tags"], {"args": ["--tag", "novalue"]}),
     ("an empty output name", ["output"], {"args": ["--output="]}),
-    ("an output folder that does not exist", ["/nonexistent/out", "No such file"],
+    ("an output directory that does not exist", ["/nonexistent/out", "No such file"],
      {"args": ["-o", "/nonexistent/out"]}),
-    ("an output that is a folder", ["Is a directory"], {"args": ["-o", "/"]}),
+    ("an output that is a directory", ["Is a directory"], {"args": ["-o", "/"]}),
     ("a sysroot that does not exist", ["/nonexistent", "No such file"], {"args": ["--sysroot", "/nonexistent"]}),
     ("a sysroot that is a file", ["/dev/null"], {"args": ["--sysroot", "/dev/null"]}),
     ("two dashes and no command", ["--"], {"args": ["--"]}),
@@ -113,8 +113,9 @@ REFUSED = [
     ("--pid 0", ["pid", "must be at least 1"], {"args": ["--pid", "0"]}),
     ("a recording that is not there", ["nowhere.jsonl", "No such file"], {"args": ["--from", "nowhere.jsonl"]}),
     ("a recording and a command at once", ["from", "command"], {"args": ["--from", "x", "true"]}),
-    ("a report in a folder that is not there", ["/nonexistent/r.html"], {"args": ["--report", "/nonexistent/r.html"]}),
-    ("a summary in a folder that is not there", ["/nonexistent/s"], {"args": ["--summary-json", "/nonexistent/s"]}),
+    ("a report in a directory that is not there", ["/nonexistent/r.html"],
+     {"args": ["--report", "/nonexistent/r.html"]}),
+    ("a summary in a directory that is not there", ["/nonexistent/s"], {"args": ["--summary-json", "/nonexistent/s"]}),
     ("--upload-spool and a command at once", ["--upload-spool", "command"], {"args": ["--upload-spool", "true"]}),
     ("a command and --pid at once", ["pid", "command"], {"args": ["--pid", "1", "true"]}),
     ("a secret that is malformed, without showing it", ["TRACKER_HTTP_HEADERS"],
@@ -154,7 +155,7 @@ def the_bounds_of_the_interval():
 
 @test
 def flag_over_environment_over_file_over_default():
-    with folder() as place:
+    with directory() as place:
         equal(show(cwd=place)["tracker"]["interval_secs"], 1, "default")
         write_toml(place, '[tracker]\ninterval_secs = 3\nformat = "csv"\n[job]\nname = "file"\n')
         equal(show(cwd=place)["tracker"]["interval_secs"], 3, "file")
@@ -187,11 +188,11 @@ def boolean_words():
 
 @test
 def the_file_in_the_working_directory_is_read_unless_another_is_named():
-    with folder() as place:
+    with directory() as place:
         write_toml(place, "[tracker]\ninterval_secs = 3\n")
         (place / "other.toml").write_text("[tracker]\ninterval_secs = 4\n")
         (place / "third.toml").write_text("[tracker]\ninterval_secs = 5\n")
-        equal(show(cwd=place)["tracker"]["interval_secs"], 3, "the file of the folder")
+        equal(show(cwd=place)["tracker"]["interval_secs"], 3, "the file of the directory")
         env = {"TRACKER_CONFIG": "other.toml"}
         equal(show(env=env, cwd=place)["tracker"]["interval_secs"], 4, "TRACKER_CONFIG")
         equal(show(["-c", "third.toml"], env=env, cwd=place)["tracker"]["interval_secs"], 5, "--config")
@@ -222,8 +223,8 @@ def warning_of(args=(), env=None, cwd=None):
 def a_file_of_another_user_in_the_working_directory_is_not_used():
     if os.geteuid() != 0:
         raise Skip("needs root to give files away")
-    with folder() as place:
-        # As in /tmp: everybody may put files there, and the caller is root.
+    with directory() as place:
+        # As in /tmp: every user may put files there, and the caller is root.
         place.chmod(0o1777)
         precious = place / "precious"
         precious.write_text(KEPT, encoding="utf-8")
@@ -247,13 +248,13 @@ def a_file_of_another_user_in_the_working_directory_is_not_used():
         equal(show(cwd=place)["tracker"]["interval_secs"], 3, "interval_secs by a link")
         os.chown(place / "ours.toml", 65534, 65534)
         expect("another user" in warning_of(cwd=place, args=["-q"]), "a link to a file of another user is used")
-        # Whoever names it has decided.
+        # A file that is named is used.
         equal(show(["-c", "resource-tracker.toml"], cwd=place)["tracker"]["interval_secs"], 3, "when it is named")
 
 
 @test
 def a_file_in_the_working_directory_that_others_can_write_is_not_used():
-    with folder() as place:
+    with directory() as place:
         path = write_toml(place, "[tracker]\ninterval_secs = 3\n")
         for mode in (0o664, 0o646, 0o666):
             path.chmod(mode)
@@ -270,7 +271,7 @@ def a_file_in_the_working_directory_that_others_can_write_is_not_used():
 @test
 def a_file_in_the_working_directory_loads_no_code():
     library = os.environ.get("FAKE_NVML_LIB", "/nonexistent/lib.so")
-    with folder() as place:
+    with directory() as place:
         write_toml(place, f'[collect]\nnvml_path = "{library}"\n')
         stderr = warning_of(cwd=place, args=["-q"])
         expect("collect.nvml_path (resource-tracker.toml:2:13) is ignored" in stderr, stderr)
@@ -291,12 +292,12 @@ def settings_without_effect_are_mentioned():
             (["-o", "a.jsonl", "--csv-columns", "full"], {}, "--csv-columns has no effect"),
             (["-q"], {"TRACKER_DURATION": "5"}, "duration_secs (from TRACKER_DURATION) has no effect with a command"),
             (["-q"], {"TRACKER_INTREVAL": "5"}, "TRACKER_INTREVAL, did you mean TRACKER_INTERVAL?")):
-        with folder() as place:
+        with directory() as place:
             expect(words in warning_of(args, env, place), f"{words!r} is not said of {args} {env}")
     for args, env in ((["-q"], {"TRACKER_APPEND": "1", "TRACKER_STOP_WITH_PID": "1", "TRACKER_CSV_COLUMNS": "full",
                                 "TRACKER_OUTPUT": "x.jsonl", "TRACKER_FORMAT": "csv", "TRACKER_CGROUP": "0"}),
                       (["-o", "{job}{host}{pid}{datetime}.jsonl", "--append"], {})):
-        with folder() as place:
+        with directory() as place:
             equal(warning_of(args, env, place), "", f"stderr of {args} {env}")
 
 
@@ -312,7 +313,7 @@ def words_that_are_no_command_get_a_hint():
 
 @test
 def a_command_wins_over_a_pid_of_the_file_or_the_environment():
-    with folder() as place:
+    with directory() as place:
         write_toml(place, "[job]\npid = 1\n")
         done = run(["-q", "--", "sh", "-c", "exit 7"], env={"TRACKER_PID": "4194304"}, cwd=place)
         equal((done.returncode, done.stderr), (7, ""), "status and stderr")
@@ -331,9 +332,9 @@ def renice_is_of_the_tracker_and_not_of_the_command():
     for args, env, want in ((["-r"], {}, 19), (["--renice", str(more)], {}, more), ([f"-r{more}"], {}, more),
                             ([], {"TRACKER_RENICE": str(more)}, more),
                             # With a thread that is there before the command starts.
-                            (["-r", "19"], {"TRACKER_HTTP_START_URL": f"{NOBODY}/x", "TRACKER_GRACE": "0"}, 19)):
-        with folder() as place, Tracker("-q", *args, "--", "sh", "-c", "nice > nice; exec sleep 30", cwd=place,
-                                        env={**env, "TRACKER_SPOOL": str(place / "spool")}) as tracker:
+                            (["-r", "19"], {"TRACKER_HTTP_START_URL": f"{DISCARD}/x", "TRACKER_GRACE": "0"}, 19)):
+        with directory() as place, Tracker("-q", *args, "--", "sh", "-c", "nice > nice; exec sleep 30", cwd=place,
+                                           env={**env, "TRACKER_SPOOL": str(place / "spool")}) as tracker:
             wait_file_lines(place / "nice", 1)
             equal(int((place / "nice").read_text()), own, f"niceness of the command with {args} {env}")
             wait_until(lambda: niceness(tracker.process.pid) == {want}, f"niceness {want} with {args} {env}")
@@ -345,7 +346,7 @@ def a_niceness_that_is_refused_is_one_warning():
     setpriv = shutil.which("setpriv")
     if os.geteuid() != 0 or not setpriv:
         raise Skip("needs root and setpriv to become another user")
-    with folder() as shelf:
+    with directory() as shelf:
         shelf.chmod(0o755)
         binary = shutil.copy(BINARY, shelf / "resource-tracker")
         done = subprocess.run([setpriv, "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all",
@@ -357,7 +358,7 @@ def a_niceness_that_is_refused_is_one_warning():
 
 @test
 def tracking_without_a_command_ends_after_its_duration():
-    with folder() as place, subprocess.Popen(["sleep", "30"]) as job:
+    with directory() as place, subprocess.Popen(["sleep", "30"]) as job:
         try:
             for mode in ([], ["--pid", str(job.pid)]):
                 begin = time.monotonic()
@@ -378,7 +379,7 @@ def print_config_as_nobody(place, args=(), env=None):
     setpriv = shutil.which("setpriv")
     if os.geteuid() != 0 or not setpriv:
         raise Skip("only root may become another user")
-    with folder() as shelf:
+    with directory() as shelf:
         shelf.chmod(0o755)
         binary = shutil.copy(BINARY, shelf / "resource-tracker")
         os.chmod(binary, 0o755)
@@ -389,7 +390,7 @@ def print_config_as_nobody(place, args=(), env=None):
 
 @test
 def a_working_directory_that_may_not_be_searched_is_no_event():
-    with folder() as place:
+    with directory() as place:
         place.chmod(0o700)
         for toml in (None, "[tracker]\ninterval_secs = 3\n"):
             if toml:
@@ -406,12 +407,12 @@ def a_working_directory_that_may_not_be_searched_is_no_event():
 
 @test
 def a_configuration_file_that_may_not_be_read_is_not_used():
-    with folder() as place, folder() as closed:
+    with directory() as place, directory() as closed:
         place.chmod(0o755)
         closed.chmod(0o700)
         path = write_toml(place, "[tracker]\ninterval_secs = 3\n")
         path.chmod(0o600)
-        for _ in ("a file", "a link into a closed folder"):
+        for _ in ("a file", "a link into a closed directory"):
             done = print_config_as_nobody(place)
             equal(done.returncode, 0, "status")
             equal(tomllib.loads(done.stdout)["tracker"]["interval_secs"], 1, "interval_secs")
@@ -434,7 +435,7 @@ def the_configuration_may_come_through_a_pipe():
 
 @test
 def an_unknown_key_is_a_warning_with_a_suggestion():
-    with folder() as place:
+    with directory() as place:
         write_toml(place, "[tracker]\nintervall_secs = 9\n")
         with Tracker("-i", "0.05", cwd=place) as tracker:
             parse(tracker.stdout.next())
@@ -447,7 +448,7 @@ def an_unknown_key_is_a_warning_with_a_suggestion():
 
 @test
 def an_unknown_table_is_one_warning():
-    with folder() as place:
+    with directory() as place:
         write_toml(place, "[trakcer]\na = 1\nb = 2\n[trakcer.c]\nd = 3\n")
         with Tracker("-i", "0.05", cwd=place) as tracker:
             parse(tracker.stdout.next())
@@ -465,7 +466,7 @@ def settings_without_a_target_are_accepted_silently():
            "TRACKER_SEND_COMMAND": "0", "TRACKER_S3_PATH_STYLE": "1", "TRACKER_HTTP_HEARTBEAT_SECS": "9",
            "TRACKER_ALLOW_HTTP": "1", "TRACKER_HTTP_HEADERS": f"X-Key={SECRET}", "TRACKER_SPOOL_MAX_MIB": "9"}
     words = [word for pair in flags.items() for word in pair]
-    with folder() as place:
+    with directory() as place:
         write_toml(place, '[s3]\nregion = "eu-1"\nendpoint = "https://example.org"\n[sentinel]\ninline = "plain"\n')
         env["TRACKER_SPOOL"] = str(place / "spool")
         with Tracker("-i", "0.05", *words, env=env, cwd=place) as tracker:
@@ -501,7 +502,7 @@ def metadata_of_the_surroundings_yields_to_everything_else_and_can_be_switched_o
     equal(show(["-n", "mine"], env=SLURM)["job"]["name"], "mine", "name by flag")
     equal(show(env={**SLURM, "TRACKER_JOB_NAME": "env"})["job"]["name"], "env", "name by environment")
     expect("name" not in show(["--job-name="], env=SLURM)["job"], "a name that was set to nothing is filled")
-    with folder() as place:
+    with directory() as place:
         write_toml(place, '[job]\nname = "file"\n')
         equal(show(env=SLURM, cwd=place)["job"]["name"], "file", "name by file")
         write_toml(place, "[job]\nauto_metadata = false\n")
@@ -543,7 +544,7 @@ ALL_VARIABLES = {"TRACKER_COLLECT_GPU": "no", "TRACKER_COLLECT_PSS": "always", "
 
 @test
 def what_print_config_writes_gives_the_same_settings_when_read():
-    with folder() as place:
+    with directory() as place:
         first = show(ALL_FLAGS, env=ALL_VARIABLES, cwd=place)
         done = run([*ALL_FLAGS, "--print-config"], env=ALL_VARIABLES, cwd=place)
         write_toml(place, done.stdout)
@@ -562,7 +563,7 @@ def what_print_config_writes_gives_the_same_settings_when_read():
 
 @test
 def print_config_names_every_origin():
-    with folder() as place:
+    with directory() as place:
         write_toml(place, '[tracker]\nformat = "csv"\n')
         done = run(["-i", "2", "--print-config"], env={"TRACKER_QUIET": "1"}, cwd=place)
     lines = {line.split(" = ")[0]: line for line in done.stdout.splitlines() if " = " in line}
@@ -587,7 +588,7 @@ def secrets_are_never_shown():
            "TRACKER_HTTP_START_URL": f"https://user:{SECRET}@example.org/hook", "AWS_SECRET_ACCESS_KEY": SECRET,
            "SENTINEL_API_URL": f"https://user:{SECRET}@example.org/",
            "AWS_ENDPOINT_URL": f"https://{SECRET}@example.org/"}
-    with folder() as place:
+    with directory() as place:
         write_toml(place, f'[http]\nstop_url = "https://a:{SECRET}@example.org/"\n[http.headers]\nX-Key = "{SECRET}"\n')
         done = run(["--print-config"], env=env, cwd=place)
         equal(done.returncode, 0, "exit status")
@@ -597,11 +598,11 @@ def secrets_are_never_shown():
 
 
 @test
-def secrets_are_never_told_while_running():
-    env = {"SENTINEL_API_TOKEN": SECRET, "SENTINEL_API_URL": f"{NOBODY}/api", "TRACKER_COLLECT_CLOUD": "0",
+def secrets_are_never_reported_while_running():
+    env = {"SENTINEL_API_TOKEN": SECRET, "SENTINEL_API_URL": f"{DISCARD}/api", "TRACKER_COLLECT_CLOUD": "0",
            "TRACKER_HTTP_HEADERS": f"Authorization=Bearer {SECRET}",
-           "TRACKER_HTTP_START_URL": f"{NOBODY}/hook?token={SECRET}", "TRACKER_GRACE": "0"}
-    with folder() as place:
+           "TRACKER_HTTP_START_URL": f"{DISCARD}/hook?token={SECRET}", "TRACKER_GRACE": "0"}
+    with directory() as place:
         with Tracker("-vv", "-i", "0.05", env={**env, "TRACKER_SPOOL": str(place / "spool")}, cwd=place) as tracker:
             parse(tracker.stdout.next())
             equal(tracker.stop(), 0, "exit status")
@@ -661,7 +662,7 @@ def a_failing_stdout_is_a_failure_of_print_config():
 
 @test
 def a_collector_that_is_switched_off_leaves_its_section_null():
-    with folder() as place:
+    with directory() as place:
         write_toml(place, "[collect]\ndisk = false\nnetwork = false\n")
         with Tracker("-i", "0.05", cwd=place) as tracker:
             sample = parse(tracker.stdout.next())
@@ -673,7 +674,7 @@ def a_collector_that_is_switched_off_leaves_its_section_null():
 
 @test
 def settings_take_effect_from_the_file():
-    with folder() as place:
+    with directory() as place:
         write_toml(place, '[tracker]\ninterval_secs = "50ms"\noutput = "out-{job}.jsonl"\n[job]\nname = "j"\n')
         with Tracker(cwd=place) as tracker:
             wait_file_lines(place / "out-j.jsonl", 2)
@@ -705,7 +706,7 @@ ODD = "a\x1b]0;x\x07b\u009b31mc\u202ed\u2066e\u2028f\ufeffg\x7fh"
 @test
 def foreign_text_does_not_act_on_a_terminal():
     """Log lines, --print-config, --doctor and the summary, with odd names of options, settings, files and programs."""
-    with folder() as place:
+    with directory() as place:
         program = place / ODD.replace("/", "")
         program.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
         program.chmod(0o755)

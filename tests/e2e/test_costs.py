@@ -17,7 +17,7 @@ import subprocess
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import (BINARY, ROOT, SANITIZED, STRACE_BYTES, WAIT_SECS, Tracker, clean_env, diskstats_rows, folder,
+from tracker import (BINARY, ROOT, SANITIZED, STRACE_BYTES, WAIT_SECS, Tracker, clean_env, directory, diskstats_rows,
                      listing_calls, need_strace, parse, trace_calls, wait_file_lines, wait_until)
 
 LONG = os.environ.get("E2E_LONG") == "1"
@@ -67,7 +67,7 @@ def trace_samples(count, interval, *args, around=()):
     """The system calls of a run of that many samples into a file: one list of (name, arguments) per sample, the write
     that ends the sample included; also the samples. `around` are words that run strace."""
     strace = need_strace()
-    with folder() as place:
+    with directory() as place:
         before = [*around, strace, "-f", "-q", "-s", str(STRACE_BYTES), "-o", place / "trace"]
         with Tracker("-i", str(interval), "-o", "out", *args, before=before, cwd=place) as tracker:
             wait_file_lines(place / "out", count, secs=count * interval + 10)
@@ -155,7 +155,7 @@ def system_calls_per_sample_at_one_second_include_the_space_of_every_mount():
 
 @contextlib.contextmanager
 def births():
-    """Somebody makes a process now and then: without that there is no need to list them."""
+    """A process is made now and then: without that there is no need to list them."""
     words = ["sh", "-c", "while :; do sleep 0.2; done"]
     with subprocess.Popen(words, env=clean_env(), stdin=subprocess.DEVNULL) as loop:
         try:
@@ -195,7 +195,7 @@ def check_allocations(interval, first, last, *arguments, before=()):
     def read_count():
         return struct.unpack("=Q", path.read_bytes())[0]
 
-    with folder() as place:
+    with directory() as place:
         path = place / "count"
         env = {"LD_PRELOAD": os.path.abspath(library), "COUNT_ALLOC_FILE": str(path)}
         with Tracker("-i", str(interval), *arguments, env=env, before=before) as tracker:
@@ -225,14 +225,14 @@ def allocations_per_sample_in_a_pid_namespace():
 
 def count_instructions(valgrind, samples):
     """User instructions of a run of at least that many samples of a captured machine, and how many they were."""
-    with folder() as place:
+    with directory() as place:
         before = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null"]
         machine = ROOT / "tests/fixtures/small-vm/t0"
         with Tracker("--sysroot", machine, "-i", "0.02", "-o", "out", before=before, cwd=place) as tracker:
             wait_file_lines(place / "out", samples, secs=20)
             equal(tracker.stop(), 0, "exit status")
             collected = re.search(r"Collected\s*:\s*(\d+)", tracker.stderr())
-        expect(collected, "callgrind told no count")
+        expect(collected, "callgrind reported no count")
         return int(collected[1]), (place / "out").read_bytes().count(b"\n")
 
 
@@ -257,13 +257,13 @@ def cpu_lines(busy, idle):
 @test(limit=60)
 def shares_of_the_cpus_are_fresh_in_every_sample_at_100_ms():
     busy, idle, lists = 10 ** 8, 10 ** 8, []
-    with folder() as place:
+    with directory() as place:
         shutil.copytree(ROOT / "tests/fixtures/small-vm/t0", place / "machine", symlinks=True)
         path = place / "machine/proc/stat"
         path.write_bytes(cpu_lines(busy, idle) + path.read_bytes().split(b"\n", 3)[3])
         with Tracker("--sysroot", place / "machine", "-i", "0.1") as tracker, open(path, "r+b", buffering=0) as file:
             # Each write has another share, which must show in the next sample. Where two fall into one sample, or
-            # none, there is still nothing that was told before.
+            # none, there is still nothing that was reported before.
             for step in range(1, 31):
                 lists.append(parse(tracker.stdout.take(1)[0])["cpu"]["per_core_pct"])
                 busy, idle = busy + 3 * step, idle + 100 - 3 * step
@@ -291,7 +291,7 @@ def descriptors_stay_the_same():
 
 @test
 def descriptors_are_closed_on_exec_and_hold_no_mounted_file():
-    with folder() as place, Tracker("-i", "0.05", "-o", place / "out") as tracker:
+    with directory() as place, Tracker("-i", "0.05", "-o", place / "out") as tracker:
         wait_file_lines(place / "out", 2)
         links = tracker.links()
         for fd, link in links.items():
@@ -345,9 +345,10 @@ def what_it_says_of_its_own_memory_is_what_the_kernel_says():
         pages = int(pathlib.Path(f"/proc/{tracker.pid}/statm").read_text(encoding="ascii").split()[1])
         equal(tracker.stop(), 0, "exit status")
     kernel_mib = pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
-    told_mib = sample["tracker"]["rss_bytes"] / MIB
-    equal(sample["tracker"]["rss_mib"], int(told_mib), "whole MiB")
-    expect(abs(told_mib - kernel_mib) < 0.1 * kernel_mib, f"{told_mib} MiB told, the kernel has {kernel_mib}")
+    reported_mib = sample["tracker"]["rss_bytes"] / MIB
+    equal(sample["tracker"]["rss_mib"], int(reported_mib), "whole MiB")
+    expect(abs(reported_mib - kernel_mib) < 0.1 * kernel_mib,
+           f"{reported_mib} MiB reported, the kernel has {kernel_mib}")
 
 
 @test

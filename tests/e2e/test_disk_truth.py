@@ -16,7 +16,7 @@ import time
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import PATIENCE_SECS, SLOW, Tracker, folder, parse, wait_until
+from tracker import PATIENCE_SECS, SLOW, Tracker, directory, parse, wait_until
 
 MIB = 1 << 20
 WRITTEN_BYTES = 16 * MIB
@@ -278,7 +278,7 @@ def find_disk(sample, name):
 
 
 def lies_on_listed_disk(path, sample):
-    """Is the file on a block device, or a partition of one, that the sample lists? None where no mount tells."""
+    """Is the file on a block device, or a partition of one, that the sample lists? None where no mount shows it."""
     if not any(os.path.commonpath([path, line.split()[4]]) == line.split()[4]
                for line in read("/proc/self/mountinfo").splitlines() if " - overlay " not in line):
         return None
@@ -291,7 +291,7 @@ def lies_on_listed_disk(path, sample):
 
 @test
 def bytes_written_to_a_disk_with_4096_byte_sectors_count_one_to_one():
-    with folder() as place:
+    with directory() as place:
         (place / "image").write_bytes(b"")
         os.truncate(place / "image", 2 * WRITTEN_BYTES)
         with loop_device(place / "image") as (name, detach), Tracker("-i", "0.1") as tracker:
@@ -300,7 +300,7 @@ def bytes_written_to_a_disk_with_4096_byte_sectors_count_one_to_one():
             touched = any(diskstats()[name].values())
             expect(disk is None or touched, f"{name} is listed although it had no I/O")
             if touched:
-                tap.diag(f"somebody else has read {name} already")
+                tap.diag(f"another process has read {name} already")
             before = disk["write_bytes_total"] if disk else 0
             write_directly(f"/dev/{name}", WRITTEN_BYTES)
             samples = [first]
@@ -338,7 +338,7 @@ def a_mounted_loop_device_shows_its_filesystem():
     mkfs = shutil.which("mkfs.ext4") or shutil.which("mkfs.ext4", path="/usr/sbin:/sbin")
     if not mkfs:
         raise Skip("mkfs.ext4 is not installed")
-    with folder() as place:
+    with directory() as place:
         (place / "image").write_bytes(b"")
         os.truncate(place / "image", WRITTEN_BYTES)
         where = place / "with space"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""--doctor as people and programs ask for it: the table, the JSON, other users and namespaces, and targets that answer,
+"""--doctor as users and programs ask for it: the table, the JSON, other users and namespaces, and targets that answer,
 refuse, or say nothing. Nothing is on the network unless it is asked for."""
 
 import contextlib
@@ -15,11 +15,11 @@ import time
 
 import lib  # noqa: F401, finds those that follow
 import tap
-from stream_world import PATIENCE, TOKEN, World
 from fake_http import Answer, Server
 from net_faults import BlackHole, FullBacklog
+from stream_scenario import PATIENCE, TOKEN, Scenario
 from tap import Skip, equal, expect, test
-from tracker import BINARY, ROOT, clean_env, folder, need_strace, run
+from tracker import BINARY, ROOT, clean_env, directory, need_strace, run
 
 STATES = ("ok", "off", "limited", "missing", "broken")
 AREAS = ["host", "processes", "cpu", "memory", "disk", "network", "pressure", "cgroup", "gpu", "clock", "limits",
@@ -35,8 +35,8 @@ TWO_GPUS = "gpus 2; gpu 0 name NVIDIA Test; gpu 0 uuid GPU-0; gpu 1 uuid GPU-1"
 
 
 def doctor(*args, env=None, before=(), status=0, secs=20 * PATIENCE, program=BINARY):
-    """Runs it to its end, in an empty folder; returns stdout."""
-    with folder() as empty:
+    """Runs it to its end, in an empty directory; returns stdout."""
+    with directory() as empty:
         done = subprocess.run([*before, program, "--doctor", *args], env=clean_env(HOME=str(empty), **(env or {})),
                               cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=secs,
                               check=False)
@@ -78,7 +78,7 @@ def online(env, status=0):
 
 
 def doctor_online(env, status=0):
-    with folder() as empty:
+    with directory() as empty:
         done = subprocess.run([BINARY, "--doctor=online", "-f", "json"],
                               env=clean_env(**{"HOME": str(empty), **env}), cwd=empty, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=40 * PATIENCE, check=False)
@@ -148,7 +148,7 @@ def this_machine_can_be_measured():
 
 @test
 def it_leaves_no_file_behind():
-    with folder() as place:
+    with directory() as place:
         doctor(env={"XDG_STATE_HOME": str(place), "TRACKER_SPOOL": str(place / "spool"), "SENTINEL_API_TOKEN": TOKEN,
                     "SENTINEL_API_URL": "http://127.0.0.1:9"}, status=None)
         equal(list(place.iterdir()), [], "files")
@@ -175,12 +175,12 @@ def a_root_that_is_not_there_is_an_error():
 # ---- who asks, and from where
 
 @contextlib.contextmanager
-def somebody_else():
+def another_user():
     """Words that run as another user, and the program where this user may execute it."""
     setpriv = shutil.which("setpriv")
     if os.geteuid() != 0 or not setpriv:
         raise Skip("only root may become another user")
-    with folder() as place:
+    with directory() as place:
         place.chmod(0o755)
         shutil.copy(BINARY, place / "program")
         yield [setpriv, "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"], place / "program"
@@ -198,16 +198,16 @@ def in_namespaces(*flags):
 
 
 @test
-def an_ordinary_user_is_told_what_is_out_of_reach():
-    with somebody_else() as (words, program):
+def what_is_out_of_reach_of_an_ordinary_user_is_reported():
+    with another_user() as (words, program):
         found = examine(before=words, program=program, status=None)
     equal(found["processes", "CPU and RSS"]["state"], "ok", "a child of ours")
     expect(found["cgroup", "own (--cgroup)"]["state"] == "limited", found["cgroup", "own (--cgroup)"])
 
 
 @test
-def hidden_processes_are_told():
-    with somebody_else() as (words, program):
+def hidden_processes_are_reported():
+    with another_user() as (words, program):
         mount = in_namespaces("--mount")
         script = 'mount -t proc -o hidepid=2 proc /proc && exec "$@"'
         probe = subprocess.run([*mount, "sh", "-c", script, "sh", "true"], capture_output=True, check=False)
@@ -261,7 +261,7 @@ def in_a_pid_namespace_the_numbers_of_the_driver_are_in_doubt():
 
 
 @test
-def a_library_that_is_not_there_is_told():
+def a_library_that_is_not_there_is_reported():
     found = examine(env={"TRACKER_NVML_PATH": "/no/such/libnvidia-ml.so"}, status=None)
     equal(found["gpu", "nvidia"]["state"], "limited", found["gpu", "nvidia"])
     expect("/no/such/libnvidia-ml.so" in found["gpu", "nvidia"]["finding"], found["gpu", "nvidia"])
@@ -278,31 +278,31 @@ def what_is_turned_off_is_not_looked_at():
 @test
 def without_online_there_is_nothing_on_the_network():
     strace = need_strace()
-    with folder() as place, World() as world:
-        env = world.env(**hook_env("http://127.0.0.1:9"), TRACKER_S3_URI="s3://bucket/prefix")
+    with directory() as place, Scenario() as scenario:
+        env = scenario.env(**hook_env("http://127.0.0.1:9"), TRACKER_S3_URI="s3://bucket/prefix")
         doctor(env={name: value for name, value in env.items() if name != "HOME"}, status=None,
                before=[strace, "-f", "-qq", "-e", "trace=network", "-o", str(place / "calls")])
         calls = (place / "calls").read_text(encoding="utf-8", errors="replace")
         expect("AF_INET" not in calls and "AF_NETLINK" not in calls, calls)
-        equal([world.api.requests, world.s3.requests], [[], []], "requests")
+        equal([scenario.api.requests, scenario.s3.requests], [[], []], "requests")
 
 
 @test
 def targets_that_answer_are_reachable_and_nothing_is_registered():
-    with World() as world, Hook() as hook:
-        env = world.env(TRACKER_S3_URI="s3://bucket/prefix", AWS_ACCESS_KEY_ID=KEY, AWS_SECRET_ACCESS_KEY=KEY,
-                        **hook_env(hook.url))
+    with Scenario() as scenario, Hook() as hook:
+        env = scenario.env(TRACKER_S3_URI="s3://bucket/prefix", AWS_ACCESS_KEY_ID=KEY, AWS_SECRET_ACCESS_KEY=KEY,
+                           **hook_env(hook.url))
         text = doctor_online(env)
         check_discreet(text)
         found = parse(text)
         equal([found["streaming", name]["state"] for name in ("Sentinel", "bucket", "hook", "AWS credentials")],
               ["ok"] * 4, "states")
-        equal(found["streaming", "Sentinel"]["finding"], f"{world.api.url} answers (HTTP 404)", "Sentinel")
+        equal(found["streaming", "Sentinel"]["finding"], f"{scenario.api.url} answers (HTTP 404)", "Sentinel")
         expect("from the environment" in found["streaming", "AWS credentials"]["finding"], found)
-        equal([world.api.runs, world.objects()], [{}, {}], "runs and objects")
-        equal([request[0] for request in world.api.requests + world.s3.requests], ["HEAD", "HEAD"], "methods")
+        equal([scenario.api.runs, scenario.objects()], [{}, {}], "runs and objects")
+        equal([request[0] for request in scenario.api.requests + scenario.s3.requests], ["HEAD", "HEAD"], "methods")
         equal([(method, target) for method, _, target, _ in hook.requests], [("HEAD", "/")], "requests to the hook")
-        expect(not world.spool.exists(), "a spool was made")
+        expect(not scenario.spool.exists(), "a spool was made")
 
 
 @test
@@ -315,7 +315,7 @@ def secrets_are_not_shown_without_online_either():
 
 
 @test
-def a_port_where_nobody_listens_is_told_at_once():
+def a_port_where_nothing_listens_is_reported_at_once():
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{reserved.getsockname()[1]}"
@@ -338,7 +338,7 @@ def a_black_hole_is_given_up_in_time():
 
 
 @test
-def a_name_that_does_not_exist_is_told():
+def a_name_that_does_not_exist_is_reported():
     env = hook_env("http://hooks.invalid", TRACKER_ALLOW_HTTP="1")
     text = doctor_online(env, status=1)
     check_discreet(text)

@@ -119,8 +119,8 @@ def same(_s3):
 
 BAD = (
     ("a wrong secret", 403, "SignatureDoesNotMatch", "", same, {"secret": "wrong"}),
-    ("an unknown key", 403, "InvalidAccessKeyId", "<AWSAccessKeyId>NOBODY<", same,
-     {"key": "NOBODY", "secret": "a", "token": "b"}),
+    ("an unknown key", 403, "InvalidAccessKeyId", "<AWSAccessKeyId>UNKNOWN<", same,
+     {"key": "UNKNOWN", "secret": "a", "token": "b"}),
     ("a body that was changed", 400, "XAmzContentSHA256Mismatch", "", same, {"sent": b"Content"}),
     ("a token that was changed", 400, "InvalidToken", "", same,
      {"key": "ASIA", "more": {"X-Amz-Security-Token": "token/with+sign=="}}),
@@ -153,7 +153,7 @@ def S3_refuses_buckets_that_are_not_there_and_what_is_not_signed():
 
 
 @test
-def S3_tells_the_region_of_a_bucket_to_anybody():
+def S3_names_the_region_of_a_bucket_without_a_key():
     with FakeS3(buckets=("bucket", "two"), region="sa-east-1") as s3:
         for target, headers in (("/bucket", {}), ("/two/", {}), ("/", {"Host": "two.s3.amazonaws.com"})):
             answer, text = send(s3.port, "HEAD", target, headers)
@@ -193,7 +193,7 @@ def S3_works_with_the_client_of_botocore():
 
 
 class Api:
-    """A client of the fake Sentinel that does everything right, unless told otherwise."""
+    """A client of the fake Sentinel that does everything right, unless asked otherwise."""
 
     def __init__(self, api):
         self.api = api
@@ -271,7 +271,7 @@ def Sentinel_gives_keys_that_work_and_expire():
         equal(run["upload_uri_prefix"], "s3://bucket/prefix/x", "prefix")
         equal(sorted(run["upload_credentials"]), ["access_key", "expiration", "secret_key", "session_token"], "keys")
         equal(client.upload(s3, "000000.csv.gz", CSV, run), 200, "upload")
-        equal(client.upload(s3, "000000.csv.gz", CSV, run, "run-2"), 403, "upload for somebody else")
+        equal(client.upload(s3, "000000.csv.gz", CSV, run, "run-2"), 403, "upload for another run")
         equal(client.post("/runs/run-1/refresh-credentials", {})[0], 422, "refresh with a body")
         api.expiry_name, api.expiry_form, api.region, api.lifetime_secs = "expires_at", "offset", "eu-central-1", 0
         status, fresh = client.post("/runs/run-1/refresh-credentials")
@@ -287,7 +287,7 @@ def packed(text, form):
 
 
 @test
-def Sentinel_takes_inline_data_in_the_forms_that_it_is_told():
+def Sentinel_takes_inline_data_in_the_forms_that_it_is_set_to():
     with FakeS3() as s3, FakeSentinel(s3) as api:
         client = Api(api)
         for number, form in enumerate(sorted(FORMS), 1):
@@ -394,7 +394,7 @@ def the_command_prints_addresses_and_ends_with_stdin():
         equal(send(port, "POST", "/runs", headers, b"{}")[0].status, 400, "answer")
         process.stdin.close()
         equal(process.wait(5), 0, "exit code")
-        expect("User-Agent" in process.stderr.read(), "the violation is told")
+        expect("User-Agent" in process.stderr.read(), "the violation is reported")
 
 
 if __name__ == "__main__":

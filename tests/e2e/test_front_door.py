@@ -16,7 +16,7 @@ import tarfile
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import ROOT, folder
+from tracker import ROOT, directory
 
 # What the scripts take from any system; everything else is played.
 REAL = ("sh", "sed", "grep", "sort", "mkdir", "mktemp", "cut", "sha256sum", "cp", "mv", "rm", "dirname", "cat", "env",
@@ -54,8 +54,8 @@ class Clone:
         shutil.copy(ROOT / "tools" / "setup", place / "tools")
         self.sources = place / "subprojects"
         (self.sources / "packagecache").mkdir(parents=True)
-        for name, directory in WRAPS.items():
-            self.pack(name, directory)
+        for name, stem in WRAPS.items():
+            self.pack(name, stem)
 
     def play(self, name, text):
         path = self.bin / name
@@ -63,20 +63,20 @@ class Clone:
         path.write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
         path.chmod(0o755)
 
-    def pack(self, name, directory):
+    def pack(self, name, stem):
         content = io.BytesIO()
         with tarfile.open(fileobj=content, mode="w:bz2") as archive:
-            member = tarfile.TarInfo(f"{directory}/README")
+            member = tarfile.TarInfo(f"{stem}/README")
             archive.addfile(member, io.BytesIO())
-        self.store(name, directory, content.getvalue())
+        self.store(name, stem, content.getvalue())
 
-    def store(self, name, directory, content):
+    def store(self, name, stem, content):
         """A downloaded archive that is as its wrap file wants it."""
-        (self.sources / "packagecache" / f"{directory}.tar.bz2").write_bytes(content)
+        (self.sources / "packagecache" / f"{stem}.tar.bz2").write_bytes(content)
         ours = self.sources / "packagefiles" / name
         ours.mkdir(parents=True, exist_ok=True)
         (ours / "meson.build").write_text("", encoding="ascii")
-        rows = {"directory": directory, "source_filename": f"{directory}.tar.bz2",
+        rows = {"directory": stem, "source_filename": f"{stem}.tar.bz2",
                 "source_hash": hashlib.sha256(content).hexdigest(), "patch_directory": name}
         text = "[wrap-file]\n" + "".join(f"{key} = {value}\n" for key, value in rows.items())
         (self.sources / f"{name}.wrap").write_text(text, encoding="ascii")
@@ -105,12 +105,12 @@ class Clone:
 
 @contextlib.contextmanager
 def clone(**more):
-    with folder() as place:
+    with directory() as place:
         yield Clone(place, **more)
 
 
 @test
-def a_user_without_sudo_is_told_in_one_line_what_to_install():
+def one_line_says_what_to_install_where_there_is_no_sudo():
     with clone(installed=["gcc", "libc6-dev", "make"]) as here:
         done = here.setup("build", status=1)
         words = "tools/setup: missing packages; an administrator has to run: apt-get install --no-install-recommends"
@@ -224,7 +224,7 @@ def the_library_of_the_system_is_asked_for_where_sources_cannot_be_had():
 def sum_up(*tests, returncode=0):
     """What run-tests says of these results: (name, result, lines of TAP)."""
     rows = [json.dumps({"name": name, "result": result, "stdout": text}) for name, result, text in tests]
-    with folder() as place:
+    with directory() as place:
         (place / "meson-logs").mkdir()
         (place / "rows").write_text("\n".join(rows), encoding="utf-8")
         meson = place / "meson"

@@ -20,8 +20,8 @@ import lib  # noqa: F401, finds those that follow
 import tap
 from job import WAITER, Job, children, python
 from tap import Skip, equal, expect, test
-from tracker import (BINARY, PATIENCE_SECS, WAIT_SECS, Tracker, clean_env, file_lines, folder, need_strace, parse, run,
-                     trace_calls, wait_file_lines, wait_until)
+from tracker import (BINARY, PATIENCE_SECS, WAIT_SECS, Tracker, clean_env, directory, file_lines, need_strace, parse,
+                     run, trace_calls, wait_file_lines, wait_until)
 
 LIBRARY = os.environ.get("FAKE_NVML_LIB", "")
 if not os.access(LIBRARY, os.R_OK):
@@ -96,7 +96,7 @@ def need_first_namespace():
 @contextlib.contextmanager
 def playing(*options, script=TWO, command=None, **env):
     """A tracker with a command that waits, writing to a file; yields both with the path of the script."""
-    with folder() as place:
+    with directory() as place:
         (place / "script").write_text(script, encoding="ascii")
         output = place / "samples"
         with Job("-i", "0.1", "-o", output, *options, command=command or python(WAITER, 7), stdin=subprocess.PIPE,
@@ -149,7 +149,7 @@ def csv_columns():
     row = rows[-2]
     equal([row["system_gpu_usage"], row["system_gpu_vram_mib"], row["system_gpu_utilized"]],
           ["0.4000", "513.0000", "1"], "sums")
-    with folder() as place, Tracker("-i", "0.1", "-f", "csv", "-o", place / "samples", env=fake(TWO)) as tracker:
+    with directory() as place, Tracker("-i", "0.1", "-f", "csv", "-o", place / "samples", env=fake(TWO)) as tracker:
         wait_file_lines(place / "samples", 25)
         equal(tracker.stop(), 0, "status of host mode")
         row = list(csv.DictReader((place / "samples").open(encoding="ascii")))[-2]
@@ -161,7 +161,7 @@ def only_processes_of_the_tree_are_charged():
     need_first_namespace()
     outsider = os.getpid()
     code = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); os.read(0, 1)"
-    with folder() as place:
+    with directory() as place:
         pidfile = place / "pid"
         script = TWO + f"""
 process 0 pidfile:{pidfile} {300 * MIB} compute
@@ -181,8 +181,8 @@ sample 1 {outsider} 90
     equal(sample["cpu"]["process_gpu_vram_mib"], 300, "VRAM")
     equal(sample["cpu"]["process_gpu_utilized"], 1, "GPUs in use")
     expect(0.25 <= sample["cpu"]["process_gpu_usage"] <= 0.35, "usage", sample["cpu"]["process_gpu_usage"])
-    told = last["cpu"]["process_gpu_vram_mib"]
-    expect(told == 300 or (told == 0 and last["cpu"]["process_gpu_usage"] is None), "at the end", last["cpu"])
+    reported = last["cpu"]["process_gpu_vram_mib"]
+    expect(reported == 300 or (reported == 0 and last["cpu"]["process_gpu_usage"] is None), "at the end", last["cpu"])
 
 
 @test
@@ -196,7 +196,7 @@ def a_tree_that_uses_no_gpu():
 
 @test
 def the_host_alone_has_no_tree():
-    with folder() as place, Tracker("-i", "0.1", "-o", place / "samples", env=fake(TWO)) as tracker:
+    with directory() as place, Tracker("-i", "0.1", "-o", place / "samples", env=fake(TWO)) as tracker:
         sample = wait_sample(place / "samples", is_read, "a reading")
         equal(len(helpers_of(tracker.pid)), 1, "helpers")
         equal(tracker.stop(), 0, "status")
@@ -219,7 +219,7 @@ def the_helper_is_not_of_the_tree():
 @test
 def no_helper_where_none_is_wanted():
     for options, env in ((["-q"], {}), ([], {"TRACKER_COLLECT_GPU": "no"}), (["--sysroot", "/nonexistent"], {})):
-        with folder() as place:
+        with directory() as place:
             (place / "proc").mkdir()
             options = [str(place) if word == "/nonexistent" else word for word in options]
             target = [] if "-q" in options else ["-o", place / "samples"]
@@ -235,7 +235,7 @@ def no_helper_where_none_is_wanted():
 
 @test
 def a_short_command_is_not_made_to_wait():
-    with folder() as place:
+    with directory() as place:
         begin = time.monotonic()
         result = run(["-o", place / "samples", "--", "true"], env=fake("hang nvmlInit*"))
         took = time.monotonic() - begin
@@ -333,7 +333,7 @@ def the_helper_goes_with_the_tracker():
 
 @test
 def no_library():
-    with folder() as place:
+    with directory() as place:
         result = run(["-i", "0.1", "-o", place / "samples", "--", "sleep", "2"],
                      env={"TRACKER_NVML_PATH": "/nonexistent/libnvidia-ml.so.1"})
         samples = samples_of(place / "samples")
@@ -346,9 +346,9 @@ def no_library():
 
 
 @test
-def driver_trouble_is_told_in_words():
+def errors_of_the_driver_are_reported_in_words():
     for code, words in ((9, "driver is not loaded"), (18, "versions differ"), (4, "permission")):
-        with folder() as place:
+        with directory() as place:
             result = run(["-i", "0.1", "-o", place / "samples", "--", "sleep", "1.5"], env=fake(f"init_error {code}"))
         equal(result.returncode, 0, "status")
         expect(words in result.stderr and len(result.stderr.splitlines()) == 1, "words", result.stderr)
@@ -356,7 +356,7 @@ def driver_trouble_is_told_in_words():
 
 @test
 def energy_of_the_run():
-    with folder() as place:
+    with directory() as place:
         result = run(["-v", "-i", "0.1", "-o", place / "samples", "--", "sleep", "2"],
                      env=fake("gpus 1; gpu 0 energy 1000000; gpu 0 energy_step 2500"))
     equal(result.returncode, 0, "status")
@@ -366,7 +366,7 @@ def energy_of_the_run():
 
 @test
 def energy_of_the_host():
-    with folder() as place:
+    with directory() as place:
         env = fake("gpus 1; gpu 0 energy 1000000; gpu 0 energy_step 2500")
         with Tracker("-v", "-i", "0.1", "-o", place / "samples", env=env) as tracker:
             wait_sample(place / "samples", is_read, "a reading")
@@ -377,7 +377,7 @@ def energy_of_the_host():
 @test(limit=40)
 def wide_intervals_have_fresh_readings():
     """64 cards send far more than a socket holds before the first sample is due."""
-    with folder() as place:
+    with directory() as place:
         def play(percent):
             lines = ["gpus 64"] + [f"gpu {i} util {percent}" for i in range(64)]
             (place / "script").write_text("\n".join(lines) + "\n", encoding="ascii")
@@ -402,7 +402,7 @@ def wide_intervals_have_fresh_readings():
 @test
 def a_command_that_ends_before_the_first_sample():
     need_first_namespace()
-    with folder() as place:
+    with directory() as place:
         pidfile = place / "pid"
         (place / "script").write_text(f"gpus 1\nprocess 0 pidfile:{pidfile} {300 * MIB} compute\n"
                                       f"sample 0 pidfile:{pidfile} 50\n", encoding="ascii")
@@ -415,7 +415,7 @@ def a_command_that_ends_before_the_first_sample():
 
 @test
 def a_short_command_has_readings():
-    with folder() as place:
+    with directory() as place:
         result = run(["-v", "-o", place / "samples", "--", "sleep", "0.8"],
                      env=fake("gpus 2; gpu 0 util 30; gpu 0 energy_step 1000"))
         sample, = samples_of(place / "samples")
@@ -438,7 +438,7 @@ import os, sys, time
 time.sleep(2)
 print(sorted(os.environ), sorted(os.listdir("/proc/self/fd")), os.getpgrp(), os.getsid(0), flush=True)
 """
-    with folder() as place:
+    with directory() as place:
         env = clean_env(**fake(TWO))
         bare = subprocess.run(python(code), env=env, capture_output=True, text=True, timeout=WAIT_SECS, check=True)
         tracked = subprocess.run([BINARY, "-i", "0.1", "-o", place / "samples", "--", *python(code)], env=env,
@@ -449,7 +449,7 @@ print(sorted(os.environ), sorted(os.listdir("/proc/self/fd")), os.getpgrp(), os.
 
 @test
 def relative_path_of_the_library():
-    with folder() as place:
+    with directory() as place:
         (place / "lib").mkdir()
         shutil.copy(LIBRARY, place / "lib" / "nvml.so")
         result = run(["-i", "0.1", "-o", "samples", "--", "sleep", "2"], cwd=place,
@@ -467,7 +467,7 @@ def need_no_gpu():
 @test
 def a_machine_without_gpus():
     need_no_gpu()
-    with folder() as place:
+    with directory() as place:
         run(["-i", "0.1", "-o", place / "samples", "--", "sleep", "0.25"])
         samples = samples_of(place / "samples")
     expect(all(sample["gpu"] == [] for sample in samples), "gpu", [sample["gpu"] for sample in samples])
@@ -498,7 +498,7 @@ def calls_per_sample(place, **env):
 def a_machine_without_gpus_makes_no_call_for_them():
     need_no_gpu()
     found, wanted = [], []
-    with folder() as place:
+    with directory() as place:
         for _ in range(4):  # on a busy machine there may be a birth in every turn of one of them
             found += calls_per_sample(place)
             wanted += calls_per_sample(place, TRACKER_COLLECT_GPU="0")
@@ -514,7 +514,7 @@ def in_a_pid_namespace_nothing_is_charged_without_proof():
     words = [unshare or "unshare", "-p", "-f", "--kill-child", "--mount-proc"]
     if not unshare or subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
         raise Skip("namespaces are not permitted")
-    with folder() as place:
+    with directory() as place:
         # PID 2 is the command there; the library lists a process of that number, which is another one of the host.
         script = TWO + f"process 0 2 {300 * MIB} compute\n"
         subprocess.run([*words, BINARY, "-i", "0.1", "-o", place / "samples", "--", "sleep", "0.6"],

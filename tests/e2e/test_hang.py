@@ -20,14 +20,14 @@ import tap
 from fuse_server import call, unmount
 from job import Job, python, ready_pid, state_of, status_of, wait_state
 from tap import Skip, equal, expect, test
-from tracker import PATIENCE_SECS, ROOT, WAIT_SECS, Lines, Tracker, clean_env, file_lines, folder, parse, wait_until
+from tracker import PATIENCE_SECS, ROOT, WAIT_SECS, Lines, Tracker, clean_env, directory, file_lines, parse, wait_until
 from truth import WORKLOAD, check_sum, cpu_of, need_group
 from truth import Job as TrueJob
 
 FAKE = ROOT / "tests" / "fake"
 CLONE_NEWNS, CLONE_NEWUSER, MS_REC, MS_PRIVATE = 0x20000, 0x10000000, 0x4000, 1 << 18
 INTERVAL_SECS = 0.2
-# How long the tracker may wait for a file before it goes on without it, and for the end of a run after the command's.
+# How long the tracker may wait for a file before it continues without it, and for the end of a run after the command's.
 STALL_SECS = 1.2 + PATIENCE_SECS
 END_SECS = 1 + PATIENCE_SECS
 FIXTURE = ROOT / "tests" / "fixtures" / "small-vm" / "t0"
@@ -110,13 +110,13 @@ def enter_namespace():
 
 
 class SlowFiles:
-    """A mounted file system with the files of a folder. Unmounted at the end, and with that everything released."""
+    """A mounted file system with the files of a directory. Unmounted at the end, and with that everything released."""
 
     def __init__(self, source, *options):
         if reason := enter_namespace():
             raise Skip(reason)
         self.stack = contextlib.ExitStack()
-        self.path = self.stack.enter_context(folder())
+        self.path = self.stack.enter_context(directory())
         self.stack.callback(unmount, self.path)
         self.process = subprocess.Popen([sys.executable, FAKE / "fuse_server.py", *options, self.path, source],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_env())
@@ -156,7 +156,7 @@ class SlowFiles:
 @contextlib.contextmanager
 def slow_file(how):
     """A file of 64 KiB, which is also a program: its reads or its flushes are held. Yields the file system and it."""
-    with folder() as source:
+    with directory() as source:
         (source / "file").write_bytes(b"#!/bin/sh\nexit 5\n".ljust(1 << 16, b"\n"))
         (source / "file").chmod(0o755)
         with SlowFiles(source, f"--hold-{how}", "file") as files:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""install.sh as people run it: in several shells, from folders and from a server on loopback, with releases that are
-damaged in every way we can think of. After a failure there must be nothing new and nothing gone."""
+"""install.sh as users run it: in several shells, from directories and from a server on loopback, with releases that
+are damaged in every way we can think of. After a failure there must be nothing new and nothing gone."""
 
 import contextlib
 import hashlib
@@ -25,7 +25,7 @@ import tap
 import tracker
 from release import HOST, ROOT, VERSION, made
 from tap import Skip, equal, expect, test
-from tracker import folder, wait_until
+from tracker import directory, wait_until
 
 SCRIPT = ROOT / "install.sh"
 NAME = "resource-tracker"
@@ -46,14 +46,14 @@ def shell_words(name):
 
 
 def snapshot(place):
-    """Everything below a folder, with its content."""
+    """Everything below a directory, with its content."""
     place = pathlib.Path(place)
     return {str(path.relative_to(place)): os.readlink(path) if path.is_symlink() else
             path.read_bytes() if path.is_file() else None for path in place.rglob("*")}
 
 
-class World:
-    """A release in a folder that may be damaged, an empty prefix, a home, and a place for temporary files."""
+class Scenario:
+    """A release in a directory that may be damaged, an empty prefix, a home, and a place for temporary files."""
 
     def __init__(self, place):
         self.place = place
@@ -92,9 +92,9 @@ class World:
 
     def installed(self, prefix=None):
         prefix = prefix or self.prefix
-        told = subprocess.run([prefix / "bin" / NAME, "--version"], capture_output=True, text=True, timeout=20,
-                              check=True)
-        expect(told.stdout.startswith(f"{NAME} {VERSION}\n"), told.stdout)
+        reported = subprocess.run([prefix / "bin" / NAME, "--version"], capture_output=True, text=True, timeout=20,
+                                  check=True)
+        expect(reported.stdout.startswith(f"{NAME} {VERSION}\n"), reported.stdout)
         files = {name for name, content in snapshot(prefix).items() if content is not None}
         equal(len(files), 10, sorted(files))
         expect(not [name for name in files if ".new-" in name], files)
@@ -123,9 +123,9 @@ class World:
 
 
 @contextlib.contextmanager
-def world():
-    with folder() as place:
-        yield World(place)
+def scenario():
+    with directory() as place:
+        yield Scenario(place)
 
 
 @contextlib.contextmanager
@@ -173,7 +173,7 @@ def server(release, behaviour="whole"):
 
 
 def install_and_remove(shell):
-    with world() as here:
+    with scenario() as here:
         done = here.run("--prefix", here.prefix, shell=shell)
         equal((done.returncode, done.stderr), (0, ""), done.stdout)
         expect(done.stdout.startswith(f"{NAME} {VERSION} ({HOST}-linux-"), done.stdout)
@@ -184,7 +184,7 @@ def install_and_remove(shell):
         (here.prefix / "bin/other").touch()
         done = here.run("--uninstall", "--prefix", here.prefix, shell=shell)
         equal((done.returncode, done.stdout), (0, f"{NAME} is removed from {here.prefix}\n"), done.stderr)
-        equal(sorted(snapshot(here.prefix)), ["bin", "bin/other"], "what is left, folders included")
+        equal(sorted(snapshot(here.prefix)), ["bin", "bin/other"], "what is left, directories included")
         here.refused("nothing is installed below", "--uninstall", "--prefix", here.prefix, shell=shell)
 
 
@@ -219,7 +219,7 @@ def refuse_damage(shell):
         "path": (edit_sums(lambda line: line.replace("  ", "  ../")), "nothing can be verified"),
         "odd name": (edit_sums(lambda line: line.replace(NAME + "-", NAME + "-$(touch${IFS}x)-")), "can be verified")}
     for name, (harm, words) in cases.items():
-        with world() as here:
+        with scenario() as here:
             harm(here)
             here.refused(words, "--prefix", here.prefix, "--libc", "musl", shell=shell)
             tap.diag(f"{name}: {words}")
@@ -233,7 +233,7 @@ for each in SHELLS:
 
 @test(limit=60)
 def a_cut_sum_file_without_its_last_line_feed_still_counts_whole_lines():
-    with world() as here:
+    with scenario() as here:
         text = [line for line in (here.release / "SHA256SUMS").read_text().splitlines() if MUSL in line][0]
         (here.release / "SHA256SUMS").write_text(text)
         equal(here.run("--prefix", here.prefix, "--libc", "musl").returncode, 0, "whole line")
@@ -260,7 +260,7 @@ def ours(content):
 
 @test(limit=90)
 def nothing_runs_before_it_is_verified():
-    with world() as here:
+    with scenario() as here:
         mark = here.place / "mark"
         program = f"#!/bin/sh\ntouch '{mark}'\necho {NAME} {VERSION}\n".encode()
         (here.release / MUSL).write_bytes(archive_with(ours(program)))
@@ -286,11 +286,11 @@ def archives_with_other_content_are_refused_even_with_a_fitting_sum():
           for entry, content in ours(b"")], "is no plain file"),
         (good, "does not run here"))
     for entries, words in cases:
-        with world() as here:
+        with scenario() as here:
             (here.release / MUSL).write_bytes(archive_with(entries))
             here.seal()
             here.refused(words, "--prefix", here.prefix, "--libc", "musl")
-    with world() as here:
+    with scenario() as here:
         (here.release / MUSL).write_bytes(b"no gzip")
         here.seal()
         here.refused("cannot be unpacked", "--prefix", here.prefix, "--libc", "musl")
@@ -299,7 +299,7 @@ def archives_with_other_content_are_refused_even_with_a_fitting_sum():
 def from_a_server(tool, behaviour, words):
     if not shutil.which(tool.split()[0]):
         raise Skip(f"no {tool.split()[0]} here")
-    with world() as here, server(here.release, behaviour) as (address, _):
+    with scenario() as here, server(here.release, behaviour) as (address, _):
         env = here.tools(*TOOLS, "sha256sum", *([] if " " in tool else [tool]))
         if " " in tool:
             here.tools(wget=f'exec {shutil.which("busybox")} wget "$@"\n')
@@ -322,7 +322,7 @@ for each in ("curl", "wget", "busybox wget"):
 
 @contextlib.contextmanager
 def encrypted(place, address):
-    """A proxy that speaks TLS for a server, with a certificate that nobody vouches for; yields its address."""
+    """A proxy that speaks TLS for a server, with a certificate that is not trusted; yields its address."""
     openssl = shutil.which("openssl")
     if not openssl:
         raise Skip("no openssl here")
@@ -367,7 +367,8 @@ def https_without_verification_is_refused():
     busybox = shutil.which("busybox")
     if not busybox:
         raise Skip("no busybox here")
-    with world() as here, folder() as keys, server(here.release) as (address, _), encrypted(keys, address) as secure:
+    with scenario() as here, directory() as keys, server(here.release) as (address, _), \
+            encrypted(keys, address) as secure:
         env = here.tools(*TOOLS, "sha256sum", wget=f'exec {busybox} wget "$@"\n')
         arguments = ("--prefix", here.prefix, "--libc", "gnu")
         here.refused("this wget does not check the certificate", *arguments, source=secure, env=env)
@@ -385,7 +386,7 @@ def https_without_verification_is_refused():
     # Those that verify refuse by themselves.
     for tool in ("curl", "wget"):
         if shutil.which(tool):
-            with world() as here, folder() as keys, server(here.release) as (address, _), \
+            with scenario() as here, directory() as keys, server(here.release) as (address, _), \
                     encrypted(keys, address) as secure:
                 env = here.tools(*TOOLS, "sha256sum", tool)
                 here.refused("cannot get", "--prefix", here.prefix, source=secure, env=env)
@@ -393,7 +394,7 @@ def https_without_verification_is_refused():
 
 @test(limit=60)
 def a_sum_that_is_given_is_kept():
-    with world() as here:
+    with scenario() as here:
         good = hashlib.sha256((here.release / GNU).read_bytes()).hexdigest()
         here.refused("is not the one with the --sha256", "--prefix", here.prefix, "--libc", "gnu", "--sha256", "0" * 64)
         # As one who controls the server would: another archive, and sums that fit it.
@@ -410,9 +411,9 @@ def need_downloader():
 @test(limit=60)
 def a_server_without_the_files_is_named():
     need_downloader()
-    with world() as here, server(here.place / "nothing") as (address, _):
+    with scenario() as here, server(here.place / "nothing") as (address, _):
         here.refused(f"cannot get {address}/SHA256SUMS: ", "--prefix", here.prefix, source=address)
-    with world() as here:
+    with scenario() as here:
         here.refused("cannot get http://127.0.0.1:1/SHA256SUMS: ", "--prefix", here.prefix, source="http://127.0.0.1:1")
 
 
@@ -420,7 +421,7 @@ def a_server_without_the_files_is_named():
 def a_signal_in_the_middle_leaves_nothing():
     need_downloader()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        with world() as here, server(here.release, "stall") as (address, stalled):
+        with scenario() as here, server(here.release, "stall") as (address, stalled):
             before = snapshot(here.place)
             child = subprocess.Popen(here.words(("--prefix", here.prefix), "sh", address), cwd=here.place,
                                      env=here.environment({}), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -441,7 +442,7 @@ def the_build_fits_the_machine():
     cases = (({"uname": 'case $1 in -s) echo Linux ;; *) echo riscv64 ;; esac\n'}, "no build for riscv64"),
              ({"uname": 'case $1 in -s) echo Darwin ;; *) echo arm64 ;; esac\n'}, "this is Darwin"))
     for scripts, words in cases:
-        with world() as here:
+        with scenario() as here:
             here.refused(words, "--prefix", here.prefix, env=here.tools(*TOOLS, "sha256sum", **scripts))
     versions = (("echo glibc 2.17\n", "exit 1\n", "gnu"), ("echo glibc 2.16\n", "exit 1\n", "musl"),
                 ("echo glibc 3.0\n", "exit 1\n", "gnu"), ("exit 1\n", "echo 'ldd (GNU libc) 2.31'\n", "gnu"),
@@ -449,7 +450,7 @@ def the_build_fits_the_machine():
                 ("exit 1\n", "echo 'musl libc (x86_64)' >&2; exit 1\n", "musl"), ("echo\n", "echo\n", "musl"),
                 ("echo glibc 2.x\n", "exit 1\n", "musl"))
     for getconf, ldd, want in versions:
-        with world() as here:
+        with scenario() as here:
             done = here.run("--prefix", here.prefix, env=here.tools(*TOOLS, "sha256sum", getconf=getconf, ldd=ldd))
             equal(done.returncode, 0, f"{getconf}{ldd}{done.stderr}")
             expect(f"({HOST}-linux-{want})" in done.stdout, getconf, ldd, done.stdout)
@@ -459,7 +460,7 @@ def the_build_fits_the_machine():
 def the_tools_of_busybox_are_enough():
     words = shell_words("busybox")
     has = subprocess.run([*words[:1], "--list"], capture_output=True, text=True, timeout=20, check=True).stdout.split()
-    with world() as here:
+    with scenario() as here:
         place = here.place / "tools"
         place.mkdir()
         for name in sorted({*TOOLS, "sha256sum"} & set(has)):
@@ -473,7 +474,7 @@ def the_tools_of_busybox_are_enough():
 @test(limit=60)
 def a_program_that_does_not_run_here_is_not_installed():
     other = {"x86_64": "aarch64", "aarch64": "x86_64"}[HOST]
-    with world() as here:
+    with scenario() as here:
         env = here.tools(*TOOLS, "sha256sum", uname=f"case $1 in -s) echo Linux ;; *) echo {other} ;; esac\n")
         here.refused(f"the {other}-linux-gnu build does not run here (try --libc musl)", "--prefix", here.prefix,
                      "--libc", "gnu", env=env)
@@ -483,7 +484,7 @@ def a_program_that_does_not_run_here_is_not_installed():
 
 @test(limit=60)
 def tools_that_are_missing_are_named():
-    with world() as here:
+    with scenario() as here:
         env = here.tools(*TOOLS)
         here.refused("none of sha256sum, shasum and openssl", "--prefix", here.prefix, env=env)
         here.refused("neither curl nor wget", "--prefix", here.prefix, env=env, source="https://localhost/x")
@@ -500,7 +501,7 @@ def tools_that_are_missing_are_named():
 
 @test(limit=60)
 def a_program_of_the_same_name_is_left_alone():
-    with world() as here:
+    with scenario() as here:
         place = here.prefix / "bin" / NAME
         place.parent.mkdir(parents=True)
         place.write_text("#!/bin/sh\necho resource-tracker 0.1.18\n", encoding="ascii")
@@ -516,7 +517,7 @@ def a_program_of_the_same_name_is_left_alone():
 @test(limit=60)
 def a_backslash_in_the_prefix_is_no_more_than_that():
     for shell in SHELLS:
-        with world() as here:
+        with scenario() as here:
             (here.place / "tool").write_text("precious", encoding="ascii")
             prefix = here.place / "tool\\cfoo\\nbar"
             try:
@@ -532,7 +533,7 @@ def a_backslash_in_the_prefix_is_no_more_than_that():
 def sums_as_other_systems_write_them_are_taken():
     for change in (lambda line: line + "\r", lambda line: line.replace("  ", " *"),
                    lambda line: line.replace("  ", "  ./")):
-        with world() as here:
+        with scenario() as here:
             path = here.release / "SHA256SUMS"
             lines = [change(line) for line in path.read_text(encoding="ascii").splitlines()]
             path.write_text("\n".join(lines) + "\n", encoding="ascii", newline="")
@@ -542,7 +543,7 @@ def sums_as_other_systems_write_them_are_taken():
 
 @test(limit=60)
 def an_archive_with_the_name_of_another_version_is_refused():
-    with world() as here:
+    with scenario() as here:
         other = GNU.replace(f"-{VERSION}-", "-9.9.9-")
         (here.release / GNU).rename(here.release / other)
         path = here.release / "SHA256SUMS"
@@ -553,7 +554,7 @@ def an_archive_with_the_name_of_another_version_is_refused():
 @test
 def wget_is_kept_from_going_on_without_encryption():
     for source, want in (("https://localhost/x", "http://127.0.0.1:9"), ("http://localhost/x", "unset")):
-        with world() as here:
+        with scenario() as here:
             note = here.place / "tmp note"
             env = here.tools(*TOOLS, "sha256sum",
                              wget=f'case $1 in --help) echo --tries --ca-certificate; exit ;; esac\n'
@@ -567,17 +568,17 @@ def words_that_make_no_sense_are_refused():
     for words, arguments, source in (
             ("where from?", (), ""), ("--prefix needs a value", ("--prefix",), ""), ("unknown argument x", ("x",), ""),
             ("--libc is gnu or musl", ("--libc", "glibc"), None), ("is no version", ("--version", "1/2"), None),
-            ("names no resource-tracker-9.9-", ("--version", "9.9"), None), ("is no folder", (), "/nowhere"),
+            ("names no resource-tracker-9.9-", ("--version", "9.9"), None), ("is no directory", (), "/nowhere"),
             ("is not encrypted", (), "http://example.org/x"), ("only https and http", (), "ftp://example.org"),
             ("name or a password", (), "http://localhost:1@example.org/"),
             ("is not encrypted", (), "http://localhost.x/"), ("is no SHA-256", ("--sha256", "abc"), None)):
-        with world() as here:
+        with scenario() as here:
             before = snapshot(here.place)
             done = here.run(*(arguments or ("--libc", "musl")), source=source)
             equal((done.returncode, len(done.stderr.splitlines())), (1, 1), f"{arguments} {source}: {done.stderr}")
             expect(words in done.stderr, words, "not in", done.stderr)
             equal(snapshot(here.place), before, "what changed")
-    with world() as here:
+    with scenario() as here:
         done = here.run("--help", source="")
         equal((done.returncode, done.stderr, done.stdout.split()[0]), (0, "", "usage:"), "help")
         done = here.run(f"--prefix={here.prefix}", f"--version=v{VERSION}", source="",
@@ -588,7 +589,7 @@ def words_that_make_no_sense_are_refused():
 
 @test(limit=60)
 def an_installation_that_fails_at_its_last_step_is_taken_back():
-    with world() as here:
+    with scenario() as here:
         equal(here.run("--prefix", here.prefix).returncode, 0, "the first")
         (here.prefix / "bin" / NAME).write_bytes(b"an older one")
         for name, target in (("LICENSE", here.prefix / "bin" / NAME), ("README.md", "nowhere")):
@@ -599,31 +600,31 @@ def an_installation_that_fails_at_its_last_step_is_taken_back():
         place = shutil.which("mv")
         here.tools(mv=f'case "$*" in *_{NAME}) exit 1 ;; esac\nexec {place} "$@"\n')
         here.refused("cannot replace", "--prefix", here.prefix, env=env)
-    with world() as here:
+    with scenario() as here:
         env = here.tools(*TOOLS, "sha256sum", mv="exit 1\n")
         here.refused("cannot replace", "--prefix", here.prefix / "new" / "deep", env=env)
-    with world() as here:
+    with scenario() as here:
         (here.prefix / "share/zsh/site-functions" / f"_{NAME}").mkdir(parents=True)
-        here.refused("is a folder", "--prefix", here.prefix)
+        here.refused("is a directory", "--prefix", here.prefix)
 
 
 @test(limit=60)
 def a_prefix_that_cannot_be_written_is_named():
-    with world() as here:
+    with scenario() as here:
         here.prefix.write_text("a file")
         here.refused(f"cannot write to {here.prefix}/bin", "--prefix", here.prefix)
     if os.geteuid() != 0:
-        raise Skip("the other half needs root, to be somebody else")
+        raise Skip("the other half needs root, to be another user")
     with tempfile.TemporaryDirectory(prefix="rt-e2e-") as name:
         place = pathlib.Path(name)
         place.chmod(0o755)
         (place / "closed").mkdir(mode=0o755)
-        here = World(place)
+        here = Scenario(place)
         for path in (here.home, here.temporary):
             os.chown(path, 65534, 65534)
         as_nobody = {"user": 65534, "group": 65534, "extra_groups": []}
         if subprocess.run(["test", "-r", SCRIPT], check=False, timeout=20, **as_nobody).returncode != 0:
-            raise Skip("nobody cannot read the script")
+            raise Skip("the user nobody cannot read the script")
         here.refused("give another --prefix", "--prefix", place / "closed", **as_nobody)
         here.refused("give another --prefix", "--prefix", place / "closed/deep/er", **as_nobody)
         done = here.run("--libc", "musl", **as_nobody)
@@ -636,7 +637,7 @@ def a_prefix_that_cannot_be_written_is_named():
 def a_script_that_was_cut_off_does_nothing():
     lines = SCRIPT.read_text().splitlines(True)
     equal(lines[-1], 'main "$@"\n', "the last line")
-    with world() as here:
+    with scenario() as here:
         before = snapshot(here.place)
         words = ["sh", "-s", "--", "--from", here.release, "--prefix", here.prefix]
         done = subprocess.run(words, env=here.environment({}), input="".join(lines[:-1]), text=True,

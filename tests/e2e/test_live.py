@@ -15,7 +15,7 @@ import tap
 from job import Session, python
 from screen import Screen
 from tap import equal, expect, test
-from tracker import BINARY, PATIENCE_SECS, WAIT_SECS, file_lines, folder, run
+from tracker import BINARY, PATIENCE_SECS, WAIT_SECS, directory, file_lines, run
 
 ROWS, COLUMNS = 24, 80
 CTRL_C, CTRL_Z, CTRL_S, CTRL_Q, CTRL_BACKSLASH = b"\x03", b"\x1a", b"\x13", b"\x11", b"\x1c"
@@ -138,7 +138,7 @@ class Terminal(Session):
         if ready and not self.ended:
             try:
                 data = os.read(self.ours, at_most)
-            except OSError:  # everybody has closed it
+            except OSError:  # the other end is closed
                 data = b""
             self.raw += data
             self.picture.feed(data)
@@ -440,7 +440,7 @@ for with_what, texts in {
 
 @test
 def the_other_screen_is_left_at_the_end():
-    """The block was on the first screen, where nobody could reach it."""
+    """The block was on the first screen, where it could not be reached."""
     with Terminal(*python(TAKES_KEYS, "one\n", "\x1b[?1049h\x1b[Hfull", "\x1b[?1049llast\n")) as terminal:
         terminal.wait_text("one")
         terminal.type(b"\n")
@@ -560,7 +560,7 @@ def the_host_alone():
     for word, event in ((CTRL_C, "exited 0"), (CTRL_BACKSLASH, f"exited {128 + signal.SIGQUIT}")):
         with Terminal() as terminal:
             terminal.wait_block()
-            expect(": " not in terminal.picture.line(terminal.block()), "a name of nobody")
+            expect(": " not in terminal.picture.line(terminal.block()), "a name without a job")
             terminal.type(CTRL_Z)
             terminal.end("stopped")
             terminal.expect_clean([])
@@ -586,8 +586,8 @@ def the_host_alone_is_resized():
 
 @test
 def a_terminal_that_is_halted_holds_up_no_sample():
-    with folder() as place, Terminal(*python(SAYS, "one\n"),
-                                     options=(*OPTIONS, "-o", str(place / "run.jsonl"))) as terminal:
+    with directory() as place, Terminal(*python(SAYS, "one\n"),
+                                        options=(*OPTIONS, "-o", str(place / "run.jsonl"))) as terminal:
         terminal.wait_text("one")
         terminal.type(CTRL_S)
         terminal.settle()
@@ -648,7 +648,7 @@ def hostile_names_are_shown_as_text():
 
 
 @test
-def without_colours_where_nobody_wants_them():
+def without_colours_where_they_are_not_wanted():
     for more, want in ((["NO_COLOR=1"], {b""}), ([], {b"", b"2", b"36"})):
         with Terminal(*python(SAYS, "one\n"), more=more) as terminal:
             terminal.wait_block()
@@ -675,7 +675,7 @@ def no_terminal_no_escapes():
 
 @test
 def with_a_file_for_stderr_the_terminal_is_left_alone():
-    with folder() as place:
+    with directory() as place:
         path = pathlib.Path(place) / "stderr"
         words = " ".join([BINARY, *OPTIONS, "--", "sleep", "0.5"])
         with Terminal(options=(), more=["/bin/sh", "-c", f"exec {words} 2>{path}"]) as terminal:

@@ -8,9 +8,9 @@ import zlib
 
 import lib  # noqa: F401, finds those that follow
 import tap
-from stream_bucket import BucketWorld
-from stream_world import TOKEN, World
 from fake_http import Answer, Server
+from stream_bucket import BucketScenario
+from stream_scenario import TOKEN, Scenario
 from tap import equal, expect, test
 
 # Of the right form and invented; put together here so that nothing takes them for real ones.
@@ -41,9 +41,9 @@ class Hooks(Server):
         return Answer(200, [("Content-Type", "text/plain")], b"thanks\n")
 
 
-def command(world):
+def command(scenario):
     """A program with a name for which -pX is a password; it outlives the first sample."""
-    program = world.folder / "mysql"
+    program = scenario.directory / "mysql"
     program.write_text("#!/bin/sh\nsleep 0.4\n", encoding="utf-8")
     program.chmod(0o755)
     return ("--", str(program), *WORDS)
@@ -69,9 +69,9 @@ def unpacked(data):
         return data
 
 
-def left_behind(world, done, requests):
+def left_behind(scenario, done, requests):
     """(where, text) of everything: files, requests with their headers, streams."""
-    for path in world.folder.rglob("*"):
+    for path in scenario.directory.rglob("*"):
         if path.is_file():
             yield path.name, unpacked(path.read_bytes()).decode("utf-8", "replace")
     for request in requests:
@@ -81,10 +81,10 @@ def left_behind(world, done, requests):
     yield "stdout", done.stdout
 
 
-def check_hushed(world, done, requests=()):
+def check_hushed(scenario, done, requests=()):
     """None of the secrets is anywhere; returns where the command line is at all, by what stays of it."""
     found, shown = [], set()
-    for where, text in left_behind(world, done, requests):
+    for where, text in left_behind(scenario, done, requests):
         found += [f"{kind} in {where}" for kind, secret in HUSHED.items() if secret in text]
         if "--lr=0.001" in text:
             shown.add(where)
@@ -100,77 +100,79 @@ def targets(hooks):
 
 @test
 def no_output_and_no_target_gets_a_secret():
-    with BucketWorld() as world, Hooks() as hooks:
-        requests = listen(world.api, world.s3, hooks)
-        done = world.run("-v", "-i", "0.1", "-o", "s.jsonl", *REPORTS, *command(world), env=targets(hooks))
+    with BucketScenario() as scenario, Hooks() as hooks:
+        requests = listen(scenario.api, scenario.s3, hooks)
+        done = scenario.run("-v", "-i", "0.1", "-o", "s.jsonl", *REPORTS, *command(scenario), env=targets(hooks))
         equal(done.status, 0, done.stderr)
-        shown = check_hushed(world, done, requests)
+        shown = check_hushed(scenario, done, requests)
         expect({"s.jsonl", "s.json", "s.md", "s.html"} <= shown, "the command line is not in", shown)
         expect(any(where.startswith("POST /runs") for where in shown), "not in the registration:", shown)
         expect(any(where.endswith("run.json") for where in shown), "not in run.json:", shown)
         expect("/START" in [request.path for request in requests], "no hook was called")
-        first = json.loads((world.folder / "s.jsonl").read_text(encoding="utf-8").splitlines()[0])["run"]["command"]
+        lines = (scenario.directory / "s.jsonl").read_text(encoding="utf-8").splitlines()
+        first = json.loads(lines[0])["run"]["command"]
         equal(first[1:5], ["-p[SECRET]", "--password=[SECRET]", "--token", "[SECRET]"], "the first words")
         expect("https://[SECRET]@h.example/kept/path?token=[SECRET]" in first and "[KEY]" in first, first)
-        equal(json.loads(world.registered()["command"]), first, "the registration has the same words")
-        equal(json.loads(world.run_json()["job"]["command"]), first, "run.json has the same words")
+        equal(json.loads(scenario.registered()["command"]), first, "the registration has the same words")
+        equal(json.loads(scenario.run_json()["job"]["command"]), first, "run.json has the same words")
 
 
 @test
 def what_waits_in_the_spool_has_no_secret():
-    with BucketWorld() as world, Hooks() as hooks:
+    with BucketScenario() as scenario, Hooks() as hooks:
         requests = listen(hooks)
-        world.api.stop()
-        world.s3.stop()
-        done = world.run("-q", "-i", "0.1", "--grace", "1", *command(world), env=targets(hooks))
+        scenario.api.stop()
+        scenario.s3.stop()
+        done = scenario.run("-q", "-i", "0.1", "--grace", "1", *command(scenario), env=targets(hooks))
         equal(done.status, 0, done.stderr)
-        expect("state.json" in check_hushed(world, done, requests), "no state.json with the command")
+        expect("state.json" in check_hushed(scenario, done, requests), "no state.json with the command")
 
 
 @test
 def record_command_off_means_nowhere():
-    with BucketWorld() as world, Hooks() as hooks:
-        requests = listen(world.api, world.s3, hooks)
-        done = world.run("-v", "-i", "0.1", "-o", "s.jsonl", *REPORTS, *command(world),
-                         env={**targets(hooks), "TRACKER_RECORD_COMMAND": "0", "TRACKER_MASK_COMMAND": "off"})
+    with BucketScenario() as scenario, Hooks() as hooks:
+        requests = listen(scenario.api, scenario.s3, hooks)
+        done = scenario.run("-v", "-i", "0.1", "-o", "s.jsonl", *REPORTS, *command(scenario),
+                            env={**targets(hooks), "TRACKER_RECORD_COMMAND": "0", "TRACKER_MASK_COMMAND": "off"})
         equal(done.status, 0, done.stderr)
-        equal(check_hushed(world, done, requests), set(), "where the command line is")
-        equal(["command" in world.registered(), "command" in world.run_json().get("job", {})], [False, False], "sent")
+        equal(check_hushed(scenario, done, requests), set(), "where the command line is")
+        equal(["command" in scenario.registered(), "command" in scenario.run_json().get("job", {})], [False, False],
+              "sent")
 
 
 @test
 def an_old_recording_is_masked_when_it_is_replayed():
-    with World() as world:
+    with Scenario() as scenario:
         env = {"SENTINEL_API_TOKEN": None}
-        done = world.run("-i", "0.1", "-o", "old.jsonl", "--mask-command", "off", *command(world), env=env)
+        done = scenario.run("-i", "0.1", "-o", "old.jsonl", "--mask-command", "off", *command(scenario), env=env)
         equal(done.status, 0, done.stderr)
-        old = (world.folder / "old.jsonl").read_text(encoding="utf-8")
+        old = (scenario.directory / "old.jsonl").read_text(encoding="utf-8")
         expect(all(secret in old for kind, secret in HUSHED.items()), "off is not off:", old[:3000])
-        world.run("--from", "old.jsonl", "-o", "new.jsonl", *REPORTS, env=env).ended(0)
-        (world.folder / "old.jsonl").unlink()
-        shown = check_hushed(world, done)
+        scenario.run("--from", "old.jsonl", "-o", "new.jsonl", *REPORTS, env=env).ended(0)
+        (scenario.directory / "old.jsonl").unlink()
+        shown = check_hushed(scenario, done)
         expect({"new.jsonl", "s.json", "s.md", "s.html"} <= shown, "the command line is not in", shown)
-        new = (world.folder / "new.jsonl").read_bytes()
-        world.run("--from", "new.jsonl", "-o", "again.jsonl", env=env).ended(0)
-        equal((world.folder / "again.jsonl").read_bytes(), new, "a masked recording, replayed")
+        new = (scenario.directory / "new.jsonl").read_bytes()
+        scenario.run("--from", "new.jsonl", "-o", "again.jsonl", env=env).ended(0)
+        equal((scenario.directory / "again.jsonl").read_bytes(), new, "a masked recording, replayed")
 
 
 @test
 def a_program_that_is_not_there_is_named_without_its_secret():
-    with World() as world:
-        done = world.run("-q", "--", "PGPASSWORD=hush13env", "psql", env={"SENTINEL_API_TOKEN": None})
+    with Scenario() as scenario:
+        done = scenario.run("-q", "--", "PGPASSWORD=hush13env", "psql", env={"SENTINEL_API_TOKEN": None})
         done.ended(127, "cannot run PGPASSWORD=[SECRET]: command not found")
-        check_hushed(world, done)
+        check_hushed(scenario, done)
 
 
 @test
 def strict_hides_addresses_and_numbers_as_well():
-    with World() as world:
+    with Scenario() as scenario:
         words = ("bob@example.org", "10.1.2.3", "301-555-0100", "4111 1111 1111 1111")
-        done = world.run("-i", "0.1", "-o", "s.jsonl", "--mask-command=strict", "--", "true", *words,
-                         env={"SENTINEL_API_TOKEN": None})
+        done = scenario.run("-i", "0.1", "-o", "s.jsonl", "--mask-command=strict", "--", "true", *words,
+                            env={"SENTINEL_API_TOKEN": None})
         done.ended(0)
-        first = json.loads((world.folder / "s.jsonl").read_text(encoding="utf-8").splitlines()[0])
+        first = json.loads((scenario.directory / "s.jsonl").read_text(encoding="utf-8").splitlines()[0])
         equal(first["run"]["command"], ["true", "[EMAIL]", "[IP]", "[PHONE]", "[CC]"], "the command")
 
 

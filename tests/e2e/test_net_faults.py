@@ -64,7 +64,7 @@ FAULTS = (
 
 
 def fault_is_seen(fault, pattern, end, status):
-    """status: what the server noted, which tells whether the request took effect."""
+    """status: what the server noted, which shows whether the request took effect."""
     with FakeS3(behave=lambda request: fault) as s3:
         data, how = outcome(s3)
         expect(re.fullmatch(pattern, data.decode(), re.DOTALL), "got", data, "; want", pattern)

@@ -14,7 +14,7 @@ import time
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import (PATIENCE_SECS, Lines, Tracker, file_lines, folder, grid_index, parse, run, wait_file_lines,
+from tracker import (PATIENCE_SECS, Lines, Tracker, directory, file_lines, grid_index, parse, run, wait_file_lines,
                      wait_until)
 
 SYSTEM = (b"timestamp,processes,utime,stime,cpu_usage,memory_free,memory_used,memory_buffers,memory_cached,"
@@ -134,7 +134,7 @@ def csv_timestamps_are_whole_for_whole_second_intervals():
 
 @test
 def csv_goes_to_a_captured_file_with_its_header_once():
-    with folder() as place, open(place / "f", "wb") as output:
+    with directory() as place, open(place / "f", "wb") as output:
         with Tracker("-i", "0.05", "-f", "csv", stdout=output) as tracker:
             wait_file_lines(place / "f", 5)
             equal(tracker.stop(), 0, "exit status")
@@ -145,7 +145,7 @@ def csv_goes_to_a_captured_file_with_its_header_once():
 
 @test
 def csv_appended_twice_has_one_header():
-    with folder() as place:
+    with directory() as place:
         path = place / "run.csv"
         for _ in range(3):
             equal(write_file(path, "-f", "csv", "--append"), "", "stderr")
@@ -160,7 +160,7 @@ def csv_appended_twice_has_one_header():
 @test
 def csv_appended_by_several_at_once_has_one_header():
     """All of them find the file missing; it is written only an interval later."""
-    with folder() as place, contextlib.ExitStack() as stack:
+    with directory() as place, contextlib.ExitStack() as stack:
         path = place / "run.csv"
         trackers = [stack.enter_context(Tracker("-i", "0.3", "-f", "csv", "--append", "-o", path)) for _ in range(4)]
         wait_file_lines(path, 1 + 3 * len(trackers))
@@ -176,7 +176,7 @@ def csv_appended_by_several_at_once_has_one_header():
 
 @test
 def csv_appended_to_an_empty_file_begins_with_the_header():
-    with folder() as place:
+    with directory() as place:
         (place / "run.csv").touch()
         write_file(place / "run.csv", "-f", "csv", "--append")
         equal(file_lines(place / "run.csv")[0], SYSTEM, "first line")
@@ -186,7 +186,7 @@ def csv_appended_to_an_empty_file_begins_with_the_header():
 def csv_is_not_appended_to_what_has_another_header():
     for content in (FULL + b"\n1,2\n", b"a,b,c\n1,2,3\n", b'{"timestamp_secs":1}\n', SYSTEM[:-1] + b"\n",
                     SYSTEM + b",more\n", SYSTEM, b"\n"):
-        with folder() as place:
+        with directory() as place:
             (place / "run.csv").write_bytes(content)
             done = run(["-f", "csv", "--append", "-o", "run.csv"], cwd=place)
             equal(done.returncode, 125, f"exit status on {content[:40]!r}")
@@ -198,7 +198,7 @@ def csv_is_not_appended_to_what_has_another_header():
 @test
 def nothing_is_appended_to_a_file_of_NUL_bytes():
     for arguments in (["-f", "csv"], []):
-        with folder() as place:
+        with directory() as place:
             (place / "run").write_bytes(b"\0" * 4096)
             with Tracker(*arguments, "-i", "0.05", "--append", "-o", "run", cwd=place) as tracker:
                 equal(tracker.wait(2), 125, "exit status")
@@ -207,7 +207,7 @@ def nothing_is_appended_to_a_file_of_NUL_bytes():
 
 @test
 def json_is_not_appended_to_csv():
-    with folder() as place:
+    with directory() as place:
         (place / "run").write_bytes(SYSTEM + b"\n")
         done = run(["--append", "-o", "run"], cwd=place)
         equal(done.returncode, 125, "exit status")
@@ -216,7 +216,7 @@ def json_is_not_appended_to_csv():
 
 @test
 def json_appended_twice_keeps_everything():
-    with folder() as place:
+    with directory() as place:
         path = place / "run.jsonl"
         for _ in range(2):
             equal(write_file(path, "--append"), "", "stderr")
@@ -226,7 +226,7 @@ def json_appended_twice_keeps_everything():
 
 @test
 def appending_goes_on_behind_a_torn_last_line():
-    with folder() as place:
+    with directory() as place:
         path = place / "run.jsonl"
         write_file(path)
         whole = path.read_bytes()
@@ -240,7 +240,7 @@ def appending_goes_on_behind_a_torn_last_line():
 
 @test
 def csv_appending_goes_on_behind_a_torn_last_line():
-    with folder() as place:
+    with directory() as place:
         path = place / "run.csv"
         path.write_bytes(SYSTEM + b"\n1794732139.0")
         write_file(path, "-f", "csv", "--append", lines=4)
@@ -253,7 +253,7 @@ def csv_appending_goes_on_behind_a_torn_last_line():
 
 @test
 def without_append_the_file_is_replaced():
-    with folder() as place:
+    with directory() as place:
         path = place / "run.jsonl"
         path.write_bytes(b"old\n" * 10000)
         inode = path.stat().st_ino
@@ -267,7 +267,7 @@ def without_append_the_file_is_replaced():
 def the_mode_of_a_new_file_follows_the_umask():
     old = os.umask(0o027)
     try:
-        with folder() as place:
+        with directory() as place:
             write_file(place / "run.jsonl")
             equal(oct((place / "run.jsonl").stat().st_mode & 0o7777), oct(0o640), "mode")
     finally:
@@ -275,8 +275,8 @@ def the_mode_of_a_new_file_follows_the_umask():
 
 
 @test
-def a_named_pipe_is_an_output_once_somebody_reads():
-    with folder() as place:
+def a_named_pipe_is_an_output_once_it_has_a_reader():
+    with directory() as place:
         os.mkfifo(place / "pipe")
         done = run(["-o", "pipe"], cwd=place)
         equal((done.returncode, done.stderr.count("\n")), (125, 1), "status and lines without a reader")
@@ -318,13 +318,13 @@ def a_full_device_as_stdout_is_one_warning():
 
 @contextlib.contextmanager
 def tracker_on_small_tmpfs(*args, size):
-    """A tracker in a mount namespace of its own, in a small tmpfs where it writes `out`; yields it and that folder."""
+    """A tracker in its own mount namespace, in a small tmpfs where it writes `out`; yields it and that directory."""
     unshare = shutil.which("unshare")
     own = "-m" if os.geteuid() == 0 else "-rm"
     probe = [unshare, own, "mount", "-t", "tmpfs", "none", "/mnt"]
     if not unshare or subprocess.run(probe, capture_output=True, timeout=10, check=False).returncode != 0:
         raise Skip("namespaces are not permitted")
-    with folder() as place:
+    with directory() as place:
         script = f'mount -t tmpfs -o size={size} none "$0" && cd "$0" && exec "$@"'
         before = [unshare, own, "sh", "-c", script, str(place)]
         with Tracker(*args, before=before, cwd=place) as tracker:
@@ -392,7 +392,7 @@ def a_disk_that_stays_full_loses_whole_samples_and_tells_how_many():
     missed = sum(sample["tracker"]["missed_samples"] for sample in samples)
     expect(lost > 0, "nothing was lost: the test did not reach the limit")
     # What the lost samples themselves missed is not known; on a loaded machine it is some.
-    expect(lost <= unseen - missed <= lost * 1.3 + 10, f"{lost} told as lost, {unseen} unseen, {missed} missed")
+    expect(lost <= unseen - missed <= lost * 1.3 + 10, f"{lost} reported as lost, {unseen} unseen, {missed} missed")
 
 
 @test
@@ -401,7 +401,7 @@ def a_file_size_limit_does_not_kill():
     if not shutil.which("prlimit"):
         raise Skip("prlimit is not installed")
     before = ["prlimit", f"--fsize={limit}:{limit}", "--"]
-    with folder() as place:
+    with directory() as place:
         with Tracker("-i", "0.05", "-o", place / "out", before=before) as tracker:
             wait_until(lambda: "cannot write samples" in tracker.stderr(), "the warning")
             equal(tracker.process.poll(), None, "end of the tracker")
@@ -427,7 +427,7 @@ def a_locale_with_a_decimal_comma_changes_nothing():
 
 @test
 def the_output_is_written_to_while_it_is_renamed_away():
-    with folder() as place, Tracker("-i", "0.05", "-o", place / "a") as tracker:
+    with directory() as place, Tracker("-i", "0.05", "-o", place / "a") as tracker:
         wait_file_lines(place / "a", 2)
         os.rename(place / "a", place / "b")
         wait_file_lines(place / "b", 5)

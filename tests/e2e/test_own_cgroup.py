@@ -31,7 +31,7 @@ def v2_group(pid="self"):
     return None
 
 
-def v2_folder():
+def v2_directory():
     """Where our v2 group is mounted; skips where there is none that we may make groups in."""
     group = v2_group()
     if group is None:
@@ -39,40 +39,40 @@ def v2_folder():
     for line in pathlib.Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
         fields, kind = (part.split() for part in line.split(" - ", 1))
         if kind[0] == "cgroup2" and fields[3] == "/":
-            folder = pathlib.Path(fields[4] + group.rstrip("/"))
-            probe = folder / f"rt-e2e-probe-{os.getpid()}"
+            directory = pathlib.Path(fields[4] + group.rstrip("/"))
+            probe = directory / f"rt-e2e-probe-{os.getpid()}"
             try:
                 probe.mkdir()
                 probe.rmdir()
             except OSError as error:
-                raise Skip(f"no groups can be made in {folder}: {error.strerror}") from error
-            return folder
+                raise Skip(f"no groups can be made in {directory}: {error.strerror}") from error
+            return directory
     raise Skip("no mount shows the whole v2 hierarchy")
 
 
 @contextlib.contextmanager
 def test_group():
     """A group of ours for a tracker to be in; it is gone at the end, with all that was started in it."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="rt-e2e-", dir=v2_folder()))
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="rt-e2e-", dir=v2_directory()))
     try:
-        yield folder
+        yield directory
     finally:
-        below = sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True)
-        for group in [*below, folder]:
+        below = sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True)
+        for group in [*below, directory]:
             remove_group(group)
 
 
-def inside(folder):
+def inside(directory):
     """The words that run something in a group."""
-    return ["sh", "-c", 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"', "sh", str(folder)]
+    return ["sh", "-c", 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"', "sh", str(directory)]
 
 
-def own_group(tracker, folder=None):
-    return (folder or v2_folder()) / f"resource-tracker-{tracker.pid}"
+def own_group(tracker, directory=None):
+    return (directory or v2_directory()) / f"resource-tracker-{tracker.pid}"
 
 
 def one_warning(tracker, *words):
-    """Exactly one line on stderr, and what it tells."""
+    """Exactly one line on stderr, and what it says."""
     text = tracker.stderr()
     equal(text.count("\n"), 1, f"lines on stderr ({text!r})")
     expect(text.startswith("resource-tracker: warning: cgroup: "), text)
@@ -82,14 +82,14 @@ def one_warning(tracker, *words):
 
 @test
 def the_command_is_in_a_group_below_ours_that_is_gone_afterwards():
-    folder = v2_folder()
+    directory = v2_directory()
     with Tracker("--cgroup", "-q", "--", "cat", "/proc/self/cgroup") as tracker:
         equal(tracker.wait(), 0, "exit status")
         lines = [line.decode() for line in tracker.stdout.all()]
         expect(f"0::{v2_group().rstrip('/')}/resource-tracker-{tracker.pid}" in lines, lines)
         for line in pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
             expect(line.startswith("0::") or line in lines, f"{line} is not among", lines)
-        expect(not own_group(tracker, folder).exists(), "the group is still there")
+        expect(not own_group(tracker, directory).exists(), "the group is still there")
         equal(tracker.stderr(), "", "stderr")
 
 
@@ -102,16 +102,16 @@ def without_the_option_it_stays_in_ours():
 
 @test
 def the_group_lies_in_the_one_that_the_tracker_is_in():
-    with test_group() as folder:
-        with Tracker("--cgroup", "-q", "--", "cat", "/proc/self/cgroup", before=inside(folder)) as tracker:
+    with test_group() as directory:
+        with Tracker("--cgroup", "-q", "--", "cat", "/proc/self/cgroup", before=inside(directory)) as tracker:
             equal(tracker.wait(), 0, "exit status")
             lines = [line.decode() for line in tracker.stdout.all()]
-            expect(any(line.endswith(f"/{folder.name}/resource-tracker-{tracker.pid}") for line in lines), lines)
-            equal([path.name for path in folder.iterdir() if path.is_dir()], [], "groups left")
+            expect(any(line.endswith(f"/{directory.name}/resource-tracker-{tracker.pid}") for line in lines), lines)
+            equal([path.name for path in directory.iterdir() if path.is_dir()], [], "groups left")
             equal(tracker.stderr(), "", "stderr")
 
 
-# Nobody waits for its children, so that no process is told what they have used; only the group knows.
+# Its children are not waited for, so that no process sees what they have used; only the group knows.
 UNCOUNTED = """
 import os, signal, sys, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -137,8 +137,8 @@ os._exit(0)
 """
 
 
-def counts_what_nobody_waited_for(interval, children, secs):
-    with Tracker("--cgroup", "-i", interval, "-o", "run.jsonl", "--", sys.executable, "-c", UNCOUNTED, v2_folder(),
+def counts_what_was_not_waited_for(interval, children, secs):
+    with Tracker("--cgroup", "-i", interval, "-o", "run.jsonl", "--", sys.executable, "-c", UNCOUNTED, v2_directory(),
                  str(children), str(secs)) as tracker:
         equal(tracker.wait(2 * WAIT_SECS), 0, "exit status")
         stat = dict(line.split() for line in tracker.stdout.all())
@@ -160,8 +160,8 @@ def counts_what_nobody_waited_for(interval, children, secs):
 
 
 for interval_, children_, secs_ in (("60", 60, 0.02), ("0.1", 60, 0.02), ("0.25", 4, 0.6)):
-    tap.add(f"CPU time of {children_} children that nobody waits for, every {interval_} s",
-            counts_what_nobody_waited_for, interval_, children_, secs_)
+    tap.add(f"CPU time of {children_} children that are not waited for, every {interval_} s",
+            counts_what_was_not_waited_for, interval_, children_, secs_)
 
 
 @test
@@ -184,7 +184,7 @@ def a_daemon_goes_to_the_group_above_and_lives_on():
 
 @test
 def no_group_stays_when_the_command_is_not_found():
-    v2_folder()
+    v2_directory()
     with Tracker("--cgroup", "-q", "--", "no-such-command-anywhere") as tracker:
         equal(tracker.wait(), 127, "exit status")
         expect(not own_group(tracker).exists(), "the group is still there")
@@ -201,32 +201,32 @@ def no_group_stays_when_a_signal_ends_the_run():
 
 @test
 def empty_groups_that_the_command_made_below_its_own_go_with_it():
-    with test_group() as folder:
-        script = f'mkdir -p "{folder}/$(basename "$(sed -n s/^0:://p /proc/self/cgroup)")/inner/most"'
-        with Tracker("--cgroup", "-q", "--", "sh", "-c", script, before=inside(folder)) as tracker:
+    with test_group() as directory:
+        script = f'mkdir -p "{directory}/$(basename "$(sed -n s/^0:://p /proc/self/cgroup)")/inner/most"'
+        with Tracker("--cgroup", "-q", "--", "sh", "-c", script, before=inside(directory)) as tracker:
             equal(tracker.wait(), 0, "exit status")
-            expect(not own_group(tracker, folder).exists(), "the group is still there")
+            expect(not own_group(tracker, directory).exists(), "the group is still there")
             equal(tracker.stderr(), "", "stderr")
 
 
 @test
 def a_group_in_use_below_its_own_stays_with_a_word():
-    with test_group() as folder:
-        script = (f'own="{folder}/$(basename "$(sed -n s/^0:://p /proc/self/cgroup)")"; mkdir "$own/inner"; '
+    with test_group() as directory:
+        script = (f'own="{directory}/$(basename "$(sed -n s/^0:://p /proc/self/cgroup)")"; mkdir "$own/inner"; '
                   'sleep 60 >/dev/null 2>&1 & echo $! > "$own/inner/cgroup.procs"; echo $!')
-        with Tracker("--cgroup", "-q", "--", "sh", "-c", script, before=inside(folder)) as tracker:
+        with Tracker("--cgroup", "-q", "--", "sh", "-c", script, before=inside(directory)) as tracker:
             equal(tracker.wait(), 0, "exit status")
             daemon = int(tracker.stdout.next())
             try:
-                expect((own_group(tracker, folder) / "inner").is_dir(), "the group in use is gone")
-                one_warning(tracker, "is not removed", str(own_group(tracker, folder)))
+                expect((own_group(tracker, directory) / "inner").is_dir(), "the group in use is gone")
+                one_warning(tracker, "is not removed", str(own_group(tracker, directory)))
             finally:
                 os.kill(daemon, signal.SIGKILL)
 
 
 @test
 def not_permitted_is_one_warning_and_the_command_runs():
-    v2_folder()
+    v2_directory()
     setpriv = shutil.which("setpriv")
     if not setpriv or os.geteuid() != 0:
         raise Skip("needs root and setpriv")
@@ -236,34 +236,34 @@ def not_permitted_is_one_warning_and_the_command_runs():
                  before=[setpriv, *NOBODY]) as tracker:
         equal(tracker.wait(), 7, "exit status")
         equal(tracker.stdout.all(), [v2_group().encode()], "the command's group")
-        one_warning(tracker, "not permitted", "Permission denied", str(v2_folder()))
+        one_warning(tracker, "not permitted", "Permission denied", str(v2_directory()))
 
 
 @test
 def in_a_threaded_group_it_is_one_warning_and_the_command_runs():
-    with test_group() as folder:
-        (folder / "threads").mkdir()
-        (folder / "threads" / "cgroup.type").write_text("threaded", encoding="utf-8")
-        with Tracker("--cgroup", "-q", "--", "sh", "-c", "echo ran; exit 7", before=inside(folder)) as tracker:
+    with test_group() as directory:
+        (directory / "threads").mkdir()
+        (directory / "threads" / "cgroup.type").write_text("threaded", encoding="utf-8")
+        with Tracker("--cgroup", "-q", "--", "sh", "-c", "echo ran; exit 7", before=inside(directory)) as tracker:
             equal(tracker.wait(), 7, "exit status")
             equal(tracker.stdout.all(), [b"ran"], "stdout")
-            one_warning(tracker, "threaded", str(folder))
-            expect(not own_group(tracker, folder).exists(), "the group is still there")
+            one_warning(tracker, "threaded", str(directory))
+            expect(not own_group(tracker, directory).exists(), "the group is still there")
 
 
 @test
 def where_no_more_groups_may_be_made_it_is_one_warning():
-    with test_group() as folder:
-        (folder / "cgroup.max.descendants").write_text("0", encoding="utf-8")
-        with Tracker("--cgroup", "-q", "--", "sh", "-c", "exit 7", before=inside(folder)) as tracker:
+    with test_group() as directory:
+        (directory / "cgroup.max.descendants").write_text("0", encoding="utf-8")
+        with Tracker("--cgroup", "-q", "--", "sh", "-c", "exit 7", before=inside(directory)) as tracker:
             equal(tracker.wait(), 7, "exit status")
-            one_warning(tracker, "cgroup.max.descendants", str(folder))
+            one_warning(tracker, "cgroup.max.descendants", str(directory))
 
 
 @test
 def what_a_killed_tracker_left_is_swept_by_a_later_one():
     def sweep():
-        with Tracker("--cgroup", "-q", "--", "true", before=inside(folder)) as later:
+        with Tracker("--cgroup", "-q", "--", "true", before=inside(directory)) as later:
             equal(later.wait(), 0, "exit status")
             equal(later.stderr(), "", "stderr")
 
@@ -271,10 +271,10 @@ def what_a_killed_tracker_left_is_swept_by_a_later_one():
         then = time.time() - OLD_SECS
         os.utime(group, (then, then))
 
-    with test_group() as folder:
-        with Tracker("--cgroup", "-q", "--", "sh", "-c", "echo $$; exec sleep 30", before=inside(folder)) as tracker:
+    with test_group() as directory:
+        with Tracker("--cgroup", "-q", "--", "sh", "-c", "echo $$; exec sleep 30", before=inside(directory)) as tracker:
             job = int(tracker.stdout.next())
-            group = own_group(tracker, folder)
+            group = own_group(tracker, directory)
             set_back()
             sweep()
             expect(group.is_dir(), "the group of a tracker that lives was removed")

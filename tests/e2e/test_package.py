@@ -18,7 +18,7 @@ import tap
 import tracker
 from release import EPOCH, HOST, ROOT, TARGETS, VERSION, made, package, program, write_build
 from tap import Skip, equal, expect, test
-from tracker import folder
+from tracker import directory
 
 sys.path.insert(0, str(ROOT / "packaging"))
 import payload  # noqa: E402
@@ -75,7 +75,7 @@ def the_archive_of_published_download_lines_has_the_program_at_its_top():
     _, out = made()
     for arch, machine in (("amd64", "x86_64"), ("arm64", "aarch64")):
         archive = out / f"{NAME}-{VERSION}-linux-{arch}.tar.gz"
-        with folder() as place:
+        with directory() as place:
             run(["tar", "-xzf", "-", NAME], input=archive.read_bytes(), cwd=place)
             equal([path.name for path in place.iterdir()], [NAME], "what was asked for")
             equal((place / NAME).read_bytes(), program(machine), "the program of the glibc build")
@@ -95,29 +95,29 @@ def an_archive_unpacks_below_any_prefix():
         marks = {(entry.isreg(), entry.uid, entry.gid, entry.mtime) for entry in entries}
         equal(marks, {(True, 0, 0, int(EPOCH))}, target)
         equal(archive_of(out, target).read_bytes()[:10].hex(), "1f8b0800000000000203", "head of gzip")
-    with folder() as prefix:
+    with directory() as prefix:
         run(["tar", "-xzf", archive_of(out, f"{HOST}-linux-gnu"), "-C", prefix])
-        told = run([prefix / "bin" / NAME, "--version"]).decode()
-        expect(told.startswith(f"{NAME} {VERSION}\n"), told)
+        reported = run([prefix / "bin" / NAME, "--version"]).decode()
+        expect(reported.startswith(f"{NAME} {VERSION}\n"), reported)
         equal((prefix / f"share/man/man1/{NAME}.1").read_bytes(), (ROOT / f"man/{NAME}.1").read_bytes(), "manual")
 
 
 @test(limit=120)
 def the_licences_are_those_that_the_program_prints():
     _, out = made()
-    told = tracker.run(["--licenses"]).stdout
+    reported = tracker.run(["--licenses"]).stdout
     for target in TARGETS:
         with tarfile.open(archive_of(out, target)) as archive:
             text = archive.extractfile(f"share/doc/{NAME}/LICENSES.linked").read().decode()
-        expect(text.startswith(told), target)
-        equal("Rich Felker" in text[len(told):], target.endswith("musl"), f"notice of musl in {target}")
-        expect(len(text) > len(told) or not target.endswith("musl"), target)
+        expect(text.startswith(reported), target)
+        equal("Rich Felker" in text[len(reported):], target.endswith("musl"), f"notice of musl in {target}")
+        expect(len(text) > len(reported) or not target.endswith("musl"), target)
 
 
 @test(limit=120)
 def another_umask_zone_language_and_place_make_the_same_bytes():
     stage, out = made()
-    with folder() as other:
+    with directory() as other:
         shutil.copytree(stage, other / "stage")
         for path in (other / "stage").rglob("*"):
             os.utime(path, (1, 1))
@@ -152,14 +152,14 @@ def the_check_sees_what_is_wrong():
         del spdx["packages"][1]
         (out / spdx_name).write_text(json.dumps(spdx))
 
-    cases = ((damage_tar, ["has an odd type, owner or date", "not the content that SHA256SUMS tells", "other bytes"]),
+    cases = ((damage_tar, ["has an odd type, owner or date", "not the content that SHA256SUMS names", "other bytes"]),
              (damage_spdx, ["does not exist", "linked are ['mbedtls', 'musl', 'zlib']"]),
              (lambda out: (out / tar_name).unlink(), [f"names {tar_name}, which is not there", "is missing"]),
              (lambda out: (out / f"{NAME}-0.0.1-x.tar.gz").write_bytes(b""), ["does not name resource-tracker-0.0."]),
              (lambda out: (out / "SHA256SUMS").write_text("what\n"), ["not one hash", f"does not name {tar_name}"]),
              (lambda out: (out / "SHA256SUMS").unlink(), ["SHA256SUMS: No such file"]))
     for harm, words in cases:
-        with folder() as out:
+        with directory() as out:
             package("--stage", stage, "--out", out, "--targets", target)
             harm(out)
             done = package("check", "--stage", stage, "--out", out, "--targets", target, check=False)
@@ -184,7 +184,7 @@ def a_stage_that_does_not_fit_is_refused_with_one_line():
              (lambda stage: write_build(stage, target, program(HOST), libraries=bad_name), "a usable name"),
              (lambda stage: write_build(stage, target, program(HOST), libraries=[{}]), "without name, version"))
     for prepare, words in cases:
-        with folder() as work:
+        with directory() as work:
             prepare(work / "stage")
             done = package("--stage", work / "stage", "--out", work / "out", "--targets", target, check=False)
             equal((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
@@ -197,7 +197,7 @@ def a_distributor_names_himself():
     need("dpkg-deb")
     stage, _ = made()
     target = f"{HOST}-linux-gnu"
-    with folder() as out:
+    with directory() as out:
         package("--stage", stage, "--out", out, "--targets", target,
                 PACKAGE_MAINTAINER="Some Distribution <a@example.org>", PACKAGE_RELEASE="2",
                 PACKAGE_HOMEPAGE="https://example.org/")
@@ -217,7 +217,7 @@ def a_debian_package_installs_and_goes_without_a_trace():
     need("dpkg", "dpkg-deb")
     _, out = made()
     path = out / f"{NAME}_{VERSION}_{DEB_ARCH[HOST]}.deb"
-    with folder() as root:
+    with directory() as root:
         for name in ("var/lib/dpkg/updates", "var/lib/dpkg/info"):
             (root / name).mkdir(parents=True)
         (root / "var/lib/dpkg/status").touch()
@@ -225,8 +225,8 @@ def a_debian_package_installs_and_goes_without_a_trace():
         # The tests may run without root, and the throw-away root has no libc6.
         dpkg = ["dpkg", f"--root={root}", "--force-not-root", "--force-bad-path", "--force-depends", "--log=/dev/null"]
         run([*dpkg, "-i", path])
-        told = run([root / "usr/bin" / NAME, "--version"]).decode()
-        expect(told.startswith(f"{NAME} {VERSION}\n"), told)
+        reported = run([root / "usr/bin" / NAME, "--version"]).decode()
+        expect(reported.startswith(f"{NAME} {VERSION}\n"), reported)
         page = gzip.decompress((root / f"usr/share/man/man1/{NAME}.1.gz").read_bytes())
         equal(page, (ROOT / f"man/{NAME}.1").read_bytes(), "manual")
         expect((root / f"usr/share/zsh/vendor-completions/_{NAME}").is_file(), "no completion for zsh")
@@ -246,7 +246,7 @@ def the_installed_size_and_the_sums_of_a_debian_package_are_true():
     _, out = made()
     for arch in DEB_ARCH.values():
         path = out / f"{NAME}_{VERSION}_{arch}.deb"
-        with folder() as work:
+        with directory() as work:
             run(["dpkg-deb", "-R", path, work])
             sums = dict(reversed(line.split("  ")) for line in (work / "DEBIAN/md5sums").read_text().splitlines())
             equal(sorted(item.name for item in (work / "DEBIAN").iterdir()), ["control", "md5sums"], "control files")
@@ -254,8 +254,8 @@ def the_installed_size_and_the_sums_of_a_debian_package_are_true():
             files = [item for item in work.rglob("*") if item.is_file()]
             have = {str(item.relative_to(work)): hashlib.md5(item.read_bytes()).hexdigest() for item in files}
             equal(have, sums, "sums")
-            folders = sum(item.is_dir() for item in work.rglob("*")) + 1
-            kib = sum(-(-item.stat().st_size // 1024) for item in files) + folders
+            directories = sum(item.is_dir() for item in work.rglob("*")) + 1
+            kib = sum(-(-item.stat().st_size // 1024) for item in files) + directories
         equal(run(["dpkg-deb", "--field", path, "Installed-Size"]).decode().strip(), str(kib), arch)
 
 
@@ -265,10 +265,10 @@ def an_rpm_package_holds_the_same_files():
     stage, out = made()
     for arch in DEB_ARCH:
         path = out / f"{NAME}-{VERSION}-1.{arch}.rpm"
-        with folder() as work:
+        with directory() as work:
             database = ["--dbpath", work / "db"]
-            told = run(["rpm", *database, "-qp", "--qf", "%{ARCH} %{LICENSE}", path]).decode()
-            equal(told, f"{arch} Apache-2.0 AND Zlib", "architecture and licence")
+            reported = run(["rpm", *database, "-qp", "--qf", "%{ARCH} %{LICENSE}", path]).decode()
+            equal(reported, f"{arch} Apache-2.0 AND Zlib", "architecture and licence")
             needs = [line for line in run(["rpm", *database, "-qp", "--requires", path]).decode().splitlines()
                      if not line.startswith("rpmlib(")]
             equal(needs, ["libc.so.6(GLIBC_2.17)(64bit)"], "requirements")
@@ -283,7 +283,7 @@ def a_bill_of_materials_names_what_is_linked_in():
     _, out = made()
     for target in TARGETS:
         spdx = json.loads((out / f"{NAME}-{VERSION}-{target}.spdx.json").read_text())
-        equal(sbom.trouble(spdx), [], target)
+        equal(sbom.complaints(spdx), [], target)
         packages = {package["name"]: package for package in spdx["packages"]}
         want = {NAME, "mbedtls", "zlib"} | ({"musl"} if target.endswith("musl") else set())
         equal(set(packages), want, target)
@@ -317,7 +317,7 @@ def a_broken_bill_of_materials_is_seen():
     for harm, words in cases:
         spdx = copy.deepcopy(good)
         harm(spdx)
-        found = sbom.trouble(spdx)
+        found = sbom.complaints(spdx)
         expect(any(words in line for line in found), words, "not in", found)
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTML report in a real browser: what it shows, how it is used, and that nothing leaves the page.
 
-The recordings are made here; tests/peers/report.js opens the report they give and tells what it found.
+The recordings are made here; tests/peers/report.js opens the report they give and prints what it found.
 """
 
 import json
@@ -18,7 +18,7 @@ import time
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, diag, equal, expect, test
-from tracker import BINARY, SLOW, clean_env, folder
+from tracker import BINARY, SLOW, clean_env, directory
 
 PEERS = pathlib.Path(__file__).resolve().parents[2] / "build-tools" / "peers"
 SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "peers" / "report.js"
@@ -30,7 +30,7 @@ OPEN_MS_MAX = 3000
 PAGE_BYTES_MAX = 1_500_000
 NODE_LEAST = 20
 RSS_KIB_MAX = 30 * 1024
-# Runs its arguments and tells their ru_maxrss last. A program takes over the peak of what started it, so this is small.
+# Runs its arguments and prints their ru_maxrss last. A program takes over the peak of its parent, so this is small.
 MEASURE = """import os, sys
 pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
 _, status, usage = os.wait4(pid, 0)
@@ -41,7 +41,7 @@ NO_VALUE = re.compile(r"^0$|\b(NaN|Infinity|undefined|null|false|true)\b", re.MU
 
 
 def missing(words):
-    """Where every change is judged, a report that was never opened is no pass."""
+    """In CI a report that was never opened is no pass."""
     expect(os.environ.get("CI") != "true", words)
     raise Skip(words)
 
@@ -171,7 +171,7 @@ def browse(page, width=1280, scheme="light", touch=False):
 def look(count=300, width=1280, scheme="light", touch=False, **about):
     """What is found in the report of an ordinary run."""
     need_browser()
-    with folder() as place:
+    with directory() as place:
         page, *_ = make_report(place, [json.dumps(one) for one in recording(count, **about)])
         return browse(page, width, scheme, touch)
 
@@ -244,7 +244,7 @@ def hostile_names_are_text():
 @test(limit=120)
 def one_sample_and_little_in_it():
     need_browser()
-    with folder() as place:
+    with directory() as place:
         page, *_ = make_report(place, [json.dumps(recording(1)[0])])
         found = browse(page)
         equal(len(found["figures"]), 6, "charts")
@@ -263,7 +263,7 @@ def what_is_unknown_is_a_gap():
         one["cpu"]["process_rss_mib"] = 400.0
         if not (10 <= second <= 20 or second == 30):
             one["cpu"]["process_pss_mib"] = None
-    with folder() as place:
+    with directory() as place:
         page, *_ = make_report(place, map(json.dumps, samples))
         found = browse(page)
         equal(found["legends"][1][1], "tree PSS", "the line")
@@ -282,7 +282,7 @@ def tiles_say_what_is_meant():
         one["cpu"].update({"process_pss_mib": 0.4261, "process_rss_mib": 0.6, "process_peak_rss_mib": 0.3,
                            "process_cores_used": 1.0, "process_utime_secs": 0.75, "process_stime_secs": 0.25})
         one["pressure"]["cpu_some_secs"] = 1.03
-    with folder() as place:
+    with directory() as place:
         page, *_ = make_report(place, map(json.dumps, samples))
         found = browse(page)
         tiles = {words.split("\n")[0]: words for words in found["tiles"]}
@@ -302,7 +302,7 @@ def merged_runs_tell_how_many_failed():
         samples = recording(5)
         samples[-1]["end"]["exit_code"] = code
         lines += map(json.dumps, samples)
-    with folder() as place:
+    with directory() as place:
         page, *_ = make_report(place, lines)
         found = browse(page)
         expect("3 runs, 2 failed" in found["text"], "runs:", found["text"])
@@ -311,11 +311,11 @@ def merged_runs_tell_how_many_failed():
 @test(limit=120)
 def the_command_is_quoted_for_a_shell():
     words = ("echo", "it's", "a b", "", "$x", "a_Z9@%+=:,./-", "''", "é")
-    with folder() as place:
+    with directory() as place:
         source = place / "run.jsonl"
         write_lines(source, map(json.dumps, recording(3, job="q", command=words)))
-        told, _ = convert(place, source, "--quiet", "--summary=always")
-        headline = told.splitlines()[0]
+        reported, _ = convert(place, source, "--quiet", "--summary=always")
+        headline = reported.splitlines()[0]
         shown = headline[headline.index("(") + 1:headline.rindex(")")]
         equal(shlex.split(shown), list(words), "words of the summary")
         expect(" a_Z9@%+=:,./- " in shown, "quoted without need:", shown)
@@ -325,7 +325,7 @@ def the_command_is_quoted_for_a_shell():
 
 @test
 def rows_of_csv_have_charts_of_the_host():
-    with folder() as place:
+    with directory() as place:
         source, rows, page = place / "run.jsonl", place / "run.csv", place / "report.html"
         write_lines(source, map(json.dumps, recording(20)))
         convert(place, source, "--format", "csv", "--output", rows)
@@ -338,7 +338,7 @@ def rows_of_csv_have_charts_of_the_host():
 @test(limit=180)
 def a_day_of_samples():
     need_browser()
-    with folder() as place:
+    with directory() as place:
         # Texts are put together by hand: 86,400 calls of json.dumps take longer than all the rest.
         first, *_, last = recording(2)
         middle = json.dumps(sample(0, cores=64)).replace('"elapsed_secs": 0.0', '"elapsed_secs": %d.0').replace(

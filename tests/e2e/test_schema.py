@@ -9,7 +9,7 @@ import signal
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import ROOT, Tracker, folder, parse, run
+from tracker import ROOT, Tracker, directory, parse, run
 
 try:
     import jsonschema
@@ -176,7 +176,7 @@ def any_bytes_in_the_job_name_stay_one_valid_line():
 
 @test
 def an_empty_sysroot_still_gives_samples():
-    with folder() as empty:
+    with directory() as empty:
         samples, stderr = take_samples(6, "--sysroot", empty)
     for sample in samples:
         validate(sample)
@@ -193,7 +193,7 @@ def an_empty_sysroot_still_gives_samples():
 
 @test
 def an_empty_sysroot_gives_csv_rows_of_empty_fields():
-    with folder() as empty, Tracker("-i", "0.05", "-f", "csv", "--sysroot", empty) as tracker:
+    with directory() as empty, Tracker("-i", "0.05", "-f", "csv", "--sysroot", empty) as tracker:
         header, row = tracker.stdout.take(2)
         tracker.close_stdout()
         equal(tracker.wait(), 0, "exit status")
@@ -203,8 +203,8 @@ def an_empty_sysroot_gives_csv_rows_of_empty_fields():
 
 
 @test
-def a_sysroot_with_empty_folders_still_gives_samples():
-    with folder() as place:
+def a_sysroot_with_empty_directories_still_gives_samples():
+    with directory() as place:
         (place / "proc").mkdir()
         (place / "sys").mkdir()
         samples, stderr = take_samples(2, "--sysroot", place)

@@ -13,7 +13,7 @@ import slow_file
 import tap
 from slow_file import slow_file_at
 from tap import Skip, equal, expect, test
-from tracker import BINARY, PATIENCE_SECS, ROOT, clean_env, folder, parse
+from tracker import BINARY, PATIENCE_SECS, ROOT, clean_env, directory, parse
 
 DISKS = ROOT / "tests/fixtures/disks/t0"
 SERIAL = "sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/vpd_pg80"
@@ -52,7 +52,7 @@ def real_serial():
 @test(limit=60)
 def a_short_command_waits_for_no_disk():
     private()
-    with folder() as place:
+    with directory() as place:
         (place / "fuse").mkdir()
         with slow_file_at(real_serial(), place / "fuse", delay_secs=SLOW_SECS) as slow:
             for args in (("-o", "out"), ("-q", "--summary=always"), ("-o", "csv", "-f", "csv")):
@@ -66,7 +66,7 @@ def a_short_command_waits_for_no_disk():
 @test(limit=60)
 def the_doctor_waits_for_no_disk():
     private()
-    with folder() as place:
+    with directory() as place:
         (place / "fuse").mkdir()
         with slow_file_at(real_serial(), place / "fuse", delay_secs=SLOW_SECS) as slow:
             done, secs = track("--doctor", cwd=place)
@@ -77,7 +77,7 @@ def the_doctor_waits_for_no_disk():
 @test(limit=60)
 def a_command_waits_for_no_disk_at_its_end():
     private()
-    with folder() as place:
+    with directory() as place:
         (place / "fuse").mkdir()
         with slow_file_at(real_serial(), place / "fuse", delay_secs=SLOW_SECS) as slow:
             start = time.monotonic()
@@ -95,7 +95,7 @@ def a_command_waits_for_no_disk_at_its_end():
 @test(limit=90)
 def a_machine_with_a_slow_disk_is_sampled_in_time():
     private()
-    with folder() as place:
+    with directory() as place:
         shutil.copytree(DISKS, place / "root", symlinks=True)
         (place / "fuse").mkdir()
         with slow_file_at(place / "root" / SERIAL, place / "fuse", delay_secs=2 * SLOW_SECS):
@@ -117,7 +117,7 @@ def a_machine_with_a_slow_disk_is_sampled_in_time():
 @test(limit=60)
 def a_slow_link_is_not_waited_for():
     private()
-    with folder() as place:
+    with directory() as place:
         shutil.copytree(DISKS, place / "root", symlinks=True)
         (place / "fuse").mkdir()
         with slow_file_at(place / "root" / SPEED, place / "fuse", text="100\n", delay_secs=1):

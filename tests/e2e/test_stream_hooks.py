@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP hooks, and what is told of the machine, of its cloud and of the scheduler or CI system that runs the job."""
+"""HTTP hooks, and what is reported of the machine, its cloud and the scheduler or CI system that runs the job."""
 
 import json
 import os
@@ -11,12 +11,12 @@ import time
 
 import lib  # noqa: F401, finds those that follow
 import tap
-from stream_bucket import BucketWorld
-from stream_cloud import PHYSICAL, on_a_machine
-from stream_together import together, together_as
-from stream_world import PATIENCE, TOKEN, World, stop, wait_done, wait_for
 from fake_http import Answer, Server
 from net_faults import BlackHole, Close, Drip, FullBacklog, LostAnswer, Malformed, Oversized, Reset, Slow, Status
+from stream_bucket import BucketScenario
+from stream_cloud import PHYSICAL, on_a_machine
+from stream_scenario import PATIENCE, TOKEN, Scenario, stop, wait_done, wait_for
+from stream_together import together, together_as
 from tap import equal, expect, test
 from tracker import SLOW
 
@@ -31,22 +31,22 @@ LATE_SECS = 8
 
 
 class Hooks(Server):
-    """Takes every POST; `told` has the events in order, `headers` those of each."""
+    """Takes every POST; `reported` has the events in order, `headers` those of each."""
 
     def __init__(self, behave=None):
-        self.told, self.headers = [], []
+        self.reported, self.headers = [], []
         super().__init__(behave=behave)
 
     def handle(self, request):
         body = json.loads(request.body)
         if request.method != "POST" or request.path != f"/{PATH}/{body['event']}":
             self.dislike(f"{request.method} {request.target} for {body}")
-        self.told.append(body)
+        self.reported.append(body)
         self.headers.append({name.lower(): value for name, value in request.headers})
         return Answer(200, [("Content-Type", "text/plain")], b"thanks\n")
 
     def events(self):
-        return [body["event"] for body in self.told]
+        return [body["event"] for body in self.reported]
 
     def env(self, *events, **more):
         """The settings for these events, of all three where none is named; alone, so without Sentinel."""
@@ -61,41 +61,41 @@ def check_discreet(stderr):
         expect(secret not in stderr, f"{secret} on stderr:", stderr)
 
 
-def check_alone(world):
-    """Hooks alone leave nothing on the disk, and ask nobody else."""
-    equal([world.spool.exists(), (world.folder / "state").exists(), world.api.requests, world.s3.requests],
-          [False, False, [], []], "spool, state folder, requests to Sentinel and S3")
+def check_alone(scenario):
+    """Hooks alone leave nothing on the disk, and ask no other server."""
+    equal([scenario.spool.exists(), (scenario.directory / "state").exists(), scenario.api.requests,
+           scenario.s3.requests], [False, False, [], []], "spool, state directory, requests to Sentinel and S3")
 
 
-# ---- what is told
+# ---- what is reported
 
 @together
-def start_heartbeats_and_stop_tell_of_a_run():
-    with World() as world, Hooks() as hooks:
+def start_heartbeats_and_stop_report_a_run():
+    with Scenario() as scenario, Hooks() as hooks:
         began = time.time()
-        with world.start("-q", "-i", "3600", "-n", "nightly \u00fc", *READ, stdin=subprocess.PIPE,
-                         env=hooks.env()) as tracker:
+        with scenario.start("-q", "-i", "3600", "-n", "nightly \u00fc", *READ, stdin=subprocess.PIPE,
+                            env=hooks.env()) as tracker:
             wait_for(lambda: hooks.events().count("heartbeat") >= 2, "two heartbeats")
             wait_done(tracker).ended(3, is_silent=True)
         equal(hooks.violations, [], "violations")
         equal([hooks.events()[0], set(hooks.events()[1:-1]), hooks.events()[-1]], ["start", {"heartbeat"}, "stop"],
               "order")
-        check_bodies(hooks.told, began)
+        check_bodies(hooks.reported, began)
         check_headers(hooks.headers)
-        check_alone(world)
+        check_alone(scenario)
 
 
-def check_bodies(told, began):
-    for body in told:
+def check_bodies(reported, began):
+    for body in reported:
         equal(set(body), KEYS | (END_KEYS if body["event"] == "stop" else set()), f"keys of {body}")
         equal([body["job_name"], body["hostname"]], ["nightly \u00fc", socket.gethostname()], "job and host")
         expect(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", body["timestamp"]), "time", body)
-    equal(len({body["run_id"] for body in told}), 1, "run ids")
-    expect(re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{8}", told[0]["run_id"]), "run id", told[0])
-    elapsed = [body["elapsed_secs"] for body in told]
+    equal(len({body["run_id"] for body in reported}), 1, "run ids")
+    expect(re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{8}", reported[0]["run_id"]), "run id", reported[0])
+    elapsed = [body["elapsed_secs"] for body in reported]
     expect(0 <= elapsed[0] < 1 * PATIENCE and elapsed == sorted(elapsed), "elapsed", elapsed)
     expect(2 <= elapsed[-1] <= time.time() - began, "elapsed at the end", elapsed)
-    equal([told[-1]["exit_code"], told[-1]["run_status"]], [3, "failed"], "end")
+    equal([reported[-1]["exit_code"], reported[-1]["run_status"]], [3, "failed"], "end")
 
 
 def check_headers(headers):
@@ -105,33 +105,33 @@ def check_headers(headers):
         expect(found["user-agent"].startswith("resource-tracker/"), "User-Agent", found)
 
 
-def outcome_is_told(command, status, run_status):
-    with World() as world, Hooks() as hooks:
-        equal(world.run("-q", "--", *command, env=hooks.env()).status, status, "status")
+def outcome_is_reported(command, status, run_status):
+    with Scenario() as scenario, Hooks() as hooks:
+        equal(scenario.run("-q", "--", *command, env=hooks.env()).status, status, "status")
         equal(hooks.events(), ["start", "stop"], "events")
-        equal([hooks.told[-1]["exit_code"], hooks.told[-1]["run_status"]], [status, run_status], "end")
-        check_alone(world)
+        equal([hooks.reported[-1]["exit_code"], hooks.reported[-1]["run_status"]], [status, run_status], "end")
+        check_alone(scenario)
 
 
 for words, code, outcome in ((["true"], 0, "finished"), (["sh", "-c", "exit 200"], 200, "failed"),
                              (["sh", "-c", "kill -9 $$"], 137, "failed"), (["/nonexistent/x"], 127, "failed"),
                              (["/etc/passwd"], 126, "failed")):
-    tap.add(f"the stop hook tells of status {code}", outcome_is_told, words, code, outcome)
+    tap.add(f"the stop hook reports status {code}", outcome_is_reported, words, code, outcome)
 
 
 @test
 def a_host_that_is_stopped_is_finished():
-    with World() as world, Hooks() as hooks:
-        with world.start("-q", env=hooks.env()) as tracker:
+    with Scenario() as scenario, Hooks() as hooks:
+        with scenario.start("-q", env=hooks.env()) as tracker:
             wait_for(hooks.events, "the start hook")
             stop(tracker).ended(0, is_silent=True)
         equal(hooks.events(), ["start", "stop"], "events")
-        equal([hooks.told[-1]["exit_code"], hooks.told[-1]["run_status"]], [0, "finished"], "end")
+        equal([hooks.reported[-1]["exit_code"], hooks.reported[-1]["run_status"]], [0, "finished"], "end")
 
 
 def one_hook_alone(event):
-    with World() as world, Hooks() as hooks:
-        world.run("-q", "--", "true", env=hooks.env(event)).ended(0, is_silent=True)
+    with Scenario() as scenario, Hooks() as hooks:
+        scenario.run("-q", "--", "true", env=hooks.env(event)).ended(0, is_silent=True)
         equal(hooks.events(), [event] if event != "heartbeat" else [], "events")
 
 
@@ -141,44 +141,44 @@ for name in EVENTS:
 
 @test
 def the_table_of_the_configuration_file():
-    with World() as world, Hooks() as hooks:
-        (world.folder / "resource-tracker.toml").write_text(
+    with Scenario() as scenario, Hooks() as hooks:
+        (scenario.directory / "resource-tracker.toml").write_text(
             f'[http]\nstop_url = "{hooks.url}/{PATH}/stop"\n[http.headers]\nX-From = "file"\nX-Note = "file"\n',
             encoding="ascii")
-        world.run("-q", "--", "true", env={"SENTINEL_API_TOKEN": None, **HEADERS}).ended(0, is_silent=True)
+        scenario.run("-q", "--", "true", env={"SENTINEL_API_TOKEN": None, **HEADERS}).ended(0, is_silent=True)
         equal([(found["x-from"], found["x-note"]) for found in hooks.headers], [("file", "a,b=c")], "headers")
 
 
 @test
-def what_is_omitted_is_not_told_to_hooks():
-    with World() as world, Hooks() as hooks:
-        world.run("-q", "--", "true", env=hooks.env(TRACKER_OMIT="host_hostname")).ended(0, is_silent=True)
-        equal(["hostname" in body for body in hooks.told], [False, False], "host names")
+def what_is_omitted_is_not_reported_to_hooks():
+    with Scenario() as scenario, Hooks() as hooks:
+        scenario.run("-q", "--", "true", env=hooks.env(TRACKER_OMIT="host_hostname")).ended(0, is_silent=True)
+        equal(["hostname" in body for body in hooks.reported], [False, False], "host names")
 
 
 @test
 def the_command_does_not_get_the_headers():
-    with World() as world, Hooks() as hooks:
-        done = world.run("-q", "--", "env", env=hooks.env("stop")).ended(0, is_silent=True)
+    with Scenario() as scenario, Hooks() as hooks:
+        done = scenario.run("-q", "--", "env", env=hooks.env("stop")).ended(0, is_silent=True)
         expect(HEADER not in done.stdout and "PATH=" in done.stdout, "environment", done.stdout)
 
 
 @test
 def hooks_go_with_samples_and_targets():
-    with BucketWorld() as world, Hooks() as hooks:
+    with BucketScenario() as scenario, Hooks() as hooks:
         env = hooks.env(SENTINEL_API_TOKEN=TOKEN, TRACKER_GRACE="10")
-        world.track("--", "true", env=env).ended(0, is_silent=True)
+        scenario.track("--", "true", env=env).ended(0, is_silent=True)
         equal(hooks.events(), ["start", "stop"], "events")
-        equal(hooks.told[0]["run_id"], world.check_arrived()["run_id"], "run id of hook and bucket")
-        world.check_delivered()
+        equal(hooks.reported[0]["run_id"], scenario.check_arrived()["run_id"], "run id of hook and bucket")
+        scenario.check_delivered()
 
 
-# ---- hooks in trouble
+# ---- hooks that fail
 
 def refused_before_the_start(env, words):
-    with World() as world:
-        done = world.run("-q", "--", "touch", "ran", env={"SENTINEL_API_TOKEN": None, **env}).ended(125, words)
-        equal([(world.folder / "ran").exists(), len(done.stderr.splitlines())], [False, 1],
+    with Scenario() as scenario:
+        done = scenario.run("-q", "--", "touch", "ran", env={"SENTINEL_API_TOKEN": None, **env}).ended(125, words)
+        equal([(scenario.directory / "ran").exists(), len(done.stderr.splitlines())], [False, 1],
               f"whether the command ran, and lines of {done.stderr!r}")
         check_discreet(done.stderr)
 
@@ -195,16 +195,16 @@ for what, refused, said in (
 
 
 def fault_is_a_warning(fault, count):
-    """Every hook fails by the fault; that is told as often as given, and nothing else changes."""
-    with World() as world, Hooks(behave=lambda request: fault) as hooks:
-        done = world.run("-vv", "-q", "--", "sh", "-c", "exit 3", env=hooks.env("start", "stop", TRACKER_GRACE="10"))
+    """Every hook fails by the fault; that is reported as often as given, and nothing else changes."""
+    with Scenario() as scenario, Hooks(behave=lambda request: fault) as hooks:
+        done = scenario.run("-vv", "-q", "--", "sh", "-c", "exit 3", env=hooks.env("start", "stop", TRACKER_GRACE="10"))
         done.ended(3)
-        told = [line for line in done.warnings() if "hook" in line]
-        equal([len(told), len(done.warnings())], [count] * 2, f"warnings in {done.stderr!r}")
-        expect(count < 2 or ("start" in told[0] and "stop" in told[1]), "which hooks:", told)
-        expect(all("127.0.0.1" in line for line in told), "the host is not named:", told)
+        reported = [line for line in done.warnings() if "hook" in line]
+        equal([len(reported), len(done.warnings())], [count] * 2, f"warnings in {done.stderr!r}")
+        expect(count < 2 or ("start" in reported[0] and "stop" in reported[1]), "which hooks:", reported)
+        expect(all("127.0.0.1" in line for line in reported), "the host is not named:", reported)
         check_discreet(done.stderr)
-        check_alone(world)
+        check_alone(scenario)
 
 
 for kind, fault_, times in (
@@ -218,31 +218,31 @@ for kind, fault_, times in (
 
 @test
 def a_redirect_is_not_followed():
-    with World() as world, Hooks() as elsewhere:
+    with Scenario() as scenario, Hooks() as elsewhere:
         moved = Status(307, [("Location", f"{elsewhere.url}/{PATH}/start")])
         with Hooks(behave=lambda request: moved) as hooks:
-            done = world.run("-q", "--", "true", env=hooks.env("start")).ended(0, "start hook", "307")
+            done = scenario.run("-q", "--", "true", env=hooks.env("start")).ended(0, "start hook", "307")
         equal([elsewhere.connections, len(hooks.requests)], [0, 1], "connections elsewhere, and requests")
         check_discreet(done.stderr)
 
 
 @test
-def hooks_that_nobody_listens_to_are_warnings():
-    with World() as world, Hooks() as hooks:
+def hooks_without_a_listener_are_warnings():
+    with Scenario() as scenario, Hooks() as hooks:
         hooks.shut_door()
-        done = world.run("-q", "--", "sh", "-c", "exit 3", env=hooks.env("start", "stop")).ended(3)
+        done = scenario.run("-q", "--", "sh", "-c", "exit 3", env=hooks.env("start", "stop")).ended(3)
         equal(len([line for line in done.warnings() if "hook" in line and "127.0.0.1" in line]), 2, done.stderr)
         check_discreet(done.stderr)
 
 
 def hanging_hooks_end_with_the_grace(make_server):
     """At the url of the server nothing is answered."""
-    with World() as world, make_server() as server:
+    with Scenario() as scenario, make_server() as server:
         env = Hooks.env(server, TRACKER_GRACE="1")
-        done = world.run("-q", "--", "sh", "-c", "exit 3", env=env).ended(3, "hook")
+        done = scenario.run("-q", "--", "sh", "-c", "exit 3", env=env).ended(3, "hook")
         expect(done.secs < LATE_SECS, f"took {done.secs:.1f} s")
         check_discreet(done.stderr)
-        check_alone(world)
+        check_alone(scenario)
 
 
 tap.add("hooks that never answer hold up the exit for the grace at most", hanging_hooks_end_with_the_grace,
@@ -253,23 +253,23 @@ tap.add("hooks that cannot be connected to hold up the exit for the grace at mos
 
 @together
 def a_hook_that_hangs_does_not_hold_up_samples():
-    with World() as world, Hooks(behave=lambda request: BlackHole()) as hooks:
-        with world.start(*world.local(), "-i", "0.05", *READ, stdin=subprocess.PIPE,
-                         env=hooks.env(TRACKER_GRACE="0.5")) as tracker:
+    with Scenario() as scenario, Hooks(behave=lambda request: BlackHole()) as hooks:
+        with scenario.start(*scenario.local(), "-i", "0.05", *READ, stdin=subprocess.PIPE,
+                            env=hooks.env(TRACKER_GRACE="0.5")) as tracker:
             wait_for(lambda: hooks.requests, "a request")
-            wait_for(lambda: world.csv.exists() and len(world.csv.read_bytes().splitlines()) > 20, "20 samples")
+            wait_for(lambda: scenario.csv.exists() and len(scenario.csv.read_bytes().splitlines()) > 20, "20 samples")
             wait_done(tracker).ended(3)
 
 
 def hanging_hook_and_a_bucket(event):
     """A hook that never answers leaves the bucket, which is healthy, time for everything."""
-    with BucketWorld() as world, Hooks(behave=lambda request: BlackHole()) as hooks:
-        with world.start(*world.local(), "-i", "0.1", *READ, stdin=subprocess.PIPE,
-                         env=hooks.env(event, TRACKER_GRACE="4")) as tracker:
+    with BucketScenario() as scenario, Hooks(behave=lambda request: BlackHole()) as hooks:
+        with scenario.start(*scenario.local(), "-i", "0.1", *READ, stdin=subprocess.PIPE,
+                            env=hooks.env(event, TRACKER_GRACE="4")) as tracker:
             wait_for(lambda: hooks.requests or event == "stop", "a request to the hook")
             done = wait_done(tracker).ended(3, f"{event} hook")
-        world.check_arrived()
-        world.check_nothing_left()
+        scenario.check_arrived()
+        scenario.check_nothing_left()
         check_discreet(done.stderr)
 
 
@@ -280,8 +280,8 @@ for name in EVENTS:
 @together
 def a_slow_start_hook_still_comes_first():
     slow = [Slow(1.5)]
-    with World() as world, Hooks(behave=lambda request: slow.pop() if slow else None) as hooks:
-        with world.start("-q", *READ, stdin=subprocess.PIPE, env=hooks.env()) as tracker:
+    with Scenario() as scenario, Hooks(behave=lambda request: slow.pop() if slow else None) as hooks:
+        with scenario.start("-q", *READ, stdin=subprocess.PIPE, env=hooks.env()) as tracker:
             wait_for(lambda: "heartbeat" in hooks.events(), "a heartbeat")
             wait_done(tracker).ended(3, is_silent=True)
         equal([hooks.events()[0], hooks.events()[-1], hooks.events().count("start")], ["start", "stop", 1], "order")
@@ -290,8 +290,8 @@ def a_slow_start_hook_still_comes_first():
 @together
 def a_heartbeat_that_fails_does_not_end_the_others():
     faults = [None, Status(500), Reset()]
-    with World() as world, Hooks(behave=lambda request: faults.pop(0) if faults else None) as hooks:
-        with world.start("-q", *READ, stdin=subprocess.PIPE, env=hooks.env()) as tracker:
+    with Scenario() as scenario, Hooks(behave=lambda request: faults.pop(0) if faults else None) as hooks:
+        with scenario.start("-q", *READ, stdin=subprocess.PIPE, env=hooks.env()) as tracker:
             wait_for(lambda: "heartbeat" in hooks.events(), "a heartbeat")
             done = wait_done(tracker).ended(3, "heartbeat hook")
         equal([hooks.events()[0], hooks.events()[-1]], ["start", "stop"], "first and last")
@@ -323,12 +323,12 @@ def cloud_of(machine, status=0):
     return {name: value for name, value in machine["runs"][0].items() if name.startswith("cloud_")}
 
 
-def told_of(vendor, **facts):
+def reported_of(vendor, **facts):
     return {"cloud_vendor_id": vendor, **{f"cloud_{name}": value for name, value in facts.items()}}
 
 
 def vendor_is_found(vendor):
-    equal(cloud_of(on_a_machine(vendor)), told_of(vendor, **FACTS[vendor]), "the cloud")
+    equal(cloud_of(on_a_machine(vendor)), reported_of(vendor, **FACTS[vendor]), "the cloud")
 
 
 for name in FACTS:
@@ -339,7 +339,7 @@ for name in FACTS:
 def an_unrelated_web_server_is_no_cloud():
     machine = on_a_machine("portal")
     equal(cloud_of(machine), {}, "the cloud")
-    expect(machine["asked"], "nobody was asked")
+    expect(machine["asked"], "no service was asked")
 
 
 @together
@@ -351,7 +351,7 @@ def a_copy_of_amazon_is_no_amazon():
 def values_that_make_no_sense_are_dropped():
     machine = on_a_machine("aws", settings=["region=<html>", "type=m7g 4xlarge"])
     facts = {name: FACTS["aws"][name] for name in ("account_id", "zone_id")}
-    equal(cloud_of(machine), told_of("aws", **facts), "the cloud")
+    equal(cloud_of(machine), reported_of("aws", **facts), "the cloud")
 
 
 @together
@@ -370,27 +370,27 @@ def a_metadata_server_that_hangs_holds_up_the_exit_by_two_seconds_at_most():
 def the_proxy_is_not_for_the_metadata_server():
     names = ("http_proxy", "https_proxy", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy")
     machine = on_a_machine("aws", **dict.fromkeys(names, "PROXY"))
-    equal(cloud_of(machine), told_of("aws", **FACTS["aws"]), "the cloud")
+    equal(cloud_of(machine), reported_of("aws", **FACTS["aws"]), "the cloud")
     equal(machine["proxied"], [], "requests to the proxy")
 
 
 @together
-def switched_off_nobody_is_asked():
+def switched_off_no_service_is_asked():
     machine = on_a_machine("aws", TRACKER_COLLECT_CLOUD="false")
     equal([cloud_of(machine), machine["asked"]], [{}, []], "the cloud, and who was asked")
 
 
 @together
-def without_a_target_nobody_is_asked():
+def without_a_target_no_service_is_asked():
     machine = on_a_machine("aws", SENTINEL_API_TOKEN=None)
     equal([machine["status"], machine["stderr"], machine["runs"], machine["asked"]], [0, "", [], []], "a quiet run")
 
 
 @together
-def what_is_omitted_of_the_cloud_is_not_told():
+def what_is_omitted_of_the_cloud_is_not_reported():
     machine = on_a_machine("aws", TRACKER_OMIT="cloud_account_id,cloud_zone_id")
     facts = {name: FACTS["aws"][name] for name in ("region_id", "instance_type")}
-    equal(cloud_of(machine), told_of("aws", **facts), "the cloud")
+    equal(cloud_of(machine), reported_of("aws", **facts), "the cloud")
 
 
 @together
@@ -402,7 +402,7 @@ def a_physical_machine_is_not_asked():
 @together
 def firmware_that_names_a_cloud_saves_asking_the_others():
     machine = on_a_machine("aws", dmi={"sys_vendor": "Amazon EC2", "board_asset_tag": "i-0a7f3c11d2e4b5968"})
-    equal(cloud_of(machine), told_of("aws", **FACTS["aws"]), "the cloud")
+    equal(cloud_of(machine), reported_of("aws", **FACTS["aws"]), "the cloud")
     equal([line.split()[1][:8] for line in machine["asked"]], ["/latest/"] * 6, f"requests {machine['asked']}")
     equal(machine["runs"][0]["host_id"], "i-0a7f3c11d2e4b5968", "host id")
 
@@ -427,12 +427,13 @@ SLURM_JOB = {"executor": "slurm", "job_name": "train.sh", "external_run_id": "47
 PLAIN_SLURM = {"SLURM_JOB_ID": "4711", "SLURM_JOB_NAME": "train.sh"}
 
 
-def metadata_is_told(job, words, env):
-    with World() as world:
-        world.run("-q", *words, "--", "true", env=env).ended(0, is_silent=True)
-        world.check_strict()
-        told = {name: value for name, value in world.registered().items() if not name.startswith(("host_", "cloud_"))}
-    equal(told, {**job, "command": '["true"]'}, "the job")
+def metadata_is_reported(job, words, env):
+    with Scenario() as scenario:
+        scenario.run("-q", *words, "--", "true", env=env).ended(0, is_silent=True)
+        scenario.check_strict()
+        reported = {name: value for name, value in scenario.registered().items()
+                    if not name.startswith(("host_", "cloud_"))}
+    equal(reported, {**job, "command": '["true"]'}, "the job")
 
 
 for title, job_, words_, env_ in (
@@ -445,46 +446,46 @@ for title, job_, words_, env_ in (
         ("a job whose name is taken away", {name: value for name, value in SLURM_JOB.items() if name != "job_name"},
          ["--job-name="], SLURM),
         ("a job whose surroundings do not matter", {}, [], {**GITHUB, **SLURM, "TRACKER_AUTO_METADATA": "off"})):
-    tap.add(f"{title} is registered", metadata_is_told, job_, words_, env_)
+    tap.add(f"{title} is registered", metadata_is_reported, job_, words_, env_)
 
 
 # ---- names that cannot be looked up
 
-def with_names(world, hooks, **more):
+def with_names(scenario, hooks, **more):
     """The settings of a tracker whose servers have names: those that end in .never are looked up for ever."""
     library = os.environ.get("SLOW_NAMES_LIB", "")
     if SLOW or not os.path.exists(library):
         raise tap.Skip("SLOW_NAMES_LIB does not name a library, or there is another one in its way")
     env = {name: value.replace("127.0.0.1", "hook.never") for name, value in hooks.env().items() if value}
     env = {**env, "SENTINEL_API_TOKEN": TOKEN, "TRACKER_ALLOW_HTTP": "true", "LD_PRELOAD": library,
-           "SENTINEL_API_URL": world.api.url.replace("127.0.0.1", "api.here"), **more}
-    if world.run("-q", "--", "true", env={**env, "TRACKER_HTTP_START_URL": None, "TRACKER_HTTP_HEARTBEAT_URL": None,
-                                          "TRACKER_HTTP_STOP_URL": None}).stderr:
+           "SENTINEL_API_URL": scenario.api.url.replace("127.0.0.1", "api.here"), **more}
+    if scenario.run("-q", "--", "true", env={**env, "TRACKER_HTTP_START_URL": None, "TRACKER_HTTP_HEARTBEAT_URL": None,
+                                             "TRACKER_HTTP_STOP_URL": None}).stderr:
         raise tap.Skip("getaddrinfo of the tracker cannot be replaced")
-    world.api.runs.clear()
+    scenario.api.runs.clear()
     return env
 
 
 @test
 def a_hook_whose_name_never_resolves_holds_back_no_finish():
-    with World() as world, Hooks() as hooks:
-        env = with_names(world, hooks, TRACKER_GRACE="3")
-        done = world.track("--", "sleep", "0.3", env=env).ended(0, "start hook", "hook.never", "looked up in time")
+    with Scenario() as scenario, Hooks() as hooks:
+        env = with_names(scenario, hooks, TRACKER_GRACE="3")
+        done = scenario.track("--", "sleep", "0.3", env=env).ended(0, "start hook", "hook.never", "looked up in time")
         expect(done.secs < 0.3 + 3 + PATIENCE, f"took {done.secs} s")
         check_discreet(done.stderr)
-        world.check_delivered()
+        scenario.check_delivered()
 
 
 @test
 def a_hook_whose_name_never_resolves_holds_back_no_registration():
-    with World() as world, Hooks() as hooks:
-        env = with_names(world, hooks, TRACKER_GRACE="1")
-        with world.start("-q", "-i", "0.1", *READ, stdin=subprocess.PIPE, env=env) as tracker:
-            wait_for(lambda: world.api.runs and world.objects(), "the registration and an upload")
+    with Scenario() as scenario, Hooks() as hooks:
+        env = with_names(scenario, hooks, TRACKER_GRACE="1")
+        with scenario.start("-q", "-i", "0.1", *READ, stdin=subprocess.PIPE, env=env) as tracker:
+            wait_for(lambda: scenario.api.runs and scenario.objects(), "the registration and an upload")
             secs = time.monotonic() - tracker.started
             expect(secs < LATE_SECS and "hook.never" not in tracker.stderr(), f"after {secs} s", tracker.stderr())
             wait_done(tracker).ended(3, "hook.never")
-        equal(world.finished()["exit_code"], 3, "exit_code")
+        equal(scenario.finished()["exit_code"], 3, "exit_code")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streaming through software that others wrote: nginx ends TLS in front of the fakes, tinyproxy opens the way there.
 
-Certificates are those of tls_world.py. The proxy lives in a network namespace of its own, since what is on loopback
+Certificates are those of tls_scenario.py. The proxy lives in a network namespace of its own, since what is on loopback
 is never asked for through a proxy.
 """
 
@@ -19,14 +19,14 @@ import time
 
 import lib  # noqa: F401, finds those that follow
 import tap
-from stream_world import PATIENCE, WAIT_SECS, wait_for
-import tls_world
-from spooled import STATUS, Job, make_world, run_folders
+import tls_scenario
+from spooled import STATUS, Job, make_scenario, run_directories
+from stream_scenario import PATIENCE, WAIT_SECS, wait_for
 from tap import Skip, equal, expect, test
-from tls_world import Leaf
+from tls_scenario import Leaf
 from tracker import BINARY, SLOW, clean_env
 
-FOREIGN = "192.0.2.7"  # TEST-NET-1: nobody's address, hence not loopback for the tracker
+FOREIGN = "192.0.2.7"  # TEST-NET-1: not in use, hence not loopback for the tracker
 CLONE_NEWNET = 0x40000000
 # Time for a handshake at least.
 GRACE_SECS = 3 if SLOW else 0.5
@@ -35,7 +35,7 @@ LEAVES = (
     Leaf("address", names="IP:127.0.0.1,DNS:localhost"),
     Leaf("elsewhere", names="DNS:elsewhere.example", key="ec"),
     Leaf("expired", names="IP:127.0.0.1,DNS:localhost", key="ec", end="20210101000000Z"),
-    Leaf("stranger", names="IP:127.0.0.1,DNS:localhost", key="ec", issuer="foreign-root"),
+    Leaf("foreign", names="IP:127.0.0.1,DNS:localhost", key="ec", issuer="foreign-root"),
     Leaf("far", names=f"IP:{FOREIGN}", key="ec"),
 )
 NGINX = """
@@ -88,7 +88,7 @@ ConnectPort {s3}
 """
 
 
-class Certificates(tls_world.World):
+class Certificates(tls_scenario.Scenario):
     """Only what is needed here, and no server."""
 
     def _start(self):
@@ -100,7 +100,7 @@ class Certificates(tls_world.World):
 
 
 def need(*names):
-    missing = [name for name in names if not tls_world.find(name)]
+    missing = [name for name in names if not tls_scenario.find(name)]
     if missing:
         raise Skip(f"not installed: {', '.join(missing)}")
 
@@ -127,138 +127,138 @@ def is_listening(port):
 
 
 class Front:
-    """nginx in front of the fakes of a world: with the certificates of these names, or "plain" without TLS."""
+    """nginx in front of the fakes of a scenario: with the certificates of these names, or "plain" without TLS."""
 
-    def __init__(self, world, certificates, api="address", s3="address", address="127.0.0.1"):
-        self.place = world.folder / "nginx"
+    def __init__(self, scenario, certificates, api="address", s3="address", address="127.0.0.1"):
+        self.place = scenario.directory / "nginx"
         self.place.mkdir()
-        self.ports = tls_world.free_ports(2)
+        self.ports = tls_scenario.free_ports(2)
         keys = {leaf.name: leaf.key for leaf in LEAVES}
         servers = [(SERVER if name in keys else PLAIN).format(address=address, port=port, name=name, url=server.url,
                                                               key=keys.get(name), certificates=certificates.place)
-                   for port, name, server in zip(self.ports, (api, s3), (world.api, world.s3))]
+                   for port, name, server in zip(self.ports, (api, s3), (scenario.api, scenario.s3))]
         (self.place / "nginx.conf").write_text(NGINX.format(place=self.place, servers="".join(servers)),
                                                encoding="ascii")
 
     @contextlib.contextmanager
     def serving(self):
-        words = [tls_world.find("nginx"), "-p", self.place, "-c", self.place / "nginx.conf", "-e",
+        words = [tls_scenario.find("nginx"), "-p", self.place, "-c", self.place / "nginx.conf", "-e",
                  self.place / "error.log"]
         with child(words, self.ports[1], self.place / "out"):
             yield
 
 
 @contextlib.contextmanager
-def front_world(certificates, host="127.0.0.1", **front):
-    """A world whose servers are reached through nginx only."""
+def front_scenario(certificates, host="127.0.0.1", **front):
+    """A scenario whose servers are reached through nginx only."""
     need("nginx")
-    with make_world() as world:
-        nginx = Front(world, certificates, **front)
+    with make_scenario() as scenario:
+        nginx = Front(scenario, certificates, **front)
         with nginx.serving():
-            world.urls = {"SENTINEL_API_URL": f"https://{host}:{nginx.ports[0]}",
-                          "AWS_ENDPOINT_URL": f"https://{host}:{nginx.ports[1]}"}
-            world.front = nginx
-            yield world
+            scenario.urls = {"SENTINEL_API_URL": f"https://{host}:{nginx.ports[0]}",
+                             "AWS_ENDPOINT_URL": f"https://{host}:{nginx.ports[1]}"}
+            scenario.front = nginx
+            yield scenario
 
 
-def deliver(world, env):
+def deliver(scenario, env):
     """A run with an upload while it lasts; everything arrives and nothing is said."""
-    with Job(world, "-i", "0.05", env=env) as job:
-        wait_for(world.objects, "an upload")
+    with Job(scenario, "-i", "0.05", env=env) as job:
+        wait_for(scenario.objects, "an upload")
         done = job.done().ended(STATUS, is_silent=True)
         equal(job.check_arrived()["data_source"], "s3", "data_source")
-    world.check_strict()
-    equal(world.spool_files(), [], "files in the spool")
+    scenario.check_strict()
+    equal(scenario.spool_files(), [], "files in the spool")
     return done
 
 
-def keep(world, words, env):
+def keep(scenario, words, env):
     """A short run that cannot be delivered: a warning in these words, the data in the spool, the status as it was."""
-    with Job(world, command=("sh", "-c", f"exit {STATUS}"), env={"TRACKER_GRACE": GRACE_SECS, **env}) as job:
+    with Job(scenario, command=("sh", "-c", f"exit {STATUS}"), env={"TRACKER_GRACE": GRACE_SECS, **env}) as job:
         done = job.done().ended(STATUS, "--upload-spool")
     expect(re.search(words, done.stderr), f"want {words!r}, got", done.stderr)
-    equal([len(run_folders(world)), len(world.api.runs)], [1, 0], "runs in the spool, and at the API")
+    equal([len(run_directories(scenario)), len(scenario.api.runs)], [1, 0], "runs in the spool, and at the API")
     return job, done
 
 
-def heal(world, job, env):
+def heal(scenario, job, env):
     """What is in the spool is delivered once the setting is right."""
-    world.upload_spool(env=env).ended(0)
+    scenario.upload_spool(env=env).ended(0)
     job.check_arrived()
-    world.check_strict()
-    equal(run_folders(world), [], "left in the spool")
+    scenario.check_strict()
+    equal(run_directories(scenario), [], "left in the spool")
 
 
 def tests_of_tls(certificates):
     trusted = {"SSL_CERT_FILE": certificates.root("root")}
 
     @test(limit=20 * PATIENCE)
-    def both_servers_behind_TLS_by_name_and_a_folder_of_CA_certificates():
-        with front_world(certificates, host="localhost") as world:
-            (world.folder / "trust").mkdir()
-            (world.folder / "trust" / "root.pem").write_bytes((certificates.place / "root.crt").read_bytes())
-            deliver(world, {"SSL_CERT_DIR": str(world.folder / "trust")})
-            equal((world.front.place / "error.log").read_text(encoding="utf-8"), "", "complaints of nginx")
+    def both_servers_behind_TLS_by_name_and_a_directory_of_CA_certificates():
+        with front_scenario(certificates, host="localhost") as scenario:
+            (scenario.directory / "trust").mkdir()
+            (scenario.directory / "trust" / "root.pem").write_bytes((certificates.place / "root.crt").read_bytes())
+            deliver(scenario, {"SSL_CERT_DIR": str(scenario.directory / "trust")})
+            equal((scenario.front.place / "error.log").read_text(encoding="utf-8"), "", "complaints of nginx")
 
     @test(limit=20 * PATIENCE)
     def a_CA_bundle_for_S3_alone():
         env = {**trusted, "AWS_CA_BUNDLE": certificates.root("foreign-root")}
-        with front_world(certificates, s3="stranger") as world:
-            deliver(world, env)
+        with front_scenario(certificates, s3="foreign") as scenario:
+            deliver(scenario, env)
 
     @test(limit=20 * PATIENCE)
     def without_the_CA_bundle_for_S3_the_rows_go_inline():
-        with front_world(certificates, s3="stranger") as world, Job(world, "-i", "0.05", env=trusted) as job:
+        with front_scenario(certificates, s3="foreign") as scenario, Job(scenario, "-i", "0.05", env=trusted) as job:
             wait_for(lambda: job.row_count() > 25, "an upload that fails")
             job.done().ended(STATUS)
             equal(job.check_arrived()["data_source"], "inline", "data_source")
-            equal(world.s3.requests, [], "requests to S3")
+            equal(scenario.s3.requests, [], "requests to S3")
 
     @test(limit=20 * PATIENCE)
     def an_unknown_CA():
-        with front_world(certificates) as world:
-            job, _ = keep(world, "issuer is unknown", {})
-            equal(world.api.requests, [], "requests")
-            heal(world, job, trusted)
+        with front_scenario(certificates) as scenario:
+            job, _ = keep(scenario, "issuer is unknown", {})
+            equal(scenario.api.requests, [], "requests")
+            heal(scenario, job, trusted)
 
     @test(limit=20 * PATIENCE)
     def another_CA():
-        with front_world(certificates) as world:
-            keep(world, "issuer is unknown", {"SSL_CERT_FILE": certificates.root("foreign-root")})
-            equal(world.api.requests, [], "requests")
+        with front_scenario(certificates) as scenario:
+            keep(scenario, "issuer is unknown", {"SSL_CERT_FILE": certificates.root("foreign-root")})
+            equal(scenario.api.requests, [], "requests")
 
     @test(limit=20 * PATIENCE)
     def a_certificate_for_another_host():
-        with front_world(certificates, api="elsewhere") as world:
-            keep(world, "another host name|numeric address", trusted)
-            equal(world.api.requests, [], "requests")
+        with front_scenario(certificates, api="elsewhere") as scenario:
+            keep(scenario, "another host name|numeric address", trusted)
+            equal(scenario.api.requests, [], "requests")
 
     @test(limit=20 * PATIENCE)
     def a_certificate_that_has_expired():
-        with front_world(certificates, api="expired") as world:
-            keep(world, "expired", trusted)
-            equal(world.api.requests, [], "requests")
+        with front_scenario(certificates, api="expired") as scenario:
+            keep(scenario, "expired", trusted)
+            equal(scenario.api.requests, [], "requests")
 
     @test(limit=20 * PATIENCE)
     def a_CA_file_that_is_missing():
-        with front_world(certificates) as world:
-            job, _ = keep(world, "/nonexistent/ca.pem", {"SSL_CERT_FILE": "/nonexistent/ca.pem"})
-            equal(world.api.requests, [], "requests")
-            heal(world, job, trusted)
+        with front_scenario(certificates) as scenario:
+            job, _ = keep(scenario, "/nonexistent/ca.pem", {"SSL_CERT_FILE": "/nonexistent/ca.pem"})
+            equal(scenario.api.requests, [], "requests")
+            heal(scenario, job, trusted)
 
     @test(limit=20 * PATIENCE)
     def https_to_a_server_without_TLS():
-        with front_world(certificates, api="plain") as world:
-            keep(world, "no TLS", trusted)
-            equal(world.api.requests, [], "requests")
+        with front_scenario(certificates, api="plain") as scenario:
+            keep(scenario, "no TLS", trusted)
+            equal(scenario.api.requests, [], "requests")
 
     @test(limit=20 * PATIENCE)
     def a_gateway_in_front_of_nothing():
-        with front_world(certificates) as world:
-            world.api.shut_door()
-            job, _ = keep(world, "502 Bad Gateway", trusted)
-            world.api.open_door()
-            heal(world, job, trusted)
+        with front_scenario(certificates) as scenario:
+            scenario.api.shut_door()
+            job, _ = keep(scenario, "502 Bad Gateway", trusted)
+            scenario.api.open_door()
+            heal(scenario, job, trusted)
 
 
 @contextlib.contextmanager
@@ -279,37 +279,37 @@ def own_network():
 
 
 class Proxy:
-    """tinyproxy that wants a password and leads to the servers of a world."""
+    """tinyproxy that wants a password and leads to the servers of a scenario."""
 
-    def __init__(self, world):
-        self.world, self.place = world, world.folder / "tinyproxy"
+    def __init__(self, scenario):
+        self.scenario, self.place = scenario, scenario.directory / "tinyproxy"
         self.place.mkdir()
-        self.port = tls_world.free_ports(1)[0]
-        api, s3 = world.front.ports
+        self.port = tls_scenario.free_ports(1)[0]
+        api, s3 = scenario.front.ports
         (self.place / "conf").write_text(TINYPROXY.format(port=self.port, place=self.place, password=PASSWORD, api=api,
                                                           s3=s3), encoding="ascii")
 
     @contextlib.contextmanager
     def serving(self):
-        with child([tls_world.find("tinyproxy"), "-d", "-c", self.place / "conf"], self.port, self.place / "out"):
+        with child([tls_scenario.find("tinyproxy"), "-d", "-c", self.place / "conf"], self.port, self.place / "out"):
             yield self
 
     def url(self, user_info=f"worker:{PASSWORD}@"):
         return f"http://{user_info}127.0.0.1:{self.port}"
 
     def connects(self):
-        """The ports that somebody was led to."""
+        """The ports that it led to."""
         log = (self.place / "tinyproxy.log").read_text(encoding="utf-8")
         return {int(port) for port in re.findall(rf"CONNECT {re.escape(FOREIGN)}:(\d+)", log)}
 
 
 @contextlib.contextmanager
-def proxy_world(certificates):
+def proxy_scenario(certificates):
     """Servers at another address than loopback, and a proxy that leads there."""
     need("nginx", "tinyproxy", "ip")
-    with own_network(), front_world(certificates, FOREIGN, address=FOREIGN, api="far", s3="far") as world:
-        with Proxy(world).serving() as world.proxy:
-            yield world
+    with own_network(), front_scenario(certificates, FOREIGN, address=FOREIGN, api="far", s3="far") as scenario:
+        with Proxy(scenario).serving() as scenario.proxy:
+            yield scenario
 
 
 def check_secrets(*done):
@@ -322,67 +322,67 @@ def tests_of_proxy(certificates):
 
     @test(limit=20 * PATIENCE)
     def through_a_proxy_with_a_password():
-        with proxy_world(certificates) as world:
-            done = deliver(world, {**trusted, "https_proxy": world.proxy.url()})
-            equal(world.proxy.connects(), set(world.front.ports), "ports that the proxy led to")
+        with proxy_scenario(certificates) as scenario:
+            done = deliver(scenario, {**trusted, "https_proxy": scenario.proxy.url()})
+            equal(scenario.proxy.connects(), set(scenario.front.ports), "ports that the proxy led to")
             check_secrets(done)
 
     @test(limit=20 * PATIENCE)
     def a_proxy_is_not_for_hosts_that_no_proxy_names():
-        with proxy_world(certificates) as world:
-            deliver(world, {**trusted, "HTTPS_PROXY": world.proxy.url(), "no_proxy": f"example.com,{FOREIGN}"})
-            equal(world.proxy.connects(), set(), "ports that the proxy led to")
+        with proxy_scenario(certificates) as scenario:
+            deliver(scenario, {**trusted, "HTTPS_PROXY": scenario.proxy.url(), "no_proxy": f"example.com,{FOREIGN}"})
+            equal(scenario.proxy.connects(), set(), "ports that the proxy led to")
 
     @test(limit=20 * PATIENCE)
     def a_proxy_is_not_for_loopback():
         env = {"https_proxy": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}
-        with make_world() as world, Job(world, env=env) as job:
+        with make_scenario() as scenario, Job(scenario, env=env) as job:
             job.done().ended(STATUS, is_silent=True)
             job.check_arrived()
 
     @test(limit=20 * PATIENCE)
     def a_wrong_password_for_the_proxy():
         wrong = f"worker:x{PASSWORD}x@"
-        with proxy_world(certificates) as world:
-            env = {**trusted, "https_proxy": world.proxy.url(wrong)}
-            job, done = keep(world, "proxy 127.0.0.1 port .*status 40[17]", env)
-            uploaded = world.upload_spool(env=env).ended(1)
+        with proxy_scenario(certificates) as scenario:
+            env = {**trusted, "https_proxy": scenario.proxy.url(wrong)}
+            job, done = keep(scenario, "proxy 127.0.0.1 port .*status 40[17]", env)
+            uploaded = scenario.upload_spool(env=env).ended(1)
             expect(re.search("status 40[17]", uploaded.stdout), "the report:", uploaded.stdout)
             check_secrets(done, uploaded)
-            equal(world.api.requests, [], "requests")
-            heal(world, job, {**trusted, "https_proxy": world.proxy.url()})
+            equal(scenario.api.requests, [], "requests")
+            heal(scenario, job, {**trusted, "https_proxy": scenario.proxy.url()})
 
     @test(limit=20 * PATIENCE)
     def no_password_for_the_proxy():
-        with proxy_world(certificates) as world:
-            keep(world, "407.* user name and password", {**trusted, "https_proxy": world.proxy.url("")})
+        with proxy_scenario(certificates) as scenario:
+            keep(scenario, "407.* user name and password", {**trusted, "https_proxy": scenario.proxy.url("")})
 
     @test(limit=20 * PATIENCE)
     def a_port_that_the_proxy_does_not_lead_to():
-        with proxy_world(certificates) as world:
-            world.urls["SENTINEL_API_URL"] = f"https://{FOREIGN}:9"
-            _, done = keep(world, "proxy 127.0.0.1 port .*403", {**trusted, "https_proxy": world.proxy.url()})
+        with proxy_scenario(certificates) as scenario:
+            scenario.urls["SENTINEL_API_URL"] = f"https://{FOREIGN}:9"
+            _, done = keep(scenario, "proxy 127.0.0.1 port .*403", {**trusted, "https_proxy": scenario.proxy.url()})
             check_secrets(done)
 
     @test(limit=20 * PATIENCE)
     def a_proxy_that_is_not_there():
-        with proxy_world(certificates) as world:
+        with proxy_scenario(certificates) as scenario:
             gone = f"http://worker:{PASSWORD}@127.0.0.1:9"
-            _, done = keep(world, "proxy 127.0.0.1 port 9: .*efused", {**trusted, "https_proxy": gone})
+            _, done = keep(scenario, "proxy 127.0.0.1 port 9: .*efused", {**trusted, "https_proxy": gone})
             check_secrets(done)
 
     @test(limit=20 * PATIENCE)
     def a_proxy_cannot_listen_in():
-        with proxy_world(certificates) as world:
-            keep(world, "issuer is unknown", {"https_proxy": world.proxy.url()})
-            equal(world.api.requests, [], "requests")
+        with proxy_scenario(certificates) as scenario:
+            keep(scenario, "issuer is unknown", {"https_proxy": scenario.proxy.url()})
+            equal(scenario.api.requests, [], "requests")
 
 
 def main():
-    if not tls_world.find("openssl"):
+    if not tls_scenario.find("openssl"):
         print("1..0 # SKIP openssl is not installed")
         return
-    tls_world.LEAVES = LEAVES
+    tls_scenario.LEAVES = LEAVES
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="rt-peers-") as place, Certificates(place) as certificates:
         print(f"# certificates made in {time.monotonic() - start:.1f} s")
@@ -396,7 +396,7 @@ PEERS = pathlib.Path(__file__).resolve().parents[2] / "build-tools" / "peers"
 
 @contextlib.contextmanager
 def foreign_s3(place):
-    """An S3 server of other people's making, which checks signatures; yields its URL."""
+    """An S3 server that others wrote, which checks signatures; yields its URL."""
     if not (PEERS / "node_modules").is_dir():
         raise Skip("the S3 server was not fetched (tools/setup check, with npm)")
     with subprocess.Popen(["node", str(PEERS / "s3.js"), str(place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Streaming to a Sentinel that refuses, breaks, hangs or lies, at every step: the data arrives all the same or waits in
-the spool, somebody is told, and the command never notices.
+the spool, one warning says so, and the command never notices.
 """
 
 import contextlib
@@ -13,20 +13,20 @@ import time
 
 import lib  # noqa: F401, finds those that follow
 import tap
-from stream_bucket import BucketWorld
-from stream_together import together
-from stream_world import PATIENCE, TOKEN, WAIT_SECS, Plan, World, stop, wait_done, wait_for
 from fake_http import Answer, Server
 from fake_sentinel import FORMS
 from net_faults import (AFTER, EARLY, BlackHole, Close, Drip, Fault, FullBacklog, LostAnswer, Malformed, Oversized,
                         Reset, ResetAfter, Retry429, Slow, Status)
+from stream_bucket import BucketScenario
+from stream_scenario import PATIENCE, TOKEN, WAIT_SECS, Plan, Scenario, stop, wait_done, wait_for
 from stream_sentinel import (LATER, LONG_GRACE, NO_FORMS, NOT_ALL, SHORT_GRACE, SHORT_GRACE_SECS, SOON_SECS, STEPS, add,
                              all_steps, check_objects, for_all, plan_for, test)
+from stream_together import together
 from tap import equal, expect
 
 
-class Told(Fault):
-    """The request takes effect, and the answer is told differently: a function makes another document of it."""
+class Changed(Fault):
+    """The request takes effect, and a changed answer is sent: a function makes another document of it."""
 
     when = AFTER
 
@@ -41,15 +41,15 @@ class Told(Fault):
         return True
 
     def __repr__(self):
-        return f"Told({str(self.words)[:80]})"
+        return f"Changed({str(self.words)[:80]})"
 
 
 def instead(document):
-    return Told(lambda _: document, document)
+    return Changed(lambda _: document, document)
 
 
 def but(**values):
-    """A Told that sets members, also of "upload_credentials" as keys__NAME; ... leaves one out."""
+    """A Changed that sets members, also of "upload_credentials" as keys__NAME; ... leaves one out."""
     def change(document):
         for name, value in values.items():
             place = document["upload_credentials"] if name.startswith("keys__") else document
@@ -58,65 +58,65 @@ def but(**values):
                 del place[name.removeprefix("keys__")]
         return document
 
-    return Told(change, values)
+    return Changed(change, values)
 
 
 # What the server says
 
 
-def refusal_is_told(fault, *words):
-    """At the registration of a failing command: its status stays, one line tells all, and the data waits."""
-    with World(Plan(register=fault)) as world:
-        done = world.track("--", "sh", "-c", "exit 7", env=LONG_GRACE)
-        done.ended(7, NOT_ALL, str(world.spool), LATER, *words)
-        equal(world.plan.count("register"), 1, "registrations")
-        equal(world.holds_secret(done.stderr), None, "secret on stderr")
+def refusal_is_reported(fault, *words):
+    """At the registration of a failing command: its status stays, one line says all, and the data waits."""
+    with Scenario(Plan(register=fault)) as scenario:
+        done = scenario.track("--", "sh", "-c", "exit 7", env=LONG_GRACE)
+        done.ended(7, NOT_ALL, str(scenario.spool), LATER, *words)
+        equal(scenario.plan.count("register"), 1, "registrations")
+        equal(scenario.holds_secret(done.stderr), None, "secret on stderr")
         expect(all(line.startswith("resource-tracker: warning: ") for line in done.stderr.splitlines()), done.stderr)
-        world.check_spooled()
-        world.plan.heal()
-        world.upload_spool().ended(0)
-        world.check_delivered()
-        equal((world.finished()["exit_code"], world.finished()["run_status"]), (7, "failed"), "end")
+        scenario.check_spooled()
+        scenario.plan.heal()
+        scenario.upload_spool().ended(0)
+        scenario.check_delivered()
+        equal((scenario.finished()["exit_code"], scenario.finished()["run_status"]), (7, "failed"), "end")
 
 
 FASTAPI = b'''{"detail": [{"type": "x", "loc": ["body", "tags", 0], "msg": "must be \\u00fcberall"},
                        {"msg": "and more"}]}'''
-add("401 is told with the server's words", refusal_is_told, Status(401, body=b'{"detail": "Token revoked"}'), "401",
-    "Token revoked", "SENTINEL_API_TOKEN")
-add("403 is told", refusal_is_told, Status(403, body=b'{"message": "no plan"}'), "403", "no plan")
-add("404 points to the address", refusal_is_told, Status(404, body=b"<html><title>Nothing here</title></html>"),
+add("401 is reported with the server's words", refusal_is_reported, Status(401, body=b'{"detail": "Token revoked"}'),
+    "401", "Token revoked", "SENTINEL_API_TOKEN")
+add("403 is reported", refusal_is_reported, Status(403, body=b'{"message": "no plan"}'), "403", "no plan")
+add("404 points to the address", refusal_is_reported, Status(404, body=b"<html><title>Nothing here</title></html>"),
     "404", "Nothing here", "SENTINEL_API_URL")
-add("422 is told with what is wrong", refusal_is_told, Status(422, body=FASTAPI), "422", "tags", "must be überall",
-    "and more")
-add("the server's words cannot play tricks", refusal_is_told,
+add("422 is reported with what is wrong", refusal_is_reported, Status(422, body=FASTAPI), "422", "tags",
+    "must be überall", "and more")
+add("the server's words cannot play tricks", refusal_is_reported,
     Status(400, body=b'{"error": "a\\nresource-tracker: b\\u001b[31m\\r\\u202ec"}'), "400")
-add("a token in the server's words is not told", refusal_is_told,
+add("a token in the server's words is not reported", refusal_is_reported,
     Status(422, body=json.dumps({"detail": f"token {TOKEN} and Bearer {TOKEN}"}).encode()), "422", "token ***")
 
 
 @test
 def the_servers_words_are_cut():
-    with World(Plan(register=Status(422, body=json.dumps({"detail": "x" * 5000}).encode()))) as world:
-        done = world.track("--", "true", env=LONG_GRACE).ended(0, "422", "x" * 200)
+    with Scenario(Plan(register=Status(422, body=json.dumps({"detail": "x" * 5000}).encode()))) as scenario:
+        done = scenario.track("--", "true", env=LONG_GRACE).ended(0, "422", "x" * 200)
         expect(done.stderr.count("x") < 400, done.stderr)
 
 
 @test
 def tricks_do_not_reach_the_terminal():
     words = b'{"detail": "a\\nb\\u001b[31mc\\rd\\u202ee\\u0000f"}'
-    with World(Plan(register=Status(422, body=words))) as world:
-        done = world.track("--", "true", env=LONG_GRACE).ended(0, "422")
+    with Scenario(Plan(register=Status(422, body=words))) as scenario:
+        done = scenario.track("--", "true", env=LONG_GRACE).ended(0, "422")
         expect(not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", done.stderr), repr(done.stderr))
         expect(all(line.startswith("resource-tracker: ") for line in done.stderr.splitlines()), done.stderr)
 
 
 def later_is_heard(fault, secs, step):
-    with World(Plan(**{step: [fault]}), forms=NO_FORMS) as world:
-        world.api.lifetime_secs, world.api.region = SOON_SECS, "eu-central-1"
-        world.track("--", "true", env=LONG_GRACE).ended(0)
-        first, second, *_ = world.plan.times(step)
+    with Scenario(Plan(**{step: [fault]}), forms=NO_FORMS) as scenario:
+        scenario.api.lifetime_secs, scenario.api.region = SOON_SECS, "eu-central-1"
+        scenario.track("--", "true", env=LONG_GRACE).ended(0)
+        first, second, *_ = scenario.plan.times(step)
         expect(second - first >= secs, f"asked again after {second - first:.3f} s, want {secs}")
-        world.check_delivered()
+        scenario.check_delivered()
 
 
 @together
@@ -128,30 +128,30 @@ def retry_after_is_heard_at_every_step():
 
 @test
 def retry_after_beyond_the_grace_time_is_not_waited_for():
-    with World(Plan(register=Retry429(3600))) as world:
-        done = world.track("--", "true", env={"TRACKER_GRACE": 60}).ended(0, NOT_ALL, "429", LATER)
+    with Scenario(Plan(register=Retry429(3600))) as scenario:
+        done = scenario.track("--", "true", env={"TRACKER_GRACE": 60}).ended(0, NOT_ALL, "429", LATER)
         expect(done.secs < 30, f"took {done.secs} s")
-        equal(world.plan.count("register"), 1, "registrations")
-        world.check_spooled()
+        equal(scenario.plan.count("register"), 1, "registrations")
+        scenario.check_spooled()
 
 
 @test
 def retry_after_is_heard_beyond_the_end_of_the_command():
-    with World(Plan(register=[Retry429(3600)])) as world:
-        with world.start(*world.local(), "-i", "0.05", "--", "sleep", "60", env=SHORT_GRACE) as tracker:
-            wait_for(lambda: world.plan.count("register"), "the registration")
-            wait_for(lambda: world.csv.read_bytes().count(b"\n") > 5, "more samples")
+    with Scenario(Plan(register=[Retry429(3600)])) as scenario:
+        with scenario.start(*scenario.local(), "-i", "0.05", "--", "sleep", "60", env=SHORT_GRACE) as tracker:
+            wait_for(lambda: scenario.plan.count("register"), "the registration")
+            wait_for(lambda: scenario.csv.read_bytes().count(b"\n") > 5, "more samples")
             stop(tracker).ended(143, NOT_ALL, "429", LATER)
-        equal(world.plan.count("register"), 1, "registrations")
-        world.check_spooled()
+        equal(scenario.plan.count("register"), 1, "registrations")
+        scenario.check_spooled()
 
 
 @test
 def a_server_error_is_tried_again():
-    with World(Plan(register=[Status(500), Status(502)])) as world:
-        world.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
-        equal(world.plan.count("register"), 3, "registrations")
-        world.check_delivered()
+    with Scenario(Plan(register=[Status(500), Status(502)])) as scenario:
+        scenario.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
+        equal(scenario.plan.count("register"), 3, "registrations")
+        scenario.check_delivered()
 
 
 # What can go wrong at every step, once and for all
@@ -166,24 +166,24 @@ ALWAYS_UNREADABLE = (*ALWAYS, Oversized(4 << 20), *map(Malformed, ("garbage", "t
 
 
 def overcomes(fault, step, forms):
-    """One fault, then a server that works: everything arrives, and nobody hears of it."""
-    with World(plan_for(fault, step, forms, False), forms=forms) as world:
-        all_steps(world, LONG_GRACE).ended(9, is_silent=True)
-        world.check_delivered(world.last_run())
-        equal(world.last_run()["finish"]["exit_code"], 9, "exit_code")
+    """One fault, then a server that works: everything arrives, and nothing is said."""
+    with Scenario(plan_for(fault, step, forms, False), forms=forms) as scenario:
+        all_steps(scenario, LONG_GRACE).ended(9, is_silent=True)
+        scenario.check_delivered(scenario.last_run())
+        equal(scenario.last_run()["finish"]["exit_code"], 9, "exit_code")
 
 
 def survives(fault, step, forms):
-    """Nothing but this fault: the end is in time, it is told, nothing is lost, and it is delivered later."""
-    with World(plan_for(fault, step, forms, True), forms=forms) as world:
-        done = all_steps(world, SHORT_GRACE).ended(9, NOT_ALL, LATER)
+    """Nothing but this fault: the end is in time, it is reported, nothing is lost, and it is delivered later."""
+    with Scenario(plan_for(fault, step, forms, True), forms=forms) as scenario:
+        done = all_steps(scenario, SHORT_GRACE).ended(9, NOT_ALL, LATER)
         expect(done.secs < SHORT_GRACE_SECS + 5 * PATIENCE, f"took {done.secs} s")
-        equal(world.holds_secret(done.stderr), None, "secret on stderr")
-        world.check_spooled()
-        world.plan.heal()
-        world.upload_spool().ended(0)
-        world.check_delivered(world.last_run())
-        equal(world.last_run()["finish"]["exit_code"], 9, "exit_code")
+        equal(scenario.holds_secret(done.stderr), None, "secret on stderr")
+        scenario.check_spooled()
+        scenario.plan.heal()
+        scenario.upload_spool().ended(0)
+        scenario.check_delivered(scenario.last_run())
+        equal(scenario.last_run()["finish"]["exit_code"], 9, "exit_code")
 
 
 def strikes(function, faults, step, forms):
@@ -200,39 +200,39 @@ add("whatever goes wrong all the time at an inline finish is survived", strikes,
 
 @test
 def a_server_that_does_not_even_connect_holds_up_nothing():
-    with World() as world, FullBacklog() as hole:
+    with Scenario() as scenario, FullBacklog() as hole:
         before = time.time()
         env = {"SENTINEL_API_URL": hole.url, **SHORT_GRACE}
-        done = world.track("--", "touch", "ran", env=env).ended(0, NOT_ALL, LATER)
-        expect((world.folder / "ran").stat().st_mtime - before < 2 * PATIENCE, "the command began late")
+        done = scenario.track("--", "touch", "ran", env=env).ended(0, NOT_ALL, LATER)
+        expect((scenario.directory / "ran").stat().st_mtime - before < 2 * PATIENCE, "the command began late")
         expect(done.secs < SHORT_GRACE_SECS + 5 * PATIENCE, f"took {done.secs} s")
-        world.check_spooled()
+        scenario.check_spooled()
 
 
 @test
 def without_a_grace_time_everything_waits_in_the_spool():
-    with World() as world:
-        world.track("--", "true", env={"TRACKER_GRACE": 0}).ended(0, NOT_ALL, LATER)
-        world.check_spooled()
-        world.upload_spool().ended(0)
-        world.check_delivered(world.last_run())
+    with Scenario() as scenario:
+        scenario.track("--", "true", env={"TRACKER_GRACE": 0}).ended(0, NOT_ALL, LATER)
+        scenario.check_spooled()
+        scenario.upload_spool().ended(0)
+        scenario.check_delivered(scenario.last_run())
 
 
 @test
 def without_a_spool_everything_is_delivered_all_the_same():
-    with World() as world:
-        done = world.track("--", "true", env={"TRACKER_SPOOL": "/dev/null", **LONG_GRACE}).ended(0, "/dev/null")
+    with Scenario() as scenario:
+        done = scenario.track("--", "true", env={"TRACKER_SPOOL": "/dev/null", **LONG_GRACE}).ended(0, "/dev/null")
         expect(NOT_ALL not in done.stderr, done.stderr)
-        world.check_delivered()
+        scenario.check_delivered()
 
 
 @test
 def a_signal_ends_the_grace_time():
-    with World(Plan(register=BlackHole())) as world:
-        with world.start(*world.local(), "--", "sh", "-c", "exit 6", env={"TRACKER_GRACE": 600}) as tracker:
-            wait_for(lambda: world.plan.count("register"), "the registration")
+    with Scenario(Plan(register=BlackHole())) as scenario:
+        with scenario.start(*scenario.local(), "--", "sh", "-c", "exit 6", env={"TRACKER_GRACE": 600}) as tracker:
+            wait_for(lambda: scenario.plan.count("register"), "the registration")
             stop(tracker).ended(6, NOT_ALL, LATER)
-        world.check_spooled()
+        scenario.check_spooled()
 
 
 REGISTER_LIES = (but(run_id=...), but(run_id=None), but(run_id=""), but(run_id=[]), but(run_id={"a": 1}),
@@ -263,17 +263,17 @@ def a_refresh_with_wrong_types_is_overcome():
 
 def is_registered_once(lie):
     """Without a place for uploads there is one run, which is finished with the data in the call."""
-    with World(Plan(register=lie)) as world:
+    with Scenario(Plan(register=lie)) as scenario:
         words = ("-i", "0.1", "--", "sh", "-c", "cat >/dev/null; exit 4")
-        with world.start(*world.local(), *words, env=LONG_GRACE, stdin=subprocess.PIPE) as tracker:
+        with scenario.start(*scenario.local(), *words, env=LONG_GRACE, stdin=subprocess.PIPE) as tracker:
             wait_for(lambda: "upload_uri_prefix" in tracker.stderr(), "a warning while the command runs")
-            wait_for(world.spooled_batches, "a batch in the spool")
+            wait_for(scenario.spooled_batches, "a batch in the spool")
             tracker.process.stdin.close()
             tracker.process.stdin = None
             done = wait_done(tracker).ended(4)
-        equal((len(done.warnings()), world.plan.count("upload")), (1, 0), f"warnings in {done.stderr!r}, uploads")
-        equal((world.finished()["data_source"], world.finished()["exit_code"]), ("inline", 4), "end")
-        world.check_delivered()
+        equal((len(done.warnings()), scenario.plan.count("upload")), (1, 0), f"warnings in {done.stderr!r}, uploads")
+        equal((scenario.finished()["data_source"], scenario.finished()["exit_code"]), ("inline", 4), "end")
+        scenario.check_delivered()
 
 
 @test
@@ -291,39 +291,39 @@ def a_server_that_always_lies_is_survived():
 @test
 def a_number_may_be_the_name_of_a_run():
     def rename(document):
-        world.api.runs["42"] = {**world.api.runs[document["run_id"]], "run_id": "42"}
+        scenario.api.runs["42"] = {**scenario.api.runs[document["run_id"]], "run_id": "42"}
         return {**document, "run_id": 42}
 
-    with World(Plan(register=[Told(rename, "42")])) as world:
-        world.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
-        world.check_delivered(world.api.runs["42"])
+    with Scenario(Plan(register=[Changed(rename, "42")])) as scenario:
+        scenario.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
+        scenario.check_delivered(scenario.api.runs["42"])
 
 
 # Keys for uploads
 
 
-def expire_on_upload(world, times):
+def expire_on_upload(scenario, times):
     """The keys turn out to have expired when an upload comes, so many times."""
     left = [times]
-    plan = world.plan
+    plan = scenario.plan
 
     def behave(request):
         if request.method == "PUT" and left[0] > 0:
             left[0] -= 1
-            world.s3.expire_keys()
+            scenario.s3.expire_keys()
         return plan(request)
 
-    world.s3.behave = behave
+    scenario.s3.behave = behave
 
 
 def expired_keys_are_renewed(status):
-    with World(forms=NO_FORMS) as world:
-        world.api.region, world.s3.expired_status = "eu-central-1", status
-        expire_on_upload(world, 1)
-        world.track("--", "true", env=LONG_GRACE).ended(0)
-        steps = world.plan.steps("refresh", "upload")
+    with Scenario(forms=NO_FORMS) as scenario:
+        scenario.api.region, scenario.s3.expired_status = "eu-central-1", status
+        expire_on_upload(scenario, 1)
+        scenario.track("--", "true", env=LONG_GRACE).ended(0)
+        steps = scenario.plan.steps("refresh", "upload")
         equal(steps, ["upload", "refresh", "upload"], "refreshes and uploads")
-        world.check_delivered()
+        scenario.check_delivered()
 
 
 add("keys that have expired are renewed once: 400", expired_keys_are_renewed, 400)
@@ -332,22 +332,22 @@ add("keys that have expired are renewed once: 403", expired_keys_are_renewed, 40
 
 @together
 def keys_that_always_have_expired_are_not_renewed_forever():
-    with World(forms=NO_FORMS) as world:
-        world.api.region = "eu-central-1"
-        expire_on_upload(world, 10 ** 9)
-        world.track("--", "true", env={"TRACKER_GRACE": 2}).ended(0, NOT_ALL, "ExpiredToken", LATER)
-        expect(1 <= world.plan.count("refresh") <= 20, "refreshes", world.plan.count("refresh"))
-        world.check_spooled()
+    with Scenario(forms=NO_FORMS) as scenario:
+        scenario.api.region = "eu-central-1"
+        expire_on_upload(scenario, 10 ** 9)
+        scenario.track("--", "true", env={"TRACKER_GRACE": 2}).ended(0, NOT_ALL, "ExpiredToken", LATER)
+        expect(1 <= scenario.plan.count("refresh") <= 20, "refreshes", scenario.plan.count("refresh"))
+        scenario.check_spooled()
 
 
 def expiry_is_heeded(name, form, lifetime_secs, refreshes):
-    with World(forms=NO_FORMS) as world:
-        world.api.region = "eu-central-1"
-        world.api.expiry_name, world.api.expiry_form, world.api.lifetime_secs = name, form, lifetime_secs
-        world.track("--", "true", env=LONG_GRACE).ended(0)
-        steps = world.plan.steps("refresh", "upload")
+    with Scenario(forms=NO_FORMS) as scenario:
+        scenario.api.region = "eu-central-1"
+        scenario.api.expiry_name, scenario.api.expiry_form, scenario.api.lifetime_secs = name, form, lifetime_secs
+        scenario.track("--", "true", env=LONG_GRACE).ended(0)
+        steps = scenario.plan.steps("refresh", "upload")
         equal(steps, ["refresh"] * refreshes + ["upload"], "refreshes and uploads")
-        world.check_delivered()
+        scenario.check_delivered()
 
 
 for row in (("expiration", "Z", 3600, 0), ("expires_at", "Z", 3600, 0), ("expiration", "offset", 3600, 0),
@@ -358,19 +358,19 @@ for row in (("expiration", "Z", 3600, 0), ("expires_at", "Z", 3600, 0), ("expira
 
 @test
 def a_registration_without_keys_fetches_them_for_an_upload():
-    with World(forms=NO_FORMS) as world:
-        world.api.has_credentials = False
-        world.track("--", "true", env=LONG_GRACE).ended(0)
-        expect(world.plan.count("refresh") >= 1, "no refresh")
-        world.check_delivered()
+    with Scenario(forms=NO_FORMS) as scenario:
+        scenario.api.has_credentials = False
+        scenario.track("--", "true", env=LONG_GRACE).ended(0)
+        expect(scenario.plan.count("refresh") >= 1, "no refresh")
+        scenario.check_delivered()
 
 
 @test
 def a_refresh_that_is_refused_leaves_the_data_in_the_spool():
-    with World(Plan(refresh=Status(401, body=b'{"detail": "gone"}')), forms=NO_FORMS) as world:
-        all_steps(world, LONG_GRACE).ended(9, NOT_ALL, "401", "gone", LATER)
-        equal(world.plan.count("refresh"), 1, "refreshes")
-        world.check_spooled()
+    with Scenario(Plan(refresh=Status(401, body=b'{"detail": "gone"}')), forms=NO_FORMS) as scenario:
+        all_steps(scenario, LONG_GRACE).ended(9, NOT_ALL, "401", "gone", LATER)
+        equal(scenario.plan.count("refresh"), 1, "refreshes")
+        scenario.check_spooled()
 
 
 DENIED = Status(403, body=b"<Error><Code>AccessDenied</Code><Message>Not for you</Message></Error>")
@@ -378,33 +378,33 @@ DENIED = Status(403, body=b"<Error><Code>AccessDenied</Code><Message>Not for you
 
 @together
 def a_bucket_that_denies_everything_is_left_for_the_finish_call():
-    with World(Plan(upload=DENIED)) as world:
-        with world.start(*world.local(), "-i", "0.1", "--", "sleep", "60", env=LONG_GRACE) as tracker:
+    with Scenario(Plan(upload=DENIED)) as scenario:
+        with scenario.start(*scenario.local(), "-i", "0.1", "--", "sleep", "60", env=LONG_GRACE) as tracker:
             wait_for(lambda: "AccessDenied" in tracker.stderr(), "a warning while the command runs")
             done = stop(tracker).ended(143, "403", "Not for you", "spool")
-        equal(world.finished()["data_source"], "inline", "way of the data")
-        expect(world.plan.count("upload") >= 3, "uploads", world.plan.count("upload"))
+        equal(scenario.finished()["data_source"], "inline", "way of the data")
+        expect(scenario.plan.count("upload") >= 3, "uploads", scenario.plan.count("upload"))
         expect(NOT_ALL not in done.stderr, done.stderr)
-        world.check_delivered()
+        scenario.check_delivered()
 
 
 @test
 def a_bucket_that_denies_everything_leaves_the_data_in_the_spool():
-    with World(Plan(upload=DENIED), forms=NO_FORMS) as world:
-        all_steps(world, SHORT_GRACE).ended(9, NOT_ALL, "403", "AccessDenied", "Not for you", LATER)
-        world.check_spooled()
+    with Scenario(Plan(upload=DENIED), forms=NO_FORMS) as scenario:
+        all_steps(scenario, SHORT_GRACE).ended(9, NOT_ALL, "403", "AccessDenied", "Not for you", LATER)
+        scenario.check_spooled()
 
 
 def permanent_refusal(status):
-    with World(Plan(upload=Status(status, body=b"<Error><Code>Odd</Code><Message>Never</Message></Error>")),
-               forms=NO_FORMS) as world:
-        done = all_steps(world, LONG_GRACE).ended(9, NOT_ALL, str(status), "Odd", "Never", LATER)
-        equal(world.plan.count("upload"), 1, "uploads")
+    with Scenario(Plan(upload=Status(status, body=b"<Error><Code>Odd</Code><Message>Never</Message></Error>")),
+                  forms=NO_FORMS) as scenario:
+        done = all_steps(scenario, LONG_GRACE).ended(9, NOT_ALL, str(status), "Odd", "Never", LATER)
+        equal(scenario.plan.count("upload"), 1, "uploads")
         expect(done.secs < 5 * PATIENCE, f"took {done.secs} s")
-        world.check_spooled()
-        world.plan.heal()
-        world.upload_spool().ended(0)
-        world.check_delivered()
+        scenario.check_spooled()
+        scenario.plan.heal()
+        scenario.upload_spool().ended(0)
+        scenario.check_delivered()
 
 
 for each in (400, 404, 405, 412, 413):
@@ -416,29 +416,29 @@ PORTAL = Status(200, [("Content-Type", "text/html")], b"<html><title>Welcome to 
 
 @test
 def a_page_instead_of_an_answer_of_S3_is_not_a_stored_object():
-    with World(Plan(upload=PORTAL), forms=NO_FORMS) as world:
-        all_steps(world, SHORT_GRACE).ended(9, NOT_ALL, "without an ETag", LATER)
-        world.check_spooled()
-        world.plan.heal()
-        world.upload_spool().ended(0)
-        world.check_delivered()
+    with Scenario(Plan(upload=PORTAL), forms=NO_FORMS) as scenario:
+        all_steps(scenario, SHORT_GRACE).ended(9, NOT_ALL, "without an ETag", LATER)
+        scenario.check_spooled()
+        scenario.plan.heal()
+        scenario.upload_spool().ended(0)
+        scenario.check_delivered()
 
 
 @test
 def a_key_that_the_server_has_forgotten_is_renewed():
     gone = Status(403, body=b"<Error><Code>InvalidAccessKeyId</Code><Message>No such key</Message></Error>")
-    with World(Plan(upload=[gone]), forms=NO_FORMS) as world:
-        world.api.region = "eu-central-1"
-        world.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
-        equal(world.plan.steps("refresh", "upload"), ["upload", "refresh", "upload"], "refreshes and uploads")
-        world.check_delivered()
+    with Scenario(Plan(upload=[gone]), forms=NO_FORMS) as scenario:
+        scenario.api.region = "eu-central-1"
+        scenario.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
+        equal(scenario.plan.steps("refresh", "upload"), ["upload", "refresh", "upload"], "refreshes and uploads")
+        scenario.check_delivered()
 
 
 @test
 def tricks_of_a_bucket_do_not_reach_the_terminal():
     body = "<Error><Code>Odd</Code><Message>a\u009b31mb\u202ec\u2066d\x1b[0m</Message></Error>".encode()
-    with World(Plan(upload=Status(400, body=body)), forms=NO_FORMS) as world:
-        done = all_steps(world, LONG_GRACE).ended(9, NOT_ALL, "Odd", "31mb")
+    with Scenario(Plan(upload=Status(400, body=body)), forms=NO_FORMS) as scenario:
+        done = all_steps(scenario, LONG_GRACE).ended(9, NOT_ALL, "Odd", "31mb")
         expect(not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u2066]", done.stderr), repr(done.stderr))
 
 
@@ -460,96 +460,96 @@ class RefuseOne:
 
 
 @contextlib.contextmanager
-def one_refused(times, make_world=World):
+def one_refused(times, make_scenario=Scenario):
     """A run of some batches of which the second is refused, while it goes on and at its end; then it is delivered."""
-    with make_world() as world:
-        world.api.region = "eu-central-1"
-        world.s3.behave = refuse = RefuseOne(world.plan, 1, times)
+    with make_scenario() as scenario:
+        scenario.api.region = "eu-central-1"
+        scenario.s3.behave = refuse = RefuseOne(scenario.plan, 1, times)
         words = ("-i", "0.1", "--", "sh", "-c", "cat >/dev/null; exit 4")
-        with world.start(*world.local(), *words, env=LONG_GRACE, stdin=subprocess.PIPE) as tracker:
-            wait_for(lambda: any("/000002" in put[1] for put in world.s3.puts), "a batch behind it")
+        with scenario.start(*scenario.local(), *words, env=LONG_GRACE, stdin=subprocess.PIPE) as tracker:
+            wait_for(lambda: any("/000002" in put[1] for put in scenario.s3.puts), "a batch behind it")
             equal(len(refuse.seen), 1, "attempts at the second batch while the run goes on")
             tracker.process.stdin.close()
             tracker.process.stdin = None
             done = wait_done(tracker)
         equal(len(refuse.seen), 2, "attempts at the second batch")
-        yield world, done
+        yield scenario, done
 
 
-def deliver_refused(world, done):
-    """The end was told truly, one batch is left, and it is delivered later."""
+def deliver_refused(scenario, done):
+    """The end was reported truly, one batch is left, and it is delivered later."""
     done.ended(4, NOT_ALL, "answers 404", LATER)
     expect("no time left" not in done.stderr, done.stderr)
-    equal([path.name for path in world.spooled_batches()], ["000001.csv.gz"], "batches in the spool")
-    world.upload_spool().ended(0)
-    equal(world.spool_files(), [], "files in the spool")
+    equal([path.name for path in scenario.spooled_batches()], ["000001.csv.gz"], "batches in the spool")
+    scenario.upload_spool().ended(0)
+    equal(scenario.spool_files(), [], "files in the spool")
 
 
 @together
 def a_batch_that_is_refused_once_is_delivered_at_the_end():
-    with one_refused(1) as (world, done):
+    with one_refused(1) as (scenario, done):
         done.ended(4, "404", "tried again at the end")
         expect(NOT_ALL not in done.stderr, done.stderr)
-        equal(world.finished()["exit_code"], 4, "exit_code")
-        world.check_delivered()
+        equal(scenario.finished()["exit_code"], 4, "exit_code")
+        scenario.check_delivered()
 
 
 @together
 def a_batch_that_is_refused_to_the_end_does_not_keep_the_run_open():
-    with one_refused(2) as (world, done):
-        equal(world.finished()["exit_code"], 4, "exit_code")
-        expect(not any(uri.endswith("/000001.csv.gz") for uri in world.finished()["data_uris"]), "it is named")
-        deliver_refused(world, done)
-        expect("prefix/x/run-1/000001.csv.gz" in world.objects(), "it was not delivered later")
-        equal(world.the_run()["finish_count"], 1, "finish calls")
+    with one_refused(2) as (scenario, done):
+        equal(scenario.finished()["exit_code"], 4, "exit_code")
+        expect(not any(uri.endswith("/000001.csv.gz") for uri in scenario.finished()["data_uris"]), "it is named")
+        deliver_refused(scenario, done)
+        expect("prefix/x/run-1/000001.csv.gz" in scenario.objects(), "it was not delivered later")
+        equal(scenario.the_run()["finish_count"], 1, "finish calls")
 
 
 @together
 def a_batch_that_a_bucket_refuses_to_the_end_does_not_hide_the_end():
-    with one_refused(2, BucketWorld) as (world, done):
-        equal(world.run_json()["end"]["exit_code"], 4, "exit_code")
-        deliver_refused(world, done)
-        world.check_arrived()
+    with one_refused(2, BucketScenario) as (scenario, done):
+        equal(scenario.run_json()["end"]["exit_code"], 4, "exit_code")
+        deliver_refused(scenario, done)
+        scenario.check_arrived()
 
 
 @test
 def an_upload_may_be_answered_with_201():
-    with World(Plan(upload=Status(201, [("ETag", '"x"')], when=AFTER)), forms=NO_FORMS) as world:
-        all_steps(world, LONG_GRACE).ended(9, is_silent=True)
-        equal(world.plan.count("upload"), 1, "uploads")
-        world.check_delivered()
+    with Scenario(Plan(upload=Status(201, [("ETag", '"x"')], when=AFTER)), forms=NO_FORMS) as scenario:
+        all_steps(scenario, LONG_GRACE).ended(9, is_silent=True)
+        equal(scenario.plan.count("upload"), 1, "uploads")
+        scenario.check_delivered()
 
 
 @test
 def a_clock_that_is_wrong_does_not_matter():
-    with World(forms=NO_FORMS) as world:
-        world.s3.skew_secs = world.api.skew_secs = 7200
-        world.track("--", "true", env=LONG_GRACE).ended(0)
-        world.check_delivered()
+    with Scenario(forms=NO_FORMS) as scenario:
+        scenario.s3.skew_secs = scenario.api.skew_secs = 7200
+        scenario.track("--", "true", env=LONG_GRACE).ended(0)
+        scenario.check_delivered()
 
 
 @together
-def uploads_that_always_fail_behind_good_refreshes_are_told():
-    with World(Plan(upload=Status(500)), forms=NO_FORMS) as world:
-        world.api.expiry_form = "odd"
-        with world.start(*world.local(), "-i", "0.1", "--", "sleep", "60", env=SHORT_GRACE) as tracker:
+def uploads_that_always_fail_behind_good_refreshes_are_reported():
+    with Scenario(Plan(upload=Status(500)), forms=NO_FORMS) as scenario:
+        scenario.api.expiry_form = "odd"
+        with scenario.start(*scenario.local(), "-i", "0.1", "--", "sleep", "60", env=SHORT_GRACE) as tracker:
             wait_for(lambda: "500" in tracker.stderr(), "a warning while the command runs")
             stop(tracker).ended(143, NOT_ALL, LATER)
-        world.check_spooled()
+        scenario.check_spooled()
 
 
 def gives_up(expiry_form, is_expired):
     """Delivering later what cannot be delivered ends, too."""
-    with World(Plan(upload=Status(500)), forms=NO_FORMS) as world:
-        world.api.expiry_form, world.api.region = expiry_form, "eu-central-1"
-        world.track("--", "true", env=SHORT_GRACE).ended(0, NOT_ALL, LATER)
+    with Scenario(Plan(upload=Status(500)), forms=NO_FORMS) as scenario:
+        scenario.api.expiry_form, scenario.api.region = expiry_form, "eu-central-1"
+        scenario.track("--", "true", env=SHORT_GRACE).ended(0, NOT_ALL, LATER)
         if is_expired:
-            world.plan.heal()
-            expire_on_upload(world, 10 ** 9)
-        done = world.upload_spool(secs=1.5 * WAIT_SECS)
+            scenario.plan.heal()
+            expire_on_upload(scenario, 10 ** 9)
+        done = scenario.upload_spool(secs=1.5 * WAIT_SECS)
         expect(done.status not in (0, 125), f"exit status {done.status}", done.stdout)
-        expect(("ExpiredToken" if is_expired else "500") in done.stdout, "no reason is told:", done.stdout)
-        world.check_spooled()
+        expect(("ExpiredToken" if is_expired else "500") in done.stdout, "no reason is given:", done.stdout)
+        scenario.check_spooled()
 
 
 @together
@@ -560,27 +560,27 @@ def delivering_later_gives_up_in_the_end():
 @together
 def a_bucket_that_fails_in_the_middle_leaves_the_rest_for_later():
     plan = Plan(upload=itertools.chain([None, None], itertools.repeat(Status(503))))
-    with World(plan) as world:
-        world.api.region = "eu-central-1"
-        with world.start(*world.local(), "-i", "0.1", "--", "sleep", "60", env=SHORT_GRACE) as tracker:
+    with Scenario(plan) as scenario:
+        scenario.api.region = "eu-central-1"
+        with scenario.start(*scenario.local(), "-i", "0.1", "--", "sleep", "60", env=SHORT_GRACE) as tracker:
             wait_for(lambda: plan.count("upload") >= 3, "three uploads")
             stop(tracker).ended(143, NOT_ALL, "503", LATER)
-        equal((len(world.objects()), world.the_run()["finish"]), (2, None), "objects, finish")
-        world.check_spooled()
+        equal((len(scenario.objects()), scenario.the_run()["finish"]), (2, None), "objects, finish")
+        scenario.check_spooled()
         plan.heal()
-        world.upload_spool().ended(0)
-        check_objects(world, 3)
+        scenario.upload_spool().ended(0)
+        check_objects(scenario, 3)
 
 
-# The end is told once
+# The end is reported once
 
 
 def lost_finish_counts(fault, forms):
-    with World(plan_for(fault, "finish", forms, False), forms=forms) as world:
-        all_steps(world, LONG_GRACE).ended(9, is_silent=True)
-        equal(world.the_run()["finish_count"], 2, "finish calls that arrived")
-        equal(world.finished()["data_source"], "inline" if forms else "s3", "way of the data")
-        world.check_delivered()
+    with Scenario(plan_for(fault, "finish", forms, False), forms=forms) as scenario:
+        all_steps(scenario, LONG_GRACE).ended(9, is_silent=True)
+        equal(scenario.the_run()["finish_count"], 2, "finish calls that arrived")
+        equal(scenario.finished()["data_source"], "inline" if forms else "s3", "way of the data")
+        scenario.check_delivered()
 
 
 LOST = (LostAnswer(), Close(AFTER), ResetAfter(30), Malformed("garbage"), BlackHole(0.2, AFTER),
@@ -594,27 +594,27 @@ def a_finish_whose_answer_was_lost_counts_when_the_next_one_is_too_late():
 
 @test
 def a_finish_that_took_effect_is_not_sent_in_another_form():
-    with World(Plan(finish=[Status(500, when=AFTER)])) as world:
-        world.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
-        world.check_delivered()
+    with Scenario(Plan(finish=[Status(500, when=AFTER)])) as scenario:
+        scenario.track("--", "true", env=LONG_GRACE).ended(0, is_silent=True)
+        scenario.check_delivered()
 
 
 @test
 def a_lost_finish_is_known_to_the_next_one_who_delivers():
-    with World(Plan(finish=LostAnswer())) as world:
-        world.track("--", "true", env=SHORT_GRACE).ended(0, NOT_ALL, LATER)
-        finish = dict(world.finished())
-        world.plan.heal()
-        world.upload_spool().ended(0)
-        equal(world.finished(), finish, "finish")
-        world.check_delivered()
+    with Scenario(Plan(finish=LostAnswer())) as scenario:
+        scenario.track("--", "true", env=SHORT_GRACE).ended(0, NOT_ALL, LATER)
+        finish = dict(scenario.finished())
+        scenario.plan.heal()
+        scenario.upload_spool().ended(0)
+        equal(scenario.finished(), finish, "finish")
+        scenario.check_delivered()
 
 
 # Redirects
 
 
 class Elsewhere(Server):
-    """Where nobody should be sent."""
+    """Where no request should go."""
 
     def __init__(self):
         self.seen = []
@@ -628,11 +628,11 @@ class Elsewhere(Server):
 def redirect_is_not_followed(status, step):
     with Elsewhere() as elsewhere:
         fault = Status(status, [("Location", f"{elsewhere.url}/runs")])
-        with World(Plan(**{step: fault}), forms=NO_FORMS) as world:
-            done = all_steps(world, {"TRACKER_GRACE": "3"}).ended(9, NOT_ALL, str(status), LATER)
+        with Scenario(Plan(**{step: fault}), forms=NO_FORMS) as scenario:
+            done = all_steps(scenario, {"TRACKER_GRACE": "3"}).ended(9, NOT_ALL, str(status), LATER)
             equal((elsewhere.seen, elsewhere.connections), ([], 0), "requests elsewhere")
-            equal(world.holds_secret(done.stderr), None, "secret on stderr")
-            world.check_spooled()
+            equal(scenario.holds_secret(done.stderr), None, "secret on stderr")
+            scenario.check_spooled()
 
 
 @test

@@ -18,7 +18,7 @@ import time
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import (BINARY, PATIENCE_SECS, WAIT_SECS, Lines, Tracker, clean_env, file_lines, folder, grid_index,
+from tracker import (BINARY, PATIENCE_SECS, WAIT_SECS, Lines, Tracker, clean_env, directory, file_lines, grid_index,
                      need_strace, parse, trace_calls, wait_file_lines, wait_until)
 
 F_SETPIPE_SZ = 1031
@@ -54,7 +54,7 @@ def small_pipe():
                 os.close(fd)
 
 
-def read_until_told(tracker, lines, words, secs=WAIT_SECS):
+def read_until_reported(tracker, lines, words, secs=WAIT_SECS):
     """Reads samples until the words stand on stderr."""
     samples = []
     deadline = time.monotonic() + secs
@@ -78,7 +78,7 @@ def three_samples(lines):
 def piped_to_head_three_samples_and_a_quiet_end():
     script = '"$0" -i 0.2 | head -3; echo "${PIPESTATUS[0]}" >&2'
     began = time.monotonic()
-    with folder() as empty:
+    with directory() as empty:
         done = subprocess.run(["bash", "-c", script, BINARY], env=clean_env(), cwd=empty, capture_output=True,
                               timeout=10, check=False)
     lines = done.stdout.splitlines()
@@ -122,14 +122,14 @@ def ends_at_once_when_the_peer_of_a_socket_goes():
 def samples_go_to_a_file_behind_stderr_where_stdout_is_none():
     """2> run.jsonl in a step of CI or a unit of systemd, whose stdout is a pipe or a socket."""
     for more in ([], ["--pid", os.getpid()]):
-        with folder() as place, open(place / "run.jsonl", "wb") as kept, \
+        with directory() as place, open(place / "run.jsonl", "wb") as kept, \
                 Tracker("-i", "0.1", *map(str, more), stderr=kept) as tracker:
             wait_file_lines(place / "run.jsonl", 3)
             equal(tracker.stop(), 0, "exit status")
             equal(tracker.stdout.all(), [], "stdout")
             for line in file_lines(place / "run.jsonl"):
                 parse(line)
-    with folder() as place, open(place / "out", "wb") as out, open(place / "err", "wb") as err, \
+    with directory() as place, open(place / "out", "wb") as out, open(place / "err", "wb") as err, \
             Tracker("-i", "0.1", stdout=out, stderr=err) as tracker:
         wait_file_lines(place / "out", 3)
         equal(tracker.stop(), 0, "exit status")
@@ -167,7 +167,7 @@ def a_captured_pipe_gets_the_samples():
 
 @test
 def a_captured_file_gets_the_samples():
-    with folder() as place, open(place / "run.jsonl", "wb") as output:
+    with directory() as place, open(place / "run.jsonl", "wb") as output:
         with Tracker("-i", "0.1", stdout=output) as tracker:
             wait_file_lines(place / "run.jsonl", 3)
             equal(tracker.stop(), 0, "exit status")
@@ -190,7 +190,7 @@ def a_captured_socket_gets_the_samples():
 
 @test
 def a_file_opened_for_appending_keeps_what_it_holds():
-    with folder() as place:
+    with directory() as place:
         (place / "log").write_text("before\n")
         with open(place / "log", "ab") as output, Tracker("-i", "0.1", stdout=output) as tracker:
             wait_file_lines(place / "log", 3)
@@ -249,7 +249,7 @@ def output_minus_on_dev_null_writes_nothing_to_stderr():
 
 @test
 def output_file_gets_the_samples_and_the_streams_nothing():
-    with folder() as place, Tracker("-i", "0.1", "--output", place / "out.jsonl") as tracker:
+    with directory() as place, Tracker("-i", "0.1", "--output", place / "out.jsonl") as tracker:
         wait_file_lines(place / "out.jsonl", 3)
         equal(tracker.stop(), 0, "exit status")
         for line in file_lines(place / "out.jsonl"):
@@ -261,7 +261,7 @@ def output_file_gets_the_samples_and_the_streams_nothing():
 @test
 def output_named_after_job_host_pid_and_time():
     job = "../../x y"
-    with folder() as place:
+    with directory() as place:
         (place / "a" / "b").mkdir(parents=True)
         name = place / "a" / "b" / "{job}+{host}+{pid}+{datetime}+{other}.jsonl"
         with Tracker("-i", "0.1", "-n", job, "-o", name) as tracker:
@@ -271,7 +271,7 @@ def output_named_after_job_host_pid_and_time():
             equal(tracker.stop(), 0, "exit status")
         files = [path for path in place.rglob("*") if path.is_file()]
         equal(len(files), 1, "output files")
-        equal(files[0].parent, place / "a" / "b", "folder of the output")
+        equal(files[0].parent, place / "a" / "b", "directory of the output")
         parts = files[0].name.split("+")
         equal(len(parts), 5, f"parts of {files[0].name}")
         expect(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", parts[0]), "job in the name:", parts[0])
@@ -287,7 +287,7 @@ def output_named_after_job_host_pid_and_time():
 
 @test
 def quiet_writes_nothing_anywhere():
-    with folder() as place:
+    with directory() as place:
         for more in ([], ["--output", place / "out"]):
             with Tracker("-q", "-i", "0.02", *more) as tracker:
                 tracker.wait_ready()
@@ -302,12 +302,12 @@ def quiet_writes_nothing_anywhere():
 @test
 def stdin_is_left_alone():
     reader, writer = os.pipe()
-    os.write(writer, b"for somebody else")
+    os.write(writer, b"for another process")
     with Tracker("-i", "0.1", stdin=reader) as tracker:
         three_samples(tracker.stdout)
         expect(not is_nonblocking(reader), "O_NONBLOCK on stdin")
         equal(tracker.stop(), 0, "exit status")
-    equal(os.read(reader, 100), b"for somebody else", "what waits in stdin")
+    equal(os.read(reader, 100), b"for another process", "what waits in stdin")
     os.close(reader)
     os.close(writer)
 
@@ -324,7 +324,7 @@ def end_of_stdin_does_not_end_the_tracker():
 
 @test
 def closed_standard_streams_do_no_harm():
-    with folder() as place:
+    with directory() as place:
         script = 'exec "$0" -i 0.1 -o out <&- >&- 2>&-'
         with Tracker(before=["bash", "-c", script], cwd=place, stdout=subprocess.DEVNULL) as tracker:
             wait_file_lines(place / "out", 3)
@@ -363,7 +363,7 @@ def write_sizes(trace):
 def one_write_per_sample(args, stdout, read_all):
     """The sizes of the writes must be the sizes of the records."""
     strace = need_strace()
-    with folder() as place:
+    with directory() as place:
         before = [strace, "-f", "-q", "-o", place / "trace", "-e", "trace=write,writev,pwrite64,sendto,sendmsg"]
         with Tracker("-i", "0.05", *args, before=before, stdout=stdout) as tracker:
             lines = read_all(tracker)
@@ -439,7 +439,7 @@ def a_reader_that_pauses_shortly_loses_nothing():
         os.close(writer)
         wait_until(lambda: NOT_READ in tracker.stderr(), "the warning about the reader")
         lines = Lines(reader)
-        samples = read_until_told(tracker, lines, AGAIN)
+        samples = read_until_reported(tracker, lines, AGAIN)
         tracker.send(signal.SIGTERM)
         samples += [parse(line) for line in lines.all()]
         equal(tracker.wait(), 0, "exit status")
@@ -452,12 +452,12 @@ def a_reader_that_pauses_shortly_loses_nothing():
 
 
 @test
-def a_reader_that_pauses_long_loses_whole_samples_and_their_number_is_told():
+def a_reader_that_pauses_long_loses_whole_samples_and_their_number_is_reported():
     with Tracker("-i", "0.01") as tracker:
         wait_until(lambda: NOT_READ in tracker.stderr(), "the warning about the reader")
         time.sleep(1.7)  # longer than the backlog lasts: 256 KiB and the pipe, some 3 KiB every 10 ms
         lines = tracker.stdout
-        samples = read_until_told(tracker, lines, AGAIN)
+        samples = read_until_reported(tracker, lines, AGAIN)
         equal(tracker.stop(), 0, "exit status")
         samples += [parse(line) for line in lines.all()]
         equal(lines.rest, b"", "what follows the last line")
@@ -466,7 +466,7 @@ def a_reader_that_pauses_long_loses_whole_samples_and_their_number_is_told():
         missed = sum(sample["tracker"]["missed_samples"] for sample in samples[:-1])
         expect(lost > 0, "nothing was lost: the test did not reach the limit")
         # What the lost samples themselves missed is not known; on a loaded machine it is some.
-        expect(lost <= unseen - missed <= lost * 1.3 + 10, f"{lost} told as lost, {unseen} unseen, {missed} missed")
+        expect(lost <= unseen - missed <= lost * 1.3 + 10, f"{lost} reported as lost, {unseen} unseen, {missed} missed")
 
 
 def stuff(writer):
@@ -508,17 +508,17 @@ def a_terminal_that_is_stopped_does_not_hang_the_tracker():
     with terminal() as (_ours, theirs):
         with Tracker("-i", "0.01", stdin=theirs, stdout=theirs, stderr=theirs) as tracker:
             tracker.wait_ready()
-            time.sleep(0.7)  # nobody reads the other side: its buffer is full after a few samples
+            time.sleep(0.7)  # nothing reads the other side: its buffer is full after a few samples
             equal(tracker.stop(secs=2 + PATIENCE_SECS), 0, "exit status")
 
 
 @contextlib.contextmanager
-def somebody_else():
-    """Words that run the program as another user, and a folder that this user may enter."""
+def another_user():
+    """Words that run the program as another user, and a directory that this user may enter."""
     setpriv = shutil.which("setpriv")
     if os.geteuid() != 0 or not setpriv:
         raise Skip("only root may become another user")
-    with folder() as place:
+    with directory() as place:
         place.chmod(0o755)
         shutil.copy(BINARY, place / "program")
         yield [setpriv, "--reuid", "65534", "--regid", "65534", "--clear-groups", "--", place / "program"], place
@@ -526,19 +526,19 @@ def somebody_else():
 
 @test
 def a_pipe_of_another_user_does_not_hang_the_tracker():
-    with somebody_else() as (words, place), small_pipe() as (reader, writer):
+    with another_user() as (words, place), small_pipe() as (reader, writer):
         with Tracker("-i", "0.02", program=words, cwd=place, stdout=writer) as tracker:
             os.close(writer)
             three_samples(Lines(reader))
-            time.sleep(0.3)  # nobody reads: the pipe is full after a few samples
+            time.sleep(0.3)  # nothing reads: the pipe is full after a few samples
             equal(tracker.stop(secs=2 + PATIENCE_SECS), 0, "exit status")
 
 
 @test
 def a_terminal_of_another_user_does_not_hang_the_tracker():
-    with somebody_else() as (words, place), terminal() as (_ours, theirs):
+    with another_user() as (words, place), terminal() as (_ours, theirs):
         with Tracker("-i", "0.02", program=words, cwd=place, stdin=theirs, stdout=theirs, stderr=theirs) as tracker:
-            time.sleep(0.7)  # nobody reads the other side
+            time.sleep(0.7)  # nothing reads the other side
             equal(tracker.stop(secs=2 + PATIENCE_SECS), 0, "exit status")
 
 
@@ -563,7 +563,7 @@ def an_output_that_always_fails_is_tried_only_when_a_sample_is_due():
 
 @test
 def a_broken_stderr_before_the_start_does_not_end_the_tracker():
-    with folder() as place:
+    with directory() as place:
         (place / "resource-tracker.toml").write_text("[tracker]\nintervall_secs = 1\n")
         reader, writer = os.pipe()
         os.close(reader)
@@ -604,7 +604,7 @@ def a_terminal_that_was_gone_before_the_first_look_ends_the_tracker():
 @test
 def a_sample_larger_than_every_buffer_arrives_whole():
     # 1,500 interfaces make a line of several hundred KB; the reader takes all it can get.
-    with folder() as root:
+    with directory() as root:
         (root / "proc/net").mkdir(parents=True)
         rows = "".join(f"eth{i}: {i} 0 0 0 0 0 0 0 {i} 0 0 0 0 0 0 0\n" for i in range(1500))
         (root / "proc/net/dev").write_text("Inter-|  Receive |  Transmit\n face |bytes |bytes\n" + rows)

@@ -19,7 +19,7 @@ import time
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tls_world import HOST, SYSTEM_BUNDLE, World, missing_tools
+from tls_scenario import HOST, SYSTEM_BUNDLE, Scenario, missing_tools
 
 CLIENT = os.environ.get("TLS_CLIENT", "")
 if not os.access(CLIENT, os.X_OK):
@@ -30,9 +30,9 @@ LIBRARY = subprocess.run([CLIENT, "--library"], capture_output=True, text=True, 
 IS_OLD = LIBRARY.startswith("mbedTLS 2.")
 
 
-def client(port, host=HOST, file="", folder=None, secs=None):
+def client(port, host=HOST, file="", directory=None, secs=None):
     """The one line that the client prints."""
-    words = [CLIENT, str(port), host, str(file)] + ([str(folder)] if folder else [])
+    words = [CLIENT, str(port), host, str(file)] + ([str(directory)] if directory else [])
     env = {**os.environ, **({"TLS_CLIENT_SECS": str(secs)} if secs else {})}
     result = subprocess.run(words, capture_output=True, text=True, env=env, timeout=15, check=False)
     equal(result.stderr, "", "stderr")
@@ -46,14 +46,14 @@ def refuses(line, code, words):
     expect(line.startswith(f"failed {code}: ") and re.search(words, line), "got", line, "; want", code, words)
 
 
-def accepted(world, server, host, needs_new):
+def accepted(scenario, server, host, needs_new):
     if needs_new and IS_OLD:
         raise Skip(f"{LIBRARY} cannot")
-    equal(client(world.ports[server], host, world.trusted), "ok HTTP/1.1 200 OK", "answer")
+    equal(client(scenario.ports[server], host, scenario.trusted), "ok HTTP/1.1 200 OK", "answer")
 
 
-def refused(world, server, host, words):
-    refuses(client(world.ports[server], host, world.trusted), "EKEYREJECTED", words)
+def refused(scenario, server, host, words):
+    refuses(client(scenario.ports[server], host, scenario.trusted), "EKEYREJECTED", words)
 
 
 ACCEPTED = (
@@ -124,74 +124,74 @@ def serving(talk):
             thread.join(5)
 
 
-def tests_of(world):
+def tests_of(scenario):
     for what, server, host, needs_new in ACCEPTED:
-        tap.add(f"accepted: {what}", accepted, world, server, host, needs_new)
+        tap.add(f"accepted: {what}", accepted, scenario, server, host, needs_new)
     for what, server, host, words in REFUSED:
-        tap.add(f"refused: {what}", refused, world, server, host, words)
+        tap.add(f"refused: {what}", refused, scenario, server, host, words)
 
     @test
     def an_empty_CA_file():
-        path = world.place / "empty.pem"
+        path = scenario.place / "empty.pem"
         path.write_bytes(b"")
-        refuses(client(world.ports["rsa"], file=path), "ENOENT", r"empty\.pem.*SSL_CERT_FILE")
+        refuses(client(scenario.ports["rsa"], file=path), "ENOENT", r"empty\.pem.*SSL_CERT_FILE")
 
     @test
     def a_CA_file_of_something_else():
-        path = world.place / "rubbish.pem"
+        path = scenario.place / "rubbish.pem"
         path.write_bytes(b"-----BEGIN CERTIFICATE-----\nrubbish\n-----END CERTIFICATE-----\n\0\xff")
-        refuses(client(world.ports["rsa"], file=path), "ENOENT", r"rubbish\.pem.*SSL_CERT_FILE")
+        refuses(client(scenario.ports["rsa"], file=path), "ENOENT", r"rubbish\.pem.*SSL_CERT_FILE")
 
     @test
     def a_CA_file_that_is_missing():
-        refuses(client(world.ports["rsa"], file="/nonexistent/ca.pem"), "ENOENT",
+        refuses(client(scenario.ports["rsa"], file="/nonexistent/ca.pem"), "ENOENT",
                 r"/nonexistent/ca\.pem \(No such file or directory\).*SSL_CERT_FILE")
 
     @test
     def a_CA_file_with_a_bad_certificate_in_it():
-        root = (world.place / "root.crt").read_text(encoding="ascii")
+        root = (scenario.place / "root.crt").read_text(encoding="ascii")
         lines = root.splitlines()
         lines[3] = "A" * len(lines[3])
-        path = world.place / "mixed.pem"
+        path = scenario.place / "mixed.pem"
         path.write_text("\n".join(lines) + "\n# a comment\n" + root, encoding="ascii")
-        equal(client(world.ports["rsa"], file=path), "ok HTTP/1.1 200 OK", "answer")
+        equal(client(scenario.ports["rsa"], file=path), "ok HTTP/1.1 200 OK", "answer")
         counted = subprocess.run([CLIENT, "--count", path], capture_output=True, text=True, check=True)
         equal(counted.stdout, "loaded 1 refused 1\n", "count")
 
     @test
-    def a_folder_of_CA_certificates():
-        place = world.place / "folder"
+    def a_directory_of_CA_certificates():
+        place = scenario.place / "directory"
         place.mkdir()
-        (place / "root.pem").write_bytes((world.place / "root.crt").read_bytes())
+        (place / "root.pem").write_bytes((scenario.place / "root.crt").read_bytes())
         (place / "0a1b2c3d.0").symlink_to("root.pem")
         (place / "README").write_text("not a certificate\n", encoding="ascii")
         os.mkfifo(place / "pipe")
-        equal(client(world.ports["rsa"], folder=place), "ok HTTP/1.1 200 OK", "a folder alone")
-        equal(client(world.ports["rsa"], file="/nonexistent", folder=place), "ok HTTP/1.1 200 OK", "and no file")
-        refuses(client(world.ports["rsa"], folder="/nonexistent"), "ENOENT", "/nonexistent")
+        equal(client(scenario.ports["rsa"], directory=place), "ok HTTP/1.1 200 OK", "a directory alone")
+        equal(client(scenario.ports["rsa"], file="/nonexistent", directory=place), "ok HTTP/1.1 200 OK", "and no file")
+        refuses(client(scenario.ports["rsa"], directory="/nonexistent"), "ENOENT", "/nonexistent")
 
     @test
-    def a_list_of_folders_of_CA_certificates():
-        first, second = world.place / "first", world.place / "second"
+    def a_list_of_directories_of_CA_certificates():
+        first, second = scenario.place / "first", scenario.place / "second"
         for place, name in ((first, "foreign-root"), (second, "root")):
             place.mkdir()
-            (place / f"{name}.pem").write_bytes((world.place / f"{name}.crt").read_bytes())
-        for folders in (f"{first}:{second}", f"{second}:{first}", f"/nonexistent:{second}", f"{second}:/nonexistent",
-                        f":{first}::{second}:"):
-            equal(client(world.ports["rsa"], folder=folders), "ok HTTP/1.1 200 OK", folders)
-        refuses(client(world.ports["rsa"], folder=first), "EKEYREJECTED", "issuer is unknown")
-        refuses(client(world.ports["rsa"], folder="/nonexistent:/none"), "ENOENT", "/nonexistent:/none")
+            (place / f"{name}.pem").write_bytes((scenario.place / f"{name}.crt").read_bytes())
+        for directories in (f"{first}:{second}", f"{second}:{first}", f"/nonexistent:{second}",
+                            f"{second}:/nonexistent", f":{first}::{second}:"):
+            equal(client(scenario.ports["rsa"], directory=directories), "ok HTTP/1.1 200 OK", directories)
+        refuses(client(scenario.ports["rsa"], directory=first), "EKEYREJECTED", "issuer is unknown")
+        refuses(client(scenario.ports["rsa"], directory="/nonexistent:/none"), "ENOENT", "/nonexistent:/none")
 
     @test
     def a_chain_that_is_too_long_is_refused():
         for server in ("too-long", "too-long-12"):
-            refuses(client(world.ports[server], file=world.trusted), "EPROTO", "failed" if IS_OLD else "too long")
+            refuses(client(scenario.ports[server], file=scenario.trusted), "EPROTO", "failed" if IS_OLD else "too long")
 
     @test
     def the_usual_CA_certificates_do_not_know_our_root():
         if not SYSTEM_BUNDLE.exists():
             raise Skip("no CA certificates are installed")
-        refuses(client(world.ports["rsa"]), "EKEYREJECTED", "issuer is unknown")
+        refuses(client(scenario.ports["rsa"]), "EKEYREJECTED", "issuer is unknown")
 
     @test
     def every_CA_certificate_of_this_system_can_be_read():
@@ -203,28 +203,28 @@ def tests_of(world):
 
     @test
     def a_server_that_is_too_old():
-        refuses(client(world.ports["old"], file=world.trusted), "EPROTO", "alert|version")
+        refuses(client(scenario.ports["old"], file=scenario.trusted), "EPROTO", "alert|version")
 
     @test
     def a_server_without_TLS():
-        refuses(client(world.ports["plain"], file=world.trusted), "EPROTO", "no TLS")
+        refuses(client(scenario.ports["plain"], file=scenario.trusted), "EPROTO", "no TLS")
 
     @test
     def a_server_that_says_nothing():
         with serving(lambda connection: connection.recv(1 << 20) and time.sleep(1.5)) as port:
             begin = time.monotonic()
-            refuses(client(port, file=world.trusted, secs=1), "ETIMEDOUT", "handshake")
+            refuses(client(port, file=scenario.trusted, secs=1), "ETIMEDOUT", "handshake")
             took = time.monotonic() - begin
         expect(0.9 < took < 4, f"it took {took:.2f} s")
 
     @test
     def a_server_that_hangs_up():
         with serving(lambda connection: connection.recv(10)) as port:
-            refuses(client(port, file=world.trusted), "ECONNRESET", "hung up|reset")
+            refuses(client(port, file=scenario.trusted), "ECONNRESET", "hung up|reset")
 
     def context():
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        made.load_cert_chain(world.place / "rsa.chain", world.place / "rsa.key")
+        made.load_cert_chain(scenario.place / "rsa.chain", scenario.place / "rsa.key")
         return made
 
     @test
@@ -233,7 +233,7 @@ def tests_of(world):
 
         def talk(connection):
             made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            made.load_cert_chain(world.place / "address.chain", world.place / "rsa.key")
+            made.load_cert_chain(scenario.place / "address.chain", scenario.place / "rsa.key")
             made.sni_callback = lambda _, name, __: seen.append(name)
             with contextlib.suppress(ssl.SSLError), made.wrap_socket(connection, server_side=True) as server:
                 server.recv(1000)
@@ -241,9 +241,9 @@ def tests_of(world):
                 server.unwrap()
         with serving(talk) as port:
             if not IS_OLD:
-                equal(client(port, "127.0.0.1", world.trusted), "ok HTTP/1.1 200 OK", "answer")
-                equal(client(port, "::1", world.trusted), "ok HTTP/1.1 200 OK", "answer")
-            refuses(client(port, HOST, world.trusted), "EKEYREJECTED", "another host name")
+                equal(client(port, "127.0.0.1", scenario.trusted), "ok HTTP/1.1 200 OK", "answer")
+                equal(client(port, "::1", scenario.trusted), "ok HTTP/1.1 200 OK", "answer")
+            refuses(client(port, HOST, scenario.trusted), "EKEYREJECTED", "another host name")
         equal(seen, [HOST] if IS_OLD else [None, None, HOST], "server names")
 
     @test
@@ -255,7 +255,7 @@ def tests_of(world):
                 server.shutdown(socket.SHUT_WR)  # the connection's end, not TLS's
                 server.recv(1000)
         with serving(talk) as port:
-            refuses(client(port, file=world.trusted), "ECONNRESET", "hung up|reset")
+            refuses(client(port, file=scenario.trusted), "ECONNRESET", "hung up|reset")
 
     @test
     def an_answer_byte_by_byte():
@@ -281,7 +281,7 @@ def tests_of(world):
                 server.unwrap()
             trickle()
         with serving(talk) as port:
-            equal(client(port, file=world.trusted), "ok HTTP/1.1 204 Slow", "answer")
+            equal(client(port, file=scenario.trusted), "ok HTTP/1.1 204 Slow", "answer")
 
 
 def main():
@@ -289,9 +289,9 @@ def main():
     if missing:
         print(f"1..0 # SKIP missing: {', '.join(missing)}")
         return
-    with tempfile.TemporaryDirectory(prefix="rt-tls-") as place, World(place) as world:
+    with tempfile.TemporaryDirectory(prefix="rt-tls-") as place, Scenario(place) as scenario:
         print(f"# {LIBRARY}")
-        tests_of(world)
+        tests_of(scenario)
         tap.main()
 
 

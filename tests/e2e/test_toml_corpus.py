@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the TOML decoder over the toml-test corpus (its list for TOML 1.0.0) and reports in TAP.
 
-TOML_DECODER names the decoder, TOML_CORPUS the folder with files-toml-1.0.0, valid/ and invalid/. A valid file must
+TOML_DECODER names the decoder, TOML_CORPUS the directory with files-toml-1.0.0, valid/ and invalid/. A valid file must
 decode to the values of its .json; an invalid one must be refused with status 1 and a message "LINE:COLUMN: ...".
 Where Python's own tomllib is at hand, its verdict on every file is compared with the corpus as well, as a check on
 the corpus: a difference is shown as a diagnostic and fails nothing.

@@ -11,7 +11,7 @@ import sys
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import BINARY, SLOW, clean_env, folder, parse, wait_file_lines
+from tracker import BINARY, SLOW, clean_env, directory, parse, wait_file_lines
 from truth import (IO_KEYS, MIB, WORKLOAD, Job, as_nobody, check_complaints, check_plausible, check_sum, cpu_sum,
                    interval_secs, need_counted_writes, need_unshare, read, reported)
 
@@ -19,9 +19,10 @@ PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / MIB
 BIG_TREE = 3000
 # What a turn over the big tree may cost, several times what it does on a quiet machine.
 BIG_TREE_CPU_SECS = 0.15
-# PID 1 of a namespace. `member`: once a child of the tracked command has ended, a stranger gets its PID. `target`: the
-# same with a process that is tracked by PID. Ends with the status of the tracker, or with 98 where the PID was missed.
-STRANGER = """
+# PID 1 of a namespace. `member`: once a child of the tracked command has ended, a non-member gets its PID. `target`:
+# the same with a process that is tracked by PID. Ends with the status of the tracker, or with 98 where the PID was
+# missed.
+NON_MEMBER = """
 import os, signal, subprocess, sys, time
 kind, tracker, workload, *options = sys.argv[1:]
 env = {name: value for name, value in os.environ.items() if name != "WORKLOAD_TRUTH"}
@@ -46,11 +47,11 @@ else:
     target.wait()
 with open("/proc/sys/kernel/ns_last_pid", "w") as file:
     file.write(str(old - 1))
-stranger = subprocess.Popen([workload, "burn", "500"], env=env)
-if stranger.pid != old:
+other_process = subprocess.Popen([workload, "burn", "500"], env=env)
+if other_process.pid != old:
     run.kill()
     sys.exit(98)
-stranger.wait()
+other_process.wait()
 if kind == "target" and "--stop-with-pid" not in options:
     run.send_signal(signal.SIGTERM)
 sys.exit(run.wait())
@@ -79,7 +80,7 @@ def check_idle_tree(count, threads):
         job.release()
         samples, true_secs = job.finish()
         equal(job.stderr(), "", "stderr")
-        if job.group:  # else nobody tells of those who were killed
+        if job.group:  # else nothing reports those that were killed
             # They end after the command; what that takes is not in the final sample.
             check_sum(samples, true_secs, count * 5e-4)
     check_plausible(samples)
@@ -144,8 +145,8 @@ def a_fork_storm_does_not_stop_the_samples():
 
 
 def check_written(words, mib):
-    """What was written is in the sum once, whoever did it, however often it was handed up to a parent."""
-    with folder() as place:
+    """What was written is in the sum once, whichever process wrote it, however often it was handed up to a parent."""
+    with directory() as place:
         need_counted_writes(place)
         with Job(words.split(), 0.1, place=place) as job:
             samples, true_secs = job.finish()
@@ -189,7 +190,7 @@ def resident_memory_is_right_in_every_sample():
 
 def shared_memory(pss, count):
     """The last of some samples of 200 MiB that a process shares with 4 children."""
-    with folder() as place:
+    with directory() as place:
         (place / "resource-tracker.toml").write_text(f'[collect]\npss = "{pss}"\n', encoding="utf-8")
         with Job(["hold", "200", "4"], 0.2, place=place, stdin=subprocess.PIPE) as job:
             equal(job.stdout.next(), b"ready", "the workload's line")
@@ -257,7 +258,7 @@ tap.add("memory of a parent that forks all the time counts once", check_memory_o
 @test
 def without_comparisons_memory_counts_once_too():
     # A child that may not be compared: neither may its memory be read.
-    with folder() as place:
+    with directory() as place:
         words, binary = as_nobody(place)
         with Job("private vforks 100 1500 2".split(), 0.2, whole=True, before=words, place=place, binary=binary) as job:
             samples, _ = job.finish()
@@ -299,7 +300,7 @@ def births_that_are_not_counted():
     # As in gVisor, where /proc/stat and /proc/loadavg say 0 for good.
     script = ("sed 's/^processes .*/processes 0/' /proc/stat > stat; echo 0.00 0.00 0.00 0/0 0 > load; "
               'mount --bind stat /proc/stat && mount --bind load /proc/loadavg && exec "$@"')
-    with folder() as place:
+    with directory() as place:
         around = [*need_unshare("--mount-proc"), "sh", "-c", script, "sh"]
         work = "sleep 300 , child child burn 500".split()
         done = wait_namespace(around, BINARY, "-i", "0.1", "-o", place / "out", "--", WORKLOAD, *work, cwd=place)
@@ -359,7 +360,7 @@ def few_files(is_limited):
 
 
 def check_reused(is_limited):
-    with folder() as place:
+    with directory() as place:
         done = wait_namespace(need_unshare("--mount-proc"), *few_files(is_limited), BINARY, "-i", "0.1", "-o",
                               place / "out", "--", WORKLOAD, "reuse", "300", "120",
                               env={"WORKLOAD_TRUTH": str(place / "reported")})
@@ -372,8 +373,8 @@ def check_reused(is_limited):
     check_plausible(samples)
 
 
-def run_stranger(kind, is_limited, place, *options):
-    done = wait_namespace(need_unshare("--mount-proc"), *few_files(is_limited), sys.executable, "-c", STRANGER, kind,
+def run_non_member(kind, is_limited, place, *options):
+    done = wait_namespace(need_unshare("--mount-proc"), *few_files(is_limited), sys.executable, "-c", NON_MEMBER, kind,
                           BINARY, WORKLOAD, "-i", "0.1", "-o", place / "out", *options,
                           env={"WORKLOAD_TRUTH": str(place / "reported")})
     if done.returncode == 98 or "ns_last_pid" in done.stderr:
@@ -384,39 +385,40 @@ def run_stranger(kind, is_limited, place, *options):
     return samples
 
 
-def check_stranger_as_member(is_limited):
-    with folder() as place:
-        samples = run_stranger("member", is_limited, place)
+def check_non_member_as_member(is_limited):
+    with directory() as place:
+        samples = run_non_member("member", is_limited, place)
         check_sum(samples, reported(place)[0])
-    equal(samples[-2]["cpu"]["process_child_count"], 0, "descendants, the stranger is none")
+    equal(samples[-2]["cpu"]["process_child_count"], 0, "descendants, the non-member is none")
 
 
-def check_stranger_as_target(is_limited):
-    with folder() as place:
-        samples = run_stranger("target", is_limited, place)
+def check_non_member_as_target(is_limited):
+    with directory() as place:
+        samples = run_non_member("target", is_limited, place)
     expect(0.1 <= cpu_sum(samples) <= 0.62, f"{cpu_sum(samples)} s, at most 0.6 are of the tracked process")
     for sample in samples[-3:]:
         equal((cpu_sum([sample]), sample["cpu"]["process_cores_used"], sample["cpu"]["process_rss_mib"]), (0, 0, 0),
               "CPU time and memory of a process that has ended")
 
 
-def check_stranger_stops(is_limited):
-    with folder() as place:
-        samples = run_stranger("target", is_limited, place, "--stop-with-pid")
+def check_non_member_stops(is_limited):
+    with directory() as place:
+        samples = run_non_member("target", is_limited, place, "--stop-with-pid")
     expect(0.1 <= cpu_sum(samples) <= 0.62, f"{cpu_sum(samples)} s, at most 0.6 are of the tracked process")
 
 
 for name_, check_ in (("a pid that a member had before is another member", check_reused),
-                      ("a stranger with the pid of a member that ended does not count", check_stranger_as_member),
-                      ("a stranger with the pid of the tracked process does not count", check_stranger_as_target),
-                      ("a stranger with the pid of the tracked process is no reason to go on", check_stranger_stops)):
+                      ("a non-member with the pid of a member that ended does not count", check_non_member_as_member),
+                      ("a non-member with the pid of the tracked process does not count", check_non_member_as_target),
+                      ("a non-member with the pid of the tracked process does not keep the run going",
+                       check_non_member_stops)):
     tap.add(name_, check_, False)
     tap.add(f"{name_}, with few descriptors", check_, True)
 
 
 @test
 def where_processes_are_hidden():
-    with folder() as place:
+    with directory() as place:
         words, binary = as_nobody(place)
         around = [*need_unshare("--mount-proc"), "sh", "-c", 'mount -o remount,hidepid=2 /proc && exec "$@"', "sh"]
         if "hidepid" not in wait_namespace(around, *words, "cat", "/proc/mounts").stdout:
@@ -436,7 +438,7 @@ def where_processes_are_hidden():
 
 @test
 def where_proc_is_of_another_pid_namespace():
-    with folder() as place:
+    with directory() as place:
         done = wait_namespace(need_unshare(), BINARY, "-i", "0.1", "-o", place / "out", "--", WORKLOAD,
                               *"child burn 300 , make 6 50 3 , daemons 2 100 ended , burn 200 , exit 6".split(),
                               env={"WORKLOAD_TRUTH": str(place / "reported")})

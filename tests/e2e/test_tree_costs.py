@@ -15,7 +15,7 @@ import struct
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import (SANITIZED, STRACE_BYTES, Tracker, diskstats_rows, folder, listing_calls, need_strace, parse,
+from tracker import (SANITIZED, STRACE_BYTES, Tracker, directory, diskstats_rows, listing_calls, need_strace, parse,
                      trace_calls, wait_file_lines, wait_until)
 
 CALLS_MAX = 20
@@ -38,7 +38,7 @@ def end_job(tracker, path):
 
 
 def descendants(pid):
-    """A process and everybody below it, children before parents."""
+    """A process and all below it, children before parents."""
     text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
     return [below for child in text.split() for below in descendants(int(child))] + [pid]
 
@@ -46,7 +46,7 @@ def descendants(pid):
 def trace_tree(count, interval, script):
     """The system calls of the tracker per sample over a job, as lists of (name, arguments); also the samples."""
     strace = need_strace()
-    with folder() as place:
+    with directory() as place:
         before = [strace, "-f", "-q", "-s", str(STRACE_BYTES), "-o", place / "trace"]
         with Tracker("-i", str(interval), "-o", "out", "--", "sh", "-c", script, before=before, cwd=place) as tracker:
             wait_file_lines(place / "out", count, secs=count * interval + 10)
@@ -142,7 +142,7 @@ def no_allocation_in_the_steady_state():
     library = os.environ.get("COUNT_ALLOC_LIB", "")
     if not os.path.exists(library):
         raise Skip("COUNT_ALLOC_LIB does not name a library")
-    with folder() as place:
+    with directory() as place:
         count = place / "count"
         env = {"LD_PRELOAD": os.path.abspath(library), "COUNT_ALLOC_FILE": str(count)}
         # The job's own allocations must not count.
@@ -165,7 +165,7 @@ def followed(tracker):
 
 @test(limit=30)
 def descriptors_follow_the_tree():
-    with folder() as place:
+    with directory() as place:
         script = "sleep 300 & a=$!; sleep 300 & b=$!; read x; kill $a $b; wait; exec sleep 300"
         read_end, write_end = os.pipe()
         words = ("-i", "0.05", "-o", "out", "--", "sh", "-c", script)
@@ -188,7 +188,7 @@ def below_valgrind():
 
 def count_instructions(valgrind, secs, *command):
     """User instructions of a run of that many seconds, its samples and the last of them."""
-    with folder() as place:
+    with directory() as place:
         before = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null"]
         with Tracker("-i", "0.02", "-o", "out", *command, before=before, env=below_valgrind(), cwd=place) as tracker:
             if not command:
@@ -196,7 +196,7 @@ def count_instructions(valgrind, secs, *command):
                 tracker.send(signal.SIGTERM)
             equal(tracker.wait(20), 0, "exit status")
             collected = re.search(r"Collected\s*:\s*(\d+)", tracker.stderr())
-        expect(collected, "callgrind told no count")
+        expect(collected, "callgrind reported no count")
         lines = (place / "out").read_bytes().splitlines()
         return int(collected[1]), len(lines), parse(lines[-1])
 
@@ -216,7 +216,7 @@ def instructions_per_sample_with_a_command():
     more = each - (many - few) / (many_samples - few_samples)
     tap.diag(f"{more:.0f} of them for the tree")
     expect(more <= TREE_INSTRUCTIONS_MAX, f"the tree takes {more:.0f}, at most {TREE_INSTRUCTIONS_MAX}")
-    # The budget is that of a small machine; one with many disks and interfaces has more to tell.
+    # The budget is that of a small machine; one with many disks and interfaces has more to report.
     sections = len(sample["disk"]) + len(sample["network"]) + len(sample["cpu"]["per_core_pct"])
     limit = INSTRUCTIONS_MAX + max(0, sections - 4) * 1500
     tap.diag(f"{each:.0f} user instructions per sample with one tracked process, limit {limit} here")

@@ -17,7 +17,7 @@ import lib  # noqa: F401, finds those that follow
 import tap
 from job import WAITER, Job, ask, both, open_fds, python, validate, wait_state, wrap
 from tap import Skip, equal, expect, test
-from tracker import BINARY, PATIENCE_SECS, SLOW, clean_env, file_lines, folder, parse, wait_file_lines, wait_until
+from tracker import BINARY, PATIENCE_SECS, SLOW, clean_env, directory, file_lines, parse, wait_file_lines, wait_until
 
 MANY_RUNS_SECS = 120 if SLOW else 40
 # Default action "ignore"; those that stop, and 32 and 33, which belong to the C library, are left out.
@@ -75,7 +75,7 @@ def permit_cores():
 def a_command_that_died_of_ctrl_c_takes_the_tracker_with_it_after_the_last_sample():
     """As timeout does it, and without a core: so a shell that runs it in a loop ends the loop."""
     for number in (signal.SIGINT, signal.SIGQUIT):
-        with folder() as empty:
+        with directory() as empty:
             line = f"ulimit -S -c 0; kill -{int(number)} $$"
             done = subprocess.run(wrap(["sh", "-c", line], "-o", "out"), env=clean_env(), timeout=8, check=False,
                                   cwd=empty, preexec_fn=permit_cores)
@@ -89,7 +89,7 @@ def a_command_that_died_of_ctrl_c_takes_the_tracker_with_it_after_the_last_sampl
 def the_caller_gets_the_cpu_time_of_the_command():
     burn = python("import time\nwhile time.process_time() < 0.3: pass")
     for options in ((), ("-o", "out")):
-        with folder() as empty:
+        with directory() as empty:
             process = subprocess.Popen(wrap(burn, "-q" if not options else "-i1", *options), env=clean_env(), cwd=empty)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = status
@@ -107,10 +107,10 @@ def sampling_does_not_change_the_status():
 
 
 def cannot_run(command, status, env=None, files=()):
-    with folder() as place:
+    with directory() as place:
         for name, text, mode in files:
             script(place / name, text, mode)
-        # Not the caller's PATH: a folder in it that may not be searched makes every name "permission denied".
+        # Not the caller's PATH: a directory in it that may not be searched makes every name "permission denied".
         done = ask(wrap(command, "-i", "1"), cwd=place, env={**clean_env(PATH="/usr/bin:/bin"), **(env or {})})
     error = done.stderr.decode("utf-8", "replace")
     equal(done.returncode, status, f"exit status ({error!r})")
@@ -142,7 +142,7 @@ for words_, command_, status_, more_ in (
 
 @test
 def what_env_can_find_is_found():
-    with folder() as place:
+    with directory() as place:
         (place / "later").mkdir()
         script(place / "here", "#!/bin/sh\necho here; exit 5\n")
         script(place / "twice", "no rights", 0o644)
@@ -187,7 +187,7 @@ def arguments_arrive_unchanged():
 
 @test
 def the_name_is_given_as_it_was_typed():
-    with folder() as place:
+    with directory() as place:
         (place / "link").symlink_to("/bin/sh")
         for name in ("./link", f"{place}/link", "link"):
             env = {**clean_env(), "PATH": f"{place}:/bin:/usr/bin"}
@@ -223,7 +223,7 @@ def samples_and_the_command_share_stderr_line_by_line():
 
 @test
 def samples_go_where_they_are_sent():
-    with folder() as place:
+    with directory() as place:
         command = ["sh", "-c", "echo out; echo err >&2"]
         for options, want in ((["-q"], (0, 0, 0)), (["-i", "9"], (0, 1, 0)), (["-o", "-"], (1, 0, 0)),
                               (["-o", "f"], (0, 0, 1))):
@@ -290,7 +290,7 @@ def csv_has_the_full_columns_and_the_pid_of_the_command():
 
 
 def must_not_run(options, env=None, files=()):
-    with folder() as place:
+    with directory() as place:
         for name, text in files:
             (place / name).write_text(text, encoding="utf-8")
         done = ask(wrap(["touch", "ran"], *options), cwd=place, env={**clean_env(), **(env or {})})
@@ -301,8 +301,8 @@ def must_not_run(options, env=None, files=()):
 
 
 for words_, options_, more_ in (
-        ("an output in a folder that is not there", ["-o", "no/such/out"], {}),
-        ("an output that is a folder", ["-o", "."], {}),
+        ("an output in a directory that is not there", ["-o", "no/such/out"], {}),
+        ("an output that is a directory", ["-o", "."], {}),
         ("an interval of nothing", ["-i", "0"], {}),
         ("an interval in the environment", ["-q"], {"env": {"TRACKER_INTERVAL": "abc"}}),
         ("a malformed file of settings", ["-q"], {"files": [("resource-tracker.toml", "[tracker\n")]}),
@@ -353,7 +353,7 @@ def orphans_do_not_pile_up():
 
 @test
 def killing_the_tracker_leaves_the_command_alone_and_nothing_behind():
-    with folder() as place:
+    with directory() as place:
         (place / "work").mkdir()
         names = ("HOME", "TMPDIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
         code = WAITER.replace("sys.exit(", "open('done', 'w').write('x'); sys.exit(")
@@ -370,7 +370,7 @@ def killing_the_tracker_leaves_the_command_alone_and_nothing_behind():
         equal(left, ["work", "work/done", "work/out"], "files")
 
 
-# Trouble with outputs
+# Outputs that fail
 
 
 def undisturbed(*options, redirection="", **more):
@@ -428,7 +428,7 @@ def a_full_device_is_one_warning():
 def a_full_disk_is_one_warning():
     own = "-m" if os.geteuid() == 0 else "-rm"
     line = 'mount -t tmpfs -o size=16k none "$PWD" && cd "$PWD" && exec "$@"'
-    with folder() as place:
+    with directory() as place:
         if ask(["unshare", own, "sh", "-c", line, "sh", "true"], cwd=place).returncode != 0:
             raise Skip("namespaces are not permitted")
         words = wrap(end_with(7, 0.4), "-i", "0.01", "-o", "out")

@@ -11,7 +11,7 @@ import lib  # noqa: F401, finds those that follow
 import tap
 from job import DESCRIPTORS, ask, both, python, wrap
 from tap import Skip, equal, expect, test
-from tracker import BINARY, SANITIZED, clean_env, folder
+from tracker import BINARY, SANITIZED, clean_env, directory
 
 OURS = (b"SENTINEL_API_TOKEN=", b"SENTINEL_API_KEY=", b"TRACKER_HTTP_HEADERS=")
 ODD_STATE_FILES = ("limits", "personality", "oom_score_adj", "timerslack_ns", "coredump_filter", "cgroup", "loginuid")
@@ -111,7 +111,7 @@ def the_environment_is_that_of_the_caller_without_our_secrets():
 def same_descriptors(options, redirections):
     found = []
     for words in ([], [BINARY, *options, "-i", "0.01", "--"]):
-        with folder() as place:
+        with directory() as place:
             (place / "data").write_text("first\nsecond\n", encoding="utf-8")
             line = f'exec {redirections} 7<data 9>>more; read -r x <&7; exec "$@"'
             done = ask(["sh", "-c", line, "sh", *words, *python(DESCRIPTORS, "found")], cwd=place)

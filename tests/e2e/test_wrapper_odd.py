@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a command and its tracker may get into: a terminal that goes away, stops from outside, processes that nobody
-waits for, a cgroup that is left, no /proc, few descriptors, little work.
+"""What a command and its tracker may get into: a terminal that goes away, stops from outside, processes that are not
+waited for, a cgroup that is left, no /proc, few descriptors, little work.
 
 WORKLOAD names the program of tests/fake/workload.c.
 """
@@ -19,7 +19,7 @@ import time
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import (BINARY, ROOT, SANITIZED, WAIT_SECS, Tracker, clean_env, folder, parse, remove_group, run,
+from tracker import (BINARY, ROOT, SANITIZED, WAIT_SECS, Tracker, clean_env, directory, parse, remove_group, run,
                      wait_file_lines, wait_until)
 
 WORKLOAD = os.path.abspath(os.environ.get("WORKLOAD", ""))
@@ -28,7 +28,7 @@ TICK_SECS = 1 / os.sysconf("SC_CLK_TCK")
 ZOMBIE_PARENT = r"""
 import ctypes, os, signal, sys, time
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-told, tell = os.pipe()
+reader, writer = os.pipe()
 parent = os.fork()
 if parent == 0:
     child = os.fork()
@@ -36,10 +36,10 @@ if parent == 0:
         began = time.process_time()
         while time.process_time() - began < 0.6:
             pass
-        os.write(tell, str(os.getpid()).encode())
+        os.write(writer, str(os.getpid()).encode())
         signal.pause()
     signal.pause()
-child = int(os.read(told, 16))
+child = int(os.read(reader, 16))
 time.sleep(0.5)
 os.kill(parent, signal.SIGKILL)
 time.sleep(0.05)
@@ -54,8 +54,8 @@ def cpu_secs(samples):
     return sum((sample["cpu"][key] or 0) for sample in samples for key in ("process_utime_secs", "process_stime_secs"))
 
 
-def told_secs(stderr):
-    """What wait4 told of the command, from the line of --verbose."""
+def reported_secs(stderr):
+    """What wait4 reported of the command, from the line of --verbose."""
     match = re.search(r"status \d+: ([\d.]+) s user, ([\d.]+) s system", stderr)
     expect(match, "no line on what the command used:", stderr)
     return float(match[1]) + float(match[2])
@@ -74,7 +74,7 @@ def sleeper(secs):
 
 @test
 def csv_of_an_attached_tree_has_the_columns_of_a_process():
-    with sleeper(30) as process, folder() as place:
+    with sleeper(30) as process, directory() as place:
         with Tracker("-f", "csv", "-i", "0.05", "-o", "out", "--pid", str(process.pid), cwd=place) as tracker:
             wait_file_lines(place / "out", 2)
             equal(tracker.stop(), 0, "exit status")
@@ -103,7 +103,7 @@ def a_terminal_that_goes_away_ends_a_command_whose_tracker_leads_the_session():
 
 @test
 def stopped_and_continued_from_outside_the_command_is_still_waited_for():
-    with folder() as place, Tracker("-i", "0.05", "-o", "out", "--", "sleep", "0.5", cwd=place) as tracker:
+    with directory() as place, Tracker("-i", "0.05", "-o", "out", "--", "sleep", "0.5", cwd=place) as tracker:
         wait_file_lines(place / "out", 1)
         job = parse((place / "out").read_bytes().splitlines()[0])["tracked_pid"]
         for number in (signal.SIGTSTP, signal.SIGCONT, signal.SIGSTOP, signal.SIGCONT):
@@ -115,7 +115,7 @@ def stopped_and_continued_from_outside_the_command_is_still_waited_for():
 @test
 def an_alarm_that_our_caller_set_ends_the_command():
     words = ["import os, signal, sys; signal.alarm(1); os.execv(sys.argv[1], sys.argv[1:])"]
-    with folder() as place:
+    with directory() as place:
         done = subprocess.run([os.path.realpath("/usr/bin/python3"), "-c", *words, BINARY, "-q", "--", "sleep", "30"],
                               env=clean_env(), cwd=place, capture_output=True, timeout=WAIT_SECS, check=False)
     equal(done.returncode, 128 + signal.SIGALRM, f"exit status ({done.stderr!r})")
@@ -123,26 +123,26 @@ def an_alarm_that_our_caller_set_ends_the_command():
 
 @test
 def the_target_is_a_zombie_that_we_cannot_see():
-    with sleeper(0.3) as process, folder() as place:
+    with sleeper(0.3) as process, directory() as place:
         words = ("--sysroot", ROOT / "tests/fixtures/small-vm/t0", "-i", "0.5", "-o", "out", "--pid", str(process.pid))
         with Tracker(*words, cwd=place) as tracker:
             time.sleep(1.6)
             equal(tracker.stop(), 0, "exit status")
         lines = (place / "out").read_bytes().splitlines()
     expect(3 <= len(lines) <= 6, f"{len(lines)} samples in 1.6 s")
-    with sleeper(0.3) as process, folder() as place:
+    with sleeper(0.3) as process, directory() as place:
         with Tracker(*words[:-1], str(process.pid), "--stop-with-pid", cwd=place) as tracker:
             equal(tracker.wait(), 0, "exit status")
 
 
 def check_against_wait(*words, interval):
-    with folder() as place:
+    with directory() as place:
         done = run(["-v", "-i", interval, "-o", "out", "--", *words], cwd=place)
         equal(done.returncode, 0, f"exit status ({done.stderr!r})")
         samples = [parse(line) for line in (place / "out").read_bytes().splitlines()]
-    got, want = cpu_secs(samples), told_secs(done.stderr)
-    tap.diag(f"{got:.4f} s in {len(samples)} samples, wait4 told {want:.3f}")
-    expect(abs(got - want) <= TICK_SECS, f"{got:.4f} s, wait4 told {want:.3f}")
+    got, want = cpu_secs(samples), reported_secs(done.stderr)
+    tap.diag(f"{got:.4f} s in {len(samples)} samples, wait4 reported {want:.3f}")
+    expect(abs(got - want) <= TICK_SECS, f"{got:.4f} s, wait4 reported {want:.3f}")
 
 
 @test
@@ -154,14 +154,14 @@ def a_child_of_a_zombie_counts_once():
 def little_work_in_many_samples_adds_up():
     loop = "i=0; while [ $i -lt 60 ]; do sleep 0.02; i=$((i + 1)); done"
     check_against_wait("sh", "-c", loop, interval="0.01")
-    with folder() as place:
+    with directory() as place:
         done = run(["-v", "-f", "csv", "-i", "0.01", "-o", "out", "--", "sh", "-c", loop], cwd=place)
         header, *rows = (place / "out").read_text(encoding="ascii").splitlines()
     columns = [header.split(",").index(name) for name in ("process_utime", "process_stime")]
     got = sum(float(row.split(",")[column]) for row in rows for column in columns)
-    want = told_secs(done.stderr)
-    tap.diag(f"CSV: {got:.3f} s in {len(rows)} rows, wait4 told {want:.3f}")
-    expect(abs(got - want) <= TICK_SECS, f"CSV: {got:.3f} s, wait4 told {want:.3f}")
+    want = reported_secs(done.stderr)
+    tap.diag(f"CSV: {got:.3f} s in {len(rows)} rows, wait4 reported {want:.3f}")
+    expect(abs(got - want) <= TICK_SECS, f"CSV: {got:.3f} s, wait4 reported {want:.3f}")
 
 
 @test
@@ -174,7 +174,7 @@ def the_time_of_a_command_that_leaves_its_cgroup_counts():
     procs = pathlib.Path(mount[2], ours[1].removeprefix(mount[1].rstrip("/")).strip("/"), "cgroup.procs")
     if not os.access(procs, os.W_OK) or not os.access(procs.parent, os.W_OK):
         raise Skip("a cgroup is not permitted")
-    with folder() as place:
+    with directory() as place:
         script = f'echo $$ > "{procs}" && exec "{WORKLOAD}" burn 400'
         done = run(["--cgroup", "-v", "-i", "0.1", "-o", "out", "--", "sh", "-c", script], cwd=place)
         if "warning: cgroup" in done.stderr:
@@ -191,7 +191,7 @@ def without_proc_the_time_of_the_command_is_still_known():
     words = ["unshare", "-m", "sh", "-c", 'mount --make-rprivate / && umount -l /proc && exec "$@"', "sh"]
     if subprocess.run([*words, "true"], capture_output=True, timeout=WAIT_SECS, check=False).returncode != 0:
         raise Skip("namespaces are not permitted")
-    with folder() as place:
+    with directory() as place:
         burn = ["/usr/bin/python3", "-c", "import time\nwhile time.process_time() < 0.3: pass"]
         with Tracker("-i", "0.1", "-o", "out", "--", *burn, before=words, cwd=place) as tracker:
             equal(tracker.wait(), 0, "exit status")
@@ -227,7 +227,7 @@ def where_no_process_can_be_made_it_is_one_clear_line():
 
 @test
 def the_tracker_needs_no_process_but_the_command():
-    with few_processes(2) as before, folder() as place:
+    with few_processes(2) as before, directory() as place:
         words = ("-i", "0.1", "-o", "out", "--", "sleep", "0.35")
         with Tracker(*words, before=before, cwd=place) as tracker:
             equal(tracker.wait(), 0, "exit status")
@@ -248,7 +248,7 @@ def with_few_descriptors_the_tree_is_still_seen():
     def few():
         resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
 
-    with folder() as place:
+    with directory() as place:
         with subprocess.Popen([BINARY, "-i", "0.2", "-o", "out", "--", "sh", "-c", "sleep 1 & sleep 1; exit 3"],
                               env=clean_env(), cwd=place, preexec_fn=few, stderr=subprocess.PIPE) as tracker:
             equal(tracker.wait(WAIT_SECS), 3, "exit status")

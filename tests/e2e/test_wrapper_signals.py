@@ -13,7 +13,7 @@ import tap
 from job import (COUNTER, END, ENDED_BY_TEST, PASSED_ON, WAITER, Job, Session, ask, children, need_pid_namespace,
                  python, ready_pid, state_of, status_of, wait_signals_taken, wait_state, wrap)
 from tap import Skip, equal, expect, test
-from tracker import BINARY, PATIENCE_SECS, SANITIZED, SLOW, folder, parse, wait_until
+from tracker import BINARY, PATIENCE_SECS, SANITIZED, SLOW, directory, parse, wait_until
 
 CTRL_C, CTRL_Z, CTRL_BACKSLASH = b"\x03", b"\x1a", b"\x1c"
 
@@ -195,7 +195,7 @@ def works_below_nohup():
 
 
 def stopped_and_continued_from_outside(new_session):
-    """Somebody pauses the command with kill -STOP and kill -CONT; the tracker must not be left behind stopped."""
+    """The command is paused with kill -STOP and kill -CONT; the tracker must not be left behind stopped."""
     with Job("-q", command=python(WAITER, 7), stdin=subprocess.PIPE, start_new_session=new_session) as job:
         pid = job.wait_command()
         for _ in range(2):
@@ -214,7 +214,7 @@ tap.add("a command paused from outside in a session of its own ends with its sta
 
 
 @test
-def a_tracker_that_is_paused_alone_disturbs_nobody():
+def a_tracker_that_is_paused_alone_disturbs_no_other_process():
     with Job("-i", "0.02", "-o", "out", command=python(WAITER, 7), stdin=subprocess.PIPE) as job:
         pid = job.wait_command()
         job.send(signal.SIGSTOP)
@@ -321,7 +321,7 @@ def Ctrl_Z_stops_both_and_continuing_the_group_continues_both():
 
 
 @test
-def Ctrl_Z_stops_nobody_when_the_command_ignores_it():
+def Ctrl_Z_stops_nothing_when_the_command_ignores_it():
     code = "import signal; signal.signal(signal.SIGTSTP, signal.SIG_IGN)\n" + COUNTER
     with Session(wrap(python(code))) as session:
         pid = ready_pid(session.screen)
@@ -403,7 +403,7 @@ def a_signal_for_a_stopped_job_arrives_when_it_goes_on():
 
 
 @test
-def samples_on_a_terminal_that_stops_background_writers_stop_nobody():
+def samples_on_a_terminal_that_stops_background_writers_stop_nothing():
     code = ("import signal; signal.alarm(40); signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
             "open('ready', 'w').close(); signal.sigwait([signal.SIGUSR1]); raise SystemExit(5)")
     with Session(wrap(python(code), "-i", "0.05"), foreground=False, tostop=True) as session:
@@ -484,7 +484,7 @@ def slow_start(moment):
         raise Skip("SLOW_START_LIB does not name a library")
     if SANITIZED:
         raise Skip("no library can be loaded before that of a sanitizer")
-    with folder() as empty:
+    with directory() as empty:
         fifo = empty / "fifo"
         os.mkfifo(fifo)
         yield fifo, {"LD_PRELOAD": os.path.abspath(library), f"SLOW_START_{moment}": str(fifo)}

@@ -79,12 +79,12 @@ class FakeAws(Server):
         if request.method != "GET" or request.get("X-aws-ec2-metadata-token") not in self._tokens:
             self.dislike(f"{request.method} {request.target} without a token")
             return Answer(401)
-        folder = "/latest/meta-data/iam/security-credentials/"
+        directory = "/latest/meta-data/iam/security-credentials/"
         if request.target == "/latest/meta-data/placement/region":
             return Answer(200, body=self.region.encode()) if self.region else Answer(404)
-        if request.target == folder:
+        if request.target == directory:
             return Answer(200, body=ROLE.encode())
-        if request.target == folder + ROLE:
+        if request.target == directory + ROLE:
             found = {"Code": "Success", "Type": "AWS-HMAC", "LastUpdated": "2026-01-01T00:00:00Z"}
             return self._json({**found, **self._hand_out("instance")})
         return self._nothing(request)

@@ -262,11 +262,11 @@ class FakeSentinel(Server):
         return data
 
     def _check_uris(self, run_id, uris):
-        folder = re.escape(f"{self.prefix}/{run_id}/")
+        directory = re.escape(f"{self.prefix}/{run_id}/")
         if len(set(uris)) != len(uris):
             raise unprocessable(["data_uris"], "value_error", "an object is named twice")
         for uri in uris:
-            if not re.fullmatch(folder + r"\d{6}\.csv\.gz", uri):
+            if not re.fullmatch(directory + r"\d{6}\.csv\.gz", uri):
                 raise unprocessable(["data_uris"], "value_error", f"{uri} is no name for a batch")
             if self._object(uri) is None:
                 raise unprocessable(["data_uris"], "value_error", f"{uri} is not there")
@@ -281,8 +281,8 @@ class FakeSentinel(Server):
 
     def batch_uris(self, run_id):
         """Of all objects in the directory of a run, in order."""
-        bucket, _, folder = f"{self.prefix}/{run_id}/".removeprefix("s3://").partition("/")
-        return [f"s3://{bucket}/{key}" for key in sorted(self.s3.objects.get(bucket, {})) if key.startswith(folder)]
+        bucket, _, directory = f"{self.prefix}/{run_id}/".removeprefix("s3://").partition("/")
+        return [f"s3://{bucket}/{key}" for key in sorted(self.s3.objects.get(bucket, {})) if key.startswith(directory)]
 
     def run_csv(self, run):
         """All that is known of a run (its id, or its entry in `runs`) as one CSV: the header once, and the rows.

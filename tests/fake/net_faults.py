@@ -56,7 +56,7 @@ class Status(Fault):
 
     def strike(self, exchange):
         exchange.send(Answer(self.code, self.headers, self.body))
-        if self.when == EARLY:  # a body that nobody reads would turn the end of the connection into a reset
+        if self.when == EARLY:  # a body that is not read would turn the end of the connection into a reset
             exchange.wire.wait_gone(exchange.server.over, 0.2)
         return self.when != EARLY
 
@@ -83,7 +83,7 @@ class Reset(Fault):
 
 
 class LostAnswer(Reset):
-    """The request has taken effect, and nobody is told."""
+    """The request has taken effect, and no answer is sent."""
 
     when = AFTER
 
@@ -295,7 +295,7 @@ class _Doors:
 
 
 class FullBacklog:
-    """A port where connecting hangs: it listens, nobody accepts, and no place in the queue is left."""
+    """A port where connecting hangs: it listens, nothing accepts, and no place in the queue is left."""
 
     def __init__(self):
         self._listener = socket.socket()

@@ -3,7 +3,7 @@
  * Plays the jobs that the accuracy tests track: `workload VERB [ARG...] [, VERB [ARG...]]...`, for example
  * `workload child private burn 300 , burn 100`. Times are milliseconds of CPU time unless said otherwise. Every process
  * ends by itself after LIMIT_SECS at the latest.
- * WORKLOAD_TRUTH names a file to which the first process, and every other that nobody waits for, appends at its end
+ * WORKLOAD_TRUTH names a file to which the first process, and every other that is not waited for, appends at its end
  * the microseconds of CPU time and the 512-byte units of output of its own and of the children it has waited for.
  */
 #include "workload.h"
@@ -84,7 +84,7 @@ static int play_make(char **words)
 static void burn_and_tell(unsigned int ms)
 {
     burn(ms);
-    tell_truth();
+    report_truth();
 }
 
 /* ignore COUNT MS WIDTH: SIGCHLD is ignored, so that the kernel reaps the children */
@@ -163,7 +163,7 @@ static void *burn_and_leave(void *words)
 {
     (void)touch_memory(read_number(((char **)words)[0], MIB_MAX));
     (void)burn_and_fork(&(struct forking){.ms = read_number(((char **)words)[1], MS_MAX)});
-    tell_truth();
+    report_truth();
     _exit(0);
 }
 
@@ -187,7 +187,7 @@ static int play_sibling(char **words)
     if (pid == 0) {
         (void)alarm(LIMIT_SECS);
         int status = play_words(words);
-        tell_truth();
+        report_truth();
         _exit(status);
     }
     (void)close(ends[1]);
@@ -237,7 +237,7 @@ static int play_chaos(char **words)
     return close(ends[0]);
 }
 
-/* Leaves a child that belongs to nobody: the process between them ends at once. */
+/* Leaves a child without a parent in the tree: the process between them ends at once. */
 static void start_daemon(unsigned int ms, bool stays, int done)
 {
     pid_t between = start();
@@ -248,7 +248,7 @@ static void start_daemon(unsigned int ms, bool stays, int done)
     if (start() > 0)
         _exit(0);
     burn(ms);
-    tell_truth();
+    report_truth();
     if (write(done, "", 1) != 1)
         give_up("write");
     if (stays)
@@ -335,7 +335,7 @@ static int play_hold(char **words)
 static _Noreturn void execute_nothing(void)
 {
     (void)execl("/proc/self/exe", "workload", "exit", "0", (char *)NULL);
-    _exit(STATUS_TROUBLE);
+    _exit(STATUS_ERROR);
 }
 
 /* vforks MIB HOLD_MS COUNT: touches memory, and starts children that have it until they execute something */
@@ -442,7 +442,7 @@ static int play_leave(char **words)
     if (start() > 0)
         return 0;
     int status = play_words(words);
-    tell_truth();
+    report_truth();
     _exit(status);
 }
 
@@ -560,6 +560,6 @@ int main(int argc, char **argv)
         argv[i] = NULL;
         status = play_words(words);
     }
-    tell_truth();
+    report_truth();
     return status;
 }

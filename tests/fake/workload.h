@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs of workload.c are made of. Whatever goes wrong ends the process with STATUS_TROUBLE and a message. */
+/* What the verbs of workload.c are made of. Whatever goes wrong ends the process with STATUS_ERROR and a message. */
 #ifndef FAKE_WORKLOAD_H
 #define FAKE_WORKLOAD_H
 
@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-enum { LIMIT_SECS = 60, STATUS_TROUBLE = 99, MIB = 1 << 20 };
+enum { LIMIT_SECS = 60, STATUS_ERROR = 99, MIB = 1 << 20 };
 
 _Noreturn void give_up(const char *what);
 unsigned int read_number(const char *word, unsigned long max);
@@ -19,7 +19,7 @@ void burn(unsigned int ms);
 void rest(unsigned int ms);
 
 /* Appends to WORKLOAD_TRUTH, where that is set. */
-void tell_truth(void);
+void report_truth(void);
 
 /* Like fork, with the limit of time that a child does not inherit. */
 pid_t start(void);

@@ -17,7 +17,7 @@ enum { SPINS = 16000 };
 _Noreturn void give_up(const char *what)
 {
     (void)fprintf(stderr, "workload: %s: %s\n", what, strerror(errno));
-    _exit(STATUS_TROUBLE);
+    _exit(STATUS_ERROR);
 }
 
 unsigned int read_number(const char *word, unsigned long max)
@@ -62,7 +62,7 @@ static int64_t timeval_us(struct timeval time)
     return (int64_t)time.tv_sec * 1000000 + time.tv_usec;
 }
 
-void tell_truth(void)
+void report_truth(void)
 {
     const char *path = getenv("WORKLOAD_TRUTH");
     if (!path)

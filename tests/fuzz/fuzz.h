@@ -28,7 +28,7 @@ static inline void check_name(const char *name, size_t size)
     check(memchr(name, '\0', size) && name[0] && !strpbrk(name, " \t\n"));
 }
 
-/* Words for people: no control characters. */
+/* Words for a terminal: no control characters. */
 static inline void check_printable(const char *text)
 {
     for (; *text; text++)

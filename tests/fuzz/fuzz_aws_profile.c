@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of AWS tools: what is found is made of words that fit into headers, and nothing is told on failure. The first
+ * Files of AWS tools: what is found is made of words that fit into headers, and nothing is found on failure. The first
  * line is the name of the profile; its first byte chooses the file.
  */
 #include "fuzz.h"

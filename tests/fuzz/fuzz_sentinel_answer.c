@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answers of Sentinel from any bytes: what is accepted can go into keys, URLs and headers, what is refused changes
- * nothing, and the words for people are short, whole, harmless and without the token.
+ * nothing, and the words for a terminal are short, whole, harmless and without the token.
  */
 #include "fuzz.h"
 

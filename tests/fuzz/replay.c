@@ -2,7 +2,7 @@
 /*
  * Plays the corpus of a fuzz target in the plain suite: every seed as it is, cut short at every eighth of its length,
  * and with bytes changed in a fixed pseudo-random way. Prints TAP, one line per seed; a crash is the failure.
- * Usage: replay_NAME CORPUS_FOLDER
+ * Usage: replay_NAME CORPUS_DIRECTORY
  */
 #include <dirent.h>
 #include <fcntl.h>

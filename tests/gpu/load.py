@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A load for a GPU: holds memory and multiplies bf16 matrices with PyTorch.
 
-Tells what it does on stdout, one `name value` per line: `pid`, then the Unix times `start` (everything is allocated,
+Prints what it does on stdout, one `name value` per line: `pid`, then the Unix times `start` (everything is allocated,
 the products begin), `end` (they are over, the memory is still held) and `done`.
 """
 
@@ -14,7 +14,7 @@ SIDE = 8192
 PRODUCTS = 8
 
 
-def tell(name, value):
+def report(name, value):
     print(f"{name} {value}", flush=True)
 
 
@@ -23,7 +23,7 @@ def multiply(torch, secs, duty, period):
     left, right = (torch.randn(SIDE, SIDE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
     product = torch.mm(left, right)
     torch.cuda.synchronize()
-    tell("start", time.time())
+    report("start", time.time())
     slot = time.monotonic()
     end = slot + secs
     while slot < end:
@@ -34,7 +34,7 @@ def multiply(torch, secs, duty, period):
         if duty < 1:
             time.sleep(max(0.0, slot + period - time.monotonic()))
         slot = max(slot + period, time.monotonic())
-    tell("end", time.time())
+    report("end", time.time())
     return left, right, product
 
 
@@ -46,13 +46,13 @@ def main():
     parser.add_argument("--duty", type=float, default=1, help="share of the time to be busy, 0 to 1")
     parser.add_argument("--period", type=float, default=0.1, help="over which that share is taken (seconds)")
     args = parser.parse_args()
-    tell("pid", os.getpid())
-    # Only now, since it takes seconds and whoever waits for the PID should not.
+    report("pid", os.getpid())
+    # Only now, since it takes seconds for which the reader of the PID should not wait.
     import torch  # pylint: disable=import-outside-toplevel
     held = [torch.zeros(int(args.gib * 2**30), dtype=torch.uint8, device="cuda")]
     held.extend(multiply(torch, args.secs, args.duty, args.period))
     time.sleep(args.then_sleep)
-    tell("done", time.time())
+    report("done", time.time())
 
 
 if __name__ == "__main__":

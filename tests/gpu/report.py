@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdicts of a run: fields that are compared (a table per part), single checks, and notes that judge nothing."""
+"""The verdicts of a run: fields that are compared (a table per part), single checks, and notes without a verdict."""
 
 import json
 import statistics
@@ -14,23 +14,23 @@ def figure(value):
     return "-" if value is None else f"{round(value, 2) + 0:.2f}"
 
 
-def judge(pairs, rule, limit):
+def compare_pairs(pairs, rule, limit):
     """Compares pairs of (ours, nvidia-smi's). A value that only it has is a failure, one that it lacks is not."""
-    told = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
-    both = [(ours, theirs) for ours, theirs in told if ours is not None]
-    row = {"samples": len(both), "missing": len(told) - len(both), "rule": rule, "limit": limit, "ours": None,
+    reported = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
+    both = [(ours, theirs) for ours, theirs in reported if ours is not None]
+    row = {"samples": len(both), "missing": len(reported) - len(both), "rule": rule, "limit": limit, "ours": None,
            "nvidia-smi": None, "mean_difference": None, "largest_difference": None}
     if not pairs:
         return {**row, "passed": False, "verdict": "FAIL, no samples"}
-    if not told:
-        return {**row, "passed": None, "verdict": "not judged, nvidia-smi has none"}
+    if not reported:
+        return {**row, "passed": None, "verdict": "not compared, nvidia-smi has none"}
     if not both:
-        theirs = statistics.fmean(theirs for _, theirs in told)
+        theirs = statistics.fmean(theirs for _, theirs in reported)
         return {**row, "nvidia-smi": theirs, "passed": False, "verdict": "FAIL, always null"}
     ours, theirs = (statistics.fmean(values) for values in zip(*both))
     largest = max((one - other for one, other in both), key=abs)
     row.update({"ours": ours, "nvidia-smi": theirs, "mean_difference": ours - theirs, "largest_difference": largest})
-    # Without the last bits of binary fractions, which are nobody's difference.
+    # Without the last bits of binary fractions, which are no difference.
     off = {MEAN: round(abs(ours - theirs), 9), LARGEST: round(abs(largest), 9),
            MEAN_PCT: 0.0 if ours == theirs else 100 * abs(ours - theirs) / theirs if theirs else float("inf")}[rule]
     row["passed"] = off <= limit and not row["missing"]
@@ -50,7 +50,7 @@ class Report:
         print(f"== {name}", flush=True)
 
     def compare(self, field, pairs, rule, limit):
-        self.part["rows"].append({"field": field, **judge(pairs, rule, limit)})
+        self.part["rows"].append({"field": field, **compare_pairs(pairs, rule, limit)})
 
     def check(self, passed, text):
         self.part["checks"].append({"passed": bool(passed), "text": text})

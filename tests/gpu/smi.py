@@ -60,7 +60,7 @@ def parse_row(line, arrival):
 
 
 def parse_list(text):
-    """PID to MiB over all devices; None where the memory of a process is not told."""
+    """PID to MiB over all devices; None where the memory of a process is not reported."""
     memory = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split(",")]
@@ -97,7 +97,7 @@ def query_devices():
 
 
 def query_list():
-    """The processes as of now, or None where nvidia-smi does not tell."""
+    """The processes as of now, or None where nvidia-smi does not show them."""
     text = query("--query-compute-apps=pid,used_memory", FORMAT)
     return None if text is None else parse_list(text)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An S3 server of other people's making, which checks signatures: node s3.js FOLDER. Ends with its standard input.
+// An S3 server that others wrote, which checks signatures: node s3.js DIRECTORY. Ends with its standard input.
 const S3rver = require('@20minutes/s3rver')
 
 const server = new S3rver({

@@ -31,7 +31,7 @@ void disk_fixture_make(struct disk_fixture *disk)
 {
     *disk = (struct disk_fixture){.now_ns = 1000 * NS_PER_SEC};
     tree_make(&disk->tree);
-    tree_folder(&disk->tree, "proc/self");
+    tree_directory(&disk->tree, "proc/self");
     tree_write(&disk->tree, "proc/self/mountinfo", "");
 }
 

@@ -223,7 +223,7 @@ struct fake_process *fake_tree_add(struct fake_tree *tree, pid_t pid, pid_t pare
     return process;
 }
 
-struct fake_process *fake_tree_add_stranger(struct fake_tree *tree, pid_t pid)
+struct fake_process *fake_tree_add_non_member(struct fake_tree *tree, pid_t pid)
 {
     struct fake_process *process = fake_tree_add(tree, pid, FAKE_INIT);
     process->is_non_member = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A machine of processes for tests of the tree: each one's folder below the fake proc, its CPU clock, and the kernel's
- * rules for what happens to its amounts when it ends. Amounts are kept in ns and bytes, and printed as the kernel does,
- * user and system time each cut to whole ticks. The tracker and init are there from the beginning.
+ * A machine of processes for tests of the tree: each one's directory below the fake proc, its CPU clock, and the
+ * kernel's rules for what happens to its amounts when it ends. Amounts are kept in ns and bytes, and printed as the
+ * kernel does, user and system time each cut to whole ticks. The tracker and init are there from the beginning.
  */
 #ifndef TESTS_UNIT_FAKE_TREE_H
 #define TESTS_UNIT_FAKE_TREE_H
@@ -22,7 +22,7 @@ struct fake_process {
     const char *name;
     size_t threads;
     bool is_non_member; /* what it uses does not count */
-    bool is_hidden; /* no folder, only the clock */
+    bool is_hidden; /* no directory, only the clock */
     bool is_foreign; /* its io cannot be read */
     bool has_no_io; /* nor is there one */
     bool is_subreaper, ignores_sigchld;
@@ -81,7 +81,7 @@ struct fake_process *fake_tree_add(struct fake_tree *tree, pid_t pid, pid_t pare
 /* One that a thread of its parent makes: forks and last_pid move. */
 struct fake_process *fake_tree_fork(struct fake_tree *tree, pid_t pid, pid_t parent, size_t by_thread);
 /* A child of init that does not belong to the tree. */
-struct fake_process *fake_tree_add_stranger(struct fake_tree *tree, pid_t pid);
+struct fake_process *fake_tree_add_non_member(struct fake_tree *tree, pid_t pid);
 
 /* Writes its files again after fields were changed by hand. */
 void fake_tree_write(struct fake_tree *tree, const struct fake_process *process);
@@ -120,7 +120,7 @@ void fake_tree_collect(struct fake_tree *tree);
 void fake_tree_collect_after(struct fake_tree *tree, int64_t ns);
 
 /* CPU time, user and system together. */
-static inline uint64_t fake_tree_told_ns(const struct fake_tree *tree)
+static inline uint64_t fake_tree_reported_ns(const struct fake_tree *tree)
 {
     return tree->reported.user_ns + tree->reported.system_ns;
 }

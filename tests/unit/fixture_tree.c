@@ -52,7 +52,7 @@ static void break_descriptors(const struct stat *gone)
     }
 }
 
-static void remove_folder(const char *path)
+static void remove_directory(const char *path)
 {
     DIR *directory = opendir(path);
     assert_non_null(directory);
@@ -73,7 +73,7 @@ void fixture_tree_remove(const char *path)
     if (lstat(path, &info) != 0)
         fail_msg("%s: cannot be removed: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) {
-        remove_folder(path);
+        remove_directory(path);
         return;
     }
     if (S_ISREG(info.st_mode))
@@ -82,10 +82,10 @@ void fixture_tree_remove(const char *path)
 }
 
 /* What stands in the way of something of another kind goes first. */
-static void make_way(const char *path, bool for_folder)
+static void make_way(const char *path, bool for_directory)
 {
     struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode) != for_folder)
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode) != for_directory)
         fixture_tree_remove(path);
 }
 

@@ -14,11 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SCRATCH_FOLDERS_MAX = 64, SCRATCH_PATH_BYTES = 64, SCRATCH_WALK_DESCRIPTORS = 16 };
+enum { SCRATCH_DIRECTORIES_MAX = 64, SCRATCH_PATH_BYTES = 64, SCRATCH_WALK_DESCRIPTORS = 16 };
 
 struct scratch_list {
     pid_t owner; /* a forked child must not remove the directories of its parent */
-    char paths[SCRATCH_FOLDERS_MAX][SCRATCH_PATH_BYTES]; /* "": free */
+    char paths[SCRATCH_DIRECTORIES_MAX][SCRATCH_PATH_BYTES]; /* "": free */
 };
 
 static inline struct scratch_list *scratch_list(void)
@@ -44,7 +44,7 @@ static inline int scratch_remove_tree(const char *path)
 static inline void scratch_remove_rest(void)
 {
     struct scratch_list *list = scratch_list();
-    for (size_t i = 0; list->owner == getpid() && i < SCRATCH_FOLDERS_MAX; i++) {
+    for (size_t i = 0; list->owner == getpid() && i < SCRATCH_DIRECTORIES_MAX; i++) {
         if (list->paths[i][0])
             (void)scratch_remove_tree(list->paths[i]);
     }
@@ -54,7 +54,7 @@ static inline void scratch_remove_rest(void)
 static inline void scratch_replace(const char *old, const char *new)
 {
     struct scratch_list *list = scratch_list();
-    for (size_t i = 0; i < SCRATCH_FOLDERS_MAX; i++) {
+    for (size_t i = 0; i < SCRATCH_DIRECTORIES_MAX; i++) {
         if (strcmp(list->paths[i], old) == 0) {
             memcpy(list->paths[i], new, strlen(new) + 1);
             return;

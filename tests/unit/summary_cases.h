@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Summaries that text and Markdown are tried with, and the comparison with tests/golden/summary. With UPDATE_GOLDEN=1
- * the golden files are written instead, and the tests fail so that nobody leaves it on.
+ * the golden files are written instead, and the tests fail so that it is not left on.
  */
 #ifndef TESTS_SUMMARY_CASES_H
 #define TESTS_SUMMARY_CASES_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The chain of credentials: environment and files in a scratch folder, the order of the sources, what is an error and
- * what falls through, and the services (STS, container, instance) played on loopback. No test looks at this machine.
+ * The chain of credentials: environment and files in a scratch directory, the order of the sources, what is an error
+ * and what falls through, and the services (STS, container, instance) played on loopback. No test looks at this
+ * machine.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +50,7 @@ struct place {
     char texts[VARIABLES_MAX][TEXT_BYTES];
     char *environment[VARIABLES_MAX + 1];
     size_t count;
-    struct aws_context world;
+    struct aws_context context;
     struct s3_credentials got;
     struct err err;
 };
@@ -69,19 +70,19 @@ __attribute__((format(printf, 2, 3))) static void add(struct place *place, const
 static int setup(void **state)
 {
     struct place *place = calloc(1, sizeof(*place));
-    const struct http_context world = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
+    const struct http_context context = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
     if (!place || scratch_make(place->home) != 0)
         return -1;
-    place->world = (struct aws_context){.environment = place->environment, .clock = &fixed_clock};
+    place->context = (struct aws_context){.environment = place->environment, .clock = &fixed_clock};
     add(place, "HOME=%s", place->home);
     *state = place;
-    return http_client_new(&world, &place->world.http);
+    return http_client_new(&context, &place->context.http);
 }
 
 static int teardown(void **state)
 {
     struct place *place = *state;
-    http_client_free(place->world.http);
+    http_client_free(place->context.http);
     int r = scratch_remove(place->home);
     free(place);
     return r;
@@ -108,7 +109,7 @@ static int find(struct place *place)
 {
     memset(&place->got, 'x', sizeof(place->got));
     err_clear(&place->err);
-    int r = aws_find_credentials(&place->world, soon(), &place->got, &place->err);
+    int r = aws_find_credentials(&place->context, soon(), &place->got, &place->err);
     assert_int_equal(place->err.code, r);
     if (r < 0)
         assert_int_equal(place->got.access_key[0], 'x');
@@ -214,7 +215,7 @@ static void named_profile(void **state)
     assert_non_null(strstr(place->err.msg, "region-only"));
 }
 
-static void troubled_files(void **state)
+static void unusable_files(void **state)
 {
     struct place *place = *state;
     add(place, NO_INSTANCE);
@@ -237,19 +238,19 @@ static void regions(void **state)
     struct place *place = *state;
     char region[S3_REGION_BYTES] = "kept";
     add(place, NO_INSTANCE);
-    assert_int_equal(aws_find_region(&place->world, soon(), region), -ENOENT);
+    assert_int_equal(aws_find_region(&place->context, soon(), region), -ENOENT);
     assert_string_equal(region, "kept");
     write_file(place, ".aws/config", "[default]\nregion = eu-west-3\n");
-    assert_int_equal(aws_find_region(&place->world, soon(), region), 0);
+    assert_int_equal(aws_find_region(&place->context, soon(), region), 0);
     assert_string_equal(region, "eu-west-3");
     add(place, "AWS_DEFAULT_REGION=us-west-2");
-    assert_int_equal(aws_find_region(&place->world, soon(), region), 0);
+    assert_int_equal(aws_find_region(&place->context, soon(), region), 0);
     assert_string_equal(region, "us-west-2");
     add(place, "AWS_REGION=not a region");
-    assert_int_equal(aws_find_region(&place->world, soon(), region), 0);
+    assert_int_equal(aws_find_region(&place->context, soon(), region), 0);
     assert_string_equal(region, "us-west-2");
     (void)snprintf(place->texts[3], TEXT_BYTES, "AWS_REGION=ap-south-1");
-    assert_int_equal(aws_find_region(&place->world, soon(), region), 0);
+    assert_int_equal(aws_find_region(&place->context, soon(), region), 0);
     assert_string_equal(region, "ap-south-1");
 }
 
@@ -328,7 +329,7 @@ static void container(void **state)
     assert_int_equal(find(place), -EAGAIN);
     assert_non_null(strstr(place->err.msg, "invalid answer"));
     loopback_stop(&server);
-    assert_int_equal(find(place), -EAGAIN); /* nobody there any more: no way round it */
+    assert_int_equal(find(place), -EAGAIN); /* nothing listens any more: no way round it */
     assert_int_equal(strncmp(head_of(&server, 0), "GET /creds?x=1 HTTP/1.1\r\n", 25), 0);
     assert_non_null(strstr(head_of(&server, 0), "\r\nAuthorization: Basic abc\r\n"));
     assert_non_null(strstr(head_of(&server, 1), "\r\nAuthorization: from the file\r\n"));
@@ -376,15 +377,15 @@ static void instance(void **state)
     assert_int_equal(find(place), -EAGAIN);
     assert_remote(place, "eu-north-1");
     char region[S3_REGION_BYTES] = "";
-    assert_int_equal(aws_find_region(&place->world, soon(), region), 0);
+    assert_int_equal(aws_find_region(&place->context, soon(), region), 0);
     assert_string_equal(region, "eu-north-1");
     loopback_stop(&server);
     assert_int_equal(strncmp(head_of(&server, 2), "PUT /latest/api/token HTTP/1.1\r\n", 32), 0);
     assert_non_null(strstr(head_of(&server, 2), "\r\nX-aws-ec2-metadata-token-ttl-seconds: 300\r\n"));
-    static const char folder[] = "GET /latest/meta-data/iam/security-credentials/";
-    assert_int_equal(strncmp(head_of(&server, 3), folder, sizeof(folder) - 1), 0);
+    static const char directory[] = "GET /latest/meta-data/iam/security-credentials/";
+    assert_int_equal(strncmp(head_of(&server, 3), directory, sizeof(directory) - 1), 0);
     assert_non_null(strstr(head_of(&server, 3), "\r\nX-aws-ec2-metadata-token: imds-token\r\n"));
-    assert_int_equal(strncmp(head_of(&server, 4) + sizeof(folder) - 1, "role%40x HTTP/1.1\r\n", 19), 0);
+    assert_int_equal(strncmp(head_of(&server, 4) + sizeof(directory) - 1, "role%40x HTTP/1.1\r\n", 19), 0);
     assert_int_equal(strncmp(head_of(&server, 5), "GET /latest/meta-data/placement/region ", 39), 0);
     loopback_fini(&server);
 }
@@ -409,7 +410,7 @@ static void no_instance(void **state)
     assert_int_equal(find(place), -EAGAIN); /* a role without credentials */
     assert_int_equal(find(place), -ENOENT); /* a web server that happens to answer */
     loopback_stop(&server);
-    assert_int_equal(find(place), -ENOENT); /* nobody */
+    assert_int_equal(find(place), -ENOENT); /* nothing listens */
     assert_int_equal(server.request_count, 7);
     loopback_fini(&server);
     (void)snprintf(place->texts[1], TEXT_BYTES, "AWS_EC2_METADATA_SERVICE_ENDPOINT=nonsense");
@@ -464,7 +465,7 @@ int main(void)
         WITH_PLACE(odd_environment),
         WITH_PLACE(from_files),
         WITH_PLACE(named_profile),
-        WITH_PLACE(troubled_files),
+        WITH_PLACE(unusable_files),
         WITH_PLACE(regions),
         WITH_PLACE(web_identity),
         WITH_PLACE(container),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles as people write them by hand: sections of both files, comments, indentation, CRLF, keys that come twice; and
+ * Profiles as users write them by hand: sections of both files, comments, indentation, CRLF, keys that come twice; and
  * what is refused. Where botocore reads the same text, the result is the same.
  */
 #include <setjmp.h>
@@ -169,7 +169,7 @@ static void refused(void **state)
         assert_string_equal(err.msg, cases[i].message);
         assert_true(profile.has_foreign_source);
     }
-    /* Other people's profiles are not our business. */
+    /* Errors in other profiles do not matter. */
     (void)profile_of("[other]\nnonsense\naws_access_key_id = a b\n[ci]\n", AWS_PROFILE_CREDENTIALS, "ci");
     static char text[300] = "[ci]\naws_secret_access_key=";
     memset(text + 27, 's', 255);

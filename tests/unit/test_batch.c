@@ -14,34 +14,34 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "spool_world.h"
+#include "spool_scenario.h"
 #include "stream/batch.h"
 
 struct setting {
-    struct spool_world world;
+    struct spool_scenario scenario;
     struct spool_run run;
     struct batch batch;
 };
 
 static void set_up(struct setting *setting)
 {
-    spool_world_make(&setting->world);
-    assert_int_equal(spool_run_create(&setting->run, &setting->world.spool, "run", NULL), 0);
-    assert_int_equal(batch_init(&setting->batch, &setting->run, STR(WORLD_HEADER)), 0);
+    spool_scenario_make(&setting->scenario);
+    assert_int_equal(spool_run_create(&setting->run, &setting->scenario.spool, "run", NULL), 0);
+    assert_int_equal(batch_init(&setting->batch, &setting->run, STR(SCENARIO_HEADER)), 0);
 }
 
 static void tear_down(struct setting *setting)
 {
     batch_fini(&setting->batch);
     spool_run_close(&setting->run);
-    spool_world_free(&setting->world);
+    spool_scenario_free(&setting->scenario);
 }
 
 static void assert_unpacked(struct spool_run *run, uint32_t number, const char *expected)
 {
     AUTO_BUF struct buf text;
-    buf_init(&text, WORLD_MAX_BYTES);
-    spool_world_read(run, number, &text);
+    buf_init(&text, SCENARIO_MAX_BYTES);
+    spool_scenario_read(run, number, &text);
     assert_string_equal(buf_cstr(&text), expected);
 }
 
@@ -58,17 +58,17 @@ static void test_rows(void **state)
     assert_int_equal(batch_add(&s.batch, STR("3,c\n"), 1, 99, NULL), 0);
     assert_int_equal(s.batch.rows, 3);
     assert_int_equal(s.batch.opened_ns, 77);
-    assert_int_equal(spool_world_size(&s.world, "run/000000.csv"), strlen(WORLD_HEADER) + 12);
+    assert_int_equal(spool_scenario_size(&s.scenario, "run/000000.csv"), strlen(SCENARIO_HEADER) + 12);
     assert_int_equal(batch_seal(&s.batch, NULL), 0);
     assert_int_equal(s.batch.rows, 0);
     assert_int_equal(s.batch.opened_ns, 0);
-    assert_unpacked(&s.run, 0, WORLD_HEADER "1,a\n2,b\n3,c\n");
+    assert_unpacked(&s.run, 0, SCENARIO_HEADER "1,a\n2,b\n3,c\n");
     assert_int_equal(batch_add(&s.batch, STR("4,d\n"), 1, 111, NULL), 0);
     assert_int_equal(s.batch.opened_ns, 111);
     assert_int_equal(batch_seal(&s.batch, NULL), 0);
-    assert_unpacked(&s.run, 1, WORLD_HEADER "4,d\n");
+    assert_unpacked(&s.run, 1, SCENARIO_HEADER "4,d\n");
     assert_int_equal(s.batch.lost_rows, 0);
-    assert_int_equal(spool_world_entries(&s.world, "run"), 3);
+    assert_int_equal(spool_scenario_entries(&s.scenario, "run"), 3);
     tear_down(&s);
 }
 
@@ -136,8 +136,8 @@ static void test_full_compressed(void **state)
     assert_int_equal(s.batch.rows, rows);
     assert_int_equal(batch_seal(&s.batch, NULL), 0);
     AUTO_BUF struct buf text;
-    buf_init(&text, WORLD_MAX_BYTES);
-    spool_world_read(&s.run, 0, &text);
+    buf_init(&text, SCENARIO_MAX_BYTES);
+    spool_scenario_read(&s.run, 0, &text);
     uint64_t found = 0;
     for (size_t i = 0; i < text.len; i++)
         found += text.data[i] == '\n';
@@ -170,7 +170,7 @@ static void test_spool_full(void **state)
     struct setting s;
     struct err err = {0};
     set_up(&s);
-    s.world.spool.max_bytes = 10;
+    s.scenario.spool.max_bytes = 10;
     assert_int_equal(batch_add(&s.batch, STR("1,a\n2,b\n"), 2, 1, NULL), 0);
     assert_int_equal(batch_seal(&s.batch, &err), 1); /* in memory */
     assert_int_equal(s.batch.lost_rows, 0);
@@ -181,11 +181,11 @@ static void test_spool_full(void **state)
     assert_int_equal(batch_seal(&s.batch, &err), -ENOSPC);
     assert_int_equal(s.batch.lost_rows, 1);
     s.run.memory_bytes = memory_bytes;
-    s.world.spool.max_bytes = WORLD_MAX_BYTES;
+    s.scenario.spool.max_bytes = SCENARIO_MAX_BYTES;
     assert_int_equal(batch_add(&s.batch, STR("3,c\n"), 1, 1, NULL), 0);
     assert_int_equal(batch_seal(&s.batch, &err), 0);
-    assert_unpacked(&s.run, 0, WORLD_HEADER "1,a\n2,b\n");
-    assert_unpacked(&s.run, 1, WORLD_HEADER "3,c\n");
+    assert_unpacked(&s.run, 0, SCENARIO_HEADER "1,a\n2,b\n");
+    assert_unpacked(&s.run, 1, SCENARIO_HEADER "3,c\n");
     tear_down(&s);
 }
 
@@ -208,16 +208,16 @@ static void test_journal_fails(void **state)
     limit_files(2);
     assert_int_equal(batch_add(&s.batch, STR("1,a\n"), 1, 1, &err), 1);
     assert_int_equal(err.code, -EFBIG);
-    assert_int_equal(spool_world_size(&s.world, "run/000000.csv"), 0);
+    assert_int_equal(spool_scenario_size(&s.scenario, "run/000000.csv"), 0);
     limit_files(RLIM_INFINITY);
     assert_int_equal(batch_add(&s.batch, STR("2,b\n"), 1, 1, &err), 0);
     assert_int_equal(batch_add(&s.batch, STR("3,c\n"), 1, 1, &err), 0);
     AUTO_BUF struct buf rows;
     buf_init(&rows, 1024);
-    assert_int_equal(spool_run_read_journal(&s.run, spool_world_take, &rows, NULL), 0);
-    assert_string_equal(buf_cstr(&rows), WORLD_HEADER "2,b\n3,c\n");
+    assert_int_equal(spool_run_read_journal(&s.run, spool_scenario_take, &rows, NULL), 0);
+    assert_string_equal(buf_cstr(&rows), SCENARIO_HEADER "2,b\n3,c\n");
     assert_int_equal(batch_seal(&s.batch, NULL), 0);
-    assert_unpacked(&s.run, 0, WORLD_HEADER "1,a\n2,b\n3,c\n");
+    assert_unpacked(&s.run, 0, SCENARIO_HEADER "1,a\n2,b\n3,c\n");
     assert_int_equal(s.batch.lost_rows, 0);
     tear_down(&s);
     (void)signal(SIGXFSZ, before);
@@ -231,32 +231,32 @@ static void test_memory_only(void **state)
     struct batch batch;
     struct err err = {0};
     assert_int_equal(spool_run_create(&run, &spool, "run", NULL), 0);
-    assert_int_equal(batch_init(&batch, &run, STR(WORLD_HEADER)), 0);
+    assert_int_equal(batch_init(&batch, &run, STR(SCENARIO_HEADER)), 0);
     assert_int_equal(batch_add(&batch, STR("1,a\n"), 1, 1, &err), 0);
     assert_int_equal(batch_seal(&batch, &err), 1);
-    assert_unpacked(&run, 0, WORLD_HEADER "1,a\n");
+    assert_unpacked(&run, 0, SCENARIO_HEADER "1,a\n");
     assert_int_equal(batch_recover(&run, &err), 0);
-    assert_unpacked(&run, 0, WORLD_HEADER "1,a\n");
+    assert_unpacked(&run, 0, SCENARIO_HEADER "1,a\n");
     batch_fini(&batch);
     spool_run_close(&run);
 }
 
 static void assert_recovered(const char *journal, int expected, const char *text)
 {
-    struct spool_world world;
+    struct spool_scenario scenario;
     struct spool_run run;
-    spool_world_make(&world);
-    tree_write(&world.tree, "spool/run/000004.csv", journal);
-    assert_int_equal(spool_run_open(&run, &world.spool, "run", NULL), 0);
+    spool_scenario_make(&scenario);
+    tree_write(&scenario.tree, "spool/run/000004.csv", journal);
+    assert_int_equal(spool_run_open(&run, &scenario.spool, "run", NULL), 0);
     assert_int_equal(batch_recover(&run, NULL), expected);
-    assert_int_equal(spool_world_size(&world, "run/000004.csv"), -1);
+    assert_int_equal(spool_scenario_size(&scenario, "run/000004.csv"), -1);
     assert_int_equal(run.batches.count, expected);
     if (expected == 1)
         assert_unpacked(&run, 4, text);
     assert_int_equal(batch_recover(&run, NULL), 0);
     assert_int_equal(run.batches.count, expected);
     spool_run_close(&run);
-    spool_world_free(&world);
+    spool_scenario_free(&scenario);
 }
 
 static void test_recover(void **state)
@@ -264,21 +264,21 @@ static void test_recover(void **state)
     (void)state;
     assert_recovered("", 0, NULL);
     assert_recovered("timest", 0, NULL);
-    assert_recovered(WORLD_HEADER, 0, NULL);
-    assert_recovered(WORLD_HEADER "1,torn", 0, NULL);
-    assert_recovered(WORLD_HEADER "1,a\n", 1, WORLD_HEADER "1,a\n");
-    assert_recovered(WORLD_HEADER "1,a\n2,b\n3,to", 1, WORLD_HEADER "1,a\n2,b\n");
+    assert_recovered(SCENARIO_HEADER, 0, NULL);
+    assert_recovered(SCENARIO_HEADER "1,torn", 0, NULL);
+    assert_recovered(SCENARIO_HEADER "1,a\n", 1, SCENARIO_HEADER "1,a\n");
+    assert_recovered(SCENARIO_HEADER "1,a\n2,b\n3,to", 1, SCENARIO_HEADER "1,a\n2,b\n");
 }
 
 static void test_recover_several(void **state)
 {
     (void)state;
-    struct spool_world world;
+    struct spool_scenario scenario;
     struct spool_run run;
-    spool_world_make(&world);
-    assert_int_equal(spool_run_create(&run, &world.spool, "run", NULL), 0);
+    spool_scenario_make(&scenario);
+    assert_int_equal(spool_run_create(&run, &scenario.spool, "run", NULL), 0);
     struct batch batch;
-    assert_int_equal(batch_init(&batch, &run, STR(WORLD_HEADER)), 0);
+    assert_int_equal(batch_init(&batch, &run, STR(SCENARIO_HEADER)), 0);
     for (char i = '0'; i < '3'; i++) {
         const char row[] = {i, ',', 'x', '\n'};
         assert_int_equal(batch_add(&batch, (struct str){row, 4}, 1, 1, NULL), 0);
@@ -287,53 +287,53 @@ static void test_recover_several(void **state)
     batch_fini(&batch);
     spool_run_close(&run);
     /* 1 was killed between sealing and dropping its rows, 3 and 5 were in memory only, 4 had no rows. */
-    tree_write(&world.tree, "spool/run/000001.csv", WORLD_HEADER "1,x\n");
-    tree_write(&world.tree, "spool/run/000003.csv", WORLD_HEADER "3,x\n");
-    tree_write(&world.tree, "spool/run/000004.csv", WORLD_HEADER);
-    tree_write(&world.tree, "spool/run/000005.csv", WORLD_HEADER "5,x\n");
-    assert_int_equal(spool_run_open(&run, &world.spool, "run", NULL), 0);
+    tree_write(&scenario.tree, "spool/run/000001.csv", SCENARIO_HEADER "1,x\n");
+    tree_write(&scenario.tree, "spool/run/000003.csv", SCENARIO_HEADER "3,x\n");
+    tree_write(&scenario.tree, "spool/run/000004.csv", SCENARIO_HEADER);
+    tree_write(&scenario.tree, "spool/run/000005.csv", SCENARIO_HEADER "5,x\n");
+    assert_int_equal(spool_run_open(&run, &scenario.spool, "run", NULL), 0);
     assert_int_equal(run.open_number, 3);
     assert_int_equal(batch_recover(&run, NULL), 1);
     AUTO_BUF struct buf rows;
     buf_init(&rows, 1024);
-    spool_world_rows(&run, &rows);
+    spool_scenario_rows(&run, &rows);
     assert_string_equal(buf_cstr(&rows), "0,x\n1,x\n2,x\n3,x\n5,x\n");
     assert_int_equal(run.open_number, 6);
-    assert_int_equal(spool_world_entries(&world, "run"), 6);
+    assert_int_equal(spool_scenario_entries(&scenario, "run"), 6);
     assert_int_equal(spool_run_remove(&run, NULL), 0);
-    spool_world_free(&world);
+    spool_scenario_free(&scenario);
 }
 
 /* Where there is no room for the batch the rows stay as they are. */
 static void test_recover_without_room(void **state)
 {
     (void)state;
-    struct spool_world world;
+    struct spool_scenario scenario;
     struct spool_run run;
     struct err err = {0};
     void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
-    spool_world_make(&world);
-    tree_write(&world.tree, "spool/run/000000.csv", WORLD_HEADER "1,a\n");
-    assert_int_equal(spool_run_open(&run, &world.spool, "run", NULL), 0);
-    world.spool.max_bytes = 10;
+    spool_scenario_make(&scenario);
+    tree_write(&scenario.tree, "spool/run/000000.csv", SCENARIO_HEADER "1,a\n");
+    assert_int_equal(spool_run_open(&run, &scenario.spool, "run", NULL), 0);
+    scenario.spool.max_bytes = 10;
     assert_int_equal(batch_recover(&run, &err), -ENOSPC);
     assert_int_equal(err.code, -ENOSPC);
-    assert_int_equal(spool_world_size(&world, "run/000000.csv"), strlen(WORLD_HEADER) + 4);
-    world.spool.max_bytes = WORLD_MAX_BYTES;
+    assert_int_equal(spool_scenario_size(&scenario, "run/000000.csv"), strlen(SCENARIO_HEADER) + 4);
+    scenario.spool.max_bytes = SCENARIO_MAX_BYTES;
     limit_files(5);
     assert_int_equal(batch_recover(&run, &err), 1);
     assert_int_equal(run.memory_bytes > 0, 1);
-    assert_int_equal(spool_world_size(&world, "run/000000.csv"), strlen(WORLD_HEADER) + 4);
-    assert_unpacked(&run, 0, WORLD_HEADER "1,a\n");
+    assert_int_equal(spool_scenario_size(&scenario, "run/000000.csv"), strlen(SCENARIO_HEADER) + 4);
+    assert_unpacked(&run, 0, SCENARIO_HEADER "1,a\n");
     spool_run_close(&run);
-    assert_int_equal(spool_world_size(&world, "run/000000.csv"), strlen(WORLD_HEADER) + 4);
+    assert_int_equal(spool_scenario_size(&scenario, "run/000000.csv"), strlen(SCENARIO_HEADER) + 4);
     limit_files(RLIM_INFINITY);
-    assert_int_equal(spool_run_open(&run, &world.spool, "run", NULL), 0);
+    assert_int_equal(spool_run_open(&run, &scenario.spool, "run", NULL), 0);
     assert_int_equal(batch_recover(&run, &err), 1);
     assert_int_equal(run.memory_bytes, 0);
-    assert_unpacked(&run, 0, WORLD_HEADER "1,a\n");
+    assert_unpacked(&run, 0, SCENARIO_HEADER "1,a\n");
     spool_run_close(&run);
-    spool_world_free(&world);
+    spool_scenario_free(&scenario);
     (void)signal(SIGXFSZ, before);
 }
 
@@ -348,17 +348,17 @@ static void test_delivered_from_memory(void **state)
     assert_int_equal(batch_add(&s.batch, STR("1,a\n"), 1, 1, NULL), 0);
     limit_files(5);
     assert_int_equal(batch_seal(&s.batch, NULL), 1);
-    assert_true(spool_world_size(&s.world, "run/000000.csv") > 0);
+    assert_true(spool_scenario_size(&s.scenario, "run/000000.csv") > 0);
     spool_run_drop(&s.run, 0);
     assert_int_equal(s.run.memory_bytes, 0);
     limit_files(RLIM_INFINITY);
     batch_fini(&s.batch);
     spool_run_close(&s.run);
-    assert_int_equal(spool_run_open(&run, &s.world.spool, "run", NULL), 0);
+    assert_int_equal(spool_run_open(&run, &s.scenario.spool, "run", NULL), 0);
     assert_int_equal(batch_recover(&run, NULL), 0);
     assert_int_equal(run.batches.count, 0);
     spool_run_close(&run);
-    spool_world_free(&s.world);
+    spool_scenario_free(&s.scenario);
     (void)signal(SIGXFSZ, before);
 }
 

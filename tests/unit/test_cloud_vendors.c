@@ -426,7 +426,7 @@ static void assert_asked(const char *dmi_vendor, const char *product, const char
 {
     struct tree tree;
     tree_make(&tree);
-    tree_folder(&tree, "proc");
+    tree_directory(&tree, "proc");
     if (dmi_vendor)
         tree_write(&tree, "sys/class/dmi/id/sys_vendor", dmi_vendor);
     if (product)

@@ -168,10 +168,10 @@ static void test_buildkite(void **state)
 static void test_jenkins(void **state)
 {
     (void)state;
-    TAKEN(WANT(.job_name = "folder/app/main", .stage_name = "Deploy", .orchestrator = "jenkins",
-              .external_run_id = "jenkins-folder-app-main-17"),
+    TAKEN(WANT(.job_name = "team/app/main", .stage_name = "Deploy", .orchestrator = "jenkins",
+              .external_run_id = "jenkins-team-app-main-17"),
         "JENKINS_URL=https://ci.example.com/", "JENKINS_HOME=/var/jenkins_home", "BUILD_ID=17", "BUILD_NUMBER=17",
-        "JOB_NAME=folder/app/main", "JOB_BASE_NAME=main", "BUILD_TAG=jenkins-folder-app-main-17", "STAGE_NAME=Deploy",
+        "JOB_NAME=team/app/main", "JOB_BASE_NAME=main", "BUILD_TAG=jenkins-team-app-main-17", "STAGE_NAME=Deploy",
         "EXECUTOR_NUMBER=1", "NODE_NAME=built-in", "WORKSPACE=/w", "GIT_COMMIT=1ecfd275", "API_TOKEN=hush");
     TAKEN(WANT(.job_name = "app", .orchestrator = "jenkins", .external_run_id = "17"), "JENKINS_HOME=/var/jenkins_home",
         "BUILD_ID=17", "JOB_NAME=app");

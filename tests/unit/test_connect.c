@@ -71,7 +71,7 @@ static int fake_resolve(const char *host, const char *service, const struct addr
     gate.ended++;
     (void)pthread_cond_broadcast(&gate.changed);
     (void)pthread_mutex_unlock(&gate.lock);
-    if (strcmp(host, "nobody.test") == 0)
+    if (strcmp(host, "unknown.test") == 0)
         return EAI_NONAME;
     errno = EMFILE;
     if (strcmp(host, "broken.test") == 0)
@@ -153,7 +153,7 @@ static void test_no_such_name(void **state)
 {
     struct lookup_result result;
     struct err err = {0};
-    assert_int_equal(find(*state, "nobody.test", 5000, &result, &err), -ENXIO);
+    assert_int_equal(find(*state, "unknown.test", 5000, &result, &err), -ENXIO);
     assert_non_null(strstr(err.msg, gai_strerror(EAI_NONAME)));
     assert_int_equal(find(*state, "broken.test", 5000, &result, &err), -ENXIO);
     assert_non_null(strstr(err.msg, strerror(EMFILE)));
@@ -199,11 +199,11 @@ static void test_a_lookup_that_nothing_waits_for(void **state)
     assert_int_equal(find(lookup, "slow.test", 5000, &result, &err), 0);
     assert_int_equal(gate_calls(), 1);
     /* A failure counts as well: it is not asked for again before it was reported. */
-    while ((done.fd = lookup_begin(lookup, "nobody.test")) >= 0)
+    while ((done.fd = lookup_begin(lookup, "unknown.test")) >= 0)
         (void)poll(&done, 1, 10 * 1000);
-    assert_int_equal(find(lookup, "nobody.test", 5000, &result, &err), -ENXIO);
+    assert_int_equal(find(lookup, "unknown.test", 5000, &result, &err), -ENXIO);
     assert_int_equal(gate_calls(), 2);
-    assert_int_equal(find(lookup, "nobody.test", 5000, &result, &err), -ENXIO);
+    assert_int_equal(find(lookup, "unknown.test", 5000, &result, &err), -ENXIO);
     assert_int_equal(gate_calls(), 3);
 }
 

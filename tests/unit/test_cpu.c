@@ -275,7 +275,7 @@ static void test_huge_counters(void **state)
     assert_cores(cpu, "50");
 }
 
-/* Nobody knows how many CPUs there are, so the cores in use are not known either, and certainly not 0. */
+/* It is not known how many CPUs there are, so the cores in use are not known either, and certainly not 0. */
 static void test_no_lines_of_single_cpus(void **state)
 {
     (void)state;
@@ -351,7 +351,7 @@ static void test_broken_stat_is_made_up_for(void **state)
 }
 
 /* -ENODATA means "this host has none" and is silent; a /proc/stat without a cpu line is an error to be reported. */
-static void test_stat_without_a_cpu_line_is_told(void **state)
+static void test_stat_without_a_cpu_line_is_reported(void **state)
 {
     (void)state;
     static const char *const texts[] = {"", "ctxt 5\n", "cpu 1 2 3 4"};
@@ -403,7 +403,7 @@ int main(void)
         machine_unit_test(test_load_averages_missing),
         machine_unit_test(test_stat_missing_and_back),
         machine_unit_test(test_broken_stat_is_made_up_for),
-        cmocka_unit_test(test_stat_without_a_cpu_line_is_told),
+        cmocka_unit_test(test_stat_without_a_cpu_line_is_reported),
         cmocka_unit_test(test_descriptors_are_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,7 +245,7 @@ static void test_odd_cells(void **state)
     sample = parse(csv, "1,NaN,-3,None,x,");
     assert_false(sample.cpu.utilization_pct.has || sample.cpu.process_count.has || sample.gpu.present);
     assert_int_equal(csv->mistyped, 4);
-    /* More GPUs than anybody has do not break the bound. */
+    /* More GPUs than any machine has do not break the bound. */
     sample = parse(csv, "1,0,1,10,1000000,5");
     assert_int_equal(sample.gpu.count, CSV_LINE_GPUS_MAX);
     assert_int_equal(csv->mistyped, 4);

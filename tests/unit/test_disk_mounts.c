@@ -19,7 +19,7 @@ static void test_dm_over_two_disks(void **state)
     disk_fixture_add_sysfs(disk, "8:0", "pci/block/sda");
     disk_fixture_add_sysfs(disk, "8:16", "pci/block/sdb");
     disk_fixture_add_sysfs(disk, "253:0", "virtual/block/dm-0");
-    tree_folder(&disk->tree, "sys/devices/pci/block/sda/slaves");
+    tree_directory(&disk->tree, "sys/devices/pci/block/sda/slaves");
     tree_link(&disk->tree, "sys/devices/virtual/block/dm-0/slaves/sda", "../../../../pci/block/sda");
     tree_link(&disk->tree, "sys/devices/virtual/block/dm-0/slaves/sdb", "../../../../pci/block/sdb");
     tree_link(&disk->tree, "sys/class/block/dm-0", "../../devices/virtual/block/dm-0");

@@ -43,7 +43,7 @@ static void test_wrap(void **state)
     assert_int_equal(err.code, -EIO);
 }
 
-static void test_nobody_asked(void **state)
+static void test_without_err(void **state)
 {
     (void)state;
     assert_int_equal(err_set(NULL, -EPERM, "x"), -EPERM);
@@ -86,7 +86,7 @@ int main(void)
         cmocka_unit_test(test_set),
         cmocka_unit_test(test_sys),
         cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_nobody_asked),
+        cmocka_unit_test(test_without_err),
         cmocka_unit_test(test_clear),
         cmocka_unit_test(test_long_messages_are_cut),
     };

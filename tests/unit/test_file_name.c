@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of output files: what is put in for the braces, and that nothing put in can leave its folder. */
+/* Names of output files: what is put in for the braces, and that nothing put in can leave its directory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

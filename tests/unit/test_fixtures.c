@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every machine of tests/fixtures through the collectors and encoders, compared with tests/golden. With UPDATE_GOLDEN=1
- * the golden files are written instead, and the tests fail so that nobody leaves it on.
+ * the golden files are written instead, and the tests fail so that it is not left on.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ struct golden {
     char title[TITLE_BYTES]; /* also the name of the golden file */
 };
 
-static const char *folder_from(const char *variable, const char *fallback)
+static const char *directory_from(const char *variable, const char *fallback)
 {
     const char *value = getenv(variable);
     return value && value[0] ? value : fallback;
@@ -56,12 +56,12 @@ static const char *folder_from(const char *variable, const char *fallback)
 
 static const char *fixtures_dir(void)
 {
-    return folder_from("FIXTURES_DIR", SOURCE_ROOT "/tests/fixtures");
+    return directory_from("FIXTURES_DIR", SOURCE_ROOT "/tests/fixtures");
 }
 
 static const char *golden_dir(void)
 {
-    return folder_from("GOLDEN_DIR", SOURCE_ROOT "/tests/golden");
+    return directory_from("GOLDEN_DIR", SOURCE_ROOT "/tests/golden");
 }
 
 static void encode_fixture(const struct golden *golden, struct buf *out)
@@ -142,7 +142,7 @@ static void test_no_orphans(void **state)
         char path[FIXTURE_PATH_BYTES];
         int stem = dot ? (int)(dot - name) : (int)strlen(name);
         (void)snprintf(path, sizeof(path), "%s/%.*s", fixtures_dir(), stem, name);
-        /* Folders hold the goldens of others. */
+        /* Directories hold the goldens of others. */
         if (stem > 0 && entries[i]->d_type != DT_DIR && access(path, F_OK) != 0) {
             print_error("%s/%s has no fixture\n", golden_dir(), name);
             orphans++;

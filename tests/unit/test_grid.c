@@ -88,7 +88,7 @@ static void test_between_places(void **state)
     assert_int_equal(grid.index, 0);
     assert_tick(grid_advance(&grid, 1, grid.start_ns + 100 * NS_PER_MS), 0, 0);
     assert_tick(grid_between(&grid, grid.start_ns + 150 * NS_PER_MS), 0, 0);
-    /* 200, 300 and 400 went by unseen, and are told of once. */
+    /* 200, 300 and 400 went by unseen, and are reported once. */
     assert_tick(grid_between(&grid, grid.start_ns + 499 * NS_PER_MS), 0, 3);
     assert_tick(grid_between(&grid, grid.start_ns + 499 * NS_PER_MS), 0, 0);
     assert_int_equal(grid.index, 4);

@@ -24,9 +24,9 @@ static int64_t soon(void)
 
 static struct http_client *new_client(void)
 {
-    const struct http_context world = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
+    const struct http_context context = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
     struct http_client *client = NULL;
-    assert_int_equal(http_client_new(&world, &client), 0);
+    assert_int_equal(http_client_new(&context, &client), 0);
     return client;
 }
 
@@ -113,7 +113,7 @@ static void test_statuses(void **state)
     }
 }
 
-static void test_trouble(void **state)
+static void test_failure(void **state)
 {
     (void)state;
     struct hooks hooks = {0};
@@ -204,7 +204,7 @@ int main(void)
         cmocka_unit_test(test_sent),
         cmocka_unit_test(test_chosen_content_type),
         cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_trouble),
+        cmocka_unit_test(test_failure),
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_bad_headers),
         cmocka_unit_test(test_most_headers),

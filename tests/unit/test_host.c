@@ -60,7 +60,7 @@ static void test_vm(void **state)
     tree_write(&tree, "proc/meminfo", "MemTotal:       16384000 kB\nMemFree:        1 kB\n");
     tree_write(&tree, "sys/devices/system/cpu/online", "0-1,3,6-7\n");
     tree_write(&tree, "sys/block/vda/size", "41943040\n");
-    tree_folder(&tree, "sys/block/vda/device");
+    tree_directory(&tree, "sys/block/vda/device");
     struct host_facts host = discover(tree.path);
     assert_string_equal(host.id, "i-0123abcd4567ef890");
     assert_string_equal(host.hostname, "worker-7.example");
@@ -184,7 +184,7 @@ static void test_arm_models(void **state)
     (void)state;
     struct tree tree;
     tree_make(&tree);
-    tree_folder(&tree, "proc");
+    tree_directory(&tree, "proc");
     tree_write(&tree, "sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "0x00000000411fd401\n");
     assert_model(&tree, "ARM Neoverse-V1");
     tree_write(&tree, "proc/cpuinfo",
@@ -233,7 +233,7 @@ static void add_disk(const struct tree *tree, const char *name, const char *attr
 {
     char path[128];
     (void)snprintf(path, sizeof(path), "sys/block/%s/device", name);
-    tree_folder(tree, path);
+    tree_directory(tree, path);
     (void)snprintf(path, sizeof(path), "sys/block/%s/%s", name, attribute);
     tree_write(tree, path, value);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http_world.h"
+#include "http_stage.h"
 
 #define OK_ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -366,9 +366,9 @@ static void test_called_off(void **state)
     for (int at = 0; at < 5; at++) {
         struct canceller canceller = {.at = at};
         const struct net_wait wait = {cancel_later, &canceller};
-        const struct http_context world = {.wait = &wait};
+        const struct http_context context = {.wait = &wait};
         struct http_stage stage;
-        HTTP_STAGE_OPEN(&stage, &world, steps);
+        HTTP_STAGE_OPEN(&stage, &context, steps);
         assert_int_equal(http_stage_get(&stage, "/"), -ECANCELED);
         assert_int_equal(canceller.calls, at + 1);
         http_stage_close(&stage);

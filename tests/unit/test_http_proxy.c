@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "http_world.h"
+#include "http_stage.h"
 
 #define OK_ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -23,7 +23,7 @@ struct proxy_stage {
 static void open_stage(
     struct proxy_stage *stage, const char *user, const char *no_proxy, const struct script_step *step)
 {
-    struct http_context world = {
+    struct http_context context = {
         .wait = &net_wait_plain,
         .https_proxy = stage->proxy,
         .http_proxy = stage->proxy,
@@ -35,7 +35,7 @@ static void open_stage(
     script_server_start(&stage->stage.server, step, step->answer || step->then != SCRIPT_KEEP ? 1 : 0);
     (void)snprintf(
         stage->proxy, sizeof(stage->proxy), "http://%s127.0.0.1:%u", user, (unsigned)stage->stage.server.port);
-    assert_int_equal(http_client_new(&world, &stage->stage.client), 0);
+    assert_int_equal(http_client_new(&context, &stage->stage.client), 0);
 }
 
 static int get(struct proxy_stage *stage, const char *url)
@@ -136,7 +136,7 @@ static void test_proxy_that_is_not_there(void **state)
     http_client_free(stage.stage.client);
 }
 
-/* 192.0.2.0/24 is nobody's: whoever goes there without the proxy hears nothing, or that there is no way. */
+/* 192.0.2.0/24 is not in use: without the proxy there is no answer from there, or no route. */
 static void test_direct_requests_never_use_a_proxy(void **state)
 {
     (void)state;
@@ -183,8 +183,8 @@ static void test_plain_http_stays_here(void **state)
     bool has_waited = false;
     const struct net_wait wait = {never, &has_waited};
     char proxy[64];
-    struct http_context world = {.wait = &wait, .http_proxy = proxy};
-    HTTP_STAGE_OPEN(&stage, &world, steps);
+    struct http_context context = {.wait = &wait, .http_proxy = proxy};
+    HTTP_STAGE_OPEN(&stage, &context, steps);
     (void)snprintf(proxy, sizeof(proxy), "127.0.0.1:%u", (unsigned)stage.server.port);
     static const char *const foreign[] = {"http://api.test/?token=sesame", "http://192.0.2.1/", "http://[2001:db8::1]/",
         "http://127.0.0.1.test/", "http://localhost.test/", "http://notlocalhost/"};

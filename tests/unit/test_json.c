@@ -309,7 +309,7 @@ static void test_whole_numbers(void **state)
     buf_clear(&buf);
     json_put_object(&buf, &whole_table, &one);
     assert_string_equal(buf_cstr(&buf), "{\"u\":0,\"i\":-1}");
-    /* Absent, with a value left behind that nobody may see. */
+    /* Absent, with a value left behind that must not show. */
     one = (struct one){.natural = {.has = false, .v = 7}, .integer = {.has = false, .v = 7}};
     buf_clear(&buf);
     json_put_object(&buf, &whole_table, &one);

@@ -163,7 +163,7 @@ static void test_errno_survives(void **state)
     capture_begin(&capture);
     (void)close(STDERR_FILENO);
     errno = EXDEV;
-    log_warning("nobody hears this");
+    log_warning("this goes nowhere");
     int after = errno;
     (void)capture_end(&capture);
     (void)close(closed_fd);

@@ -192,7 +192,7 @@ static void test_a_busy_timer_does_not_hide_a_signal(void **state)
     loop_close(&loop);
 }
 
-/* Room is told only while it is wanted. */
+/* Room is reported only while it is wanted. */
 static void test_room_for_more(void **state)
 {
     (void)state;
@@ -225,7 +225,7 @@ static void check_gone(int reader, int writer)
     (void)close(reader);
     assert_int_equal(wait_for(&loop).kind, LOOP_GONE);
     assert_int_equal(loop.output_fd, -1);
-    /* Told once: what comes next is the signal. */
+    /* Reported once: what comes next is the signal. */
     assert_int_equal(raise(SIGUSR1), 0);
     assert_int_equal(wait_for(&loop).kind, LOOP_SIGNAL);
     loop_close(&loop);

@@ -165,7 +165,7 @@ static void test_a_file_that_is_missing(void **state)
  * A meminfo without MemTotal is an error to be reported, so it must not come out as -ENODATA: that means "this host has
  * none" and is silent.
  */
-static void test_a_file_that_is_broken_is_told(void **state)
+static void test_a_file_that_is_broken_is_reported(void **state)
 {
     (void)state;
     static const char *const texts[] = {"", "garbage\n", "MemFree: 12 kB\n", "MemTotal: 12"};
@@ -196,7 +196,7 @@ int main(void)
         cmocka_unit_test(test_what_is_not_known_is_not_guessed),
         cmocka_unit_test(test_amounts_that_do_not_add_up),
         cmocka_unit_test(test_a_file_that_is_missing),
-        cmocka_unit_test(test_a_file_that_is_broken_is_told),
+        cmocka_unit_test(test_a_file_that_is_broken_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -400,7 +400,7 @@ static void test_sysfs_of_another_namespace(void **state)
     step(fake, &run, COLLECT_SLOW_NS);
     assert_string_equal(find(&run, "eth0")->mac_address, "02:00:00:00:00:01");
 
-    /* Nobody looks while the interfaces are the same. */
+    /* Nothing is read again while the interfaces are the same. */
     link_card(fake, "ens9");
     step(fake, &run, COLLECT_SLOW_NS);
     assert_true(find(&run, "eth0")->mtu.has);

@@ -82,7 +82,7 @@ static void end_fixture(struct fixture *fixture)
     gpu_vendor_nvidia.close(fixture->state);
     free(fixture->state);
     fake_env_fini(&fixture->fake);
-    /* Killed at the end and waited for by whoever waits for all children. */
+    /* Killed at the end and waited for with all other children. */
     for (int i = 0; i < PATIENCE_MS / STEP_MS; i++) {
         if (waitpid(-1, NULL, WNOHANG) < 0)
             break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The group made for the command: its names, what is swept and what is not, and moving members, on plain folders. */
+/* The group made for the command: its names, what is swept and what is not, moving members, on plain directories. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +110,7 @@ static void test_sweep(void **unused)
     put_group(&fake, "resource-tracker-" NO_PID "x", 100000);
     put_group(&fake, "user.slice", 100000);
     put_group(&fake, "resource-tracker-" NO_PID "-5", 0);
-    /* A folder with a file in it cannot be removed, like a group below that is in use. */
+    /* A directory with a file in it cannot be removed, like a group below that is in use. */
     fake_env_write(&fake, "g/resource-tracker-" NO_PID "-5/below/member", "");
     age(&fake, "g/resource-tracker-" NO_PID "-5", 100000);
     fake_env_write(&fake, "g/resource-tracker-" NO_PID "-6", "");
@@ -225,7 +225,7 @@ static void test_make_fails(void **unused)
     assert_int_equal(own_cgroup_make(fd, long_dir, &group, &err), -ENAMETOOLONG);
     assert_int_equal(err.code, -ENAMETOOLONG);
     assert_int_equal(fake_env_open_count(), before);
-    /* Nothing is left of it: the folder can go. */
+    /* Nothing is left of it: the directory can go. */
     fake_env_remove(&fake, "g");
     assert_int_equal(own_cgroup_make(fd, "g", &group, &err), -ENOENT);
     assert_string_equal(err.msg, "cgroup: cannot create a group in /g: No such file or directory");

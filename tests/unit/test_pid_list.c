@@ -68,7 +68,7 @@ static void test_many(void **unused)
     fake_env_fini(&fake);
 }
 
-static void test_trouble(void **unused)
+static void test_failure(void **unused)
 {
     (void)unused;
     struct fake_env fake;
@@ -128,7 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_many),
-        cmocka_unit_test(test_trouble),
+        cmocka_unit_test(test_failure),
         cmocka_unit_test(test_reaped),
         cmocka_unit_test(test_helpers),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collectors as one, with toy collectors that do what they are told, a fake clock, and stderr caught in a pipe. */
+/* The collectors as one, with toy collectors that do as they are asked, a fake clock, and stderr caught in a pipe. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #include "collect/pipeline.h"
 
-struct world {
+struct scenario {
     int64_t mono_ns, real_ns;
     int saved_fd, read_fd;
     char text[4096];
@@ -25,7 +25,7 @@ struct world {
     struct run_info info;
 };
 
-/* What a toy is told to do, and what it saw. The tests' own world hangs on space_context of the environment. */
+/* What a toy is asked to do, and what it saw. The tests' own scenario hangs on space_context of the environment. */
 struct toy_orders {
     int open_result, collect_result;
     int collect_code; /* put into err even where the result is 0 */
@@ -103,47 +103,47 @@ TOY(tracker);
 
 static const struct collector *const toys[] = {&toy_cpu, &toy_memory, &toy_tracker};
 
-static int64_t world_read_ns(void *context, enum clock_kind kind)
+static int64_t scenario_read_ns(void *context, enum clock_kind kind)
 {
-    const struct world *world = context;
-    return kind == CLOCK_KIND_REALTIME ? world->real_ns : world->mono_ns;
+    const struct scenario *scenario = context;
+    return kind == CLOCK_KIND_REALTIME ? scenario->real_ns : scenario->mono_ns;
 }
 
-static void world_make(struct world *world, struct orders *orders)
+static void scenario_make(struct scenario *scenario, struct orders *orders)
 {
-    *world = (struct world){.mono_ns = 5000 * NS_PER_SEC, .real_ns = 1700000000 * NS_PER_SEC + 999 * NS_PER_MS};
-    world->clock = (struct clock){.read_ns = world_read_ns, .context = world};
-    world->env = (struct collect_env){.clock = &world->clock, .space_context = orders};
-    world->info = (struct run_info){.version = "1.2.3", .job_name = "job", .interval_ns = NS_PER_SEC};
+    *scenario = (struct scenario){.mono_ns = 5000 * NS_PER_SEC, .real_ns = 1700000000 * NS_PER_SEC + 999 * NS_PER_MS};
+    scenario->clock = (struct clock){.read_ns = scenario_read_ns, .context = scenario};
+    scenario->env = (struct collect_env){.clock = &scenario->clock, .space_context = orders};
+    scenario->info = (struct run_info){.version = "1.2.3", .job_name = "job", .interval_ns = NS_PER_SEC};
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
-    world->read_fd = ends[0];
-    world->saved_fd = dup(STDERR_FILENO);
+    scenario->read_fd = ends[0];
+    scenario->saved_fd = dup(STDERR_FILENO);
     assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
     (void)close(ends[1]);
 }
 
 /* What was said since the last call. */
-static const char *world_said(struct world *world)
+static const char *scenario_said(struct scenario *scenario)
 {
-    ssize_t n = read(world->read_fd, world->text, sizeof(world->text) - 1);
-    world->text[n > 0 ? n : 0] = '\0';
-    return world->text;
+    ssize_t n = read(scenario->read_fd, scenario->text, sizeof(scenario->text) - 1);
+    scenario->text[n > 0 ? n : 0] = '\0';
+    return scenario->text;
 }
 
-static void world_free(struct world *world)
+static void scenario_free(struct scenario *scenario)
 {
-    (void)dup2(world->saved_fd, STDERR_FILENO);
-    (void)close(world->saved_fd);
-    (void)close(world->read_fd);
+    (void)dup2(scenario->saved_fd, STDERR_FILENO);
+    (void)close(scenario->saved_fd);
+    (void)close(scenario->read_fd);
 }
 
-static struct sample world_sample(struct world *world, struct pipeline *pipeline, int64_t step_ns)
+static struct sample scenario_sample(struct scenario *scenario, struct pipeline *pipeline, int64_t step_ns)
 {
-    world->mono_ns += step_ns;
-    world->real_ns += step_ns;
-    struct tick tick = {.late_ns = 42, .missed = 7, .mono_ns = world->mono_ns};
+    scenario->mono_ns += step_ns;
+    scenario->real_ns += step_ns;
+    struct tick tick = {.late_ns = 42, .missed = 7, .mono_ns = scenario->mono_ns};
     memset(&pipeline->sample, 0x5a, sizeof(pipeline->sample));
     pipeline_sample(pipeline, &tick);
     return pipeline->sample;
@@ -153,35 +153,35 @@ static void test_opening_takes_the_baseline(void **state)
 {
     (void)state;
     struct orders orders = {0};
-    struct world world;
+    struct scenario scenario;
     struct pipeline pipeline;
-    world_make(&world, &orders);
-    pipeline_open(&pipeline, &world.env, &world.info, toys, 3);
-    assert_int_equal(pipeline.start_ns, world.mono_ns);
+    scenario_make(&scenario, &orders);
+    pipeline_open(&pipeline, &scenario.env, &scenario.info, toys, 3);
+    assert_int_equal(pipeline.start_ns, scenario.mono_ns);
     assert_true(orders.cpu.state_was_zero && orders.memory.state_was_zero);
     assert_int_equal(orders.cpu.opened, 1);
     assert_int_equal(orders.cpu.baselines, 1);
     assert_int_equal(orders.tracker.baselines, 1);
-    assert_int_equal(orders.cpu.baseline_ns, world.mono_ns);
+    assert_int_equal(orders.cpu.baseline_ns, scenario.mono_ns);
     pipeline_close(&pipeline);
     assert_int_equal(orders.cpu.closed, 1);
     assert_int_equal(orders.tracker.closed, 1);
     pipeline_close(&pipeline);
     assert_int_equal(orders.cpu.closed, 1);
-    assert_string_equal(world_said(&world), "");
-    world_free(&world);
+    assert_string_equal(scenario_said(&scenario), "");
+    scenario_free(&scenario);
 }
 
 static void test_clocks_of_a_sample(void **state)
 {
     (void)state;
     struct orders orders = {0};
-    struct world world;
+    struct scenario scenario;
     struct pipeline pipeline;
-    world_make(&world, &orders);
-    world.info.tracked_pid = some_u64(77);
-    pipeline_open(&pipeline, &world.env, &world.info, toys, 3);
-    struct sample sample = world_sample(&world, &pipeline, 1250 * NS_PER_MS);
+    scenario_make(&scenario, &orders);
+    scenario.info.tracked_pid = some_u64(77);
+    pipeline_open(&pipeline, &scenario.env, &scenario.info, toys, 3);
+    struct sample sample = scenario_sample(&scenario, &pipeline, 1250 * NS_PER_MS);
     assert_int_equal(sample.timestamp_ms.v, 1700000002249);
     assert_int_equal(sample.timestamp_secs.v, 1700000002);
     assert_true(sample.elapsed_secs.v == 1.25);
@@ -194,66 +194,66 @@ static void test_clocks_of_a_sample(void **state)
     assert_int_equal(orders.cpu.last.late_ns, 42);
     assert_int_equal(orders.cpu.last.missed, 7);
     assert_false(orders.cpu.last.baseline);
-    assert_int_equal(orders.cpu.last.mono_ns, world.mono_ns);
+    assert_int_equal(orders.cpu.last.mono_ns, scenario.mono_ns);
 
     /* The wall clock is set back an hour: only the timestamps notice. */
-    world.real_ns -= 3600 * NS_PER_SEC;
-    sample = world_sample(&world, &pipeline, 500 * NS_PER_MS);
+    scenario.real_ns -= 3600 * NS_PER_SEC;
+    sample = scenario_sample(&scenario, &pipeline, 500 * NS_PER_MS);
     assert_true(sample.elapsed_secs.v == 1.75);
     assert_true(sample.actual_interval_ms.has && sample.actual_interval_ms.v == 500.0);
     assert_int_equal(sample.timestamp_secs.v, 1699996402);
-    sample = world_sample(&world, &pipeline, 1);
+    sample = scenario_sample(&scenario, &pipeline, 1);
     assert_true(sample.actual_interval_ms.v == 1e-6);
     pipeline_close(&pipeline);
-    world_free(&world);
+    scenario_free(&scenario);
 }
 
 static void test_a_failing_collector_does_not_disturb_others(void **state)
 {
     (void)state;
     struct orders orders = {.memory = {.collect_result = -EIO, .collect_code = -EIO}};
-    struct world world;
+    struct scenario scenario;
     struct pipeline pipeline;
-    world_make(&world, &orders);
-    pipeline_open(&pipeline, &world.env, &world.info, toys, 3);
-    assert_string_equal(
-        world_said(&world), "resource-tracker: warning: toy: cannot read; these values are null until it works\n");
+    scenario_make(&scenario, &orders);
+    pipeline_open(&pipeline, &scenario.env, &scenario.info, toys, 3);
+    assert_string_equal(scenario_said(&scenario),
+        "resource-tracker: warning: toy: cannot read; these values are null until it works\n");
     for (int i = 0; i < 5; i++) {
-        struct sample sample = world_sample(&world, &pipeline, NS_PER_SEC);
+        struct sample sample = scenario_sample(&scenario, &pipeline, NS_PER_SEC);
         assert_true(sample.cpu.present && sample.tracker.present);
         assert_false(sample.memory.present);
-        assert_string_equal(world_said(&world), "");
+        assert_string_equal(scenario_said(&scenario), "");
     }
     orders.memory.collect_result = orders.memory.collect_code = 0;
-    struct sample sample = world_sample(&world, &pipeline, NS_PER_SEC);
+    struct sample sample = scenario_sample(&scenario, &pipeline, NS_PER_SEC);
     assert_true(sample.memory.present);
-    assert_string_equal(world_said(&world), "resource-tracker: warning: memory: all values can be read again\n");
-    (void)world_sample(&world, &pipeline, NS_PER_SEC);
-    assert_string_equal(world_said(&world), "");
+    assert_string_equal(scenario_said(&scenario), "resource-tracker: warning: memory: all values can be read again\n");
+    (void)scenario_sample(&scenario, &pipeline, NS_PER_SEC);
+    assert_string_equal(scenario_said(&scenario), "");
     orders.memory.collect_result = orders.memory.collect_code = -EACCES;
-    (void)world_sample(&world, &pipeline, NS_PER_SEC);
-    assert_non_null(strstr(world_said(&world), "toy: cannot read"));
+    (void)scenario_sample(&scenario, &pipeline, NS_PER_SEC);
+    assert_non_null(strstr(scenario_said(&scenario), "toy: cannot read"));
     pipeline_close(&pipeline);
-    world_free(&world);
+    scenario_free(&scenario);
 }
 
-static void test_a_missing_part_is_told_and_the_section_stays(void **state)
+static void test_a_missing_part_is_reported_and_the_section_stays(void **state)
 {
     (void)state;
     struct orders orders = {.cpu = {.collect_code = -ENOENT}};
-    struct world world;
+    struct scenario scenario;
     struct pipeline pipeline;
-    world_make(&world, &orders);
-    pipeline_open(&pipeline, &world.env, &world.info, toys, 3);
-    struct sample sample = world_sample(&world, &pipeline, NS_PER_SEC);
+    scenario_make(&scenario, &orders);
+    pipeline_open(&pipeline, &scenario.env, &scenario.info, toys, 3);
+    struct sample sample = scenario_sample(&scenario, &pipeline, NS_PER_SEC);
     assert_true(sample.cpu.present);
-    assert_string_equal(
-        world_said(&world), "resource-tracker: warning: toy: cannot read; these values are null until it works\n");
+    assert_string_equal(scenario_said(&scenario),
+        "resource-tracker: warning: toy: cannot read; these values are null until it works\n");
     orders.cpu.collect_code = 0;
-    (void)world_sample(&world, &pipeline, NS_PER_SEC);
-    assert_string_equal(world_said(&world), "resource-tracker: warning: cpu: all values can be read again\n");
+    (void)scenario_sample(&scenario, &pipeline, NS_PER_SEC);
+    assert_string_equal(scenario_said(&scenario), "resource-tracker: warning: cpu: all values can be read again\n");
     pipeline_close(&pipeline);
-    world_free(&world);
+    scenario_free(&scenario);
 }
 
 static void test_no_data_is_silent(void **state)
@@ -261,12 +261,12 @@ static void test_no_data_is_silent(void **state)
     (void)state;
     struct orders orders = {
         .cpu = {.collect_result = -ENODATA, .collect_code = -ENODATA}, .memory = {.open_result = -ENODATA}};
-    struct world world;
+    struct scenario scenario;
     struct pipeline pipeline;
-    world_make(&world, &orders);
-    pipeline_open(&pipeline, &world.env, &world.info, toys, 3);
+    scenario_make(&scenario, &orders);
+    pipeline_open(&pipeline, &scenario.env, &scenario.info, toys, 3);
     for (int i = 0; i < 3; i++) {
-        struct sample sample = world_sample(&world, &pipeline, NS_PER_SEC);
+        struct sample sample = scenario_sample(&scenario, &pipeline, NS_PER_SEC);
         assert_false(sample.cpu.present);
         assert_false(sample.memory.present);
         assert_true(sample.tracker.present);
@@ -277,66 +277,67 @@ static void test_no_data_is_silent(void **state)
     pipeline_close(&pipeline);
     assert_int_equal(orders.memory.closed, 0);
     assert_int_equal(orders.cpu.closed, 1);
-    assert_string_equal(world_said(&world), "");
-    world_free(&world);
+    assert_string_equal(scenario_said(&scenario), "");
+    scenario_free(&scenario);
 }
 
 static void test_a_collector_that_cannot_open_is_left_out(void **state)
 {
     (void)state;
     struct orders orders = {.cpu = {.open_result = -EACCES}};
-    struct world world;
+    struct scenario scenario;
     struct pipeline pipeline;
-    world_make(&world, &orders);
-    pipeline_open(&pipeline, &world.env, &world.info, toys, 3);
-    assert_string_equal(world_said(&world), "resource-tracker: warning: toy: cannot open; these values are null\n");
-    struct sample sample = world_sample(&world, &pipeline, NS_PER_SEC);
+    scenario_make(&scenario, &orders);
+    pipeline_open(&pipeline, &scenario.env, &scenario.info, toys, 3);
+    assert_string_equal(
+        scenario_said(&scenario), "resource-tracker: warning: toy: cannot open; these values are null\n");
+    struct sample sample = scenario_sample(&scenario, &pipeline, NS_PER_SEC);
     assert_false(sample.cpu.present);
     assert_true(sample.memory.present);
     assert_int_equal(orders.cpu.collected, 0);
     pipeline_close(&pipeline);
     assert_int_equal(orders.cpu.closed, 0);
-    assert_string_equal(world_said(&world), "");
-    world_free(&world);
+    assert_string_equal(scenario_said(&scenario), "");
+    scenario_free(&scenario);
 }
 
-static void test_two_troubles_are_told_apart(void **state)
+static void test_two_failures_are_reported_separately(void **state)
 {
     (void)state;
     struct orders orders = {0};
-    struct world world;
+    struct scenario scenario;
     struct pipeline pipeline;
-    world_make(&world, &orders);
-    pipeline_open(&pipeline, &world.env, &world.info, toys, 3);
+    scenario_make(&scenario, &orders);
+    pipeline_open(&pipeline, &scenario.env, &scenario.info, toys, 3);
     orders.cpu.collect_result = orders.cpu.collect_code = -EIO;
-    (void)world_sample(&world, &pipeline, NS_PER_SEC);
-    assert_non_null(strstr(world_said(&world), "cannot read"));
+    (void)scenario_sample(&scenario, &pipeline, NS_PER_SEC);
+    assert_non_null(strstr(scenario_said(&scenario), "cannot read"));
     orders.memory.collect_result = orders.memory.collect_code = -EIO;
-    (void)world_sample(&world, &pipeline, NS_PER_SEC);
-    assert_non_null(strstr(world_said(&world), "cannot read"));
+    (void)scenario_sample(&scenario, &pipeline, NS_PER_SEC);
+    assert_non_null(strstr(scenario_said(&scenario), "cannot read"));
     orders.cpu.collect_result = orders.cpu.collect_code = 0;
-    (void)world_sample(&world, &pipeline, NS_PER_SEC);
-    assert_string_equal(world_said(&world), "resource-tracker: warning: cpu: all values can be read again\n");
+    (void)scenario_sample(&scenario, &pipeline, NS_PER_SEC);
+    assert_string_equal(scenario_said(&scenario), "resource-tracker: warning: cpu: all values can be read again\n");
     pipeline_close(&pipeline);
-    world_free(&world);
+    scenario_free(&scenario);
 }
 
 static void test_no_collectors_at_all(void **state)
 {
     (void)state;
     struct orders orders = {0};
-    struct world world;
+    struct scenario scenario;
     struct pipeline pipeline;
-    world_make(&world, &orders);
-    world.info.job_name = NULL;
-    pipeline_open(&pipeline, &world.env, &world.info, NULL, 0);
-    struct sample sample = world_sample(&world, &pipeline, NS_PER_SEC);
+    scenario_make(&scenario, &orders);
+    scenario.info.job_name = NULL;
+    pipeline_open(&pipeline, &scenario.env, &scenario.info, NULL, 0);
+    struct sample sample = scenario_sample(&scenario, &pipeline, NS_PER_SEC);
     assert_true(sample.timestamp_ms.has);
     assert_null(sample.job_name);
     assert_false(sample.tracked_pid.has);
     assert_false(sample.cpu.present);
     pipeline_close(&pipeline);
-    world_free(&world);
+    scenario_free(&scenario);
 }
 
 /* More collectors than there is room for: the rest is left out, and nothing is read behind the array. */
@@ -354,11 +355,11 @@ static void test_too_many_collectors(void **state)
         (void)signal(SIGABRT, SIG_DFL);
         (void)close(STDOUT_FILENO);
         struct orders orders = {0};
-        struct world world;
+        struct scenario scenario;
         struct pipeline pipeline;
-        world_make(&world, &orders);
-        pipeline_open(&pipeline, &world.env, &world.info, many, PIPELINE_STAGES_MAX + 4);
-        (void)world_sample(&world, &pipeline, NS_PER_SEC);
+        scenario_make(&scenario, &orders);
+        pipeline_open(&pipeline, &scenario.env, &scenario.info, many, PIPELINE_STAGES_MAX + 4);
+        (void)scenario_sample(&scenario, &pipeline, NS_PER_SEC);
         size_t count = pipeline.count;
         pipeline_close(&pipeline);
         _exit(count <= PIPELINE_STAGES_MAX && orders.cpu.closed == PIPELINE_STAGES_MAX ? 0 : 1);
@@ -375,10 +376,10 @@ int main(void)
         cmocka_unit_test(test_opening_takes_the_baseline),
         cmocka_unit_test(test_clocks_of_a_sample),
         cmocka_unit_test(test_a_failing_collector_does_not_disturb_others),
-        cmocka_unit_test(test_a_missing_part_is_told_and_the_section_stays),
+        cmocka_unit_test(test_a_missing_part_is_reported_and_the_section_stays),
         cmocka_unit_test(test_no_data_is_silent),
         cmocka_unit_test(test_a_collector_that_cannot_open_is_left_out),
-        cmocka_unit_test(test_two_troubles_are_told_apart),
+        cmocka_unit_test(test_two_failures_are_reported_separately),
         cmocka_unit_test(test_no_collectors_at_all),
         cmocka_unit_test(test_too_many_collectors),
     };

@@ -107,7 +107,7 @@ static void test_no_psi(void **state)
     int before = fake_env_open_count();
     struct fake_run run;
     assert_int_equal(fake_env_open(fake, &collector_pressure, &run), -ENODATA);
-    fake_env_write(fake, "proc/pressure", "a file where a folder should be");
+    fake_env_write(fake, "proc/pressure", "a file where a directory should be");
     assert_int_equal(fake_env_open(fake, &collector_pressure, &run), -ENODATA);
     assert_int_equal(fake_env_open_count(), before);
 }

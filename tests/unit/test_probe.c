@@ -24,30 +24,30 @@
 #include "fake_env.h"
 #include "skip.h"
 
-struct world {
+struct scenario {
     struct fake_env fake;
     struct probe probe;
     struct helpers helpers;
     struct fake_run run;
 };
 
-static void world_open(struct world *world, const char *behaviour)
+static void scenario_open(struct scenario *scenario, const char *behaviour)
 {
-    fake_env_init(&world->fake);
-    world->helpers = (struct helpers){0};
-    (void)str_copy(str_of(behaviour), world->fake.root.path, sizeof(world->fake.root.path));
-    world->fake.env.probe = &world->probe;
-    world->fake.env.program = "/proc/self/exe";
-    world->fake.env.helpers = &world->helpers;
-    world->fake.env.interval_ns = NS_PER_SEC;
-    assert_int_equal(fake_env_open(&world->fake, &collector_probe, &world->run), 0);
-    assert_int_equal(fake_env_baseline(&world->fake, &world->run), 0);
+    fake_env_init(&scenario->fake);
+    scenario->helpers = (struct helpers){0};
+    (void)str_copy(str_of(behaviour), scenario->fake.root.path, sizeof(scenario->fake.root.path));
+    scenario->fake.env.probe = &scenario->probe;
+    scenario->fake.env.program = "/proc/self/exe";
+    scenario->fake.env.helpers = &scenario->helpers;
+    scenario->fake.env.interval_ns = NS_PER_SEC;
+    assert_int_equal(fake_env_open(&scenario->fake, &collector_probe, &scenario->run), 0);
+    assert_int_equal(fake_env_baseline(&scenario->fake, &scenario->run), 0);
 }
 
-static void world_close(struct world *world)
+static void scenario_close(struct scenario *scenario)
 {
-    fake_env_close(&world->run);
-    fake_env_fini(&world->fake);
+    fake_env_close(&scenario->run);
+    fake_env_fini(&scenario->fake);
 }
 
 static struct probe_subject disk_named(const char *name, unsigned minor)
@@ -58,15 +58,15 @@ static struct probe_subject disk_named(const char *name, unsigned minor)
 }
 
 /* Steps under the fake clock until the question is answered, for real seconds at most. */
-static struct probe_answer await(struct world *world, uint32_t *ticket, const struct probe_subject *subject)
+static struct probe_answer await(struct scenario *scenario, uint32_t *ticket, const struct probe_subject *subject)
 {
     struct probe_answer answer;
     for (int i = 0; i < 10000; i++) {
-        if (probe_get(&world->fake.env, ticket, subject, &answer))
+        if (probe_get(&scenario->fake.env, ticket, subject, &answer))
             return answer;
-        fake_env_advance(&world->fake, NS_PER_MS);
-        assert_int_equal(fake_env_collect(&world->fake, &world->run), 0);
-        struct pollfd channel = {.fd = world->probe.channel_fd, .events = POLLIN};
+        fake_env_advance(&scenario->fake, NS_PER_MS);
+        assert_int_equal(fake_env_collect(&scenario->fake, &scenario->run), 0);
+        struct pollfd channel = {.fd = scenario->probe.channel_fd, .events = POLLIN};
         (void)poll(&channel, 1, 1);
     }
     fail_msg("there is no answer");
@@ -74,135 +74,135 @@ static struct probe_answer await(struct world *world, uint32_t *ticket, const st
 }
 
 /* Until every helper is waited for: nothing is left behind. */
-static void await_quiet(struct world *world)
+static void await_quiet(struct scenario *scenario)
 {
-    for (int i = 0; i < 10000 && world->probe.process.pid > 0; i++) {
-        fake_env_advance(&world->fake, NS_PER_MS);
-        assert_int_equal(fake_env_collect(&world->fake, &world->run), 0);
+    for (int i = 0; i < 10000 && scenario->probe.process.pid > 0; i++) {
+        fake_env_advance(&scenario->fake, NS_PER_MS);
+        assert_int_equal(fake_env_collect(&scenario->fake, &scenario->run), 0);
         (void)poll(NULL, 0, 1);
     }
-    assert_int_equal(world->probe.process.pid, 0);
-    assert_int_equal(world->probe.channel_fd, -1);
+    assert_int_equal(scenario->probe.process.pid, 0);
+    assert_int_equal(scenario->probe.channel_fd, -1);
 }
 
 static void test_nothing_before_its_time(void **state)
 {
     (void)state;
-    struct world world;
-    world_open(&world, "answer");
+    struct scenario scenario;
+    scenario_open(&scenario, "answer");
     struct probe_subject sda = disk_named("sda", 0);
     struct probe_answer answer;
     uint32_t ticket = 0;
-    assert_false(probe_get(&world.fake.env, &ticket, &sda, &answer));
+    assert_false(probe_get(&scenario.fake.env, &ticket, &sda, &answer));
     assert_true(ticket > 0);
-    fake_env_advance(&world.fake, PROBE_DELAY_NS - 1);
-    assert_int_equal(fake_env_collect(&world.fake, &world.run), 0);
-    assert_int_equal(world.probe.process.pid, 0);
+    fake_env_advance(&scenario.fake, PROBE_DELAY_NS - 1);
+    assert_int_equal(fake_env_collect(&scenario.fake, &scenario.run), 0);
+    assert_int_equal(scenario.probe.process.pid, 0);
     /* The last sample of a run starts nothing, however late it is. */
-    fake_env_advance(&world.fake, NS_PER_SEC);
-    struct tick last = {.is_final = true, .mono_ns = world.fake.mono_ns};
-    assert_int_equal(collector_probe.collect(world.run.state, &last, &world.run.sample, &world.run.err), 0);
-    assert_int_equal(world.probe.process.pid, 0);
-    world_close(&world);
+    fake_env_advance(&scenario.fake, NS_PER_SEC);
+    struct tick last = {.is_final = true, .mono_ns = scenario.fake.mono_ns};
+    assert_int_equal(collector_probe.collect(scenario.run.state, &last, &scenario.run.sample, &scenario.run.err), 0);
+    assert_int_equal(scenario.probe.process.pid, 0);
+    scenario_close(&scenario);
 }
 
 static void test_answers(void **state)
 {
     (void)state;
-    struct world world;
-    world_open(&world, "answer");
+    struct scenario scenario;
+    scenario_open(&scenario, "answer");
     uint32_t tickets[40] = {0};
     struct probe_answer answer;
     struct probe_subject speed = {.kind = PROBE_SPEED, .name = "eth0"};
     for (unsigned i = 0; i < 40; i++) {
         struct probe_subject disk = disk_named("sda", i);
-        assert_false(probe_get(&world.fake.env, &tickets[i], &disk, &answer));
+        assert_false(probe_get(&scenario.fake.env, &tickets[i], &disk, &answer));
     }
     for (unsigned i = 0; i < 40; i++) {
         struct probe_subject disk = disk_named("sda", i);
-        answer = await(&world, &tickets[i], &disk);
+        answer = await(&scenario, &tickets[i], &disk);
         assert_int_equal(answer.error, 0);
         assert_string_equal(answer.disk.serial, "9"); /* the number of the attribute */
         assert_string_equal(answer.disk.model, "2");
         assert_int_equal(tickets[i], 0);
     }
-    assert_int_equal(world.probe.questions.count, 0);
-    await_quiet(&world);
-    assert_true(world.helpers.probe_cpu_ns > 0);
+    assert_int_equal(scenario.probe.questions.count, 0);
+    await_quiet(&scenario);
+    assert_true(scenario.helpers.probe_cpu_ns > 0);
 
     /* What is asked later gets a helper of its own; what is dropped is not waited for. */
     uint32_t ticket = 0, other = 0;
     struct probe_subject gone = disk_named("sdb", 99);
-    assert_false(probe_get(&world.fake.env, &other, &gone, &answer));
-    answer = await(&world, &ticket, &speed);
+    assert_false(probe_get(&scenario.fake.env, &other, &gone, &answer));
+    answer = await(&scenario, &ticket, &speed);
     assert_int_equal(answer.speed.error, 0);
     assert_string_equal(answer.speed.text, "0");
-    probe_drop(&world.fake.env, &other);
+    probe_drop(&scenario.fake.env, &other);
     assert_int_equal(other, 0);
-    await_quiet(&world);
-    assert_int_equal(world.probe.questions.count, 0);
-    assert_int_equal(world.run.err.code, 0);
-    world_close(&world);
+    await_quiet(&scenario);
+    assert_int_equal(scenario.probe.questions.count, 0);
+    assert_int_equal(scenario.run.err.code, 0);
+    scenario_close(&scenario);
 }
 
 static void test_one_hangs(void **state)
 {
     (void)state;
-    struct world world;
-    world_open(&world, "hang");
+    struct scenario scenario;
+    scenario_open(&scenario, "hang");
     struct probe_subject good = disk_named("sda", 0), bad = disk_named("sdb", 1), behind = disk_named("sdc", 2);
     struct probe_answer answer;
     uint32_t tickets[3] = {0};
-    assert_false(probe_get(&world.fake.env, &tickets[0], &good, &answer));
-    assert_false(probe_get(&world.fake.env, &tickets[1], &bad, &answer));
-    assert_false(probe_get(&world.fake.env, &tickets[2], &behind, &answer));
-    answer = await(&world, &tickets[0], &good);
+    assert_false(probe_get(&scenario.fake.env, &tickets[0], &good, &answer));
+    assert_false(probe_get(&scenario.fake.env, &tickets[1], &bad, &answer));
+    assert_false(probe_get(&scenario.fake.env, &tickets[2], &behind, &answer));
+    answer = await(&scenario, &tickets[0], &good);
     assert_int_equal(answer.error, 0);
     /* The model has come, the serial number has not. */
-    while (world.probe.questions.items[0].next < DISK_SERIAL) {
-        (void)poll(&(struct pollfd){.fd = world.probe.channel_fd, .events = POLLIN}, 1, 1000);
-        assert_int_equal(fake_env_collect(&world.fake, &world.run), 0);
+    while (scenario.probe.questions.items[0].next < DISK_SERIAL) {
+        (void)poll(&(struct pollfd){.fd = scenario.probe.channel_fd, .events = POLLIN}, 1, 1000);
+        assert_int_equal(fake_env_collect(&scenario.fake, &scenario.run), 0);
     }
-    assert_int_equal(world.run.err.code, 0);
-    fake_env_advance(&world.fake, PROBE_DEADLINE_NS);
-    assert_int_equal(fake_env_collect(&world.fake, &world.run), 0);
-    assert_int_equal(world.run.err.code, -ETIMEDOUT);
-    assert_string_equal(world.run.err.msg, "disk: hang/sys/dev/block/8:1/serial did not answer within 5 s");
-    assert_true(probe_get(&world.fake.env, &tickets[1], &bad, &answer));
+    assert_int_equal(scenario.run.err.code, 0);
+    fake_env_advance(&scenario.fake, PROBE_DEADLINE_NS);
+    assert_int_equal(fake_env_collect(&scenario.fake, &scenario.run), 0);
+    assert_int_equal(scenario.run.err.code, -ETIMEDOUT);
+    assert_string_equal(scenario.run.err.msg, "disk: hang/sys/dev/block/8:1/serial did not answer within 5 s");
+    assert_true(probe_get(&scenario.fake.env, &tickets[1], &bad, &answer));
     assert_int_equal(answer.error, -ETIMEDOUT);
     assert_string_equal(answer.disk.model, "2");
     /* The others are asked by a new process, and the complaint stays. */
-    answer = await(&world, &tickets[2], &behind);
+    answer = await(&scenario, &tickets[2], &behind);
     assert_int_equal(answer.error, 0);
     assert_string_equal(answer.disk.serial, "9");
-    assert_int_equal(fake_env_collect(&world.fake, &world.run), 0);
-    assert_int_equal(world.run.err.code, -ETIMEDOUT);
-    world_close(&world);
+    assert_int_equal(fake_env_collect(&scenario.fake, &scenario.run), 0);
+    assert_int_equal(scenario.run.err.code, -ETIMEDOUT);
+    scenario_close(&scenario);
 }
 
 static void test_too_many_hang(void **state)
 {
     (void)state;
-    struct world world;
-    world_open(&world, "hang");
+    struct scenario scenario;
+    scenario_open(&scenario, "hang");
     struct probe_subject bad = disk_named("sdb", 1);
     struct probe_answer answer;
     unsigned failed = 0;
     /* Those set aside are killed, and waited for before the next start: at no time are there more than so many. */
     for (int i = 0; i < 6; i++) {
         uint32_t ticket = 0;
-        for (int turn = 0; turn < 2000 && !probe_get(&world.fake.env, &ticket, &bad, &answer); turn++) {
-            fake_env_advance(&world.fake, NS_PER_SEC);
-            assert_int_equal(fake_env_collect(&world.fake, &world.run), 0);
+        for (int turn = 0; turn < 2000 && !probe_get(&scenario.fake.env, &ticket, &bad, &answer); turn++) {
+            fake_env_advance(&scenario.fake, NS_PER_SEC);
+            assert_int_equal(fake_env_collect(&scenario.fake, &scenario.run), 0);
         }
         failed += ticket == 0;
         size_t helpers = 0;
         for (size_t k = 0; k < HELPERS_MAX; k++)
-            helpers += world.helpers.processes[k].pid > 0;
+            helpers += scenario.helpers.processes[k].pid > 0;
         assert_true(helpers <= PROBE_ABANDONED_MAX + 1);
     }
     assert_true(failed >= PROBE_ABANDONED_MAX);
-    world_close(&world);
+    scenario_close(&scenario);
 }
 
 static void test_dies_and_lies(void **state)
@@ -210,44 +210,44 @@ static void test_dies_and_lies(void **state)
     (void)state;
     static const char *const behaviours[] = {"die", "lie", "short"};
     for (size_t i = 0; i < sizeof(behaviours) / sizeof(behaviours[0]); i++) {
-        struct world world;
-        world_open(&world, behaviours[i]);
+        struct scenario scenario;
+        scenario_open(&scenario, behaviours[i]);
         struct probe_subject sda = disk_named("nvme0n1", 0);
         uint32_t ticket = 0;
-        struct probe_answer answer = await(&world, &ticket, &sda);
+        struct probe_answer answer = await(&scenario, &ticket, &sda);
         assert_int_equal(answer.error, -EIO);
         assert_string_equal(answer.disk.device_type, "nvme");
-        assert_int_equal(world.run.err.code, -EIO);
-        assert_non_null(strstr(world.run.err.msg, "the process that read "));
-        world_close(&world);
+        assert_int_equal(scenario.run.err.code, -EIO);
+        assert_non_null(strstr(scenario.run.err.msg, "the process that read "));
+        scenario_close(&scenario);
     }
 }
 
 static void test_no_process(void **state)
 {
     (void)state;
-    struct world world;
-    world_open(&world, "answer");
-    world.fake.env.program = "/nonexistent/program";
+    struct scenario scenario;
+    scenario_open(&scenario, "answer");
+    scenario.fake.env.program = "/nonexistent/program";
     struct probe_subject sda = disk_named("sda", 0);
     struct probe_answer answer;
     uint32_t ticket = 0;
-    assert_false(probe_get(&world.fake.env, &ticket, &sda, &answer));
+    assert_false(probe_get(&scenario.fake.env, &ticket, &sda, &answer));
     for (int i = 0; i < 10; i++) {
-        fake_env_advance(&world.fake, NS_PER_SEC);
-        assert_int_equal(fake_env_collect(&world.fake, &world.run), 0);
-        assert_false(probe_get(&world.fake.env, &ticket, &sda, &answer));
-        assert_int_equal(world.run.err.code, -ENOENT);
+        fake_env_advance(&scenario.fake, NS_PER_SEC);
+        assert_int_equal(fake_env_collect(&scenario.fake, &scenario.run), 0);
+        assert_false(probe_get(&scenario.fake.env, &ticket, &sda, &answer));
+        assert_int_equal(scenario.run.err.code, -ENOENT);
     }
-    assert_non_null(strstr(world.run.err.msg, "devices: cannot start a process to ask them"));
+    assert_non_null(strstr(scenario.run.err.msg, "devices: cannot start a process to ask them"));
     /* It is tried again, ever more seldom, and all is well when it works. */
-    world.fake.env.program = "/proc/self/exe";
-    fake_env_advance(&world.fake, PROBE_PAUSE_MOST_NS);
-    answer = await(&world, &ticket, &sda);
+    scenario.fake.env.program = "/proc/self/exe";
+    fake_env_advance(&scenario.fake, PROBE_PAUSE_MOST_NS);
+    answer = await(&scenario, &ticket, &sda);
     assert_int_equal(answer.error, 0);
-    assert_int_equal(fake_env_collect(&world.fake, &world.run), 0);
-    assert_int_equal(world.run.err.code, 0);
-    world_close(&world);
+    assert_int_equal(fake_env_collect(&scenario.fake, &scenario.run), 0);
+    assert_int_equal(scenario.run.err.code, 0);
+    scenario_close(&scenario);
 }
 
 /* A helper that holds nothing of ours: stuck for good, it keeps no pipe of the caller open. */
@@ -256,25 +256,25 @@ static void test_holds_nothing(void **state)
     (void)state;
     int pipe_ends[2];
     assert_int_equal(pipe(pipe_ends), 0);
-    struct world world;
-    world_open(&world, "hang");
+    struct scenario scenario;
+    scenario_open(&scenario, "hang");
     struct probe_subject bad = disk_named("sdb", 1);
     struct probe_answer answer;
     uint32_t ticket = 0;
-    assert_false(probe_get(&world.fake.env, &ticket, &bad, &answer));
-    while (world.probe.questions.items[0].next < DISK_SERIAL) {
-        fake_env_advance(&world.fake, NS_PER_MS);
-        assert_int_equal(fake_env_collect(&world.fake, &world.run), 0);
-        (void)poll(&(struct pollfd){.fd = world.probe.channel_fd, .events = POLLIN}, 1, 10);
+    assert_false(probe_get(&scenario.fake.env, &ticket, &bad, &answer));
+    while (scenario.probe.questions.items[0].next < DISK_SERIAL) {
+        fake_env_advance(&scenario.fake, NS_PER_MS);
+        assert_int_equal(fake_env_collect(&scenario.fake, &scenario.run), 0);
+        (void)poll(&(struct pollfd){.fd = scenario.probe.channel_fd, .events = POLLIN}, 1, 10);
     }
-    assert_true(world.probe.process.pid > 0);
-    assert_int_equal(getpgid(world.probe.process.pid), world.probe.process.pid);
+    assert_true(scenario.probe.process.pid > 0);
+    assert_int_equal(getpgid(scenario.probe.process.pid), scenario.probe.process.pid);
     assert_int_equal(close(pipe_ends[1]), 0);
     struct pollfd end = {.fd = pipe_ends[0], .events = POLLIN};
     assert_int_equal(poll(&end, 1, 10000), 1);
     assert_true(end.revents & POLLHUP);
     assert_int_equal(close(pipe_ends[0]), 0);
-    world_close(&world);
+    scenario_close(&scenario);
 }
 
 /* The other end: answers with the numbers of the attributes, but for what the behaviour says. */

@@ -23,7 +23,7 @@ static void assert_count(struct process_count *count, const struct fake_env *fak
     assert_int_equal(got.v, expected);
 }
 
-/* Three processes, files, and folders that are none. */
+/* Three processes, files, and directories that are none. */
 static void make_proc(struct fake_env *fake)
 {
     fake_env_init(fake);
@@ -36,7 +36,7 @@ static void make_proc(struct fake_env *fake)
     fake_env_write(fake, "proc/uptime", "1 1\n");
 }
 
-/* Does the filesystem below count folders in their parent's links, as procfs does? */
+/* Does the filesystem below count directories in their parent's links, as procfs does? */
 static bool links_are_counted(const struct fake_env *fake)
 {
     struct stat st;
@@ -145,7 +145,7 @@ static void test_links_that_disagree_are_not_trusted(void **state)
     struct process_count count;
     make_proc(&fake);
     fake_env_link(&fake, "proc/self/ns/pid", initial_namespace);
-    fake_env_write(&fake, "proc/77", "a process without a folder has no link\n");
+    fake_env_write(&fake, "proc/77", "a process without a directory has no link\n");
     process_count_init(&count, &fake.env);
     assert_false(count.by_links);
     assert_count(&count, &fake, 4);
@@ -212,7 +212,7 @@ static void test_no_listing_where_nothing_changed(void **state)
     fake.root.is_host = true;
     process_count_init(&count, &fake.env);
     assert_int_equal(process_count_read(&count, fake.mono_ns, some_u64(7)).v, 3);
-    /* As many folders as before, so only a listing would show it. */
+    /* As many directories as before, so only a listing would show it. */
     fake_env_remove(&fake, "proc/22");
     fake_env_mkdir(&fake, "proc/x22");
     fake_env_advance(&fake, 2 * NS_PER_SEC);

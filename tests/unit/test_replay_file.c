@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recordings as files: gzip, pieces and lines of any size, FIFOs, stdin, and every golden file through replay and
- * encoder to the same bytes. GOLDEN_DIR names another folder of them.
+ * encoder to the same bytes. GOLDEN_DIR names another directory of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,17 +22,17 @@
 
 #include "base/auto.h"
 #include "codec/gzip.h"
-#include "replay_world.h"
+#include "replay_scenario.h"
 
 static void test_no_file(void **state)
 {
-    struct world *world = *state;
-    assert_int_equal(replay_path(world, world->path), -ENOENT);
-    assert_non_null(strstr(world->err.msg, world->path));
-    assert_non_null(strstr(world->err.msg, "No such file"));
-    assert_int_equal(replay_path(world, world->folder), -EISDIR);
-    assert_non_null(strstr(world->err.msg, world->folder));
-    assert_non_null(strstr(world->err.msg, "directory"));
+    struct scenario *scenario = *state;
+    assert_int_equal(replay_path(scenario, scenario->path), -ENOENT);
+    assert_non_null(strstr(scenario->err.msg, scenario->path));
+    assert_non_null(strstr(scenario->err.msg, "No such file"));
+    assert_int_equal(replay_path(scenario, scenario->directory), -EISDIR);
+    assert_non_null(strstr(scenario->err.msg, scenario->directory));
+    assert_non_null(strstr(scenario->err.msg, "directory"));
 }
 
 static void pack(struct buf *out, const char *text)
@@ -46,39 +46,39 @@ static void pack(struct buf *out, const char *text)
 
 static void test_gzip(void **state)
 {
-    struct world *world = *state;
+    struct scenario *scenario = *state;
     struct buf file;
     buf_init(&file, TEXT_MAX);
     pack(&file, "{\"timestamp_ms\":1000}\n{\"timestamp");
     pack(&file, "_ms\":2000}\n");
     size_t whole = file.len;
-    assert_int_equal(replay_bytes(world, file.data, file.len), 0);
-    assert_int_equal(world->samples, 2);
-    assert_int_equal(world->report.note_count, 0);
+    assert_int_equal(replay_bytes(scenario, file.data, file.len), 0);
+    assert_int_equal(scenario->samples, 2);
+    assert_int_equal(scenario->report.note_count, 0);
     /* The trailer is missing: everything came all the same. */
-    assert_int_equal(replay_bytes(world, file.data, file.len - 4), 0);
-    assert_int_equal(world->samples, 2);
-    assert_true(has_note(world, "the compressed file is cut"));
+    assert_int_equal(replay_bytes(scenario, file.data, file.len - 4), 0);
+    assert_int_equal(scenario->samples, 2);
+    assert_true(has_note(scenario, "the compressed file is cut"));
     buf_append(&file, "\0\0\0\0\0\0\0\0\0\0\0\0", 12);
-    assert_int_equal(replay_bytes(world, file.data, file.len), 0);
-    assert_int_equal(world->samples, 2);
-    assert_int_equal(world->report.note_count, 0);
+    assert_int_equal(replay_bytes(scenario, file.data, file.len), 0);
+    assert_int_equal(scenario->samples, 2);
+    assert_int_equal(scenario->report.note_count, 0);
     buf_append(&file, "junk junk junk", 14);
-    assert_int_equal(replay_bytes(world, file.data, file.len), 0);
-    assert_int_equal(world->samples, 2);
-    assert_true(has_note(world, "the compressed file is broken: what comes before is used"));
+    assert_int_equal(replay_bytes(scenario, file.data, file.len), 0);
+    assert_int_equal(scenario->samples, 2);
+    assert_true(has_note(scenario, "the compressed file is broken: what comes before is used"));
     file.data[whole - 5] ^= 1; /* the checksum */
-    assert_int_equal(replay_bytes(world, file.data, whole), 0);
-    assert_true(has_note(world, "the compressed file is broken: what comes before is used"));
-    world->stop_at = 1;
-    assert_int_equal(replay_bytes(world, file.data, whole), -EBADMSG);
-    assert_non_null(strstr(world->err.msg, "cannot replay"));
+    assert_int_equal(replay_bytes(scenario, file.data, whole), 0);
+    assert_true(has_note(scenario, "the compressed file is broken: what comes before is used"));
+    scenario->stop_at = 1;
+    assert_int_equal(replay_bytes(scenario, file.data, whole), -EBADMSG);
+    assert_non_null(strstr(scenario->err.msg, "cannot replay"));
     buf_fini(&file);
 }
 
 static void test_long_lines(void **state)
 {
-    struct world *world = *state;
+    struct scenario *scenario = *state;
     struct buf text;
     buf_init(&text, TEXT_MAX);
     buf_puts(&text, "{\"timestamp_ms\":1,\"job_name\":\"");
@@ -88,20 +88,20 @@ static void test_long_lines(void **state)
     while (text.len < 2 * (size_t)REPLAY_LINE_BYTES_MAX + 2)
         buf_putc(&text, 'x');
     buf_puts(&text, "\"}\n{\"timestamp_ms\":3}\n");
-    assert_int_equal(replay_bytes(world, text.data, text.len), 0);
-    assert_int_equal(world->samples, 2);
-    assert_int_equal(world->seen[0].timestamp_ms, 1);
-    assert_int_equal(world->seen[1].timestamp_ms, 3);
-    assert_int_equal(world->report.skipped, 1);
-    assert_true(has_note(world, "lines too long to be samples are left out: 1"));
+    assert_int_equal(replay_bytes(scenario, text.data, text.len), 0);
+    assert_int_equal(scenario->samples, 2);
+    assert_int_equal(scenario->seen[0].timestamp_ms, 1);
+    assert_int_equal(scenario->seen[1].timestamp_ms, 3);
+    assert_int_equal(scenario->report.skipped, 1);
+    assert_true(has_note(scenario, "lines too long to be samples are left out: 1"));
     /* The last line may be too long as well. */
     buf_clear(&text);
     buf_puts(&text, "{\"timestamp_ms\":1}\n");
     while (text.len < REPLAY_LINE_BYTES_MAX + 100)
         buf_putc(&text, 'x');
-    assert_int_equal(replay_bytes(world, text.data, text.len), 0);
-    assert_int_equal(world->samples, 1);
-    assert_int_equal(world->report.skipped, 1);
+    assert_int_equal(replay_bytes(scenario, text.data, text.len), 0);
+    assert_int_equal(scenario->samples, 1);
+    assert_int_equal(scenario->report.skipped, 1);
     buf_fini(&text);
 }
 
@@ -122,41 +122,41 @@ static void *write_slowly(void *context)
     return NULL;
 }
 
-static void replay_fifo(struct world *world, struct str bytes)
+static void replay_fifo(struct scenario *scenario, struct str bytes)
 {
     pthread_t thread;
-    struct writer writer = {world->path, bytes};
+    struct writer writer = {scenario->path, bytes};
     assert_int_equal(pthread_create(&thread, NULL, write_slowly, &writer), 0);
-    assert_int_equal(replay_path(world, world->path), 0);
+    assert_int_equal(replay_path(scenario, scenario->path), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(world->samples, 2);
-    assert_int_equal(world->report.note_count, 0);
+    assert_int_equal(scenario->samples, 2);
+    assert_int_equal(scenario->report.note_count, 0);
 }
 
 static void test_fifo(void **state)
 {
-    struct world *world = *state;
+    struct scenario *scenario = *state;
     static const char text[] = "{\"timestamp_ms\":1000}\n{\"timestamp_ms\":2000}\n";
-    assert_int_equal(mkfifo(world->path, 0600), 0);
-    replay_fifo(world, STR(text));
+    assert_int_equal(mkfifo(scenario->path, 0600), 0);
+    replay_fifo(scenario, STR(text));
     struct buf file;
     buf_init(&file, TEXT_MAX);
     pack(&file, text);
-    replay_fifo(world, (struct str){file.data, file.len});
+    replay_fifo(scenario, (struct str){file.data, file.len});
     buf_fini(&file);
 }
 
 static void test_stdin(void **state)
 {
-    struct world *world = *state;
+    struct scenario *scenario = *state;
     AUTO_FD int kept = dup(STDIN_FILENO);
-    (void)replay_text(world, "{\"timestamp_ms\":1000}\nnothing\n");
-    AUTO_FD int file = open(world->path, O_RDONLY | O_CLOEXEC);
+    (void)replay_text(scenario, "{\"timestamp_ms\":1000}\nnothing\n");
+    AUTO_FD int file = open(scenario->path, O_RDONLY | O_CLOEXEC);
     assert_true(dup2(file, STDIN_FILENO) == STDIN_FILENO);
-    assert_int_equal(replay_path(world, "-"), 0);
-    assert_int_equal(world->samples, 1);
-    assert_int_equal(replay_path(world, "-"), -EBADMSG); /* at its end by now */
-    assert_non_null(strstr(world->err.msg, "standard input"));
+    assert_int_equal(replay_path(scenario, "-"), 0);
+    assert_int_equal(scenario->samples, 1);
+    assert_int_equal(replay_path(scenario, "-"), -EBADMSG); /* at its end by now */
+    assert_non_null(strstr(scenario->err.msg, "standard input"));
     if (kept >= 0)
         (void)dup2(kept, STDIN_FILENO);
 }
@@ -177,17 +177,17 @@ static void read_whole(const char *path, struct buf *buf)
         buf_append(buf, piece, (size_t)n);
 }
 
-static void check_golden(struct world *world, const char *path)
+static void check_golden(struct scenario *scenario, const char *path)
 {
     struct buf want;
     buf_init(&want, TEXT_MAX);
     read_whole(path, &want);
-    buf_clear(&world->out);
-    int r = replay_path(world, path);
+    buf_clear(&scenario->out);
+    int r = replay_path(scenario, path);
     if (r < 0)
-        fail_msg("%s", world->err.msg);
-    if (world->out.len != want.len || memcmp(world->out.data, want.data, want.len) != 0)
-        fail_msg("%s comes back as\n%s", path, buf_cstr(&world->out));
+        fail_msg("%s", scenario->err.msg);
+    if (scenario->out.len != want.len || memcmp(scenario->out.data, want.data, want.len) != 0)
+        fail_msg("%s comes back as\n%s", path, buf_cstr(&scenario->out));
     buf_fini(&want);
 }
 
@@ -198,9 +198,9 @@ static void test_golden(void **state)
         const char *ending;
         const struct encoder *encoder;
     } formats[] = {{".jsonl", &encoder_jsonl}, {".system.csv", &encoder_csv_system}, {".full.csv", &encoder_csv_full}};
-    struct world *world = *state;
-    const char *folder = getenv("GOLDEN_DIR") ? getenv("GOLDEN_DIR") : SOURCE_ROOT "/tests/golden";
-    DIR *dir = opendir(folder);
+    struct scenario *scenario = *state;
+    const char *directory = getenv("GOLDEN_DIR") ? getenv("GOLDEN_DIR") : SOURCE_ROOT "/tests/golden";
+    DIR *dir = opendir(directory);
     assert_non_null(dir);
     size_t counts[3] = {0};
     for (const struct dirent *entry; (entry = readdir(dir));) {
@@ -208,9 +208,9 @@ static void test_golden(void **state)
             char path[PATH_BYTES];
             if (!ends_with(entry->d_name, formats[i].ending))
                 continue;
-            (void)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-            world->encoder = formats[i].encoder;
-            check_golden(world, path);
+            (void)snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+            scenario->encoder = formats[i].encoder;
+            check_golden(scenario, path);
             counts[i]++;
         }
     }

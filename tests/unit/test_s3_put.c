@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whole PUTs against a server on loopback: what is sent, how it is signed, that a clock is corrected, and that no
- * secret is told; and what comes of it when nobody answers.
+ * secret is shown; and what comes of it without an answer.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,9 +48,9 @@ static int64_t soon(void)
 
 static struct s3_client client_new(void)
 {
-    const struct http_context world = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
+    const struct http_context context = {.wait = &net_wait_plain, .user_agent = "resource-tracker/test"};
     struct s3_client client = {.clock = &fixed_clock};
-    assert_int_equal(http_client_new(&world, &client.http), 0);
+    assert_int_equal(http_client_new(&context, &client.http), 0);
     return client;
 }
 
@@ -134,8 +134,8 @@ static void put_and_corrected_clock(void **state)
     loopback_fini(&server);
 }
 
-/* Without a token there is no such header; an answer that repeats our secrets is not believed to be worth telling. */
-static void put_tells_no_secret(void **state)
+/* Without a token there is no such header; an answer that repeats our secrets is not shown. */
+static void put_shows_no_secret(void **state)
 {
     (void)state;
     static const char *const answers[] = {
@@ -212,8 +212,8 @@ static void put_without_answer(void **state)
     http_client_free(client.http);
 
     static const struct net_wait off = {.until = cancel};
-    const struct http_context world = {.wait = &off, .user_agent = "t", .allow_http = true};
-    assert_int_equal(http_client_new(&world, &client.http), 0);
+    const struct http_context context = {.wait = &off, .user_agent = "t", .allow_http = true};
+    assert_int_equal(http_client_new(&context, &client.http), 0);
     assert_int_equal(
         s3_put(&client, &foreign, &keys_with_token, &OBJECT(STR("k"), STR(""), "text/csv"), soon(), &err).outcome,
         S3_CANCELED);
@@ -231,7 +231,7 @@ static void regions_found(void **state)
     sure.is_region_sure = true;
     assert_int_equal(s3_find_region(&client, &sure, soon()), 0);
     assert_string_equal(sure.region, "eu-west-1");
-    /* Nobody answers there, and plain http is not asked. */
+    /* Nothing answers there, and plain http is not asked. */
     static const char *const endpoints[] = {"https://127.0.0.1:1", "http://127.0.0.1:1"};
     for (size_t i = 0; i < COUNT(endpoints); i++) {
         struct s3_bucket bucket = bucket_of("s3://metrics", endpoints[i]);
@@ -255,7 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(put_and_corrected_clock),
-        cmocka_unit_test(put_tells_no_secret),
+        cmocka_unit_test(put_shows_no_secret),
         cmocka_unit_test(put_without_answer),
         cmocka_unit_test(regions_found),
         cmocka_unit_test(wiped),

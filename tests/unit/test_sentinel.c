@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "sentinel_world.h"
+#include "sentinel_scenario.h"
 
 #define GOOD_RUN                                                                                                       \
     "{\"run_id\":\"r-1\",\"upload_uri_prefix\":\"s3://bucket/p\",\"upload_credentials\":"                              \
@@ -22,37 +22,38 @@
 #define REGISTER_BODY "{\"job_name\":\"x\"}"
 
 /* Registers at a server with one answer, which may be NULL. */
-static struct sentinel_result register_once(struct sentinel_world *world, const char *answer)
+static struct sentinel_result register_once(struct sentinel_scenario *scenario, const char *answer)
 {
     const char *const answers[] = {answer};
-    assert_true(world_open(world, answers, 1));
-    struct sentinel_result result = sentinel_register(&world->sentinel, STR(REGISTER_BODY), world_soon(), &world->err);
-    loopback_stop(&world->server);
+    assert_true(scenario_open(scenario, answers, 1));
+    struct sentinel_result result =
+        sentinel_register(&scenario->sentinel, STR(REGISTER_BODY), scenario_soon(), &scenario->err);
+    loopback_stop(&scenario->server);
     return result;
 }
 
 static void test_register(void **state)
 {
     (void)state;
-    struct sentinel_world world;
-    struct sentinel_result result = register_once(&world, LOOPBACK_ANSWER("201 Created", "", GOOD_RUN));
+    struct sentinel_scenario scenario;
+    struct sentinel_result result = register_once(&scenario, LOOPBACK_ANSWER("201 Created", "", GOOD_RUN));
     assert_int_equal(result.outcome, SENTINEL_DONE);
     assert_int_equal(result.status, 201);
-    assert_string_equal(world.err.msg, "");
-    assert_string_equal(world.sentinel.run_id, "r-1");
-    assert_string_equal(world.sentinel.upload_prefix, "s3://bucket/p");
-    assert_string_equal(world.sentinel.credentials.session_token, "ST");
-    assert_true(world.sentinel.has_credentials);
-    assert_int_equal(world.server.request_count, 1);
-    const char *head = buf_cstr(&world.server.requests[0].head);
+    assert_string_equal(scenario.err.msg, "");
+    assert_string_equal(scenario.sentinel.run_id, "r-1");
+    assert_string_equal(scenario.sentinel.upload_prefix, "s3://bucket/p");
+    assert_string_equal(scenario.sentinel.credentials.session_token, "ST");
+    assert_true(scenario.sentinel.has_credentials);
+    assert_int_equal(scenario.server.request_count, 1);
+    const char *head = buf_cstr(&scenario.server.requests[0].head);
     assert_int_equal(strncmp(head, "POST /runs HTTP/1.1\r\n", 21), 0);
-    assert_non_null(strstr(head, "\r\nAuthorization: Bearer " WORLD_TOKEN "\r\n"));
+    assert_non_null(strstr(head, "\r\nAuthorization: Bearer " SCENARIO_TOKEN "\r\n"));
     assert_non_null(strstr(head, "\r\nAccept: application/json\r\n"));
     assert_non_null(strstr(head, "\r\nContent-Type: application/json\r\n"));
     assert_non_null(strstr(head, "\r\nUser-Agent: resource-tracker/test\r\n"));
     assert_null(strstr(head, "Content-Encoding"));
-    assert_string_equal(buf_cstr(&world.server.requests[0].body), REGISTER_BODY);
-    world_close(&world);
+    assert_string_equal(buf_cstr(&scenario.server.requests[0].body), REGISTER_BODY);
+    scenario_close(&scenario);
 }
 
 static void test_base_url(void **state)
@@ -62,16 +63,16 @@ static void test_base_url(void **state)
     static const char *const paths[] = {"POST /runs ", "POST /runs ", "POST /api/v2/runs ", "POST /api/v2/runs "};
     for (size_t i = 0; i < 4; i++) {
         const char *const answers[] = {LOOPBACK_ANSWER("200 OK", "", GOOD_RUN)};
-        struct sentinel_world world;
-        assert_true(world_open(&world, answers, 1));
-        size_t n = strlen(world.url);
-        assert_true(str_copy(str_of(suffixes[i]), world.url + n, sizeof(world.url) - n));
+        struct sentinel_scenario scenario;
+        assert_true(scenario_open(&scenario, answers, 1));
+        size_t n = strlen(scenario.url);
+        assert_true(str_copy(str_of(suffixes[i]), scenario.url + n, sizeof(scenario.url) - n));
         struct sentinel_result result =
-            sentinel_register(&world.sentinel, STR(REGISTER_BODY), world_soon(), &world.err);
+            sentinel_register(&scenario.sentinel, STR(REGISTER_BODY), scenario_soon(), &scenario.err);
         assert_int_equal(result.outcome, SENTINEL_DONE);
-        loopback_stop(&world.server);
-        assert_int_equal(strncmp(buf_cstr(&world.server.requests[0].head), paths[i], strlen(paths[i])), 0);
-        world_close(&world);
+        loopback_stop(&scenario.server);
+        assert_int_equal(strncmp(buf_cstr(&scenario.server.requests[0].head), paths[i], strlen(paths[i])), 0);
+        scenario_close(&scenario);
     }
 }
 
@@ -86,7 +87,7 @@ static void test_statuses(void **state)
     } cases[] = {
         {LOOPBACK_ANSWER("401 Unauthorized", "", "{\"detail\":\"invalid token\"}"), SENTINEL_REFUSED, 401, -1,
             "Sentinel refused to register the run: 401 Unauthorized: invalid token; check SENTINEL_API_TOKEN"},
-        {LOOPBACK_ANSWER("403 No", "", "Bearer " WORLD_TOKEN " may not"), SENTINEL_REFUSED, 403, -1,
+        {LOOPBACK_ANSWER("403 No", "", "Bearer " SCENARIO_TOKEN " may not"), SENTINEL_REFUSED, 403, -1,
             "Sentinel refused to register the run: 403 Forbidden: Bearer *** may not; check SENTINEL_API_TOKEN"},
         {LOOPBACK_ANSWER("422 X", "", "{\"detail\":[{\"loc\":[\"body\",\"pid\"],\"msg\":\"extra\"}]}"),
             SENTINEL_REFUSED, 422, -1,
@@ -109,16 +110,16 @@ static void test_statuses(void **state)
             "Sentinel: cannot register the run: invalid answer: no valid JSON"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct sentinel_world world;
-        struct sentinel_result result = register_once(&world, cases[i].answer);
-        assert_string_equal(world.err.msg, cases[i].message);
+        struct sentinel_scenario scenario;
+        struct sentinel_result result = register_once(&scenario, cases[i].answer);
+        assert_string_equal(scenario.err.msg, cases[i].message);
         assert_int_equal(result.outcome, cases[i].outcome);
         assert_int_equal(result.status, cases[i].status);
         assert_int_equal(result.retry_after_secs, cases[i].retry_after_secs);
-        assert_true(world.err.code < 0);
-        assert_string_equal(world.sentinel.run_id, "");
-        assert_false(world.sentinel.has_credentials);
-        world_close(&world);
+        assert_true(scenario.err.code < 0);
+        assert_string_equal(scenario.sentinel.run_id, "");
+        assert_false(scenario.sentinel.has_credentials);
+        scenario_close(&scenario);
     }
 }
 
@@ -131,14 +132,14 @@ static void test_longest_message(void **state)
     for (size_t i = 0; i < 1000; i++)
         buf_putc(&answer, 'w');
     const char *const answers[] = {buf_cstr(&answer)};
-    struct sentinel_world world;
-    assert_true(world_open(&world, answers, 1));
-    (void)str_copy(STR("r-1"), world.sentinel.run_id, sizeof(world.sentinel.run_id));
-    struct sentinel_result result = sentinel_refresh(&world.sentinel, world_soon(), &world.err);
+    struct sentinel_scenario scenario;
+    assert_true(scenario_open(&scenario, answers, 1));
+    (void)str_copy(STR("r-1"), scenario.sentinel.run_id, sizeof(scenario.sentinel.run_id));
+    struct sentinel_result result = sentinel_refresh(&scenario.sentinel, scenario_soon(), &scenario.err);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
     const char *end = "w\xe2\x80\xa6; check SENTINEL_API_TOKEN"; /* the advice is not cut off */
-    assert_string_equal(world.err.msg + strlen(world.err.msg) - strlen(end), end);
-    world_close(&world);
+    assert_string_equal(scenario.err.msg + strlen(scenario.err.msg) - strlen(end), end);
+    scenario_close(&scenario);
 }
 
 static void test_refresh(void **state)
@@ -149,63 +150,63 @@ static void test_refresh(void **state)
             "{\"upload_credentials\":{\"access_key\":\"A2\",\"secret_key\":\"S2\",\"expires_at\":\"soon\"}}"),
         LOOPBACK_ANSWER("404 X", "", "{\"detail\":\"no such run\"}"),
     };
-    struct sentinel_world world;
-    assert_true(world_open(&world, answers, 2));
-    (void)str_copy(STR("r-1"), world.sentinel.run_id, sizeof(world.sentinel.run_id));
-    struct sentinel_result result = sentinel_refresh(&world.sentinel, world_soon(), &world.err);
+    struct sentinel_scenario scenario;
+    assert_true(scenario_open(&scenario, answers, 2));
+    (void)str_copy(STR("r-1"), scenario.sentinel.run_id, sizeof(scenario.sentinel.run_id));
+    struct sentinel_result result = sentinel_refresh(&scenario.sentinel, scenario_soon(), &scenario.err);
     assert_int_equal(result.outcome, SENTINEL_DONE);
-    assert_string_equal(world.sentinel.credentials.access_key, "A2");
-    assert_true(world.sentinel.must_refresh);
-    result = sentinel_refresh(&world.sentinel, world_soon(), &world.err);
+    assert_string_equal(scenario.sentinel.credentials.access_key, "A2");
+    assert_true(scenario.sentinel.must_refresh);
+    result = sentinel_refresh(&scenario.sentinel, scenario_soon(), &scenario.err);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
     assert_string_equal(
-        world.err.msg, "Sentinel refused to refresh the upload credentials: 404 Not Found: no such run");
-    assert_string_equal(world.sentinel.credentials.access_key, "A2"); /* what we had stays */
-    loopback_stop(&world.server);
-    const char *head = buf_cstr(&world.server.requests[0].head);
+        scenario.err.msg, "Sentinel refused to refresh the upload credentials: 404 Not Found: no such run");
+    assert_string_equal(scenario.sentinel.credentials.access_key, "A2"); /* what we had stays */
+    loopback_stop(&scenario.server);
+    const char *head = buf_cstr(&scenario.server.requests[0].head);
     assert_int_equal(strncmp(head, "POST /runs/r-1/refresh-credentials HTTP/1.1\r\n", 45), 0);
     assert_non_null(strstr(head, "\r\nContent-Length: 0\r\n"));
     assert_null(strstr(head, "Content-Type"));
-    assert_int_equal(world.server.requests[0].body.len, 0);
-    world_close(&world);
+    assert_int_equal(scenario.server.requests[0].body.len, 0);
+    scenario_close(&scenario);
 }
 
 static void test_finish_s3(void **state)
 {
     (void)state;
     const char *const answers[] = {LOOPBACK_ANSWER("200 OK", "", "")};
-    struct sentinel_world world;
+    struct sentinel_scenario scenario;
     struct end_facts end = {.exit_code = some_i64(2), .is_failed = true, .finished_secs = 1794735000};
-    assert_true(world_open(&world, answers, 1));
-    (void)str_copy(STR("r-1"), world.sentinel.run_id, sizeof(world.sentinel.run_id));
+    assert_true(scenario_open(&scenario, answers, 1));
+    (void)str_copy(STR("r-1"), scenario.sentinel.run_id, sizeof(scenario.sentinel.run_id));
     struct sentinel_result result =
-        sentinel_finish_s3(&world.sentinel, &end, STR("[\"s3://b/k\"]"), world_soon(), &world.err);
+        sentinel_finish_s3(&scenario.sentinel, &end, STR("[\"s3://b/k\"]"), scenario_soon(), &scenario.err);
     assert_int_equal(result.outcome, SENTINEL_DONE);
     assert_int_equal(result.status, 200);
-    loopback_stop(&world.server);
-    assert_int_equal(strncmp(buf_cstr(&world.server.requests[0].head), "POST /runs/r-1/finish HTTP/1.1\r\n", 32), 0);
-    assert_string_equal(buf_cstr(&world.server.requests[0].body),
+    loopback_stop(&scenario.server);
+    assert_int_equal(strncmp(buf_cstr(&scenario.server.requests[0].head), "POST /runs/r-1/finish HTTP/1.1\r\n", 32), 0);
+    assert_string_equal(buf_cstr(&scenario.server.requests[0].body),
         "{\"exit_code\":2,\"run_status\":\"failed\",\"finished_at\":\"2026-11-15T09:30:00Z\","
         "\"data_source\":\"s3\",\"data_uris\":[\"s3://b/k\"]}");
-    world_close(&world);
+    scenario_close(&scenario);
 }
 
 static void test_no_answer(void **state)
 {
     (void)state;
-    struct sentinel_world world;
-    struct sentinel_result result = register_once(&world, NULL);
+    struct sentinel_scenario scenario;
+    struct sentinel_result result = register_once(&scenario, NULL);
     assert_int_equal(result.outcome, SENTINEL_AGAIN);
     assert_int_equal(result.status, 0);
     assert_int_equal(result.retry_after_secs, -1);
-    assert_int_equal(strncmp(world.err.msg, "Sentinel: cannot register the run: 127.0.0.1", 44), 0);
-    /* Nobody listens there any more. */
-    result = sentinel_register(&world.sentinel, STR("{}"), world_soon(), &world.err);
+    assert_int_equal(strncmp(scenario.err.msg, "Sentinel: cannot register the run: 127.0.0.1", 44), 0);
+    /* Nothing listens there any more. */
+    result = sentinel_register(&scenario.sentinel, STR("{}"), scenario_soon(), &scenario.err);
     assert_int_equal(result.outcome, SENTINEL_AGAIN);
-    assert_int_equal(world.err.code, -ECONNREFUSED);
-    result = sentinel_register(&world.sentinel, STR("{}"), world_soon(), NULL);
+    assert_int_equal(scenario.err.code, -ECONNREFUSED);
+    result = sentinel_register(&scenario.sentinel, STR("{}"), scenario_soon(), NULL);
     assert_int_equal(result.outcome, SENTINEL_AGAIN);
-    world_close(&world);
+    scenario_close(&scenario);
 }
 
 static int call_off(void *context, int fd, short events, int64_t deadline_ns)
@@ -221,51 +222,51 @@ static void test_canceled(void **state)
 {
     (void)state;
     static const struct net_wait off = {.until = call_off};
-    struct sentinel_world world;
-    assert_true(loopback_start(&world.server, NULL, 0));
-    (void)snprintf(world.url, sizeof(world.url), "http://127.0.0.1:%u", world.server.port);
-    assert_true(world_open_client(&world, &off));
-    struct sentinel_result result = sentinel_register(&world.sentinel, STR("{}"), world_soon(), &world.err);
+    struct sentinel_scenario scenario;
+    assert_true(loopback_start(&scenario.server, NULL, 0));
+    (void)snprintf(scenario.url, sizeof(scenario.url), "http://127.0.0.1:%u", scenario.server.port);
+    assert_true(scenario_open_client(&scenario, &off));
+    struct sentinel_result result = sentinel_register(&scenario.sentinel, STR("{}"), scenario_soon(), &scenario.err);
     assert_int_equal(result.outcome, SENTINEL_CANCELED);
-    world_close(&world);
+    scenario_close(&scenario);
 }
 
 static void test_hopeless(void **state)
 {
     (void)state;
-    struct sentinel_world world;
+    struct sentinel_scenario scenario;
     struct end_facts end = {0};
-    assert_true(world_open(&world, NULL, 0));
-    struct sentinel *sentinel = &world.sentinel;
-    struct sentinel_result result = sentinel_finish_s3(sentinel, &end, STR("[]"), world_soon(), &world.err);
+    assert_true(scenario_open(&scenario, NULL, 0));
+    struct sentinel *sentinel = &scenario.sentinel;
+    struct sentinel_result result = sentinel_finish_s3(sentinel, &end, STR("[]"), scenario_soon(), &scenario.err);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
-    assert_string_equal(world.err.msg, "Sentinel: cannot finish the run: it is not registered");
+    assert_string_equal(scenario.err.msg, "Sentinel: cannot finish the run: it is not registered");
     static const char *const tokens[] = {"", "a b", "a\r\nX: y", "caf\xc3\xa9"};
     for (size_t i = 0; i < 4; i++) {
         sentinel->token = tokens[i];
-        result = sentinel_register(sentinel, STR("{}"), world_soon(), &world.err);
+        result = sentinel_register(sentinel, STR("{}"), scenario_soon(), &scenario.err);
         assert_int_equal(result.outcome, SENTINEL_REFUSED);
         assert_int_equal(result.status, 0);
-        assert_non_null(strstr(world.err.msg, "; check SENTINEL_API_TOKEN"));
+        assert_non_null(strstr(scenario.err.msg, "; check SENTINEL_API_TOKEN"));
     }
-    sentinel->token = WORLD_TOKEN;
+    sentinel->token = SCENARIO_TOKEN;
     static const char *const urls[] = {"", "ftp://x", "http://foreign.example", "https://"};
     for (size_t i = 0; i < 4; i++) {
         sentinel->url = urls[i];
-        result = sentinel_register(sentinel, STR("{}"), world_soon(), &world.err);
+        result = sentinel_register(sentinel, STR("{}"), scenario_soon(), &scenario.err);
         assert_int_equal(result.outcome, SENTINEL_REFUSED);
-        assert_int_equal(strncmp(world.err.msg, "Sentinel: cannot register the run: ", 35), 0);
+        assert_int_equal(strncmp(scenario.err.msg, "Sentinel: cannot register the run: ", 35), 0);
     }
     AUTO_FREE char *uris = calloc(1, 8 * 1024 * 1024 + 1);
     assert_non_null(uris);
     memset(uris, ' ', 8 * 1024 * 1024);
     (void)str_copy(STR("r-1"), sentinel->run_id, sizeof(sentinel->run_id));
-    result = sentinel_finish_s3(sentinel, &end, str_of(uris), world_soon(), &world.err);
+    result = sentinel_finish_s3(sentinel, &end, str_of(uris), scenario_soon(), &scenario.err);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
-    assert_string_equal(world.err.msg, "Sentinel: cannot finish the run: the list of objects is too long");
-    loopback_stop(&world.server);
-    assert_int_equal(world.server.request_count, 0);
-    world_close(&world);
+    assert_string_equal(scenario.err.msg, "Sentinel: cannot finish the run: the list of objects is too long");
+    loopback_stop(&scenario.server);
+    assert_int_equal(scenario.server.request_count, 0);
+    scenario_close(&scenario);
 }
 
 int main(void)

@@ -14,7 +14,7 @@
 #include "codec/gzip.h"
 #include "codec/hash.h"
 #include "encode/json.h"
-#include "sentinel_world.h"
+#include "sentinel_scenario.h"
 
 #define HEAD                                                                                                           \
     "{\"exit_code\":0,\"run_status\":\"finished\",\"finished_at\":\"2026-11-15T09:30:00Z\",\"data_source\":"           \
@@ -47,15 +47,16 @@ static int read_csv(void *context, int (*take)(void *take_context, struct str pi
     return 0;
 }
 
-static struct sentinel_result finish(
-    struct sentinel_world *world, const char *const *answers, size_t count, enum settings_inline form, struct csv *csv)
+static struct sentinel_result finish(struct sentinel_scenario *scenario, const char *const *answers, size_t count,
+    enum settings_inline form, struct csv *csv)
 {
     const struct sentinel_csv source = {.read = read_csv, .context = csv};
-    assert_true(world_open(world, answers, count));
-    world->sentinel.inline_form = (int)form;
-    (void)str_copy(STR("r-1"), world->sentinel.run_id, sizeof(world->sentinel.run_id));
-    struct sentinel_result result = sentinel_finish_inline(&world->sentinel, &end, &source, world_soon(), &world->err);
-    loopback_stop(&world->server);
+    assert_true(scenario_open(scenario, answers, count));
+    scenario->sentinel.inline_form = (int)form;
+    (void)str_copy(STR("r-1"), scenario->sentinel.run_id, sizeof(scenario->sentinel.run_id));
+    struct sentinel_result result =
+        sentinel_finish_inline(&scenario->sentinel, &end, &source, scenario_soon(), &scenario->err);
+    loopback_stop(&scenario->server);
     return result;
 }
 
@@ -104,14 +105,14 @@ static void test_first_form(void **state)
     (void)state;
     static const char *const answers[] = {OK_ANSWER};
     struct csv csv = {.text = STR("a,b\n1,2\n"), .piece = 3};
-    struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 1, INLINE_AUTO, &csv);
+    struct sentinel_scenario scenario;
+    struct sentinel_result result = finish(&scenario, answers, 1, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_DONE);
     assert_int_equal(result.status, 200);
-    assert_string_equal(world.err.msg, "");
-    assert_int_equal(world.server.request_count, 1);
-    assert_request(&world.server.requests[0], BASE64_GZIP, csv.text);
-    world_close(&world);
+    assert_string_equal(scenario.err.msg, "");
+    assert_int_equal(scenario.server.request_count, 1);
+    assert_request(&scenario.server.requests[0], BASE64_GZIP, csv.text);
+    scenario_close(&scenario);
 }
 
 static void test_all_forms(void **state)
@@ -119,17 +120,17 @@ static void test_all_forms(void **state)
     (void)state;
     static const char *const answers[] = {REFUSAL("422 X", "one"), REFUSAL("500 X", "two"), OK_ANSWER};
     struct csv csv = {.text = STR("a,\"b\"\n1,\xc3\xa4\n"), .piece = 1};
-    struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 3, INLINE_AUTO, &csv);
+    struct sentinel_scenario scenario;
+    struct sentinel_result result = finish(&scenario, answers, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_DONE);
-    assert_string_equal(world.err.msg, "");
-    assert_int_equal(world.err.code, 0);
+    assert_string_equal(scenario.err.msg, "");
+    assert_int_equal(scenario.err.code, 0);
     assert_int_equal(csv.reads, 3);
-    assert_int_equal(world.server.request_count, 3);
-    assert_request(&world.server.requests[0], BASE64_GZIP, csv.text);
-    assert_request(&world.server.requests[1], TEXT_GZIP, csv.text);
-    assert_request(&world.server.requests[2], TEXT_PLAIN, csv.text);
-    world_close(&world);
+    assert_int_equal(scenario.server.request_count, 3);
+    assert_request(&scenario.server.requests[0], BASE64_GZIP, csv.text);
+    assert_request(&scenario.server.requests[1], TEXT_GZIP, csv.text);
+    assert_request(&scenario.server.requests[2], TEXT_PLAIN, csv.text);
+    scenario_close(&scenario);
 }
 
 static void test_none_accepted(void **state)
@@ -138,17 +139,17 @@ static void test_none_accepted(void **state)
     static const char *const answers[] = {REFUSAL("400 X", "one"), REFUSAL("415 X", "two"), REFUSAL("422 X", "three")};
     static const char *const broken[] = {REFUSAL("422 X", "one"), REFUSAL("422 X", "two"), REFUSAL("500 X", "three")};
     struct csv csv = {.text = STR("a\n"), .piece = 10};
-    struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 3, INLINE_AUTO, &csv);
+    struct sentinel_scenario scenario;
+    struct sentinel_result result = finish(&scenario, answers, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
     assert_int_equal(result.status, 422);
-    assert_string_equal(world.err.msg, "Sentinel refused to finish the run: 422 Unprocessable Content: three");
-    assert_int_equal(world.server.request_count, 3);
-    world_close(&world);
-    result = finish(&world, broken, 3, INLINE_AUTO, &csv);
+    assert_string_equal(scenario.err.msg, "Sentinel refused to finish the run: 422 Unprocessable Content: three");
+    assert_int_equal(scenario.server.request_count, 3);
+    scenario_close(&scenario);
+    result = finish(&scenario, broken, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_AGAIN);
     assert_int_equal(result.status, 500);
-    world_close(&world);
+    scenario_close(&scenario);
 }
 
 static void test_other_refusals_end_it(void **state)
@@ -170,12 +171,12 @@ static void test_other_refusals_end_it(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *const answers[] = {cases[i].answer, OK_ANSWER};
         struct csv csv = {.text = STR("a\n"), .piece = 10};
-        struct sentinel_world world;
-        struct sentinel_result result = finish(&world, answers, 2, INLINE_AUTO, &csv);
+        struct sentinel_scenario scenario;
+        struct sentinel_result result = finish(&scenario, answers, 2, INLINE_AUTO, &csv);
         assert_int_equal(result.outcome, cases[i].outcome);
         assert_int_equal(result.status, cases[i].status);
-        assert_int_equal(world.server.request_count, 1);
-        world_close(&world);
+        assert_int_equal(scenario.server.request_count, 1);
+        scenario_close(&scenario);
     }
 }
 
@@ -184,18 +185,18 @@ static void test_pins(void **state)
     (void)state;
     static const char *const answers[] = {REFUSAL("422 X", "one"), REFUSAL("422 X", "two"), REFUSAL("422 X", "three")};
     struct csv csv = {.text = STR("a\n"), .piece = 10};
-    struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 3, INLINE_BASE64, &csv);
+    struct sentinel_scenario scenario;
+    struct sentinel_result result = finish(&scenario, answers, 3, INLINE_BASE64, &csv);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
-    assert_int_equal(world.server.request_count, 1);
-    assert_request(&world.server.requests[0], BASE64_GZIP, csv.text);
-    world_close(&world);
-    result = finish(&world, answers, 3, INLINE_PLAIN, &csv);
+    assert_int_equal(scenario.server.request_count, 1);
+    assert_request(&scenario.server.requests[0], BASE64_GZIP, csv.text);
+    scenario_close(&scenario);
+    result = finish(&scenario, answers, 3, INLINE_PLAIN, &csv);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
-    assert_int_equal(world.server.request_count, 2);
-    assert_request(&world.server.requests[0], TEXT_GZIP, csv.text);
-    assert_request(&world.server.requests[1], TEXT_PLAIN, csv.text);
-    world_close(&world);
+    assert_int_equal(scenario.server.request_count, 2);
+    assert_request(&scenario.server.requests[0], TEXT_GZIP, csv.text);
+    assert_request(&scenario.server.requests[1], TEXT_PLAIN, csv.text);
+    scenario_close(&scenario);
 }
 
 /* Characters of every length, broken ones and control bytes, across every border of the slices. */
@@ -216,13 +217,13 @@ static void test_borders(void **state)
                 buf_append(&text, units[unit].p, units[unit].n);
             struct csv csv = {
                 .text = {text.data, text.len}, .piece = pieces[(unit + shift) % (sizeof(pieces) / sizeof(pieces[0]))]};
-            struct sentinel_world world;
-            struct sentinel_result result = finish(&world, answers, 3, INLINE_AUTO, &csv);
+            struct sentinel_scenario scenario;
+            struct sentinel_result result = finish(&scenario, answers, 3, INLINE_AUTO, &csv);
             assert_int_equal(result.outcome, SENTINEL_DONE);
-            assert_request(&world.server.requests[0], BASE64_GZIP, csv.text);
-            assert_request(&world.server.requests[1], TEXT_GZIP, csv.text);
-            assert_request(&world.server.requests[2], TEXT_PLAIN, csv.text);
-            world_close(&world);
+            assert_request(&scenario.server.requests[0], BASE64_GZIP, csv.text);
+            assert_request(&scenario.server.requests[1], TEXT_GZIP, csv.text);
+            assert_request(&scenario.server.requests[2], TEXT_PLAIN, csv.text);
+            scenario_close(&scenario);
         }
     }
 }
@@ -232,12 +233,12 @@ static void test_nothing_to_tell(void **state)
     (void)state;
     static const char *const answers[] = {REFUSAL("400 X", ""), REFUSAL("400 X", ""), OK_ANSWER};
     struct csv csv = {.text = STR(""), .piece = 1};
-    struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 3, INLINE_AUTO, &csv);
+    struct sentinel_scenario scenario;
+    struct sentinel_result result = finish(&scenario, answers, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_DONE);
-    assert_request(&world.server.requests[0], BASE64_GZIP, csv.text);
-    assert_request(&world.server.requests[2], TEXT_PLAIN, csv.text);
-    world_close(&world);
+    assert_request(&scenario.server.requests[0], BASE64_GZIP, csv.text);
+    assert_request(&scenario.server.requests[2], TEXT_PLAIN, csv.text);
+    scenario_close(&scenario);
 }
 
 static void test_unreadable(void **state)
@@ -245,14 +246,14 @@ static void test_unreadable(void **state)
     (void)state;
     static const char *const answers[] = {OK_ANSWER};
     struct csv csv = {.text = STR("a\nb\n"), .piece = 2, .error = -EIO};
-    struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 1, INLINE_AUTO, &csv);
+    struct sentinel_scenario scenario;
+    struct sentinel_result result = finish(&scenario, answers, 1, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_AGAIN);
     assert_int_equal(result.status, 0);
     assert_string_equal(
-        world.err.msg, "Sentinel: cannot finish the run: cannot put the samples into the call: Input/output error");
-    assert_int_equal(world.server.request_count, 0);
-    world_close(&world);
+        scenario.err.msg, "Sentinel: cannot finish the run: cannot put the samples into the call: Input/output error");
+    assert_int_equal(scenario.server.request_count, 0);
+    scenario_close(&scenario);
 }
 
 static void test_too_large(void **state)
@@ -268,24 +269,24 @@ static void test_too_large(void **state)
         text[i] = (char)(seed >> 56);
     }
     struct csv csv = {.text = {text, BYTES}, .piece = 65536};
-    struct sentinel_world world;
-    struct sentinel_result result = finish(&world, answers, 3, INLINE_AUTO, &csv);
+    struct sentinel_scenario scenario;
+    struct sentinel_result result = finish(&scenario, answers, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
     assert_int_equal(result.status, 0);
     assert_string_equal(
-        world.err.msg, "Sentinel: cannot finish the run: the samples are too large for the call (over 8 MiB)");
-    assert_int_equal(world.server.request_count, 0);
-    world_close(&world);
+        scenario.err.msg, "Sentinel: cannot finish the run: the samples are too large for the call (over 8 MiB)");
+    assert_int_equal(scenario.server.request_count, 0);
+    scenario_close(&scenario);
 
     /* Compressed it fits; the last form does not, and the server's message stay. */
     memset(text, '7', BYTES);
-    result = finish(&world, answers, 3, INLINE_AUTO, &csv);
+    result = finish(&scenario, answers, 3, INLINE_AUTO, &csv);
     assert_int_equal(result.outcome, SENTINEL_REFUSED);
     assert_int_equal(result.status, 422);
-    assert_string_equal(world.err.msg, "Sentinel refused to finish the run: 422 Unprocessable Content: two");
-    assert_int_equal(world.server.request_count, 2);
-    assert_true(world.server.requests[0].body.len < 256 * 1024);
-    world_close(&world);
+    assert_string_equal(scenario.err.msg, "Sentinel refused to finish the run: 422 Unprocessable Content: two");
+    assert_int_equal(scenario.server.request_count, 2);
+    assert_true(scenario.server.requests[0].body.len < 256 * 1024);
+    scenario_close(&scenario);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signatures against the published suite (canonical request, string to sign and authorization of every folder), and
+ * Signatures against the published suite (canonical request, string to sign and authorization of every directory), and
  * against requests to S3 that botocore signed: S3 leaves the path alone, and signs the hash of the payload as a header.
  */
 #include <setjmp.h>
@@ -37,11 +37,11 @@ static const struct sigv4_key suite_key = {
 };
 
 /* The files of the suite have CRLF in some copies and an LF behind the last line in others. */
-static struct str read_suite_file(const char *folder, const char *ending, struct buf *buf)
+static struct str read_suite_file(const char *directory, const char *ending, struct buf *buf)
 {
-    const char *name = strrchr(folder, '/') + 1;
+    const char *name = strrchr(directory, '/') + 1;
     char path[PATH_BYTES];
-    assert_true(snprintf(path, sizeof(path), "%s/%s.%s", folder, name, ending) < (int)sizeof(path));
+    assert_true(snprintf(path, sizeof(path), "%s/%s.%s", directory, name, ending) < (int)sizeof(path));
     buf_init(buf, FILE_BYTES_MAX);
     if (file_read_at(AT_FDCWD, path, buf) < 0)
         fail_msg("%s cannot be read", path);
@@ -98,8 +98,8 @@ static struct str read_suite_request(struct str rest, struct sigv4_request *requ
 }
 
 /*
- * In two folders the security token is not in the request but signed all the same; the signed request of the suite has
- * it. Where it is added after signing, the canonical request is without it.
+ * In two directories the security token is not in the request but signed all the same; the signed request of the suite
+ * has it. Where it is added after signing, the canonical request is without it.
  */
 static void add_token(
     struct str signed_request, struct str canonical, struct sigv4_request *request, struct sigv4_header *headers)
@@ -115,22 +115,22 @@ static void add_token(
             request->header_count = add_header(line, headers, request->header_count);
 }
 
-static void assert_text(struct str got, struct str want, const char *folder, const char *what)
+static void assert_text(struct str got, struct str want, const char *directory, const char *what)
 {
     if (!str_eq(got, want))
-        fail_msg("%s: %s\ngot  %.*s\nwant %.*s", folder, what, (int)got.n, got.p, (int)want.n, want.p);
+        fail_msg("%s: %s\ngot  %.*s\nwant %.*s", directory, what, (int)got.n, got.p, (int)want.n, want.p);
 }
 
-static void check_suite_folder(const char *folder)
+static void check_suite_directory(const char *directory)
 {
     AUTO_BUF struct buf req, sreq, creq, sts, authz, got;
-    struct str want_canonical = read_suite_file(folder, "creq", &creq);
-    struct str want_string = read_suite_file(folder, "sts", &sts);
-    struct str want_authorization = read_suite_file(folder, "authz", &authz);
+    struct str want_canonical = read_suite_file(directory, "creq", &creq);
+    struct str want_string = read_suite_file(directory, "sts", &sts);
+    struct str want_authorization = read_suite_file(directory, "authz", &authz);
     struct sigv4_header headers[SIGV4_HEADERS_MAX];
     struct sigv4_request request = {.headers = headers};
-    struct str body = read_suite_request(read_suite_file(folder, "req", &req), &request, headers);
-    add_token(read_suite_file(folder, "sreq", &sreq), want_canonical, &request, headers);
+    struct str body = read_suite_request(read_suite_file(directory, "req", &req), &request, headers);
+    add_token(read_suite_file(directory, "sreq", &sreq), want_canonical, &request, headers);
     uint8_t hash[HASH_BYTES];
     char hex[HASH_HEX_BYTES];
     assert_int_equal(hash_sha256(body, hash), 0);
@@ -139,13 +139,13 @@ static void check_suite_folder(const char *folder)
 
     buf_init(&got, FILE_BYTES_MAX);
     assert_int_equal(sigv4_put_canonical(&request, &got), 0);
-    assert_text((struct str){got.data, got.len}, want_canonical, folder, "canonical request");
+    assert_text((struct str){got.data, got.len}, want_canonical, directory, "canonical request");
     buf_clear(&got);
     assert_int_equal(sigv4_put_string_to_sign(want_canonical, &suite_key, &got), 0);
-    assert_text((struct str){got.data, got.len}, want_string, folder, "string to sign");
+    assert_text((struct str){got.data, got.len}, want_string, directory, "string to sign");
     buf_clear(&got);
     assert_int_equal(sigv4_sign_request(&request, &suite_key, &got), 0);
-    assert_text((struct str){got.data, got.len}, want_authorization, folder, "authorization");
+    assert_text((struct str){got.data, got.len}, want_authorization, directory, "authorization");
 }
 
 /* nftw(3) has no context of its own. */
@@ -161,10 +161,10 @@ static int visit(const char *path, const struct stat *info, int kind, struct FTW
     size_t n = strlen(path);
     if (kind != FTW_F || n < 5 || strcmp(path + n - 5, ".creq") != 0)
         return 0;
-    char folder[PATH_BYTES];
-    assert_true((size_t)walk->base <= sizeof(folder));
-    (void)str_copy((struct str){path, (size_t)walk->base - 1}, folder, sizeof(folder));
-    check_suite_folder(folder);
+    char directory[PATH_BYTES];
+    assert_true((size_t)walk->base <= sizeof(directory));
+    (void)str_copy((struct str){path, (size_t)walk->base - 1}, directory, sizeof(directory));
+    check_suite_directory(directory);
     *suite_count() += 1;
     return 0;
 }

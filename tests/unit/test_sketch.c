@@ -78,16 +78,16 @@ static void check(const struct sketch *sketch, const struct weighted *sorted, si
     double before = 0;
     for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
         double exact = exact_quantile(sorted, count, shares[i]);
-        struct opt_f64 told = sketch_quantile(sketch, shares[i]);
-        assert_true(told.has);
-        double off = told.v > exact ? told.v - exact : exact - told.v;
+        struct opt_f64 reported = sketch_quantile(sketch, shares[i]);
+        assert_true(reported.has);
+        double off = reported.v > exact ? reported.v - exact : exact - reported.v;
         if (exact < SKETCH_LEAST)
-            assert_true(told.v <= 0);
+            assert_true(reported.v <= 0);
         else
             assert_true(off <= exact * SKETCH_ERROR * 1.0000001);
-        assert_true(told.v >= before);
-        assert_true(told.v <= sorted[count - 1].value);
-        before = told.v;
+        assert_true(reported.v >= before);
+        assert_true(reported.v <= sorted[count - 1].value);
+        before = reported.v;
     }
 }
 

@@ -24,15 +24,15 @@
 enum { PATH_BYTES = 256, NOT_RUN = 99, STATUS = 7 };
 
 struct place {
-    char folder[PATH_BYTES], script[PATH_BYTES];
+    char directory[PATH_BYTES], script[PATH_BYTES];
 };
 
 static int make_place(void **state)
 {
     static struct place place;
-    (void)snprintf(place.folder, sizeof(place.folder), "/tmp/rt-exec-XXXXXX");
-    assert_non_null(mkdtemp(place.folder));
-    assert_true(snprintf(place.script, sizeof(place.script), "%.200s/job", place.folder) > 0);
+    (void)snprintf(place.directory, sizeof(place.directory), "/tmp/rt-exec-XXXXXX");
+    assert_non_null(mkdtemp(place.directory));
+    assert_true(snprintf(place.script, sizeof(place.script), "%.200s/job", place.directory) > 0);
     int fd = open(place.script, O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
     assert_true(fd >= 0);
     static const char text[] = "[ \"$1 $2\" = 'a  b c' ] && [ \"$MARK\" = yes ] && exit 7\nexit 1\n";
@@ -46,7 +46,7 @@ static int remove_place(void **state)
 {
     const struct place *place = *state;
     (void)unlink(place->script);
-    (void)rmdir(place->folder);
+    (void)rmdir(place->directory);
     return 0;
 }
 
@@ -77,7 +77,7 @@ static void test_by_name(void **state)
     char name[] = "job", path[4 * PATH_BYTES];
     static const char *const around[][2] = {{"", ""}, {"/nowhere:", ""}, {"", ":/nowhere"}, {"::", ":"}};
     for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++) {
-        (void)snprintf(path, sizeof(path), "PATH=%s%.200s%s", around[i][0], place->folder, around[i][1]);
+        (void)snprintf(path, sizeof(path), "PATH=%s%.200s%s", around[i][0], place->directory, around[i][1]);
         assert_int_equal(run_script(name, path), STATUS);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of the spool: where it is found, when it is refused, what is left of it, and which runs are seen in it. */
+/* The directory of the spool: where it is found, when it is refused, what is left of it, and which runs are in it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ static void test_given_is_made_and_removed(void **state)
     struct spool spool;
     struct err err = {0};
     set_up(&tree, real);
-    tree_folder(&tree, "there");
+    tree_directory(&tree, "there");
     char given[TEXT_BYTES];
     (void)str_copy(str_of(path_in(&tree, "there//a/./b/")), given, sizeof(given));
     const struct spool_paths places = {.given = given, .home = "/"};
@@ -92,7 +92,7 @@ static void test_existing_stays(void **state)
     char real[TEXT_BYTES];
     struct spool spool;
     set_up(&tree, real);
-    tree_folder(&tree, "spool");
+    tree_directory(&tree, "spool");
     char given[TEXT_BYTES];
     (void)str_copy(str_of(path_in(&tree, "spool")), given, sizeof(given));
     const struct spool_paths places = {.given = given};
@@ -128,7 +128,7 @@ static void test_not_wanted(void **state)
     assert_int_equal(spool_list(&spool, &entries, &err), 0);
     free(entries);
     spool_close(&spool);
-    tree_folder(&tree, "none");
+    tree_directory(&tree, "none");
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, false, &err), 0);
     spool_close(&spool);
     assert_true(is_there(&tree, "none"));
@@ -144,7 +144,7 @@ static void test_usual_places(void **state)
     char state_home[TEXT_BYTES];
     struct spool spool;
     set_up(&tree, real);
-    tree_folder(&tree, "home");
+    tree_directory(&tree, "home");
     (void)str_copy(str_of(path_in(&tree, "home")), home, sizeof(home));
     (void)str_copy(str_of(path_in(&tree, "state")), state_home, sizeof(state_home));
     struct spool_paths places = {.given = "", .state_home = state_home, .home = home};
@@ -204,7 +204,7 @@ static void test_unsafe_mode(void **state)
     char real[TEXT_BYTES];
     char given[2 * TEXT_BYTES];
     set_up(&tree, real);
-    tree_folder(&tree, "spool");
+    tree_directory(&tree, "spool");
     (void)snprintf(given, sizeof(given), "%s/spool", real);
     static const mode_t unsafe[] = {0770, 0720, 0702, 0777, 01777};
     for (size_t i = 0; i < sizeof(unsafe) / sizeof(unsafe[0]); i++) {
@@ -219,7 +219,7 @@ static void test_unsafe_mode(void **state)
     tree_free(&tree);
 }
 
-/* An unsafe folder of the user's own is not silently replaced by another place. */
+/* An unsafe directory of the user's own is not silently replaced by another place. */
 static void test_unsafe_state_home(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void test_unsafe_state_home(void **state)
     struct spool spool;
     struct err err = {0};
     set_up(&tree, real);
-    tree_folder(&tree, "resource-tracker/spool");
+    tree_directory(&tree, "resource-tracker/spool");
     assert_int_equal(chmod(path_in(&tree, "resource-tracker/spool"), 0777), 0);
     (void)str_copy(str_of(tree.path), state_home, sizeof(state_home));
     const struct spool_paths places = {.state_home = state_home};
@@ -239,7 +239,7 @@ static void test_unsafe_state_home(void **state)
     tree_free(&tree);
 }
 
-static void test_not_a_folder(void **state)
+static void test_not_a_directory(void **state)
 {
     (void)state;
     struct tree tree;
@@ -253,7 +253,7 @@ static void test_not_a_folder(void **state)
     assert_refused(given, -ENOTDIR, "directory");
     assert_false(is_there(&tree, "nowhere"));
     /* What was made on the way to a failure goes again. */
-    (void)str_copy(str_of(path_in(&tree, "new/folder/")), given, sizeof(given));
+    (void)str_copy(str_of(path_in(&tree, "new/directory/")), given, sizeof(given));
     memset(given + strlen(given), 'x', 300);
     given[strlen(tree.path) + 12 + 300] = '\0';
     assert_refused(given, -ENAMETOOLONG, "long");
@@ -261,7 +261,7 @@ static void test_not_a_folder(void **state)
     tree_free(&tree);
 }
 
-static void test_link_to_a_folder(void **state)
+static void test_link_to_a_directory(void **state)
 {
     (void)state;
     struct tree tree;
@@ -269,7 +269,7 @@ static void test_link_to_a_folder(void **state)
     char given[TEXT_BYTES];
     struct spool spool;
     set_up(&tree, real);
-    tree_folder(&tree, "target");
+    tree_directory(&tree, "target");
     tree_link(&tree, "link", "target");
     (void)str_copy(str_of(path_in(&tree, "link")), given, sizeof(given));
     const struct spool_paths places = {.given = given};
@@ -292,13 +292,13 @@ static void test_foreign_owner(void **state)
     char real[TEXT_BYTES];
     char given[2 * TEXT_BYTES];
     set_up(&tree, real);
-    tree_folder(&tree, "spool");
-    tree_folder(&tree, "home");
+    tree_directory(&tree, "spool");
+    tree_directory(&tree, "home");
     (void)snprintf(given, sizeof(given), "%s/spool", real);
     assert_int_equal(chown(given, 12345, 12345), 0);
     assert_refused(given, -EPERM, "12345");
 
-    /* The home of somebody else gets nothing from us. */
+    /* The home of another user gets nothing from us. */
     assert_int_equal(chown(path_in(&tree, "home"), 12345, 12345), 0);
     (void)str_copy(str_of(path_in(&tree, "home")), given, sizeof(given));
     struct spool spool;
@@ -310,7 +310,7 @@ static void test_foreign_owner(void **state)
     tree_free(&tree);
 }
 
-/* In a child that is nobody, where we are root. */
+/* In a child that runs as the user nobody, where we are root. */
 SKIPPABLE_TEST(test_unreachable);
 static void test_unreachable(void **state)
 {
@@ -318,7 +318,7 @@ static void test_unreachable(void **state)
     struct tree tree;
     char given[TEXT_BYTES];
     tree_make(&tree);
-    tree_folder(&tree, "closed");
+    tree_directory(&tree, "closed");
     assert_int_equal(chmod(path_in(&tree, "closed"), 0), 0);
     (void)str_copy(str_of(path_in(&tree, "closed/spool")), given, sizeof(given));
     pid_t child = fork();
@@ -342,7 +342,7 @@ static void test_unreachable(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* Many short runs at once: who ends removes an empty spool under the feet of who begins, and nobody notices. */
+/* Many short runs at once: one that ends removes an empty spool while another begins, and no run fails. */
 static void test_many_at_once(void **state)
 {
     (void)state;
@@ -401,16 +401,16 @@ static void test_list(void **state)
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, NULL), 0);
     assert_int_equal(spool_list(&spool, &entries, NULL), 0);
     free(entries);
-    static const char *const folders[] = {"b-run", "a_run.1", "20261115T093000Z-ab", ".young", "with blank",
+    static const char *const directories[] = {"b-run", "a_run.1", "20261115T093000Z-ab", ".young", "with blank",
         "x\xc3\xa4", "a23456789012345678901234567890123456789012345678901234567890123",
         "a234567890123456789012345678901234567890123456789012345678901234"};
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        tree_folder(&tree, folders[i]);
+    for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++)
+        tree_directory(&tree, directories[i]);
     tree_write(&tree, "file", "x");
     tree_link(&tree, "link", "b-run");
     assert_int_equal(spool_list(&spool, &entries, NULL), 4);
     assert_string_equal(entries[0].name, "20261115T093000Z-ab");
-    assert_string_equal(entries[1].name, folders[6]);
+    assert_string_equal(entries[1].name, directories[6]);
     assert_string_equal(entries[2].name, "a_run.1");
     assert_string_equal(entries[3].name, "b-run");
     free(entries);
@@ -430,7 +430,7 @@ static void test_list_sweeps(void **state)
     (void)str_copy(str_of(tree.path), given, sizeof(given));
     const struct spool_paths places = {.given = given};
     assert_int_equal(spool_open(&spool, &places, MAX_BYTES, true, NULL), 0);
-    tree_folder(&tree, ".bare");
+    tree_directory(&tree, ".bare");
     tree_write(&tree, ".cut/lock", "");
     tree_write(&tree, ".cut/state.json", "{}");
     tree_write(&tree, ".cut/000003.csv.gz", "x");
@@ -462,10 +462,10 @@ int main(void)
         cmocka_unit_test(test_given_is_made_and_removed), cmocka_unit_test(test_existing_stays),
         cmocka_unit_test(test_not_wanted), cmocka_unit_test(test_usual_places), cmocka_unit_test(test_no_home),
         cmocka_unit_test(test_unsafe_mode), cmocka_unit_test(test_unsafe_state_home),
-        cmocka_unit_test(test_not_a_folder), cmocka_unit_test(test_link_to_a_folder),
+        cmocka_unit_test(test_not_a_directory), cmocka_unit_test(test_link_to_a_directory),
         skippable_unit_test(test_unreachable), cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_list),
         cmocka_unit_test(test_list_sweeps),
-        cmocka_unit_test(test_foreign_owner), /* the last: only root can give a folder away */
+        cmocka_unit_test(test_foreign_owner), /* the last: only root can give a directory away */
     };
     size_t count = sizeof(tests) / sizeof(tests[0]) - (geteuid() == 0 ? 0 : 1);
     return _cmocka_run_group_tests("spool", tests, count, NULL, NULL);

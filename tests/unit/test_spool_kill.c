@@ -25,12 +25,12 @@
 #include "base/auto.h"
 #include "base/num.h"
 #include "skip.h"
-#include "spool_world.h"
+#include "spool_scenario.h"
 #include "stream/batch.h"
 
 enum { ROWS_PER_CALL = 2, CALLS_PER_BATCH = 3, ROW_BYTES = 9, STEPS_MAX = 2000, EXIT_SKIP = 77 };
 
-/* Shared with the child, which tells how far it came without a system call. */
+/* Shared with the child, which reports how far it came without a system call. */
 struct progress {
     volatile int added; /* rows whose batch_add returned */
     volatile int states; /* saved */
@@ -81,7 +81,7 @@ static void live(struct spool *spool, struct progress *progress)
     CHECK(spool_run_create(&run, spool, "run", NULL) == 0);
     progress->is_created = true;
     save_state(&run, progress);
-    CHECK(batch_init(&batch, &run, STR(WORLD_HEADER)) == 0);
+    CHECK(batch_init(&batch, &run, STR(SCENARIO_HEADER)) == 0);
     add_rows(&batch, &lines, CALLS_PER_BATCH, progress);
     CHECK(batch_seal(&batch, NULL) == 0);
     save_state(&run, progress);
@@ -100,8 +100,8 @@ static void live(struct spool *spool, struct progress *progress)
 static void assert_rows(struct spool_run *run, const struct progress *progress)
 {
     AUTO_BUF struct buf rows;
-    buf_init(&rows, WORLD_MAX_BYTES);
-    spool_world_rows(run, &rows);
+    buf_init(&rows, SCENARIO_MAX_BYTES);
+    spool_scenario_rows(run, &rows);
     assert_int_equal(rows.len % ROW_BYTES, 0);
     int count = (int)(rows.len / ROW_BYTES);
     int first = 0;
@@ -130,36 +130,36 @@ static void assert_state(struct spool_run *run, const struct progress *progress)
 }
 
 /* Hidden leftovers as they are an hour later. */
-static void age_hidden(struct spool_world *world)
+static void age_hidden(struct spool_scenario *scenario)
 {
     struct stat st;
     const struct timespec when[2] = {{.tv_sec = time(NULL) - 3700}, {.tv_sec = time(NULL) - 3700}};
-    if (fstatat(world->spool.dir_fd, ".run", &st, AT_SYMLINK_NOFOLLOW) == 0)
-        assert_int_equal(utimensat(world->spool.dir_fd, ".run", when, AT_SYMLINK_NOFOLLOW), 0);
+    if (fstatat(scenario->spool.dir_fd, ".run", &st, AT_SYMLINK_NOFOLLOW) == 0)
+        assert_int_equal(utimensat(scenario->spool.dir_fd, ".run", when, AT_SYMLINK_NOFOLLOW), 0);
 }
 
 /* Leaves the spool empty. */
-static void assert_left(struct spool_world *world, const struct progress *progress)
+static void assert_left(struct spool_scenario *scenario, const struct progress *progress)
 {
     struct spool_entry *entries = NULL;
     struct spool_run run;
     struct err err = {0};
-    age_hidden(world);
-    int n = spool_list(&world->spool, &entries, &err);
+    age_hidden(scenario);
+    int n = spool_list(&scenario->spool, &entries, &err);
     free(entries);
     if (n == 0) {
         assert_true(!progress->is_created || progress->is_removing);
-        assert_int_equal(spool_world_entries(world, ""), 0);
+        assert_int_equal(spool_scenario_entries(scenario, ""), 0);
         return;
     }
     assert_int_equal(n, 1);
-    if (spool_run_open(&run, &world->spool, "run", &err) < 0 || batch_recover(&run, &err) < 0)
+    if (spool_run_open(&run, &scenario->spool, "run", &err) < 0 || batch_recover(&run, &err) < 0)
         fail_msg("%s", err.msg);
     assert_rows(&run, progress);
     assert_state(&run, progress);
     assert_int_equal(batch_recover(&run, &err), 0);
     assert_int_equal(spool_run_remove(&run, &err), 0);
-    assert_int_equal(spool_world_entries(world, ""), 0);
+    assert_int_equal(spool_scenario_entries(scenario, ""), 0);
 }
 
 static struct progress *share(void)
@@ -213,8 +213,8 @@ static void test_killed_at_every_step(void **state)
         SKIP_TEST(test_killed_at_every_step, "qemu-user cannot trace a process");
     if (!can_trace())
         SKIP_TEST(test_killed_at_every_step, "ptrace is not permitted");
-    struct spool_world world;
-    spool_world_make(&world);
+    struct spool_scenario scenario;
+    spool_scenario_make(&scenario);
     struct progress *progress = share();
     int steps = 0;
     for (bool is_killed = true; is_killed; steps++) {
@@ -225,15 +225,15 @@ static void test_killed_at_every_step(void **state)
         if (child == 0) {
             if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0 || raise(SIGSTOP) != 0)
                 _exit(2);
-            live(&world.spool, progress);
+            live(&scenario.spool, progress);
             _exit(0);
         }
         is_killed = step_and_kill(child, steps);
-        assert_left(&world, progress);
+        assert_left(&scenario, progress);
     }
     assert_true(steps > 50);
     (void)munmap(progress, sizeof(*progress));
-    spool_world_free(&world);
+    spool_scenario_free(&scenario);
 }
 
 /* Rows and seals without an end. */
@@ -245,7 +245,7 @@ static void live_on(struct spool *spool, struct progress *progress)
     buf_init(&lines, 1024);
     CHECK(spool_run_create(&run, spool, "run", NULL) == 0);
     progress->is_created = true;
-    CHECK(batch_init(&batch, &run, STR(WORLD_HEADER)) == 0);
+    CHECK(batch_init(&batch, &run, STR(SCENARIO_HEADER)) == 0);
     for (;;) {
         add_rows(&batch, &lines, 7, progress);
         CHECK(batch_seal(&batch, NULL) == 0);
@@ -256,25 +256,25 @@ static void test_killed_at_any_time(void **state)
 {
     (void)state;
     enum { ROUNDS = 25 };
-    struct spool_world world;
-    spool_world_make(&world);
+    struct spool_scenario scenario;
+    spool_scenario_make(&scenario);
     struct progress *progress = share();
     for (int round = 0; round < ROUNDS; round++) {
         *progress = (struct progress){0};
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0)
-            live_on(&world.spool, progress);
+            live_on(&scenario.spool, progress);
         while (progress->added < round * 9 && waitpid(child, NULL, WNOHANG) == 0)
             (void)sched_yield();
         int status;
         assert_int_equal(kill(child, SIGKILL), 0);
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status));
-        assert_left(&world, progress);
+        assert_left(&scenario, progress);
     }
     (void)munmap(progress, sizeof(*progress));
-    spool_world_free(&world);
+    spool_scenario_free(&scenario);
 }
 
 static bool write_text(const char *path, const char *text)
@@ -320,10 +320,10 @@ static void check_rows(struct spool_run *run, uint32_t number, size_t row_count)
     struct buf file;
     struct buf text;
     buf_init(&file, SPOOL_BATCH_BYTES_MAX);
-    buf_init(&text, WORLD_MAX_BYTES);
+    buf_init(&text, SCENARIO_MAX_BYTES);
     CHECK(spool_run_read(run, number, &file, NULL) == 0);
-    CHECK(gzip_unpack((struct str){file.data, file.len}, spool_world_take, &text) == 0);
-    CHECK(text.len == strlen(WORLD_HEADER) + row_count * ROW_BYTES);
+    CHECK(gzip_unpack((struct str){file.data, file.len}, spool_scenario_take, &text) == 0);
+    CHECK(text.len == strlen(SCENARIO_HEADER) + row_count * ROW_BYTES);
     buf_fini(&file);
     buf_fini(&text);
 }
@@ -335,7 +335,7 @@ static void live_on_full_disk(struct spool *spool)
     struct batch batch;
     struct err err = {0};
     CHECK(spool_run_create(&run, spool, "full", NULL) == 0);
-    CHECK(batch_init(&batch, &run, STR(WORLD_HEADER)) == 0);
+    CHECK(batch_init(&batch, &run, STR(SCENARIO_HEADER)) == 0);
     fill_disk(spool);
     CHECK(batch_add(&batch, STR("000000,x\n"), 1, 1, &err) == 1 && err.code == -ENOSPC);
     CHECK(batch_add(&batch, STR("000001,x\n"), 1, 1, &err) == 1);
@@ -362,7 +362,7 @@ static void live_on_crowded_disk(struct spool *spool)
     struct spool_run run;
     struct batch batch;
     CHECK(spool_run_create(&run, spool, "crowded", NULL) == 0);
-    CHECK(batch_init(&batch, &run, STR(WORLD_HEADER)) == 0);
+    CHECK(batch_init(&batch, &run, STR(SCENARIO_HEADER)) == 0);
     for (int i = 0; i < ROWS; i++)
         CHECK(batch_add(&batch, STR("000000,x\n"), 1, 1, NULL) == 0);
     fill_disk(spool);
@@ -380,7 +380,7 @@ static void live_on_tmpfs(const char *path)
         _exit(EXIT_SKIP);
     struct spool spool;
     const struct spool_paths places = {.given = path};
-    CHECK(spool_open(&spool, &places, WORLD_MAX_BYTES, true, NULL) == 0);
+    CHECK(spool_open(&spool, &places, SCENARIO_MAX_BYTES, true, NULL) == 0);
     live_on_full_disk(&spool);
     live_on_crowded_disk(&spool);
     spool_close(&spool);

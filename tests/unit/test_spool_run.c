@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run in the spool: its folder and lock, its state, journals, sealed batches, and what memory holds without a disk.
- */
+/* One run in the spool: directory and lock, state, journals, sealed batches, and what memory holds without a disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "spool_world.h"
+#include "spool_scenario.h"
 
-static void make_run(struct spool_world *context, struct spool_run *run, const char *name)
+static void make_run(struct spool_scenario *context, struct spool_run *run, const char *name)
 {
     struct err err = {0};
     if (spool_run_create(run, &context->spool, name, &err) < 0)
@@ -37,11 +36,11 @@ static void assert_batch(struct spool_run *run, uint32_t number, const char *exp
 
 static void test_create_and_remove(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     make_run(context, &run, "run-1");
-    assert_int_equal(spool_world_entries(context, ""), 1);
-    assert_int_equal(spool_world_size(context, "run-1/lock"), 0);
+    assert_int_equal(spool_scenario_entries(context, ""), 1);
+    assert_int_equal(spool_scenario_size(context, "run-1/lock"), 0);
     struct stat st;
     assert_int_equal(fstatat(context->spool.dir_fd, "run-1", &st, 0), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
@@ -59,14 +58,14 @@ static void test_create_and_remove(void **state)
     tree_write(&context->tree, "spool/run-1/000007.csv.gz.new", "cut off");
     assert_int_equal(spool_run_remove(&run, NULL), 0);
     assert_int_equal(run.dir_fd, -1);
-    assert_int_equal(spool_world_entries(context, ""), 0);
+    assert_int_equal(spool_scenario_entries(context, ""), 0);
     spool_close(&context->spool);
-    assert_int_equal(spool_world_size(context, ""), -1);
+    assert_int_equal(spool_scenario_size(context, ""), -1);
 }
 
 static void test_names(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     struct err err = {0};
     static const char *const bad[] = {"", ".", "..", ".hidden", "a/b", "../x", "a b", "a\n", "\xc3\xa4",
@@ -77,13 +76,13 @@ static void test_names(void **state)
         assert_int_equal(spool_run_open(&run, &context->spool, bad[i], &err), -EINVAL);
         spool_run_close(&run);
     }
-    assert_int_equal(spool_world_entries(context, ""), 0);
+    assert_int_equal(spool_scenario_entries(context, ""), 0);
     make_run(context, &run, "twice");
     struct spool_run again;
     assert_true(spool_run_create(&again, &context->spool, "twice", &err) < 0);
     assert_non_null(strstr(err.msg, "twice"));
     assert_int_equal(again.dir_fd, -1);
-    assert_int_equal(spool_world_entries(context, ""), 1);
+    assert_int_equal(spool_scenario_entries(context, ""), 1);
     /* Which still works, in memory. */
     assert_int_equal(spool_run_seal(&again, STR("kept"), &err), 1);
     assert_batch(&again, 0, "kept");
@@ -94,7 +93,7 @@ static void test_names(void **state)
 
 static void test_lock(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     struct spool_run other;
     struct err err = {0};
@@ -112,7 +111,7 @@ static void test_lock(void **state)
     assert_int_equal(spool_run_open(&other, &context->spool, "run", NULL), 0);
     assert_int_equal(spool_run_open(&run, &context->spool, "run", NULL), -EBUSY);
     spool_run_close(&other);
-    /* A folder whose removal was cut off has no lock any more. */
+    /* A directory whose removal was cut off has no lock any more. */
     tree_remove(&context->tree, "spool/run/lock");
     assert_int_equal(spool_run_open(&run, &context->spool, "run", NULL), 0);
     assert_int_equal(spool_run_remove(&run, NULL), 0);
@@ -121,19 +120,19 @@ static void test_lock(void **state)
 /* The spool may vanish between opening it and making a run: another tracker found it empty. */
 static void test_spool_vanishes(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     tree_remove(&context->tree, "spool");
     make_run(context, &run, "run");
-    assert_int_equal(spool_world_size(context, "run/lock"), 0);
+    assert_int_equal(spool_scenario_size(context, "run/lock"), 0);
     assert_int_equal(spool_run_remove(&run, NULL), 0);
     spool_close(&context->spool);
-    assert_int_equal(spool_world_size(context, ""), -1);
+    assert_int_equal(spool_scenario_size(context, ""), -1);
 }
 
 static void test_foreign_file(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     struct err err = {0};
     make_run(context, &run, "run");
@@ -142,8 +141,8 @@ static void test_foreign_file(void **state)
     assert_int_equal(spool_run_remove(&run, &err), -ENOTEMPTY);
     assert_non_null(strstr(err.msg, "notes.txt"));
     assert_non_null(strstr(err.msg, context->path));
-    assert_int_equal(spool_world_size(context, "run/notes.txt"), 4);
-    assert_int_equal(spool_world_entries(context, "run"), 1);
+    assert_int_equal(spool_scenario_size(context, "run/notes.txt"), 4);
+    assert_int_equal(spool_scenario_entries(context, "run"), 1);
     static const char *const odd[] = {"00001.csv", "0000001.csv", "+00001.csv", "000001.csv.new", "state.json.new.new",
         "lock.new", "000001.CSV", "-00001.csv.gz"};
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
@@ -155,12 +154,12 @@ static void test_foreign_file(void **state)
     assert_int_equal(run.batches.count, 0);
     assert_int_equal(run.open_number, 0);
     assert_int_equal(spool_run_remove(&run, &err), -ENOTEMPTY);
-    assert_int_equal(spool_world_entries(context, "run"), 9);
+    assert_int_equal(spool_scenario_entries(context, "run"), 9);
 }
 
 static void test_state(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     AUTO_BUF struct buf buf;
     struct err err = {0};
@@ -174,11 +173,11 @@ static void test_state(void **state)
     assert_int_equal(spool_run_open(&run, &context->spool, "run", NULL), 0);
     assert_int_equal(spool_run_load_state(&run, &buf, NULL), 0);
     assert_string_equal(buf_cstr(&buf), "{}");
-    assert_int_equal(spool_world_entries(context, "run"), 2);
+    assert_int_equal(spool_scenario_entries(context, "run"), 2);
 
     static char large[SPOOL_STATE_BYTES_MAX + 1];
     assert_int_equal(spool_run_save_state(&run, (struct str){large, sizeof(large)}, &err), -EFBIG);
-    /* A link in the folder is not followed, neither to read nor to write. */
+    /* A link in the directory is not followed, neither to read nor to write. */
     tree_remove(&context->tree, "spool/run/state.json");
     tree_write(&context->tree, "secret", "secret");
     tree_link(&context->tree, "spool/run/state.json", "../../secret");
@@ -188,30 +187,30 @@ static void test_state(void **state)
     assert_int_equal(spool_run_save_state(&run, STR("{}"), NULL), 0);
     assert_int_equal(spool_run_load_state(&run, &buf, NULL), 0);
     assert_string_equal(buf_cstr(&buf), "{}");
-    assert_int_equal(spool_world_size(context, "../secret"), 6);
+    assert_int_equal(spool_scenario_size(context, "../secret"), 6);
     spool_run_close(&run);
 }
 
 static void test_journal_and_seal(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     make_run(context, &run, "run");
     AUTO_BUF struct buf rows;
     buf_init(&rows, 1024);
-    assert_int_equal(spool_run_read_journal(&run, spool_world_take, &rows, NULL), -ENODATA);
+    assert_int_equal(spool_run_read_journal(&run, spool_scenario_take, &rows, NULL), -ENODATA);
     assert_int_equal(spool_run_journal(&run, STR("h\n1\n"), NULL), 0);
     assert_int_equal(spool_run_journal(&run, STR(""), NULL), 0);
     assert_int_equal(spool_run_journal(&run, STR("2\n"), NULL), 0);
     assert_int_equal(run.journal_bytes, 6);
-    assert_int_equal(spool_run_read_journal(&run, spool_world_take, &rows, NULL), 0);
+    assert_int_equal(spool_run_read_journal(&run, spool_scenario_take, &rows, NULL), 0);
     assert_string_equal(buf_cstr(&rows), "h\n1\n2\n");
     assert_int_equal(spool_run_seal(&run, STR("batch 0"), NULL), 0);
     assert_int_equal(run.open_number, 1);
     assert_int_equal(run.journal_bytes, 0);
     assert_int_equal(run.sealed_bytes, 7);
-    assert_int_equal(spool_world_size(context, "run/000000.csv"), -1);
-    assert_int_equal(spool_world_size(context, "run/000000.csv.gz"), 7);
+    assert_int_equal(spool_scenario_size(context, "run/000000.csv"), -1);
+    assert_int_equal(spool_scenario_size(context, "run/000000.csv.gz"), 7);
     assert_int_equal(spool_run_seal(&run, STR("batch no 1"), NULL), 0);
     assert_batch(&run, 0, "batch 0");
     assert_batch(&run, 1, "batch no 1");
@@ -220,20 +219,20 @@ static void test_journal_and_seal(void **state)
     spool_run_drop(&run, 5);
     assert_int_equal(run.batches.count, 1);
     assert_int_equal(run.sealed_bytes, 10);
-    assert_int_equal(spool_world_size(context, "run/000000.csv.gz"), -1);
+    assert_int_equal(spool_scenario_size(context, "run/000000.csv.gz"), -1);
     struct err err = {0};
     assert_int_equal(spool_run_read(&run, 0, &rows, &err), -ENOENT);
     assert_non_null(strstr(err.msg, "000000.csv.gz"));
     assert_int_equal(spool_run_journal(&run, STR("h\n"), NULL), 0);
     spool_run_drop_journal(&run);
     assert_int_equal(run.open_number, 2);
-    assert_int_equal(spool_world_entries(context, "run"), 2);
+    assert_int_equal(spool_scenario_entries(context, "run"), 2);
     spool_run_close(&run);
 }
 
 static void test_open_finds(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     tree_write(&context->tree, "spool/run/000012.csv.gz", "twelve");
     tree_write(&context->tree, "spool/run/000003.csv.gz", "three");
@@ -248,12 +247,12 @@ static void test_open_finds(void **state)
     assert_int_equal(run.batches.items[1].number, 12);
     assert_int_equal(run.sealed_bytes, 11);
     assert_int_equal(run.open_number, 14);
-    assert_int_equal(spool_world_size(context, "run/000003.csv"), -1);
-    assert_int_equal(spool_world_size(context, "run/000013.csv.gz.new"), -1);
-    assert_int_equal(spool_world_size(context, "run/state.json.new"), -1);
+    assert_int_equal(spool_scenario_size(context, "run/000003.csv"), -1);
+    assert_int_equal(spool_scenario_size(context, "run/000013.csv.gz.new"), -1);
+    assert_int_equal(spool_scenario_size(context, "run/state.json.new"), -1);
     AUTO_BUF struct buf rows;
     buf_init(&rows, 1024);
-    assert_int_equal(spool_run_read_journal(&run, spool_world_take, &rows, NULL), 0);
+    assert_int_equal(spool_run_read_journal(&run, spool_scenario_take, &rows, NULL), 0);
     assert_string_equal(buf_cstr(&rows), "h\nopen\n");
     spool_run_drop_journal(&run);
     assert_int_equal(spool_run_find_journal(&run), 0);
@@ -264,7 +263,7 @@ static void test_open_finds(void **state)
 /* The last LF may lie anywhere before, at or behind the edges of what is read at once. */
 static void test_long_journals(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     static const size_t sizes[] = {1, 16383, 16384, 16385, 32768, 50000};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         for (size_t torn = 0; torn < 40000; torn = torn ? torn * 200 : 1) {
@@ -280,7 +279,7 @@ static void test_long_journals(void **state)
             tree_write_bytes(&context->tree, "spool/run/000000.csv", text.data, text.len);
             struct spool_run run;
             assert_int_equal(spool_run_open(&run, &context->spool, "run", NULL), 0);
-            assert_int_equal(spool_run_read_journal(&run, spool_world_take, &rows, NULL), 0);
+            assert_int_equal(spool_run_read_journal(&run, spool_scenario_take, &rows, NULL), 0);
             assert_int_equal(rows.len, sizes[i]);
             assert_memory_equal(rows.data, text.data, rows.len);
             spool_run_close(&run);
@@ -297,7 +296,7 @@ static int refuse(void *context, struct str piece)
 
 static void test_take_refuses(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     struct err err = {0};
     make_run(context, &run, "run");
@@ -309,7 +308,7 @@ static void test_take_refuses(void **state)
 
 static void test_max_bytes(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     struct err err = {0};
     context->spool.max_bytes = 100;
@@ -326,14 +325,14 @@ static void test_max_bytes(void **state)
     assert_int_equal(spool_run_seal(&run, STR("12345678901"), &err), 1);
     assert_non_null(strstr(err.msg, "full"));
     assert_int_equal(run.open_number, 2);
-    assert_int_equal(spool_world_size(context, "run/000001.csv"), -1);
-    assert_int_equal(spool_world_size(context, "run/000001.csv.gz"), -1);
+    assert_int_equal(spool_scenario_size(context, "run/000001.csv"), -1);
+    assert_int_equal(spool_scenario_size(context, "run/000001.csv.gz"), -1);
     assert_batch(&run, 1, "12345678901");
     assert_int_equal(spool_run_flush(&run), -EDQUOT);
     assert_false(spool_run_has_room(&run, 0));
     spool_run_drop(&run, 0);
     assert_int_equal(spool_run_flush(&run), 0);
-    assert_int_equal(spool_world_size(context, "run/000001.csv.gz"), 11);
+    assert_int_equal(spool_scenario_size(context, "run/000001.csv.gz"), 11);
     assert_true(spool_run_has_room(&run, 39));
     assert_false(spool_run_has_room(&run, 40));
     assert_int_equal(run.batches.count, 1);
@@ -352,7 +351,7 @@ static void test_memory_only(void **state)
     assert_int_equal(spool_run_save_state(&run, STR("{}"), NULL), 0);
     assert_int_equal(spool_run_load_state(&run, &buf, NULL), -ENOENT);
     assert_int_equal(spool_run_journal(&run, STR("h\n"), NULL), 0);
-    assert_int_equal(spool_run_read_journal(&run, spool_world_take, &buf, NULL), -ENODATA);
+    assert_int_equal(spool_run_read_journal(&run, spool_scenario_take, &buf, NULL), -ENODATA);
     assert_int_equal(spool_run_seal(&run, STR("zero"), &err), 1);
     assert_non_null(strstr(err.msg, "memory"));
     assert_int_equal(run.memory_bytes, 4);
@@ -414,7 +413,7 @@ static void test_passing(void **state)
 
 static void test_set_aside(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     struct err err = {0};
     char kept[SPOOL_ASIDE_BYTES];
@@ -423,20 +422,20 @@ static void test_set_aside(void **state)
         assert_int_equal(spool_run_seal(&run, STR("bytes"), NULL), 0);
     spool_run_set_aside(&run, 1, kept);
     assert_string_equal(kept, "000001.csv.gz.bad");
-    assert_int_equal(spool_world_size(context, "run/000001.csv.gz.bad"), 5);
-    assert_int_equal(spool_world_size(context, "run/000001.csv.gz"), -1);
+    assert_int_equal(spool_scenario_size(context, "run/000001.csv.gz.bad"), 5);
+    assert_int_equal(spool_scenario_size(context, "run/000001.csv.gz"), -1);
     assert_int_equal(run.sealed_bytes, 10);
     tree_write(&context->tree, "spool/run/000002.csv.gz", "");
     spool_run_set_aside(&run, 2, kept);
     assert_string_equal(kept, "");
-    assert_int_equal(spool_world_size(context, "run/000002.csv.gz"), -1);
+    assert_int_equal(spool_scenario_size(context, "run/000002.csv.gz"), -1);
     spool_run_set_aside(&run, 2, kept);
     assert_string_equal(kept, "");
     assert_int_equal(run.batches.count, 1);
     assert_batch(&run, 0, "bytes");
     assert_int_equal(spool_run_remove(&run, &err), -ENODATA);
     assert_non_null(strstr(err.msg, "000001.csv.gz.bad"));
-    assert_int_equal(spool_world_entries(context, "run"), 1);
+    assert_int_equal(spool_scenario_entries(context, "run"), 1);
     /* What is foreign comes first. */
     tree_write(&context->tree, "spool/run/thesis.tex", "x");
     assert_int_equal(spool_run_open(&run, &context->spool, "run", &err), 0);
@@ -445,10 +444,10 @@ static void test_set_aside(void **state)
     assert_non_null(strstr(err.msg, "thesis.tex"));
 }
 
-/* In place, in room that was taken before, and there for whoever opens the run later. */
+/* In place, in room that was taken before, and there for the process that opens the run later. */
 static void test_end(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     struct err err = {0};
     struct stat before, after;
@@ -478,7 +477,7 @@ static void test_end(void **state)
 
 static void test_disk_refuses(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     struct err err = {0};
     void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
@@ -487,24 +486,24 @@ static void test_disk_refuses(void **state)
     assert_int_equal(spool_run_journal(&run, STR("header,of,a,run\n"), NULL), 0);
     assert_int_equal(spool_run_journal(&run, STR("first,row,is,cut,off\n"), &err), -EFBIG);
     assert_non_null(strstr(err.msg, "run"));
-    assert_int_equal(spool_world_size(context, "run/000000.csv"), 16);
+    assert_int_equal(spool_scenario_size(context, "run/000000.csv"), 16);
     assert_int_equal(spool_run_journal(&run, STR("short,row\n"), NULL), 0);
-    assert_int_equal(spool_world_size(context, "run/000000.csv"), 26);
+    assert_int_equal(spool_scenario_size(context, "run/000000.csv"), 26);
     static const char batch[] = "a batch that is longer than 30 bytes";
     assert_int_equal(spool_run_seal(&run, str_of(batch), &err), 1);
     assert_non_null(strstr(err.msg, "memory"));
     assert_int_equal(spool_run_seal(&run, STR("short batch"), &err), 1);
     assert_int_equal(run.open_number, 2);
-    assert_int_equal(spool_world_size(context, "run/000000.csv"), 26); /* the rows stay for the time after a kill */
-    assert_int_equal(spool_world_entries(context, "run"), 2);
+    assert_int_equal(spool_scenario_size(context, "run/000000.csv"), 26); /* the rows stay for the time after a kill */
+    assert_int_equal(spool_scenario_entries(context, "run"), 2);
     assert_batch(&run, 0, batch);
     assert_int_equal(run.memory_bytes, sizeof(batch) - 1 + 11);
     limit_files(RLIM_INFINITY);
     assert_int_equal(spool_run_seal(&run, STR("third"), &err), 0);
     assert_int_equal(run.memory_bytes, 0);
     assert_int_equal(run.sealed_bytes, sizeof(batch) - 1 + 11 + 5);
-    assert_int_equal(spool_world_size(context, "run/000000.csv"), -1);
-    assert_int_equal(spool_world_entries(context, "run"), 4);
+    assert_int_equal(spool_scenario_size(context, "run/000000.csv"), -1);
+    assert_int_equal(spool_scenario_entries(context, "run"), 4);
     spool_run_close(&run);
     assert_int_equal(spool_run_open(&run, &context->spool, "run", NULL), 0);
     assert_batch(&run, 0, batch);
@@ -518,7 +517,7 @@ static void test_disk_refuses(void **state)
 /* What is still in memory at the end is offered to the disk once more. */
 static void test_close_flushes(void **state)
 {
-    struct spool_world *context = *state;
+    struct spool_scenario *context = *state;
     struct spool_run run;
     void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
     make_run(context, &run, "run");
@@ -526,7 +525,7 @@ static void test_close_flushes(void **state)
     assert_int_equal(spool_run_seal(&run, STR("batch"), NULL), 1);
     limit_files(RLIM_INFINITY);
     spool_run_close(&run);
-    assert_int_equal(spool_world_size(context, "run/000000.csv.gz"), 5);
+    assert_int_equal(spool_scenario_size(context, "run/000000.csv.gz"), 5);
     (void)signal(SIGXFSZ, before);
 }
 

@@ -51,8 +51,8 @@ static struct stream *begin(int *bell_fd)
 
 static void finish(struct stream *stream)
 {
-    const struct stream_cancel nobody = {.fd = -1};
-    stream_finish(stream, &(struct end_facts){0}, 0, &nobody);
+    const struct stream_cancel no_cancel = {.fd = -1};
+    stream_finish(stream, &(struct end_facts){0}, 0, &no_cancel);
 }
 
 static void test_done_in_time(void **state)
@@ -76,8 +76,8 @@ static void test_comes_back_too_late(void **state)
     finish(stream);
     assert_false(stream_free(stream));
     assert_int_equal(eventfd_write(bell_fd, 1), 0);
-    struct pollfd told = {.fd = stream_watch_fd(stream), .events = POLLIN};
-    assert_int_equal(poll(&told, 1, PATIENCE_MS), 1);
+    struct pollfd reported = {.fd = stream_watch_fd(stream), .events = POLLIN};
+    assert_int_equal(poll(&reported, 1, PATIENCE_MS), 1);
     (void)nanosleep(&(struct timespec){.tv_nsec = 100 * NS_PER_MS}, NULL);
 }
 

@@ -66,7 +66,7 @@ static void test_the_end_of_the_job(void **unused)
 static void test_job_control(void **unused)
 {
     (void)unused;
-    /* The job stops itself, we follow; somebody continues us, we continue the job. */
+    /* The job stops itself, we follow; we are continued, we continue the job. */
     assert_step(SUPERVISOR_JOB, SUPERVISOR_JOB_HALTED, SUPERVISOR_HALT, SUPERVISOR_JOB_STOPPED);
     assert_step(SUPERVISOR_JOB_STOPPED, SUPERVISOR_JOB_HALTED, SUPERVISOR_IGNORE, SUPERVISOR_JOB_STOPPED);
     assert_step(SUPERVISOR_JOB_STOPPED, SUPERVISOR_CONTINUE_SIGNAL, SUPERVISOR_WAKE_JOB, SUPERVISOR_JOB);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The root we look at: captured trees with and without proc and sys, paths that are no folder, and their messages. */
+/* The root we look at: captured trees with and without proc and sys, paths that are no directory, their messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void test_whole_tree(void **state)
     struct tree tree;
     tree_make(&tree);
     tree_write(&tree, "proc/stat", "cpu 1\n");
-    tree_folder(&tree, "sys");
+    tree_directory(&tree, "sys");
     struct sysroot root;
     struct err err = {0};
     assert_int_equal(sysroot_open(tree.path, &root, &err), 0);
@@ -101,7 +101,7 @@ static void test_missing_parts_are_no_error(void **state)
     assert_int_equal(root.sys_fd, -1);
     assert_int_equal(err.code, 0);
     sysroot_close(&root);
-    /* Names that are there but are no folders. */
+    /* Names that are there but are no directories. */
     tree_write(&tree, "proc", "");
     tree_link(&tree, "sys", "nowhere");
     assert_int_equal(sysroot_open(tree.path, &root, &err), 0);
@@ -167,7 +167,7 @@ static void test_a_relative_root(void **state)
     (void)state;
     struct tree tree;
     tree_make(&tree);
-    tree_folder(&tree, "machine/proc");
+    tree_directory(&tree, "machine/proc");
     int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     assert_true(here >= 0);
     assert_int_equal(chdir(tree.path), 0);

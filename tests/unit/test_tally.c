@@ -10,7 +10,7 @@
 
 #include "base/num.h"
 #include "model/totals.h"
-#include "tally_world.h"
+#include "tally_scenario.h"
 
 static void assert_near(struct opt_f64 value, double wanted)
 {
@@ -189,7 +189,7 @@ static void test_need_is_pss_else_rss(void **state)
     assert_false(summary_memory_need(&(struct summary){0}).has);
 }
 
-/* Whatever PSS says, one process needs what it holds: as the end tells it, or the list of the largest. */
+/* Whatever PSS says, one process needs what it holds: as the end reports it, or the list of the largest. */
 static void test_need_is_at_least_the_largest_process(void **state)
 {
     struct sample_process largest[] = {{.rss_mib = some_f64(1000)}, {.rss_mib = some_f64(200)}};

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tally_world.h"
+#include "tally_scenario.h"
 
 struct course {
     unsigned seconds;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "encode/json.h"
-#include "tally_world.h"
+#include "tally_scenario.h"
 
 static void test_texts_are_copied(void **state)
 {
@@ -111,7 +111,7 @@ static void test_pss_unknown_at_the_peak(void **state)
     assert_non_null(strstr(summary->sizing.memory_reason, "(RSS)"));
 }
 
-/* Soon after a fork it is not known yet; the same memory with its PSS tells what it is. */
+/* Soon after a fork it is not known yet; the same memory with its PSS shows what it is. */
 static void test_pss_known_beside_the_peak(void **state)
 {
     static const double rss[] = {300, 1160, 1150, 1100}, pss[] = {300, -1, 560, 550};
@@ -127,7 +127,7 @@ static void test_pss_known_beside_the_peak(void **state)
     assert_int_equal(summary->sizing.memory_mib.v, 1024);
 }
 
-/* CSV tells PSS only. */
+/* CSV has PSS only. */
 static void test_memory_is_known_by_pss(void **state)
 {
     struct sample sample = second(1, 1, 1);

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tally_world.h"
+#include "tally_scenario.h"
 
 /* A run with a first sample, and a last one with this end. */
 static const struct summary_result *ended(struct accumulator *tally, struct sample_end end, double limit_mib)

@@ -38,7 +38,7 @@ static const char root_pem[] = "-----BEGIN CERTIFICATE-----\n"
                                "qzgyXmCvAiArsa5xxiegRQmrPkSfmGsrFZOK8/sEeSI6vbnntWUIwA==\n"
                                "-----END CERTIFICATE-----\n";
 
-/* Counts how often it is asked to wait, and answers from the third time on what it is told to. */
+/* Counts how often it is asked to wait, and answers from the third time on with `code`. */
 struct fake_wait {
     int calls;
     int code;
@@ -54,10 +54,10 @@ static int fake_until(void *context, int fd, short events, int64_t deadline_ns)
     return ++wait->calls < 3 ? 0 : wait->code;
 }
 
-static void write_file(const char *folder, const char *name, const char *text)
+static void write_file(const char *directory, const char *name, const char *text)
 {
     char path[256];
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    (void)snprintf(path, sizeof(path), "%s/%s", directory, name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
@@ -67,11 +67,11 @@ static void write_file(const char *folder, const char *name, const char *text)
 /* Opens against the other end of a pair on which `said` was said; closed where is_closed. */
 static int open_against(struct str said, bool is_closed, struct fake_wait *wait, struct err *err)
 {
-    char folder[SCRATCH_PATH_BYTES];
+    char directory[SCRATCH_PATH_BYTES];
     char path[256];
-    assert_int_equal(scratch_make(folder), 0);
-    write_file(folder, "root.pem", root_pem);
-    (void)snprintf(path, sizeof(path), "%s/root.pem", folder);
+    assert_int_equal(scratch_make(directory), 0);
+    write_file(directory, "root.pem", root_pem);
+    (void)snprintf(path, sizeof(path), "%s/root.pem", directory);
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
     assert_int_equal(write(ends[1], said.p, said.n), said.n);
@@ -85,7 +85,7 @@ static int open_against(struct str said, bool is_closed, struct fake_wait *wait,
     (void)close(ends[0]);
     if (!is_closed)
         (void)close(ends[1]);
-    assert_int_equal(scratch_remove(folder), 0);
+    assert_int_equal(scratch_remove(directory), 0);
     return code;
 }
 
@@ -175,38 +175,38 @@ static void test_no_roots(void **state)
     check_no_roots(&(struct tls_trust){.dir = "/dev/null"}, "/dev/null (Not a directory)");
 }
 
-static void test_roots_of_a_folder(void **state)
+static void test_roots_of_a_directory(void **state)
 {
     (void)state;
-    char folder[SCRATCH_PATH_BYTES];
+    char directory[SCRATCH_PATH_BYTES];
     char path[256];
-    assert_int_equal(scratch_make(folder), 0);
-    check_no_roots(&(struct tls_trust){.dir = folder}, "could be read from");
-    write_file(folder, "root.pem", root_pem);
-    write_file(folder, "words.txt", "no certificate");
-    write_file(folder, "empty", "");
-    (void)snprintf(path, sizeof(path), "%s/alias.0", folder);
+    assert_int_equal(scratch_make(directory), 0);
+    check_no_roots(&(struct tls_trust){.dir = directory}, "could be read from");
+    write_file(directory, "root.pem", root_pem);
+    write_file(directory, "words.txt", "no certificate");
+    write_file(directory, "empty", "");
+    (void)snprintf(path, sizeof(path), "%s/alias.0", directory);
     assert_int_equal(symlink("root.pem", path), 0);
-    (void)snprintf(path, sizeof(path), "%s/inner", folder);
+    (void)snprintf(path, sizeof(path), "%s/inner", directory);
     assert_int_equal(mkdir(path, 0700), 0);
     struct tls_trust_count count;
-    assert_int_equal(load(&(struct tls_trust){.dir = folder}, &count, NULL), 0);
+    assert_int_equal(load(&(struct tls_trust){.dir = directory}, &count, NULL), 0);
     assert_int_equal(count.loaded, 1);
     assert_int_equal(count.refused, 1);
-    (void)snprintf(path, sizeof(path), "%s/root.pem", folder);
-    assert_int_equal(load(&(struct tls_trust){.file = path, .dir = folder}, &count, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/root.pem", directory);
+    assert_int_equal(load(&(struct tls_trust){.file = path, .dir = directory}, &count, NULL), 0);
     assert_int_equal(count.loaded, 2);
-    assert_int_equal(scratch_remove(folder), 0);
+    assert_int_equal(scratch_remove(directory), 0);
 }
 
 static void test_file_that_is_too_large(void **state)
 {
     (void)state;
-    char folder[SCRATCH_PATH_BYTES];
+    char directory[SCRATCH_PATH_BYTES];
     char path[256];
-    assert_int_equal(scratch_make(folder), 0);
-    write_file(folder, "root.pem", root_pem);
-    (void)snprintf(path, sizeof(path), "%s/root.pem", folder);
+    assert_int_equal(scratch_make(directory), 0);
+    write_file(directory, "root.pem", root_pem);
+    (void)snprintf(path, sizeof(path), "%s/root.pem", directory);
     for (off_t over = 0; over < 3; over++) {
         assert_int_equal(truncate(path, TLS_TRUST_BYTES_MAX + over), 0);
         struct tls_trust_count count;
@@ -214,7 +214,7 @@ static void test_file_that_is_too_large(void **state)
         int code = load(&(struct tls_trust){.file = path}, &count, &err);
         assert_int_equal(code, over == 0 ? 0 : -ENOENT);
     }
-    assert_int_equal(scratch_remove(folder), 0);
+    assert_int_equal(scratch_remove(directory), 0);
 }
 
 /* A NameConstraints of one list: 0xa0 permitted, 0xa1 excluded; short forms only. */
@@ -332,7 +332,7 @@ int main(void)
         cmocka_unit_test(test_words_of_refusals),
         cmocka_unit_test(test_words_of_failures),
         cmocka_unit_test(test_no_roots),
-        cmocka_unit_test(test_roots_of_a_folder),
+        cmocka_unit_test(test_roots_of_a_directory),
         cmocka_unit_test(test_file_that_is_too_large),
         cmocka_unit_test(test_name_constraints),
         cmocka_unit_test(test_waits_are_bounded),

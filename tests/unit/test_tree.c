@@ -134,22 +134,22 @@ static void test_waited_for(void **unused)
     fake_tree_io(&tree, 101, 5120, 512);
     fake_tree_fault(&tree, 101, 3);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_exit(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
     assert_int_equal(tree.status.live, 1);
     fake_tree_wait(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_assert_count(tree.sample.cpu.process_disk_read_bytes, 0);
     fake_tree_assert_count(tree.sample.cpu.process_major_faults, 0);
-    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
+    assert_true(fake_tree_reported_ns(&tree) <= fake_tree_used_ns(&tree));
     fake_tree_exit(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_reap(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     assert_int_equal(tree.reported.read_bytes, 5120);
     assert_int_equal(tree.reported.write_bytes, 512);
     assert_int_equal(tree.reported.faults, 3);
@@ -189,7 +189,7 @@ static void test_taken_apart(void **unused)
     struct fake_process *child = fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_run(&tree, 101, 100 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    uint64_t before = fake_tree_told_ns(&tree);
+    uint64_t before = fake_tree_reported_ns(&tree);
     struct fake_process real = *child;
     *child = (struct fake_process){
         .pid = 101, .parent = FAKE_ROOT, .state = 'X', .name = "job", .start_ticks = real.start_ticks};
@@ -197,14 +197,14 @@ static void test_taken_apart(void **unused)
     *child = real;
     child->system_ns += 1000;
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(fake_tree_told_ns(&tree), before);
+    assert_int_equal(fake_tree_reported_ns(&tree), before);
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
     /* The parent was waiting for it. */
     child->state = 'Z';
     fake_tree_wait(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_true(fake_tree_told_ns(&tree) >= before);
-    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree) + 1000);
+    assert_true(fake_tree_reported_ns(&tree) >= before);
+    assert_true(fake_tree_reported_ns(&tree) <= fake_tree_used_ns(&tree) + 1000);
     fake_tree_end(&tree);
 }
 
@@ -226,7 +226,7 @@ static void test_ignored_sigchld(void **unused)
         fake_tree_run(&tree, FAKE_ROOT, 20 * NS_PER_MS, 0);
     }
     /* Lost is not forgotten: 100 ms stay in the sum. */
-    assert_in_range(fake_tree_told_ns(&tree), 160 * NS_PER_MS, fake_tree_used_ns(&tree));
+    assert_in_range(fake_tree_reported_ns(&tree), 160 * NS_PER_MS, fake_tree_used_ns(&tree));
     fake_tree_end(&tree);
 }
 
@@ -240,13 +240,13 @@ static void test_daemons_after_the_root(void **unused)
     fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_run(&tree, 101, 40 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 1);
     assert_int_equal(tree.status.live, 1);
     assert_int_equal(tree.status.live_pid, 101);
     fake_tree_finish(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     assert_int_equal(tree.status.live, 0);
     fake_tree_end(&tree);
 }
@@ -263,7 +263,7 @@ static void test_without_descriptors(void **unused)
         assert_int_equal(fake_env_open_count(), before + TREE_RESERVED);
     }
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 10);
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_end(&tree);
 }
 
@@ -318,7 +318,7 @@ static void test_attached(void **unused)
     for (int i = 0; i < 2; i++) {
         /* Its number may go to another process. */
         if (i == 1)
-            fake_tree_run(&tree, fake_tree_add_stranger(&tree, FAKE_ROOT)->pid, 50 * NS_PER_MS, 0);
+            fake_tree_run(&tree, fake_tree_add_non_member(&tree, FAKE_ROOT)->pid, 50 * NS_PER_MS, 0);
         tree.forks.v += 300;
         fake_tree_collect_after(&tree, TURN_NS);
         fake_tree_assert_near(tree.sample.cpu.process_utime_secs, 0);
@@ -359,8 +359,8 @@ static void test_clock_stands_still(void **unused)
     for (int i = 0; i < 2; i++)
         fake_tree_collect_after(&tree, 10 * NS_PER_MS);
     /* The parent knows of its children's time in whole ticks. */
-    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
-    assert_true(fake_tree_told_ns(&tree) + FAKE_TICK_NS > fake_tree_used_ns(&tree));
+    assert_true(fake_tree_reported_ns(&tree) <= fake_tree_used_ns(&tree));
+    assert_true(fake_tree_reported_ns(&tree) + FAKE_TICK_NS > fake_tree_used_ns(&tree));
     assert_int_equal(tree.reported.read_bytes, 4096);
     fake_tree_end(&tree);
 }
@@ -390,7 +390,7 @@ static void test_cores_stay_within_the_machine(void **unused)
     fake_tree_run(&tree, FAKE_ROOT, 500 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, 1 * NS_PER_MS);
     fake_tree_assert_near(tree.sample.cpu.process_cores_used, 2);
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_end(&tree);
 }
 

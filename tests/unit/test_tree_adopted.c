@@ -18,7 +18,7 @@
 static void tick(struct fake_tree *tree)
 {
     fake_tree_collect_after(tree, TURN_NS);
-    assert_true(fake_tree_told_ns(tree) <= fake_tree_used_ns(tree));
+    assert_true(fake_tree_reported_ns(tree) <= fake_tree_used_ns(tree));
     assert_true(tree->reported.read_bytes <= tree->used.read_bytes);
     assert_true(tree->reported.faults <= tree->used.faults);
 }
@@ -47,7 +47,7 @@ static void end_all(struct fake_tree *tree, pid_t last)
     }
     tick(tree);
     tick(tree);
-    assert_int_equal(fake_tree_told_ns(tree), fake_tree_used_ns(tree));
+    assert_int_equal(fake_tree_reported_ns(tree), fake_tree_used_ns(tree));
     assert_int_equal(tree->reported.read_bytes, tree->used.read_bytes);
     assert_int_equal(tree->reported.faults, tree->used.faults);
     assert_int_equal(tree->status.live, 0);

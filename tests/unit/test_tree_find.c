@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the tree finds its members, and whom it leaves alone. Who was found is seen in the counts and the CPU time. */
+/* How the tree finds its members, and what it leaves alone. What was found is seen in the counts and the CPU time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,15 +70,15 @@ static void test_whole_tree_at_once(void **unused)
     fake_tree_fork(&tree, 102, 101, 0);
     fake_tree_fork(&tree, 103, 102, 0);
     fake_tree_run(&tree, 103, 5000, 6000);
-    fake_tree_add_stranger(&tree, 104);
+    fake_tree_add_non_member(&tree, 104);
     fake_tree_run(&tree, 104, 1000000, 0);
     tick(&tree, 3);
     assert_int_equal(tree.status.live, 4);
-    assert_int_equal(fake_tree_told_ns(&tree), 14000); /* three forks of 1 us */
+    assert_int_equal(fake_tree_reported_ns(&tree), 14000); /* three forks of 1 us */
     fake_tree_end(&tree);
 }
 
-/* Nobody was born: no list is read. In a PID namespace others are born whose numbers are not seen. */
+/* No process was born: no list is read. In a PID namespace others are born whose numbers are not seen. */
 static void test_gate(void **unused)
 {
     (void)unused;
@@ -118,7 +118,7 @@ static void test_gate_without_counts(void **unused)
     fake_tree_end(&tree);
 }
 
-/* Somebody is born after forks was read and before last_pid was. */
+/* A process is born after forks was read and before last_pid was. */
 static void test_gate_between_two_readings(void **unused)
 {
     (void)unused;
@@ -267,7 +267,7 @@ static void test_children_of_a_thousand_threads(void **unused)
         fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_fork(&tree, 110, FAKE_ROOT, 700);
     fake_tree_fork(&tree, 112, 110, 0);
-    fake_tree_add_stranger(&tree, 111);
+    fake_tree_add_non_member(&tree, 111);
     tick(&tree, 3);
     /* Numbers that have come round, and more than are worth trying, wait for the lists. */
     fake_tree_fork(&tree, 99, FAKE_ROOT, 701);
@@ -354,7 +354,7 @@ static void test_odd_lists(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
-    fake_tree_add_stranger(&tree, 104);
+    fake_tree_add_non_member(&tree, 104);
     fake_tree_add(&tree, 101, FAKE_ROOT);
     fake_tree_write_file(&tree, FAKE_ROOT, "task/100/children", "777 104 0 100 101 99999999999 5");
     tick(&tree, 1);
@@ -377,7 +377,7 @@ static void test_odd_names(void **unused)
         fake_tree_run(&tree, process->pid, 1000, 0);
     }
     tick(&tree, sizeof(names) / sizeof(names[0]));
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_end(&tree);
 }
 
@@ -395,23 +395,23 @@ static void test_number_used_again_at_once(void **unused)
         fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
         tick(&tree, 1);
         assert_in_range(
-            fake_tree_told_ns(&tree), fake_tree_used_ns(&tree) - 2 * FAKE_TICK_NS, fake_tree_used_ns(&tree));
+            fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree) - 2 * FAKE_TICK_NS, fake_tree_used_ns(&tree));
         fake_tree_end(&tree);
     }
 }
 
-static void test_number_used_by_a_stranger(void **unused)
+static void test_number_used_by_a_non_member(void **unused)
 {
     (void)unused;
     static const size_t descriptors[] = {64, 0};
     for (size_t i = 0; i < 2; i++) {
         struct fake_tree tree;
         begin_with_a_free_number(&tree, descriptors[i]);
-        fake_tree_add_stranger(&tree, 101);
+        fake_tree_add_non_member(&tree, 101);
         fake_tree_run(&tree, 101, 7 * NS_PER_SEC, 0);
         tick(&tree, 0);
-        assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
-        assert_true(fake_tree_told_ns(&tree) >= 50 * NS_PER_MS);
+        assert_true(fake_tree_reported_ns(&tree) <= fake_tree_used_ns(&tree));
+        assert_true(fake_tree_reported_ns(&tree) >= 50 * NS_PER_MS);
         fake_tree_end(&tree);
     }
 }
@@ -439,7 +439,7 @@ int main(void)
         cmocka_unit_test(test_odd_lists),
         cmocka_unit_test(test_odd_names),
         cmocka_unit_test(test_number_used_again_at_once),
-        cmocka_unit_test(test_number_used_by_a_stranger),
+        cmocka_unit_test(test_number_used_by_a_non_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,11 +132,11 @@ static void test_unpaid_is_lost_after_a_full_turn(void **unused)
     assert_int_equal(tick(&ledger, &parent, 130, 30), 0); /* 30 were covered: 130 + 40 */
     assert_int_equal(ledger.lost[FLOW_CPU], 40);
     assert_int_equal(parent.pending[FLOW_CPU], 0);
-    /* What comes too late counts again: it cannot be told from another child's. */
+    /* What comes too late counts again: it cannot be distinguished from another child's. */
     assert_int_equal(tick(&ledger, &parent, 140, 40), 10);
 }
 
-static void test_old_debts_are_paid_first(void **unused)
+static void test_older_amounts_are_settled_first(void **unused)
 {
     (void)unused;
     struct ledger ledger = {0};
@@ -193,7 +193,7 @@ static void test_several_readings(void **unused)
     assert_int_equal(account.intake[FLOW_CPU], 40);
 }
 
-static void test_unknown_keeps_what_is_owed(void **unused)
+static void test_unknown_keeps_what_is_pending(void **unused)
 {
     (void)unused;
     struct ledger ledger = {0};
@@ -220,7 +220,7 @@ static void test_unknown_keeps_what_is_owed(void **unused)
     assert_int_equal(ledger.lost[FLOW_CPU], 0);
 }
 
-static void test_nobody_inherits(void **unused)
+static void test_without_an_heir(void **unused)
 {
     (void)unused;
     struct ledger ledger = {0};
@@ -235,7 +235,7 @@ static void test_nobody_inherits(void **unused)
 }
 
 /* What was pending for one that vanishes is pending for the next above, for a full tick again. */
-static void test_debts_move_up(void **unused)
+static void test_pending_amounts_move_up(void **unused)
 {
     (void)unused;
     struct ledger ledger = {0};
@@ -306,12 +306,12 @@ int main(void)
         cmocka_unit_test(test_paid_in_the_same_turn),
         cmocka_unit_test(test_paid_in_the_next_turn),
         cmocka_unit_test(test_unpaid_is_lost_after_a_full_turn),
-        cmocka_unit_test(test_old_debts_are_paid_first),
+        cmocka_unit_test(test_older_amounts_are_settled_first),
         cmocka_unit_test(test_growth_is_not_saved),
         cmocka_unit_test(test_several_readings),
-        cmocka_unit_test(test_unknown_keeps_what_is_owed),
-        cmocka_unit_test(test_nobody_inherits),
-        cmocka_unit_test(test_debts_move_up),
+        cmocka_unit_test(test_unknown_keeps_what_is_pending),
+        cmocka_unit_test(test_without_an_heir),
+        cmocka_unit_test(test_pending_amounts_move_up),
         cmocka_unit_test(test_high_water),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,156 +11,157 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pss_world.h"
+#include "pss_scenario.h"
 #include "skip.h"
 
 SKIPPABLE_TEST(test_refused);
 static void test_refused(void **state)
 {
-    struct pss_world *world = *state;
-    if (!pss_world_can_be_nobody())
+    struct pss_scenario *scenario = *state;
+    if (!pss_scenario_can_be_nobody())
         SKIP_TEST(test_refused, "only root may become another user");
-    pss_world_open(world, TRACKED_PSS_AUTO);
-    world->cost_ns = 30 * NS_PER_US;
-    size_t a = pss_world_add(world, 1000, 1000, NS_PER_SEC);
-    size_t b = pss_world_add(world, 2000, 1000, NS_PER_SEC);
-    pss_world_chmod(world, b, 0);
-    pss_world_assert_bytes(pss_world_tick_unprivileged(world, 0), 1000 * 1024 + 2000 * 4096);
+    pss_scenario_open(scenario, TRACKED_PSS_AUTO);
+    scenario->cost_ns = 30 * NS_PER_US;
+    size_t a = pss_scenario_add(scenario, 1000, 1000, NS_PER_SEC);
+    size_t b = pss_scenario_add(scenario, 2000, 1000, NS_PER_SEC);
+    pss_scenario_chmod(scenario, b, 0);
+    pss_scenario_assert_bytes(pss_scenario_tick_unprivileged(scenario, 0), 1000 * 1024 + 2000 * 4096);
     char wanted[240];
     (void)snprintf(wanted, sizeof(wanted),
         "tree: cannot read %s/proc/101/smaps_rollup: Permission denied; its resident memory is counted instead",
-        world->fake.dir);
-    assert_string_equal(world->err.msg, wanted);
-    assert_int_equal(world->err.code, -EACCES);
-    assert_true(world->memories[b].is_refused && !world->memories[b].is_known);
-    world->rss_pages[b] = 50000;
-    pss_world_assert_bytes(pss_world_tick_unprivileged(world, 2 * PSS_STALE_NS), 1000 * 1024 + 50000 * 4096);
-    assert_int_equal(world->err.code, 0);
-    assert_int_equal(pss_world_reads(world), 3);
+        scenario->fake.dir);
+    assert_string_equal(scenario->err.msg, wanted);
+    assert_int_equal(scenario->err.code, -EACCES);
+    assert_true(scenario->memories[b].is_refused && !scenario->memories[b].is_known);
+    scenario->rss_pages[b] = 50000;
+    pss_scenario_assert_bytes(pss_scenario_tick_unprivileged(scenario, 2 * PSS_STALE_NS), 1000 * 1024 + 50000 * 4096);
+    assert_int_equal(scenario->err.code, 0);
+    assert_int_equal(pss_scenario_reads(scenario), 3);
     /* One that was known may be refused later; then none is known. */
-    pss_world_chmod(world, a, 0);
-    assert_false(pss_world_tick_unprivileged(world, PSS_STALE_NS).has);
-    assert_true(world->memories[a].is_refused && !world->memories[a].is_known);
-    pss_world_close(world);
+    pss_scenario_chmod(scenario, a, 0);
+    assert_false(pss_scenario_tick_unprivileged(scenario, PSS_STALE_NS).has);
+    assert_true(scenario->memories[a].is_refused && !scenario->memories[a].is_known);
+    pss_scenario_close(scenario);
 }
 
 SKIPPABLE_TEST(test_refused_but_always_asked);
 static void test_refused_but_always_asked(void **state)
 {
-    struct pss_world *world = *state;
-    if (!pss_world_can_be_nobody())
+    struct pss_scenario *scenario = *state;
+    if (!pss_scenario_can_be_nobody())
         SKIP_TEST(test_refused_but_always_asked, "only root may become another user");
-    pss_world_open(world, TRACKED_PSS_ALWAYS);
-    size_t a = pss_world_add(world, 1000, 1000, 0);
-    size_t b = pss_world_add(world, 1000, 500, 0);
-    pss_world_chmod(world, a, 0);
-    pss_world_chmod(world, b, 0);
-    assert_false(pss_world_tick_unprivileged(world, 1).has);
-    assert_non_null(strstr(world->err.msg, "/proc/100/smaps_rollup"));
-    assert_false(pss_world_tick_unprivileged(world, 1).has);
-    assert_int_equal(world->err.code, 0);
-    pss_world_chmod(world, a, 0644);
-    pss_world_assert_bytes(pss_world_tick_unprivileged(world, 1), 1000 * 1024 + 1000 * 4096);
-    pss_world_close(world);
+    pss_scenario_open(scenario, TRACKED_PSS_ALWAYS);
+    size_t a = pss_scenario_add(scenario, 1000, 1000, 0);
+    size_t b = pss_scenario_add(scenario, 1000, 500, 0);
+    pss_scenario_chmod(scenario, a, 0);
+    pss_scenario_chmod(scenario, b, 0);
+    assert_false(pss_scenario_tick_unprivileged(scenario, 1).has);
+    assert_non_null(strstr(scenario->err.msg, "/proc/100/smaps_rollup"));
+    assert_false(pss_scenario_tick_unprivileged(scenario, 1).has);
+    assert_int_equal(scenario->err.code, 0);
+    pss_scenario_chmod(scenario, a, 0644);
+    pss_scenario_assert_bytes(pss_scenario_tick_unprivileged(scenario, 1), 1000 * 1024 + 1000 * 4096);
+    pss_scenario_close(scenario);
 }
 
-static void test_what_was_told_stays(void **state)
+static void test_what_was_reported_stays(void **state)
 {
-    struct pss_world *world = *state;
-    pss_world_open(world, TRACKED_PSS_ALWAYS);
-    size_t a = pss_world_add(world, 1000, 1000, 0);
-    pss_world_write(world, a, "broken");
-    (void)pss_world_tick(world);
-    assert_int_equal(world->err.code, -EINVAL);
+    struct pss_scenario *scenario = *state;
+    pss_scenario_open(scenario, TRACKED_PSS_ALWAYS);
+    size_t a = pss_scenario_add(scenario, 1000, 1000, 0);
+    pss_scenario_write(scenario, a, "broken");
+    (void)pss_scenario_tick(scenario);
+    assert_int_equal(scenario->err.code, -EINVAL);
     struct err reported = {0};
     (void)err_set(&reported, -EIO, "first");
-    (void)pss_tick(&world->pss, world->list, world->count, world->fake.mono_ns, &reported);
+    (void)pss_tick(&scenario->pss, scenario->list, scenario->count, scenario->fake.mono_ns, &reported);
     assert_string_equal(reported.msg, "first");
     assert_int_equal(reported.code, -EIO);
-    assert_false(pss_tick(&world->pss, world->list, world->count, world->fake.mono_ns, NULL).has);
-    pss_world_close(world);
+    assert_false(pss_tick(&scenario->pss, scenario->list, scenario->count, scenario->fake.mono_ns, NULL).has);
+    pss_scenario_close(scenario);
 }
 
 static void test_gone_and_absent(void **state)
 {
-    struct pss_world *world = *state;
-    pss_world_open(world, TRACKED_PSS_AUTO);
-    world->cost_ns = 30 * NS_PER_US;
-    size_t a = pss_world_add(world, 1000, 1000, NS_PER_SEC);
-    fake_env_remove(&world->fake, "proc/100");
-    assert_false(pss_world_tick(world).has);
-    assert_int_equal(world->err.code, 0);
-    assert_false(world->pss.is_absent || world->memories[a].is_known);
-    assert_int_equal(pss_world_reads(world), 1);
+    struct pss_scenario *scenario = *state;
+    pss_scenario_open(scenario, TRACKED_PSS_AUTO);
+    scenario->cost_ns = 30 * NS_PER_US;
+    size_t a = pss_scenario_add(scenario, 1000, 1000, NS_PER_SEC);
+    fake_env_remove(&scenario->fake, "proc/100");
+    assert_false(pss_scenario_tick(scenario).has);
+    assert_int_equal(scenario->err.code, 0);
+    assert_false(scenario->pss.is_absent || scenario->memories[a].is_known);
+    assert_int_equal(pss_scenario_reads(scenario), 1);
     /* Tried again, but not at every tick; now the process is there and the file is not. */
-    fake_env_write(&world->fake, "proc/100/stat", "100 (sh) S 1\n");
-    (void)pss_world_tick_after(world, PSS_RETRY_NS - 1);
-    assert_int_equal(pss_world_reads(world), 1);
-    assert_false(pss_world_tick_after(world, 1).has);
-    assert_true(world->pss.is_absent);
-    assert_int_equal(world->err.code, 0);
-    pss_world_set_pss(world, a, 1000);
-    assert_false(pss_world_tick_after(world, PSS_STALE_NS).has);
-    assert_int_equal(pss_world_reads(world), 2);
-    world->count = 0;
-    assert_false(pss_world_tick(world).has);
-    pss_world_close(world);
+    fake_env_write(&scenario->fake, "proc/100/stat", "100 (sh) S 1\n");
+    (void)pss_scenario_tick_after(scenario, PSS_RETRY_NS - 1);
+    assert_int_equal(pss_scenario_reads(scenario), 1);
+    assert_false(pss_scenario_tick_after(scenario, 1).has);
+    assert_true(scenario->pss.is_absent);
+    assert_int_equal(scenario->err.code, 0);
+    pss_scenario_set_pss(scenario, a, 1000);
+    assert_false(pss_scenario_tick_after(scenario, PSS_STALE_NS).has);
+    assert_int_equal(pss_scenario_reads(scenario), 2);
+    scenario->count = 0;
+    assert_false(pss_scenario_tick(scenario).has);
+    pss_scenario_close(scenario);
 }
 
 static void test_kernel_that_has_it_keeps_it(void **state)
 {
-    struct pss_world *world = *state;
-    pss_world_open(world, TRACKED_PSS_ALWAYS);
-    (void)pss_world_add(world, 1000, 1000, 0);
-    (void)pss_world_add(world, 100, 100, 0);
-    (void)pss_world_tick(world);
-    fake_env_remove(&world->fake, "proc/101/smaps_rollup");
-    fake_env_write(&world->fake, "proc/101/stat", "101 (sh) S 1\n");
-    pss_world_assert_bytes(pss_world_tick_after(world, 1), 1100 * 1024);
-    assert_false(world->pss.is_absent);
-    pss_world_close(world);
+    struct pss_scenario *scenario = *state;
+    pss_scenario_open(scenario, TRACKED_PSS_ALWAYS);
+    (void)pss_scenario_add(scenario, 1000, 1000, 0);
+    (void)pss_scenario_add(scenario, 100, 100, 0);
+    (void)pss_scenario_tick(scenario);
+    fake_env_remove(&scenario->fake, "proc/101/smaps_rollup");
+    fake_env_write(&scenario->fake, "proc/101/stat", "101 (sh) S 1\n");
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, 1), 1100 * 1024);
+    assert_false(scenario->pss.is_absent);
+    pss_scenario_close(scenario);
 }
 
 static void test_empty_file(void **state)
 {
-    struct pss_world *world = *state;
-    pss_world_open(world, TRACKED_PSS_ALWAYS);
-    size_t thread = pss_world_add(world, 0, 0, 0);
-    size_t a = pss_world_add(world, 1000, 2000, 0);
-    size_t b = pss_world_add(world, 500, 0, 0);
-    pss_world_write(world, thread, "");
-    pss_world_write(world, b, "");
+    struct pss_scenario *scenario = *state;
+    pss_scenario_open(scenario, TRACKED_PSS_ALWAYS);
+    size_t thread = pss_scenario_add(scenario, 0, 0, 0);
+    size_t a = pss_scenario_add(scenario, 1000, 2000, 0);
+    size_t b = pss_scenario_add(scenario, 500, 0, 0);
+    pss_scenario_write(scenario, thread, "");
+    pss_scenario_write(scenario, b, "");
     /* Nothing for the first; the last as the second, half of its RSS. */
-    pss_world_assert_bytes(pss_world_tick(world), (2000 + 1000) * 1024);
-    assert_int_equal(world->err.code, 0);
-    assert_false(world->memories[thread].is_known || world->memories[b].is_known || world->memories[b].is_refused);
+    pss_scenario_assert_bytes(pss_scenario_tick(scenario), (2000 + 1000) * 1024);
+    assert_int_equal(scenario->err.code, 0);
+    assert_false(
+        scenario->memories[thread].is_known || scenario->memories[b].is_known || scenario->memories[b].is_refused);
     /* What was known stays so. */
-    pss_world_write(world, a, "");
-    pss_world_assert_bytes(pss_world_tick_after(world, 1), (2000 + 1000) * 1024);
-    pss_world_close(world);
+    pss_scenario_write(scenario, a, "");
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, 1), (2000 + 1000) * 1024);
+    pss_scenario_close(scenario);
 }
 
 static void test_broken_file(void **state)
 {
-    struct pss_world *world = *state;
+    struct pss_scenario *scenario = *state;
     static char endless[20000];
     memset(endless, 'x', sizeof(endless) - 1);
     static const char *const texts[] = {"x", "Rss: 10 kB\n", "Rss: 10 kB\nPss: many kB\n", endless};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        pss_world_open(world, TRACKED_PSS_AUTO);
-        world->cost_ns = 30 * NS_PER_US;
-        pss_world_add(world, 1000, 1000, NS_PER_SEC);
-        pss_world_write(world, 0, texts[i]);
-        assert_false(pss_world_tick(world).has);
-        assert_int_equal(world->err.code, -EINVAL);
-        assert_non_null(strstr(world->err.msg, "/proc/100/smaps_rollup"));
-        assert_false(pss_world_tick_after(world, NS_PER_SEC).has);
-        assert_int_equal(world->err.code, 0);
-        assert_int_equal(pss_world_reads(world), 1);
-        pss_world_set_pss(world, 0, 1000);
-        pss_world_assert_bytes(pss_world_tick_after(world, PSS_RETRY_NS), 1000 * 1024);
-        assert_int_equal(world->memories[0].has_failed, false);
-        pss_world_close(world);
+        pss_scenario_open(scenario, TRACKED_PSS_AUTO);
+        scenario->cost_ns = 30 * NS_PER_US;
+        pss_scenario_add(scenario, 1000, 1000, NS_PER_SEC);
+        pss_scenario_write(scenario, 0, texts[i]);
+        assert_false(pss_scenario_tick(scenario).has);
+        assert_int_equal(scenario->err.code, -EINVAL);
+        assert_non_null(strstr(scenario->err.msg, "/proc/100/smaps_rollup"));
+        assert_false(pss_scenario_tick_after(scenario, NS_PER_SEC).has);
+        assert_int_equal(scenario->err.code, 0);
+        assert_int_equal(pss_scenario_reads(scenario), 1);
+        pss_scenario_set_pss(scenario, 0, 1000);
+        pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, PSS_RETRY_NS), 1000 * 1024);
+        assert_int_equal(scenario->memories[0].has_failed, false);
+        pss_scenario_close(scenario);
     }
 }
 
@@ -168,7 +169,7 @@ enum { GIVEN_MAX = 3 };
 
 /* Memories as earlier ticks left them. */
 struct given {
-    enum { NOBODY_THERE, UNKNOWN, KNOWN, REFUSED } kind;
+    enum { NOT_THERE, UNKNOWN, KNOWN, REFUSED } kind;
     uint64_t rss_pages, pss_kib, at_rss_pages;
 };
 
@@ -186,30 +187,30 @@ struct sum_case {
         false, 0                                                                                                       \
     }
 
-static void check_sum(struct pss_world *world, const struct sum_case *given, int64_t page_bytes)
+static void check_sum(struct pss_scenario *scenario, const struct sum_case *given, int64_t page_bytes)
 {
-    pss_world_open(world, TRACKED_PSS_AUTO);
-    world->fake.env.page_bytes = page_bytes;
-    for (size_t i = 0; i < GIVEN_MAX && given->given[i].kind != NOBODY_THERE; i++) {
+    pss_scenario_open(scenario, TRACKED_PSS_AUTO);
+    scenario->fake.env.page_bytes = page_bytes;
+    for (size_t i = 0; i < GIVEN_MAX && given->given[i].kind != NOT_THERE; i++) {
         const struct given *one = &given->given[i];
-        (void)pss_world_add(world, one->rss_pages, 0, PSS_MIN_AGE_NS - 1);
-        world->memories[i] = (struct pss_memory){.is_known = one->kind == KNOWN,
+        (void)pss_scenario_add(scenario, one->rss_pages, 0, PSS_MIN_AGE_NS - 1);
+        scenario->memories[i] = (struct pss_memory){.is_known = one->kind == KNOWN,
             .is_refused = one->kind == REFUSED,
             .pss_kib = one->pss_kib,
             .at_rss_pages = one->at_rss_pages};
     }
     uint64_t all = 0;
-    for (size_t i = 0; i < world->count; i++)
-        all += world->rss_pages[i];
-    for (size_t i = 0; i < world->count; i++)
-        world->memories[i].others_pages = all - world->rss_pages[i];
-    struct opt_f64 sum = pss_world_tick(world);
-    assert_int_equal(pss_world_reads(world), 0);
+    for (size_t i = 0; i < scenario->count; i++)
+        all += scenario->rss_pages[i];
+    for (size_t i = 0; i < scenario->count; i++)
+        scenario->memories[i].others_pages = all - scenario->rss_pages[i];
+    struct opt_f64 sum = pss_scenario_tick(scenario);
+    assert_int_equal(pss_scenario_reads(scenario), 0);
     if (given->kib.has)
-        pss_world_assert_bytes(sum, given->kib.v * 1024);
+        pss_scenario_assert_bytes(sum, given->kib.v * 1024);
     else
         assert_false(sum.has);
-    pss_world_close(world);
+    pss_scenario_close(scenario);
 }
 
 static void test_sums(void **state)
@@ -254,89 +255,89 @@ static void test_sums_of_too_little(void **state)
 }
 
 /* Memory without a file is `anonymous`, of which `counted` are in PSS. */
-static void write_anonymous(
-    struct pss_world *world, size_t i, unsigned long long pss, unsigned long long anonymous, unsigned long long counted)
+static void write_anonymous(struct pss_scenario *scenario, size_t i, unsigned long long pss,
+    unsigned long long anonymous, unsigned long long counted)
 {
     char text[256];
     (void)snprintf(text, sizeof(text), "Rss: %llu kB\nPss: %llu kB\nPss_Anon: %llu kB\nAnonymous: %llu kB\n",
         anonymous + 1000, pss, counted, anonymous);
-    pss_world_write(world, i, text);
+    pss_scenario_write(scenario, i, text);
 }
 
 /* The reading waited for a fork: every page of the process is shared with a child that is not in the tree. */
 static void test_read_during_a_fork(void **state)
 {
-    struct pss_world *world = *state;
-    pss_world_open(world, TRACKED_PSS_AUTO);
-    size_t a = pss_world_add(world, 100000, 0, 10 * NS_PER_SEC);
-    write_anonymous(world, a, 200500, 399000, 199500);
-    pss_world_assert_bytes(pss_world_tick(world), 400000 * 1024.0);
+    struct pss_scenario *scenario = *state;
+    pss_scenario_open(scenario, TRACKED_PSS_AUTO);
+    size_t a = pss_scenario_add(scenario, 100000, 0, 10 * NS_PER_SEC);
+    write_anonymous(scenario, a, 200500, 399000, 199500);
+    pss_scenario_assert_bytes(pss_scenario_tick(scenario), 400000 * 1024.0);
     /* What is a file's may be shared with others. */
-    write_anonymous(world, a, 120000, 100000, 100000);
-    pss_world_assert_bytes(pss_world_tick_after(world, PSS_STALE_NS), 120000 * 1024.0);
+    write_anonymous(scenario, a, 120000, 100000, 100000);
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, PSS_STALE_NS), 120000 * 1024.0);
     /* A kernel that does not show the parts: the sum cannot be below what has no file. */
-    pss_world_write(world, a, "Rss: 400000 kB\nPss: 200000 kB\nAnonymous: 399000 kB\n");
-    pss_world_assert_bytes(pss_world_tick_after(world, PSS_STALE_NS), 399000 * 1024.0);
+    pss_scenario_write(scenario, a, "Rss: 400000 kB\nPss: 200000 kB\nAnonymous: 399000 kB\n");
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, PSS_STALE_NS), 399000 * 1024.0);
     /* Merged pages belong to several processes for good. */
-    pss_world_write(
-        world, a, "Rss: 400000 kB\nPss: 200000 kB\nPss_Anon: 199000 kB\nAnonymous: 399000 kB\nKSM: 200000 kB\n");
-    pss_world_assert_bytes(pss_world_tick_after(world, PSS_STALE_NS), 200000 * 1024.0);
-    pss_world_close(world);
+    pss_scenario_write(
+        scenario, a, "Rss: 400000 kB\nPss: 200000 kB\nPss_Anon: 199000 kB\nAnonymous: 399000 kB\nKSM: 200000 kB\n");
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, PSS_STALE_NS), 200000 * 1024.0);
+    pss_scenario_close(scenario);
 }
 
 /* A worker that was forked and stays: half of what both have is in each. */
 static void test_shared_within_the_tree(void **state)
 {
-    struct pss_world *world = *state;
-    pss_world_open(world, TRACKED_PSS_AUTO);
+    struct pss_scenario *scenario = *state;
+    pss_scenario_open(scenario, TRACKED_PSS_AUTO);
     for (int i = 0; i < 2; i++)
-        write_anonymous(world, pss_world_add(world, 100000, 0, 10 * NS_PER_SEC), 200500, 399000, 199500);
-    pss_world_assert_bytes(pss_world_tick(world), 2 * 200500 * 1024.0);
-    pss_world_close(world);
+        write_anonymous(scenario, pss_scenario_add(scenario, 100000, 0, 10 * NS_PER_SEC), 200500, 399000, 199500);
+    pss_scenario_assert_bytes(pss_scenario_tick(scenario), 2 * 200500 * 1024.0);
+    pss_scenario_close(scenario);
 }
 
 /* Where we have attached, the parent of the root may have the same pages: read again, and believed in the end. */
 static void test_shared_with_others_when_attached(void **state)
 {
-    struct pss_world *world = *state;
+    struct pss_scenario *scenario = *state;
     struct tracked tracked = {.attached = true};
-    pss_world_open(world, TRACKED_PSS_AUTO);
-    world->fake.env.tracked = &tracked;
-    size_t a = pss_world_add(world, 100000, 0, 10 * NS_PER_SEC);
-    write_anonymous(world, a, 200500, 399000, 199500);
+    pss_scenario_open(scenario, TRACKED_PSS_AUTO);
+    scenario->fake.env.tracked = &tracked;
+    size_t a = pss_scenario_add(scenario, 100000, 0, 10 * NS_PER_SEC);
+    write_anonymous(scenario, a, 200500, 399000, 199500);
     for (int i = 0; i < PSS_DOUBTS_MAX; i++)
-        assert_false(pss_world_tick_after(world, NS_PER_SEC).has);
-    pss_world_assert_bytes(pss_world_tick_after(world, NS_PER_SEC), 200500 * 1024.0);
-    assert_int_equal(pss_world_reads(world), PSS_DOUBTS_MAX + 1);
-    (void)pss_world_tick_after(world, NS_PER_SEC);
-    assert_int_equal(pss_world_reads(world), PSS_DOUBTS_MAX + 1);
+        assert_false(pss_scenario_tick_after(scenario, NS_PER_SEC).has);
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, NS_PER_SEC), 200500 * 1024.0);
+    assert_int_equal(pss_scenario_reads(scenario), PSS_DOUBTS_MAX + 1);
+    (void)pss_scenario_tick_after(scenario, NS_PER_SEC);
+    assert_int_equal(pss_scenario_reads(scenario), PSS_DOUBTS_MAX + 1);
     /* One that is well known stays so while a reading is doubted. */
-    write_anonymous(world, a, 400000, 399000, 399000);
-    pss_world_assert_bytes(pss_world_tick_after(world, PSS_STALE_NS), 400000 * 1024.0);
-    write_anonymous(world, a, 200500, 399000, 199500);
-    pss_world_assert_bytes(pss_world_tick_after(world, PSS_STALE_NS), 400000 * 1024.0);
-    write_anonymous(world, a, 400000, 399000, 399000);
-    pss_world_assert_bytes(pss_world_tick_after(world, NS_PER_SEC), 400000 * 1024.0);
-    assert_int_equal(world->memories[a].doubts, 0);
-    pss_world_close(world);
+    write_anonymous(scenario, a, 400000, 399000, 399000);
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, PSS_STALE_NS), 400000 * 1024.0);
+    write_anonymous(scenario, a, 200500, 399000, 199500);
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, PSS_STALE_NS), 400000 * 1024.0);
+    write_anonymous(scenario, a, 400000, 399000, 399000);
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, NS_PER_SEC), 400000 * 1024.0);
+    assert_int_equal(scenario->memories[a].doubts, 0);
+    pss_scenario_close(scenario);
 }
 
 int main(void)
 {
-    static struct pss_world world;
+    static struct pss_scenario scenario;
     const struct CMUnitTest tests[] = {
-        skippable_unit_test_prestate(test_refused, &world),
-        skippable_unit_test_prestate(test_refused_but_always_asked, &world),
-        cmocka_unit_test_prestate(test_what_was_told_stays, &world),
-        cmocka_unit_test_prestate(test_gone_and_absent, &world),
-        cmocka_unit_test_prestate(test_kernel_that_has_it_keeps_it, &world),
-        cmocka_unit_test_prestate(test_empty_file, &world),
-        cmocka_unit_test_prestate(test_broken_file, &world),
-        cmocka_unit_test_prestate(test_read_during_a_fork, &world),
-        cmocka_unit_test_prestate(test_shared_within_the_tree, &world),
-        cmocka_unit_test_prestate(test_shared_with_others_when_attached, &world),
-        cmocka_unit_test_prestate(test_sums, &world),
-        cmocka_unit_test_prestate(test_sums_of_too_little, &world),
+        skippable_unit_test_prestate(test_refused, &scenario),
+        skippable_unit_test_prestate(test_refused_but_always_asked, &scenario),
+        cmocka_unit_test_prestate(test_what_was_reported_stays, &scenario),
+        cmocka_unit_test_prestate(test_gone_and_absent, &scenario),
+        cmocka_unit_test_prestate(test_kernel_that_has_it_keeps_it, &scenario),
+        cmocka_unit_test_prestate(test_empty_file, &scenario),
+        cmocka_unit_test_prestate(test_broken_file, &scenario),
+        cmocka_unit_test_prestate(test_read_during_a_fork, &scenario),
+        cmocka_unit_test_prestate(test_shared_within_the_tree, &scenario),
+        cmocka_unit_test_prestate(test_shared_with_others_when_attached, &scenario),
+        cmocka_unit_test_prestate(test_sums, &scenario),
+        cmocka_unit_test_prestate(test_sums_of_too_little, &scenario),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,7 +157,7 @@ static void check_tick(const struct player *player, const struct fake_amounts *b
     assert_not_above(player, "faults", reported->faults, used->faults - before->faults, tick);
 }
 
-/* Everybody ends; parents wait for some, the others are orphaned. */
+/* All end; parents wait for some, the others are orphaned. */
 static void play_to_the_end(struct player *player)
 {
     for (int i = 0; i < FAKE_TREE_MAX; i++) {

@@ -50,10 +50,10 @@ static void test_finds_all(void **unused)
     fake_tree_fork(&tree, 130, 140, 0);
     fake_tree_fork(&tree, 120, 130, 0);
     fake_tree_fork(&tree, 160, 120, 0);
-    fake_tree_add_stranger(&tree, 151);
+    fake_tree_add_non_member(&tree, 151);
     fake_tree_fork(&tree, 152, 151, 0);
     tick(&tree, 0, 5);
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_end(&tree);
 }
 
@@ -70,13 +70,13 @@ static void test_orphans(void **unused)
     fake_tree_end(&tree);
 }
 
-static void test_strangers_are_read_once(void **unused)
+static void test_non_members_are_read_once(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
     begin(&tree);
     for (pid_t pid = 200; pid < 220; pid++)
-        fake_tree_add_stranger(&tree, pid);
+        fake_tree_add_non_member(&tree, pid);
     tick(&tree, 0, 0);
     struct fake_process *non_member = fake_tree_find(&tree, 210);
     non_member->parent = FAKE_TRACKER;
@@ -91,12 +91,12 @@ static void test_strangers_are_read_once(void **unused)
 }
 
 /* A number that is free for a tick is a new process when it is there again. */
-static void test_strangers_are_forgotten(void **unused)
+static void test_non_members_are_forgotten(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
     begin(&tree);
-    fake_tree_add_stranger(&tree, 200);
+    fake_tree_add_non_member(&tree, 200);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_vanish(&tree, 200);
     tick(&tree, 1, 0);
@@ -187,8 +187,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finds_all),
         cmocka_unit_test(test_orphans),
-        cmocka_unit_test(test_strangers_are_read_once),
-        cmocka_unit_test(test_strangers_are_forgotten),
+        cmocka_unit_test(test_non_members_are_read_once),
+        cmocka_unit_test(test_non_members_are_forgotten),
         cmocka_unit_test(test_gate),
         cmocka_unit_test(test_gone_while_scanning),
         cmocka_unit_test(test_helpers),

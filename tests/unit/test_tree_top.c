@@ -86,7 +86,7 @@ static void test_the_largest(void **unused)
     fake_tree_end(&tree);
 }
 
-static void test_nobody_asks(void **unused)
+static void test_not_asked_for(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
@@ -101,7 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_new_highs_only),
         cmocka_unit_test(test_the_largest),
-        cmocka_unit_test(test_nobody_asks),
+        cmocka_unit_test(test_not_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

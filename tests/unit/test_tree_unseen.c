@@ -15,7 +15,7 @@
 
 #define TURN_NS NS_PER_SEC
 
-/* hidepid: no folder, but the clock can be read. */
+/* hidepid: no directory, but the clock can be read. */
 static void test_hidden(void **unused)
 {
     (void)unused;
@@ -28,7 +28,7 @@ static void test_hidden(void **unused)
     fake_tree_io(&tree, FAKE_ROOT, 512, 0);
     fake_tree_collect_after(&tree, TURN_NS);
     const struct sample_cpu *cpu = &tree.sample.cpu;
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_assert_count(cpu->process_child_count, 1);
     assert_false(cpu->process_thread_count.has);
     assert_false(cpu->process_rss_mib.has);
@@ -38,14 +38,14 @@ static void test_hidden(void **unused)
     fake_tree_io(&tree, 101, 1024, 0);
     fake_tree_finish(&tree, 101);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
-    assert_true(fake_tree_told_ns(&tree) + 2 * FAKE_TICK_NS > fake_tree_used_ns(&tree));
+    assert_true(fake_tree_reported_ns(&tree) <= fake_tree_used_ns(&tree));
+    assert_true(fake_tree_reported_ns(&tree) + 2 * FAKE_TICK_NS > fake_tree_used_ns(&tree));
     assert_int_equal(tree.reported.read_bytes, 1536);
     /* What could not be reported while one was hidden is reported now. */
     assert_int_equal(tree.reported.faults, 7);
     fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_end(&tree);
 }
 
@@ -60,12 +60,12 @@ static void test_hidden_number_is_used_again(void **unused)
     fake_tree_run(&tree, 101, 300 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_finish(&tree, 101);
-    fake_tree_add_stranger(&tree, 101);
+    fake_tree_add_non_member(&tree, 101);
     fake_tree_hide(&tree, 101);
     fake_tree_run(&tree, 101, 10 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
-    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
+    assert_true(fake_tree_reported_ns(&tree) <= fake_tree_used_ns(&tree));
     fake_tree_end(&tree);
 }
 
@@ -79,7 +79,7 @@ static void replace_at_clock(void *context, pid_t pid)
 {
     struct replacement *replacement = context;
     if (pid == 101 && ++replacement->calls == 3)
-        fake_tree_run(replacement->tree, fake_tree_add_stranger(replacement->tree, 101)->pid, NS_PER_SEC, 0);
+        fake_tree_run(replacement->tree, fake_tree_add_non_member(replacement->tree, 101)->pid, NS_PER_SEC, 0);
 }
 
 /* One is gone and its number is used again while it is being read: it is not hidden, it is gone. */
@@ -98,7 +98,7 @@ static void test_number_is_used_again_meanwhile(void **unused)
     for (int i = 0; i < 3; i++)
         fake_tree_collect_after(&tree, TURN_NS);
     assert_true(replacement.calls >= 3);
-    assert_true(fake_tree_told_ns(&tree) <= fake_tree_used_ns(&tree));
+    assert_true(fake_tree_reported_ns(&tree) <= fake_tree_used_ns(&tree));
     assert_int_equal(tree.reported.read_bytes, 512);
     assert_int_equal(tree.reported.faults, 3);
     assert_int_equal(tree.status.live, 1);
@@ -194,7 +194,7 @@ static void test_broken_files(void **unused)
     assert_int_equal(tree.err.code, -EINVAL);
     fake_tree_run(&tree, FAKE_ROOT, 20 * NS_PER_MS, 0);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 1);
     fake_tree_end(&tree);
 }
@@ -224,7 +224,7 @@ static void test_another_namespace(void **unused)
     fake_tree_finish(&tree, 101);
     fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_collect_after(&tree, TURN_NS);
-    assert_int_equal(fake_tree_told_ns(&tree), fake_tree_used_ns(&tree));
+    assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     assert_int_equal(tree.reported.user_ns, 700 * NS_PER_MS);
     fake_tree_assert_count(cpu->process_disk_read_bytes, 512);
     fake_tree_assert_count(cpu->process_disk_write_bytes, 1024);

@@ -83,7 +83,7 @@ static void test_broken_is_ready(void **state)
     assert_int_equal(close(ends[1]), 0);
     assert_int_equal(wait_plain(ends[0], POLLIN, in_ms(10000)), 0);
     assert_int_equal(close(ends[0]), 0);
-    /* A pipe without a reader reports an error, which nobody asked for. */
+    /* A pipe without a reader reports an error, which was not asked for. */
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(close(ends[0]), 0);
     assert_int_equal(wait_plain(ends[1], POLLIN, in_ms(10000)), 0);
@@ -148,17 +148,17 @@ struct seen {
     int64_t deadline_ns;
 };
 
-static int call_off(void *context, int fd, short events, int64_t deadline_ns)
+static int cancel(void *context, int fd, short events, int64_t deadline_ns)
 {
     *(struct seen *)context = (struct seen){fd, events, deadline_ns};
     return -ECANCELED;
 }
 
-static void test_somebody_elses_wait(void **state)
+static void test_wait_of_the_caller(void **state)
 {
     (void)state;
     struct seen seen = {0};
-    const struct net_wait wait = {.until = call_off, .context = &seen};
+    const struct net_wait wait = {.until = cancel, .context = &seen};
     assert_int_equal(net_wait_until(&wait, 5, POLLOUT, 77), -ECANCELED);
     assert_int_equal(seen.fd, 5);
     assert_int_equal(seen.events, POLLOUT);
@@ -175,7 +175,7 @@ int main(void)
         cmocka_unit_test(test_closed_descriptor),
         cmocka_unit_test(test_woken_by_the_descriptor),
         cmocka_unit_test(test_signals_do_not_end_it),
-        cmocka_unit_test(test_somebody_elses_wait),
+        cmocka_unit_test(test_wait_of_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 
 #include "codec/gzip.h"
 #include "loopback.h"
-#include "spool_world.h"
+#include "spool_scenario.h"
 #include "stream/stream_internal.h"
 
 enum { ROW_BYTES = 60 * 1024, ROWS_AT_ONCE = 12, ROUNDS = 12, PATIENCE_SECS = 30, NO_ROOM = 1 };
@@ -140,7 +140,7 @@ static void test_a_dead_target_costs_the_other_nothing(void **state)
     static struct worker worker;
     static struct exchange exchange;
     struct tree tree;
-    char spool[WORLD_TEXT_BYTES], endpoint[64], api[64];
+    char spool[SCENARIO_TEXT_BYTES], endpoint[64], api[64];
     int dead_fd;
     tree_make(&tree);
     store.port = listen_on(&store.fd, true);

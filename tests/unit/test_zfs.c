@@ -22,7 +22,7 @@
 #include "skip.h"
 #include "tree.h"
 
-struct world {
+struct scenario {
     struct tree tree;
     struct sysroot root;
     struct collect_env env;
@@ -30,34 +30,34 @@ struct world {
     char zpool[128];
 };
 
-static void start_world(struct world *world, const char *script)
+static void start_scenario(struct scenario *scenario, const char *script)
 {
-    *world = (struct world){0};
-    tree_make(&world->tree);
-    tree_folder(&world->tree, "proc/spl/kstat/zfs");
-    assert_int_equal(sysroot_open(world->tree.path, &world->root, NULL), 0);
-    (void)snprintf(world->zpool, sizeof(world->zpool), "%s/bin/zpool", world->tree.path);
-    tree_folder(&world->tree, "bin");
+    *scenario = (struct scenario){0};
+    tree_make(&scenario->tree);
+    tree_directory(&scenario->tree, "proc/spl/kstat/zfs");
+    assert_int_equal(sysroot_open(scenario->tree.path, &scenario->root, NULL), 0);
+    (void)snprintf(scenario->zpool, sizeof(scenario->zpool), "%s/bin/zpool", scenario->tree.path);
+    tree_directory(&scenario->tree, "bin");
     if (script) {
-        tree_write(&world->tree, "bin/zpool", script);
-        assert_int_equal(chmod(world->zpool, 0755), 0);
+        tree_write(&scenario->tree, "bin/zpool", script);
+        assert_int_equal(chmod(scenario->zpool, 0755), 0);
     }
-    world->env = (struct collect_env){.root = &world->root, .zpool_path = world->zpool};
-    zfs_open(&world->zfs, &world->env);
+    scenario->env = (struct collect_env){.root = &scenario->root, .zpool_path = scenario->zpool};
+    zfs_open(&scenario->zfs, &scenario->env);
 }
 
-static void end_world(struct world *world)
+static void end_scenario(struct scenario *scenario)
 {
-    zfs_close(&world->zfs);
-    sysroot_close(&world->root);
-    tree_free(&world->tree);
+    zfs_close(&scenario->zfs);
+    sysroot_close(&scenario->root);
+    tree_free(&scenario->tree);
 }
 
 /* Waits for the helper's end without reaping it. */
-static void await_exit(const struct world *world)
+static void await_exit(const struct scenario *scenario)
 {
     siginfo_t info;
-    assert_int_equal(waitid(P_PID, (id_t)world->zfs.process.pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(waitid(P_PID, (id_t)scenario->zfs.process.pid, &info, WEXITED | WNOWAIT), 0);
 }
 
 static void test_parse_good(void **state)
@@ -117,103 +117,103 @@ static void test_parse_broken(void **state)
 static void test_good_answer(void **state)
 {
     (void)state;
-    struct world world;
-    start_world(&world, "#!/bin/sh\n"
-                        "echo asked >> \"${0%/*}/log\"\n"
-                        "[ \"$*\" = 'list -Hp -o name,size,alloc,free' ] || exit 2\n"
-                        "printf 'tank\\t1000\\t400\\t600\\n'\n");
-    assert_true(zfs_is_loaded(&world.zfs));
-    zfs_poll(&world.zfs, 0, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_READING);
-    assert_int_equal(zfs_current(&world.zfs, 0).count, 0);
-    await_exit(&world);
-    zfs_poll(&world.zfs, NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_NONE);
-    assert_int_equal(zfs_current(&world.zfs, NS_PER_SEC).count, 1);
-    assert_string_equal(zfs_current(&world.zfs, NS_PER_SEC).items[0].device, "zfs:tank");
+    struct scenario scenario;
+    start_scenario(&scenario, "#!/bin/sh\n"
+                              "echo asked >> \"${0%/*}/log\"\n"
+                              "[ \"$*\" = 'list -Hp -o name,size,alloc,free' ] || exit 2\n"
+                              "printf 'tank\\t1000\\t400\\t600\\n'\n");
+    assert_true(zfs_is_loaded(&scenario.zfs));
+    zfs_poll(&scenario.zfs, 0, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_READING);
+    assert_int_equal(zfs_current(&scenario.zfs, 0).count, 0);
+    await_exit(&scenario);
+    zfs_poll(&scenario.zfs, NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_NONE);
+    assert_int_equal(zfs_current(&scenario.zfs, NS_PER_SEC).count, 1);
+    assert_string_equal(zfs_current(&scenario.zfs, NS_PER_SEC).items[0].device, "zfs:tank");
 
-    zfs_poll(&world.zfs, 59 * NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_NONE);
-    zfs_poll(&world.zfs, 60 * NS_PER_SEC, false);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_NONE);
-    zfs_poll(&world.zfs, 60 * NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_READING);
+    zfs_poll(&scenario.zfs, 59 * NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_NONE);
+    zfs_poll(&scenario.zfs, 60 * NS_PER_SEC, false);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_NONE);
+    zfs_poll(&scenario.zfs, 60 * NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_READING);
     /* An answer picked up long after the deadline is still an answer. */
-    await_exit(&world);
-    zfs_poll(&world.zfs, 100 * NS_PER_SEC, true);
-    assert_int_equal(zfs_current(&world.zfs, 100 * NS_PER_SEC).count, 1);
-    assert_int_equal(zfs_current(&world.zfs, 240 * NS_PER_SEC).count, 1);
-    assert_int_equal(zfs_current(&world.zfs, 241 * NS_PER_SEC).count, 0);
-    end_world(&world);
+    await_exit(&scenario);
+    zfs_poll(&scenario.zfs, 100 * NS_PER_SEC, true);
+    assert_int_equal(zfs_current(&scenario.zfs, 100 * NS_PER_SEC).count, 1);
+    assert_int_equal(zfs_current(&scenario.zfs, 240 * NS_PER_SEC).count, 1);
+    assert_int_equal(zfs_current(&scenario.zfs, 241 * NS_PER_SEC).count, 0);
+    end_scenario(&scenario);
 }
 
 static void test_hang_is_killed(void **state)
 {
     (void)state;
-    struct world world;
-    start_world(&world, "#!/bin/sh\nprintf 'tank\\t1000\\t400\\t600\\n'\nexec sleep 1000\n");
-    zfs_poll(&world.zfs, 0, true);
-    pid_t first = world.zfs.process.pid;
-    struct pollfd wait = {.fd = world.zfs.pipe_fd, .events = POLLIN};
+    struct scenario scenario;
+    start_scenario(&scenario, "#!/bin/sh\nprintf 'tank\\t1000\\t400\\t600\\n'\nexec sleep 1000\n");
+    zfs_poll(&scenario.zfs, 0, true);
+    pid_t first = scenario.zfs.process.pid;
+    struct pollfd wait = {.fd = scenario.zfs.pipe_fd, .events = POLLIN};
     assert_int_equal(poll(&wait, 1, 10000), 1);
-    zfs_poll(&world.zfs, 4 * NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_READING);
+    zfs_poll(&scenario.zfs, 4 * NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_READING);
     assert_int_equal(kill(first, 0), 0);
-    zfs_poll(&world.zfs, 5 * NS_PER_SEC, true);
+    zfs_poll(&scenario.zfs, 5 * NS_PER_SEC, true);
     siginfo_t info = {0};
-    if (world.zfs.helper == ZFS_HELPER_ENDING) {
+    if (scenario.zfs.helper == ZFS_HELPER_ENDING) {
         assert_int_equal(waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT), 0);
         assert_int_equal(info.si_status, SIGKILL);
     }
-    zfs_poll(&world.zfs, 6 * NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_NONE);
-    assert_int_equal(zfs_current(&world.zfs, 6 * NS_PER_SEC).count, 0);
-    zfs_poll(&world.zfs, 59 * NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_NONE);
-    zfs_poll(&world.zfs, 60 * NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_READING);
-    end_world(&world);
+    zfs_poll(&scenario.zfs, 6 * NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_NONE);
+    assert_int_equal(zfs_current(&scenario.zfs, 6 * NS_PER_SEC).count, 0);
+    zfs_poll(&scenario.zfs, 59 * NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_NONE);
+    zfs_poll(&scenario.zfs, 60 * NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_READING);
+    end_scenario(&scenario);
 }
 
 /* A helper that cannot be killed (here: one that closed its output and is within its time) has no successor. */
 static void test_never_two(void **state)
 {
     (void)state;
-    struct world world;
-    start_world(&world, "#!/bin/sh\nexec >&-\nexec sleep 1000\n");
-    zfs_poll(&world.zfs, 0, true);
-    pid_t first = world.zfs.process.pid;
-    struct pollfd wait = {.fd = world.zfs.pipe_fd, .events = POLLIN};
+    struct scenario scenario;
+    start_scenario(&scenario, "#!/bin/sh\nexec >&-\nexec sleep 1000\n");
+    zfs_poll(&scenario.zfs, 0, true);
+    pid_t first = scenario.zfs.process.pid;
+    struct pollfd wait = {.fd = scenario.zfs.pipe_fd, .events = POLLIN};
     assert_int_equal(poll(&wait, 1, 10000), 1);
-    zfs_poll(&world.zfs, NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_ENDING);
+    zfs_poll(&scenario.zfs, NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_ENDING);
     /* As if a minute had been asked for long ago. */
-    world.zfs.asked_ns = -60 * NS_PER_SEC;
-    zfs_poll(&world.zfs, 0, true);
-    assert_int_equal(world.zfs.process.pid, first);
+    scenario.zfs.asked_ns = -60 * NS_PER_SEC;
+    zfs_poll(&scenario.zfs, 0, true);
+    assert_int_equal(scenario.zfs.process.pid, first);
     siginfo_t info = {0};
-    if (world.zfs.helper == ZFS_HELPER_ENDING)
+    if (scenario.zfs.helper == ZFS_HELPER_ENDING)
         assert_int_equal(waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT), 0);
-    zfs_poll(&world.zfs, NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_READING);
-    assert_int_not_equal(world.zfs.process.pid, first);
-    end_world(&world);
+    zfs_poll(&scenario.zfs, NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_READING);
+    assert_int_not_equal(scenario.zfs.process.pid, first);
+    end_scenario(&scenario);
 }
 
 static void expect_no_pools(const char *script)
 {
-    struct world world;
-    start_world(&world, script);
-    zfs_poll(&world.zfs, 0, true);
-    await_exit(&world);
-    zfs_poll(&world.zfs, NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_NONE);
-    assert_int_equal(zfs_current(&world.zfs, NS_PER_SEC).count, 0);
-    assert_false(world.zfs.has_pools);
-    assert_false(world.zfs.given_up);
-    zfs_poll(&world.zfs, 60 * NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_READING);
-    end_world(&world);
+    struct scenario scenario;
+    start_scenario(&scenario, script);
+    zfs_poll(&scenario.zfs, 0, true);
+    await_exit(&scenario);
+    zfs_poll(&scenario.zfs, NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_NONE);
+    assert_int_equal(zfs_current(&scenario.zfs, NS_PER_SEC).count, 0);
+    assert_false(scenario.zfs.has_pools);
+    assert_false(scenario.zfs.given_up);
+    zfs_poll(&scenario.zfs, 60 * NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_READING);
+    end_scenario(&scenario);
 }
 
 static void test_bad_answers(void **state)
@@ -227,37 +227,37 @@ static void test_bad_answers(void **state)
 static void test_endless_answer(void **state)
 {
     (void)state;
-    struct world world;
-    start_world(&world, "#!/bin/sh\nwhile :; do printf 'tank\\t1000\\t400\\t600\\n'; done\n");
-    zfs_poll(&world.zfs, 0, true);
-    for (int i = 0; i < 10000 && world.zfs.helper == ZFS_HELPER_READING; i++) {
-        struct pollfd wait = {.fd = world.zfs.pipe_fd, .events = POLLIN};
+    struct scenario scenario;
+    start_scenario(&scenario, "#!/bin/sh\nwhile :; do printf 'tank\\t1000\\t400\\t600\\n'; done\n");
+    zfs_poll(&scenario.zfs, 0, true);
+    for (int i = 0; i < 10000 && scenario.zfs.helper == ZFS_HELPER_READING; i++) {
+        struct pollfd wait = {.fd = scenario.zfs.pipe_fd, .events = POLLIN};
         assert_int_equal(poll(&wait, 1, 10000), 1);
-        zfs_poll(&world.zfs, NS_PER_SEC, true);
+        zfs_poll(&scenario.zfs, NS_PER_SEC, true);
     }
-    assert_int_not_equal(world.zfs.helper, ZFS_HELPER_READING);
-    assert_true(world.zfs.text.cap <= ZFS_TEXT_BYTES_MAX);
-    assert_false(world.zfs.has_pools);
-    end_world(&world);
+    assert_int_not_equal(scenario.zfs.helper, ZFS_HELPER_READING);
+    assert_true(scenario.zfs.text.cap <= ZFS_TEXT_BYTES_MAX);
+    assert_false(scenario.zfs.has_pools);
+    end_scenario(&scenario);
 }
 
 /* The old list stays when a new answer is bad, and a helper reaped elsewhere is not missed. */
 static void test_reaped_elsewhere(void **state)
 {
     (void)state;
-    struct world world;
-    start_world(&world, "#!/bin/sh\nprintf 'tank\\t1000\\t400\\t600\\n'\n");
-    zfs_poll(&world.zfs, 0, true);
-    assert_int_equal(waitpid(world.zfs.process.pid, NULL, 0), world.zfs.process.pid);
-    zfs_poll(&world.zfs, NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_NONE);
-    assert_int_equal(zfs_current(&world.zfs, NS_PER_SEC).count, 1);
-    tree_write(&world.tree, "bin/zpool", "#!/bin/sh\necho garbage\n");
-    zfs_poll(&world.zfs, 60 * NS_PER_SEC, true);
-    await_exit(&world);
-    zfs_poll(&world.zfs, 61 * NS_PER_SEC, true);
-    assert_int_equal(zfs_current(&world.zfs, 61 * NS_PER_SEC).count, 1);
-    end_world(&world);
+    struct scenario scenario;
+    start_scenario(&scenario, "#!/bin/sh\nprintf 'tank\\t1000\\t400\\t600\\n'\n");
+    zfs_poll(&scenario.zfs, 0, true);
+    assert_int_equal(waitpid(scenario.zfs.process.pid, NULL, 0), scenario.zfs.process.pid);
+    zfs_poll(&scenario.zfs, NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_NONE);
+    assert_int_equal(zfs_current(&scenario.zfs, NS_PER_SEC).count, 1);
+    tree_write(&scenario.tree, "bin/zpool", "#!/bin/sh\necho garbage\n");
+    zfs_poll(&scenario.zfs, 60 * NS_PER_SEC, true);
+    await_exit(&scenario);
+    zfs_poll(&scenario.zfs, 61 * NS_PER_SEC, true);
+    assert_int_equal(zfs_current(&scenario.zfs, 61 * NS_PER_SEC).count, 1);
+    end_scenario(&scenario);
 }
 
 SKIPPABLE_TEST(test_missing_command);
@@ -267,44 +267,44 @@ static void test_missing_command(void **state)
     if (is_emulated())
         SKIP_TEST(test_missing_command,
             "qemu-user makes vfork a fork: posix_spawn does not hear that the program cannot be started");
-    struct world world;
-    start_world(&world, NULL);
-    zfs_poll(&world.zfs, 0, true);
-    assert_true(world.zfs.given_up);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_NONE);
-    tree_write(&world.tree, "bin/zpool", "#!/bin/sh\n");
-    assert_int_equal(chmod(world.zpool, 0755), 0);
-    zfs_poll(&world.zfs, 120 * NS_PER_SEC, true);
-    assert_int_equal(world.zfs.helper, ZFS_HELPER_NONE);
-    assert_false(zfs_is_loaded(&world.zfs));
-    end_world(&world);
+    struct scenario scenario;
+    start_scenario(&scenario, NULL);
+    zfs_poll(&scenario.zfs, 0, true);
+    assert_true(scenario.zfs.given_up);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_NONE);
+    tree_write(&scenario.tree, "bin/zpool", "#!/bin/sh\n");
+    assert_int_equal(chmod(scenario.zpool, 0755), 0);
+    zfs_poll(&scenario.zfs, 120 * NS_PER_SEC, true);
+    assert_int_equal(scenario.zfs.helper, ZFS_HELPER_NONE);
+    assert_false(zfs_is_loaded(&scenario.zfs));
+    end_scenario(&scenario);
 }
 
 /* The helper sees a default signal mask, no descriptor but its three, and nothing of our environment. */
 static void test_clean_helper(void **state)
 {
     (void)state;
-    struct world world;
-    start_world(&world, "#!/bin/sh\n"
-                        "blocked=$(sed -n 's/^SigBlk:[^0-9a-f]*//p' /proc/self/status)\n"
-                        "[ \"$blocked\" = 0000000000000000 ] || exit 1\n"
-                        "[ -e /proc/$$/fd/9 ] && exit 1\n"
-                        "[ -n \"$SECRET\" ] && exit 1\n"
-                        "printf 'clean\\t1\\t1\\t0\\n'\n");
+    struct scenario scenario;
+    start_scenario(&scenario, "#!/bin/sh\n"
+                              "blocked=$(sed -n 's/^SigBlk:[^0-9a-f]*//p' /proc/self/status)\n"
+                              "[ \"$blocked\" = 0000000000000000 ] || exit 1\n"
+                              "[ -e /proc/$$/fd/9 ] && exit 1\n"
+                              "[ -n \"$SECRET\" ] && exit 1\n"
+                              "printf 'clean\\t1\\t1\\t0\\n'\n");
     sigset_t block, before;
     (void)sigemptyset(&block);
     (void)sigaddset(&block, SIGTERM);
     assert_int_equal(sigprocmask(SIG_BLOCK, &block, &before), 0);
     assert_int_equal(dup2(STDERR_FILENO, 9), 9);
     assert_int_equal(setenv("SECRET", "x", 1), 0);
-    zfs_poll(&world.zfs, 0, true);
-    await_exit(&world);
-    zfs_poll(&world.zfs, NS_PER_SEC, true);
-    assert_int_equal(zfs_current(&world.zfs, NS_PER_SEC).count, 1);
+    zfs_poll(&scenario.zfs, 0, true);
+    await_exit(&scenario);
+    zfs_poll(&scenario.zfs, NS_PER_SEC, true);
+    assert_int_equal(zfs_current(&scenario.zfs, NS_PER_SEC).count, 1);
     assert_int_equal(unsetenv("SECRET"), 0);
     assert_int_equal(close(9), 0);
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
-    end_world(&world);
+    end_scenario(&scenario);
 }
 
 static void test_place(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads TOML from standard input and prints it as the tagged JSON of the toml-test convention, or tells the error on
+ * Reads TOML from standard input and prints it as the tagged JSON of the toml-test convention, or prints the error on
  * standard error and exits with 1:
  *     a = 1    gives    {"a": {"type": "integer", "value": "1"}}
  */

@@ -28,7 +28,7 @@ static void full_path(const struct tree *tree, const char *path, char out[static
     assert_true(snprintf(out, PATH_MAX, "%s/%s", tree->path, path) < PATH_MAX);
 }
 
-static void make_folder(const char *path)
+static void make_directory(const char *path)
 {
     if (mkdir(path, 0755) < 0)
         assert_int_equal(errno, EEXIST);
@@ -38,7 +38,7 @@ static void make_parents(const struct tree *tree, char path[static PATH_MAX])
 {
     for (char *p = path + strlen(tree->path) + 1; (p = strchr(p, '/')) != NULL; p++) {
         *p = '\0';
-        make_folder(path);
+        make_directory(path);
         *p = '/';
     }
 }
@@ -59,12 +59,12 @@ void tree_write(const struct tree *tree, const char *path, const char *text)
     tree_write_bytes(tree, path, text, strlen(text));
 }
 
-void tree_folder(const struct tree *tree, const char *path)
+void tree_directory(const struct tree *tree, const char *path)
 {
     char full[PATH_MAX];
     full_path(tree, path, full);
     make_parents(tree, full);
-    make_folder(full);
+    make_directory(full);
 }
 
 void tree_link(const struct tree *tree, const char *path, const char *target)

@@ -19,7 +19,7 @@ void tree_free(struct tree *tree);
 void tree_write(const struct tree *tree, const char *path, const char *text);
 void tree_write_bytes(const struct tree *tree, const char *path, const void *bytes, size_t n);
 
-void tree_folder(const struct tree *tree, const char *path);
+void tree_directory(const struct tree *tree, const char *path);
 void tree_link(const struct tree *tree, const char *path, const char *target);
 
 /* A file, a link or a whole directory. */

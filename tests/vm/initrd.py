@@ -22,7 +22,7 @@ class Initrd:
     def __init__(self):
         self._entries = {}
         for name in ("usr", "dev", "proc", "sys", "tmp", "root", "etc", *("usr/" + name for name in MERGED)):
-            self.add_folder(name)
+            self.add_directory(name)
         for name in MERGED:
             self.add_link(name, "usr/" + name)
         self._entries["dev/console"] = (stat.S_IFCHR | 0o600, b"", (5, 1))
@@ -37,10 +37,10 @@ class Initrd:
         path = self._place(path)
         parent = os.path.dirname(path)
         if parent and parent not in self._entries:
-            self.add_folder(parent)
+            self.add_directory(parent)
         self._entries[path] = (mode, content, (0, 0))
 
-    def add_folder(self, path):
+    def add_directory(self, path):
         self._put(path, stat.S_IFDIR | 0o755, b"")
 
     def add_link(self, path, target):
@@ -50,7 +50,7 @@ class Initrd:
         self._put(path, stat.S_IFREG | mode, text.encode())
 
     def add_file(self, path, source):
-        """A file of this machine, found by anybody in the guest."""
+        """A file of this machine, readable by every user of the guest."""
         mode = os.stat(source).st_mode
         self._put(path, stat.S_IFREG | stat.S_IMODE(mode) | 0o444, pathlib.Path(source).read_bytes())
 

@@ -17,7 +17,7 @@ import sys
 import termios
 
 from tap import Skip, equal
-from tracker import BINARY, ROOT, WAIT_SECS, Lines, Tracker, clean_env, folder, of_machine, wait_until
+from tracker import BINARY, ROOT, WAIT_SECS, Lines, Tracker, clean_env, directory, of_machine, wait_until
 
 try:
     import jsonschema
@@ -145,7 +145,7 @@ def wait_signals_taken(pid):
 
 def ask(words, cwd=None, env=None, **more):
     """Runs anything to its end, as run() of the tracker but with bytes; status 128+n like a shell."""
-    with folder() as empty:
+    with directory() as empty:
         more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": WAIT_SECS, **more}
         if "input" not in more:
             more.setdefault("stdin", subprocess.DEVNULL)
@@ -163,7 +163,7 @@ def wrap(command, *options):
 
 def both(command, *options, before=(), **more):
     """The same command without and with the tracker in between: two finished processes."""
-    with folder() as place:
+    with directory() as place:
         return [ask([*before, *words], **{"cwd": place, **more}) for words in (command, wrap(command, *options))]
 
 
@@ -197,7 +197,7 @@ class Session:
     def __init__(self, words, foreground=True, tostop=False, env=None):
         self.env = {**clean_env(), **(env or {})}
         self.stack = contextlib.ExitStack()
-        self.cwd = self.stack.enter_context(folder())
+        self.cwd = self.stack.enter_context(directory())
         self.ours, theirs = os.openpty()
         self._set_modes(theirs, tostop)
         reader, writer = os.pipe()

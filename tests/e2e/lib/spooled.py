@@ -13,8 +13,8 @@ import socket
 import subprocess
 import zlib
 
-from stream_world import PATIENCE, Plan, World, csv_rows, wait_done, wait_for
 from net_faults import BlackHole
+from stream_scenario import PATIENCE, Plan, Scenario, csv_rows, wait_done, wait_for
 from tap import equal, expect
 
 # A command that runs until its stdin is closed, whatever becomes of its tracker.
@@ -25,27 +25,27 @@ BUCKET_ENV = {"TRACKER_S3_URI": "s3://bucket/own", "AWS_ACCESS_KEY_ID": "AKID", 
               "AWS_REGION": "eu-central-1"}
 
 
-def make_world(*plan):
-    """A world whose API tells the region, so that no upload is refused for naming another."""
-    world = World(*plan)
-    world.api.region = world.s3.region
-    return world
+def make_scenario(*plan):
+    """A scenario whose API names the region, so that no upload is refused for naming another."""
+    scenario = Scenario(*plan)
+    scenario.api.region = scenario.s3.region
+    return scenario
 
 
-def replan(world, **faults):
+def replan(scenario, **faults):
     """Other faults from now on."""
-    world.plan = world.api.behave = world.s3.behave = Plan(**faults)
+    scenario.plan = scenario.api.behave = scenario.s3.behave = Plan(**faults)
 
 
 class Job:
     """A tracker with a command that ends on request, and a local CSV of its own; for a with statement."""
 
-    def __init__(self, world, *words, name="job", command=COMMAND, env=None, has_bucket=False, **how):
-        self.world, self.name, self.has_bucket = world, name, has_bucket
-        self.csv = world.folder / f"{name}.csv"
+    def __init__(self, scenario, *words, name="job", command=COMMAND, env=None, has_bucket=False, **how):
+        self.scenario, self.name, self.has_bucket = scenario, name, has_bucket
+        self.csv = scenario.directory / f"{name}.csv"
         env = {**(BUCKET_ENV if has_bucket else {}), **(env or {})}
-        self.tracker = world.start("-f", "csv", "-o", str(self.csv), "-n", name, *words, "--", *command, env=env,
-                                   stdin=subprocess.PIPE, **how)
+        self.tracker = scenario.start("-f", "csv", "-o", str(self.csv), "-n", name, *words, "--", *command, env=env,
+                                      stdin=subprocess.PIPE, **how)
 
     def __enter__(self):
         return self
@@ -85,14 +85,14 @@ class Job:
     def _is_held_at_rest(self):
         self.tracker.send(signal.SIGSTOP)
         wait_for(lambda: set(thread_states(self.tracker.pid)) == {"T"}, "the tracker to stop")
-        if self.row_count() > 0 and holds_row(self.world, csv_rows(self.csv.read_bytes())[-1]):
+        if self.row_count() > 0 and holds_row(self.scenario, csv_rows(self.csv.read_bytes())[-1]):
             return True
         self.tracker.send(signal.SIGCONT)
         return False
 
     def finished(self):
         """The entry of the only run of this job that is finished."""
-        runs = [run for run in self.world.api.runs.values()
+        runs = [run for run in self.scenario.api.runs.values()
                 if run["finish"] is not None and run["register"].get("job_name") == self.name]
         equal(len(runs), 1, f"finished runs of {self.name}")
         return runs[0]
@@ -100,14 +100,14 @@ class Job:
     def check_arrived(self):
         """All rows of the local CSV, each once and in order, byte for byte; returns the body of the finish."""
         run = self.finished()
-        got, want = self.world.api.run_csv(run), self.csv.read_text(encoding="ascii")
+        got, want = self.scenario.api.run_csv(run), self.csv.read_text(encoding="ascii")
         expect(got == want, f"{self.name}: {got.count(chr(10))} lines arrived of {want.count(chr(10))}")
         return run["finish"]
 
 
     def check_bucket(self):
         """The same of the bucket that was given to it, with a run.json that has the end."""
-        ours = {key: data for key, data in self.world.objects().items() if key.startswith(f"own/{self.name}/")}
+        ours = {key: data for key, data in self.scenario.objects().items() if key.startswith(f"own/{self.name}/")}
         equal(len({key.rpartition("/")[0] for key in ours}), 1, f"runs of {self.name} in the bucket")
         run = json.loads(ours.pop(max(ours)))
         equal([list(ours), run["batches"]], [sorted(ours), len(ours)], "objects, number of batches")
@@ -140,13 +140,13 @@ def files_below(place):
     return sorted(pathlib.Path(path, name) for path, _, names in os.walk(place) for name in names)
 
 
-def holds_row(world, row):
+def holds_row(scenario, row):
     """Is the row in an open batch, in a sealed one, or in the bucket?"""
-    files = files_below(world.spool)
+    files = files_below(scenario.spool)
     if any(row + b"\n" in read(path) for path in files if path.suffix == ".csv"):
         return True
     held = [read(path) for path in files if path.name.endswith(".csv.gz")]
-    return any(row in unpack(data) for data in [*held, *reversed(world.objects().values())])
+    return any(row in unpack(data) for data in [*held, *reversed(scenario.objects().values())])
 
 
 def read(path):
@@ -157,14 +157,14 @@ def read(path):
         return b""
 
 
-def journal_rows(world):
+def journal_rows(scenario):
     """How many rows open batches hold."""
-    return sum(max(0, read(path).count(b"\n") - 1) for path in files_below(world.spool) if path.suffix == ".csv")
+    return sum(max(0, read(path).count(b"\n") - 1) for path in files_below(scenario.spool) if path.suffix == ".csv")
 
 
-def run_folders(world):
+def run_directories(scenario):
     """The directories of runs in the spool; those that are being made or removed are hidden and do not count."""
-    found = world.spool.iterdir() if world.spool.exists() else ()
+    found = scenario.spool.iterdir() if scenario.spool.exists() else ()
     return sorted(path for path in found if path.is_dir() and not path.name.startswith("."))
 
 
@@ -178,19 +178,19 @@ def snapshot(place):
     return {str(path.relative_to(place)): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
 
 
-def leave_run(world, name="job", env=None, **how):
+def leave_run(scenario, name="job", env=None, **how):
     """A short run whose servers cannot be reached: it stays in the spool. Returns its Job, which has ended."""
-    world.api.shut_door()
-    with Job(world, name=name, command=("sh", "-c", f"exit {STATUS}"), env={"TRACKER_GRACE": "0", **(env or {})},
+    scenario.api.shut_door()
+    with Job(scenario, name=name, command=("sh", "-c", f"exit {STATUS}"), env={"TRACKER_GRACE": "0", **(env or {})},
              **how) as job:
         job.done().ended(STATUS, "--upload-spool")
-    world.api.open_door()
+    scenario.api.open_door()
     return job
 
 
 @contextlib.contextmanager
 def full_backlog(server):
-    """Connecting to the server's port hangs meanwhile: it listens, nobody accepts, and the queue is full."""
+    """Connecting to the server's port hangs meanwhile: it listens, nothing accepts, and the queue is full."""
     server.shut_door()
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket())
@@ -216,13 +216,13 @@ def no_answers(server):
         server.behave = before
 
 
-def deliver_all(world, attempts=1, env=None):
+def deliver_all(scenario, attempts=1, env=None):
     """--upload-spool until nothing is left, at most so often; returns how often it took."""
     for count in range(1, attempts + 1):
-        done = world.upload_spool(env=env, secs=60 * PATIENCE)
+        done = scenario.upload_spool(env=env, secs=60 * PATIENCE)
         if done.status == 0:
-            equal(run_folders(world), [], f"left in the spool after {done.stdout!r}")
-            equal(sum(path.stat().st_size for path in world.spool_files()), 0, "bytes in the spool")
+            equal(run_directories(scenario), [], f"left in the spool after {done.stdout!r}")
+            equal(sum(path.stat().st_size for path in scenario.spool_files()), 0, "bytes in the spool")
             return count
         equal(done.status, 1, f"exit status, stderr {done.stderr!r}")
     raise AssertionError(f"not delivered in {attempts} attempts: {done.stdout!r} {done.stderr!r}")

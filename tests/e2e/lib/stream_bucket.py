@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The world of streaming with a bucket of the user's own, as a target beside Sentinel or instead of it."""
+"""The scenario of streaming with a bucket of the user's own, as a target beside Sentinel or instead of it."""
 
 import gzip
 import json
 import re
 
-from stream_world import World, csv_rows
+from stream_scenario import Scenario, csv_rows
 from tap import equal, expect
 
 KEY, SECRET = "AKIAOWNBUCKET", "own/secret+0123456789abcdef"
 STAMP = r"\d{8}T\d{6}Z-[0-9a-f]{8}"
 
 
-class BucketWorld(World):
+class BucketScenario(Scenario):
     """The tracker knows the bucket "mine", and its key by the environment; Sentinel only where a test says so."""
 
     def __init__(self, behave=None, **more):
@@ -32,30 +32,31 @@ class BucketWorld(World):
         """Key to text of what has been uploaded."""
         return {key: gzip.decompress(data) for key, data in self.held(bucket).items() if key.endswith(".csv.gz")}
 
-    def run_folder(self, bucket="mine"):
+    def run_directory(self, bucket="mine"):
         """The one directory in which everything is, without a slash at the end."""
-        folders = {key.rpartition("/")[0] for key in self.held(bucket)}
-        equal(len(folders), 1, f"folders {sorted(folders)}")
-        return folders.pop()
+        directories = {key.rpartition("/")[0] for key in self.held(bucket)}
+        equal(len(directories), 1, f"directories {sorted(directories)}")
+        return directories.pop()
 
     def run_json(self, bucket="mine"):
-        data = self.held(bucket).get(f"{self.run_folder(bucket)}/run.json")
+        data = self.held(bucket).get(f"{self.run_directory(bucket)}/run.json")
         expect(data is not None, "no run.json among", sorted(self.held(bucket)))
         return json.loads(data)
 
     def check_arrived(self, bucket="mine"):
         """All rows are there, once and in order, in whole CSVs with consecutive numbers; run.json knows the end."""
         self.check_strict()
-        folder, batches = self.run_folder(bucket), self.batches(bucket)
-        expect(re.search(rf"(^|/)[A-Za-z0-9_][A-Za-z0-9._-]*/{STAMP}$", folder), "folder", folder)
-        equal(list(batches), [f"{folder}/{number:06d}.csv.gz" for number in range(len(batches))], "batches")
+        directory, batches = self.run_directory(bucket), self.batches(bucket)
+        expect(re.search(rf"(^|/)[A-Za-z0-9_][A-Za-z0-9._-]*/{STAMP}$", directory), "directory", directory)
+        equal(list(batches), [f"{directory}/{number:06d}.csv.gz" for number in range(len(batches))], "batches")
         header = self.csv.read_bytes().partition(b"\n")[0]
         equal({text.partition(b"\n")[0] for text in batches.values()}, {header}, "headers")
         rows = [row for text in batches.values() for row in csv_rows(text)]
         equal(rows, csv_rows(self.csv.read_bytes()), "rows that arrived")
         run = self.run_json(bucket)
         expect("end" in run, "run.json does not know the end:", run)
-        equal([run["batches"], run["run_id"]], [len(batches), folder.rpartition("/")[2]], "batches and id in run.json")
+        equal([run["batches"], run["run_id"]], [len(batches), directory.rpartition("/")[2]],
+              "batches and id in run.json")
         return run
 
     def objects(self):

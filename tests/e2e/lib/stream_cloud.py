@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 from fake_http import Answer, Server
-from stream_world import PATIENCE, World
+from stream_scenario import PATIENCE, Scenario
 from tap import Skip
 from tracker import ROOT, clean_env
 
@@ -25,7 +25,7 @@ VIRTUAL, PHYSICAL = "flags\t\t: fpu vme hypervisor\n", "flags\t\t: fpu vme\n"
 
 
 def on_a_machine(vendor=None, *, settings=(), words=("-q", "--", "true"), dmi=None, cpuinfo=VIRTUAL, **env):
-    """What became of a tracker there, as a dict; vendor None: nobody listens. dmi: files of the firmware's tables."""
+    """What became of a tracker there, as a dict; vendor None: nothing listens. dmi: files of the firmware's tables."""
     need_namespaces()
     case = {"vendor": vendor, "settings": list(settings), "words": list(words), "dmi": dmi or {}, "cpuinfo": cpuinfo,
             "env": env}
@@ -67,7 +67,7 @@ def make_hardware(directory, dmi, cpuinfo):
 
 
 class Proxy(Server):
-    """One that nobody should ask."""
+    """One that should not be asked."""
 
     def handle(self, request):
         return Answer(502)
@@ -95,18 +95,18 @@ def end_metadata(process):
 
 def main():
     case = json.loads(sys.argv[1])
-    with World() as world, Proxy() as proxy:
+    with Scenario() as scenario, Proxy() as proxy:
         make_network()
-        make_hardware(world.folder, case["dmi"], case["cpuinfo"])
+        make_hardware(scenario.directory, case["dmi"], case["cpuinfo"])
         metadata = start_metadata(case)
         env = {name: value.replace("PROXY", proxy.url) if value else value for name, value in case["env"].items()}
         try:
-            done = world.run(*case["words"], env={"TRACKER_COLLECT_CLOUD": None, "TRACKER_GRACE": "20", **env})
+            done = scenario.run(*case["words"], env={"TRACKER_COLLECT_CLOUD": None, "TRACKER_GRACE": "20", **env})
         finally:
             asked = end_metadata(metadata)
-        runs = [run["register"] for run in world.api.runs.values()]
+        runs = [run["register"] for run in scenario.api.runs.values()]
         print(json.dumps({"status": done.status, "stderr": done.stderr, "secs": done.secs, "runs": runs, "asked": asked,
-                          "violations": world.api.violations, "proxied": proxy.requests}))
+                          "violations": scenario.api.violations, "proxied": proxy.requests}))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import gzip
 import itertools
 
 import tap
-from stream_world import PATIENCE, Plan
+from stream_scenario import PATIENCE, Plan
 from tap import diag, equal, expect
 from tracker import SLOW
 
@@ -44,22 +44,22 @@ def plan_for(fault, step, forms, is_always):
     return Plan(**{step: itertools.chain(before, itertools.repeat(fault) if is_always else [fault])})
 
 
-def all_steps(world, env):
+def all_steps(scenario, env):
     """A short run that fails and needs every step of the protocol, unless inline data is taken."""
-    world.api.lifetime_secs, world.api.region = SOON_SECS, "eu-central-1"
-    return world.track("--", "sh", "-c", "exit 9", env={"TRACKER_SENTINEL_INLINE": "base64", **env})
+    scenario.api.lifetime_secs, scenario.api.region = SOON_SECS, "eu-central-1"
+    return scenario.track("--", "sh", "-c", "exit 9", env={"TRACKER_SENTINEL_INLINE": "base64", **env})
 
 
-def check_objects(world, at_least):
+def check_objects(scenario, at_least):
     """Whole CSVs of one header, numbered from 0, each sent once, and named by finish in order."""
-    keys = list(world.objects())
+    keys = list(scenario.objects())
     expect(len(keys) >= at_least, f"{len(keys)} objects, want {at_least}")
     equal(keys, [f"prefix/x/run-1/{number:06d}.csv.gz" for number in range(len(keys))], "keys")
-    equal(world.finished()["data_source"], "s3", "data_source")
-    equal(world.finished()["data_uris"], [f"s3://bucket/{key}" for key in keys], "data_uris")
-    equal([put[1] for put in world.s3.puts], keys, "uploads, in order")
-    equal({put[3] for put in world.s3.puts}, {"application/gzip"}, "content types")
-    header = world.csv.read_bytes().split(b"\n")[0]
-    for key, data in world.objects().items():
+    equal(scenario.finished()["data_source"], "s3", "data_source")
+    equal(scenario.finished()["data_uris"], [f"s3://bucket/{key}" for key in keys], "data_uris")
+    equal([put[1] for put in scenario.s3.puts], keys, "uploads, in order")
+    equal({put[3] for put in scenario.s3.puts}, {"application/gzip"}, "content types")
+    header = scenario.csv.read_bytes().split(b"\n")[0]
+    for key, data in scenario.objects().items():
         equal(gzip.decompress(data).split(b"\n")[0], header, f"header of {key}")
-    world.check_delivered()
+    scenario.check_delivered()

@@ -9,7 +9,7 @@ import concurrent.futures
 import sys
 
 import tap
-from stream_world import PATIENCE
+from stream_scenario import PATIENCE
 
 LIMIT = 60 * PATIENCE
 SIDE_BY_SIDE_MAX = 16

@@ -74,7 +74,7 @@ def clean_env(**more):
 
 
 @contextlib.contextmanager
-def folder():
+def directory():
     """A fresh directory that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="rt-e2e-") as name:
         yield pathlib.Path(name)
@@ -91,7 +91,7 @@ def of_machine(stderr):
 
 def run(args, env=None, cwd=None, **more):
     """Runs the tracker to its end (for calls that end by themselves) with text streams."""
-    with folder() as empty:
+    with directory() as empty:
         done = subprocess.run([BINARY, *args], env=clean_env(**(env or {})), cwd=cwd or empty, text=True,
                               errors="surrogateescape", stdin=subprocess.DEVNULL, timeout=WAIT_SECS, check=False,
                               **{"capture_output": True, **more})
@@ -175,7 +175,7 @@ class Tracker:
 
     def __init__(self, *args, env=None, cwd=None, before=(), program=(BINARY,), signals=(), **streams):
         self.stack = contextlib.ExitStack()
-        self.cwd = pathlib.Path(cwd or self.stack.enter_context(folder()))
+        self.cwd = pathlib.Path(cwd or self.stack.enter_context(directory()))
         self.stderr_file = self.stack.enter_context(tempfile.TemporaryFile())
         self.stderr_pipe, kept = None, self.stderr_file
         if "--" not in args and "stderr" not in streams:

@@ -18,8 +18,8 @@ import time
 
 import tap
 from tap import Skip, equal, expect
-from tracker import (BINARY, SLOW, WAIT_SECS, Tracker, clean_env, file_lines, folder, for_everyone, parse, remove_group,
-                     wait_until)
+from tracker import (BINARY, SLOW, WAIT_SECS, Tracker, clean_env, directory, file_lines, for_everyone, parse,
+                     remove_group, wait_until)
 
 WORKLOAD = os.environ.get("WORKLOAD", "")
 if not WORKLOAD or not os.access(WORKLOAD, os.X_OK):
@@ -107,7 +107,7 @@ class Job(Tracker):
 
     def __init__(self, words, interval, *options, whole=False, before=(), place=None, binary=BINARY, **more):
         self.outer = contextlib.ExitStack()
-        self.place = pathlib.Path(place or self.outer.enter_context(folder()))
+        self.place = pathlib.Path(place or self.outer.enter_context(directory()))
         self.whole = whole
         self.group = make_group()
         if self.group:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import tap
-from stream_world import World, csv_rows, wait_done
+from stream_scenario import Scenario, csv_rows, wait_done
 from tap import diag, equal, expect
 from tracker import wait_file_lines, wait_until
 
@@ -41,62 +41,62 @@ def network(*words):
         netem()
 
 
-def tracked(world, meanwhile=None, **env):
+def tracked(scenario, meanwhile=None, **env):
     """The job with a sample every 0.1 s and an upload every second; it may not notice the network."""
-    with world.start(*world.local(), "-i", "0.1", "--", *JOB, env=env) as tracker:
+    with scenario.start(*scenario.local(), "-i", "0.1", "--", *JOB, env=env) as tracker:
         if meanwhile:
             meanwhile()
         done = wait_done(tracker, SECS)
         began = tracker.started
-    started, ended = map(float, (world.folder / "times").read_text(encoding="ascii").split())
+    started, ended = map(float, (scenario.directory / "times").read_text(encoding="ascii").split())
     diag(f"the job was started after {started - began:.2f} s and took {ended - started:.2f} s; "
-         f"the tracker ended after {done.secs:.2f} s; {len(rows_of(world))} rows; {done.stderr.strip()!r}")
+         f"the tracker ended after {done.secs:.2f} s; {len(rows_of(scenario))} rows; {done.stderr.strip()!r}")
     equal(done.status, 9, f"exit status (stderr {done.stderr!r})")
     expect(started - began < START_SECS, f"the job was started after {started - began} s")
     expect(ended - started < JOB_SECS + 1, f"the job took {ended - started} s")
     return done
 
 
-def rows_of(world):
-    return csv_rows(world.csv.read_bytes())
+def rows_of(scenario):
+    return csv_rows(scenario.csv.read_bytes())
 
 
-def arrived(world):
+def arrived(scenario):
     """The rows that the server has, by objects or inline, in their order."""
-    run = world.last_run() if world.api.runs else None
+    run = scenario.last_run() if scenario.api.runs else None
     if run and run["finish"] is not None:
-        return csv_rows(world.api.run_csv(run).encode())
-    return [row for data in world.objects().values() for row in csv_rows(gzip.decompress(data))]
+        return csv_rows(scenario.api.run_csv(run).encode())
+    return [row for data in scenario.objects().values() for row in csv_rows(gzip.decompress(data))]
 
 
-def check_accounted(world):
+def check_accounted(scenario):
     """Each row has arrived once, or waits once; a batch whose receipt got lost may do both, under the same name."""
-    world.check_strict()
-    there = arrived(world)
+    scenario.check_strict()
+    there = arrived(scenario)
     equal(len(there), len(set(there)), "rows that arrived, and different ones among them")
-    spooled = [row for path in world.spooled_batches() for row in csv_rows(gzip.decompress(path.read_bytes()))]
+    spooled = [row for path in scenario.spooled_batches() for row in csv_rows(gzip.decompress(path.read_bytes()))]
     equal(len(spooled), len(set(spooled)), "rows in the spool, and different ones among them")
-    missing = [row for row in rows_of(world) if row not in {*there, *spooled}]
+    missing = [row for row in rows_of(scenario) if row not in {*there, *spooled}]
     equal(missing, [], "rows that are neither uploaded nor spooled")
-    equal([row for row in there if row not in rows_of(world)], [], "rows that nobody has measured")
+    equal([row for row in there if row not in rows_of(scenario)], [], "rows that were not measured")
     diag(f"{len(there)} rows arrived, {len(spooled)} wait")
 
 
-def deliver_later(world):
+def deliver_later(scenario):
     """What waits is delivered once the network is back, and then everything has arrived, byte for byte."""
-    if world.spool_files():
-        done = world.upload_spool(secs=SECS)
+    if scenario.spool_files():
+        done = scenario.upload_spool(secs=SECS)
         equal(done.status, 0, f"exit status of --upload-spool (stderr {done.stderr!r})")
-    equal(arrived(world), rows_of(world), "the rows that arrived")
-    equal(world.spool_files(), [], "files in the spool")
+    equal(arrived(scenario), rows_of(scenario), "the rows that arrived")
+    equal(scenario.spool_files(), [], "files in the spool")
 
 
 def through(*words):
-    with World() as world:
+    with Scenario() as scenario:
         with network(*words):
-            tracked(world, TRACKER_GRACE=GRACE_SECS)
-        check_accounted(world)
-        deliver_later(world)
+            tracked(scenario, TRACKER_GRACE=GRACE_SECS)
+        check_accounted(scenario)
+        deliver_later(scenario)
 
 
 for words_ in (("delay", "200ms"), ("delay", "200ms", "50ms", "loss", "20%"), ("loss", "10%", "duplicate", "10%"),
@@ -107,41 +107,41 @@ for words_ in (("delay", "200ms"), ("delay", "200ms", "50ms", "loss", "20%"), ("
 
 @tap.test(limit=SECS)
 def a_network_that_swallows_everything_from_the_start():
-    with World() as world:
+    with Scenario() as scenario:
         with network("loss", "100%"):
-            done = tracked(world, TRACKER_GRACE=1)
+            done = tracked(scenario, TRACKER_GRACE=1)
             expect(done.secs < START_SECS + JOB_SECS + 3, f"the tracker ended after {done.secs} s")
             expect("resource-tracker --upload-spool" in done.stderr, "no word of the spool in", done.stderr)
-        check_accounted(world)
-        deliver_later(world)
+        check_accounted(scenario)
+        deliver_later(scenario)
 
 
 @tap.test(limit=SECS)
 def a_network_that_goes_away_in_the_middle():
-    with World() as world:
+    with Scenario() as scenario:
 
         def cut():
-            wait_until(world.objects, "the first upload", SECS)
+            wait_until(scenario.objects, "the first upload", SECS)
             netem("loss", "100%")
 
         with network("delay", "20ms"):
-            tracked(world, meanwhile=cut, TRACKER_GRACE=1)
-        expect(arrived(world) and world.spooled_batches(), "not both: some arrived, and some wait")
-        check_accounted(world)
-        deliver_later(world)
+            tracked(scenario, meanwhile=cut, TRACKER_GRACE=1)
+        expect(arrived(scenario) and scenario.spooled_batches(), "not both: some arrived, and some wait")
+        check_accounted(scenario)
+        deliver_later(scenario)
 
 
 @tap.test(limit=SECS)
 def a_network_that_comes_back_before_the_end():
-    with World() as world:
+    with Scenario() as scenario:
 
         def mend():
-            wait_file_lines(world.csv, 10, SECS)
+            wait_file_lines(scenario.csv, 10, SECS)
             netem()
 
         with network("loss", "100%"):
-            tracked(world, meanwhile=mend, TRACKER_GRACE=GRACE_SECS)
-        world.check_delivered(world.last_run())
+            tracked(scenario, meanwhile=mend, TRACKER_GRACE=GRACE_SECS)
+        scenario.check_delivered(scenario.last_run())
 
 
 if __name__ == "__main__":

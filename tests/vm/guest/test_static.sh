@@ -36,7 +36,7 @@ sum_of() { grep -o "\"$1\":[0-9.]*" /run.jsonl | awk -F: '{ sum += $2 } END { pr
 
 is_alone() { [ -z "$(find /usr/lib /usr/lib64 /sys -type f)" ]; }
 prints_version() { $program --version | grep -E '^resource-tracker [0-9]+\.[0-9]+\.[0-9]+'; }
-tells_doctor() { $program --doctor >/doctor; grep 'host  *kernel  *ok' /doctor || { cat /doctor; false; }; }
+shows_doctor() { $program --doctor >/doctor; grep 'host  *kernel  *ok' /doctor || { cat /doctor; false; }; }
 passes_stdout() { [ "$($program -q -- /bin/busybox echo hello)" = hello ]; }
 
 tracks() {
@@ -61,7 +61,7 @@ counts_cpu() {
 echo 1..14
 check 'there is no C library here' is_alone
 check 'the program prints its version' prints_version
-check 'doctor works' tells_doctor
+check 'doctor works' shows_doctor
 check 'a command keeps its stdout' passes_stdout
 check 'a command is tracked' tracks
 check 'there is a report' has_report

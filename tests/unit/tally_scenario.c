@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tally_world.h"
+#include "tally_scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-int tally_world_setup(void **state)
+int tally_scenario_setup(void **state)
 {
     struct accumulator *tally;
     int code = accumulate_new(&tally);
@@ -16,7 +16,7 @@ int tally_world_setup(void **state)
     return code;
 }
 
-int tally_world_teardown(void **state)
+int tally_scenario_teardown(void **state)
 {
     accumulate_free(*state);
     return 0;

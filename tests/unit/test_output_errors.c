@@ -101,7 +101,7 @@ static void assert_one_line(const char *text)
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 }
 
-static void test_slow_reader_is_told_once_and_taken_back(void **state)
+static void test_slow_reader_is_reported_once_and_taken_back(void **state)
 {
     (void)state;
     struct stage stage;
@@ -163,7 +163,7 @@ static void test_reader_goes_away_with_samples_waiting(void **state)
     assert_int_equal(write_sample(&stage), -EPIPE);
     output_close(&stage.output);
     bool kept = stage.output.sink.backlog.data != NULL;
-    /* So that only this test tells of it, not the leak checker at the end of all. */
+    /* So that only this test reports it, not the leak checker at the end of all. */
     sink_close(&stage.output.sink);
     stage_free(&stage);
     assert_false(kept);
@@ -192,7 +192,7 @@ static void test_reader_that_never_reads_delays_the_end_a_moment_only(void **sta
     stage_free(&stage);
 }
 
-static void test_full_device_is_told_once(void **state)
+static void test_full_device_is_reported_once(void **state)
 {
     (void)state;
     struct stage stage;
@@ -281,11 +281,11 @@ int main(void)
     (void)sigaddset(&blocked, SIGXFSZ);
     (void)sigprocmask(SIG_BLOCK, &blocked, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_reader_is_told_once_and_taken_back),
+        cmocka_unit_test(test_slow_reader_is_reported_once_and_taken_back),
         cmocka_unit_test(test_reader_goes_away),
         cmocka_unit_test(test_reader_goes_away_with_samples_waiting),
         cmocka_unit_test(test_reader_that_never_reads_delays_the_end_a_moment_only),
-        cmocka_unit_test(test_full_device_is_told_once),
+        cmocka_unit_test(test_full_device_is_reported_once),
         cmocka_unit_test(test_limited_file_recovers),
         cmocka_unit_test(test_refused_file_gives_everything_back),
     };

@@ -2,7 +2,7 @@
 """What the load needs around it: a network of its own, a disk with 4096-byte sectors, a mount namespace.
 
 Everything hangs on processes of ours and is taken down by the ExitStack that is handed in, whatever happens. What this
-machine does not permit raises Unable with the reason; the harness then says so and goes on without it.
+machine does not permit raises Unable with the reason; the harness then says so and continues without it.
 """
 
 import contextlib
@@ -41,8 +41,8 @@ def call(*words, secs=30):
     except subprocess.TimeoutExpired as reason:
         raise Unable(f"{words[0]} did not end within {secs} s") from reason
     if done.returncode != 0:
-        told = (done.stderr or done.stdout).strip().splitlines()
-        raise Unable(f"{words[0]}: {told[-1] if told else f'status {done.returncode}'}")
+        reported = (done.stderr or done.stdout).strip().splitlines()
+        raise Unable(f"{words[0]}: {reported[-1] if reported else f'status {done.returncode}'}")
     return done.stdout.strip()
 
 
@@ -96,7 +96,7 @@ def unshare(*options):
 
 
 def network(stack):
-    """A veth pair whose far end lies in a network namespace of its own, with somebody there who answers.
+    """A veth pair whose far end lies in a network namespace of its own, with a process there that answers.
 
     Gives the words of the load. The namespace goes with its process, and the pair with the namespace.
     """
@@ -113,7 +113,7 @@ def network(stack):
 
 
 def loopback(stack):
-    """Somebody who answers on the loopback interface; the words of the load."""
+    """A process that answers on the loopback interface; returns the words of the load."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -139,7 +139,7 @@ def namespace(stack):
 
 
 def detach(device, image):
-    """Detaches the device if it is still ours: once it is free, anybody may have got it."""
+    """Detaches the device if it is still ours: once it is free, another process may have got it."""
     with contextlib.suppress(OSError):
         backing = pathlib.Path(f"/sys/block/{os.path.basename(device)}/loop/backing_file")
         if backing.read_text(encoding="utf-8").strip() == str(image):
@@ -150,10 +150,10 @@ def big_sectors(stack, place, view, size):
     """A loop device with 4096-byte sectors, one partition and an ext4 on it, mounted in the namespace of `view`.
 
     Its file is sparse, so that it can be as large as the comparison of disk space needs it. Returns the device and the
-    folder. Once it is mounted the device is detached, which the kernel does when the mount goes, whoever ends it.
+    directory. Once it is mounted the device is detached, which the kernel does when the mount goes, however it ends.
     """
     need_root()
-    image, folder = place / "image", place / "mounted"
+    image, directory = place / "image", place / "mounted"
     image.touch()
     os.truncate(image, size)
     device = call("losetup", "--find", "--show", "--partscan", "--sector-size", 4096, image)
@@ -167,15 +167,15 @@ def big_sectors(stack, place, view, size):
         time.sleep(0.02)
     call("mkfs.ext4", "-q", "-m", 0, "-N", 1024, "-O", "^has_journal", "-E", "lazy_itable_init=1,nodiscard", partition,
          secs=60)
-    folder.mkdir()
-    call("nsenter", "--target", view, "--mount", "mount", partition, folder)
-    stack.callback(quietly, "nsenter", "--target", view, "--mount", "umount", folder)
+    directory.mkdir()
+    call("nsenter", "--target", view, "--mount", "mount", partition, directory)
+    stack.callback(quietly, "nsenter", "--target", view, "--mount", "umount", directory)
     detach(device, image)
-    return os.path.basename(device), folder
+    return os.path.basename(device), directory
 
 
 def bind(stack, place, view):
-    """A folder of the filesystem that holds `place`, mounted a second time in the namespace of `view`."""
+    """A directory of the filesystem that holds `place`, mounted a second time in the namespace of `view`."""
     once, twice = place / "once", place / "twice"
     once.mkdir()
     twice.mkdir()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What people get of a run: the summary in all its forms, right-sizing, and the same again from the recording."""
+"""What users get of a run: the summary in all its forms, right-sizing, and the same again from the recording."""
 
 import contextlib
 import gzip
@@ -17,7 +17,7 @@ import time
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import BINARY, ROOT, SANITIZED, Lines, Tracker, clean_env, folder, remove_group, run
+from tracker import BINARY, ROOT, SANITIZED, Lines, Tracker, clean_env, directory, remove_group, run
 
 try:
     import jsonschema
@@ -71,7 +71,7 @@ def four_decimals(value):
 
 @test
 def a_recording_gives_what_the_run_gave():
-    with folder() as place:
+    with directory() as place:
         live, flags = forms(place, "live")
         result = run(["-i", "100ms", "-n", "job", "-o", "run.jsonl", "--summary=always", *map(str, flags), "--",
                       *work(50)], cwd=place)
@@ -121,7 +121,7 @@ def as_before(sample, elapsed):
 
 @test
 def an_older_recording_gives_the_same():
-    with folder() as place:
+    with directory() as place:
         run(["-i", "50ms", "-o", "run.jsonl", "--summary-json", "live.json", "--report", "live.html", "--", *work(20)],
             cwd=place)
         elapsed, lines = 0, []
@@ -143,21 +143,21 @@ def a_csv_of_processes_only_is_shown_as_the_tree():
               '"disk_write_bytes","gpu_usage","gpu_vram_mib","gpu_utilized"\n')
     rows = "".join(f"{1700000000 + i}.123,4242,{i % 3},0.5,0.25,0.75,{100 + i}.5,4096,8192,0.5,256.0,1\n"
                    for i in range(1, 6))
-    with folder() as place:
+    with directory() as place:
         (place / "processes.csv").write_text(header + rows, encoding="ascii")
-        told = replay(place, "processes.csv", "--summary=always", "--summary-json", "summary.json").stderr
+        reported = replay(place, "processes.csv", "--summary=always", "--summary-json", "summary.json").stderr
         summary = json.loads((place / "summary.json").read_text(encoding="utf-8"))
         equal(summary["tracked_pid"], 4242, "tracked PID")
         expect(abs(summary["cpu"]["total_secs"] - 5 * 0.75) < 1e-6, summary["cpu"])
         equal(summary["memory"]["pss_peak_mib"], 105.5, "peak")
         equal((summary["disk"]["read_bytes"], summary["disk"]["write_bytes"]), (5 * 4096, 5 * 8192), "disk")
         equal((summary["cpu"]["host_cores_mean"], summary["memory"]["host_used_mean_mib"]), (None, None), "host")
-        expect("columns this version does not know" not in told, told)
+        expect("columns this version does not know" not in reported, reported)
 
 
 @test
 def compressed_and_piped_recordings_are_the_same():
-    with folder() as place:
+    with directory() as place:
         equal(run(["-i", "50ms", "-o", "run.jsonl", "--", "sleep", "0.3"], cwd=place).returncode, 0, "status")
         replay(place, "run.jsonl", "--summary-json", "plain.json")
         content = (place / "run.jsonl").read_bytes()
@@ -174,7 +174,7 @@ def compressed_and_piped_recordings_are_the_same():
 def columns_of(name, kind):
     """The fixtures were made with an interval of a second, whatever their steps are."""
     recorded = (GOLDEN / f"{name}.jsonl").read_text(encoding="utf-8")
-    with folder() as place:
+    with directory() as place:
         source = place / "run.jsonl"
         source.write_text(recorded.replace("{", '{"run":{"interval_secs":1.0},', 1), encoding="utf-8")
         result = run(["--from", str(source), "-f", "csv", "--csv-columns", kind, "-o", "-"])
@@ -193,7 +193,7 @@ def csv_has_what_is_less_than_a_millisecond():
     """1000 samples of 0.4 ms are 0.4 s, in CSV too."""
     sample = ('{{"timestamp_secs":{0},"timestamp_ms":{0}000,"elapsed_secs":{1}.0,"tracked_pid":7,'
               '"cpu":{{"process_utime_secs":0.0004,"process_stime_secs":0.0019,"process_cores_used":0.0}}}}\n')
-    with folder() as place:
+    with directory() as place:
         text = "".join(sample.format(1700000000 + i, i) for i in range(1, 1001))
         (place / "run.jsonl").write_text(text, encoding="ascii")
         lines = replay(place, "run.jsonl", "-f", "csv", "-o", "-").stdout.splitlines()
@@ -225,7 +225,7 @@ def a_pipe_gets_samples_unless_a_summary_is_asked_for():
 
 @test(limit=40)
 def one_and_a_half_gib_ask_for_two():
-    with folder() as place:
+    with directory() as place:
         result = subprocess.run([BINARY, "-i", "200ms", "--summary=always", "--summary-json", "s.json", "-q", "--",
                                  *work(1536, 2.2)], cwd=place, env=clean_env(), capture_output=True, text=True,
                                 timeout=30, check=False)
@@ -241,7 +241,7 @@ def one_and_a_half_gib_ask_for_two():
 
 @test
 def a_short_run_gets_no_size():
-    with folder() as place:
+    with directory() as place:
         run(["--summary-json", "s.json", "-q", "--", "true"], cwd=place)
         summary = json.loads((place / "s.json").read_text(encoding="utf-8"))
         check_schema(summary)
@@ -278,7 +278,7 @@ def memory_group(limit_mib):
 def killed_for_want_of_memory():
     if SANITIZED:
         raise Skip("a sanitizer's own memory does not fit")
-    with memory_group(64) as group, folder() as place:
+    with memory_group(64) as group, directory() as place:
         enter = f'echo $$ > {group}/cgroup.procs && exec "$0" "$@"'
         words = ["-i", "50ms", "--summary=always", "--summary-json", "s.json", "-q", "--", *work(200)]
         result = subprocess.run(["sh", "-c", enter, BINARY, *words], env=clean_env(), cwd=place, capture_output=True,
@@ -293,8 +293,8 @@ def killed_for_want_of_memory():
 
 
 @test
-def killed_by_somebody():
-    with folder() as place:
+def killed_from_outside():
+    with directory() as place:
         result = run(["--summary-json", "s.json", "-q", "--", "sh", "-c", "kill -9 $$"], cwd=place)
         equal(result.returncode, 137, "exit status")
         summary = json.loads((place / "s.json").read_text(encoding="utf-8"))
@@ -305,7 +305,7 @@ def on_terminal(*args, env=None):
     """What a terminal on stdout and stderr gets, and the exit status."""
     parent, child = pty.openpty()
     with os.fdopen(parent, "rb", closefd=True):
-        with folder() as place:
+        with directory() as place:
             with Tracker(*args, stdout=child, stderr=child, cwd=place, env={"TERM": "xterm", **(env or {})}) as tracker:
                 os.close(child)
                 lines = Lines(parent).all()
@@ -336,7 +336,7 @@ def without_a_terminal_nothing_is_said():
 @test
 def names_that_would_break_a_page_are_text():
     hostile = "</script><img src=x onerror=alert(1)>|`\x1b[31m\n# x"
-    with folder() as place:
+    with directory() as place:
         files, flags = forms(place, "s")
         result = run(["-n", hostile, "--summary=always", "-q", *map(str, flags), "--", "true"], cwd=place)
         equal(result.returncode, 0, result.stderr)
@@ -356,7 +356,7 @@ def markdown_renders_as_a_page_of_github():
     if not program and os.environ.get("CI") != "true":
         raise Skip("cmark-gfm is not installed")
     hostile = "</td></table><img src=x>|`a`|[x](http://y)|**b**"
-    with folder() as place:
+    with directory() as place:
         (place / "s.md").write_text("# Before", encoding="ascii")
         run(["-q", "-i", "100ms", "-n", hostile, "--summary-markdown", "s.md", "--", "sh", "-c", "sleep 2.3", hostile],
             cwd=place)
@@ -370,7 +370,7 @@ def markdown_renders_as_a_page_of_github():
 
 @test
 def markdown_is_appended_and_the_others_are_replaced():
-    with folder() as place:
+    with directory() as place:
         for _ in range(2):
             result = run(["-q", "--summary-markdown", "s.md", "--summary-json", "s.json", "--", "true"], cwd=place)
             equal((result.returncode, result.stderr), (0, ""), "run")
@@ -390,7 +390,7 @@ def an_output_that_fails_at_the_end_is_a_warning():
 
 @test
 def stdout_keeps_what_others_have_written_there():
-    with folder() as place:
+    with directory() as place:
         log = place / "log"
         for flag in ("--summary-json", "--report", "--summary-markdown"):
             for name in ("-", "/dev/stdout", "log"):
@@ -406,7 +406,7 @@ def stdout_keeps_what_others_have_written_there():
 
 @test
 def the_configuration_file_is_never_an_output():
-    with folder() as place:
+    with directory() as place:
         config = place / "resource-tracker.toml"
         text = "[tracker]\ninterval_secs = 1\n"
         config.write_text(text, encoding="ascii")
@@ -421,7 +421,7 @@ def the_configuration_file_is_never_an_output():
 
 @test
 def two_outputs_are_never_one_file():
-    with folder() as place:
+    with directory() as place:
         for first, second in (("-o", "--summary-json"), ("--summary-json", "--report"), ("-o", "--summary-markdown"),
                               ("--summary-markdown", "--summary-json")):
             for before in (None, "", "precious\n"):
@@ -438,7 +438,7 @@ def two_outputs_are_never_one_file():
 
 @test
 def a_command_that_cannot_be_run_leaves_files_as_they_were():
-    with folder() as place:
+    with directory() as place:
         _, flags = forms(place, "s")
         for before in (None, "", "precious\n"):
             for name in ("s.json", "s.md", "s.html") if before is not None else ():
@@ -472,7 +472,7 @@ def readers_that_do_not_read_share_one_deadline():
 
 @test
 def a_recording_is_never_overwritten_by_what_is_made_of_it():
-    with folder() as place:
+    with directory() as place:
         source = place / "run.jsonl"
         content = (GOLDEN / "small-vm.jsonl").read_bytes()
         source.write_bytes(content)
@@ -502,7 +502,7 @@ def recordings_with_odd_ends_are_used_with_a_word():
         "twice": (content + content, "2 runs"),
         "unknown": (lines[0].replace(b"{", b'{"new_key":[{"a":1}],', 1) + b"".join(lines[1:]), "new_key"),
     }
-    with folder() as place:
+    with directory() as place:
         for name, (text, word) in cases.items():
             (place / name).write_bytes(text)
             result = replay(place, name, "--summary-json", "s.json")
@@ -510,7 +510,7 @@ def recordings_with_odd_ends_are_used_with_a_word():
         summary = json.loads((place / "s.json").read_text(encoding="utf-8"))
         equal(summary["samples"], len(lines), "samples")
         (place / "empty").write_bytes(b"")
-        (place / "text").write_bytes(b"hello\nworld\n")
+        (place / "text").write_bytes(b"hello\nthere\n")
         for name in ("empty", "text", ".", "nowhere"):
             result = replay(place, name, "--summary-json", "s.json", status=125)
             equal(len(result.stderr.splitlines()), 1, result.stderr)
@@ -518,7 +518,7 @@ def recordings_with_odd_ends_are_used_with_a_word():
 
 @test
 def runs_are_merged():
-    with folder() as place:
+    with directory() as place:
         for name, mib in (("a", 30), ("b", 90)):
             run(["-i", "50ms", "-o", f"{name}.jsonl", "--", *work(mib, 0.2)], cwd=place)
             replay(place, f"{name}.jsonl", "--summary-json", f"{name}.json")

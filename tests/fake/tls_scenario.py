@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small world of TLS on loopback: a root, an intermediate, good and bad certificates, and nginx that serves them.
+"""A small scenario of TLS on loopback: a root, an intermediate, good and bad certificates, and nginx that serves them.
 
 Certificates are made anew with the openssl command in a directory of their own. One nginx serves a port for each of
-them; its security level is lowered, so that it is the client that has to refuse. Everything ends with the world.
+them; its security level is lowered, so that it is the client that has to refuse. Everything ends with the scenario.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ commonName = supplied
 distinguished_name = name
 prompt = no
 [name]
-commonName = world
+commonName = scenario
 [root]
 basicConstraints = critical,CA:TRUE
 keyUsage = critical,keyCertSign,cRLSign
@@ -158,7 +158,7 @@ def find(name):
 
 
 def missing_tools():
-    """The programs that the world needs and that are not here."""
+    """The programs that the scenario needs and that are not here."""
     return [name for name in ("openssl", "nginx") if not find(name)]
 
 
@@ -171,7 +171,7 @@ def free_ports(count):
         return [one.getsockname()[1] for one in sockets]
 
 
-class World:
+class Scenario:
     """Made once per run; ports by the name of the leaf, "plain" for one without TLS."""
 
     def __init__(self, place):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A client and a scripted server on loopback, for the tests of the HTTP client. */
-#ifndef HTTP_WORLD_H
-#define HTTP_WORLD_H
+#ifndef HTTP_STAGE_H
+#define HTTP_STAGE_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,13 +29,13 @@ static inline int64_t http_stage_in_ms(int64_t ms)
 static inline bool http_stage_open(
     struct http_stage *stage, const struct http_context *given, const struct script_step *steps, size_t step_count)
 {
-    struct http_context world = given ? *given : (struct http_context){0};
-    if (!world.wait)
-        world.wait = &net_wait_plain;
-    world.user_agent = "tester/1";
+    struct http_context context = given ? *given : (struct http_context){0};
+    if (!context.wait)
+        context.wait = &net_wait_plain;
+    context.user_agent = "tester/1";
     *stage = (struct http_stage){0};
     script_server_start(&stage->server, steps, step_count);
-    return http_client_new(&world, &stage->client) == 0;
+    return http_client_new(&context, &stage->client) == 0;
 }
 
 static inline int http_stage_send(struct http_stage *stage, struct http_request request, const char *path)
@@ -73,7 +73,7 @@ static inline void http_stage_free(struct http_stage *stage)
     script_server_free(&stage->server);
 }
 
-#define HTTP_STAGE_OPEN(stage, world, steps)                                                                           \
-    assert_true(http_stage_open((stage), (world), (steps), sizeof(steps) / sizeof((steps)[0])))
+#define HTTP_STAGE_OPEN(stage, context, steps)                                                                         \
+    assert_true(http_stage_open((stage), (context), (steps), sizeof(steps) / sizeof((steps)[0])))
 
 #endif

@@ -17,7 +17,7 @@ from fake_s3 import FakeS3
 from fake_sentinel import FakeSentinel
 from net_faults import Fault
 from tap import equal, expect
-from tracker import SLOW, Tracker, folder, wait_until
+from tracker import SLOW, Tracker, directory, wait_until
 
 TOKEN = "rt-token-5f1d9c7be2"
 # How many times longer than on an idle machine something may take.
@@ -87,18 +87,18 @@ class Done:
         return self
 
 
-class World:
+class Scenario:
     """Use it in a with statement. `plan` is for both fakes; settings of the fakes may be changed before tracking."""
 
     def __init__(self, plan=None, **sentinel):
         self.plan = plan or Plan()
         self.s3 = FakeS3(behave=self.plan)
         self.api = FakeSentinel(self.s3, token=TOKEN, behave=self.plan, **sentinel)
-        self._folder = folder()
-        self.folder = self._folder.__enter__()
-        self.folder.chmod(0o777)  # for trackers of another user
-        self.spool = self.folder / "spool"
-        self.csv = self.folder / "local.csv"
+        self._directory = directory()
+        self.directory = self._directory.__enter__()
+        self.directory.chmod(0o777)  # for trackers of another user
+        self.spool = self.directory / "spool"
+        self.csv = self.directory / "local.csv"
         self.urls = {"SENTINEL_API_URL": self.api.url, "AWS_ENDPOINT_URL": self.s3.url}
 
     def __enter__(self):
@@ -107,13 +107,14 @@ class World:
     def __exit__(self, *what):
         self.api.stop()
         self.s3.stop()
-        self._folder.__exit__(*what)
+        self._directory.__exit__(*what)
 
     def env(self, **more):
         """Of the tracker; a variable that is None is left out."""
         env = {**self.urls, "SENTINEL_API_TOKEN": TOKEN, "TRACKER_SPOOL": str(self.spool),
-               "TRACKER_COLLECT_CLOUD": "false", "HOME": str(self.folder), "XDG_STATE_HOME": str(self.folder / "state"),
-               "TRACKER_UPLOAD_INTERVAL": "1", "AWS_EC2_METADATA_DISABLED": "true"}
+               "TRACKER_COLLECT_CLOUD": "false", "HOME": str(self.directory),
+               "XDG_STATE_HOME": str(self.directory / "state"), "TRACKER_UPLOAD_INTERVAL": "1",
+               "AWS_EC2_METADATA_DISABLED": "true"}
         return {name: str(value) for name, value in {**env, **more}.items() if value is not None}
 
     def local(self):
@@ -123,7 +124,7 @@ class World:
     def start(self, *words, env=None, **how):
         """A running tracker, for a with statement; its command reads nothing and its stdout is a pipe."""
         words = [os.fsdecode(word) if isinstance(word, bytes) else str(word) for word in words]
-        return Tracker(*words, env=self.env(**(env or {})), cwd=self.folder, **how)
+        return Tracker(*words, env=self.env(**(env or {})), cwd=self.directory, **how)
 
     def track(self, *words, env=None, secs=WAIT_SECS, **how):
         """Runs a tracker with the local CSV to its end."""

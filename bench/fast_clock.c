@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded into a program, makes its monotonic clock and its timers run HURRY times as fast, so that 100,000 samples
- * fit into a coffee break. Everything else is real: each sample reads what it always reads. */
+/* Preloaded into a program, makes its monotonic clock and its timers run CLOCK_FACTOR times as fast, so that 100,000
+ * samples take minutes. Everything else is real: each sample reads what it always reads. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -14,7 +14,7 @@ int timerfd_settime(int fd, int flags, const struct itimerspec *value, struct it
 
 static long long factor(void)
 {
-    const char *text = getenv("HURRY");
+    const char *text = getenv("CLOCK_FACTOR");
     long long value = text ? strtoll(text, NULL, 10) : 1;
     return value > 0 ? value : 1;
 }
@@ -29,7 +29,7 @@ static struct timespec from_ns(long long ns)
     return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_SEC), .tv_nsec = (long)(ns % NS_PER_SEC)};
 }
 
-/* All clocks of real time count from boot, so that the hurried one needs no memory of its own. */
+/* All clocks of real time count from boot, so that the sped up one needs no memory of its own. */
 int clock_gettime(clockid_t id, struct timespec *ret_time)
 {
     if (syscall(SYS_clock_gettime, id, ret_time) < 0)
