@@ -372,7 +372,7 @@ def a_full_disk_is_one_warning_and_nothing_is_lost_when_it_is_cleaned_up():
 
 
 @test
-def a_disk_that_stays_full_loses_whole_samples_and_tells_how_many():
+def a_disk_that_stays_full_loses_whole_samples_and_reports_how_many():
     with tracker_on_small_tmpfs("-i", "0.01", "-o", "out", size="2m") as (tracker, inside):
         wait_file_lines(inside / "out", 2)
         fill(inside / "filler")

@@ -206,7 +206,7 @@ def a_distributor_names_himself():
         for line in (f"Version: {VERSION}-2", "Maintainer: Some Distribution <a@example.org>",
                      "Homepage: https://example.org/"):
             expect(line + "\n" in fields, fields)
-    for name, value in (("PACKAGE_MAINTAINER", "nobody"), ("PACKAGE_MAINTAINER", "a <b@c>\nDepends: x"),
+    for name, value in (("PACKAGE_MAINTAINER", "a name"), ("PACKAGE_MAINTAINER", "a <b@c>\nDepends: x"),
                         ("PACKAGE_RELEASE", "1 2"), ("PACKAGE_HOMEPAGE", "here"), ("SOURCE_DATE_EPOCH", "today")):
         done = package("--stage", stage, "--out", "/nonexistent", check=False, **{name: value})
         equal((done.returncode, len(done.stderr.splitlines())), (1, 1), f"{name}={value}: {done.stderr}")

@@ -259,7 +259,7 @@ def a_named_profile_in_a_named_file():
 
 
 @test
-def a_profile_of_the_configuration_file_of_aws_tells_the_region():
+def a_profile_of_the_configuration_file_of_aws_names_the_region():
     with BucketScenario() as scenario:
         config = scenario.directory / "config"
         config.write_text(f"[profile ci]\nregion = eu-central-1\naws_access_key_id = {KEY}\n"
@@ -368,7 +368,7 @@ def the_token_of_a_container_may_be_in_a_file():
 
 
 @test
-def the_instance_tells_the_region():
+def the_instance_names_the_region():
     with BucketScenario() as scenario, FakeAws(scenario.s3) as aws:
         arrives(scenario, **instance_env(scenario, aws), AWS_REGION=None)
         equal([aws.violations, set(statuses(scenario.s3))], [[], {200}], "violations and answers")

@@ -591,7 +591,7 @@ def fill_spool(scenario, free_bytes):
 
 
 @test(limit=20 * PATIENCE)
-def a_spool_that_overflows_keeps_the_oldest_rows_and_tells():
+def a_spool_that_overflows_keeps_the_oldest_rows_and_says_so():
     with make_scenario() as scenario:
         other = fill_spool(scenario, 1500)
         before = snapshot(other)

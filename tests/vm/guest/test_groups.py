@@ -217,7 +217,7 @@ def a_user_may_not_below_one_that_was_not():
 
 
 @test
-def doctor_tells_limits_and_peak():
+def doctor_shows_limits_and_peak():
     with group("doctor") as place:
         place.limit_cpu(1.5)
         place.limit_memory(128)
