@@ -32,6 +32,7 @@ static const struct field cpu_rows[] = {
     ROW(U64, NULLABLE, "process_thread_count", process_thread_count, "", "Threads of the tracked tree.")
     ROW(F64, NULLABLE, "process_utime_secs", process_utime_secs, "s", "User CPU time of the tracked tree in this interval.")
     ROW(F64, NULLABLE, "process_stime_secs", process_stime_secs, "s", "System CPU time of the tracked tree in this interval.")
+    ROW(F64, NULLABLE, "process_wait_secs", process_wait_secs, "s", "Time threads of the tracked tree were ready to run and waited for a CPU in this interval, time throttled by a CPU limit included; null where it is not known.")
     ROW(MIB, NULLABLE, "process_rss_mib", process_rss_mib, "MiB", "Resident memory of the tracked tree, shared pages counted in every process, an address space that several have (vfork) once.")
     ROW(MIB_BYTES, NULLABLE, "process_rss_bytes", process_rss_mib, "bytes", "process_rss_mib to the byte.")
     ROW(MIB, NULLABLE, "process_pss_mib", process_pss_mib, "MiB", "Proportional memory of the tracked tree, shared pages divided among their users; estimated from RSS between readings.")
@@ -146,6 +147,8 @@ static const struct field gpu_rows[] = {
     ROW(U64, NULLABLE, "core_count", core_count, "", "Cores of the device.")
     ROW(F64, NULLABLE, "memory_utilization_pct", memory_utilization_pct, "%", "Share of this interval in which device memory was read or written.")
     ROW(STRING_LIST, NULLABLE, "throttle_reasons", throttle_reasons, "", "Why the device runs slower than it could.")
+    ROW(U64, NULLABLE, "process_vram_bytes", process_vram_bytes, "bytes", "Memory of this device that the tracked tree holds.")
+    ROW(F64, NULLABLE, "process_utilization_pct", process_utilization_pct, "%", "Share of this interval in which the tracked tree kept the device busy.")
 };
 TABLE_OF(gpu);
 #undef TABLE
@@ -189,6 +192,7 @@ TABLE_OF(tracker);
 static const struct field process_rows[] = {
     ROW(U64, NULLABLE, "pid", pid, "", "PID.")
     ROW(STRING, NULLABLE, "name", name, "", "Name of the process, as the kernel has it: cut to 15 bytes.")
+    ROW(STRING, NULLABLE, "command", command, "", "Its command line with secrets masked; null where it is not known or not recorded.")
     ROW(MIB, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory.")
     ROW(MIB_BYTES, NULLABLE, "rss_bytes", rss_mib, "bytes", "rss_mib to the byte.")
     ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time of the process in its life so far.")
@@ -204,6 +208,11 @@ static const struct field run_rows[] = {
     ROW(U64, NULLABLE, "cpus_allowed", cpus_allowed, "", "CPUs the tracker and its command may run on (affinity).")
     ROW(MIB, NULLABLE, "cgroup_peak_mib", cgroup_peak_mib, "MiB", "Highest memory of the cgroup before the run: a higher memory_peak_mib is the run's.")
     ROW(STRING_LIST, NULLABLE, "command", command, "", "The command and its arguments; null where none was run.")
+    ROW(STRING, NULLABLE, "cpu_model", cpu_model, "", "Model of the CPUs.")
+    ROW(STRING, NULLABLE, "cgroup_path", cgroup_path, "", "Control group of the tracked tree.")
+    ROW(BOOL, NULLABLE, "cgroup_is_own", cgroup_is_own, "", "True where the control group holds nothing but the job: made with --cgroup, or that of a container of which the tracker is the first process.")
+    ROW(STRING_MAP, NULLABLE, "metadata", metadata, "", "What was given or found of the job: project_name, stage_name, executor and so on.")
+    ROW(STRING_MAP, NULLABLE, "tags", tags, "", "Tags of the job, as given.")
 };
 TABLE_OF(run);
 #undef TABLE
@@ -219,6 +228,13 @@ static const struct field end_rows[] = {
     ROW(MIB, NULLABLE, "largest_process_mib", largest_process_mib, "MiB", "Highest resident memory of a single process, in a sample or as the kernel reports it for those that were waited for.")
     ROW(MIB_BYTES, NULLABLE, "largest_process_bytes", largest_process_mib, "bytes", "largest_process_mib to the byte.")
     ROW(U64, NULLABLE, "left_running", left_running, "", "Processes of the tree that were still running.")
+    ROW(BOOL, NULLABLE, "target_is_running", target_is_running, "", "With --pid: true where tracking was stopped before the process ended; null where a command was run.")
+    ROW(U64, NULLABLE, "minor_faults", minor_faults, "", "Page faults without I/O of the command and of all processes that were waited for.")
+    ROW(U64, NULLABLE, "major_faults", major_faults, "", "Page faults with I/O of the same.")
+    ROW(U64, NULLABLE, "voluntary_switches", voluntary_switches, "", "Context switches of the same because they waited for something.")
+    ROW(U64, NULLABLE, "involuntary_switches", involuntary_switches, "", "Context switches of the same because their time slice was over or another task came first.")
+    ROW(U64, NULLABLE, "processes_seen", processes_seen, "", "Processes of the tree seen in samples, the first one included.")
+    NEST(OBJECT_LIST, "processes_by_cpu", processes_by_cpu, process, "Those of them with the most CPU time of their own.")
 };
 TABLE_OF(end);
 #undef TABLE

@@ -40,7 +40,8 @@ struct sample_cpu {
     /* the tracked tree */
     struct opt_f64 process_cores_used;
     struct opt_u64 process_child_count, process_thread_count;
-    struct opt_f64 process_utime_secs, process_stime_secs, process_rss_mib, process_pss_mib, process_peak_rss_mib;
+    struct opt_f64 process_utime_secs, process_stime_secs, process_wait_secs; /* wait: ready to run, without a CPU */
+    struct opt_f64 process_rss_mib, process_pss_mib, process_peak_rss_mib;
     struct opt_u64 process_disk_read_bytes, process_disk_write_bytes, process_major_faults;
     struct opt_f64 process_gpu_usage, process_gpu_vram_mib;
     struct opt_u64 process_gpu_utilized;
@@ -88,6 +89,8 @@ struct sample_gpu {
     struct opt_u64 core_count;
     struct opt_f64 memory_utilization_pct;
     struct sample_list throttle_reasons; /* const char * */
+    struct opt_u64 process_vram_bytes; /* of the tracked tree, on this device */
+    struct opt_f64 process_utilization_pct;
 };
 
 struct sample_pressure {
@@ -111,6 +114,7 @@ struct sample_tracker {
 struct sample_process {
     struct opt_u64 pid;
     const char *name; /* as the kernel has it: at most 15 bytes, any of them */
+    const char *command; /* its command line, masked, arguments separated by blanks; NULL: unknown or not recorded */
     struct opt_f64 rss_mib, cpu_secs; /* cpu_secs: of its life so far */
 };
 
@@ -125,6 +129,10 @@ struct sample_run {
     struct opt_u64 cpus_allowed; /* CPUs the job may run on (affinity) */
     struct opt_f64 cgroup_peak_mib; /* of the cgroup before the run: what memory_peak_mib was a sample earlier */
     struct sample_list command; /* const char *; absent: no command */
+    const char *cpu_model;
+    const char *cgroup_path; /* of the tree, below the mount of its hierarchy */
+    struct opt_bool cgroup_is_own; /* nothing but the job is in it */
+    struct sample_list metadata, tags; /* struct str_pair */
 };
 
 /* How a run ended; part of the last sample. */
@@ -137,6 +145,11 @@ struct sample_end {
     struct opt_bool cpu_is_lower_bound; /* CPU time of processes that were not waited for may be lost */
     struct opt_f64 largest_process_mib; /* RSS of one process, as sampled or as wait4 has it */
     struct opt_u64 left_running; /* processes of the tree that still ran */
+    struct opt_bool target_is_running; /* --pid: tracking was stopped before the process ended */
+    /* of the command and what it waited for, as wait4 has them; absent where no command was run */
+    struct opt_u64 minor_faults, major_faults, voluntary_switches, involuntary_switches;
+    struct opt_u64 processes_seen; /* of the tree, in all samples */
+    struct sample_list processes_by_cpu; /* struct sample_process, most CPU time first */
 };
 
 struct sample {

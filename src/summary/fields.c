@@ -20,6 +20,38 @@ static const struct field result_rows[] = {
 TABLE_OF(result);
 #undef TABLE
 
+#define TABLE summary_verdict
+static const struct field verdict_rows[] = {
+    ROW(STRING, ALWAYS, "kind", kind, "", "What held the run back, in a word; docs/guide/sizing.md lists them.")
+    ROW(STRING, ALWAYS, "text", text, "", "The same in one sentence, with its figures.")
+    ROW(STRING_LIST, ALWAYS, "evidence", evidence, "", "Keys of this document that it rests on.")
+};
+TABLE_OF(verdict);
+#undef TABLE
+
+#define TABLE summary_machine
+static const struct field machine_rows[] = {
+    ROW(STRING, NULLABLE, "cpu_model", cpu_model, "", "Model of the CPUs.")
+    ROW(U64, NULLABLE, "cpus", cpus, "", "CPUs online.")
+    ROW(F64, NULLABLE, "memory_mib", memory_mib, "MiB", "Memory of the machine.")
+    ROW(F64, NULLABLE, "swap_mib", swap_mib, "MiB", "Swap space of the machine.")
+    ROW(STRING_LIST, NULLABLE, "gpus", gpus, "", "Names of its GPUs, each once; null where there is none.")
+    ROW(STRING, NULLABLE, "gpu_driver", gpu_driver, "", "Version of their driver, where it is known.")
+};
+TABLE_OF(machine);
+#undef TABLE
+
+#define TABLE sample_process
+static const struct field process_rows[] = {
+    ROW(U64, NULLABLE, "pid", pid, "", "PID.")
+    ROW(STRING, NULLABLE, "name", name, "", "Name of the process, as the kernel has it.")
+    ROW(STRING, NULLABLE, "command", command, "", "Its command line with secrets masked; null where it is not known or not recorded.")
+    ROW(F64, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory.")
+    ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time of the process in its life so far.")
+};
+TABLE_OF(process);
+#undef TABLE
+
 #define TABLE summary_cpu
 static const struct field cpu_rows[] = {
     ROW(F64, NULLABLE, "user_secs", user_secs, "s", "User CPU time of the tree.")
@@ -30,6 +62,11 @@ static const struct field cpu_rows[] = {
     ROW(F64, NULLABLE, "cores_p95", cores_p95, "cores", "Cores the tree stayed at or below for 95 % of the time.")
     ROW(F64, NULLABLE, "cores_peak", cores_peak, "cores", "Most cores the tree used in an interval.")
     ROW(F64, NULLABLE, "cores_peak_at_secs", cores_peak_at_secs, "s", "When that was, since the start.")
+    ROW(F64, NULLABLE, "wait_secs", wait_secs, "s", "Time threads of the tree were ready to run and waited for a CPU; null where it is not known.")
+    ROW(F64, NULLABLE, "wanted_mean", wanted_mean, "cores", "Cores the tree used or waited for, mean over time; null where the waiting is not known.")
+    ROW(F64, NULLABLE, "wanted_p95", wanted_p95, "cores", "The same: what it stayed at or below for 95 % of the time.")
+    ROW(F64, NULLABLE, "wanted_peak", wanted_peak, "cores", "The same: most in an interval.")
+    ROW(F64, NULLABLE, "saturated_pct", saturated_pct, "%", "Share of the run in which at least 95 % of limit_cores was used.")
     ROW(F64, NULLABLE, "limit_cores", limit_cores, "cores", "Lowest of the CPU limit of the cgroup, the CPUs allowed and those online.")
     ROW(STRING, NULLABLE, "limit_source", limit_source, "", "Which of them it is: cgroup, affinity or machine.")
     ROW(F64, NULLABLE, "limit_used_pct", limit_used_pct, "%", "cores_p95 as a share of limit_cores.")
@@ -39,18 +76,12 @@ static const struct field cpu_rows[] = {
     ROW(F64, NULLABLE, "host_cores_peak", host_cores_peak, "cores", "Most cores in use on the host in an interval.")
     ROW(U64, NULLABLE, "processes_peak", processes_peak, "", "Most processes of the tree in a sample.")
     ROW(U64, NULLABLE, "threads_peak", threads_peak, "", "Most threads of the tree in a sample.")
+    ROW(U64, NULLABLE, "voluntary_switches", voluntary_switches, "", "Context switches because the command, or what it waited for, had to wait for something.")
+    ROW(U64, NULLABLE, "involuntary_switches", involuntary_switches, "", "Context switches because a time slice was over or another task came first.")
+    ROW(U64, NULLABLE, "processes_seen", processes_seen, "", "Processes of the tree seen in samples, the first one included.")
+    NEST(OBJECT_LIST, "processes", processes, process, "Processes of the tree with the most CPU time of their own.")
 };
 TABLE_OF(cpu);
-#undef TABLE
-
-#define TABLE sample_process
-static const struct field process_rows[] = {
-    ROW(U64, NULLABLE, "pid", pid, "", "PID.")
-    ROW(STRING, NULLABLE, "name", name, "", "Name of the process, as the kernel has it.")
-    ROW(F64, NULLABLE, "rss_mib", rss_mib, "MiB", "Resident memory.")
-    ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time of the process in its life so far.")
-};
-TABLE_OF(process);
 #undef TABLE
 
 #define TABLE summary_memory
@@ -63,10 +94,13 @@ static const struct field memory_rows[] = {
     ROW(F64, NULLABLE, "pss_mean_mib", pss_mean_mib, "MiB", "Proportional memory of the tree, mean over time.")
     ROW(F64, NULLABLE, "need_mib", need_mib, "MiB", "Memory that counts for limits and sizes: PSS where it was known at the peak, else RSS, at least the largest process.")
     ROW(F64, NULLABLE, "cgroup_peak_mib", cgroup_peak_mib, "MiB", "Highest memory charged to the cgroup, page cache included.")
+    ROW(BOOL, NULLABLE, "cgroup_is_own", cgroup_is_own, "", "True where the cgroup holds nothing but the job.")
+    ROW(STRING, NULLABLE, "cgroup_path", cgroup_path, "", "The cgroup of the tree.")
     ROW(F64, NULLABLE, "limit_mib", limit_mib, "MiB", "The lower of the memory limit of the cgroup and the memory of the machine.")
     ROW(STRING, NULLABLE, "limit_source", limit_source, "", "Which of them it is: cgroup or machine.")
     ROW(F64, NULLABLE, "limit_used_pct", limit_used_pct, "%", "The peak (PSS, RSS where that is unknown, at least the largest process) as a share of limit_mib.")
     ROW(U64, NULLABLE, "major_faults", major_faults, "", "Page faults of the tree that needed I/O.")
+    ROW(U64, NULLABLE, "minor_faults", minor_faults, "", "Page faults without I/O of the command and of all processes that were waited for.")
     ROW(F64, NULLABLE, "host_used_mean_mib", host_used_mean_mib, "MiB", "Memory in use on the host, mean over time.")
     ROW(F64, NULLABLE, "host_used_peak_mib", host_used_peak_mib, "MiB", "Most memory in use on the host in a sample.")
     ROW(F64, NULLABLE, "host_total_mib", host_total_mib, "MiB", "Memory of the host.")
@@ -95,6 +129,22 @@ static const struct field network_rows[] = {
 TABLE_OF(network);
 #undef TABLE
 
+#define TABLE summary_gpu_device
+static const struct field gpu_device_rows[] = {
+    ROW(STRING, NULLABLE, "name", name, "", "Product name.")
+    ROW(STRING, NULLABLE, "host_id", host_id, "", "Number or address of the device on the host.")
+    ROW(F64, NULLABLE, "usage_mean_pct", usage_mean_pct, "%", "Use of the device by the tree, mean over time.")
+    ROW(F64, NULLABLE, "usage_peak_pct", usage_peak_pct, "%", "Highest use of the device by the tree in an interval.")
+    ROW(F64, NULLABLE, "vram_peak_mib", vram_peak_mib, "MiB", "Most memory of the device that the tree held.")
+    ROW(F64, NULLABLE, "host_usage_mean_pct", host_usage_mean_pct, "%", "Use of the device by all processes, mean over time.")
+    ROW(F64, NULLABLE, "vram_total_mib", vram_total_mib, "MiB", "Memory of the device.")
+    ROW(F64, NULLABLE, "power_mean_watts", power_mean_watts, "W", "Power draw, mean over time.")
+    ROW(F64, NULLABLE, "power_peak_watts", power_peak_watts, "W", "Highest power draw in a sample.")
+    ROW(F64, NULLABLE, "temperature_peak_celsius", temperature_peak_celsius, "C", "Highest temperature in a sample.")
+};
+TABLE_OF(gpu_device);
+#undef TABLE
+
 #define TABLE summary_gpu
 static const struct field gpu_rows[] = {
     ROW(U64, NULLABLE, "count", count, "", "GPUs of the host.")
@@ -110,6 +160,7 @@ static const struct field gpu_rows[] = {
     ROW(F64, NULLABLE, "vram_total_mib", vram_total_mib, "MiB", "Memory of all GPUs together.")
     ROW(F64, NULLABLE, "energy_joules", energy_joules, "J", "Energy of all GPUs, other work on them included.")
     ROW(STRING, NULLABLE, "energy_source", energy_source, "", "counter (of the devices) or power (power of the samples over time).")
+    NEST(OBJECT_LIST, "devices", devices, gpu_device, "Each device.")
 };
 TABLE_OF(gpu);
 #undef TABLE
@@ -138,6 +189,7 @@ TABLE_OF(tracker);
 #define TABLE summary_sizing
 static const struct field sizing_rows[] = {
     ROW(U64, NULLABLE, "vcpus", vcpus, "", "CPUs to ask for; null where that is unknown.")
+    ROW(U64, NULLABLE, "cpu_millicores", cpu_millicores, "", "The same in thousandths of a CPU, as Kubernetes takes it, not rounded up to a whole CPU.")
     ROW(STRING, NULLABLE, "vcpus_reason", vcpus_reason, "", "Where the number comes from, or why there is none.")
     ROW(U64, NULLABLE, "memory_mib", memory_mib, "MiB", "Memory to ask for; null where that is unknown.")
     ROW(STRING, NULLABLE, "memory_reason", memory_reason, "", "Where the number comes from, or why there is none.")
@@ -169,7 +221,11 @@ static const struct field summary_rows[] = {
     ROW(F64, NULLABLE, "interval_secs", interval_secs, "s", "Time between two samples, as set.")
     ROW(U64, ALWAYS, "samples", samples, "", "Samples taken.")
     ROW(U64, NULLABLE, "missed_samples", missed_samples, "", "Samples skipped because their time had passed.")
+    NEST(OBJECT, "verdict", verdict, verdict, "What held the run back.")
     NEST(OBJECT, "result", result, result, "How the run ended; of several, the last one that went wrong.")
+    NEST(OBJECT, "machine", machine, machine, "The machine the run was on.")
+    ROW(STRING_MAP, NULLABLE, "metadata", metadata, "", "What was given or found of the job: project_name, stage_name, executor and so on.")
+    ROW(STRING_MAP, NULLABLE, "tags", tags, "", "Tags of the job, as given.")
     NEST(OBJECT, "cpu", cpu, cpu, "CPU of the tree and of the host.")
     NEST(OBJECT, "memory", memory, memory, "Memory of the tree and of the host.")
     NEST(OBJECT, "disk", disk, disk, "Storage.")

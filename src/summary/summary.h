@@ -11,7 +11,7 @@
 #include "model/field.h"
 #include "model/sample.h"
 
-enum { SUMMARY_SCHEMA_VERSION = 1, SUMMARY_PROCESSES_MAX = 8 };
+enum { SUMMARY_SCHEMA_VERSION = 1, SUMMARY_PROCESSES_MAX = 8, SUMMARY_GPUS_MAX = 16 };
 
 /* Values of summary_result.verdict. */
 #define SUMMARY_FINISHED "finished" /* exit status 0; or no command was run and tracking came to its end */
@@ -29,17 +29,31 @@ struct summary_result {
     struct opt_u64 oom_kills, host_oom_kills;
 };
 
+/* What held the run back, in one sentence. */
+struct summary_verdict {
+    bool present;
+    const char *kind; /* one of those in docs/guide/sizing.md: "cpu-bound", "throttled", ... */
+    const char *text; /* "CPU-bound: used 1.98 of 2 cores" */
+    struct sample_list evidence; /* const char *: keys of this summary that it rests on, "cpu.wanted_p95" */
+};
+
 struct summary_cpu {
     bool present;
     struct opt_f64 user_secs, system_secs, total_secs; /* of the tree */
     struct opt_bool is_lower_bound;
     struct opt_f64 cores_mean, cores_p95, cores_peak, cores_peak_at_secs; /* mean: total_secs / wall; at: elapsed */
+    struct opt_f64 wait_secs; /* ready to run, without a CPU; absent where it was not known in most samples */
+    struct opt_f64 wanted_mean, wanted_p95, wanted_peak; /* used and waited, in cores */
+    struct opt_f64 saturated_pct; /* share of the run in which at least 95 % of limit_cores was used */
     struct opt_f64 limit_cores; /* the lowest of cgroup limit, affinity and online CPUs */
     const char *limit_source; /* "cgroup", "affinity" or "machine" */
     struct opt_f64 limit_used_pct; /* cores_p95 of limit_cores */
     struct opt_f64 throttled_secs;
     struct opt_f64 host_cores_mean, host_cores_p95, host_cores_peak;
     struct opt_u64 processes_peak, threads_peak; /* of the tree, the root included */
+    struct opt_u64 voluntary_switches, involuntary_switches;
+    struct opt_u64 processes_seen;
+    struct sample_list processes; /* struct sample_process, most CPU time first */
 };
 
 struct summary_memory {
@@ -48,10 +62,12 @@ struct summary_memory {
     struct opt_f64 rss_mean_mib;
     struct opt_f64 pss_peak_mib, pss_peak_at_secs, pss_mean_mib;
     struct opt_f64 cgroup_peak_mib; /* page cache included */
+    struct opt_bool cgroup_is_own;
+    const char *cgroup_path;
     struct opt_f64 limit_mib; /* the lower of cgroup limit and memory of the machine */
     const char *limit_source; /* "cgroup" or "machine" */
     struct opt_f64 limit_used_pct; /* the peak (PSS where known, else RSS; at least the largest process) of limit_mib */
-    struct opt_u64 major_faults;
+    struct opt_u64 major_faults, minor_faults;
     struct opt_f64 host_used_mean_mib, host_used_peak_mib, host_total_mib, host_swap_used_peak_mib;
     struct sample_list processes; /* struct sample_process at the highest sample, the largest first */
     struct opt_f64 processes_at_secs;
@@ -73,6 +89,12 @@ struct summary_network {
     struct opt_u64 host_received_bytes, host_sent_bytes; /* interfaces with hardware, all where there is none */
 };
 
+struct summary_gpu_device {
+    const char *name, *host_id;
+    struct opt_f64 usage_mean_pct, usage_peak_pct, vram_peak_mib; /* of the tree */
+    struct opt_f64 host_usage_mean_pct, vram_total_mib, power_mean_watts, power_peak_watts, temperature_peak_celsius;
+};
+
 struct summary_gpu {
     bool present; /* false: no GPU, or none was sampled */
     struct opt_u64 count;
@@ -83,6 +105,7 @@ struct summary_gpu {
     struct opt_f64 host_usage_mean, host_usage_peak, host_vram_peak_mib, vram_total_mib; /* all GPUs */
     struct opt_f64 energy_joules; /* all GPUs, other work included */
     const char *energy_source; /* "counter" (of the devices) or "power" (power of the samples over time) */
+    struct sample_list devices; /* struct summary_gpu_device, in the order of the samples; at most SUMMARY_GPUS_MAX */
 };
 
 struct summary_tracker {
@@ -93,7 +116,7 @@ struct summary_tracker {
 /* What to ask for next time. An absent value is withheld, and its reason says why. */
 struct summary_sizing {
     bool present;
-    struct opt_u64 vcpus;
+    struct opt_u64 vcpus, cpu_millicores;
     const char *vcpus_reason;
     struct opt_u64 memory_mib;
     const char *memory_reason;
@@ -102,6 +125,16 @@ struct summary_sizing {
     struct opt_u64 vram_mib; /* of one GPU */
     const char *vram_reason;
     const char *slurm, *kubernetes, *docker, *metaflow; /* ready lines; NULL where nothing is recommended */
+};
+
+/* The machine the run was on. */
+struct summary_machine {
+    bool present;
+    const char *cpu_model;
+    struct opt_u64 cpus; /* online */
+    struct opt_f64 memory_mib, swap_mib;
+    struct sample_list gpus; /* const char *: names, each once */
+    const char *gpu_driver;
 };
 
 struct summary {
@@ -114,7 +147,10 @@ struct summary {
     struct opt_i64 started_ms, finished_ms; /* Unix */
     struct opt_f64 wall_secs, interval_secs;
     struct opt_u64 samples, missed_samples;
+    struct summary_verdict verdict;
     struct summary_result result;
+    struct summary_machine machine;
+    struct sample_list metadata, tags; /* struct str_pair */
     struct summary_cpu cpu;
     struct summary_memory memory;
     struct summary_disk disk;
