@@ -4,6 +4,7 @@
 #define TESTS_UNIT_DRM_FIXTURE_H
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -61,6 +62,25 @@ static inline void drm_fixture_fini(struct drm_fixture *fixture)
     fdinfo_free(fixture->fdinfo);
     fake_env_fini(&fixture->fake);
 }
+
+/* For tests that start with a fresh one in *state. */
+static inline int drm_fixture_setup(void **state)
+{
+    struct drm_fixture *fixture = malloc(sizeof(*fixture));
+    assert_non_null(fixture);
+    drm_fixture_init(fixture);
+    *state = fixture;
+    return 0;
+}
+
+static inline int drm_fixture_teardown(void **state)
+{
+    drm_fixture_fini(*state);
+    free(*state);
+    return 0;
+}
+
+#define drm_unit_test(test) cmocka_unit_test_setup_teardown(test, drm_fixture_setup, drm_fixture_teardown)
 
 static inline void drm_fixture_join(struct drm_fixture *fixture, pid_t pid, uint64_t start_ticks)
 {

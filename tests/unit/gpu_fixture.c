@@ -73,6 +73,22 @@ void gpu_fixture_fini(struct gpu_fixture *fixture)
     fake_env_fini(&fixture->fake);
 }
 
+int gpu_fixture_setup(void **state, const struct gpu_vendor *vendor)
+{
+    struct gpu_fixture *fixture = malloc(sizeof(*fixture));
+    assert_non_null(fixture);
+    gpu_fixture_init(fixture, vendor);
+    *state = fixture;
+    return 0;
+}
+
+int gpu_fixture_teardown(void **state)
+{
+    gpu_fixture_fini(*state);
+    free(*state);
+    return 0;
+}
+
 void gpu_fixture_write(struct gpu_fixture *fixture, const char *pdev, const char *name, const char *text)
 {
     drm_fixture_write_device(&fixture->fake, pdev, name, text);

@@ -42,6 +42,10 @@ void gpu_fixture_init(struct gpu_fixture *fixture, const struct gpu_vendor *vend
 /* Closes the vendor and fails the test if it left a descriptor open. */
 void gpu_fixture_fini(struct gpu_fixture *fixture);
 
+/* For tests that start with a fresh one of the vendor in *state. */
+int gpu_fixture_setup(void **state, const struct gpu_vendor *vendor);
+int gpu_fixture_teardown(void **state);
+
 /* sys/class/drm/card0 (or accel0) with a device on PCI and its driver; ids "0x1002 0x744c 0xc8". */
 void gpu_fixture_add_card(struct gpu_fixture *fixture, const char *card, const char *driver, const char *pdev);
 

@@ -33,29 +33,24 @@ static struct gpu_reading read_after(struct gpu_fixture *fixture, int64_t ns)
 
 static void test_none(void **state)
 {
-    (void)state;
-    struct gpu_fixture fixture;
-    gpu_fixture_init(&fixture, &gpu_vendor_accel);
-    assert_int_equal(gpu_fixture_open(&fixture), -ENODATA);
-    fake_env_mkdir(&fixture.fake, "sys/class/accel");
-    assert_int_equal(gpu_fixture_open(&fixture), -ENODATA);
+    struct gpu_fixture *fixture = *state;
+    assert_int_equal(gpu_fixture_open(fixture), -ENODATA);
+    fake_env_mkdir(&fixture->fake, "sys/class/accel");
+    assert_int_equal(gpu_fixture_open(fixture), -ENODATA);
     /* A device without a driver. */
-    fake_env_mkdir(&fixture.fake, "sys/class/accel/accel0");
-    assert_int_equal(gpu_fixture_open(&fixture), -ENODATA);
-    gpu_fixture_fini(&fixture);
+    fake_env_mkdir(&fixture->fake, "sys/class/accel/accel0");
+    assert_int_equal(gpu_fixture_open(fixture), -ENODATA);
 }
 
 static void test_ivpu(void **state)
 {
-    (void)state;
-    struct gpu_fixture fixture;
-    gpu_fixture_init(&fixture, &gpu_vendor_accel);
-    add_ivpu(&fixture);
-    gpu_fixture_write(&fixture, NPU, "npu_current_frequency_mhz", "1400\n");
-    assert_int_equal(gpu_fixture_open(&fixture), 0);
-    assert_int_equal(gpu_vendor_accel.clients(fixture.state), GPU_CLIENTS_TREE);
-    struct gpu_reading reading = read_after(&fixture, NS_PER_SEC);
-    const struct gpu_card *card = gpu_fixture_card(&fixture, 0);
+    struct gpu_fixture *fixture = *state;
+    add_ivpu(fixture);
+    gpu_fixture_write(fixture, NPU, "npu_current_frequency_mhz", "1400\n");
+    assert_int_equal(gpu_fixture_open(fixture), 0);
+    assert_int_equal(gpu_vendor_accel.clients(fixture->state), GPU_CLIENTS_TREE);
+    struct gpu_reading reading = read_after(fixture, NS_PER_SEC);
+    const struct gpu_card *card = gpu_fixture_card(fixture, 0);
     assert_string_equal(card->facts.name, "Intel NPU 0x7d1d");
     assert_string_equal(card->facts.device_type, "NPU");
     assert_string_equal(card->facts.uuid, NPU);
@@ -66,91 +61,88 @@ static void test_ivpu(void **state)
     assert_f64(reading.frequency_mhz, 1400);
     assert_f64(card->use.usage, 0.25);
     assert_u64(card->use.vram_bytes, 8192);
-    gpu_fixture_write(&fixture, NPU, "npu_busy_time_us", "1500000\n");
+    gpu_fixture_write(fixture, NPU, "npu_busy_time_us", "1500000\n");
     int open_count = fake_env_open_count();
-    assert_f64(read_after(&fixture, 2 * NS_PER_SEC).utilization_pct, 25);
+    assert_f64(read_after(fixture, 2 * NS_PER_SEC).utilization_pct, 25);
     assert_int_equal(fake_env_open_count(), open_count);
-    gpu_fixture_fini(&fixture);
 }
 
 static void test_ivpu_counter(void **state)
 {
-    (void)state;
-    struct gpu_fixture fixture;
-    gpu_fixture_init(&fixture, &gpu_vendor_accel);
-    add_ivpu(&fixture);
-    assert_int_equal(gpu_fixture_open(&fixture), 0);
-    (void)read_after(&fixture, NS_PER_SEC);
+    struct gpu_fixture *fixture = *state;
+    add_ivpu(fixture);
+    assert_int_equal(gpu_fixture_open(fixture), 0);
+    (void)read_after(fixture, NS_PER_SEC);
     /* The clocks of the device and the host differ a little. */
-    gpu_fixture_write(&fixture, NPU, "npu_busy_time_us", "2010000\n");
-    assert_f64(read_after(&fixture, NS_PER_SEC).utilization_pct, 100);
-    gpu_fixture_write(&fixture, NPU, "npu_busy_time_us", "100\n");
-    assert_f64(read_after(&fixture, NS_PER_SEC).utilization_pct, 0);
-    gpu_fixture_write(&fixture, NPU, "npu_busy_time_us", "oops\n");
-    assert_false(read_after(&fixture, NS_PER_SEC).utilization_pct.has);
-    gpu_fixture_write(&fixture, NPU, "npu_busy_time_us", "500100\n");
-    assert_false(read_after(&fixture, NS_PER_SEC).utilization_pct.has);
-    gpu_fixture_write(&fixture, NPU, "npu_busy_time_us", "1000100\n");
-    assert_f64(read_after(&fixture, NS_PER_SEC).utilization_pct, 50);
-    assert_false(read_after(&fixture, 0).utilization_pct.has);
-    gpu_fixture_fini(&fixture);
+    gpu_fixture_write(fixture, NPU, "npu_busy_time_us", "2010000\n");
+    assert_f64(read_after(fixture, NS_PER_SEC).utilization_pct, 100);
+    gpu_fixture_write(fixture, NPU, "npu_busy_time_us", "100\n");
+    assert_f64(read_after(fixture, NS_PER_SEC).utilization_pct, 0);
+    gpu_fixture_write(fixture, NPU, "npu_busy_time_us", "oops\n");
+    assert_false(read_after(fixture, NS_PER_SEC).utilization_pct.has);
+    gpu_fixture_write(fixture, NPU, "npu_busy_time_us", "500100\n");
+    assert_false(read_after(fixture, NS_PER_SEC).utilization_pct.has);
+    gpu_fixture_write(fixture, NPU, "npu_busy_time_us", "1000100\n");
+    assert_f64(read_after(fixture, NS_PER_SEC).utilization_pct, 50);
+    assert_false(read_after(fixture, 0).utilization_pct.has);
 }
 
 static void test_sleep_and_loss(void **state)
 {
-    (void)state;
-    struct gpu_fixture fixture;
-    gpu_fixture_init(&fixture, &gpu_vendor_accel);
-    add_ivpu(&fixture);
-    assert_int_equal(gpu_fixture_open(&fixture), 0);
-    (void)read_after(&fixture, NS_PER_SEC);
-    gpu_fixture_write(&fixture, NPU, "power/runtime_status", "suspended\n");
-    struct gpu_reading asleep = read_after(&fixture, NS_PER_SEC);
+    struct gpu_fixture *fixture = *state;
+    add_ivpu(fixture);
+    assert_int_equal(gpu_fixture_open(fixture), 0);
+    (void)read_after(fixture, NS_PER_SEC);
+    gpu_fixture_write(fixture, NPU, "power/runtime_status", "suspended\n");
+    struct gpu_reading asleep = read_after(fixture, NS_PER_SEC);
     assert_f64(asleep.utilization_pct, 0);
     assert_false(asleep.vram_used_bytes.has);
-    gpu_fixture_write(&fixture, NPU, "power/runtime_status", "active\n");
-    gpu_fixture_write(&fixture, NPU, "npu_busy_time_us", "1900000\n");
-    assert_false(read_after(&fixture, NS_PER_SEC).utilization_pct.has);
-    gpu_fixture_write(&fixture, NPU, "npu_busy_time_us", "2000000\n");
-    assert_f64(read_after(&fixture, NS_PER_SEC).utilization_pct, 10);
-    fake_env_remove(&fixture.fake, "sys/class/accel/accel0");
-    assert_int_equal(gpu_fixture_tick(&fixture, NS_PER_SEC), -ENODEV);
-    gpu_fixture_fini(&fixture);
+    gpu_fixture_write(fixture, NPU, "power/runtime_status", "active\n");
+    gpu_fixture_write(fixture, NPU, "npu_busy_time_us", "1900000\n");
+    assert_false(read_after(fixture, NS_PER_SEC).utilization_pct.has);
+    gpu_fixture_write(fixture, NPU, "npu_busy_time_us", "2000000\n");
+    assert_f64(read_after(fixture, NS_PER_SEC).utilization_pct, 10);
+    fake_env_remove(&fixture->fake, "sys/class/accel/accel0");
+    assert_int_equal(gpu_fixture_tick(fixture, NS_PER_SEC), -ENODEV);
 }
 
 static void test_other_drivers(void **state)
 {
-    (void)state;
-    struct gpu_fixture fixture;
-    gpu_fixture_init(&fixture, &gpu_vendor_accel);
-    gpu_fixture_add_card(&fixture, "accel0", "amdxdna", "0000:c5:00.1");
-    gpu_fixture_write(&fixture, "0000:c5:00.1", "device", "0x1502\n");
-    gpu_fixture_add_card(&fixture, "accel1", "amdxdna", "0000:c6:00.1");
-    gpu_fixture_write(&fixture, "0000:c6:00.1", "vbnv", "RyzenAI-npu4\n");
-    gpu_fixture_add_card(&fixture, "accel2", "habanalabs", "0000:19:00.0");
-    gpu_fixture_write(&fixture, "0000:19:00.0", "device", "0x1020\n");
-    gpu_fixture_set_use(&fixture, "0000:19:00.0", 0.0, 0.5, -1);
-    assert_int_equal(gpu_fixture_open(&fixture), 0);
-    assert_int_equal(gpu_vendor_accel.clients(fixture.state), GPU_CLIENTS_ALL);
-    assert_int_equal(gpu_fixture_tick(&fixture, NS_PER_SEC), 0);
-    assert_int_equal(fixture.list.count, 3);
-    assert_string_equal(gpu_fixture_card(&fixture, 0)->facts.name, "AMD NPU 0x1502");
-    assert_string_equal(gpu_fixture_card(&fixture, 1)->facts.name, "RyzenAI-npu4");
-    assert_string_equal(gpu_fixture_card(&fixture, 2)->facts.name, "habanalabs 0x1020");
-    assert_string_equal(gpu_fixture_card(&fixture, 2)->facts.device_type, "NPU");
-    assert_f64(gpu_fixture_card(&fixture, 2)->reading.utilization_pct, 50);
-    assert_false(gpu_fixture_card(&fixture, 0)->reading.utilization_pct.has);
-    gpu_fixture_fini(&fixture);
+    struct gpu_fixture *fixture = *state;
+    gpu_fixture_add_card(fixture, "accel0", "amdxdna", "0000:c5:00.1");
+    gpu_fixture_write(fixture, "0000:c5:00.1", "device", "0x1502\n");
+    gpu_fixture_add_card(fixture, "accel1", "amdxdna", "0000:c6:00.1");
+    gpu_fixture_write(fixture, "0000:c6:00.1", "vbnv", "RyzenAI-npu4\n");
+    gpu_fixture_add_card(fixture, "accel2", "habanalabs", "0000:19:00.0");
+    gpu_fixture_write(fixture, "0000:19:00.0", "device", "0x1020\n");
+    gpu_fixture_set_use(fixture, "0000:19:00.0", 0.0, 0.5, -1);
+    assert_int_equal(gpu_fixture_open(fixture), 0);
+    assert_int_equal(gpu_vendor_accel.clients(fixture->state), GPU_CLIENTS_ALL);
+    assert_int_equal(gpu_fixture_tick(fixture, NS_PER_SEC), 0);
+    assert_int_equal(fixture->list.count, 3);
+    assert_string_equal(gpu_fixture_card(fixture, 0)->facts.name, "AMD NPU 0x1502");
+    assert_string_equal(gpu_fixture_card(fixture, 1)->facts.name, "RyzenAI-npu4");
+    assert_string_equal(gpu_fixture_card(fixture, 2)->facts.name, "habanalabs 0x1020");
+    assert_string_equal(gpu_fixture_card(fixture, 2)->facts.device_type, "NPU");
+    assert_f64(gpu_fixture_card(fixture, 2)->reading.utilization_pct, 50);
+    assert_false(gpu_fixture_card(fixture, 0)->reading.utilization_pct.has);
 }
+
+static int setup(void **state)
+{
+    return gpu_fixture_setup(state, &gpu_vendor_accel);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, gpu_fixture_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_ivpu),
-        cmocka_unit_test(test_ivpu_counter),
-        cmocka_unit_test(test_sleep_and_loss),
-        cmocka_unit_test(test_other_drivers),
+        TEST(test_none),
+        TEST(test_ivpu),
+        TEST(test_ivpu_counter),
+        TEST(test_sleep_and_loss),
+        TEST(test_other_drivers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,39 +27,34 @@ static void add_renderer(struct gpu_fixture *fixture, const char *card, const ch
 
 static void test_left_out(void **state)
 {
-    (void)state;
+    struct gpu_fixture *fixture = *state;
     static const char *const drivers[] = {"nvidia", "amdgpu", "i915", "xe", "virtio_gpu", "virtio-pci", "vgem", "vkms",
         "simpledrm", "bochs", "cirrus", "ast", "mgag200", "hyperv_drm", "vmwgfx", "qxl", "udl", "evdi"};
-    struct gpu_fixture fixture;
-    gpu_fixture_init(&fixture, &gpu_vendor_other);
     for (unsigned i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
         char card[16], pdev[32];
         (void)snprintf(card, sizeof(card), "card%u", i);
         (void)snprintf(pdev, sizeof(pdev), "0000:%02x:00.0", i);
-        add_renderer(&fixture, card, drivers[i], pdev);
+        add_renderer(fixture, card, drivers[i], pdev);
     }
     /* No render node. */
-    gpu_fixture_add_card(&fixture, "card60", "nouveau", "0000:60:00.0");
-    assert_int_equal(gpu_fixture_open(&fixture), -ENODATA);
-    gpu_fixture_fini(&fixture);
+    gpu_fixture_add_card(fixture, "card60", "nouveau", "0000:60:00.0");
+    assert_int_equal(gpu_fixture_open(fixture), -ENODATA);
 }
 
 static void test_pci(void **state)
 {
-    (void)state;
-    struct gpu_fixture fixture;
-    gpu_fixture_init(&fixture, &gpu_vendor_other);
-    add_renderer(&fixture, "card0", "nouveau", PDEV);
-    gpu_fixture_write(&fixture, PDEV, "device", "0x1b80\n");
-    gpu_fixture_write(&fixture, PDEV, "hwmon/hwmon0/name", "nouveau\n");
-    gpu_fixture_write(&fixture, PDEV, "hwmon/hwmon0/temp1_input", "39000\n");
-    gpu_fixture_write(&fixture, PDEV, "hwmon/hwmon0/power1_input", "20000000\n");
-    gpu_fixture_set_use(&fixture, PDEV, 0.5, 0.75, 4096);
-    assert_int_equal(gpu_fixture_open(&fixture), 0);
-    assert_int_equal(gpu_vendor_other.clients(fixture.state), GPU_CLIENTS_ALL);
-    assert_int_equal(gpu_fixture_tick(&fixture, NS_PER_SEC), 0);
-    assert_int_equal(fixture.list.count, 1);
-    const struct gpu_card *card = gpu_fixture_card(&fixture, 0);
+    struct gpu_fixture *fixture = *state;
+    add_renderer(fixture, "card0", "nouveau", PDEV);
+    gpu_fixture_write(fixture, PDEV, "device", "0x1b80\n");
+    gpu_fixture_write(fixture, PDEV, "hwmon/hwmon0/name", "nouveau\n");
+    gpu_fixture_write(fixture, PDEV, "hwmon/hwmon0/temp1_input", "39000\n");
+    gpu_fixture_write(fixture, PDEV, "hwmon/hwmon0/power1_input", "20000000\n");
+    gpu_fixture_set_use(fixture, PDEV, 0.5, 0.75, 4096);
+    assert_int_equal(gpu_fixture_open(fixture), 0);
+    assert_int_equal(gpu_vendor_other.clients(fixture->state), GPU_CLIENTS_ALL);
+    assert_int_equal(gpu_fixture_tick(fixture, NS_PER_SEC), 0);
+    assert_int_equal(fixture->list.count, 1);
+    const struct gpu_card *card = gpu_fixture_card(fixture, 0);
     assert_string_equal(card->facts.name, "nouveau 0x1b80");
     assert_string_equal(card->facts.uuid, PDEV);
     assert_string_equal(gpu_fixture_detail(card, "pci_bus"), PDEV);
@@ -68,23 +63,20 @@ static void test_pci(void **state)
     assert_f64(card->reading.power_watts, 20);
     assert_f64(card->use.usage, 0.5);
     assert_u64(card->use.vram_bytes, 4096);
-    gpu_fixture_fini(&fixture);
 }
 
 /* A device of the SoC has a name instead of an address, and its clients are known by the driver. */
 static void test_platform(void **state)
 {
-    (void)state;
-    struct gpu_fixture fixture;
-    gpu_fixture_init(&fixture, &gpu_vendor_other);
-    fake_env_link(&fixture.fake, "sys/class/drm/card1", "../../devices/platform/ff9a0000.gpu/drm/card1");
-    fake_env_link(&fixture.fake, "sys/devices/platform/ff9a0000.gpu/drm/card1/device", "../../../ff9a0000.gpu");
-    fake_env_mkdir(&fixture.fake, "sys/devices/platform/ff9a0000.gpu/drm/renderD128");
-    fake_env_link(&fixture.fake, "sys/devices/platform/ff9a0000.gpu/driver", "../../../bus/platform/drivers/panfrost");
-    gpu_fixture_set_use(&fixture, "panfrost", 0.25, 0.5, -1);
-    assert_int_equal(gpu_fixture_open(&fixture), 0);
-    assert_int_equal(gpu_fixture_tick(&fixture, NS_PER_SEC), 0);
-    const struct gpu_card *card = gpu_fixture_card(&fixture, 0);
+    struct gpu_fixture *fixture = *state;
+    fake_env_link(&fixture->fake, "sys/class/drm/card1", "../../devices/platform/ff9a0000.gpu/drm/card1");
+    fake_env_link(&fixture->fake, "sys/devices/platform/ff9a0000.gpu/drm/card1/device", "../../../ff9a0000.gpu");
+    fake_env_mkdir(&fixture->fake, "sys/devices/platform/ff9a0000.gpu/drm/renderD128");
+    fake_env_link(&fixture->fake, "sys/devices/platform/ff9a0000.gpu/driver", "../../../bus/platform/drivers/panfrost");
+    gpu_fixture_set_use(fixture, "panfrost", 0.25, 0.5, -1);
+    assert_int_equal(gpu_fixture_open(fixture), 0);
+    assert_int_equal(gpu_fixture_tick(fixture, NS_PER_SEC), 0);
+    const struct gpu_card *card = gpu_fixture_card(fixture, 0);
     assert_string_equal(card->facts.name, "panfrost");
     assert_string_equal(card->facts.uuid, "ff9a0000.gpu");
     assert_string_equal(card->facts.host_id, "ff9a0000.gpu");
@@ -92,9 +84,8 @@ static void test_platform(void **state)
     assert_string_equal(gpu_fixture_detail(card, "driver"), "panfrost");
     assert_f64(card->reading.utilization_pct, 50);
     assert_f64(card->use.usage, 0.25);
-    fake_env_remove(&fixture.fake, "sys/class/drm/card1");
-    assert_int_equal(gpu_fixture_tick(&fixture, NS_PER_SEC), -ENODEV);
-    gpu_fixture_fini(&fixture);
+    fake_env_remove(&fixture->fake, "sys/class/drm/card1");
+    assert_int_equal(gpu_fixture_tick(fixture, NS_PER_SEC), -ENODEV);
 }
 
 static void test_numbers(void **state)
@@ -126,37 +117,32 @@ static void test_numbers(void **state)
 /* More cards than we show: the first ones, and no descriptor too many. */
 static void test_many(void **state)
 {
-    (void)state;
-    struct gpu_fixture fixture;
-    gpu_fixture_init(&fixture, &gpu_vendor_other);
+    struct gpu_fixture *fixture = *state;
     for (unsigned i = 0; i < GPU_CARDS_MAX + 3; i++) {
         char card[16], pdev[32];
         (void)snprintf(card, sizeof(card), "card%u", i);
         (void)snprintf(pdev, sizeof(pdev), "0000:%02x:00.0", i);
-        add_renderer(&fixture, card, "nouveau", pdev);
+        add_renderer(fixture, card, "nouveau", pdev);
     }
-    assert_int_equal(gpu_fixture_open(&fixture), 0);
-    assert_int_equal(gpu_fixture_tick(&fixture, NS_PER_SEC), 0);
-    assert_int_equal(fixture.list.count, GPU_CARDS_MAX);
-    assert_string_equal(gpu_fixture_card(&fixture, GPU_CARDS_MAX - 1)->facts.uuid, "0000:3f:00.0");
-    gpu_fixture_fini(&fixture);
+    assert_int_equal(gpu_fixture_open(fixture), 0);
+    assert_int_equal(gpu_fixture_tick(fixture, NS_PER_SEC), 0);
+    assert_int_equal(fixture->list.count, GPU_CARDS_MAX);
+    assert_string_equal(gpu_fixture_card(fixture, GPU_CARDS_MAX - 1)->facts.uuid, "0000:3f:00.0");
 }
 
 static void test_card_facts(void **state)
 {
-    (void)state;
+    struct gpu_fixture *fixture = *state;
     static const struct {
         const char *text;
         struct opt_u64 id;
     } ids[] = {{"0x744C\n", {true, 0x744c}}, {"0x0\n", {true, 0}}, {"744c\n", {0}}, {"0x\n", {0}}, {"0x74g\n", {0}},
         {"0x123456789\n", {0}}, {"", {0}}};
-    struct gpu_fixture fixture;
-    gpu_fixture_init(&fixture, &gpu_vendor_other);
-    gpu_fixture_add_card(&fixture, "card0", "amdgpu", PDEV);
+    gpu_fixture_add_card(fixture, "card0", "amdgpu", PDEV);
     for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
         struct drm_card card;
-        gpu_fixture_write(&fixture, PDEV, "device", ids[i].text);
-        drm_card_init(&card, fixture.fake.root.sys_fd, "class/drm/card0");
+        gpu_fixture_write(fixture, PDEV, "device", ids[i].text);
+        drm_card_init(&card, fixture->fake.root.sys_fd, "class/drm/card0");
         assert_int_equal(card.device_id.has, ids[i].id.has);
         assert_int_equal(card.device_id.v, ids[i].id.v);
         assert_string_equal(card.driver, "amdgpu");
@@ -166,18 +152,24 @@ static void test_card_facts(void **state)
         assert_false(card.runtime_status.exists);
         drm_card_fini(&card);
     }
-    gpu_fixture_fini(&fixture);
 }
+
+static int setup(void **state)
+{
+    return gpu_fixture_setup(state, &gpu_vendor_other);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, gpu_fixture_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_pci),
-        cmocka_unit_test(test_platform),
+        TEST(test_left_out),
+        TEST(test_pci),
+        TEST(test_platform),
         cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_card_facts),
+        TEST(test_many),
+        TEST(test_card_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

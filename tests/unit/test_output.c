@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -50,20 +51,27 @@ struct stage {
     char path[PATH_BYTES]; /* of "out" */
 };
 
-static void stage_make(struct stage *stage)
+static int setup(void **state)
 {
+    struct stage *stage = malloc(sizeof(*stage));
+    assert_non_null(stage);
     *stage = (struct stage){.info = {.version = "t", .interval_ns = NS_PER_SEC}};
     tree_make(&stage->tree);
     (void)snprintf(stage->path, sizeof(stage->path), "%s/out", stage->tree.path);
     stage->report = mmap(NULL, sizeof(*stage->report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(stage->report != MAP_FAILED);
     stage->settings.interval_ns = NS_PER_SEC;
+    *state = stage;
+    return 0;
 }
 
-static void stage_free(struct stage *stage)
+static int teardown(void **state)
 {
+    struct stage *stage = *state;
     assert_int_equal(munmap(stage->report, sizeof(*stage->report)), 0);
     tree_free(&stage->tree);
+    free(stage);
+    return 0;
 }
 
 static void assert_content(const struct stage *stage, const char *name, const char *expected)
@@ -157,22 +165,17 @@ static void check_streams(struct stage *stage, const char *captured, const char 
 
 static void test_stream_of_the_host_mode(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    check_streams(&stage, "stdout", "stderr");
-    assert_stream(&stage, -1, "stderr");
-    stage_free(&stage);
+    struct stage *stage = *state;
+    check_streams(stage, "stdout", "stderr");
+    assert_stream(stage, -1, "stderr");
 }
 
 /* 2> run.jsonl: the file is what is wanted, unless stdout is one too. */
 static void test_stderr_in_a_file(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    AUTO_FD int kept = file_in(&stage, "kept");
-    AUTO_FD int file = file_in(&stage, "stdout");
+    struct stage *stage = *state;
+    AUTO_FD int kept = file_in(stage, "kept");
+    AUTO_FD int file = file_in(stage, "stdout");
     AUTO_FD int device = open("/dev/null", O_WRONLY | O_CLOEXEC);
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -188,75 +191,62 @@ static void test_stderr_in_a_file(void **state)
     } cases[] = {{pipe_fd, NULL, false, "stderr"}, {pipe_fd, NULL, true, "stderr"}, {device, NULL, false, "stderr"},
         {file, NULL, false, "stdout"}, {file, NULL, true, "stdout"}, {pipe_fd, from, false, "stdout"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        stage.settings.from = cases[i].from;
-        stage.info.tracked_pid = (struct opt_u64){cases[i].has_pid, 1};
-        run_child(&stage, cases[i].out, kept, 0);
-        assert_int_equal(stage.report->result, 0);
-        assert_string_equal(stage.report->name, cases[i].name);
+        stage->settings.from = cases[i].from;
+        stage->info.tracked_pid = (struct opt_u64){cases[i].has_pid, 1};
+        run_child(stage, cases[i].out, kept, 0);
+        assert_int_equal(stage->report->result, 0);
+        assert_string_equal(stage->report->name, cases[i].name);
     }
-    stage_free(&stage);
 }
 
 static void test_stream_of_the_wrapper_mode(void **state)
 {
-    (void)state;
+    struct stage *stage = *state;
     char command[] = "true";
     char *const argv[] = {command, NULL};
-    struct stage stage;
-    stage_make(&stage);
-    stage.settings.command = argv;
-    check_streams(&stage, "stderr", "stderr");
+    stage->settings.command = argv;
+    check_streams(stage, "stderr", "stderr");
     /* Only when asked for. */
     char dash[] = "-";
-    stage.settings.output = dash;
-    check_streams(&stage, "stdout", "stdout");
-    stage_free(&stage);
+    stage->settings.output = dash;
+    check_streams(stage, "stdout", "stdout");
 }
 
 static void test_stream_of_a_tracked_pid(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    stage.settings.pid = some_i64(1);
-    stage.info.tracked_pid = some_u64(1);
-    check_streams(&stage, "stdout", "stderr");
-    stage_free(&stage);
+    struct stage *stage = *state;
+    stage->settings.pid = some_i64(1);
+    stage->info.tracked_pid = some_u64(1);
+    check_streams(stage, "stdout", "stderr");
 }
 
 static void test_streams_that_are_closed(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    AUTO_FD int file = file_in(&stage, "file");
-    run_child(&stage, -1, -1, 0);
-    assert_int_equal(stage.report->result, -EBADF);
-    assert_non_null(strstr(stage.report->message, "stderr"));
+    struct stage *stage = *state;
+    AUTO_FD int file = file_in(stage, "file");
+    run_child(stage, -1, -1, 0);
+    assert_int_equal(stage->report->result, -EBADF);
+    assert_non_null(strstr(stage->report->message, "stderr"));
     char dash[] = "-";
-    stage.settings.output = dash;
-    run_child(&stage, -1, file, 0);
-    assert_int_equal(stage.report->result, -EBADF);
-    assert_non_null(strstr(stage.report->message, "stdout"));
-    stage_free(&stage);
+    stage->settings.output = dash;
+    run_child(stage, -1, file, 0);
+    assert_int_equal(stage->report->result, -EBADF);
+    assert_non_null(strstr(stage->report->message, "stdout"));
 }
 
 static void test_quiet_writes_nothing(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    AUTO_FD int out = file_in(&stage, "stdout");
-    AUTO_FD int err_fd = file_in(&stage, "stderr");
-    stage.settings.quiet = true;
-    stage.settings.output = stage.path;
-    run_child(&stage, out, err_fd, 2);
-    assert_int_equal(stage.report->result, 0);
-    assert_int_equal(stage.report->samples[0], 0);
-    assert_content(&stage, "stdout", "");
-    assert_content(&stage, "stderr", "");
-    assert_int_equal(access(stage.path, F_OK), -1);
-    stage_free(&stage);
+    struct stage *stage = *state;
+    AUTO_FD int out = file_in(stage, "stdout");
+    AUTO_FD int err_fd = file_in(stage, "stderr");
+    stage->settings.quiet = true;
+    stage->settings.output = stage->path;
+    run_child(stage, out, err_fd, 2);
+    assert_int_equal(stage->report->result, 0);
+    assert_int_equal(stage->report->samples[0], 0);
+    assert_content(stage, "stdout", "");
+    assert_content(stage, "stderr", "");
+    assert_int_equal(access(stage->path, F_OK), -1);
 }
 
 static void assert_encoder(struct stage *stage, int format, int columns, const struct encoder *expected)
@@ -269,23 +259,20 @@ static void assert_encoder(struct stage *stage, int format, int columns, const s
 
 static void test_formats(void **state)
 {
-    (void)state;
+    struct stage *stage = *state;
     char command[] = "true";
     char *const argv[] = {command, NULL};
-    struct stage stage;
-    stage_make(&stage);
-    assert_encoder(&stage, FORMAT_JSON, CSV_COLUMNS_FULL, &encoder_jsonl);
-    assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_AUTO, &encoder_csv_system);
-    assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_FULL, &encoder_csv_full);
-    assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_PYTHON, &encoder_csv_python_system);
-    stage.info.tracked_pid = some_u64(5);
-    assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_AUTO, &encoder_csv_full);
-    assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_SYSTEM, &encoder_csv_system);
-    assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_PYTHON, &encoder_csv_python);
-    stage.info.tracked_pid = (struct opt_u64){0};
-    stage.settings.command = argv;
-    assert_encoder(&stage, FORMAT_CSV, CSV_COLUMNS_AUTO, &encoder_csv_full);
-    stage_free(&stage);
+    assert_encoder(stage, FORMAT_JSON, CSV_COLUMNS_FULL, &encoder_jsonl);
+    assert_encoder(stage, FORMAT_CSV, CSV_COLUMNS_AUTO, &encoder_csv_system);
+    assert_encoder(stage, FORMAT_CSV, CSV_COLUMNS_FULL, &encoder_csv_full);
+    assert_encoder(stage, FORMAT_CSV, CSV_COLUMNS_PYTHON, &encoder_csv_python_system);
+    stage->info.tracked_pid = some_u64(5);
+    assert_encoder(stage, FORMAT_CSV, CSV_COLUMNS_AUTO, &encoder_csv_full);
+    assert_encoder(stage, FORMAT_CSV, CSV_COLUMNS_SYSTEM, &encoder_csv_system);
+    assert_encoder(stage, FORMAT_CSV, CSV_COLUMNS_PYTHON, &encoder_csv_python);
+    stage->info.tracked_pid = (struct opt_u64){0};
+    stage->settings.command = argv;
+    assert_encoder(stage, FORMAT_CSV, CSV_COLUMNS_AUTO, &encoder_csv_full);
 }
 
 /* Whatever is registered is complete: output and session rely on it. */
@@ -307,22 +294,19 @@ static void test_registry(void **state)
 
 static void test_csv_header_once_and_first(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    AUTO_FD int out = file_in(&stage, "stdout");
-    AUTO_FD int err_fd = file_in(&stage, "stderr");
-    stage.settings.format = FORMAT_CSV;
-    run_child(&stage, out, err_fd, 3);
+    struct stage *stage = *state;
+    AUTO_FD int out = file_in(stage, "stdout");
+    AUTO_FD int err_fd = file_in(stage, "stderr");
+    stage->settings.format = FORMAT_CSV;
+    run_child(stage, out, err_fd, 3);
     AUTO_BUF struct buf expected;
     buf_init(&expected, 65536);
     struct sample sample = small_sample();
-    encoder_csv_system.begin(&stage.info, &expected);
+    encoder_csv_system.begin(&stage->info, &expected);
     for (int i = 0; i < 3; i++)
-        encoder_csv_system.sample(&stage.info, &sample, &no_totals, &expected);
-    assert_content(&stage, "stdout", buf_cstr(&expected));
-    assert_content(&stage, "stderr", "");
-    stage_free(&stage);
+        encoder_csv_system.sample(&stage->info, &sample, &no_totals, &expected);
+    assert_content(stage, "stdout", buf_cstr(&expected));
+    assert_content(stage, "stderr", "");
 }
 
 /* Runs over a file that holds `before`, and returns what open said. */
@@ -340,9 +324,7 @@ static int append_to(struct stage *stage, int format, const char *before)
 
 static void test_append_csv(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
+    struct stage *stage = *state;
     AUTO_BUF struct buf header;
     AUTO_BUF struct buf row;
     AUTO_BUF struct buf expected;
@@ -350,44 +332,41 @@ static void test_append_csv(void **state)
     buf_init(&row, 65536);
     buf_init(&expected, 65536);
     struct sample sample = small_sample();
-    encoder_csv_system.begin(&stage.info, &header);
-    encoder_csv_system.sample(&stage.info, &sample, &no_totals, &row);
+    encoder_csv_system.begin(&stage->info, &header);
+    encoder_csv_system.sample(&stage->info, &sample, &no_totals, &row);
     buf_printf(&expected, "%s%s", buf_cstr(&header), buf_cstr(&row));
 
-    assert_int_equal(append_to(&stage, FORMAT_CSV, NULL), 0);
-    assert_content(&stage, "out", buf_cstr(&expected));
+    assert_int_equal(append_to(stage, FORMAT_CSV, NULL), 0);
+    assert_content(stage, "out", buf_cstr(&expected));
     /* The same header is not written again. */
-    assert_int_equal(append_to(&stage, FORMAT_CSV, NULL), 0);
+    assert_int_equal(append_to(stage, FORMAT_CSV, NULL), 0);
     buf_puts(&expected, buf_cstr(&row));
-    assert_content(&stage, "out", buf_cstr(&expected));
+    assert_content(stage, "out", buf_cstr(&expected));
     /* A row that was cut is ended first. */
     buf_clear(&expected);
     buf_printf(&expected, "%s1700", buf_cstr(&header));
-    assert_int_equal(append_to(&stage, FORMAT_CSV, buf_cstr(&expected)), 0);
+    assert_int_equal(append_to(stage, FORMAT_CSV, buf_cstr(&expected)), 0);
     buf_printf(&expected, "\n%s", buf_cstr(&row));
-    assert_content(&stage, "out", buf_cstr(&expected));
+    assert_content(stage, "out", buf_cstr(&expected));
     /* An empty file is a new one. */
     buf_clear(&expected);
     buf_printf(&expected, "%s%s", buf_cstr(&header), buf_cstr(&row));
-    assert_int_equal(append_to(&stage, FORMAT_CSV, ""), 0);
-    assert_content(&stage, "out", buf_cstr(&expected));
-    stage_free(&stage);
+    assert_int_equal(append_to(stage, FORMAT_CSV, ""), 0);
+    assert_content(stage, "out", buf_cstr(&expected));
 }
 
 /* Two trackers append to one new file: both find it empty, and the second to write finds the header of the first. */
 static void test_append_to_one_new_file(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    stage.settings.output = stage.path;
-    stage.settings.append = true;
-    stage.settings.format = FORMAT_CSV;
+    struct stage *stage = *state;
+    stage->settings.output = stage->path;
+    stage->settings.append = true;
+    stage->settings.format = FORMAT_CSV;
     struct output outputs[3];
     struct err err = {0};
     for (size_t i = 0; i < 3; i++) {
-        stage.settings.csv_columns = i < 2 ? CSV_COLUMNS_SYSTEM : CSV_COLUMNS_FULL;
-        assert_int_equal(output_open(&outputs[i], &stage.settings, &stage.info, &err), 0);
+        stage->settings.csv_columns = i < 2 ? CSV_COLUMNS_SYSTEM : CSV_COLUMNS_FULL;
+        assert_int_equal(output_open(&outputs[i], &stage->settings, &stage->info, &err), 0);
     }
     struct sample sample = small_sample();
     for (size_t i = 0; i < 6; i++)
@@ -398,11 +377,10 @@ static void test_append_to_one_new_file(void **state)
         assert_true(output_close(&outputs[i]));
     AUTO_BUF struct buf expected;
     buf_init(&expected, 65536);
-    encoder_csv_system.begin(&stage.info, &expected);
+    encoder_csv_system.begin(&stage->info, &expected);
     for (size_t i = 0; i < 4; i++)
-        encoder_csv_system.sample(&stage.info, &sample, &no_totals, &expected);
-    assert_content(&stage, "out", buf_cstr(&expected));
-    stage_free(&stage);
+        encoder_csv_system.sample(&stage->info, &sample, &no_totals, &expected);
+    assert_content(stage, "out", buf_cstr(&expected));
 }
 
 static void assert_append_refused(struct stage *stage, int format, const char *before)
@@ -414,79 +392,72 @@ static void assert_append_refused(struct stage *stage, int format, const char *b
 
 static void test_append_to_something_else_is_refused(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
+    struct stage *stage = *state;
     AUTO_BUF struct buf header;
     buf_init(&header, 65536);
-    encoder_csv_full.begin(&stage.info, &header);
-    assert_append_refused(&stage, FORMAT_CSV, buf_cstr(&header));
-    assert_append_refused(&stage, FORMAT_CSV, "{\"timestamp_secs\":1}\n");
-    assert_append_refused(&stage, FORMAT_CSV, "timestamp,processes");
-    assert_append_refused(&stage, FORMAT_CSV, "\n");
-    assert_append_refused(&stage, FORMAT_JSON, buf_cstr(&header));
-    assert_append_refused(&stage, FORMAT_JSON, "some text\n");
-    stage_free(&stage);
+    encoder_csv_full.begin(&stage->info, &header);
+    assert_append_refused(stage, FORMAT_CSV, buf_cstr(&header));
+    assert_append_refused(stage, FORMAT_CSV, "{\"timestamp_secs\":1}\n");
+    assert_append_refused(stage, FORMAT_CSV, "timestamp,processes");
+    assert_append_refused(stage, FORMAT_CSV, "\n");
+    assert_append_refused(stage, FORMAT_JSON, buf_cstr(&header));
+    assert_append_refused(stage, FORMAT_JSON, "some text\n");
 }
 
 static void test_append_json(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
+    struct stage *stage = *state;
     AUTO_BUF struct buf expected;
     buf_init(&expected, 65536);
     struct sample sample = small_sample();
     buf_puts(&expected, "{\"a\":1}\n{\"b\"\n");
-    encoder_jsonl.sample(&stage.info, &sample, NULL, &expected);
-    assert_int_equal(append_to(&stage, FORMAT_JSON, "{\"a\":1}\n{\"b\""), 0);
-    assert_content(&stage, "out", buf_cstr(&expected));
-    stage_free(&stage);
+    encoder_jsonl.sample(&stage->info, &sample, NULL, &expected);
+    assert_int_equal(append_to(stage, FORMAT_JSON, "{\"a\":1}\n{\"b\""), 0);
+    assert_content(stage, "out", buf_cstr(&expected));
 }
 
 static void test_file_names_and_files_that_cannot_be_opened(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    AUTO_FD int err_fd = file_in(&stage, "stderr");
+    struct stage *stage = *state;
+    AUTO_FD int err_fd = file_in(stage, "stderr");
     char name[PATH_BYTES + 32];
     char job[] = "a/b";
-    (void)snprintf(name, sizeof(name), "%s/{job}.jsonl", stage.tree.path);
-    stage.settings.output = name;
-    stage.settings.job_name = job;
-    run_child(&stage, -1, err_fd, 1);
-    assert_int_equal(stage.report->result, 0);
+    (void)snprintf(name, sizeof(name), "%s/{job}.jsonl", stage->tree.path);
+    stage->settings.output = name;
+    stage->settings.job_name = job;
+    run_child(stage, -1, err_fd, 1);
+    assert_int_equal(stage->report->result, 0);
     struct stat st;
     char made[PATH_BYTES + 32];
-    (void)snprintf(made, sizeof(made), "%s/a_b.jsonl", stage.tree.path);
+    (void)snprintf(made, sizeof(made), "%s/a_b.jsonl", stage->tree.path);
     assert_int_equal(stat(made, &st), 0);
     assert_true(st.st_size > 0);
-    (void)snprintf(name, sizeof(name), "%s/missing/x", stage.tree.path);
-    run_child(&stage, -1, err_fd, 1);
-    assert_int_equal(stage.report->result, -ENOENT);
-    assert_non_null(strstr(stage.report->message, name));
-    assert_content(&stage, "stderr", "");
-    stage_free(&stage);
+    (void)snprintf(name, sizeof(name), "%s/missing/x", stage->tree.path);
+    run_child(stage, -1, err_fd, 1);
+    assert_int_equal(stage->report->result, -ENOENT);
+    assert_non_null(strstr(stage->report->message, name));
+    assert_content(stage, "stderr", "");
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stream_of_the_host_mode),
-        cmocka_unit_test(test_stderr_in_a_file),
-        cmocka_unit_test(test_stream_of_the_wrapper_mode),
-        cmocka_unit_test(test_stream_of_a_tracked_pid),
-        cmocka_unit_test(test_streams_that_are_closed),
-        cmocka_unit_test(test_quiet_writes_nothing),
-        cmocka_unit_test(test_formats),
+        TEST(test_stream_of_the_host_mode),
+        TEST(test_stderr_in_a_file),
+        TEST(test_stream_of_the_wrapper_mode),
+        TEST(test_stream_of_a_tracked_pid),
+        TEST(test_streams_that_are_closed),
+        TEST(test_quiet_writes_nothing),
+        TEST(test_formats),
         cmocka_unit_test(test_registry),
-        cmocka_unit_test(test_csv_header_once_and_first),
-        cmocka_unit_test(test_append_csv),
-        cmocka_unit_test(test_append_to_one_new_file),
-        cmocka_unit_test(test_append_to_something_else_is_refused),
-        cmocka_unit_test(test_append_json),
-        cmocka_unit_test(test_file_names_and_files_that_cannot_be_opened),
+        TEST(test_csv_header_once_and_first),
+        TEST(test_append_csv),
+        TEST(test_append_to_one_new_file),
+        TEST(test_append_to_something_else_is_refused),
+        TEST(test_append_json),
+        TEST(test_file_names_and_files_that_cannot_be_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

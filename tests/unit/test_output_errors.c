@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -35,8 +36,10 @@ struct stage {
     char text[4096];
 };
 
-static void stage_make(struct stage *stage)
+static int setup(void **state)
 {
+    struct stage *stage = malloc(sizeof(*stage));
+    assert_non_null(stage);
     *stage = (struct stage){.info = {.version = "t", .interval_ns = NS_PER_SEC}};
     tree_make(&stage->tree);
     (void)snprintf(stage->path, sizeof(stage->path), "%s/out", stage->tree.path);
@@ -49,6 +52,19 @@ static void stage_make(struct stage *stage)
     stage->saved_fd = dup(STDERR_FILENO);
     assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
     (void)close(ends[1]);
+    *state = stage;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct stage *stage = *state;
+    (void)dup2(stage->saved_fd, STDERR_FILENO);
+    (void)close(stage->saved_fd);
+    (void)close(stage->read_fd);
+    tree_free(&stage->tree);
+    free(stage);
+    return 0;
 }
 
 static void stage_open(struct stage *stage)
@@ -63,14 +79,6 @@ static const char *stage_said(struct stage *stage)
     ssize_t n = read(stage->read_fd, stage->text, sizeof(stage->text) - 1);
     stage->text[n > 0 ? n : 0] = '\0';
     return stage->text;
-}
-
-static void stage_free(struct stage *stage)
-{
-    (void)dup2(stage->saved_fd, STDERR_FILENO);
-    (void)close(stage->saved_fd);
-    (void)close(stage->read_fd);
-    tree_free(&stage->tree);
 }
 
 static int write_sample(struct stage *stage)
@@ -103,174 +111,155 @@ static void assert_one_line(const char *text)
 
 static void test_slow_reader_is_reported_once_and_taken_back(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    int reader = stage_pipe(&stage);
-    assert_int_equal(output_watch_fd(&stage.output), stage.output.sink.fd);
+    struct stage *stage = *state;
+    int reader = stage_pipe(stage);
+    assert_int_equal(output_watch_fd(&stage->output), stage->output.sink.fd);
     for (int i = 0; i < 50; i++)
-        assert_int_equal(write_sample(&stage), 0);
-    const char *said = stage_said(&stage);
+        assert_int_equal(write_sample(stage), 0);
+    const char *said = stage_said(stage);
     assert_one_line(said);
     assert_non_null(strstr(said, "not being read"));
     assert_non_null(strstr(said, "256 KiB"));
     AUTO_BUF struct buf received;
     buf_init(&received, 1024 * 1024);
-    for (int i = 0; i < 50 && stage.output.sink.backlog.len > 0; i++) {
+    for (int i = 0; i < 50 && stage->output.sink.backlog.len > 0; i++) {
         char part[8192];
         ssize_t n;
         while ((n = read(reader, part, sizeof(part))) > 0)
             buf_append(&received, part, (size_t)n);
-        assert_int_equal(write_sample(&stage), 0);
+        assert_int_equal(write_sample(stage), 0);
     }
-    said = stage_said(&stage);
+    said = stage_said(stage);
     assert_one_line(said);
     assert_non_null(strstr(said, "again (0 lost)"));
-    assert_int_equal(write_sample(&stage), 0);
-    assert_string_equal(stage_said(&stage), "");
-    output_close(&stage.output);
-    assert_string_equal(stage_said(&stage), "");
+    assert_int_equal(write_sample(stage), 0);
+    assert_string_equal(stage_said(stage), "");
+    output_close(&stage->output);
+    assert_string_equal(stage_said(stage), "");
     (void)close(reader);
-    stage_free(&stage);
 }
 
 static void test_reader_goes_away(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    int reader = stage_pipe(&stage);
-    assert_int_equal(write_sample(&stage), 0);
+    struct stage *stage = *state;
+    int reader = stage_pipe(stage);
+    assert_int_equal(write_sample(stage), 0);
     (void)close(reader);
-    assert_int_equal(write_sample(&stage), -EPIPE);
-    assert_int_equal(write_sample(&stage), -EPIPE);
-    assert_int_equal(output_watch_fd(&stage.output), -1);
-    output_close(&stage.output);
-    assert_string_equal(stage_said(&stage), "");
-    stage_free(&stage);
+    assert_int_equal(write_sample(stage), -EPIPE);
+    assert_int_equal(write_sample(stage), -EPIPE);
+    assert_int_equal(output_watch_fd(&stage->output), -1);
+    output_close(&stage->output);
+    assert_string_equal(stage_said(stage), "");
 }
 
 /* With samples waiting when the reader goes, their memory must be given back as well. */
 static void test_reader_goes_away_with_samples_waiting(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    int reader = stage_pipe(&stage);
+    struct stage *stage = *state;
+    int reader = stage_pipe(stage);
     for (int i = 0; i < 50; i++)
-        assert_int_equal(write_sample(&stage), 0);
+        assert_int_equal(write_sample(stage), 0);
     (void)close(reader);
-    assert_int_equal(write_sample(&stage), -EPIPE);
-    output_close(&stage.output);
-    bool kept = stage.output.sink.backlog.data != NULL;
+    assert_int_equal(write_sample(stage), -EPIPE);
+    output_close(&stage->output);
+    bool kept = stage->output.sink.backlog.data != NULL;
     /* So that only this test reports it, not the leak checker at the end of all. */
-    sink_close(&stage.output.sink);
-    stage_free(&stage);
+    sink_close(&stage->output.sink);
     assert_false(kept);
 }
 
 static void test_reader_that_never_reads_delays_the_end_a_moment_only(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    int reader = stage_pipe(&stage);
+    struct stage *stage = *state;
+    int reader = stage_pipe(stage);
     for (int i = 0; i < 50; i++)
-        assert_int_equal(write_sample(&stage), 0);
-    (void)stage_said(&stage);
-    size_t waiting = stage.output.sink.backlog.len;
+        assert_int_equal(write_sample(stage), 0);
+    (void)stage_said(stage);
+    size_t waiting = stage->output.sink.backlog.len;
     assert_true(waiting > 0);
     int64_t before = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
-    output_close(&stage.output);
+    output_close(&stage->output);
     assert_true(clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - before < 2 * NS_PER_SEC);
-    const char *said = stage_said(&stage);
+    const char *said = stage_said(stage);
     char bytes[64];
     (void)snprintf(bytes, sizeof(bytes), " the last %zu bytes are lost", waiting);
     assert_one_line(said);
     assert_non_null(strstr(said, bytes));
     (void)close(reader);
-    stage_free(&stage);
 }
 
 static void test_full_device_is_reported_once(void **state)
 {
-    (void)state;
-    struct stage stage;
+    struct stage *stage = *state;
     char device[] = "/dev/full";
-    stage_make(&stage);
-    stage.settings.output = device;
-    stage_open(&stage);
-    assert_int_equal(output_watch_fd(&stage.output), -1);
+    stage->settings.output = device;
+    stage_open(stage);
+    assert_int_equal(output_watch_fd(&stage->output), -1);
     for (int i = 0; i < 5; i++)
-        assert_int_equal(write_sample(&stage), 0);
-    const char *said = stage_said(&stage);
+        assert_int_equal(write_sample(stage), 0);
+    const char *said = stage_said(stage);
     assert_one_line(said);
     assert_non_null(strstr(said, "/dev/full"));
     assert_non_null(strstr(said, strerror(ENOSPC)));
-    output_close(&stage.output);
-    said = stage_said(&stage);
+    output_close(&stage->output);
+    said = stage_said(stage);
     assert_one_line(said);
     assert_non_null(strstr(said, "lost"));
-    stage_free(&stage);
 }
 
 /* A limit that is lifted: nothing is lost, the header stands once, and the complaint is taken back. */
 static void test_limited_file_recovers(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    stage.settings.format = FORMAT_CSV;
-    stage_open(&stage);
+    struct stage *stage = *state;
+    stage->settings.format = FORMAT_CSV;
+    stage_open(stage);
     struct rlimit old;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     struct rlimit low = {.rlim_cur = 100, .rlim_max = old.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
-    int first = write_sample(&stage);
-    int second = write_sample(&stage);
+    int first = write_sample(stage);
+    int second = write_sample(stage);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_equal(first, 0);
     assert_int_equal(second, 0);
-    const char *said = stage_said(&stage);
+    const char *said = stage_said(stage);
     assert_one_line(said);
     assert_non_null(strstr(said, strerror(EFBIG)));
-    assert_int_equal(write_sample(&stage), 0);
-    said = stage_said(&stage);
+    assert_int_equal(write_sample(stage), 0);
+    said = stage_said(stage);
     assert_one_line(said);
     assert_non_null(strstr(said, "again (0 lost)"));
-    output_close(&stage.output);
-    assert_string_equal(stage_said(&stage), "");
+    output_close(&stage->output);
+    assert_string_equal(stage_said(stage), "");
     AUTO_BUF struct buf expected;
     AUTO_BUF struct buf got;
     buf_init(&expected, 65536);
     buf_init(&got, 65536);
-    encoder_csv_system.begin(&stage.info, &expected);
+    encoder_csv_system.begin(&stage->info, &expected);
     for (int i = 0; i < 3; i++)
         buf_puts(&expected, "1700000000,,,,,,,,,,,,,,,,,,,,\n");
-    assert_int_equal(file_read_at(AT_FDCWD, stage.path, &got), 0);
+    assert_int_equal(file_read_at(AT_FDCWD, stage->path, &got), 0);
     assert_string_equal(buf_cstr(&got), buf_cstr(&expected));
-    stage_free(&stage);
 }
 
 static void test_refused_file_gives_everything_back(void **state)
 {
-    (void)state;
-    struct stage stage;
-    stage_make(&stage);
-    tree_write(&stage.tree, "out", "something else\n");
-    stage.settings.format = FORMAT_CSV;
-    stage.settings.append = true;
+    struct stage *stage = *state;
+    tree_write(&stage->tree, "out", "something else\n");
+    stage->settings.format = FORMAT_CSV;
+    stage->settings.append = true;
     struct err err = {0};
     int free_fd = dup(STDOUT_FILENO);
     (void)close(free_fd);
-    assert_int_equal(output_open(&stage.output, &stage.settings, &stage.info, &err), -EEXIST);
+    assert_int_equal(output_open(&stage->output, &stage->settings, &stage->info, &err), -EEXIST);
     /* Closing after a failed open is what the program does. */
-    output_close(&stage.output);
+    output_close(&stage->output);
     int again = dup(STDOUT_FILENO);
     assert_int_equal(again, free_fd);
     (void)close(again);
-    stage_free(&stage);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
@@ -281,13 +270,13 @@ int main(void)
     (void)sigaddset(&blocked, SIGXFSZ);
     (void)sigprocmask(SIG_BLOCK, &blocked, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_reader_is_reported_once_and_taken_back),
-        cmocka_unit_test(test_reader_goes_away),
-        cmocka_unit_test(test_reader_goes_away_with_samples_waiting),
-        cmocka_unit_test(test_reader_that_never_reads_delays_the_end_a_moment_only),
-        cmocka_unit_test(test_full_device_is_reported_once),
-        cmocka_unit_test(test_limited_file_recovers),
-        cmocka_unit_test(test_refused_file_gives_everything_back),
+        TEST(test_slow_reader_is_reported_once_and_taken_back),
+        TEST(test_reader_goes_away),
+        TEST(test_reader_goes_away_with_samples_waiting),
+        TEST(test_reader_that_never_reads_delays_the_end_a_moment_only),
+        TEST(test_full_device_is_reported_once),
+        TEST(test_limited_file_recovers),
+        TEST(test_refused_file_gives_everything_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

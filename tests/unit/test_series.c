@@ -12,11 +12,18 @@
 
 enum { DAY_SECS = 86400 };
 
-static struct series *made(void)
+static int setup(void **state)
 {
     struct series *series = NULL;
     assert_int_equal(series_new(&series), 0);
-    return series;
+    *state = series;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    series_free(*state);
+    return 0;
 }
 
 static void add(struct series *series, const struct sample *sample)
@@ -50,8 +57,7 @@ static void assert_value(const struct series *series, size_t line, size_t i, dou
 
 static void test_empty(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     assert_int_equal(series_points(series), 0);
     assert_int_equal(series_heat_cores(series), 0);
     for (size_t line = 0; line < SERIES_LINES; line++)
@@ -60,7 +66,6 @@ static void test_empty(void **state)
     struct sample sample = with_cores(1, 2);
     add(series, &sample);
     assert_false(series_is_break(series, 0));
-    series_free(series);
     series_free(NULL);
 }
 
@@ -76,8 +81,7 @@ static void test_every_line_has_a_name(void **state)
 
 static void test_values_of_a_sample(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     struct sample sample = with_cores(2, 1.5);
     sample.actual_interval_ms = some_f64(500);
     sample.cpu.utilization_pct = some_f64(2.5);
@@ -103,25 +107,21 @@ static void test_values_of_a_sample(void **state)
     assert_false(series_has(series, SERIES_TREE_WRITE));
     assert_false(series_has(series, SERIES_RECEIVED));
     assert_false(series_has(series, SERIES_CPU_SOME));
-    series_free(series);
 }
 
 static void test_first_sample_counts_from_the_start(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     struct sample sample = at_secs(4);
     sample.actual_interval_ms = (struct opt_f64){0};
     sample.cpu.process_disk_write_bytes = some_u64(1000);
     add(series, &sample);
     assert_value(series, SERIES_TREE_WRITE, 0, 250, 250, 250);
-    series_free(series);
 }
 
 static void test_absent_sections_and_intervals(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     struct sample sample = with_cores(1, 3);
     sample.cpu.present = false;
     sample.pressure.cpu_some_secs = some_f64(1);
@@ -132,14 +132,12 @@ static void test_absent_sections_and_intervals(void **state)
     add(series, &timeless);
     assert_false(series_has(series, SERIES_TREE_READ));
     assert_float_equal(series_secs(series, 1), 1.0, 1e-9);
-    series_free(series);
 }
 
 static void test_broken_numbers_are_no_values(void **state)
 {
-    (void)state;
     static const double broken[] = {-1, (double)NAN, (double)INFINITY, 1e300};
-    struct series *series = made();
+    struct series *series = *state;
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
         struct sample sample = with_cores(1 + (double)i, broken[i]);
         add(series, &sample);
@@ -150,13 +148,11 @@ static void test_broken_numbers_are_no_values(void **state)
     add(series, &never);
     assert_float_equal(series_secs(series, 4), 4.0, 1e-9);
     assert_float_equal(series_secs(series, 5), 4.0, 1e-9);
-    series_free(series);
 }
 
 static void test_disks_that_are_stacked_count_once(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     struct sample_disk disks[] = {
         {.read_bytes_per_sec = some_f64(100), .stacked = some_bool(false)},
         {.read_bytes_per_sec = some_f64(100), .stacked = some_bool(true)},
@@ -167,13 +163,11 @@ static void test_disks_that_are_stacked_count_once(void **state)
     add(series, &sample);
     assert_value(series, SERIES_HOST_READ, 0, 107, 107, 107);
     assert_value(series, SERIES_HOST_WRITE, 0, 3, 3, 3);
-    series_free(series);
 }
 
 static void test_interfaces_with_hardware(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     struct sample_network interfaces[] = {
         {.rx_bytes_per_sec = some_f64(10), .tx_bytes_per_sec = some_f64(1), .is_virtual = some_bool(true)},
         {.rx_bytes_per_sec = some_f64(20), .tx_bytes_per_sec = some_f64(2), .is_virtual = some_bool(false)},
@@ -187,13 +181,11 @@ static void test_interfaces_with_hardware(void **state)
     add(series, &sample);
     assert_value(series, SERIES_RECEIVED, 1, 10, 10, 10);
     assert_value(series, SERIES_SENT, 1, 1, 1, 1);
-    series_free(series);
 }
 
 static void test_what_is_not_known_to_be_virtual_has_hardware(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     struct sample_network interfaces[] = {
         {.rx_bytes_per_sec = some_f64(10), .is_virtual = some_bool(true)},
         {.rx_bytes_per_sec = some_f64(20), .is_virtual = some_bool(false)},
@@ -211,14 +203,12 @@ static void test_what_is_not_known_to_be_virtual_has_hardware(void **state)
     sample.elapsed_secs = some_f64(3);
     add(series, &sample);
     assert_false(series_at(series, SERIES_RECEIVED, 2).has);
-    series_free(series);
 }
 
 /* As a row of CSV has it. */
 static void test_bytes_without_a_rate(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     struct sample_disk disks[] = {
         {.read_bytes_delta = some_u64(500), .write_bytes_delta = some_u64(1)},
         {.read_bytes_per_sec = some_f64(7), .read_bytes_delta = some_u64(999)}, /* a rate that is reported counts */
@@ -238,26 +228,22 @@ static void test_bytes_without_a_rate(void **state)
     add(series, &sample);
     assert_value(series, SERIES_HOST_READ, 1, 7, 7, 7);
     assert_false(series_at(series, SERIES_HOST_WRITE, 1).has);
-    series_free(series);
 }
 
 static void test_pressure_is_at_most_100_pct(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     struct sample sample = at_secs(1);
     sample.pressure =
         (struct sample_pressure){.present = true, .cpu_some_secs = some_f64(1.03), .io_full_secs = some_f64(0.99)};
     add(series, &sample);
     assert_value(series, SERIES_CPU_SOME, 0, 100, 100, 100);
     assert_value(series, SERIES_IO_FULL, 0, 99, 99, 99);
-    series_free(series);
 }
 
 static void test_gpus_are_summed(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     struct sample_gpu gpus[] = {
         {.utilization_pct = some_f64(50), .vram_used_bytes = some_u64(1048576)},
         {.utilization_pct = some_f64(100)},
@@ -267,13 +253,11 @@ static void test_gpus_are_summed(void **state)
     add(series, &sample);
     assert_value(series, SERIES_GPU_HOST, 0, 1.5, 1.5, 1.5);
     assert_value(series, SERIES_VRAM_HOST, 0, 1, 1, 1);
-    series_free(series);
 }
 
 static void test_a_spike_survives_a_day(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     for (int i = 1; i <= DAY_SECS; i++) {
         struct sample sample = with_cores(i, i == 50001 ? 64 : i == 70001 ? 0.25 : 2);
         add(series, &sample);
@@ -295,13 +279,11 @@ static void test_a_spike_survives_a_day(void **state)
     }
     assert_int_equal(spikes, 1);
     assert_int_equal(dips, 1);
-    series_free(series);
 }
 
 static void test_means_are_those_of_the_samples(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     for (int i = 1; i <= 4 * SERIES_POINTS_MAX; i++) {
         struct sample sample = with_cores(i, i % 4); /* every four: 1 2 3 0 */
         add(series, &sample);
@@ -309,13 +291,11 @@ static void test_means_are_those_of_the_samples(void **state)
     assert_int_equal(series_points(series), SERIES_POINTS_MAX);
     assert_value(series, SERIES_CPU_TREE, 0, 0, 1.5, 3);
     assert_value(series, SERIES_CPU_TREE, SERIES_POINTS_MAX - 1, 0, 1.5, 3);
-    series_free(series);
 }
 
 static void test_a_value_that_comes_and_goes(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     for (int i = 1; i <= 2 * SERIES_POINTS_MAX; i++) {
         struct sample sample = with_cores(i, 4);
         sample.cpu.process_cores_used.has = i % 4 == 1; /* the first of four */
@@ -324,13 +304,11 @@ static void test_a_value_that_comes_and_goes(void **state)
     assert_value(series, SERIES_CPU_TREE, 0, 4, 4, 4);
     assert_false(series_at(series, SERIES_CPU_TREE, 1).has);
     assert_true(series_at(series, SERIES_CPU_TREE, 2).has);
-    series_free(series);
 }
 
 static void test_runs_are_kept_apart(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     for (int run = 0; run < 3; run++) {
         series_next_run(series);
         for (int i = 1; i <= 1001; i++) {
@@ -347,13 +325,11 @@ static void test_runs_are_kept_apart(void **state)
     }
     assert_int_equal(breaks, 2);
     assert_float_equal(series_secs(series, series_points(series) - 1), 3003, 1e-6);
-    series_free(series);
 }
 
 static void test_more_runs_than_points(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     for (int run = 0; run < 10000; run++) {
         struct sample sample = with_cores(1, run == 1234 ? 9 : 1);
         series_next_run(series);
@@ -365,13 +341,11 @@ static void test_more_runs_than_points(void **state)
         most = series_at(series, SERIES_CPU_TREE, i).high > most ? series_at(series, SERIES_CPU_TREE, i).high : most;
     assert_true(most == 9);
     assert_float_equal(series_secs(series, series_points(series) - 1), 10000, 1e-6);
-    series_free(series);
 }
 
 static void test_heat(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     struct opt_f64 shares[3] = {some_f64(10), {0}, some_f64(250)};
     struct sample sample = at_secs(1);
     sample.cpu.per_core_pct = (struct sample_list){true, 2, shares};
@@ -389,13 +363,11 @@ static void test_heat(void **state)
     sample.cpu.per_core_pct.present = false;
     add(series, &sample);
     assert_int_equal(series_heat_at(series, 0, 2), -1);
-    series_free(series);
 }
 
 static void test_heat_is_the_mean_over_a_day(void **state)
 {
-    (void)state;
-    struct series *series = made();
+    struct series *series = *state;
     struct opt_f64 shares[SERIES_CORES_MAX + 5];
     for (size_t core = 0; core < sizeof(shares) / sizeof(shares[0]); core++)
         shares[core] = some_f64((double)(core % 101));
@@ -411,31 +383,32 @@ static void test_heat_is_the_mean_over_a_day(void **state)
         assert_int_equal(series_heat_at(series, 99, i), 99);
         assert_int_equal(series_heat_at(series, 202, i), 0);
     }
-    series_free(series);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),
+        TEST(test_empty),
         cmocka_unit_test(test_every_line_has_a_name),
-        cmocka_unit_test(test_values_of_a_sample),
-        cmocka_unit_test(test_first_sample_counts_from_the_start),
-        cmocka_unit_test(test_absent_sections_and_intervals),
-        cmocka_unit_test(test_broken_numbers_are_no_values),
-        cmocka_unit_test(test_disks_that_are_stacked_count_once),
-        cmocka_unit_test(test_interfaces_with_hardware),
-        cmocka_unit_test(test_what_is_not_known_to_be_virtual_has_hardware),
-        cmocka_unit_test(test_bytes_without_a_rate),
-        cmocka_unit_test(test_pressure_is_at_most_100_pct),
-        cmocka_unit_test(test_gpus_are_summed),
-        cmocka_unit_test(test_a_spike_survives_a_day),
-        cmocka_unit_test(test_means_are_those_of_the_samples),
-        cmocka_unit_test(test_a_value_that_comes_and_goes),
-        cmocka_unit_test(test_runs_are_kept_apart),
-        cmocka_unit_test(test_more_runs_than_points),
-        cmocka_unit_test(test_heat),
-        cmocka_unit_test(test_heat_is_the_mean_over_a_day),
+        TEST(test_values_of_a_sample),
+        TEST(test_first_sample_counts_from_the_start),
+        TEST(test_absent_sections_and_intervals),
+        TEST(test_broken_numbers_are_no_values),
+        TEST(test_disks_that_are_stacked_count_once),
+        TEST(test_interfaces_with_hardware),
+        TEST(test_what_is_not_known_to_be_virtual_has_hardware),
+        TEST(test_bytes_without_a_rate),
+        TEST(test_pressure_is_at_most_100_pct),
+        TEST(test_gpus_are_summed),
+        TEST(test_a_spike_survives_a_day),
+        TEST(test_means_are_those_of_the_samples),
+        TEST(test_a_value_that_comes_and_goes),
+        TEST(test_runs_are_kept_apart),
+        TEST(test_more_runs_than_points),
+        TEST(test_heat),
+        TEST(test_heat_is_the_mean_over_a_day),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
