@@ -82,34 +82,30 @@ static long raw_call(long number, long first, long second, long third)
 #define SHELL "/bin/sh"
 #define PATH_DEFAULT "/bin:/usr/bin" /* execvp's */
 
-enum { WORDS_MAX = 4096, STACK_BYTES = 64 * 1024 };
+enum { STACK_BYTES = 64 * 1024 };
 
 /* Returns the errno, positive: execve returns only where it failed. */
-static int execute(const char *path, char *const argv[], char *const environment[])
+static int execute(const char *path, const void *argv, char *const environment[])
 {
     return (int)-raw_call(SYS_execve, (long)path, (long)argv, (long)environment);
 }
 
-static int execute_script(const char *path, char *const argv[], char *const environment[])
+static int execute_script(const char *path, char *const argv[], char *const environment[], const char **ret_script_argv)
 {
-    char shell[] = SHELL;
-    char *words[WORDS_MAX + 1];
-    size_t count = 2;
-    words[0] = shell;
-    words[1] = (char *)(uintptr_t)path;
-    for (size_t i = 1; argv[0] && argv[i] && count < WORDS_MAX; i++)
-        words[count++] = argv[i];
-    if (count == WORDS_MAX)
-        return E2BIG;
-    words[count] = NULL;
-    int code = execute(shell, words, environment);
+    size_t count = 0;
+    ret_script_argv[count++] = SHELL;
+    ret_script_argv[count++] = path;
+    for (size_t i = 1; argv[i]; i++)
+        ret_script_argv[count++] = argv[i];
+    ret_script_argv[count] = NULL;
+    int code = execute(SHELL, ret_script_argv, environment);
     return code == ENOENT ? ENOEXEC : code;
 }
 
-static int execute_path(const char *path, char *const argv[], char *const environment[])
+static int execute_path(const char *path, char *const argv[], char *const environment[], const char **ret_script_argv)
 {
     int code = execute(path, argv, environment);
-    return code == ENOEXEC ? execute_script(path, argv, environment) : code;
+    return code == ENOEXEC ? execute_script(path, argv, environment, ret_script_argv) : code;
 }
 
 /* Unlike env_get: an empty PATH is the working directory. */
@@ -128,11 +124,11 @@ static bool is_absent(int code)
     return code == EACCES || code == ENOENT || code == ENOTDIR || code == ENODEV || code == ESTALE || code == ETIMEDOUT;
 }
 
-int spawn_execute(char *const argv[], char *const environment[])
+int spawn_execute(char *const argv[], char *const environment[], const char **ret_script_argv)
 {
     const char *name = argv[0];
     if (strchr(name, '/'))
-        return execute_path(name, argv, environment);
+        return execute_path(name, argv, environment, ret_script_argv);
     const size_t name_bytes = strlen(name) + 1;
     if (name_bytes == 1)
         return ENOENT;
@@ -144,7 +140,7 @@ int spawn_execute(char *const argv[], char *const environment[])
             memcpy(path, dir, length);
             path[length] = '/';
             memcpy(path + length + (length > 0), name, name_bytes);
-            last = execute_path(path, argv, environment);
+            last = execute_path(path, argv, environment, ret_script_argv);
             if (!is_absent(last))
                 return last;
             if (last == EACCES)
@@ -161,8 +157,18 @@ struct spawn_memory {
     struct spawn_request request;
     atomic_int failure; /* the errno of its exec */
     bool is_mapped; /* a fork sees it */
+    size_t bytes;
     _Alignas(16) char stack[STACK_BYTES];
+    const char *script_argv[]; /* of a script without "#!": two more than the command has, with the NULL */
 };
+
+static size_t memory_bytes(const struct spawn_request *request)
+{
+    size_t count = 0;
+    while (request->argv[count])
+        count++;
+    return sizeof(struct spawn_memory) + (count + 2) * sizeof(char *);
+}
 
 /* Only calls that are safe between fork and exec and cannot fail, and raw ones else. */
 static int run_child(void *context)
@@ -173,7 +179,7 @@ static int run_child(void *context)
     if (request->ignore_sigchld)
         (void)sigaction(SIGCHLD, &ignore, NULL);
     (void)sigprocmask(SIG_SETMASK, request->mask, NULL);
-    atomic_store(&memory->failure, spawn_execute(request->argv, request->environment));
+    atomic_store(&memory->failure, spawn_execute(request->argv, request->environment, memory->script_argv));
     (void)raw_call(SYS_exit_group, SPAWN_NOT_FOUND, 0, 0);
     return SPAWN_NOT_FOUND;
 }
@@ -181,14 +187,14 @@ static int run_child(void *context)
 static void release(struct spawn_memory *memory)
 {
     if (memory && memory->is_mapped)
-        (void)munmap(memory, sizeof(*memory));
+        (void)munmap(memory, memory->bytes);
     else
         free(memory);
 }
 
 static pid_t start_sharing(const struct spawn_request *request, struct spawn_memory **ret_memory)
 {
-    struct spawn_memory *memory = CAN_SHARE_MEMORY && request->group_fd < 0 ? malloc(sizeof(*memory)) : NULL;
+    struct spawn_memory *memory = CAN_SHARE_MEMORY && request->group_fd < 0 ? malloc(memory_bytes(request)) : NULL;
     if (!memory)
         return -ENOSYS;
     memory->request = *request;
@@ -206,12 +212,13 @@ static pid_t start_sharing(const struct spawn_request *request, struct spawn_mem
 
 static pid_t start_copy(const struct spawn_request *request, struct spawn_memory **ret_memory)
 {
-    struct spawn_memory *memory =
-        mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    size_t bytes = memory_bytes(request);
+    struct spawn_memory *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return -errno;
     memory->request = *request;
     memory->is_mapped = true;
+    memory->bytes = bytes;
     pid_t pid = request->group_fd >= 0 ? clone_into_cgroup(request->group_fd) : fork();
     if (pid == 0)
         _exit(run_child(memory));

@@ -53,8 +53,9 @@ pid_t clone_into_cgroup(int dir_fd);
 
 /*
  * execvpe(), as the C library has it, scripts without "#!" included, but with the PATH of this environment and without
- * errno. Returns only where nothing could be executed: the errno, positive.
+ * errno. Returns only where nothing could be executed: the errno, positive. ret_script_argv has space for two pointers
+ * more than argv has arguments.
  */
-int spawn_execute(char *const argv[], char *const environment[]);
+int spawn_execute(char *const argv[], char *const environment[], const char **ret_script_argv);
 
 #endif
