@@ -13,7 +13,7 @@
 #include "net/http.h"
 
 /* A signature may be 15 minutes old; a clock as far off as this is no accident of the network. */
-enum { SKEW_SECS = 300, SKEW_TOLD_SECS = 5, RETRY_AFTER_SECS_MAX = 3600 };
+enum { SKEW_SECS = 300, SKEW_NAMED_SECS = 5, RETRY_AFTER_SECS_MAX = 3600 };
 
 struct str s3_error_element(struct str xml, const char *name)
 {
@@ -148,15 +148,15 @@ static bool correct_region(struct s3_bucket *bucket, const struct http_answer *a
 static bool correct_clock(
     struct s3_bucket *bucket, const struct http_answer *answer, const struct s3_error *error, int64_t now_unix_secs)
 {
-    bool is_told = strcmp(error->code, "RequestTimeTooSkewed") == 0;
+    bool is_named = strcmp(error->code, "RequestTimeTooSkewed") == 0;
     int64_t date;
-    if (answer->status != 403 && !is_told)
+    if (answer->status != 403 && !is_named)
         return false;
     if (utc_parse_http(http_answer_header(answer, "Date"), now_unix_secs, &date) < 0)
         return false;
     int64_t skew = date - now_unix_secs;
     int64_t off = skew - bucket->skew_secs;
-    if ((off < 0 ? -off : off) <= (is_told ? SKEW_TOLD_SECS : SKEW_SECS))
+    if ((off < 0 ? -off : off) <= (is_named ? SKEW_NAMED_SECS : SKEW_SECS))
         return false;
     bucket->skew_secs = skew;
     return true;

@@ -65,19 +65,19 @@ static bool is_leftover(int parent_fd, const char *name, int64_t now_secs)
     return now_secs - (int64_t)info.st_mtime > OWN_CGROUP_LEFTOVER_SECS && !tracker_lives(pid);
 }
 
-static DIR *list_folder(int fd, const char *name)
+static DIR *list_dir(int fd, const char *name)
 {
-    AUTO_FD int folder_fd = file_open_at(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    DIR *listing = folder_fd >= 0 ? fdopendir(folder_fd) : NULL;
+    AUTO_FD int dir_fd = file_open_at(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    DIR *listing = dir_fd >= 0 ? fdopendir(dir_fd) : NULL;
     if (listing)
-        (void)fd_take(&folder_fd);
+        (void)fd_take(&dir_fd);
     return listing;
 }
 
 /* Groups that the command made below its own, or a tracker inside it; those in use stay. */
 static void remove_empty_below(int fd, const char *name, unsigned depth)
 {
-    DIR *listing = depth > 0 ? list_folder(fd, name) : NULL;
+    DIR *listing = depth > 0 ? list_dir(fd, name) : NULL;
     const struct dirent *entry;
     while (listing && (entry = readdir(listing))) {
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
@@ -91,7 +91,7 @@ static void remove_empty_below(int fd, const char *name, unsigned depth)
 
 size_t own_cgroup_sweep(int parent_fd, int64_t now_secs)
 {
-    DIR *listing = list_folder(parent_fd, ".");
+    DIR *listing = list_dir(parent_fd, ".");
     if (!listing)
         return 0;
     size_t removed = 0;
@@ -123,7 +123,7 @@ static bool is_invalid(int dir_fd)
     return file_read_line_at(dir_fd, "cgroup.type", type, sizeof(type)) >= 0 && strcmp(type, "domain invalid") == 0;
 }
 
-static int make_folder(int parent_fd, char *name, size_t name_bytes)
+static int make_dir(int parent_fd, char *name, size_t name_bytes)
 {
     for (unsigned i = 1; i <= NAMES_MAX; i++) {
         char suffix[16] = "";
@@ -141,7 +141,7 @@ static int make_folder(int parent_fd, char *name, size_t name_bytes)
 int own_cgroup_make(int parent_fd, const char *parent_dir, struct own_cgroup *ret_group, struct err *err)
 {
     char name[sizeof(ret_group->name)], dir[sizeof(ret_group->dir)];
-    int r = make_folder(parent_fd, name, sizeof(name));
+    int r = make_dir(parent_fd, name, sizeof(name));
     if (r < 0)
         return make_failed(err, r, parent_dir);
     int n = snprintf(dir, sizeof(dir), "%s%s%s", parent_dir, parent_dir[0] ? "/" : "", name);

@@ -55,7 +55,7 @@ static int settle(struct spool_run *run, const char *hidden)
     return 0;
 }
 
-static int make_folder(struct spool_run *run)
+static int make_dir(struct spool_run *run)
 {
     char hidden[SPOOL_HIDDEN_BYTES];
     (void)snprintf(hidden, sizeof(hidden), ".%s", run->name);
@@ -74,7 +74,7 @@ int spool_run_create(struct spool_run *ret_run, struct spool *spool, const char 
     if (r < 0 || spool->dir_fd < 0)
         return r;
     for (int i = 0; i < CREATE_ATTEMPTS_MAX; i++) {
-        r = make_folder(ret_run);
+        r = make_dir(ret_run);
         if (r != -ENOENT)
             break;
         /* Another tracker ended just now and removed the spool, which was empty. */
@@ -203,7 +203,7 @@ void spool_run_close(struct spool_run *run)
     let_go(run);
 }
 
-static int remove_folder(struct spool_run *run, struct err *err)
+static int remove_dir(struct spool_run *run, struct err *err)
 {
     struct spool *spool = run->spool;
     char hidden[SPOOL_HIDDEN_BYTES];
@@ -232,7 +232,7 @@ static int remove_folder(struct spool_run *run, struct err *err)
 
 int spool_run_remove(struct spool_run *run, struct err *err)
 {
-    int r = run->dir_fd >= 0 ? remove_folder(run, err) : 0;
+    int r = run->dir_fd >= 0 ? remove_dir(run, err) : 0;
     let_go(run);
     return r;
 }

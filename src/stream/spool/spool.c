@@ -32,7 +32,7 @@ struct place {
 };
 
 /* Removes the last n directories of a path, from the end on, while they are empty. */
-static void remove_folders(const char *path, unsigned n)
+static void remove_dirs(const char *path, unsigned n)
 {
     char part[PATH_MAX];
     if (!str_copy(str_of(path), part, sizeof(part)))
@@ -46,7 +46,7 @@ static void remove_folders(const char *path, unsigned n)
 }
 
 /* 1: made, 0: it was there, -ENOENT: it was there and is gone, or another negative errno. */
-static int make_folder(const char *path)
+static int make_dir(const char *path)
 {
     struct stat st;
     if (mkdir(path, 0700) == 0)
@@ -58,7 +58,7 @@ static int make_folder(const char *path)
 }
 
 /* Makes what is missing of a path; *ret_made: how many directories at its end are new. */
-static int make_folders(const char *path, unsigned *ret_made)
+static int make_dirs(const char *path, unsigned *ret_made)
 {
     char part[PATH_MAX];
     unsigned made = 0;
@@ -70,12 +70,12 @@ static int make_folders(const char *path, unsigned *ret_made)
             continue;
         if (!str_copy((struct str){path, at}, part, sizeof(part)))
             return -ENAMETOOLONG;
-        int r = make_folder(part);
+        int r = make_dir(part);
         if (r < 0) {
             part[from] = '\0';
             while (from > 1 && part[from - 1] == '/')
                 part[--from] = '\0';
-            remove_folders(part, made);
+            remove_dirs(part, made);
             return r;
         }
         made = r > 0 ? made + 1 : 0;
@@ -115,7 +115,7 @@ static int check_parent(const char *path, struct err *err)
     return check_owner(&st, parent, err);
 }
 
-static int open_folder(struct spool *spool, const char *path, struct err *err)
+static int open_dir(struct spool *spool, const char *path, struct err *err)
 {
     struct stat st;
     char resolved[PATH_MAX];
@@ -139,15 +139,15 @@ static int open_folder(struct spool *spool, const char *path, struct err *err)
 static int try_place_once(struct spool *spool, const struct place *place, bool is_wanted, struct err *err)
 {
     unsigned made = 0;
-    int r = is_wanted ? make_folders(place->path, &made) : 0;
+    int r = is_wanted ? make_dirs(place->path, &made) : 0;
     if (r < 0)
         return err_sys(err, r, "spool %s cannot be made", place->path);
     if (place->is_shared)
         r = check_parent(place->path, err);
     if (r == 0)
-        r = open_folder(spool, place->path, err);
+        r = open_dir(spool, place->path, err);
     if (r < 0) {
-        remove_folders(place->path, made);
+        remove_dirs(place->path, made);
         return r;
     }
     if (made > spool->made)
@@ -272,7 +272,7 @@ int spool_revive(struct spool *spool, struct err *err)
 void spool_close(struct spool *spool)
 {
     if (spool->dir_fd >= 0 && spool->made > 0)
-        remove_folders(spool->path, spool->made);
+        remove_dirs(spool->path, spool->made);
     fd_close(&spool->dir_fd);
     spool->made = 0;
 }
@@ -284,7 +284,7 @@ void spool_close(struct spool *spool)
 
 enum { HIDDEN_SECS_MAX = 3600 };
 
-static bool is_folder(int dir_fd, const struct dir_entry *entry)
+static bool is_dir(int dir_fd, const struct dir_entry *entry)
 {
     struct stat st;
     if (entry->type != DT_UNKNOWN)
@@ -327,7 +327,7 @@ static int list_runs(const struct spool *spool, struct entries *entries)
     spool_walk_begin(&walk, spool->dir_fd);
     while (spool_walk_next(&walk, &entry)) {
         bool is_hidden = entry.name[0] == '.';
-        if (!spool_is_run_name(entry.name + is_hidden) || !is_folder(spool->dir_fd, &entry))
+        if (!spool_is_run_name(entry.name + is_hidden) || !is_dir(spool->dir_fd, &entry))
             continue;
         if (is_hidden) {
             sweep_hidden(spool, entry.name);
@@ -382,7 +382,7 @@ uint64_t spool_count_bytes(const struct spool *spool, const char *but_run, uint6
     size_t runs = 0;
     spool_walk_begin(&walk, spool->dir_fd);
     while (bytes <= enough && runs < SPOOL_RUNS_MAX && spool_walk_next(&walk, &entry)) {
-        if (!spool_is_run_name(entry.name) || strcmp(entry.name, but_run) == 0 || !is_folder(spool->dir_fd, &entry))
+        if (!spool_is_run_name(entry.name) || strcmp(entry.name, but_run) == 0 || !is_dir(spool->dir_fd, &entry))
             continue;
         bytes += count_run_bytes(spool, entry.name, enough - bytes);
         runs++;
