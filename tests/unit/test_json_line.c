@@ -387,7 +387,8 @@ static void test_round_trip(void **state)
         .detail = {true, 1, pairs},
         .utilization_pct = some_f64(33.3333),
         .throttle_reasons = {true, 1, reasons}}};
-    const struct sample_process processes[] = {{some_u64(7), "a b", some_f64(1.25), some_f64(0)}};
+    const struct sample_process processes[] = {
+        {.pid = some_u64(7), .name = "a b", .rss_mib = some_f64(1.25), .cpu_secs = some_f64(0)}};
     const struct sample_network networks[] = {{.interface = "e\"0", .speed_mbps = some_i64(-1)}};
     const struct sample want = {.timestamp_secs = some_i64(1),
         .timestamp_ms = some_i64(1500),

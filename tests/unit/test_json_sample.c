@@ -132,7 +132,7 @@ static void test_cpu(void **state)
         "\"cgroup_usage_secs\":6.5,\"cgroup_utilization_pct\":6.75,\"process_count\":7,"
         "\"procs_running\":8,\"procs_blocked\":9,\"context_switches\":10,\"load1\":11.0,\"load5\":12.0,"
         "\"load15\":13.0,\"process_cores_used\":14.0,\"process_child_count\":15,\"process_thread_count\":16,"
-        "\"process_utime_secs\":17.0,\"process_stime_secs\":18.0,\"process_rss_mib\":19,"
+        "\"process_utime_secs\":17.0,\"process_stime_secs\":18.0,\"process_wait_secs\":null,\"process_rss_mib\":19,"
         "\"process_rss_bytes\":19927040,\"process_pss_mib\":20,\"process_pss_bytes\":21495808,"
         "\"process_peak_rss_mib\":21,\"process_peak_rss_bytes\":22020096,\"process_disk_read_bytes\":22,\"process_disk_"
         "write_bytes\":23,"
@@ -285,6 +285,8 @@ static void test_gpu(void **state)
             .core_count = some_u64(8),
             .memory_utilization_pct = some_f64(9),
             .throttle_reasons = {.present = true, .count = 3, .items = reasons},
+            .process_vram_bytes = some_u64(85899345920),
+            .process_utilization_pct = some_f64(10.5),
         },
         {.detail = {.present = true}, .throttle_reasons = {.present = true}},
     };
@@ -294,10 +296,12 @@ static void test_gpu(void **state)
         "\"detail\":{\"driver\\\"\":\"1.2\",\"pci\":null},\"utilization_pct\":1.0,\"vram_total_bytes\":2,"
         "\"vram_used_bytes\":3,\"vram_used_pct\":4.0,\"temperature_celsius\":-6,\"power_watts\":6.0,"
         "\"frequency_mhz\":8,\"core_count\":8,\"memory_utilization_pct\":9.0,"
-        "\"throttle_reasons\":[\"power\",null,\"heat\\t\"]},{\"uuid\":null,\"name\":null,\"device_type\":null,"
+        "\"throttle_reasons\":[\"power\",null,\"heat\\t\"],\"process_vram_bytes\":85899345920,"
+        "\"process_utilization_pct\":10.5},{\"uuid\":null,\"name\":null,\"device_type\":null,"
         "\"host_id\":null,\"detail\":{},\"utilization_pct\":null,\"vram_total_bytes\":null,\"vram_used_bytes\":null,"
         "\"vram_used_pct\":null,\"temperature_celsius\":null,\"power_watts\":null,\"frequency_mhz\":null,"
-        "\"core_count\":null,\"memory_utilization_pct\":null,\"throttle_reasons\":[]}],\"pressure\":");
+        "\"core_count\":null,\"memory_utilization_pct\":null,\"throttle_reasons\":[],"
+        "\"process_vram_bytes\":null,\"process_utilization_pct\":null}],\"pressure\":");
 }
 
 static void test_pressure_cgroup_and_tracker(void **state)
@@ -349,14 +353,17 @@ static void test_processes_run_and_end(void **state)
         .oom_kills = some_u64(1),
         .cpu_is_lower_bound = some_bool(false)};
     assert_holds(encode(&buf, &sample),
-        ",\"processes\":[{\"pid\":1,\"name\":\"a\\nb\",\"rss_mib\":2,\"rss_bytes\":2359296,\"cpu_secs\":3.0},"
-        "{\"pid\":null,\"name\":null,\"rss_mib\":null,\"rss_bytes\":null,\"cpu_secs\":null}],"
+        ",\"processes\":[{\"pid\":1,\"name\":\"a\\nb\",\"command\":null,\"rss_mib\":2,\"rss_bytes\":2359296,"
+        "\"cpu_secs\":3.0},{\"pid\":null,\"name\":null,\"command\":null,\"rss_mib\":null,\"rss_bytes\":null,\"cpu_"
+        "secs\":null}],"
         "\"run\":{\"interval_secs\":0.25,\"hostname\":\"h\",\"kernel\":null,\"cpus_allowed\":4,\"cgroup_peak_mib\":"
         "null,"
-        "\"command\":[\"sh\",\"-c\",\"exit 3\"]},"
+        "\"command\":[\"sh\",\"-c\",\"exit 3\"],\"cpu_model\":null,\"cgroup_path\":null,\"cgroup_is_own\":null,"
+        "\"metadata\":null,\"tags\":null},"
         "\"end\":{\"exit_code\":137,\"signal\":9,\"oom_kills\":1,\"host_oom_kills\":null,"
         "\"gpu_energy_joules\":null,\"cpu_is_lower_bound\":false,\"largest_process_mib\":null,\"largest_process_"
-        "bytes\":null,\"left_running\":null},"
+        "bytes\":null,\"left_running\":null,\"target_is_running\":null,\"minor_faults\":null,\"major_faults\":null,"
+        "\"voluntary_switches\":null,\"involuntary_switches\":null,\"processes_seen\":null,\"processes_by_cpu\":null},"
         "\"resource-tracker-version\":\"9.8.7\"}\n");
 }
 

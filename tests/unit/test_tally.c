@@ -127,7 +127,8 @@ static void test_p95_is_weighted(void **state)
 static void test_memory(void **state)
 {
     struct sample_process largest[] = {
-        {some_u64(1), "python3", some_f64(150), some_f64(1)}, {some_u64(2), NULL, some_f64(50), {0}}};
+        {.pid = some_u64(1), .name = "python3", .rss_mib = some_f64(150), .cpu_secs = some_f64(1)},
+        {.pid = some_u64(2), .rss_mib = some_f64(50)}};
     double rss[] = {100, 200, 50, 0};
     for (unsigned i = 0; i < 4; i++) {
         struct sample sample = second(i + 1, 1, rss[i]);
