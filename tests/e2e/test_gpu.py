@@ -29,6 +29,7 @@ if not os.access(LIBRARY, os.R_OK):
     sys.exit(1)
 
 MIB = 1024 * 1024
+GIB = 1024 * MIB
 TWO = """
 gpus 2
 gpu 0 name NVIDIA Test
@@ -50,6 +51,7 @@ gpu 1 used 1048576
 READINGS = ("utilization_pct", "vram_total_bytes", "vram_used_bytes", "vram_used_pct", "temperature_celsius",
             "power_watts", "frequency_mhz", "memory_utilization_pct", "throttle_reasons")
 TREE = ("process_gpu_usage", "process_gpu_vram_mib", "process_gpu_utilized")
+SHARES = ("process_vram_bytes", "process_utilization_pct")
 DEVICES = ("/dev/nvidiactl", "/dev/dxg", "/dev/dri", "/dev/accel", "/sys/class/drm", "/sys/class/accel")
 
 
@@ -61,6 +63,26 @@ def fake(script, **more):
 
 def samples_of(path):
     return [parse(line) for line in file_lines(path)]
+
+
+def shares(sample):
+    """What the tree has of each device."""
+    return [tuple(card[key] for key in SHARES) for card in sample["gpu"]]
+
+
+def check_sums(samples):
+    """Where the totals of the tree are known, they are the sums over the devices, as far as those are known."""
+    for sample in samples:
+        cpu = sample["cpu"]
+        memory, percent = ([value for value in values if value is not None]
+                           for values in (list(zip(*shares(sample))) if sample["gpu"] else [(), ()]))
+        if cpu["process_gpu_vram_bytes"] is not None:
+            equal(cpu["process_gpu_vram_bytes"], sum(memory), "VRAM of all devices")
+        if cpu["process_gpu_usage"] is not None:
+            # Each is written with four decimals.
+            usage = cpu["process_gpu_usage"]
+            expect(abs(usage - sum(percent) / 100) < 1e-3, "usage", usage, percent)
+            equal(cpu["process_gpu_utilized"], sum(value > 0 for value in percent), "GPUs in use")
 
 
 def helpers_of(pid):
@@ -135,7 +157,8 @@ def every_field_of_two_cards():
     equal(first, {"uuid": "GPU-0", "name": "NVIDIA Test", "device_type": "GPU", "host_id": "0",
                   "utilization_pct": 40, "vram_total_bytes": 1024 * MIB, "vram_used_bytes": 512 * MIB,
                   "vram_used_pct": 50, "temperature_celsius": 61, "power_watts": 250.5, "frequency_mhz": 1410,
-                  "core_count": 6912, "memory_utilization_pct": 10, "throttle_reasons": ["sw_power_cap"]}, "card 0")
+                  "core_count": 6912, "memory_utilization_pct": 10, "throttle_reasons": ["sw_power_cap"],
+                  "process_vram_bytes": 0, "process_utilization_pct": 0}, "card 0")
     equal(sorted(detail), ["cuda_version", "driver", "driver_version", "pci_bus", "pci_bus_id"], "detail")
     equal([second["uuid"], second["host_id"], second["vram_used_bytes"]], ["GPU-1", "1", MIB], "card 1")
 
@@ -176,13 +199,107 @@ sample 1 {outsider} 90
         with playing(script=script, command=command) as (job, output, _):
             sample = wait_sample(output, lambda sample: (sample["cpu"]["process_gpu_usage"] or 0) > 0, "usage")
             status = end(job)
-            last = samples_of(output)[-1]
+            samples = samples_of(output)
+            last = samples[-1]
     equal(status, 7, "status")
+    check_sums(samples)
+    equal(shares(sample)[0][0], 300 * MIB, "VRAM on card 0")
+    equal(shares(sample)[1], (0, 0), "on card 1")
     equal(sample["cpu"]["process_gpu_vram_mib"], 300, "VRAM")
     equal(sample["cpu"]["process_gpu_utilized"], 1, "GPUs in use")
     expect(0.25 <= sample["cpu"]["process_gpu_usage"] <= 0.35, "usage", sample["cpu"]["process_gpu_usage"])
     reported = last["cpu"]["process_gpu_vram_mib"]
     expect(reported == 300 or (reported == 0 and last["cpu"]["process_gpu_usage"] is None), "at the end", last["cpu"])
+
+
+# Two processes that write their PIDs to files, and end with their stdin.
+PAIR = """
+import os, signal, sys
+signal.alarm(40)
+child = os.fork()
+path = sys.argv[2 if child == 0 else 1]
+with open(path + ".new", "w") as file:
+    file.write(str(os.getpid()))
+os.rename(path + ".new", path)
+os.read(0, 1)
+if child:
+    os.waitpid(child, 0)
+sys.exit(7)
+"""
+
+
+@test(limit=40)
+def uneven_cards():
+    """80 GiB of one process on one card, 10 GiB of another one on each of seven, and one that is not of the tree."""
+    need_first_namespace()
+    outsider = os.getpid()
+    with directory() as place:
+        first, second = place / "first", place / "second"
+        lines = ["gpus 9", f"process 0 pidfile:{first} {80 * GIB} compute", f"process 0 {outsider} {20 * GIB} compute",
+                 f"process 8 {outsider} {20 * GIB} compute", f"sample 0 pidfile:{first} 90", f"sample 0 {outsider} 8",
+                 f"sample 7 pidfile:{second} 20", f"sample 8 {outsider} 60"]
+        lines += [f"gpu {card} total {140 * GIB}" for card in range(9)]
+        lines += [f"process {card} pidfile:{second} {10 * GIB} compute" for card in range(1, 8)]
+        with playing(script="\n".join(lines), command=python(PAIR, first, second)) as (job, output, _):
+            # That a card is idle is known only after a while.
+            sample = wait_sample(output, lambda sample: sample["cpu"]["process_gpu_utilized"] == 2, "use of two cards",
+                                 20)
+            equal(end(job), 7, "status")
+            samples = samples_of(output)
+            again = replayed(place, output)
+    equal([memory for memory, _ in shares(sample)], [80 * GIB] + [10 * GIB] * 7 + [0], "VRAM of the tree")
+    percent = [percent for _, percent in shares(sample)]
+    expect(80 <= percent[0] <= 95 and 15 <= percent[7] <= 25, "use of the tree", percent)
+    equal(percent[1:7] + percent[8:], [0] * 7, "cards that were not busy")
+    equal(sample["cpu"]["process_gpu_vram_mib"], 150 * 1024, "VRAM of all")
+    equal(sample["cpu"]["process_gpu_utilized"], 2, "GPUs in use")
+    check_sums(samples)
+    equal([sample["gpu"] for sample in again], [sample["gpu"] for sample in samples], "what a replay writes")
+
+
+def replayed(place, recording):
+    """The samples again, as --from writes them."""
+    result = run(["--from", recording, "-f", "json", "-o", place / "again"])
+    equal([result.returncode, result.stderr], [0, ""], "status and words of the replay")
+    return samples_of(place / "again")
+
+
+@test(limit=40)
+def a_card_that_cannot_be_asked_is_null_alone():
+    """The others have their values; the totals are unknown, since something may be missing from them."""
+    need_first_namespace()
+    with directory() as place:
+        pidfile = place / "pid"
+        lists = TWO + "".join(f"process {card} pidfile:{pidfile} {mib * MIB} compute\n"
+                              for card, mib in ((0, 300), (1, 9)))
+        silent = "".join(f"fail nvmlDeviceGet{kind}RunningProcesses* 4 1\n"
+                         for kind in ("Compute", "Graphics", "MPSCompute"))
+        with playing(script=lists, command=python(PAIR, pidfile, place / "other")) as (job, output, script):
+            wait_sample(output, lambda sample: sample["gpu"] and shares(sample)[1][0] == 9 * MIB, "the list")
+            script.write_text(lists + silent, encoding="ascii")
+            sample = wait_sample(output, lambda sample: shares(sample)[1][0] is None, "a card without a list")
+            equal(end(job), 7, "status")
+            check_sums(samples_of(output))
+    equal(shares(sample)[0][0], 300 * MIB, "card 0")
+    equal(shares(sample)[1], (None, None), "card 1")
+    equal([sample["cpu"][key] for key in TREE], [None, None, None], "the tree")
+
+
+@test
+def instances_are_devices():
+    """Of an instance the memory of a process is known, and how busy it keeps it is not."""
+    need_first_namespace()
+    with directory() as place:
+        pidfile = place / "pid"
+        script = f"gpus 1\ngpu 0 mig 2\nprocess 0/1 pidfile:{pidfile} {3 * GIB} compute\n" \
+                 f"process 0/0 {os.getpid()} {GIB} compute\n"
+        with playing(script=script, command=python(PAIR, pidfile, place / "other")) as (job, output, _):
+            sample = wait_sample(output, lambda sample: sample["gpu"] and shares(sample)[1][0], "a process")
+            equal(end(job), 7, "status")
+            check_sums(samples_of(output))
+    equal([card["device_type"] for card in sample["gpu"]], ["MIG", "MIG"], "devices")
+    equal(shares(sample), [(0, 0), (3 * GIB, None)], "shares")
+    equal([sample["cpu"][key] for key in TREE], [None, 3 * 1024, None], "the tree")
 
 
 @test
@@ -192,6 +309,7 @@ def a_tree_that_uses_no_gpu():
         sample = wait_sample(output, is_read, "a reading")
         end(job)
     equal([sample["cpu"][key] for key in TREE], [0, 0, 0], "the tree")
+    equal(shares(sample), [(0, 0), (0, 0)], "each card")
 
 
 @test
@@ -201,6 +319,7 @@ def the_host_alone_has_no_tree():
         equal(len(helpers_of(tracker.pid)), 1, "helpers")
         equal(tracker.stop(), 0, "status")
     equal([sample["cpu"][key] for key in TREE], [None, None, None], "the tree")
+    equal(shares(sample), [(None, None)] * 2, "each card")
 
 
 @test
@@ -272,6 +391,7 @@ def misbehaving(fault, words, secs=0.0):
             wait_until(lambda pid=helper: is_gone(pid), "the end of the helper")
     equal(len(sample["gpu"]), 2, "cards")
     equal([sample["gpu"][0][key] for key in READINGS], [None] * len(READINGS), "readings")
+    equal(shares(sample), [(None, None)] * 2, "shares")
     equal(sample["gpu"][0]["uuid"], "GPU-0", "uuid")
     equal([sample["cpu"][key] for key in TREE], [None, None, None], "the tree")
     check_cadence(samples)
@@ -523,6 +643,8 @@ def in_a_pid_namespace_nothing_is_charged_without_proof():
     expect(samples, "readings came")
     expect(all(sample["cpu"]["process_gpu_vram_mib"] in (0, None) for sample in samples), "VRAM",
            [sample["cpu"]["process_gpu_vram_mib"] for sample in samples])
+    expect(all(memory in (0, None) for sample in samples for memory, _ in shares(sample)), "VRAM of each card",
+           [shares(sample) for sample in samples])
 
 
 tap.main()

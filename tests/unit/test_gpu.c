@@ -9,127 +9,7 @@
 
 #include <errno.h>
 
-#include "base/vec.h"
-#include "drm_fixture.h"
-
-#define SECOND "0000:43:00.0"
-#define CLIENT_MIB (1000.0 / 1024)
-
-/* A machine whose tree is process 100, which the collector knows. */
-struct machine {
-    struct drm_fixture drm;
-    struct tracked tracked;
-    struct tree_status status;
-    struct gpu_status gpu;
-    struct fake_run run;
-    int open_count_before;
-};
-
-static void machine_init(struct machine *machine)
-{
-    *machine = (struct machine){.tracked.root = 100};
-    fake_env_init(&machine->drm.fake);
-    machine->drm.fake.root.names_us = true;
-    machine->drm.fake.env.tracked = &machine->tracked;
-    machine->drm.fake.env.tree = &machine->status;
-    machine->drm.fake.env.gpu_status = &machine->gpu;
-    machine->open_count_before = fake_env_open_count();
-}
-
-static void machine_open(struct machine *machine)
-{
-    assert_int_equal(fake_env_open(&machine->drm.fake, &collector_gpu, &machine->run), 0);
-}
-
-static void machine_fini(struct machine *machine)
-{
-    fake_env_close(&machine->run);
-    assert_int_equal(fake_env_open_count(), machine->open_count_before);
-    tree_status_fini(&machine->status);
-    fake_env_fini(&machine->drm.fake);
-}
-
-static void join(struct machine *machine, pid_t pid)
-{
-    struct tree_status *status = &machine->status;
-    assert_int_equal(VEC_GROW(&status->members, status->members.count + 1, 16), 0);
-    status->members.items[status->members.count++] = (struct job_member){.pid = pid, .start_ticks = 1};
-}
-
-static void add_card(struct machine *machine, const char *card, const char *driver, const char *pdev)
-{
-    drm_fixture_add_card(&machine->drm.fake, card, driver, pdev);
-}
-
-static void write_device(struct machine *machine, const char *pdev, const char *name, const char *text)
-{
-    drm_fixture_write_device(&machine->drm.fake, pdev, name, text);
-}
-
-static void add_amd(struct machine *machine, const char *card, const char *pdev)
-{
-    add_card(machine, card, "amdgpu", pdev);
-    write_device(machine, pdev, "gpu_busy_percent", "37\n");
-    write_device(machine, pdev, "power/runtime_status", "active\n");
-}
-
-static void baseline(struct machine *machine)
-{
-    assert_int_equal(fake_env_baseline(&machine->drm.fake, &machine->run), 0);
-    assert_false(machine->run.sample.gpu.present);
-    assert_false(machine->run.sample.cpu.process_gpu_vram_mib.has);
-}
-
-static const struct sample_cpu *collect(struct machine *machine, int64_t ns)
-{
-    fake_env_advance(&machine->drm.fake, ns);
-    assert_int_equal(fake_env_collect(&machine->drm.fake, &machine->run), 0);
-    return &machine->run.sample.cpu;
-}
-
-static void collect_final(struct machine *machine)
-{
-    fake_env_advance(&machine->drm.fake, NS_PER_SEC);
-    struct tick tick = {.is_final = true, .mono_ns = machine->drm.fake.mono_ns};
-    machine->run.sample = (struct sample){0};
-    assert_int_equal(collector_gpu.collect(machine->run.state, &tick, &machine->run.sample, &machine->run.err), 0);
-}
-
-static void assert_count(const struct machine *machine, size_t count)
-{
-    assert_true(machine->run.sample.gpu.present);
-    assert_int_equal(machine->run.sample.gpu.count, count);
-}
-
-static const struct sample_gpu *item(const struct machine *machine, size_t index)
-{
-    assert_true(index < machine->run.sample.gpu.count);
-    return (const struct sample_gpu *)machine->run.sample.gpu.items + index;
-}
-
-static void assert_detail(const struct sample_gpu *gpu, size_t index, const char *key, const char *value)
-{
-    assert_true(gpu->detail.present);
-    assert_true(index < gpu->detail.count);
-    const struct str_pair *pair = (const struct str_pair *)gpu->detail.items + index;
-    assert_string_equal(pair->key, key);
-    assert_string_equal(pair->value, value);
-}
-
-static void assert_use(const struct sample_cpu *cpu, double usage, double vram_mib, uint64_t utilized)
-{
-    assert_true(cpu->process_gpu_usage.has && cpu->process_gpu_vram_mib.has && cpu->process_gpu_utilized.has);
-    assert_near(cpu->process_gpu_usage.v, usage);
-    assert_near(cpu->process_gpu_vram_mib.v, vram_mib);
-    assert_int_equal(cpu->process_gpu_utilized.v, utilized);
-}
-
-static void assert_no_use(const struct sample_cpu *cpu)
-{
-    assert_false(cpu->process_gpu_usage.has);
-    assert_false(cpu->process_gpu_vram_mib.has);
-    assert_false(cpu->process_gpu_utilized.has);
-}
+#include "gpu_machine.h"
 
 static void test_no_card(void **state)
 {
@@ -175,6 +55,7 @@ static void run_untracked(struct machine *machine)
     assert_no_use(collect(machine, NS_PER_SEC));
     assert_count(machine, 1);
     assert_near(item(machine, 0)->utilization_pct.v, 37);
+    assert_share(machine, 0, -1, -1);
     assert_int_equal(machine->run.err.code, 0);
     machine_fini(machine);
 }
@@ -246,9 +127,13 @@ static void test_two_cards(void **state)
     drm_fixture_show(&machine.drm, 200, 5, drm_fixture_client_of(SECOND, 3, 125));
     assert_use(collect(&machine, NS_PER_SEC), 0.5, 2 * CLIENT_MIB, 1);
     assert_near(item(&machine, 1)->utilization_pct.v, 12.5);
+    assert_share(&machine, 0, 50, CLIENT_BYTES);
+    assert_share(&machine, 1, 0, CLIENT_BYTES);
     drm_fixture_show(&machine.drm, 100, 5, drm_fixture_client(1, 1250));
     drm_fixture_show(&machine.drm, 100, 6, drm_fixture_client_of(SECOND, 2, 750));
     assert_use(collect(&machine, NS_PER_SEC), 1.5, 2 * CLIENT_MIB, 2);
+    assert_share(&machine, 0, 75, CLIENT_BYTES);
+    assert_share(&machine, 1, 75, CLIENT_BYTES);
     /* A client that does not report its memory makes the sum unknown, on whichever card. */
     drm_fixture_open(
         &machine.drm, 100, 7, "drm-driver:\tamdgpu\ndrm-client-id:\t9\ndrm-pdev:\t" PDEV "\ndrm-engine-gfx:\t0 ns\n");
@@ -256,6 +141,8 @@ static void test_two_cards(void **state)
     assert_false(cpu->process_gpu_vram_mib.has);
     assert_true(cpu->process_gpu_usage.has);
     assert_near(cpu->process_gpu_usage.v, 0);
+    assert_share(&machine, 0, 0, -1);
+    assert_share(&machine, 1, 0, CLIENT_BYTES);
     machine_fini(&machine);
 }
 
@@ -277,6 +164,8 @@ static void test_unknown_at_first(void **state)
     assert_false(cpu->process_gpu_usage.has);
     assert_false(cpu->process_gpu_utilized.has);
     assert_near(cpu->process_gpu_vram_mib.v, CLIENT_MIB);
+    assert_share(&machine, 0, -1, 0);
+    assert_share(&machine, 1, 0, CLIENT_BYTES);
     assert_use(collect(&machine, NS_PER_SEC), 0, CLIENT_MIB, 0);
     machine_fini(&machine);
 }
@@ -299,6 +188,7 @@ static void test_hidden_member(void **state)
     assert_non_null(strstr(machine.run.err.msg, "unknown"));
     assert_count(&machine, 1);
     assert_near(item(&machine, 0)->utilization_pct.v, 37);
+    assert_share(&machine, 0, -1, -1);
     fake_env_remove(&machine.drm.fake, "proc/101/fd/3");
     assert_use(collect(&machine, NS_PER_SEC), 0, CLIENT_MIB, 0);
     assert_int_equal(machine.run.err.code, 0);

@@ -81,7 +81,8 @@ static void test_lists(void **state)
             "{\"timestamp_ms\":1,\"cpu\":{\"per_core_pct\":[1.5,null,3]},\"network\":[],"
             "\"disk\":[{\"device\":\"sda\",\"mounts\":[{\"mount_point\":\"/\",\"total_bytes\":5},{\"mount_point\":"
             "\"/b\"}],\"stacked\":false},{\"device\":\"sdb\",\"mounts\":[],\"read_bytes\":7}],"
-            "\"gpu\":[{\"detail\":{\"a\":\"1\",\"b\":null},\"throttle_reasons\":[\"heat\",\"power\"]}],"
+            "\"gpu\":[{\"detail\":{\"a\":\"1\",\"b\":null},\"throttle_reasons\":[\"heat\",\"power\"],"
+            "\"process_vram_bytes\":85899345920,\"process_utilization_pct\":12.5},{\"process_vram_bytes\":null}],"
             "\"run\":{\"command\":[\"sh\",\"-c\",\"\"]}}",
             &sample),
         0);
@@ -106,6 +107,10 @@ static void test_lists(void **state)
     assert_string_equal(pairs[0].value, "1");
     assert_null(pairs[1].value);
     assert_string_equal(((const char *const *)gpu->throttle_reasons.items)[1], "power");
+    assert_int_equal(gpu[0].process_vram_bytes.v, UINT64_C(80) << 30);
+    assert_true(gpu[0].process_utilization_pct.has && gpu[0].process_utilization_pct.v == 12.5);
+    assert_int_equal(sample.gpu.count, 2);
+    assert_false(gpu[1].process_vram_bytes.has || gpu[1].process_utilization_pct.has);
     assert_int_equal(sample.run.command.count, 3);
     assert_string_equal(((const char *const *)sample.run.command.items)[2], "");
 }
@@ -386,7 +391,9 @@ static void test_round_trip(void **state)
     const struct sample_gpu gpus[] = {{.uuid = "u",
         .detail = {true, 1, pairs},
         .utilization_pct = some_f64(33.3333),
-        .throttle_reasons = {true, 1, reasons}}};
+        .throttle_reasons = {true, 1, reasons},
+        .process_vram_bytes = some_u64(UINT64_C(80) << 30),
+        .process_utilization_pct = some_f64(97.1234)}};
     const struct sample_process processes[] = {
         {.pid = some_u64(7), .name = "a b", .rss_mib = some_f64(1.25), .cpu_secs = some_f64(0)}};
     const struct sample_network networks[] = {{.interface = "e\"0", .speed_mbps = some_i64(-1)}};

@@ -478,6 +478,33 @@ static void test_only_the_tree_counts(void **state)
     end_fixture(&fixture);
 }
 
+/* One process has 80 GiB on one card, another one 10 GiB on each of the others, beside one that is not of the tree. */
+static void test_uneven_cards(void **state)
+{
+    (void)state;
+    enum { CARDS = 8 };
+    struct fixture fixture;
+    char script[900] = "gpus 8; process 0 99 32212254720 compute; sample 0 99 5; sample 0 4711 90; sample 7 4712 20";
+    for (int i = 0; i < CARDS; i++) {
+        size_t n = strlen(script);
+        (void)snprintf(script + n, sizeof(script) - n, "; gpu %d total 150000000000; process %d %d %lld compute", i, i,
+            i == 0 ? 4711 : 4712, (i == 0 ? 80LL : 10LL) << 30);
+    }
+    open_fixture(&fixture, script);
+    await_reading(&fixture);
+    double first = 0, last = 0;
+    for (int i = 0; i < PATIENCE_MS / STEP_MS && (first <= 0 || last <= 0); i++) {
+        (void)poll(NULL, 0, STEP_MS);
+        step_at(&fixture, now(), job_members, 2);
+        first = fixture.list.cards[0].use.usage.v;
+        last = fixture.list.cards[CARDS - 1].use.usage.v;
+    }
+    assert_true(first > 0.8 && first < 0.95 && last > 0.15 && last < 0.25);
+    for (int i = 0; i < CARDS; i++)
+        assert_int_equal(fixture.list.cards[i].use.vram_bytes.v, (i == 0 ? 80LL : 10LL) << 30);
+    end_fixture(&fixture);
+}
+
 /* One that has ended since the last sample is in the reading that still saw it, and not in one that came before. */
 static void test_a_process_that_has_ended(void **state)
 {
@@ -561,6 +588,7 @@ int main(void)
         cmocka_unit_test(test_lost_devices),
         cmocka_unit_test(test_energy),
         cmocka_unit_test(test_only_the_tree_counts),
+        cmocka_unit_test(test_uneven_cards),
         cmocka_unit_test(test_a_process_that_has_ended),
         cmocka_unit_test(test_pid_namespace),
         cmocka_unit_test(test_lists_that_are_missing),

@@ -44,10 +44,10 @@ struct gpu_state {
     } members;
 };
 
-/* Sums over all devices; those of use are the tree's. */
+/* Sums over all devices; those of use are the tree's, taken from the items of the sample. */
 struct gpu_sums {
-    bool is_incomplete; /* of a vendor it is not known which devices it has */
-    double usage, joules;
+    bool is_incomplete; /* of a vendor it is not known which devices it has, or they are not all listed */
+    double usage_pct, joules;
     uint64_t vram_bytes, utilized;
     bool has_usage, has_vram, has_joules; /* a vendor reported it */
     bool lacks_usage, lacks_vram, lacks_joules; /* a vendor should have reported it */
@@ -171,6 +171,7 @@ static void fill_item(const struct gpu_card *card, struct gpu_row *row, struct s
 {
     const struct gpu_facts *facts = &card->facts;
     const struct gpu_reading *reading = &card->reading;
+    const struct gpu_use *use = &card->use;
     for (size_t i = 0; i < facts->detail_count; i++)
         row->details[i] = (struct str_pair){facts->details[i].key, facts->details[i].value};
     *ret_item = (struct sample_gpu){
@@ -191,6 +192,8 @@ static void fill_item(const struct gpu_card *card, struct gpu_row *row, struct s
         .throttle_reasons = {.present = reading->has_reasons,
             .count = reading->reason_count,
             .items = reading->reasons},
+        .process_vram_bytes = use->vram_bytes,
+        .process_utilization_pct = {.has = use->usage.has, .v = use->usage.v * 100},
     };
 }
 
@@ -211,37 +214,45 @@ static int fill_items(struct gpu_state *state, const struct gpu_list *list)
     return 0;
 }
 
-static void add_use(const struct gpu_stage *stage, const struct gpu_card *card, struct gpu_sums *sums)
+static void add_use(const struct gpu_stage *stage, const struct sample_gpu *item, struct gpu_sums *sums)
 {
-    const struct gpu_use *use = &card->use;
-    sums->has_usage |= use->usage.has;
-    sums->has_vram |= use->vram_bytes.has;
-    sums->lacks_usage |= !use->usage.has && stage->reports_usage;
-    sums->lacks_vram |= !use->vram_bytes.has && stage->reports_vram;
-    sums->usage += use->usage.has ? use->usage.v : 0;
-    sums->utilized += use->usage.has && use->usage.v > 0;
-    sums->vram_bytes += use->vram_bytes.has ? use->vram_bytes.v : 0;
+    struct opt_f64 pct = item->process_utilization_pct;
+    struct opt_u64 bytes = item->process_vram_bytes;
+    sums->has_usage |= pct.has;
+    sums->has_vram |= bytes.has;
+    sums->lacks_usage |= !pct.has && stage->reports_usage;
+    sums->lacks_vram |= !bytes.has && stage->reports_vram;
+    sums->usage_pct += pct.has ? pct.v : 0;
+    sums->utilized += pct.has && pct.v > 0;
+    sums->lacks_vram |= bytes.has && __builtin_add_overflow(sums->vram_bytes, bytes.v, &sums->vram_bytes);
 }
 
-static void add_list(
-    struct gpu_state *state, size_t vendor, struct gpu_list *list, const struct gpu_tick *tick, struct gpu_sums *sums)
+static void add_energy(const struct gpu_card *card, struct gpu_sums *sums)
+{
+    sums->has_joules |= card->energy_joules.has;
+    sums->lacks_joules |= card->has_energy && !card->energy_joules.has;
+    sums->joules += card->energy_joules.has ? card->energy_joules.v : 0;
+}
+
+/* The devices of a vendor as items of the sample, and the sums over them. */
+static int add_list(struct gpu_state *state, size_t vendor, const struct gpu_list *list, const struct gpu_tick *tick,
+    struct gpu_sums *sums)
 {
     struct gpu_stage *stage = &state->stages[vendor];
-    bool is_attributed = tick->is_tracking && gpu_vendors[vendor]->attribute;
-    if (is_attributed)
+    if (tick->is_tracking && gpu_vendors[vendor]->attribute)
         gpu_vendors[vendor]->attribute(stage->state, tick);
-    for (size_t i = 0; is_attributed && i < list->count; i++) {
-        stage->reports_usage |= list->cards[i].use.usage.has;
-        stage->reports_vram |= list->cards[i].use.vram_bytes.has;
+    for (size_t i = 0; i < list->count; i++)
+        add_energy(&list->cards[i], sums);
+    size_t first = state->count;
+    int r = fill_items(state, list);
+    for (size_t i = first; i < state->count; i++) {
+        stage->reports_usage |= state->items[i].process_utilization_pct.has;
+        stage->reports_vram |= state->items[i].process_vram_bytes.has;
     }
-    for (size_t i = 0; i < list->count; i++) {
-        if (is_attributed)
-            add_use(stage, &list->cards[i], sums);
-        sums->has_joules |= list->cards[i].energy_joules.has;
-        sums->lacks_joules |= list->cards[i].has_energy && !list->cards[i].energy_joules.has;
-        sums->joules += list->cards[i].energy_joules.has ? list->cards[i].energy_joules.v : 0;
-    }
-    sums->is_incomplete |= !list->is_known;
+    for (size_t i = first; i < state->count; i++)
+        add_use(stage, &state->items[i], sums);
+    sums->is_incomplete |= r < 0 || !list->is_known;
+    return r;
 }
 
 static void read_stage(
@@ -257,8 +268,7 @@ static void read_stage(
         close_stage(state, i);
         return;
     }
-    add_list(state, i, &list, tick, sums);
-    if (fill_items(state, &list) < 0)
+    if (add_list(state, i, &list, tick, sums) < 0)
         (void)err_set(err, -ENOMEM, "gpu: out of memory for the list of devices");
 }
 
@@ -276,7 +286,7 @@ static void fill_tree(const struct gpu_state *state, const struct gpu_sums *sums
         cpu->process_gpu_utilized = some_u64(0);
     }
     if (sums->has_usage && !sums->lacks_usage) {
-        cpu->process_gpu_usage = some_f64(sums->usage);
+        cpu->process_gpu_usage = some_f64(sums->usage_pct / 100);
         cpu->process_gpu_utilized = some_u64(sums->utilized);
     }
     if (sums->has_vram && !sums->lacks_vram)

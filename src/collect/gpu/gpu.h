@@ -40,7 +40,7 @@ struct gpu_reading {
     size_t reason_count;
 };
 
-/* What the tracked tree has of one device. */
+/* What the tracked tree has of one device; the totals of the tree are the sums of these. */
 struct gpu_use {
     struct opt_f64 usage; /* share of the device over the interval, 0 to 1 */
     struct opt_u64 vram_bytes;
@@ -49,7 +49,7 @@ struct gpu_use {
 struct gpu_card {
     struct gpu_facts facts;
     struct gpu_reading reading;
-    struct gpu_use use;
+    struct gpu_use use; /* absent until attribute has filled it for this tick */
     bool has_energy; /* it counts energy, and did so from the start of the run on */
     struct opt_f64 energy_joules; /* since then; only after a final tick */
 };
@@ -96,10 +96,10 @@ struct gpu_remark {
  * open: finds the devices. 0, -ENODATA ("none here": asked again after a while), or another negative errno. state is
  *   zeroed memory of state_bytes. Nothing slow: the command has only just been started.
  * clients: what it needs of fdinfo; NULL: nothing.
- * read: device readings of this tick, and the list of devices. err may name a part that is missing. -ENODEV: all
- *   devices are gone, the vendor is closed and opened again later.
+ * read: device readings of this tick, and the list of devices, with no use. err may name a part that is missing.
+ *   -ENODEV: all devices are gone, the vendor is closed and opened again later.
  * attribute: fills card.use of every card from tick->members and tick->clients; only where a tree is tracked, right
- *   after read. NULL: cannot.
+ *   after read. 0 where the tree has nothing on a card that can be asked, absent where it cannot. NULL: cannot.
  * watch_fd, woken: a descriptor that becomes readable when something is due, as in struct collector; NULL: none.
  * run_helper: was the program started as a helper process of this vendor? Then it runs as that until it ends, and
  *   *ret_status is its exit status. NULL: it has none.
