@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A load for a GPU: holds memory and multiplies bf16 matrices with PyTorch.
 
-Prints what it does on stdout, one `name value` per line: `pid`, then the Unix times `start` (everything is allocated,
+Tells what it does on stdout, one `name value` per line: `pid`, then the Unix times `start` (everything is allocated,
 the products begin), `end` (they are over, the memory is still held) and `done`.
 """
 
@@ -14,27 +14,27 @@ SIDE = 8192
 PRODUCTS = 8
 
 
-def report(name, value):
-    print(f"{name} {value}", flush=True)
+def report(args, name, value):
+    print(f"{args.label}{name} {value}", flush=True)
 
 
-def multiply(torch, secs, duty, period):
+def multiply(torch, args, device):
     """Keeps the device busy for that share of every period."""
-    left, right = (torch.randn(SIDE, SIDE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
+    left, right = (torch.randn(SIDE, SIDE, dtype=torch.bfloat16, device=device) for _ in range(2))
     product = torch.mm(left, right)
-    torch.cuda.synchronize()
-    report("start", time.time())
+    torch.cuda.synchronize(device)
+    report(args, "start", time.time())
     slot = time.monotonic()
-    end = slot + secs
+    end = slot + args.secs
     while slot < end:
-        while time.monotonic() < slot + duty * period:
-            for _ in range(PRODUCTS if duty >= 1 else 1):
+        while time.monotonic() < slot + args.duty * args.period:
+            for _ in range(PRODUCTS if args.duty >= 1 else 1):
                 torch.mm(left, right, out=product)
-            torch.cuda.synchronize()
-        if duty < 1:
-            time.sleep(max(0.0, slot + period - time.monotonic()))
-        slot = max(slot + period, time.monotonic())
-    report("end", time.time())
+            torch.cuda.synchronize(device)
+        if args.duty < 1:
+            time.sleep(max(0.0, slot + args.period - time.monotonic()))
+        slot = max(slot + args.period, time.monotonic())
+    report(args, "end", time.time())
     return left, right, product
 
 
@@ -45,14 +45,18 @@ def main():
     parser.add_argument("--then-sleep", type=float, default=0, help="how long to hold the memory afterwards")
     parser.add_argument("--duty", type=float, default=1, help="share of the time to be busy, 0 to 1")
     parser.add_argument("--period", type=float, default=0.1, help="over which that share is taken (seconds)")
+    parser.add_argument("--device", type=int, default=0, help="the GPU, in PCI order (default: 0); -1: the last one")
+    parser.add_argument("--label", default="", help="put before the names on stdout")
     args = parser.parse_args()
-    report("pid", os.getpid())
-    # Only now, since it takes seconds for which the reader of the PID should not wait.
+    report(args, "pid", os.getpid())
+    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    # Only now, since it takes seconds and whatever waits for the PID should not.
     import torch  # pylint: disable=import-outside-toplevel
-    held = [torch.zeros(int(args.gib * 2**30), dtype=torch.uint8, device="cuda")]
-    held.extend(multiply(torch, args.secs, args.duty, args.period))
+    device = f"cuda:{args.device % torch.cuda.device_count()}"
+    held = [torch.zeros(int(args.gib * 2**30), dtype=torch.uint8, device=device)]
+    held.extend(multiply(torch, args, device))
     time.sleep(args.then_sleep)
-    report("done", time.time())
+    report(args, "done", time.time())
 
 
 if __name__ == "__main__":

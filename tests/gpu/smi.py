@@ -2,7 +2,7 @@
 """What nvidia-smi says while something runs: a stream of device rows and a list of processes every second.
 
 A device row: `2025/01/31 10:00:00.123, GPU-5c6f..., NVIDIA H200, 97, 41, 143771, 2918, 51, 612.30, 1980, 580.95.05,
-00000000:00:06.0, 0`. A process row: `4711, 2918`. What it does not know it writes as `[N/A]` and the like.
+00000000:00:06.0, 0`. A process row: `GPU-5c6f..., 4711, 2918`. What it does not know it writes as `[N/A]` and the like.
 """
 
 import contextlib
@@ -60,16 +60,24 @@ def parse_row(line, arrival):
 
 
 def parse_list(text):
-    """PID to MiB over all devices; None where the memory of a process is not reported."""
+    """Device and PID to MiB; None where the memory of a process is not reported."""
     memory = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split(",")]
-        if len(cells) != 2 or not cells[0].isdigit():
+        if len(cells) != 3 or not cells[1].isdigit():
             continue
-        pid, mib = int(cells[0]), number(cells[1])
-        known = memory.get(pid, 0.0)
-        memory[pid] = None if mib is None or known is None else known + mib
+        memory[cells[0], int(cells[1])] = number(cells[2])
     return memory
+
+
+def sum_devices(memory, uuid=None):
+    """PID to MiB on one device, or over all devices; None where a part is not reported."""
+    sums = {}
+    for (device, pid), mib in memory.items():
+        if uuid is None or device == uuid:
+            known = sums.get(pid, 0.0)
+            sums[pid] = None if mib is None or known is None else known + mib
+    return sums
 
 
 def kernel_address(bus_id):
@@ -97,8 +105,8 @@ def query_devices():
 
 
 def query_list():
-    """The processes as of now, or None where nvidia-smi does not show them."""
-    text = query("--query-compute-apps=pid,used_memory", FORMAT)
+    """The processes as of now, or None where nvidia-smi does not tell."""
+    text = query("--query-compute-apps=gpu_uuid,pid,used_memory", FORMAT)
     return None if text is None else parse_list(text)
 
 
@@ -166,7 +174,11 @@ class Smi:
         known = [value for value in values if value is not None]
         return sum(known) / 100 if known else None
 
-    def list_near(self, when):
-        """The process list closest to a time, {} where there is none close enough."""
+    def list_near(self, when, uuid=None):
+        """PID to MiB, on one device or on all, of the process list closest to a time; {} where none is close enough."""
         close = [(abs(asked - when), memory) for asked, memory in self.lists if abs(asked - when) <= LIST_NEAR_SECS]
-        return min(close, key=lambda pair: pair[0])[1] if close else {}
+        return sum_devices(min(close, key=lambda pair: pair[0])[1], uuid) if close else {}
+
+    def pids(self):
+        """Every process that was listed."""
+        return {pid for _, memory in self.lists for _, pid in memory}
