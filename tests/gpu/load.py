@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A load for a GPU: holds memory and multiplies bf16 matrices with PyTorch.
 
-Tells what it does on stdout, one `name value` per line: `pid`, then the Unix times `start` (everything is allocated,
+Reports what it does on stdout, one `name value` per line: `pid`, then the Unix times `start` (everything is allocated,
 the products begin), `end` (they are over, the memory is still held) and `done`.
 """
 
