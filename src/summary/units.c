@@ -4,6 +4,22 @@
 #include "base/num.h"
 #include "base/text.h"
 
+/* Digits from p to end with a comma before each group of three, counted from the end. */
+static void put_grouped(struct buf *buf, const char *p, const char *end)
+{
+    for (; p < end; p++) {
+        buf_putc(buf, *p);
+        if (ascii_is_digit(*p) && p + 1 < end && (end - p - 1) % 3 == 0)
+            buf_putc(buf, ',');
+    }
+}
+
+void units_put_whole(struct buf *buf, uint64_t number)
+{
+    char text[NUM_TEXT_BYTES];
+    put_grouped(buf, text, num_write_u64(text, number));
+}
+
 void units_put_figure(struct buf *buf, double value)
 {
     static const double least = 0.001;
@@ -15,14 +31,15 @@ void units_put_figure(struct buf *buf, double value)
     unsigned decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.0995 || value <= 0 ? 2 : 3;
     char *end = num_write_fixed(text, value, decimals);
     if (!end) {
-        text[0] = '?';
-        end = text + 1;
-        decimals = 0;
+        buf_putc(buf, '?');
+        return;
     }
-    while (decimals > 0 && end[-1] == '0') {
+    if (decimals == 0) {
+        put_grouped(buf, text, end);
+        return;
+    }
+    while (end[-1] == '0')
         end--;
-        decimals--;
-    }
     if (end[-1] == '.')
         end--;
     buf_append(buf, text, (size_t)(end - text));
@@ -67,6 +84,7 @@ void units_put_secs(struct buf *buf, double secs)
     static const char names[][4] = {"s", "min", "h", "d"};
     static const unsigned char sizes[] = {60, 60, 24};
     static const double secs_max = 1e15;
+    /* From here on it would be rounded up to 60 s. */
     if (!(secs >= 59.95 && secs < secs_max)) {
         units_put_figure(buf, secs);
         buf_puts(buf, " s");
@@ -74,13 +92,17 @@ void units_put_secs(struct buf *buf, double secs)
     }
     unsigned unit = 0;
     uint64_t n = (uint64_t)(secs + 0.5);
-    while (unit < 2 && n >= (uint64_t)sizes[unit] * sizes[unit + 1]) {
-        secs /= sizes[unit++];
-        n = (uint64_t)(secs + 0.5);
-    }
-    unsigned below = (unsigned)(n % sizes[unit]);
-    num_put_u64(buf, n / sizes[unit]);
-    buf_printf(buf, " %s %02u %s", names[unit + 1], below, names[unit]);
+    for (; unit < 2 && n >= (uint64_t)sizes[unit] * sizes[unit + 1]; unit++)
+        n /= sizes[unit];
+    units_put_whole(buf, n / sizes[unit]);
+    buf_putc(buf, ' ');
+    buf_puts(buf, names[unit + 1]);
+    if (n % sizes[unit] == 0)
+        return;
+    buf_putc(buf, ' ');
+    num_put_u64(buf, n % sizes[unit]);
+    buf_putc(buf, ' ');
+    buf_puts(buf, names[unit]);
 }
 
 void units_put_count(struct buf *buf, double count, const char *noun)

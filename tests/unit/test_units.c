@@ -36,8 +36,9 @@ static void test_figures(void **state)
     (void)state;
     static const struct amount amounts[] = {{0, "0"}, {0.0001, "<0.001"}, {0.0005, "0.001"}, {0.042, "0.042"},
         {0.0995, "0.1"}, {0.1, "0.1"}, {0.42, "0.42"}, {1, "1"}, {1.5, "1.5"}, {1.0234, "1.02"}, {9.994, "9.99"},
-        {9.996, "10"}, {12.34, "12.3"}, {99.96, "100"}, {100, "100"}, {4711, "4711"}, {1e6, "1000000"}, {-1.5, "-1.5"},
-        {-0.0001, "0"}, {1e300, "?"}, {(double)__builtin_nan(""), "?"}, {__builtin_inf(), "?"}};
+        {9.996, "10"}, {12.34, "12.3"}, {99.96, "100"}, {100, "100"}, {999.4, "999"}, {999.6, "1,000"}, {4711, "4,711"},
+        {1e6, "1,000,000"}, {-1.5, "-1.5"}, {-0.0001, "0"}, {1e300, "?"}, {(double)__builtin_nan(""), "?"},
+        {__builtin_inf(), "?"}};
     CHECK(units_put_figure, amounts);
 }
 
@@ -45,7 +46,7 @@ static void test_bytes(void **state)
 {
     (void)state;
     static const struct amount amounts[] = {{0, "0 B"}, {1, "1 B"}, {999, "999 B"}, {1000, "1 kB"}, {999499, "999 kB"},
-        {999500, "1 MB"}, {1200000000, "1.2 GB"}, {340e6, "340 MB"}, {12345e9, "12.3 TB"}, {5e21, "5000000 PB"}};
+        {999500, "1 MB"}, {1200000000, "1.2 GB"}, {340e6, "340 MB"}, {12345e9, "12.3 TB"}, {5e21, "5,000,000 PB"}};
     CHECK(units_put_bytes, amounts);
 }
 
@@ -53,8 +54,8 @@ static void test_mib(void **state)
 {
     (void)state;
     static const struct amount amounts[] = {{0, "0 KiB"}, {0.00390625, "4 KiB"}, {0.9, "922 KiB"}, {1, "1 MiB"},
-        {2.43, "2.43 MiB"}, {136, "136 MiB"}, {1010, "1010 MiB"}, {1023.6, "1 GiB"}, {1536, "1.5 GiB"}, {2048, "2 GiB"},
-        {143771, "140 GiB"}, {3145728, "3 TiB"}};
+        {2.43, "2.43 MiB"}, {136, "136 MiB"}, {1010, "1,010 MiB"}, {1023.6, "1 GiB"}, {1536, "1.5 GiB"},
+        {2048, "2 GiB"}, {143771, "140 GiB"}, {3145728, "3 TiB"}};
     CHECK(units_put_mib, amounts);
 }
 
@@ -62,10 +63,10 @@ static void test_secs(void **state)
 {
     (void)state;
     static const struct amount amounts[] = {{0, "0 s"}, {0.0001, "<0.001 s"}, {0.003, "0.003 s"}, {0.25, "0.25 s"},
-        {1, "1 s"}, {12.34, "12.3 s"}, {59.94, "59.9 s"}, {59.96, "1 min 00 s"}, {60, "1 min 00 s"},
-        {185, "3 min 05 s"}, {3599.4, "59 min 59 s"}, {3599.6, "1 h 00 min"}, {3733, "1 h 02 min"},
-        {86369, "23 h 59 min"}, {86370, "1 d 00 h"}, {183600, "2 d 03 h"}, {1e9, "11574 d 02 h"}, {-5, "-5 s"},
-        {1e30, "? s"}, {(double)__builtin_nan(""), "? s"}};
+        {1, "1 s"}, {12.34, "12.3 s"}, {59.94, "59.9 s"}, {59.96, "1 min"}, {60, "1 min"}, {60.6, "1 min 1 s"},
+        {185, "3 min 5 s"}, {3599.4, "59 min 59 s"}, {3599.6, "1 h"}, {3659, "1 h"}, {3733, "1 h 2 min"},
+        {86399, "23 h 59 min"}, {86400, "1 d"}, {99252, "1 d 3 h"}, {183600, "2 d 3 h"}, {1e9, "11,574 d 1 h"},
+        {-5, "-5 s"}, {1e30, "? s"}, {(double)__builtin_nan(""), "? s"}};
     CHECK(units_put_secs, amounts);
 }
 
@@ -75,6 +76,22 @@ static void test_joules(void **state)
     static const struct amount amounts[] = {{0, "0 J"}, {812, "812 J"}, {3100, "3.1 kJ"}, {3599, "3.6 kJ"},
         {3600, "1 Wh"}, {412000, "114 Wh"}, {4.32e6, "1.2 kWh"}, {7.2e9, "2 MWh"}};
     CHECK(units_put_joules, amounts);
+}
+
+static void test_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t number;
+        const char *text;
+    } numbers[] = {
+        {0, "0"}, {999, "999"}, {1000, "1,000"}, {12345678, "12,345,678"}, {UINT64_MAX, "18,446,744,073,709,551,615"}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        AUTO_BUF struct buf buf;
+        buf_init(&buf, 1000);
+        units_put_whole(&buf, numbers[i].number);
+        assert_string_equal(buf_cstr(&buf), numbers[i].text);
+    }
 }
 
 static void put_cores(struct buf *buf, double count)
@@ -137,6 +154,7 @@ int main(void)
         cmocka_unit_test(test_mib),
         cmocka_unit_test(test_secs),
         cmocka_unit_test(test_joules),
+        cmocka_unit_test(test_whole),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_data),
         cmocka_unit_test(test_long_data),
