@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,6 +60,8 @@ static int open_file(struct output *output, const struct settings *settings, str
     output->is_shared = settings->append;
     if (r < 0)
         sink_close(&output->sink);
+    else
+        output->path = strdup(path);
     return r;
 }
 
@@ -226,6 +229,8 @@ int output_watch_fd(const struct output *output)
 
 bool output_close(struct output *output)
 {
+    free(output->path);
+    output->path = NULL;
     if (!output->encoder)
         return true;
     if (output->begun && output->encoder->end && !output->reader_gone) {

@@ -16,6 +16,7 @@ struct output {
     const struct run_info *info;
     struct sink sink;
     char name[64]; /* "stdout", "stderr" or the file's name, cut */
+    char *path; /* of the file, owned; NULL: there is none */
     struct buf line;
     bool begun; /* the header is out, or was there */
     bool is_shared; /* a file that others may append to as well */

@@ -45,7 +45,9 @@ static int open_output(struct replaying *replaying)
     replaying->is_open = true;
     if (!replaying->writes_samples)
         return 0;
-    return output_open(&replaying->output, replaying->settings, &replaying->info, &replaying->last_error);
+    int r = output_open(&replaying->output, replaying->settings, &replaying->info, &replaying->last_error);
+    reports_set_samples_path(&replaying->reports, replaying->output.path);
+    return r;
 }
 
 static void begin_run(void *context, const struct run_info *info)

@@ -48,8 +48,9 @@ static int open_file(
     r = sink_open_file(sink, expanded, true, &unused, err);
     reports->is_ours[file] = r == 0 && !is_same_file(sink->fd, STDIN_FILENO) &&
                              !is_same_file(sink->fd, STDOUT_FILENO) && !is_same_file(sink->fd, STDERR_FILENO);
-    if (r == 0 && is_new)
-        reports->made[file] = strdup(expanded);
+    reports->is_made[file] = r == 0 && is_new;
+    if (r == 0)
+        reports->paths[file] = strdup(expanded);
     return r;
 }
 
@@ -139,10 +140,18 @@ int reports_open(
     return settings->live && !settings->from ? open_live(reports, settings, err) : 0;
 }
 
+void reports_set_samples_path(struct reports *reports, const char *path)
+{
+    free(reports->samples_path);
+    reports->samples_path = path ? strdup(path) : NULL;
+}
+
 void reports_sample(struct reports *reports, const struct sample *sample, const struct sample_totals *totals)
 {
     if (reports->accumulator)
         accumulate_add(reports->accumulator, sample, totals);
+    if (reports->files[REPORTS_MARKDOWN].fd >= 0)
+        spark_add(&reports->spark, sample);
     if (reports->series)
         series_add(reports->series, sample, totals);
     if (reports->live)
@@ -153,6 +162,7 @@ void reports_next_run(struct reports *reports)
 {
     if (reports->accumulator)
         accumulate_next_run(reports->accumulator);
+    spark_next_run(&reports->spark);
     if (reports->series)
         series_next_run(reports->series);
 }
@@ -190,6 +200,7 @@ static bool write_file(struct reports *reports, enum report_file file, const str
         r = sink_flush(sink, left_ms > 0 ? (int)left_ms : 0);
     if (r < 0)
         log_warning("cannot write %s: %s", reports->names[file], r == -EAGAIN ? "it is not being read" : strerror(-r));
+    reports->is_whole[file] = r == 0;
     return r == 0;
 }
 
@@ -204,14 +215,32 @@ static bool write_report(struct reports *reports, const struct summary *summary)
     return false;
 }
 
+/* Paths of regular files that were written. */
+static size_t list_files(const struct reports *reports, const char *ret_paths[static REPORTS_FILES + 1])
+{
+    size_t count = 0;
+    struct stat st;
+    if (reports->samples_path && stat(reports->samples_path, &st) == 0 && S_ISREG(st.st_mode))
+        ret_paths[count++] = reports->samples_path;
+    for (int i = 0; i < REPORTS_FILES; i++) {
+        bool is_file = reports->paths[i] && reports->is_whole[i] && fstat(reports->files[i].fd, &st) == 0;
+        if (is_file && S_ISREG(st.st_mode))
+            ret_paths[count++] = reports->paths[i];
+    }
+    return count;
+}
+
 static bool print_summary(const struct reports *reports, const struct summary *summary)
 {
+    const char *paths[REPORTS_FILES + 1];
+    struct summary_style style = {.has_colour = reports->has_colour, .files = paths};
+    style.file_count = list_files(reports, paths);
     AUTO_BUF struct buf text;
     buf_init(&text, TEXT_BYTES_MAX);
     struct winsize window = {0};
     bool has_window = isatty(STDERR_FILENO) && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0;
-    summary_put_text(&text, summary,
-        &(struct summary_style){.has_colour = reports->has_colour, .columns = has_window ? window.ws_col : 0});
+    style.columns = has_window ? window.ws_col : 0;
+    summary_put_text(&text, summary, &style);
     return buf_ok(&text) && log_text((struct str){text.data, text.len});
 }
 
@@ -222,20 +251,22 @@ bool reports_finish(struct reports *reports)
         return true;
     reports->deadline_ms = now_ms() + PATIENCE_MS;
     const struct summary *summary = accumulate_finish(reports->accumulator);
-    bool is_good = !reports->prints_summary || print_summary(reports, summary);
-    void (*const puts[])(struct buf *, const struct summary *) = {
-        [REPORTS_JSON] = summary_put_json, [REPORTS_MARKDOWN] = summary_put_markdown};
+    bool is_good = true;
     for (int i = 0; i < REPORTS_REPORT; i++) {
         if (reports->files[i].fd < 0)
             continue;
         AUTO_BUF struct buf text;
         buf_init(&text, TEXT_BYTES_MAX);
-        puts[i](&text, summary);
+        if (i == REPORTS_JSON)
+            summary_put_json(&text, summary);
+        else
+            summary_put_markdown(&text, summary, &reports->spark);
         is_good &= write_file(reports, (enum report_file)i, &text);
     }
     if (reports->series)
         is_good &= write_report(reports, summary);
-    return is_good;
+    /* Last, since it names the files that were written. */
+    return (!reports->prints_summary || print_summary(reports, summary)) && is_good;
 }
 
 void reports_close(struct reports *reports)
@@ -243,13 +274,14 @@ void reports_close(struct reports *reports)
     live_free(reports->live);
     accumulate_free(reports->accumulator);
     series_free(reports->series);
+    free(reports->samples_path);
     for (int i = 0; i < REPORTS_FILES; i++) {
         struct stat st;
-        bool is_unused = reports->made[i] && !reports->is_written[i] && fstat(reports->files[i].fd, &st) == 0 &&
-                         S_ISREG(st.st_mode) && st.st_size == 0;
+        bool is_unused = reports->is_made[i] && reports->paths[i] && !reports->is_written[i] &&
+                         fstat(reports->files[i].fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
         if (is_unused)
-            (void)unlink(reports->made[i]);
-        free(reports->made[i]);
+            (void)unlink(reports->paths[i]);
+        free(reports->paths[i]);
         if (reports->files[i].fd >= 0)
             sink_close(&reports->files[i]);
     }

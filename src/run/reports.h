@@ -12,6 +12,7 @@
 #include "sink/sink.h"
 #include "summary/accumulate.h"
 #include "summary/series.h"
+#include "summary/spark.h"
 
 enum report_file { REPORTS_JSON, REPORTS_MARKDOWN, REPORTS_REPORT, REPORTS_FILES };
 
@@ -22,9 +23,12 @@ struct reports {
     bool prints_summary, has_colour;
     struct sink files[REPORTS_FILES]; /* fd -1: not wanted */
     bool is_ours[REPORTS_FILES]; /* a file of its own, which may be emptied: not where stdout or stderr lead */
-    bool is_written[REPORTS_FILES];
+    bool is_written[REPORTS_FILES], is_whole[REPORTS_FILES]; /* written: or begun to be */
     char names[REPORTS_FILES][64]; /* cut */
-    char *made[REPORTS_FILES]; /* the path of one that did not exist before; owned */
+    char *paths[REPORTS_FILES]; /* owned; NULL: no file of its own */
+    bool is_made[REPORTS_FILES]; /* it did not exist before */
+    char *samples_path; /* owned; NULL: samples do not go to a file */
+    struct spark spark; /* for Markdown */
     int64_t deadline_ms; /* for slow readers of all of them together */
 };
 
@@ -46,6 +50,9 @@ int reports_open(
  * -EEXIST with a message.
  */
 int reports_check_files(const struct reports *reports, const struct settings *settings, struct err *err);
+
+/* The file that samples are written to, for the list of files in the summary; NULL: none. */
+void reports_set_samples_path(struct reports *reports, const char *path);
 
 /* Are samples wanted? */
 static inline bool reports_want_samples(const struct reports *reports)

@@ -325,6 +325,7 @@ static int session_start(
     r = output_open(&session->output, settings, &session->info, err);
     if (r < 0)
         return r;
+    reports_set_samples_path(&session->reports, session->output.path);
     r = streaming_init(&session->streaming, settings, &session->root, &session->info, err);
     if (r < 0)
         return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The summary as a section of a page on GitHub (GitHub Flavored Markdown): heading, result, one table, what to ask for
- * next time. Whatever has a meaning in Markdown or HTML becomes a character reference, which never makes structure.
+ * The summary as a section of a page on GitHub (GitHub Flavored Markdown): heading, verdict, result, a small chart, a
+ * table of the job and one of the host, what to ask for next time. Whatever has a meaning in Markdown or HTML becomes a
+ * character reference, which never makes structure.
  */
 #include "base/num.h"
 #include "summary/rows.h"
@@ -44,6 +45,7 @@ static void put_row(struct summary_rows *rows, const char *label)
     put_escaped(out, &rows->value);
     buf_puts(out, " | ");
     put_escaped(out, &rows->aside);
+    put_escaped(out, &rows->tail);
     buf_puts(out, " |\n");
 }
 
@@ -64,14 +66,53 @@ static void put_head(struct section *section, const struct summary *summary)
     struct buf *scratch = &section->rows.value;
     summary_put_name(scratch, summary);
     put_scratch(section, "### resource-tracker: ", "\n\n");
+    if (summary->verdict.present)
+        units_put_foreign(scratch, summary->verdict.text);
+    put_scratch(section, "**", "**<br>\n");
     summary_put_result(&section->rows, summary);
-    put_scratch(section, "**", "**");
+    put_scratch(section, "result: ", "");
     if (section->rows.aside.len > 0)
-        buf_puts(section->out, ": ");
+        buf_puts(section->out, ", ");
     put_escaped(section->out, &section->rows.aside);
     buf_clear(&section->rows.aside);
     summary_put_command(scratch, summary);
     put_scratch(section, "<br>\n<code>", "</code>");
+    buf_puts(section->out, "\n");
+}
+
+static void put_table_head(struct section *section, const char *of)
+{
+    buf_puts(section->out, "\n| ");
+    buf_puts(section->out, of);
+    buf_puts(section->out, " | value | detail |\n|---|---|---|\n");
+}
+
+static void put_tables(struct section *section, const struct summary *summary)
+{
+    bool has_job = summary_has_job(summary);
+    put_table_head(section, has_job ? "job" : "host");
+    if (has_job)
+        summary_rows_put_job(&section->rows, summary);
+    else
+        summary_rows_put_host(&section->rows, summary);
+    summary_rows_put_run(&section->rows, summary);
+    if (!has_job || !summary_has_host(summary))
+        return;
+    put_table_head(section, "host");
+    summary_rows_put_host(&section->rows, summary);
+}
+
+static void put_chart(struct buf *out, const struct spark *spark)
+{
+    static const char opening[] = "\n```\n";
+    size_t start = out->len;
+    buf_puts(out, opening);
+    size_t before = out->len;
+    spark_put(out, spark);
+    if (out->len > before)
+        buf_puts(out, "```\n");
+    else
+        out->len = start;
 }
 
 /* Lines of code as they are; only what could end the block is changed. */
@@ -89,6 +130,8 @@ static void put_sizing(struct section *section, const struct summary *summary)
 {
     const struct summary_sizing *sizing = &summary->sizing;
     struct buf *scratch = &section->rows.value;
+    if (!summary_has_job(summary))
+        return;
     summary_put_sizes(scratch, sizing);
     put_scratch(section, "\n**Next time:** ", "\n");
     if (sizing->slurm || sizing->docker || sizing->kubernetes || sizing->metaflow) {
@@ -107,13 +150,10 @@ static void put_list(struct section *section, const struct summary *summary)
     struct buf *scratch = &section->rows.value;
     const struct sample_list *notes = &summary->notes;
     const char *before = "\n- ";
-    for (unsigned i = 0; i < SUMMARY_REASONS; i++) {
-        struct summary_reason reason = summary_reason_at(summary, i);
-        if (!reason.text)
+    for (unsigned i = summary_has_job(summary) ? 0 : SUMMARY_REASONS; i < SUMMARY_REASONS;) {
+        i = summary_put_reason(scratch, summary, i);
+        if (scratch->len == 0)
             continue;
-        buf_puts(scratch, reason.need);
-        buf_puts(scratch, reason.is_withheld ? " withheld: " : ": ");
-        units_put_foreign(scratch, reason.text);
         put_scratch(section, before, "\n");
         before = "- ";
     }
@@ -125,13 +165,14 @@ static void put_list(struct section *section, const struct summary *summary)
     }
 }
 
-void summary_put_markdown(struct buf *buf, const struct summary *summary)
+void summary_put_markdown(struct buf *buf, const struct summary *summary, const struct spark *spark)
 {
     struct section section = {.out = buf};
     summary_rows_init(&section.rows, put_row);
     put_head(&section, summary);
-    buf_puts(buf, "\n\n| need | value | limit or detail |\n|---|---|---|\n");
-    summary_rows_put(&section.rows, summary);
+    if (spark)
+        put_chart(buf, spark);
+    put_tables(&section, summary);
     put_sizing(&section, summary);
     put_list(&section, summary);
     buf_putc(buf, '\n');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What text and Markdown share: the rows of a summary (what the job used, and beside it what that is to be compared
- * with), and what stands around them: its name, how it ended, what to ask for next time. Text of the data is harmless
- * for a terminal already (units_put_foreign); Markdown escapes it for itself.
+ * What text and Markdown share: the rows of a summary (what the job used, what the host did meanwhile, and beside each
+ * what it is to be compared with), and what stands around them: its name, how it ended, what to ask for next time. Text
+ * of the data is harmless for a terminal already (units_put_foreign); Markdown escapes it for itself.
  */
 #ifndef SUMMARY_ROWS_H
 #define SUMMARY_ROWS_H
@@ -12,19 +12,67 @@
 
 enum { SUMMARY_ROWS_BYTES_MAX = 8 * 1024 };
 
+/* How a row is fitted into a line of a terminal. */
+enum summary_row_shape {
+    SUMMARY_ROW_LIST, /* wrapped, behind a comma where there is one */
+    SUMMARY_ROW_PROSE, /* wrapped between words */
+    SUMMARY_ROW_WORDS, /* the same, and no word is broken: paths */
+    SUMMARY_ROW_CUT, /* the aside is shortened; value and tail stay */
+    SUMMARY_ROW_WHOLE, /* never wrapped nor cut: to be copied */
+};
+
 struct summary_rows {
     struct buf value, aside; /* of the current row; aside may be empty */
+    struct buf tail; /* follows the aside at once */
+    enum summary_row_shape shape; /* of the current row */
+    bool is_of_host; /* the current row is one of the block of the host */
+    const char *machine_label;
     void (*put)(struct summary_rows *rows, const char *label);
 };
 
 void summary_rows_init(struct summary_rows *rows, void (*put)(struct summary_rows *rows, const char *label));
 void summary_rows_fini(struct summary_rows *rows);
 
-/* Passes value and aside to `put`, where there is a value, and empties both. */
+/* Passes the row to `put`, where it has a value, and empties it. An empty label belongs to the row before. */
 void summary_rows_end(struct summary_rows *rows, const char *label);
 
-/* From CPU time to the cost of the tracker. Rows of which nothing is known are left out; cores and memory say so. */
-void summary_rows_put(struct summary_rows *rows, const struct summary *summary);
+/* Rows that are described by a table. */
+enum summary_table {
+    SUMMARY_JOB_CPU,
+    SUMMARY_JOB_WANTED,
+    SUMMARY_JOB_MEMORY,
+    SUMMARY_JOB_IO,
+    SUMMARY_JOB_GPU,
+    SUMMARY_JOB_VRAM,
+    SUMMARY_GPU_ENERGY,
+    SUMMARY_HOST,
+    SUMMARY_HOST_GPU,
+    SUMMARY_TRACKER,
+};
+
+void summary_rows_put_table(struct summary_rows *rows, const struct summary *summary, enum summary_table which);
+
+/* Parts of a row: the text behind a comma, unless it begins with a blank; and " (text)" with text of the data. */
+void summary_put_part(struct buf *buf, const char *text);
+void summary_put_in_brackets(struct buf *buf, const char *text);
+
+/* "2 x NVIDIA H200", or "3 GPUs: NVIDIA H200, NVIDIA L4". */
+void summary_put_gpus(struct buf *buf, const char *before, struct opt_u64 count, const struct sample_list *names);
+
+/* Is there a job, or only the host? */
+bool summary_has_job(const struct summary *summary);
+
+/* Is anything known of the host? */
+bool summary_has_host(const struct summary *summary);
+
+/* What the job used. Of what is not known, only cores, memory and GPUs have a row; rows of zeros are left out. */
+void summary_rows_put_job(struct summary_rows *rows, const struct summary *summary);
+
+/* The machine, under machine_label, and what happened on all of it; as rows of the host where there is a job too. */
+void summary_rows_put_host(struct summary_rows *rows, const struct summary *summary);
+
+/* What the tracker cost, metadata and tags. */
+void summary_rows_put_run(struct summary_rows *rows, const struct summary *summary);
 
 /* Name of the job, or else of its program, process or host. The command is put as one line, "" where there is none. */
 void summary_put_name(struct buf *buf, const struct summary *summary);
@@ -47,5 +95,11 @@ enum { SUMMARY_REASONS = 4 };
 
 /* Nothing from SUMMARY_REASONS on, and nothing of GPUs where there are none. */
 struct summary_reason summary_reason_at(const struct summary *summary, unsigned i);
+
+/*
+ * Those from i on that share one text, as a value: "vCPUs, memory: P95 of …", with " withheld" before the colon.
+ * Returns the number behind them. Nothing is put where i has none.
+ */
+unsigned summary_put_reason(struct buf *buf, const struct summary *summary, unsigned i);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The summary for a terminal: a headline, then rows of a label, a value and what it is to be held against. The rows are
- * gone through twice: first they are counted, so that the lines that are left may go to rows that are too wide for one.
- * No line begins with a brace or a digit, so that it is not mistaken for a sample.
+ * The summary for a terminal: a headline, the verdict, then rows of a label, a value and what it is to be compared
+ * with. The rows are gone through twice: first their values are measured, so that what stands beside them is aligned.
+ * No line begins with a brace or a digit, so that it is not mistaken for a sample. Lines that are to be copied are
+ * never wrapped nor cut, whatever the width.
  */
 #include "base/str.h"
 #include "summary/rows.h"
@@ -10,9 +11,7 @@
 #include "summary/write.h"
 
 enum {
-    LINES_MAX = 25,
-    LINES_OF_ROW_MAX = 3,
-    NOTES_MAX = 4,
+    NOTES_MAX = 16,
     COLUMNS_MIN = 40,
     COLUMNS_USUAL = 80,
     INDENT = 2,
@@ -31,12 +30,11 @@ enum {
 
 struct page {
     struct summary_rows rows; /* the first member: put_row gets its address */
-    struct buf *out; /* NULL: rows are only counted */
+    struct buf *out; /* NULL: values are only measured */
     bool has_colour;
     size_t columns;
-    unsigned lines; /* of the rows so far, if each has one */
-    unsigned reserve; /* lines that rows may use beyond that */
     size_t aside_at; /* width of the values, where asides stand aligned */
+    size_t process_at; /* the same of rows with an aside that is shortened */
     const char *colour; /* of the current value */
 };
 
@@ -106,17 +104,33 @@ static void put_cut(const struct page *page, const char *colour, struct str text
     buf_puts(page->out, "...");
 }
 
-/* Cuts a line off *text: at a blank where there is one, else wherever it is full. */
-static struct str cut_line(struct str *text, size_t columns)
+/* The last blank of the first n bytes (or the one behind them) at which a line may end; 0 where there is none. */
+static size_t find_break(struct str text, size_t n, enum summary_row_shape shape)
+{
+    size_t blank = 0, between_words = 0, behind_comma = 0;
+    for (size_t i = 1; i <= n && i < text.n; i++) {
+        if (text.p[i] != ' ')
+            continue;
+        blank = i;
+        /* A number stays with its unit. */
+        between_words = ascii_is_digit(text.p[i - 1]) ? between_words : i;
+        behind_comma = text.p[i - 1] == ',' && i > n / 2 ? i : behind_comma;
+    }
+    if (shape == SUMMARY_ROW_LIST && behind_comma > 0)
+        return behind_comma;
+    return between_words > 0 ? between_words : blank;
+}
+
+/* Cuts a line off *text: at a blank where there is one, else wherever it is full; a path has no end but its own. */
+static struct str cut_line(struct str *text, size_t columns, enum summary_row_shape shape)
 {
     size_t used;
     struct str line = {text->p, fit(*text, columns, &used)};
-    if (line.n < text->n && text->p[line.n] != ' ') {
-        size_t blank = line.n;
-        while (blank > 0 && text->p[blank - 1] != ' ')
-            blank--;
-        line.n = blank > 0 ? blank : line.n;
-    }
+    size_t blank = find_break(*text, line.n, shape);
+    if (blank > 0)
+        line.n = blank;
+    while (blank == 0 && shape == SUMMARY_ROW_WORDS && line.n < text->n && text->p[line.n] != ' ')
+        line.n++;
     str_skip(text, line.n);
     while (str_take(text, ' ')) {
     }
@@ -125,48 +139,61 @@ static struct str cut_line(struct str *text, size_t columns)
 
 static void put_label(const struct page *page, const char *label)
 {
-    put_blanks(page->out, INDENT);
+    size_t indent = INDENT + (page->rows.is_of_host && *label ? INDENT : 0);
+    size_t used = indent + strlen(label);
+    put_blanks(page->out, indent);
     put_painted(page, BOLD, str_of(label));
-    put_blanks(page->out, VALUE_AT - INDENT - strlen(label));
+    put_blanks(page->out, used < VALUE_AT ? VALUE_AT - used : 1);
 }
 
-/* Over as many lines as the row may have. */
+/* Over as many lines as it takes. */
 static void put_wrapped(struct page *page, const char *label, const char *colour, struct str text)
 {
     size_t space = page->columns - VALUE_AT;
-    for (unsigned line = 1;; line++) {
+    do {
         put_label(page, label);
         label = "";
-        if (line == LINES_OF_ROW_MAX || page->reserve == 0 || width(text) <= space)
-            break;
-        put_painted(page, colour, str_trim(cut_line(&text, space)));
+        struct str line = text;
+        if (width(text) > space)
+            line = cut_line(&text, space, page->rows.shape);
+        else
+            text.n = 0;
+        put_painted(page, colour, str_trim(line));
         buf_putc(page->out, '\n');
-        page->reserve--;
-    }
-    put_cut(page, colour, text, space);
-    buf_putc(page->out, '\n');
+    } while (text.n > 0);
 }
 
-/* Value and aside where they do not stand beside each other. */
-static void put_stacked(struct page *page, const char *label, struct str value, struct str aside)
+/* The value, the aside as far as it goes, and the tail; on lines of their own where the terminal is narrow. */
+static void put_shortened(struct page *page, const char *label, struct str value, struct str aside)
 {
-    if (aside.n > 0 && page->reserve > 0) {
-        page->reserve--;
-        put_wrapped(page, label, page->colour, value);
-        put_wrapped(page, "", DIM, aside);
-        return;
-    }
-    size_t left = page->columns - VALUE_AT;
-    enum { WORTH_CUTTING = 12 };
-    if (aside.n == 0 || width(value) + GAP + WORTH_CUTTING > left) {
-        put_wrapped(page, label, page->colour, value);
-        return;
-    }
+    enum { WORTH_CUTTING = 24 };
+    struct str tail = {page->rows.tail.data, page->rows.tail.len};
+    size_t space = page->columns - VALUE_AT;
+    bool is_wide = page->process_at + GAP + WORTH_CUTTING + tail.n <= space;
     put_label(page, label);
     put_painted(page, page->colour, value);
-    put_blanks(page->out, GAP);
-    put_cut(page, DIM, aside, left - width(value) - GAP);
+    if (is_wide) {
+        size_t used = width(value) > page->process_at ? width(value) : page->process_at;
+        put_blanks(page->out, GAP + used - width(value));
+        put_cut(page, DIM, aside, space - used - GAP - tail.n);
+        put_painted(page, DIM, tail);
+        buf_putc(page->out, '\n');
+        return;
+    }
     buf_putc(page->out, '\n');
+    put_label(page, "");
+    put_cut(page, DIM, aside, space);
+    buf_putc(page->out, '\n');
+    (void)str_take(&tail, ',');
+    if (tail.n > 0)
+        put_wrapped(page, "", DIM, str_trim(tail));
+}
+
+static void measure(struct page *page, size_t value_width, bool has_aside)
+{
+    size_t *at = page->rows.shape == SUMMARY_ROW_CUT ? &page->process_at : &page->aside_at;
+    if (has_aside && value_width > *at && value_width <= ALIGNED_MAX)
+        *at = value_width;
 }
 
 static void put_row(struct summary_rows *rows, const char *label)
@@ -177,16 +204,21 @@ static void put_row(struct summary_rows *rows, const char *label)
     size_t value_width = width(value);
     if (value.n == 0)
         return;
-    page->lines++;
     if (!page->out) {
-        if (aside.n > 0 && value_width > page->aside_at && value_width <= ALIGNED_MAX)
-            page->aside_at = value_width;
+        measure(page, value_width, aside.n > 0);
+        return;
+    }
+    if (rows->shape == SUMMARY_ROW_CUT) {
+        put_shortened(page, label, value, aside);
         return;
     }
     size_t space = page->columns - VALUE_AT;
     size_t beside = aside.n > 0 ? GAP + width(aside) : 0;
-    if (value_width + beside > space) {
-        put_stacked(page, label, value, aside);
+    bool is_whole = rows->shape == SUMMARY_ROW_WHOLE;
+    if (!is_whole && value_width + beside > space) {
+        put_wrapped(page, label, page->colour, value);
+        if (aside.n > 0)
+            put_wrapped(page, "", DIM, aside);
         return;
     }
     put_label(page, label);
@@ -203,7 +235,6 @@ static void put_headline(struct page *page, const struct summary *summary)
 {
     static const char program[] = "resource-tracker: ";
     struct buf *name = &page->rows.value, *command = &page->rows.aside;
-    page->lines++;
     if (!page->out)
         return;
     buf_puts(name, program);
@@ -224,6 +255,17 @@ static void put_headline(struct page *page, const struct summary *summary)
     buf_clear(command);
 }
 
+static void put_verdict(struct page *page, const struct summary_verdict *verdict)
+{
+    if (!verdict->present)
+        return;
+    units_put_foreign(&page->rows.value, verdict->text);
+    page->rows.shape = SUMMARY_ROW_PROSE;
+    page->colour = BOLD;
+    summary_rows_end(&page->rows, "verdict");
+    page->colour = PLAIN;
+}
+
 static void put_result(struct page *page, const struct summary *summary)
 {
     const char *verdict = summary->result.verdict;
@@ -236,45 +278,75 @@ static void put_result(struct page *page, const struct summary *summary)
     else if (strcmp(verdict, SUMMARY_FINISHED) == 0)
         page->colour = GREEN;
     summary_put_result(&page->rows, summary);
+    page->rows.shape = SUMMARY_ROW_PROSE;
     summary_rows_end(&page->rows, "result");
     page->colour = PLAIN;
 }
 
-/* "vCPUs, memory withheld: the run was too short": needs that follow each other with one reason share a row. */
-static void put_withheld(struct page *page, const struct summary *summary, const char *label)
+static void put_ready_line(struct page *page, const char *label, const char *line)
+{
+    units_put_foreign(&page->rows.value, line);
+    page->rows.shape = SUMMARY_ROW_WHOLE;
+    summary_rows_end(&page->rows, label);
+}
+
+static void put_prose(struct page *page, const char *label)
+{
+    page->rows.shape = SUMMARY_ROW_PROSE;
+    summary_rows_end(&page->rows, label);
+}
+
+/* What is withheld has rows of its own; the reasons for what is not are one text. */
+static void put_reasons(struct page *page, const struct summary *summary, const char *label)
 {
     struct buf *value = &page->rows.value;
-    for (unsigned i = 0; i < SUMMARY_REASONS; i++) {
-        struct summary_reason reason = summary_reason_at(summary, i);
-        struct summary_reason next = summary_reason_at(summary, i + 1);
-        if (!reason.text || !reason.is_withheld)
-            continue;
-        buf_puts(value, reason.need);
-        if (next.text && next.is_withheld && strcmp(next.text, reason.text) == 0) {
-            buf_puts(value, ", ");
+    for (unsigned i = 0; i < SUMMARY_REASONS;) {
+        bool is_withheld = summary_reason_at(summary, i).is_withheld;
+        i = summary_put_reason(value, summary, i);
+        if (!is_withheld || value->len == 0) {
+            buf_clear(value);
             continue;
         }
-        buf_puts(value, " withheld: ");
-        units_put_foreign(value, reason.text);
-        summary_rows_end(&page->rows, label);
+        put_prose(page, label);
         label = "";
     }
+    for (unsigned i = 0; i < SUMMARY_REASONS;) {
+        struct summary_reason reason = summary_reason_at(summary, i);
+        if (!reason.text || reason.is_withheld) {
+            i++;
+            continue;
+        }
+        buf_puts(value, value->len > 0 ? "; " : "");
+        i = summary_put_reason(value, summary, i);
+    }
+    put_prose(page, "why");
 }
 
 static void put_sizing(struct page *page, const struct summary *summary)
 {
     const struct summary_sizing *sizing = &summary->sizing;
     struct buf *value = &page->rows.value;
-    if (!sizing->present)
+    if (!sizing->present || !summary_has_job(summary))
         return;
     summary_put_sizes(value, sizing);
     bool has_sizes = value->len > 0;
     summary_rows_end(&page->rows, "next time");
-    units_put_foreign(value, sizing->slurm);
-    summary_rows_end(&page->rows, "  Slurm");
-    units_put_foreign(value, sizing->docker);
-    summary_rows_end(&page->rows, "  Docker");
-    put_withheld(page, summary, has_sizes ? "" : "next time");
+    put_reasons(page, summary, has_sizes ? "" : "next time");
+    put_ready_line(page, "Slurm", sizing->slurm);
+    put_ready_line(page, "Kubernetes", sizing->kubernetes);
+    put_ready_line(page, "Docker", sizing->docker);
+    put_ready_line(page, "Metaflow", sizing->metaflow);
+}
+
+static void put_files(struct page *page, const struct summary_style *style)
+{
+    struct buf *value = &page->rows.value;
+    for (size_t i = 0; i < style->file_count; i++) {
+        buf_puts(value, i > 0 ? ", " : "");
+        units_put_foreign(value, style->files[i]);
+    }
+    page->rows.shape = SUMMARY_ROW_WORDS;
+    summary_rows_end(&page->rows, "files");
 }
 
 static void put_notes(struct page *page, const struct sample_list *notes)
@@ -284,19 +356,26 @@ static void put_notes(struct page *page, const struct sample_list *notes)
     struct buf *value = &page->rows.value;
     for (size_t i = 0; i < shown; i++) {
         units_put_foreign(value, ((const char *const *)notes->items)[i]);
-        summary_rows_end(&page->rows, "note");
+        put_prose(page, "note");
     }
     if (shown < count) {
         units_put_count(value, (double)(count - shown), "further note");
-        summary_rows_end(&page->rows, "");
+        put_prose(page, "");
     }
 }
 
-static void put_page(struct page *page, const struct summary *summary)
+static void put_page(struct page *page, const struct summary *summary, const struct summary_style *style)
 {
     put_headline(page, summary);
+    put_verdict(page, &summary->verdict);
     put_result(page, summary);
-    summary_rows_put(&page->rows, summary);
+    if (summary_has_job(summary)) {
+        page->rows.machine_label = "host";
+        summary_rows_put_job(&page->rows, summary);
+    }
+    summary_rows_put_host(&page->rows, summary);
+    summary_rows_put_run(&page->rows, summary);
+    put_files(page, style);
     put_sizing(page, summary);
     put_notes(page, &summary->notes);
 }
@@ -311,9 +390,8 @@ void summary_put_text(struct buf *buf, const struct summary *summary, const stru
         .colour = PLAIN,
     };
     summary_rows_init(&page.rows, put_row);
-    put_page(&page, summary);
-    page.reserve = page.lines < LINES_MAX ? LINES_MAX - page.lines : 0;
+    put_page(&page, summary, style);
     page.out = buf;
-    put_page(&page, summary);
+    put_page(&page, summary, style);
     summary_rows_fini(&page.rows);
 }

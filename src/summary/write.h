@@ -8,18 +8,24 @@
 
 #include "base/buf.h"
 #include "summary/series.h"
+#include "summary/spark.h"
 #include "summary/summary.h"
 
-/* At most 25 lines, aligned, at most `columns` wide (0: 80); with colours of a terminal where wanted. */
+/*
+ * Aligned, `columns` wide (0: 80) but for lines that are to be copied, which stay whole; with colours of a terminal
+ * where wanted, and with the names of the files that were written.
+ */
 struct summary_style {
     bool has_colour;
     unsigned columns;
+    const char *const *files;
+    size_t file_count;
 };
 
 void summary_put_text(struct buf *buf, const struct summary *summary, const struct summary_style *style);
 
-/* A section with a table, ready to be appended to a page of GitHub. */
-void summary_put_markdown(struct buf *buf, const struct summary *summary);
+/* A section with tables and a small chart (NULL: without), ready to be appended to a page of GitHub. */
+void summary_put_markdown(struct buf *buf, const struct summary *summary, const struct spark *spark);
 
 /* One object and a LF. */
 void summary_put_json(struct buf *buf, const struct summary *summary);

@@ -64,6 +64,11 @@ def replay(place, source, *flags, status=0):
     return result
 
 
+def without_files(summary):
+    """The rows but those that name the files that were written."""
+    return re.sub(r"^  files .*\n(?: {13}\S.*\n)*", "", summary, flags=re.M)
+
+
 def four_decimals(value):
     """Halves go up, as the tracker writes them."""
     return int(value * 1e4 + 0.5) / 1e4
@@ -79,7 +84,8 @@ def a_recording_gives_what_the_run_gave():
         again, flags = forms(place, "again")
         second = replay(place, "run.jsonl", "--summary=always", *flags)
         equal(second.stdout, "", "stdout")
-        equal(second.stderr, result.stderr, "summary")
+        equal(without_files(second.stderr), without_files(result.stderr), "summary")
+        expect("  files      run.jsonl, " in result.stderr and str(live["html"]) in result.stderr, result.stderr)
         for kind, path in live.items():
             expect(path.stat().st_size > 0, f"{path.name} is empty")
             equal(again[kind].read_bytes(), path.read_bytes(), kind)
@@ -318,13 +324,41 @@ def a_terminal_gets_the_summary_by_itself():
     equal(status, 4, "status")
     expect(text.startswith("hello"), text)
     expect("exit status 4" in text and "\x1b[" in text, text)
-    expect(len(text.splitlines()) <= 26, "lines:", len(text.splitlines()))
+    expect(len(text.splitlines()) <= 36, "lines:", len(text.splitlines()))
     plain, _ = on_terminal("-q", "--", "true", env={"NO_COLOR": "1"})
     expect("exit status 0" in plain and "\x1b" not in plain, plain)
     never, _ = on_terminal("-q", "--summary=never", "--", "true")
     equal(never, "", "with --summary=never")
     samples, _ = on_terminal("--", "true")
     expect("exit status" not in samples and samples.startswith("{"), samples)
+
+
+@test
+def files_are_named_where_they_were_written():
+    with directory() as place:
+        result = run(["-q", "--summary", "--summary-json", "a-{job}.json", "--report", "/dev/full", "-n", "x y",
+                      "--summary-markdown", "/dev/null", "true"], cwd=place)
+        equal(result.returncode, 0, result.stderr)
+        rows = [line for line in result.stderr.splitlines() if line.startswith("  files ")]
+        equal(rows, ["  files      a-x_y.json"], result.stderr)
+        expect((place / "a-x_y.json").exists(), "no file")
+        alone = run(["-q", "--summary", "true"], cwd=place).stderr
+        expect("\n  files " not in alone, alone)
+
+
+@test
+def markdown_has_a_chart_of_the_run():
+    with directory() as place:
+        run(["-q", "-i", "50ms", "--summary-markdown", "s.md", "--", *work(40)], cwd=place)
+        text = (place / "s.md").read_text(encoding="utf-8")
+        lines = [line for line in text.splitlines() if re.match(r"(cores|memory)  ", line)]
+        equal(len(lines), 2, text)
+        for line in lines:
+            legend = r"  \u2588 = [0-9.]+ (cores?|[KMG]iB \((RSS|PSS)\))$"
+            blocks = re.match(r"[a-z]+ +([\u2581-\u2588 ]{31,60})" + legend, line)
+            expect(blocks and "\u2588" in blocks.group(1), line)
+        run(["-q", "--summary-markdown", "t.md", "--", "true"], cwd=place)
+        expect("\u2588" not in (place / "t.md").read_text(encoding="utf-8"), "a chart of one sample")
 
 
 @test
@@ -351,7 +385,7 @@ def names_that_would_break_a_page_are_text():
 
 @test
 def markdown_renders_as_a_page_of_github():
-    """As one heading, one table, one block of lines to copy, and nothing that the names brought along."""
+    """As one heading, a chart, a table of the job and one of the host, lines to copy, and nothing of the names."""
     program = shutil.which("cmark-gfm")
     if not program and os.environ.get("CI") != "true":
         raise Skip("cmark-gfm is not installed")
@@ -362,7 +396,7 @@ def markdown_renders_as_a_page_of_github():
             cwd=place)
         page = subprocess.run([program, "--unsafe", "-e", "table", "-e", "autolink", "s.md"], cwd=place,
                               capture_output=True, text=True, timeout=10, check=True).stdout
-    for tag, count in (("<h1>", 1), ("<h3>", 1), ("<table>", 1), ("<pre", 1), ("<img", 0), ("<a ", 0),
+    for tag, count in (("<h1>", 1), ("<h3>", 1), ("<table>", 2), ("<pre", 2), ("<img", 0), ("<a ", 0),
                        ("<strong>b", 0)):
         equal(page.count(tag), count, f"{tag} in {page}")
     expect("#SBATCH --cpus-per-task=1" in page and "img src=x" in page, page)

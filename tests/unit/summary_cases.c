@@ -43,11 +43,22 @@ static void fill_rest(struct summary *summary)
         .cpu_pct = some_f64(0.0375),
         .rss_peak_mib = some_f64(2.43),
         .late_max_ms = some_f64(3.2)};
+    summary->machine = (struct summary_machine){.present = true,
+        .cpu_model = "AMD EPYC 9654 96-Core Processor",
+        .cpus = some_u64(8),
+        .memory_mib = some_f64(15884.5),
+        .swap_mib = some_f64(2048)};
 }
 
 static void fill_base(struct summary *summary)
 {
     static const char *const command[] = {"python", "train.py", "--epochs", "3"};
+    static const char *const evidence[] = {"cpu.cores_p95", "cpu.limit_cores"};
+    static const struct sample_process busiest[] = {
+        {.pid = {true, 4711}, .name = "python3", .command = "python train.py --epochs 3", .cpu_secs = {true, 3512.7}},
+        {.pid = {true, 4712}, .name = "worker", .cpu_secs = {true, 160.25}},
+        {.pid = {true, 4713}, .name = "sh", .command = "sh -c 'exec worker'", .cpu_secs = {true, 0}},
+    };
     *summary = (struct summary){.schema_version = some_u64(SUMMARY_SCHEMA_VERSION),
         .version = "1.0.0",
         .job_name = "train",
@@ -73,15 +84,36 @@ static void fill_base(struct summary *summary)
         .limit_cores = some_f64(2),
         .limit_source = "cgroup",
         .limit_used_pct = some_f64(50),
-        .throttled_secs = some_f64(0)};
+        .throttled_secs = some_f64(0),
+        .wait_secs = some_f64(12.5),
+        .wanted_mean = some_f64(0.998),
+        .wanted_p95 = some_f64(1.01),
+        .wanted_peak = some_f64(1.03),
+        .saturated_pct = some_f64(0),
+        .host_cores_mean = some_f64(1.31),
+        .host_cores_p95 = some_f64(1.95),
+        .host_cores_peak = some_f64(2),
+        .processes_peak = some_u64(12),
+        .threads_peak = some_u64(96),
+        .voluntary_switches = some_u64(120034),
+        .involuntary_switches = some_u64(30),
+        .processes_seen = some_u64(20),
+        .processes = LIST(busiest)};
+    summary->verdict = (struct summary_verdict){.present = true,
+        .kind = "single-threaded",
+        .text = "Single-threaded: used 0.99 of 2 cores",
+        .evidence = LIST(evidence)};
     fill_rest(summary);
 }
 
 static void fill_memory(struct summary *summary)
 {
     static const struct sample_process processes[] = {
-        {.pid = {true, 4711}, .name = "python3", .rss_mib = {true, 1400.4}},
-        {.pid = {true, 4712}, .name = "worker", .rss_mib = {true, 136}},
+        {.pid = {true, 4711}, .name = "python3", .command = "python train.py --epochs 3", .rss_mib = {true, 1400.4}},
+        {.pid = {true, 4712},
+            .name = "worker",
+            .command = "worker --rank 1 --data /srv/data/a/long/path/to/a/set/of/files --password *** --cache",
+            .rss_mib = {true, 136}},
         {.pid = {true, 4713}, .name = "sh", .rss_mib = {true, 0.9}},
         {.pid = {true, 4714}, .name = "fourth", .rss_mib = {true, 0.5}},
     };
@@ -91,6 +123,14 @@ static void fill_memory(struct summary *summary)
         .pss_peak_mib = some_f64(1536),
         .pss_peak_at_secs = some_f64(3120),
         .cgroup_peak_mib = some_f64(1930.5),
+        .cgroup_is_own = some_bool(true),
+        .cgroup_path = "/job_17.slice",
+        .major_faults = some_u64(3),
+        .minor_faults = some_u64(1234567),
+        .host_used_mean_mib = some_f64(4096),
+        .host_used_peak_mib = some_f64(6144),
+        .host_total_mib = some_f64(15884.5),
+        .host_swap_used_peak_mib = some_f64(0),
         .limit_mib = some_f64(2048),
         .limit_source = "cgroup",
         .limit_used_pct = some_f64(75),
@@ -103,8 +143,14 @@ void summary_case_fill_full(struct summary *summary)
     static const char *const names[] = {"NVIDIA H200"};
     static const char *const notes[] = {
         "3 processes were started and ended between two samples; their memory was not seen"};
+    static const struct str_pair metadata[] = {{"project_name", "vision"}, {"executor", "slurm"}};
+    static const struct str_pair tags[] = {{"team", "ml"}, {"dataset", "v3"}};
     fill_base(summary);
     fill_memory(summary);
+    summary->metadata = LIST(metadata);
+    summary->tags = LIST(tags);
+    summary->machine.gpus = LIST(names);
+    summary->machine.gpu_driver = "550.54.15";
     summary->gpu = (struct summary_gpu){.present = true,
         .count = some_u64(1),
         .names = LIST(names),
@@ -118,13 +164,14 @@ void summary_case_fill_full(struct summary *summary)
         .energy_source = "counter"};
     summary->sizing = (struct summary_sizing){.present = true,
         .vcpus = some_u64(2),
-        .vcpus_reason = "P95 of 1 core + 25 %",
+        .cpu_millicores = some_u64(1010),
+        .vcpus_reason = "P95 of 1.01 wanted cores, rounded up",
         .memory_mib = some_u64(2048),
-        .memory_reason = "peak of 1536 MiB + 20 %",
+        .memory_reason = "peak of 1.5 GiB (PSS) + 20 %",
         .gpus = some_u64(1),
         .gpus_reason = "the most that were used at once",
         .vram_mib = some_u64(4096),
-        .vram_reason = "peak of 3140 MiB + 20 %",
+        .vram_reason = "peak of 3.07 GiB + 20 %",
         .slurm = "#SBATCH --cpus-per-task=2 --mem=2G --gpus=1",
         .kubernetes = "resources: {requests: {cpu: \"2\", memory: 2Gi}, limits: {memory: 2Gi, nvidia.com/gpu: \"1\"}}",
         .docker = "--cpus=2 --memory=2g --gpus=1",
@@ -176,6 +223,7 @@ static void fill_host(struct summary *summary)
         .host_total_mib = some_f64(15884.5),
         .host_swap_used_peak_mib = some_f64(300)};
     summary->disk.read_bytes = summary->disk.write_bytes = (struct opt_u64){0};
+    summary->verdict = (struct summary_verdict){0};
     summary->sizing = (struct summary_sizing){.present = true,
         .vcpus_reason = "no job was tracked, only the host",
         .memory_reason = "no job was tracked, only the host"};
@@ -188,18 +236,29 @@ static void fill_out_of_memory(struct summary *summary)
     summary->wall_secs = some_f64(185);
     summary->result = (struct summary_result){.present = true,
         .verdict = SUMMARY_OUT_OF_MEMORY,
-        .detail = "killed by the OOM killer: the cgroup limit of 2048 MiB was reached (1 process killed)",
+        .detail = "killed by the OOM killer: the cgroup limit of 2 GiB was reached (1 process killed)",
         .exit_code = some_i64(137),
         .signal = some_i64(9),
         .oom_kills = some_u64(1)};
+    summary->verdict.text = "Throttled: used all 2 cores of its limit, wanted about 4";
+    summary->cpu.cores_p95 = some_f64(1.99);
+    summary->cpu.limit_used_pct = some_f64(99.5);
     summary->cpu.throttled_secs = some_f64(7.5);
+    summary->cpu.wait_secs = some_f64(371.4);
+    summary->cpu.wanted_mean = some_f64(3.1);
+    summary->cpu.wanted_p95 = some_f64(3.98);
+    summary->cpu.wanted_peak = some_f64(4.02);
     summary->memory.pss_peak_mib = (struct opt_f64){0};
     summary->memory.cgroup_peak_mib = some_f64(2048);
     summary->sizing = (struct summary_sizing){.present = true,
-        .vcpus = some_u64(1),
-        .vcpus_reason = "P95 of 0.7 cores + 25 %",
-        .memory_reason = "the job ran out of memory: what it needs is more than it could have",
-        .slurm = "#SBATCH --cpus-per-task=1"};
+        .vcpus = some_u64(4),
+        .cpu_millicores = some_u64(3980),
+        .vcpus_reason = "used all 2 cores; wanted about 4",
+        .memory_reason = "it was killed by the OOM killer at 1.53 GiB: ask for more than the limit of 2 GiB",
+        .slurm = "#SBATCH --cpus-per-task=4",
+        .kubernetes = "resources: {requests: {cpu: \"3980m\"}}",
+        .docker = "--cpus=4",
+        .metaflow = "@resources(cpu=4)"};
 }
 
 static void fill_unknown(struct summary *summary)
@@ -211,6 +270,96 @@ static void fill_unknown(struct summary *summary)
         .verdict = SUMMARY_UNKNOWN,
         .detail = "the recording has no end: the tracker was killed, or the file was cut"};
     summary->gpu = (struct summary_gpu){.present = true, .count = some_u64(2)};
+}
+
+/* Eight GPUs, two of them idle, in a shared cgroup, beside other work. */
+static void fill_gpus(struct summary *summary)
+{
+    static const char *const names[] = {"NVIDIA H200"};
+    static struct summary_gpu_device devices[12];
+    static char ids[12][4];
+    summary_case_fill_full(summary);
+    for (size_t i = 0; i < 12; i++) {
+        (void)snprintf(ids[i], sizeof(ids[i]), "%zu", i);
+        bool is_used = i != 3 && i != 5;
+        devices[i] = (struct summary_gpu_device){.name = names[0],
+            .host_id = ids[i],
+            .usage_mean_pct = some_f64(is_used ? 98.2 - (double)i : 0),
+            .usage_peak_pct = some_f64(is_used ? 100 : 0),
+            .vram_peak_mib = some_f64(!is_used ? 0
+                                      : i == 0 ? 81920
+                                               : 10240),
+            .host_usage_mean_pct = some_f64(is_used ? 98.2 : 3),
+            .vram_total_mib = some_f64(143771),
+            .power_mean_watts = some_f64(is_used ? 612.5 : 80),
+            .power_peak_watts = some_f64(700),
+            .temperature_peak_celsius = some_f64(74)};
+    }
+    summary->gpu = (struct summary_gpu){.present = true,
+        .count = some_u64(16),
+        .names = LIST(names),
+        .usage_mean = some_f64(9.2),
+        .usage_p95 = some_f64(9.9),
+        .usage_peak = some_f64(10),
+        .utilized_peak = some_u64(10),
+        .vram_peak_mib = some_f64(174080),
+        .host_usage_mean = some_f64(10.5),
+        .host_usage_peak = some_f64(14),
+        .host_vram_peak_mib = some_f64(194080),
+        .vram_total_mib = some_f64(2300336),
+        .energy_joules = some_f64(8.04e6),
+        .energy_source = "power",
+        .devices = LIST(devices)};
+    summary->memory.cgroup_is_own = some_bool(false);
+    summary->memory.cgroup_path = "/user.slice/user-1000.slice/session-3.scope";
+    summary->memory.limit_source = summary->cpu.limit_source = "machine";
+    summary->disk.read_bytes = summary->disk.write_bytes = some_u64(0);
+    summary->network.host_received_bytes = summary->network.host_sent_bytes = some_u64(0);
+}
+
+/* One process that waits, of which nothing is 0 but what there is none of. */
+static void fill_idle(struct summary *summary)
+{
+    static const struct sample_process only[] = {
+        {.pid = {true, 99}, .name = "sleep", .command = "sleep 3", .rss_mib = {true, 1.75}, .cpu_secs = {true, 0.001}}};
+    fill_base(summary);
+    fill_memory(summary);
+    summary->job_name = NULL;
+    summary->wall_secs = some_f64(3.002);
+    summary->verdict.text = "Mostly idle: used 0.001 of 2 cores";
+    summary->cpu.processes = LIST(only);
+    summary->cpu.processes_seen = some_u64(1);
+    summary->cpu.total_secs = some_f64(0.001);
+    summary->cpu.user_secs = some_f64(0);
+    summary->cpu.system_secs = some_f64(0.001);
+    summary->cpu.cores_mean = summary->cpu.cores_p95 = summary->cpu.cores_peak = some_f64(0.0003);
+    summary->cpu.limit_used_pct = some_f64(0.01);
+    summary->cpu.wanted_p95 = some_f64(0.0004);
+    summary->cpu.voluntary_switches = some_u64(2);
+    summary->cpu.involuntary_switches = some_u64(0);
+    summary->memory.processes = LIST(only);
+    summary->memory.processes_at_secs = some_f64(1);
+    summary->memory.pss_peak_mib = some_f64(0.5);
+    summary->memory.rss_peak_mib = some_f64(1.75);
+    summary->memory.limit_used_pct = some_f64(0.11);
+    summary->memory.minor_faults = some_u64(81);
+    summary->memory.major_faults = some_u64(0);
+    summary->memory.cgroup_is_own = (struct opt_bool){0};
+    summary->memory.cgroup_path = NULL;
+    summary->memory.limit_source = "machine";
+    summary->disk.read_bytes = summary->disk.write_bytes = some_u64(0);
+    summary->network.host_received_bytes = summary->network.host_sent_bytes = some_u64(0);
+    summary->pressure.cpu_some_secs = summary->pressure.io_some_secs = some_f64(0);
+    summary->sizing = (struct summary_sizing){.present = true,
+        .vcpus = some_u64(1),
+        .cpu_millicores = some_u64(1),
+        .vcpus_reason = "P95 of 0.0004 wanted cores, rounded up",
+        .memory_mib = some_u64(128),
+        .memory_reason = "peak of 512 KiB (PSS) + 20 %",
+        .slurm = "#SBATCH --cpus-per-task=1 --mem=128M",
+        .kubernetes = "resources: {requests: {cpu: \"1m\", memory: 128Mi}, limits: {memory: 128Mi}}",
+        .docker = "--cpus=1 --memory=128m",
+        .metaflow = "@resources(cpu=1, memory=128)"};
 }
 
 static void fill_runs(struct summary *summary)
@@ -235,15 +384,31 @@ static void fill_runs(struct summary *summary)
 void summary_case_fill_texts(struct summary *summary, const char *const *text)
 {
     static struct sample_process processes[3];
+    static struct summary_gpu_device devices[2];
+    static struct str_pair pairs[2];
     for (size_t i = 0; i < 3; i++)
-        processes[i] = (struct sample_process){.pid = some_u64(i), .name = *text, .rss_mib = some_f64(1)};
+        processes[i] = (struct sample_process){.pid = some_u64(i),
+            .name = *text,
+            .command = i == 0 ? *text : NULL,
+            .rss_mib = some_f64(1),
+            .cpu_secs = some_f64(1)};
+    for (size_t i = 0; i < 2; i++) {
+        devices[i] = (struct summary_gpu_device){.name = *text, .host_id = *text, .usage_mean_pct = some_f64(50)};
+        pairs[i] = (struct str_pair){*text, *text};
+    }
     struct sample_list list = {true, 1, text};
     summary_case_fill_full(summary);
     summary->job_name = summary->hostname = summary->kernel = summary->version = *text;
     summary->command = summary->gpu.names = summary->notes = list;
+    summary->gpu.devices = LIST(devices);
+    summary->machine.cpu_model = summary->machine.gpu_driver = *text;
+    summary->metadata = summary->tags = LIST(pairs);
+    summary->verdict.kind = summary->verdict.text = *text;
     summary->result.verdict = summary->result.detail = *text;
     summary->cpu.limit_source = summary->memory.limit_source = summary->gpu.energy_source = *text;
-    summary->memory.processes = LIST(processes);
+    summary->cpu.processes = summary->memory.processes = LIST(processes);
+    summary->memory.cgroup_is_own = some_bool(false);
+    summary->memory.cgroup_path = *text;
     summary->sizing.vcpus_reason = summary->sizing.memory_reason = summary->sizing.gpus_reason =
         summary->sizing.vram_reason = *text;
     summary->sizing.vram_mib = (struct opt_u64){0};
@@ -268,6 +433,8 @@ const struct summary_case summary_cases[] = {
     {"short", fill_short},
     {"host", fill_host},
     {"out-of-memory", fill_out_of_memory},
+    {"gpus", fill_gpus},
+    {"idle", fill_idle},
     {"unknown-end", fill_unknown},
     {"runs", fill_runs},
     {"hostile", fill_hostile},

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What stands around the rows: the name of the job and its command as a shell reads it, how it ended, what to ask for
+ * next time and why.
+ */
+#include <string.h>
+
+#include "base/num.h"
+#include "summary/rows.h"
+#include "summary/units.h"
+
+static bool has_command(const struct summary *summary)
+{
+    return summary->command.present && summary->command.count > 0;
+}
+
+bool summary_has_job(const struct summary *summary)
+{
+    return summary->tracked_pid.has || has_command(summary) || summary->cpu.total_secs.has ||
+           summary->cpu.cores_p95.has || summary_memory_need(summary).has;
+}
+
+void summary_put_name(struct buf *buf, const struct summary *summary)
+{
+    const char *name = summary->job_name;
+    if ((!name || !*name) && has_command(summary)) {
+        name = *(const char *const *)summary->command.items;
+        const char *slash = name ? strrchr(name, '/') : NULL;
+        name = slash ? slash + 1 : name;
+    }
+    if (name && *name) {
+        units_put_foreign(buf, name);
+        return;
+    }
+    if (summary->tracked_pid.has) {
+        buf_puts(buf, "process ");
+        num_put_u64(buf, summary->tracked_pid.v);
+    }
+    if (summary->hostname) {
+        buf_puts(buf, summary->tracked_pid.has ? " on " : "host ");
+        units_put_foreign(buf, summary->hostname);
+    } else if (!summary->tracked_pid.has)
+        buf_puts(buf, "unnamed");
+}
+
+/* As a shell reads it: in single quotes where a character needs them; a single quote itself becomes '\''. */
+static void put_argument(struct buf *buf, const char *argument)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
+    if (*argument && !argument[strspn(argument, plain)]) {
+        units_put_foreign(buf, argument);
+        return;
+    }
+    buf_putc(buf, '\'');
+    size_t from = buf->len;
+    units_put_foreign(buf, argument);
+    for (size_t i = from; i < buf->len && buf_ok(buf); i++) {
+        if (buf->data[i] != '\'' || !buf_reserve(buf, 3))
+            continue;
+        memmove(buf->data + i + 4, buf->data + i + 1, buf->len - i - 1);
+        memcpy(buf->data + i, "'\\''", 4);
+        buf->len += 3;
+        i += 3;
+    }
+    buf_putc(buf, '\'');
+}
+
+void summary_put_command(struct buf *buf, const struct summary *summary)
+{
+    const char *const *arguments = summary->command.items;
+    size_t start = buf->len;
+    for (size_t i = 0; has_command(summary) && i < summary->command.count; i++) {
+        buf_puts(buf, i > 0 ? " " : "");
+        if (buf->len - start > UNITS_FOREIGN_BYTES) {
+            buf_puts(buf, "...");
+            return;
+        }
+        put_argument(buf, arguments[i] ? arguments[i] : "?");
+    }
+}
+
+/* "5 runs (1 failed)" */
+static void put_runs(struct buf *buf, const struct summary *summary)
+{
+    units_put_count(buf, (double)summary->runs.v, "run");
+    if (!summary->runs_failed.has || summary->runs_failed.v == 0)
+        return;
+    buf_puts(buf, " (");
+    num_put_u64(buf, summary->runs_failed.v);
+    buf_puts(buf, " failed)");
+}
+
+void summary_put_result(struct summary_rows *rows, const struct summary *summary)
+{
+    struct buf *value = &rows->value;
+    const char *verdict = summary->result.verdict ? summary->result.verdict : SUMMARY_UNKNOWN;
+    const char *before_wall = " after ";
+    const char *behind_wall = "";
+    if (summary->runs.has && summary->runs.v > 1) {
+        put_runs(value, summary);
+        before_wall = ", ";
+        behind_wall = " on average";
+    } else {
+        units_put_foreign(value, verdict);
+        if (strcmp(verdict, SUMMARY_UNKNOWN) == 0)
+            before_wall = ", tracked for ";
+    }
+    if (summary->wall_secs.has) {
+        buf_puts(value, before_wall);
+        units_put_secs(value, summary->wall_secs.v);
+        buf_puts(value, behind_wall);
+    }
+    if (summary->result.detail)
+        units_put_foreign(&rows->aside, summary->result.detail);
+    else if (summary->result.exit_code.has) {
+        buf_puts(&rows->aside, "exit status ");
+        num_put_i64(&rows->aside, summary->result.exit_code.v);
+    }
+}
+
+void summary_put_sizes(struct buf *buf, const struct summary_sizing *sizing)
+{
+    size_t start = buf->len;
+    if (sizing->vcpus.has)
+        units_put_count(buf, (double)sizing->vcpus.v, "vCPU");
+    if (sizing->memory_mib.has) {
+        buf_puts(buf, buf->len > start ? ", " : "");
+        units_put_mib(buf, (double)sizing->memory_mib.v);
+        buf_puts(buf, " of memory");
+    }
+    if (!sizing->gpus.has)
+        return;
+    buf_puts(buf, buf->len > start ? ", " : "");
+    if (sizing->gpus.v == 0) {
+        buf_puts(buf, "no GPU");
+        return;
+    }
+    units_put_count(buf, (double)sizing->gpus.v, "GPU");
+    if (!sizing->vram_mib.has)
+        return;
+    buf_puts(buf, " with ");
+    units_put_mib(buf, (double)sizing->vram_mib.v);
+    buf_puts(buf, sizing->gpus.v > 1 ? " each" : "");
+}
+
+struct summary_reason summary_reason_at(const struct summary *summary, unsigned i)
+{
+    const struct summary_sizing *sizing = &summary->sizing;
+    if (!sizing->present)
+        return (struct summary_reason){0};
+    if (i == 0)
+        return (struct summary_reason){"vCPUs", sizing->vcpus_reason, !sizing->vcpus.has};
+    if (i == 1)
+        return (struct summary_reason){"memory", sizing->memory_reason, !sizing->memory_mib.has};
+    if (i >= SUMMARY_REASONS || !summary->gpu.present)
+        return (struct summary_reason){0};
+    if (i == 2)
+        return (struct summary_reason){"GPUs", sizing->gpus_reason, !sizing->gpus.has};
+    return (struct summary_reason){"VRAM", sizing->vram_reason, !sizing->vram_mib.has};
+}
+
+unsigned summary_put_reason(struct buf *buf, const struct summary *summary, unsigned i)
+{
+    struct summary_reason reason = summary_reason_at(summary, i++);
+    if (!reason.text)
+        return i;
+    buf_puts(buf, reason.need);
+    for (; i < SUMMARY_REASONS; i++) {
+        struct summary_reason next = summary_reason_at(summary, i);
+        if (!next.text || next.is_withheld != reason.is_withheld || strcmp(next.text, reason.text) != 0)
+            break;
+        buf_puts(buf, ", ");
+        buf_puts(buf, next.need);
+    }
+    buf_puts(buf, reason.is_withheld ? " withheld: " : ": ");
+    units_put_foreign(buf, reason.text);
+    return i;
+}
