@@ -253,7 +253,8 @@ static void put_machine(struct summary_rows *rows, const struct summary *summary
     }
     if (value->len == before && before > 0)
         value->len--; /* the colon */
-    if (value->len == 0)
+    /* The rows below it need a head. */
+    if (value->len == 0 && summary_has_job(summary))
         buf_puts(value, "all processes");
     summary_rows_end(rows, rows->machine_label);
 }
@@ -302,6 +303,9 @@ static void put_pairs(struct summary_rows *rows, const struct sample_list *list,
 
 void summary_rows_put_run(struct summary_rows *rows, const struct summary *summary)
 {
+    /* A share of next to no time says nothing. */
+    bool is_short = summary->wall_secs.has && summary->wall_secs.v < 1;
+    summary_rows_put_table(rows, summary, is_short ? SUMMARY_TRACKER_SECS : SUMMARY_TRACKER_SHARE);
     summary_rows_put_table(rows, summary, SUMMARY_TRACKER);
     put_pairs(rows, &summary->metadata, "metadata");
     put_pairs(rows, &summary->tags, "tags");

@@ -163,9 +163,17 @@ static const struct item host_gpu[] = {
     {"VRAM", KIND_END, RULE_SOME, 0},
 };
 
-static const struct item run_rows[] = {
+/* One of the two begins the row of the tracker. */
+static const struct item tracker_share[] = {
     {"", KIND_PCT, 0, AT(tracker.cpu_pct)},
     {" of a core", KIND_TAIL, 0, 0},
+};
+
+static const struct item tracker_secs[] = {
+    {"CPU ", KIND_SECS, 0, AT(tracker.cpu_secs)},
+};
+
+static const struct item tracker_rest[] = {
     {"", KIND_MIB, 0, AT(tracker.rss_peak_mib)},
     {"sample", KIND_NOUN, RULE_ASIDE, AT(samples)},
     {"every ", KIND_SECS, RULE_ASIDE, AT(interval_secs)},
@@ -335,7 +343,9 @@ static const struct table tables[] = {
     [SUMMARY_GPU_ENERGY] = TABLE(gpu_energy),
     [SUMMARY_HOST] = TABLE(host_rows),
     [SUMMARY_HOST_GPU] = TABLE(host_gpu),
-    [SUMMARY_TRACKER] = TABLE(run_rows),
+    [SUMMARY_TRACKER_SHARE] = TABLE(tracker_share),
+    [SUMMARY_TRACKER_SECS] = TABLE(tracker_secs),
+    [SUMMARY_TRACKER] = TABLE(tracker_rest),
 };
 
 void summary_rows_put_table(struct summary_rows *rows, const struct summary *summary, enum summary_table which)

@@ -122,6 +122,14 @@ static struct opt_f64 value_at(const struct spark_bucket *bucket, enum line line
     return (struct opt_f64){bucket->has_rss, bucket->rss_mib};
 }
 
+/* The memory of a job is not known any more when it has ended: up to then it was as before. */
+static struct opt_f64 shown_at(const struct spark *spark, size_t i, size_t count, enum line line)
+{
+    struct opt_f64 value = value_at(&spark->buckets[i], line);
+    bool is_end = i + 1 == count && line != LINE_CORES;
+    return value.has || !is_end ? value : value_at(&spark->buckets[i - 1], line);
+}
+
 static void put_blanks(struct buf *buf, size_t n)
 {
     while (n-- > 0)
@@ -154,7 +162,7 @@ static void put_line(struct buf *buf, const struct spark *spark, enum line line,
         return;
     buf_puts(buf, label[line]);
     for (size_t i = 0; i < count * repeat; i++)
-        put_block(buf, value_at(&spark->buckets[i / repeat], line), highest);
+        put_block(buf, shown_at(spark, i / repeat, count, line), highest);
     buf_puts(buf, "  \xe2\x96\x88 = ");
     if (line == LINE_CORES)
         units_put_count(buf, highest, "core");

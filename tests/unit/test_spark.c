@@ -91,6 +91,11 @@ static void test_last_sample(void **state)
     AUTO_BUF struct buf memory;
     read_line(&spark, "memory  ", &memory);
     assert_int_equal(spark.count, 11);
+    struct spark half = spark;
+    add(&half, 10.5, 0.5, 0);
+    AUTO_BUF struct buf until_end;
+    read_line(&half, "memory  ", &until_end);
+    assert_string_equal(buf_cstr(&until_end) + 55 * 3, "  " FULL " = 100 MiB (RSS)");
     assert_null(strstr(buf_cstr(&memory), LOW));
     assert_memory_equal(memory.data, FULL, 3);
     assert_string_equal(buf_cstr(&memory) + 60 * 3, "  " FULL " = 100 MiB (RSS)");
