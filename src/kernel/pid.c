@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of one process: /proc/PID/stat, io and smaps_rollup. */
+/* The files of one process: /proc/PID/stat, io, schedstat and smaps_rollup. */
 #include "kernel/pid.h"
 
 #include <errno.h>
@@ -132,6 +132,25 @@ int pid_io_parse(struct str text, struct pid_io *ret)
     if (!read.has || !written.has)
         return -EINVAL;
     *ret = (struct pid_io){.read_bytes = read.v, .write_bytes = written.v};
+    return 0;
+}
+
+/*
+ * /proc/PID/task/TID/schedstat, one line:
+ *   4120345678 17034221 902
+ * Columns behind those we know are not read.
+ */
+int pid_schedstat_parse(struct str text, struct pid_schedstat *ret)
+{
+    struct pid_schedstat schedstat;
+    const char *p = text.p;
+    /* This LF is what stops every loop below. */
+    if (text.n == 0 || text.p[text.n - 1] != '\n')
+        return -EINVAL;
+    if (!num_next_in_line(&p, &schedstat.run_ns) || *p != ' ' || !num_next_in_line(&p, &schedstat.wait_ns) ||
+        *p != ' ' || !num_next_in_line(&p, &schedstat.runs) || (*p != ' ' && *p != '\n'))
+        return -EINVAL;
+    *ret = schedstat;
     return 0;
 }
 

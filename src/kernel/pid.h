@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of one process: /proc/PID/stat, io and smaps_rollup. */
+/* The files of one process: /proc/PID/stat, io, schedstat and smaps_rollup. */
 #ifndef KERNEL_PID_H
 #define KERNEL_PID_H
 
@@ -46,6 +46,17 @@ struct pid_io {
 
 /* Returns 0 or -EINVAL where one of the two is missing, cut or no number. */
 int pid_io_parse(struct str text, struct pid_io *ret);
+
+/* /proc/PID/schedstat of its first thread, /proc/PID/task/TID/schedstat of any
+ * (Documentation/scheduler/sched-stats.rst). */
+struct pid_schedstat {
+    uint64_t run_ns; /* on a CPU */
+    uint64_t wait_ns; /* ready to run and without a CPU, up to when it last got one */
+    uint64_t runs; /* how often it got one; all zeros where the kernel does not count */
+};
+
+/* Returns 0 or -EINVAL for a line that is cut or broken; *ret is written only on success. */
+int pid_schedstat_parse(struct str text, struct pid_schedstat *ret);
 
 /* /proc/PID/smaps_rollup (Linux 4.14): sums over all mappings. */
 struct smaps_rollup {
