@@ -38,6 +38,10 @@ struct tracked {
     bool wants_members; /* the GPU collector may need the processes of the tree */
     bool wants_top; /* the names of the largest processes are wanted */
     int root_signal; /* that ended the root; 0: none did */
+    struct {
+        bool has;
+        uint64_t run_ns, wait_ns;
+    } root_end; /* schedstat of the root's first thread when it had ended and was not waited for yet */
     pid_t ended; /* the newest process that is known to have ended; 0: none */
     struct tracked_usage reaped;
     struct {

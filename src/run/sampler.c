@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/syscalls.h"
+#include "collect/tree/wait.h"
 #include "kernel/pid.h"
 #include "run/resident.h"
 #include "run/session_internal.h"
@@ -249,6 +250,8 @@ static void finish(struct session *session)
     /* Nothing reads samples any more, but a summary is to have its end. */
     if (sampler->end.kind == SAMPLER_FINISH_LEAVE)
         wants_sample = !session->has_outcome && reports_want_samples(&session->reports);
+    if (sampler->end.kind == SAMPLER_FINISH_JOB && wants_sample)
+        wait_note_root_end(&session->tracked, session->env.root);
     if (sampler->end.kind == SAMPLER_FINISH_JOB)
         (void)reap_root(&session->tracked, &session->helpers);
     if (wants_sample)

@@ -172,6 +172,13 @@ void fake_tree_write(struct fake_tree *tree, const struct fake_process *process)
     if (process->is_hidden)
         return;
     write_stat(tree, process);
+    if (tree->counts_waiting) {
+        char line[TEXT_BYTES];
+        uint64_t run_ns = process->user_ns + process->system_ns - process->others_run_ns;
+        (void)snprintf(line, sizeof(line), "%llu %llu %d\n", (unsigned long long)run_ns,
+            (unsigned long long)process->wait_ns, process->user_ns + process->system_ns > 0 ? 7 : 0);
+        fake_tree_write_file(tree, process->pid, "schedstat", line);
+    }
     if (process->is_foreign || process->has_no_io)
         return;
     char text[TEXT_BYTES];
@@ -274,7 +281,32 @@ void fake_tree_hide(struct fake_tree *tree, pid_t pid)
     get(tree, pid)->is_hidden = true;
     end_file(tree, pid, "stat");
     end_file(tree, pid, "io");
+    end_file(tree, pid, "schedstat");
     remove_files(tree, pid);
+}
+
+void fake_tree_starve(struct fake_tree *tree, pid_t pid, uint64_t wait_ns)
+{
+    struct fake_process *process = get(tree, pid);
+    process->wait_ns += wait_ns;
+    fake_tree_write(tree, process);
+}
+
+void fake_tree_write_thread(struct fake_tree *tree, pid_t pid, size_t thread, uint64_t run_ns, uint64_t wait_ns)
+{
+    char name[64], line[TEXT_BYTES];
+    (void)snprintf(name, sizeof(name), "task/%d/schedstat", (int)pid + (int)thread * FAKE_TID_STEP);
+    (void)snprintf(line, sizeof(line), "%llu %llu 7\n", (unsigned long long)run_ns, (unsigned long long)wait_ns);
+    fake_tree_write_file(tree, pid, name, line);
+}
+
+void fake_tree_end_thread(struct fake_tree *tree, pid_t pid, size_t thread)
+{
+    char name[64];
+    (void)snprintf(name, sizeof(name), "task/%d/schedstat", (int)pid + (int)thread * FAKE_TID_STEP);
+    end_file(tree, pid, name);
+    (void)snprintf(name, sizeof(name), "proc/%d/task/%d", (int)pid, (int)pid + (int)thread * FAKE_TID_STEP);
+    fake_env_remove(&tree->fake, name);
 }
 
 void fake_tree_use(struct fake_tree *tree, pid_t pid, struct fake_amounts more)
@@ -317,6 +349,7 @@ void fake_tree_vanish(struct fake_tree *tree, pid_t pid)
     if (!process->is_hidden) {
         end_file(tree, pid, "stat");
         end_file(tree, pid, "io");
+        end_file(tree, pid, "schedstat");
         /* A list of children that is kept reads as empty from then on. */
         for (size_t i = 0; tree->lists_children && i < process->threads; i++) {
             char name[64];

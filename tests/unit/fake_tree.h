@@ -31,6 +31,8 @@ struct fake_process {
     uint64_t read_bytes, write_bytes; /* both, as the kernel keeps them */
     uint64_t rss_pages, vsize_bytes;
     bool has_not_execed;
+    uint64_t wait_ns; /* of its first thread, for a CPU */
+    uint64_t others_run_ns; /* CPU time that is not its first thread's */
     pid_t memory_of; /* the process whose address space it has; 0: its own */
 };
 
@@ -46,6 +48,7 @@ struct fake_tree {
     struct fake_process processes[FAKE_TREE_MAX];
     uint64_t start_ticks; /* of the newest process */
     bool lists_children; /* CONFIG_PROC_CHILDREN */
+    bool counts_waiting; /* CONFIG_SCHED_INFO: there is a schedstat */
     struct opt_u64 forks, last_pid; /* inputs of the next tick */
     size_t cpus; /* of the machine; 0: not known */
     struct fake_amounts used; /* by all members: the truth */
@@ -96,6 +99,12 @@ void fake_tree_use(struct fake_tree *tree, pid_t pid, struct fake_amounts more);
 void fake_tree_run(struct fake_tree *tree, pid_t pid, uint64_t user_ns, uint64_t system_ns);
 void fake_tree_io(struct fake_tree *tree, pid_t pid, uint64_t read_bytes, uint64_t write_bytes);
 void fake_tree_fault(struct fake_tree *tree, pid_t pid, uint64_t faults);
+
+/* Its first thread was ready to run for so long and had no CPU. */
+void fake_tree_starve(struct fake_tree *tree, pid_t pid, uint64_t wait_ns);
+/* The schedstat of another thread of it, and the end of that thread; its number of threads stays as it is. */
+void fake_tree_write_thread(struct fake_tree *tree, pid_t pid, size_t thread, uint64_t run_ns, uint64_t wait_ns);
+void fake_tree_end_thread(struct fake_tree *tree, pid_t pid, size_t thread);
 
 /* It ends and waits to be waited for; its children go to the next subreaper. */
 void fake_tree_exit(struct fake_tree *tree, pid_t pid);

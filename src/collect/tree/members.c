@@ -200,8 +200,12 @@ size_t tree_members_add(struct tree_members *members, pid_t pid, size_t parent)
     size_t slot = pop_slot(members);
     if (slot == TREE_NONE)
         return TREE_NONE;
-    *tree_member_at(members, slot) = (struct tree_member){
-        .pid = pid, .parent = parent, .fds = {-1, -1, -1, -1}, .threads = {.task_fd = -1}, .has_run = true};
+    *tree_member_at(members, slot) = (struct tree_member){.pid = pid,
+        .parent = parent,
+        .fds = {-1, -1, -1, -1},
+        .threads = {.task_fd = -1},
+        .wait.first.fd = -1,
+        .has_run = true};
     if (parent != TREE_NONE)
         tree_member_at(members, slot)->parent_pid = tree_member_at(members, parent)->pid;
     index_put(members, slot);

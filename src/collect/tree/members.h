@@ -10,6 +10,7 @@
 
 #include "base/opt.h"
 #include "collect/tree/pss.h"
+#include "collect/tree/wait.h"
 #include "kernel/pid.h"
 
 /*
@@ -139,6 +140,7 @@ struct tree_member {
     bool has_run; /* since its children were listed */
     struct ledger_account account;
     struct pss_memory pss;
+    struct wait_process wait;
     struct tree_memory memory;
     bool is_namespace_known; /* its PID namespace was read */
 };

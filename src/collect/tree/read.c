@@ -61,6 +61,7 @@ void tree_release_files(struct tree_reader *reader, struct tree_member *member)
     for (size_t i = 0; i < member->threads.count; i++)
         tree_release_fd(reader, &member->threads.items[i].fd);
     tree_release_fd(reader, &member->threads.task_fd);
+    wait_release(reader, member);
     free(member->threads.items);
     member->threads = (struct tree_threads){.task_fd = -1};
 }
@@ -148,6 +149,13 @@ int tree_read_children(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd
     else if (r < 0)
         tree_release_fd(reader, fd);
     return r;
+}
+
+int tree_read_schedstat(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd, struct pid_schedstat *ret_schedstat)
+{
+    const char *text;
+    ssize_t n = read_file(reader, (struct tree_path){pid, tid, "schedstat"}, fd, &text);
+    return n < 0 ? (int)n : pid_schedstat_parse((struct str){text, (size_t)n}, ret_schedstat);
 }
 
 /* Is the PID in use, as far as we may know? */

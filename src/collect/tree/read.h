@@ -18,6 +18,7 @@ enum { TREE_SMALL = 256 }; /* members; above, idle ones are read every COLLECT_S
 struct tree_reader {
     const struct collect_env *env;
     size_t kept; /* descriptors */
+    size_t kept_threads; /* of them, schedstat of threads other than the first of a process */
     struct buf list; /* children, as text */
     char text[TREE_TEXT_BYTES]; /* of a file, where nothing supervises the reader */
     bool has_io, has_no_io; /* this kernel accounts for I/O, or does not */
@@ -48,6 +49,10 @@ int tree_read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_st
 
 /* The children that one thread has made, as text in reader->list. */
 int tree_read_children(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd);
+
+/* The schedstat of a thread, or with tid 0 of the first one. Returns 0, or a negative errno: -ESRCH where a kept file
+ * says that it is gone, -ENOENT where there is no such file. */
+int tree_read_schedstat(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd, struct pid_schedstat *ret_schedstat);
 
 /*
  * Is this process in a PID namespace below ours? One call where we may know, three where its status must be read.

@@ -94,6 +94,7 @@ struct tree_state {
     struct tree_group group;
     bool has_group;
     struct pss pss;
+    struct wait wait;
     struct tree_top top;
     struct {
         struct pss_process *items;
@@ -157,6 +158,7 @@ static int tree_open(void *opaque, const struct collect_env *env, struct err *er
     state->has_group = tree_group_open(&state->group, env) == 0;
     tree_walk_open(&state->walk, env, state->has_group ? &state->group : NULL);
     pss_open(&state->pss, env, env->tracked->pss);
+    wait_open(&state->wait, env);
     state->previous_ns = env->tracked->start_ns;
     for (size_t i = 0; i < TREE_RESERVED; i++)
         state->reserved[i] = -1;
@@ -358,6 +360,10 @@ static void fill_tree(struct tree_state *state, const struct tree_view *view, in
 {
     fill_cpu(state, state->growth[FLOW_CPU], view->user_ns, cpu);
     cpu->process_cores_used = cores_used(state, state->growth[FLOW_CPU], now_ns);
+    cpu->process_wait_secs = wait_pop(&state->wait, &(struct wait_interval){.cpu_ns = state->growth[FLOW_CPU],
+                                                        .is_hidden = view->is_hidden,
+                                                        .now_ns = now_ns,
+                                                        .quantum_ns = state->env->tracked->quantum_ns});
     cpu->process_child_count = some_u64(view->live - (state->env->tree->is_root_gone ? 0 : 1));
     state->pending_read += state->growth[FLOW_READ];
     state->pending_write += state->growth[FLOW_WRITE];
@@ -427,11 +433,13 @@ static void read_tree(
 {
     struct tree_view view = {0};
     uint64_t growth[FLOWS];
+    wait_end_root(&state->wait, &state->walk);
     tree_walk_tick(&state->walk, births.forks, births.last_pid, now_ns, growth);
     view.user_ns = state->walk.ledger.mark[FLOW_USER];
     use_group_time(state, &view, growth);
     for (int i = 0; i < FLOWS; i++)
         state->growth[i] += growth[i];
+    wait_tick(&state->wait, &state->walk, now_ns, is_baseline);
     view_members(state, now_ns, &view);
     if (!is_baseline && !view.is_hidden && !view.is_memory_unknown)
         view.pss_bytes = pss_tick(&state->pss, state->processes.items, state->processes.count, now_ns, &state->pss_err);

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See wait.h. The kernel adds to the second number of schedstat (Documentation/scheduler/sched-stats.rst) when a thread
+ * gets a CPU, for all the time since it was ready: so a thread that did not run has nothing new, and what is read can
+ * be more than the interval has; the surplus counts in the intervals that follow. A process that is ready and does not
+ * run at all is counted by the clock until it does.
+ */
+#include "collect/tree/wait.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/vec.h"
+#include "collect/tree/walk.h"
+
+enum {
+    PATH_BYTES = 32,
+    LISTS_MAX = 2, /* of the threads of a process in one tick */
+    LIST_NS = 1000, /* what an entry of a list costs */
+    LINE_BYTES = 96,
+    COST_MIN_NS = 200,
+    COST_MAX_NS = 100000,
+    SLACK_SHARE = 16, /* CPU time of a process and of its threads may differ by this part, and by two ticks */
+};
+
+#define COST_WEIGHT 0.3 /* of the newest cost */
+
+/* What the readings of one tick share. */
+struct pass {
+    struct wait *wait;
+    struct tree_reader *reader;
+    struct pid_list *list;
+    int64_t now_ns;
+    bool is_baseline;
+    bool is_measured; /* something was read on the budget */
+    int64_t begun_ns; /* our CPU time before that */
+    int64_t allowed, used; /* readings */
+    uint64_t run_ns; /* of the threads of one process */
+    double unread_rate; /* of its threads that were not read */
+    bool is_cut; /* some of them since the budget did not last */
+    bool has_unread; /* one of these was never read */
+};
+
+void wait_open(struct wait *wait, const struct collect_env *env)
+{
+    int64_t start_ns = env->tracked->start_ns;
+    *wait = (struct wait){.env = env,
+        .tick_ns = start_ns,
+        .reported_ns = start_ns,
+        .bank_ns = WAIT_BANK_NS,
+        .cost_ns = WAIT_FIRST_COST_NS};
+}
+
+static uint64_t clock_tick_ns(const struct wait *wait)
+{
+    return (uint64_t)(NS_PER_SEC / wait->env->ticks_per_sec);
+}
+
+static void begin_budget(struct pass *pass)
+{
+    struct wait *wait = pass->wait;
+    if (pass->is_measured)
+        return;
+    int64_t spend_ns = wait->bank_ns < WAIT_TICK_NS ? wait->bank_ns : WAIT_TICK_NS;
+    pass->is_measured = true;
+    pass->begun_ns = clock_read(wait->env->clock, CLOCK_KIND_OWN_CPU);
+    pass->allowed = spend_ns > 0 ? spend_ns / wait->cost_ns : 0;
+}
+
+/* Does the budget allow another reading? */
+static bool may_read(struct pass *pass)
+{
+    begin_budget(pass);
+    if (pass->used >= pass->allowed)
+        return false;
+    pass->used++;
+    return true;
+}
+
+static void settle_budget(struct pass *pass)
+{
+    struct wait *wait = pass->wait;
+    if (!pass->is_measured)
+        return;
+    int64_t spent_ns = clock_read(wait->env->clock, CLOCK_KIND_OWN_CPU) - pass->begun_ns;
+    wait->bank_ns -= spent_ns;
+    if (pass->used == 0)
+        return;
+    wait->cost_ns += (int64_t)(COST_WEIGHT * ((double)spent_ns / (double)pass->used - (double)wait->cost_ns));
+    wait->cost_ns = wait->cost_ns < COST_MIN_NS ? COST_MIN_NS : wait->cost_ns;
+    wait->cost_ns = wait->cost_ns > COST_MAX_NS ? COST_MAX_NS : wait->cost_ns;
+}
+
+static void earn(struct wait *wait)
+{
+    if (wait->elapsed_ns > 0)
+        wait->bank_ns += (int64_t)(WAIT_SHARE * (double)wait->elapsed_ns);
+    if (wait->bank_ns > WAIT_BANK_NS)
+        wait->bank_ns = WAIT_BANK_NS;
+}
+
+/* Its CPU time of now, as the walk has read it. */
+static uint64_t cpu_of(const struct wait *wait, const struct tree_member *member)
+{
+    return member->cpu_ns.has ? member->cpu_ns.v
+                              : (member->stat.user_ticks + member->stat.system_ticks) * clock_tick_ns(wait);
+}
+
+static void release_thread(struct tree_reader *reader, struct wait_thread *thread)
+{
+    reader->kept_threads -= thread->fd >= 0;
+    tree_release_fd(reader, &thread->fd);
+}
+
+void wait_release(struct tree_reader *reader, struct tree_member *member)
+{
+    struct wait_process *process = &member->wait;
+    tree_release_fd(reader, &process->first.fd);
+    for (size_t i = 0; i < process->others.count; i++)
+        release_thread(reader, &process->others.items[i]);
+    free(process->others.items);
+    *process = (struct wait_process){.first.fd = -1};
+}
+
+/* What a thread ran and waited since its last reading; nothing with its first one where it was there before us. */
+static void advance(struct wait_thread *thread, const struct pid_schedstat *now, struct pid_schedstat *ret_growth)
+{
+    *ret_growth = (struct pid_schedstat){0};
+    if (!thread->needs_reference) {
+        ret_growth->run_ns = counter_delta(thread->run_ns, now->run_ns);
+        ret_growth->wait_ns = counter_delta(thread->wait_ns, now->wait_ns);
+    }
+    thread->needs_reference = false;
+    thread->is_read = true;
+    thread->run_ns = now->run_ns;
+    thread->wait_ns = now->wait_ns;
+}
+
+/* Is there no such file on this kernel? A process that is gone has none either. */
+static bool is_missing(const struct wait *wait, pid_t pid)
+{
+    char path[PATH_BYTES];
+    struct stat info;
+    (void)snprintf(path, sizeof(path), "%d/stat", (int)pid);
+    return !wait->has_read && fstatat(wait->env->root->proc_fd, path, &info, 0) == 0;
+}
+
+static int read_first(struct pass *pass, struct tree_member *member, struct pid_schedstat *ret_growth)
+{
+    struct wait *wait = pass->wait;
+    struct wait_process *process = &member->wait;
+    struct pid_schedstat now;
+    int r = tree_read_schedstat(pass->reader, member->pid, 0, &process->first.fd, &now);
+    if (r < 0) {
+        wait->is_absent = r == -ENOENT && is_missing(wait, member->pid);
+        if (r != -ESRCH)
+            process->retry_ns = pass->now_ns + COLLECT_SLOW_NS;
+        return r;
+    }
+    /* A kernel that has the file and does not count shows zeros of a process that has run. */
+    if (now.runs == 0 && !wait->has_read && cpu_of(wait, member) >= clock_tick_ns(wait)) {
+        wait->is_absent = true;
+        return -ENODATA;
+    }
+    wait->has_read |= now.runs > 0;
+    advance(&process->first, &now, ret_growth);
+    return 0;
+}
+
+/* After a reading: its file is kept where the thread will be read again soon. */
+static void keep_or_release(struct pass *pass, const struct wait_process *process, struct wait_thread *thread)
+{
+    struct tree_reader *reader = pass->reader;
+    bool is_wanted = thread->is_active || process->others.count <= WAIT_KEPT_THREADS;
+    if (thread->fd < 0 || (is_wanted && reader->kept_threads <= pass->wait->env->descriptors / WAIT_KEPT_SHARE))
+        return;
+    release_thread(reader, thread);
+}
+
+/*
+ * One of the other threads. Where it was not read in the last ticks, its last rate was counted instead: the difference
+ * counts now.
+ */
+static void read_other(struct pass *pass, struct tree_member *member, struct wait_thread *thread)
+{
+    struct wait *wait = pass->wait;
+    struct wait_process *process = &member->wait;
+    struct pid_schedstat now, growth = {0};
+    bool was_kept = thread->fd >= 0;
+    int r = tree_read_schedstat(pass->reader, member->pid, thread->tid, &thread->fd, &now);
+    pass->reader->kept_threads += (size_t)(thread->fd >= 0) - was_kept;
+    if (r == 0)
+        advance(thread, &now, &growth);
+    else
+        process->listed = 0;
+    int64_t since_ns = process->active_ns - thread->at_ns;
+    double estimated_ns = thread->rate * (double)(since_ns - wait->elapsed_ns);
+    double rate = since_ns > 0 ? (double)growth.wait_ns / (double)since_ns : 0;
+    if (r == 0)
+        wait->known_ns += (double)growth.wait_ns - estimated_ns;
+    pass->unread_rate -= thread->rate;
+    process->rate += rate - thread->rate;
+    thread->rate = rate;
+    thread->at_ns = process->active_ns;
+    thread->tick = wait->tick;
+    thread->is_active = growth.run_ns > 0 || growth.wait_ns > 0;
+    pass->run_ns += growth.run_ns;
+    keep_or_release(pass, process, thread);
+}
+
+static int list_tasks(struct pass *pass, const struct tree_member *member)
+{
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof(path), "%d/task", (int)member->pid);
+    AUTO_FD int fresh = -1;
+    int fd = member->threads.task_fd;
+    if (fd < 0)
+        fd = fresh = file_open_at(pass->wait->env->root->proc_fd, path, O_RDONLY | O_DIRECTORY);
+    return fd < 0 ? fd : pid_list_read(fd, WAIT_THREADS_MAX, pass->list);
+}
+
+/* Threads that are gone lose their slot. Both lists are ascending. */
+static void drop_gone(struct pass *pass, struct wait_process *process)
+{
+    size_t kept = 0, at = 0;
+    process->rate = 0;
+    for (size_t i = 0; i < process->others.count; i++) {
+        struct wait_thread *thread = &process->others.items[i];
+        while (at < pass->list->count && pass->list->items[at] < thread->tid)
+            at++;
+        if (at == pass->list->count || pass->list->items[at] != thread->tid) {
+            pass->unread_rate -= thread->rate;
+            release_thread(pass->reader, thread);
+            continue;
+        }
+        process->rate += thread->rate;
+        process->others.items[kept++] = *thread;
+    }
+    process->others.count = kept;
+}
+
+/* And those that are new get one: merged from the end, where there is space. */
+static void insert_new(struct pass *pass, struct wait_process *process, pid_t first)
+{
+    const struct pid_list *list = pass->list;
+    size_t old = process->others.count, at = list->count - pid_list_has(list, first);
+    if (VEC_GROW(&process->others, at, WAIT_THREADS_MAX) < 0)
+        return;
+    process->others.count = at;
+    for (size_t i = list->count; i-- > 0;) {
+        if (list->items[i] == first)
+            continue;
+        struct wait_thread *slot = &process->others.items[--at];
+        if (old > 0 && process->others.items[old - 1].tid == list->items[i])
+            *slot = process->others.items[--old];
+        else
+            *slot = (struct wait_thread){.tid = list->items[i],
+                .fd = -1,
+                .is_active = true,
+                .needs_reference = pass->is_baseline,
+                .at_ns = process->active_ns - pass->wait->elapsed_ns};
+    }
+}
+
+static void list_others(struct pass *pass, struct tree_member *member)
+{
+    const struct wait *wait = pass->wait;
+    struct wait_process *process = &member->wait;
+    begin_budget(pass);
+    uint64_t left_ns =
+        counter_delta((uint64_t)(pass->used * wait->cost_ns), (uint64_t)(wait->bank_ns > 0 ? wait->bank_ns : 0));
+    if (member->stat.threads > left_ns / LIST_NS || list_tasks(pass, member) < 0)
+        return;
+    drop_gone(pass, process);
+    insert_new(pass, process, member->pid);
+    process->listed = member->stat.threads;
+}
+
+/*
+ * Those that ran in a circle from the cursor on, or those that did not, of which `idle` are read in any case, and more
+ * while those read so far have not used the CPU time of the process.
+ */
+static void read_circle(
+    struct pass *pass, struct tree_member *member, bool wants_active, int64_t idle, uint64_t enough_ns)
+{
+    const struct wait *wait = pass->wait;
+    struct wait_process *process = &member->wait;
+    const size_t count = process->others.count, first = process->cursor < count ? process->cursor : 0;
+    for (size_t n = 0; n < count; n++) {
+        size_t i = first + n < count ? first + n : first + n - count;
+        struct wait_thread *thread = &process->others.items[i];
+        if (thread->tick == wait->tick || thread->is_active != wants_active)
+            continue;
+        bool is_due = wants_active || idle > 0 || pass->run_ns < enough_ns;
+        if (!is_due || !may_read(pass)) {
+            pass->is_cut |= is_due;
+            pass->has_unread |= is_due && !thread->is_read;
+            process->cursor = i;
+            return;
+        }
+        read_other(pass, member, thread);
+        idle -= !wants_active;
+    }
+}
+
+/* CPU time less what readings a moment apart may differ by. */
+static uint64_t less_slack(const struct wait *wait, uint64_t cpu_ns)
+{
+    return counter_delta(cpu_ns / SLACK_SHARE + 2 * clock_tick_ns(wait), cpu_ns);
+}
+
+static void read_others(struct pass *pass, struct tree_member *member, uint64_t cpu_ns)
+{
+    struct wait *wait = pass->wait;
+    struct wait_process *process = &member->wait;
+    pass->unread_rate = process->rate;
+    for (int lists = 0; lists < LISTS_MAX; lists++) {
+        if (process->listed != member->stat.threads)
+            list_others(pass, member);
+        read_circle(pass, member, true, 0, 0);
+        if (!pass->is_cut)
+            read_circle(pass, member, false, 1 + wait->elapsed_ns / WAIT_THREAD_NS, less_slack(wait, cpu_ns));
+        if (process->listed == member->stat.threads || pass->is_cut)
+            break;
+    }
+    if (pass->unread_rate > 0)
+        wait->known_ns += pass->unread_rate * (double)wait->elapsed_ns;
+}
+
+/*
+ * A process that was ready to run when its state was read and has not run since waits for a CPU all the time; its
+ * schedstat will show it when it runs. Only its first thread is known to.
+ */
+static void count_starved(struct pass *pass, const struct tree_member *member, struct wait_process *process)
+{
+    if (member->stat.state != 'R')
+        return;
+    if (process->starved_from_ns == 0)
+        process->starved_from_ns = member->stat_ns;
+    int64_t starved_ns = pass->now_ns - process->starved_from_ns;
+    if (starved_ns < WAIT_STARVED_NS)
+        return;
+    pass->wait->known_ns += (double)(starved_ns - process->starved_ns);
+    process->starved_ns = starved_ns;
+}
+
+static void count_process(struct pass *pass, struct tree_member *member)
+{
+    struct wait *wait = pass->wait;
+    struct wait_process *process = &member->wait;
+    struct pid_schedstat growth;
+    bool is_reference = process->first.needs_reference;
+    uint64_t cpu_ns = cpu_of(wait, member), cpu_growth_ns = counter_delta(process->cpu_ns, cpu_ns);
+    if (read_first(pass, member, &growth) < 0)
+        return;
+    process->cpu_ns = cpu_ns;
+    process->active_ns += wait->elapsed_ns;
+    wait->known_ns += (double)growth.wait_ns - (double)process->starved_ns;
+    process->starved_from_ns = member->stat.state == 'R' ? member->stat_ns : 0;
+    process->starved_ns = 0;
+    pass->run_ns = growth.run_ns;
+    pass->is_cut = pass->has_unread = false;
+    if (member->stat.threads > 1 || process->others.count > 0)
+        read_others(pass, member, cpu_growth_ns);
+    /* Threads that came and went have used what is missing. */
+    bool is_whole = (pass->is_cut && !pass->has_unread) || pass->run_ns >= less_slack(wait, cpu_growth_ns);
+    if (!is_reference)
+        wait->read_cpu_ns += is_whole || pass->run_ns > cpu_growth_ns ? cpu_growth_ns : pass->run_ns;
+}
+
+/* Returns false where the budget did not last. */
+static bool read_process(struct pass *pass, struct tree_member *member)
+{
+    struct wait *wait = pass->wait;
+    struct wait_process *process = &member->wait;
+    if (pass->is_baseline && !process->first.is_read)
+        process->first.needs_reference = true;
+    if (!member->has_stat || member->is_hidden || pass->now_ns < process->retry_ns)
+        return true;
+    wait->threads[1] += member->stat.threads;
+    if (process->first.is_read && cpu_of(wait, member) == process->cpu_ns) {
+        count_starved(pass, member, process);
+        return true;
+    }
+    /* One file per process is kept; where descriptors are few, opening it each time is on the budget. */
+    bool is_opened = process->first.fd < 0 && pass->reader->kept >= wait->env->descriptors;
+    if (is_opened && !may_read(pass))
+        return false;
+    count_process(pass, member);
+    return true;
+}
+
+void wait_note_root_end(struct tracked *tracked, const struct sysroot *root)
+{
+    char path[PATH_BYTES], line[LINE_BYTES];
+    struct pid_schedstat schedstat;
+    (void)snprintf(path, sizeof(path), "%d/schedstat", (int)tracked->root);
+    if (!root->names_us)
+        return;
+    AUTO_FD int fd = file_open_at(root->proc_fd, path, O_RDONLY);
+    ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line));
+    if (n <= 0 || pid_schedstat_parse((struct str){line, (size_t)n}, &schedstat) < 0 || schedstat.runs == 0)
+        return;
+    tracked->root_end.run_ns = schedstat.run_ns;
+    tracked->root_end.wait_ns = schedstat.wait_ns;
+    tracked->root_end.has = true;
+}
+
+void wait_end_root(struct wait *wait, const struct tree_walk *walk)
+{
+    const struct tracked *tracked = wait->env->tracked;
+    if (!tracked->root_end.has || wait->is_root_counted || wait->is_absent)
+        return;
+    size_t slot = tree_members_find(&walk->members, tracked->root);
+    struct wait_process none = {0};
+    const struct wait_process *process = slot == TREE_NONE ? &none : &tree_member_at(&walk->members, slot)->wait;
+    wait->is_root_counted = wait->has_read = true;
+    wait->known_ns +=
+        (double)counter_delta(process->first.wait_ns, tracked->root_end.wait_ns) - (double)process->starved_ns;
+    wait->read_cpu_ns += counter_delta(process->first.run_ns, tracked->root_end.run_ns);
+    /* It was there, if in no sample. */
+    wait->threads[0] += slot == TREE_NONE;
+}
+
+void wait_tick(struct wait *wait, struct tree_walk *walk, int64_t now_ns, bool is_baseline)
+{
+    struct tree_members *members = &walk->members;
+    struct pass pass = {.wait = wait,
+        .reader = &walk->reader,
+        .list = &walk->finder.list,
+        .now_ns = now_ns,
+        .is_baseline = is_baseline};
+    wait->elapsed_ns = now_ns - wait->tick_ns;
+    wait->tick_ns = now_ns;
+    wait->tick++;
+    wait->threads[1] = 0;
+    earn(wait);
+    const size_t count = members->order.count, first = wait->cursor < count ? wait->cursor : 0;
+    wait->cursor = 0;
+    for (size_t n = 0; n < count && !wait->is_absent; n++) {
+        size_t i = first + n < count ? first + n : first + n - count;
+        if (!read_process(&pass, tree_member_at(members, members->order.items[i])) && wait->cursor == 0)
+            wait->cursor = i;
+    }
+    settle_budget(&pass);
+    if (!is_baseline)
+        return;
+    wait->known_ns = 0;
+    wait->read_cpu_ns = 0;
+    wait->reported_ns = now_ns;
+}
+
+struct opt_f64 wait_pop(struct wait *wait, const struct wait_interval *interval)
+{
+    double known_ns = wait->known_ns, read_ns = (double)wait->read_cpu_ns, used_ns = (double)interval->cpu_ns;
+    double elapsed_ns = (double)(interval->now_ns - wait->reported_ns), scale = 1;
+    uint64_t threads = wait->threads[0] > wait->threads[1] ? wait->threads[0] : wait->threads[1];
+    wait->known_ns = 0;
+    wait->read_cpu_ns = 0;
+    wait->reported_ns = interval->now_ns;
+    wait->threads[0] = wait->threads[1];
+    if (wait->is_absent || !wait->has_read)
+        return (struct opt_f64){0};
+    if (interval->cpu_ns >= clock_tick_ns(wait)) {
+        if (read_ns < used_ns / 2)
+            return (struct opt_f64){0};
+        scale = used_ns > read_ns ? used_ns / read_ns : 1;
+    }
+    wait->pending_ns += known_ns * scale;
+    /* No thread waits for longer than the interval: the surplus is of the time before, and is spread. */
+    double most_ns = (double)threads * scale * elapsed_ns;
+    double reported_ns = wait->pending_ns;
+    if (!interval->is_hidden && reported_ns > most_ns)
+        reported_ns = most_ns;
+    if (reported_ns <= 0)
+        return some_f64(0);
+    if (interval->quantum_ns > 0)
+        reported_ns = (double)((int64_t)reported_ns - (int64_t)reported_ns % interval->quantum_ns);
+    wait->pending_ns -= reported_ns;
+    return some_f64(reported_ns / 1e9);
+}

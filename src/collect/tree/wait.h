@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time that threads of the tree were ready to run and waited for a CPU, from the schedstat of every thread. Processes
+ * of one thread are read whenever they ran; of those with more, the threads that run in every tick and the others in
+ * turn, all on a budget of WAIT_SHARE of a core. What cannot be read is estimated by its share of the tree's CPU time.
+ */
+#ifndef COLLECT_TREE_WAIT_H
+#define COLLECT_TREE_WAIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/opt.h"
+#include "collect/collect.h"
+
+#define WAIT_SHARE 0.005
+#define WAIT_BANK_NS                                                                                                   \
+    (20 * NS_PER_MS) /* what may be saved up; there from the start, for threads that are listed then                   \
+                      */
+#define WAIT_TICK_NS (4 * NS_PER_MS) /* what one tick may take */
+#define WAIT_THREAD_NS (10 * NS_PER_MS) /* an idle thread is read for every so much time that passes */
+#define WAIT_STARVED_NS (100 * NS_PER_MS) /* ready to run for so long without running: it waits */
+#define WAIT_FIRST_COST_NS 5000 /* of a reading, before the first measurement */
+enum {
+    WAIT_THREADS_MAX = 16384, /* of one process; others count by their share of CPU time */
+    WAIT_KEPT_THREADS = 64, /* where a process has more, only files of those that run are kept */
+    WAIT_KEPT_SHARE = 4, /* files of threads may take this part of all descriptors that may be kept */
+};
+
+struct wait_thread {
+    pid_t tid;
+    int fd; /* -1: not kept */
+    bool needs_reference; /* it was there before tracking began: counting starts with its first reading */
+    bool is_read; /* at least once */
+    bool is_active; /* it ran between its last two readings, or was not read yet */
+    uint64_t run_ns, wait_ns; /* as last read */
+    uint64_t tick; /* in which it was last read */
+    int64_t at_ns; /* on the clock active_ns of its process, when it was last read */
+    double rate; /* waited per active_ns, between its last two readings */
+};
+
+/* What is remembered of one process; all zeros at its birth but for the descriptor. */
+struct wait_process {
+    struct wait_thread first;
+    struct {
+        struct wait_thread *items; /* by number */
+        size_t count, cap;
+    } others;
+    uint64_t cpu_ns; /* its CPU time when it was last read */
+    int64_t active_ns; /* clock that moves in ticks in which it ran */
+    int64_t starved_from_ns, starved_ns; /* ready to run since then; what was counted of it */
+    int64_t retry_ns; /* a file that could not be read is tried again then */
+    double rate; /* of all others together */
+    uint64_t listed; /* how many threads it had when they were listed; 0: never, or the list is outdated */
+    size_t cursor; /* which of the others is next */
+};
+
+struct wait {
+    const struct collect_env *env;
+    bool has_read, is_absent; /* this kernel counts, or does not */
+    uint64_t tick; /* how many there were */
+    int64_t tick_ns, elapsed_ns; /* of the last one */
+    int64_t bank_ns, cost_ns; /* CPU time that may be spent now; of one reading */
+    size_t cursor; /* which member is first where the budget did not last */
+    double known_ns; /* read since the last sample */
+    uint64_t read_cpu_ns; /* CPU time of what was read */
+    double pending_ns; /* known and in no sample yet; below 0: an estimate was too high */
+    int64_t reported_ns; /* when the last sample was */
+    uint64_t threads[2]; /* of the tree: in it, and now */
+    bool is_root_counted; /* to its end */
+};
+
+struct tree_walk;
+struct tree_reader;
+struct tree_member;
+
+void wait_open(struct wait *wait, const struct collect_env *env);
+
+/* After a walk, whose members are read. baseline: what was waited for so far does not count. May be called again for
+ * the same sample. */
+void wait_tick(struct wait *wait, struct tree_walk *walk, int64_t now_ns, bool is_baseline);
+
+/* Before a walk: the root has ended, and what it ran and waited at last is in struct tracked. */
+void wait_end_root(struct wait *wait, const struct tree_walk *walk);
+
+/* For run/, which is about to wait for the root: until then its file is there. It never blocks. */
+void wait_note_root_end(struct tracked *tracked, const struct sysroot *root);
+
+/* Closes what is kept of a member. */
+void wait_release(struct tree_reader *reader, struct tree_member *member);
+
+/* What the tree did since the last sample, next to what was read of it. */
+struct wait_interval {
+    uint64_t cpu_ns; /* CPU time of the whole tree */
+    bool is_hidden; /* not all of them are seen */
+    int64_t now_ns, quantum_ns; /* amounts are multiples of the quantum; 0: any */
+};
+
+/*
+ * Seconds waited since the last sample, in proportion for what was not read. Absent where the kernel does not count,
+ * and where the tree used a clock tick or more and less than half of it is that of threads that were read.
+ */
+struct opt_f64 wait_pop(struct wait *wait, const struct wait_interval *interval);
+
+#endif
