@@ -33,6 +33,32 @@ static int play_burn(char **words)
     return 0;
 }
 
+/* busy COUNT THREADS MS of wall time: so many children of so many threads that all want a CPU */
+static int play_busy(char **words)
+{
+    unsigned int threads = read_number(words[1], THREADS_MAX), ms = read_number(words[2], MS_MAX);
+    int64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + (int64_t)ms * 1000000;
+    for (unsigned int i = read_number(words[0], 100); i > 0; i--) {
+        if (start() == 0) {
+            spin_threads(threads, end_ns);
+            _exit(0);
+        }
+    }
+    reap_all();
+    return 0;
+}
+
+/* pin CPU VERB...: on that CPU only */
+static int play_pin(char **words)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(read_number(words[0], CPU_SETSIZE - 1), &set);
+    if (sched_setaffinity(0, sizeof(set), &set) < 0)
+        give_up("affinity");
+    return play_words(words + 1);
+}
+
 /* sleep MS of wall time */
 static int play_sleep(char **words)
 {
@@ -526,13 +552,14 @@ struct verb {
     int (*play)(char **words);
 };
 
-static const struct verb verbs[] = {{"burn", 1, play_burn}, {"sleep", 1, play_sleep}, {"exit", 1, play_exit},
-    {"loop", 3, play_loop}, {"waves", 4, play_waves}, {"threads", 2, play_threads}, {"make", 3, play_make},
-    {"daemons", 3, play_daemons}, {"ignore", 3, play_ignore}, {"idle", 2, play_idle}, {"hold", 2, play_hold},
-    {"spike", 2, play_spike}, {"write", 3, play_write}, {"child", 1, play_child}, {"leave", 1, play_leave},
-    {"reaper", 1, play_reaper}, {"private", 1, play_private}, {"become", 1, play_become}, {"name", 1, play_name},
-    {"reuse", 2, play_reuse}, {"headless", 2, play_headless}, {"sibling", 1, play_sibling}, {"chaos", 3, play_chaos},
-    {"vforks", 3, play_vforks}, {"forks", 2, play_forks}, {"crowd", 4, play_crowd}, {"exec", 1, play_exec}};
+static const struct verb verbs[] = {{"burn", 1, play_burn}, {"busy", 3, play_busy}, {"pin", 2, play_pin},
+    {"sleep", 1, play_sleep}, {"exit", 1, play_exit}, {"loop", 3, play_loop}, {"waves", 4, play_waves},
+    {"threads", 2, play_threads}, {"make", 3, play_make}, {"daemons", 3, play_daemons}, {"ignore", 3, play_ignore},
+    {"idle", 2, play_idle}, {"hold", 2, play_hold}, {"spike", 2, play_spike}, {"write", 3, play_write},
+    {"child", 1, play_child}, {"leave", 1, play_leave}, {"reaper", 1, play_reaper}, {"private", 1, play_private},
+    {"become", 1, play_become}, {"name", 1, play_name}, {"reuse", 2, play_reuse}, {"headless", 2, play_headless},
+    {"sibling", 1, play_sibling}, {"chaos", 3, play_chaos}, {"vforks", 3, play_vforks}, {"forks", 2, play_forks},
+    {"crowd", 4, play_crowd}, {"exec", 1, play_exec}};
 
 static int play_words(char **words)
 {

@@ -18,6 +18,9 @@ void write_text(const char *path, const char *text);
 void burn(unsigned int ms);
 void rest(unsigned int ms);
 
+/* So many threads, the calling one included, are busy until that time. */
+void spin_threads(unsigned int threads, int64_t end_ns);
+
 /* Appends to WORKLOAD_TRUTH, where that is set. */
 void report_truth(void);
 

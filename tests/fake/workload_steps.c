@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,27 @@ void burn(unsigned int ms)
         for (unsigned int i = 0; i < SPINS; i++)
             spins = spins + i;
     }
+}
+
+static void *spin(void *end_ns)
+{
+    volatile unsigned int spins = 0;
+    while (read_clock_ns(CLOCK_MONOTONIC) < *(const int64_t *)end_ns) {
+        for (unsigned int i = 0; i < SPINS; i++)
+            spins = spins + i;
+    }
+    return NULL;
+}
+
+void spin_threads(unsigned int threads, int64_t end_ns)
+{
+    for (unsigned int i = 1; i < threads; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, spin, &end_ns) != 0)
+            give_up("pthread_create");
+    }
+    (void)spin(&end_ns);
+    rest(20); /* the others see the time as well */
 }
 
 void rest(unsigned int ms)
