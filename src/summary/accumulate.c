@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From samples to meters: a table says which member of the sample goes into which meter. Texts are copied into bounded
- * space, since those of a sample are valid during accumulate_add only.
+ * From samples to meters: a table says which member of the sample goes into which meter. What a later sample or the end
+ * of the run decides about is kept beside them.
  */
 #include "summary/accumulate.h"
 
@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/str.h"
-#include "base/text.h"
 #include "summary/summary_internal.h"
 
 static void keep_max(struct meter *meter, int64_t value, const struct meter_tick *tick, bool is_short)
@@ -64,6 +62,8 @@ static const struct source sources[] = {
     VALUE(CORES, cpu, process_cores_used),
     VALUE(HOST_CORES, cpu, utilization_pct),
     VALUE(GPU_USAGE, cpu, process_gpu_usage),
+    VALUE(WAIT, cpu, process_wait_secs),
+    VALUE(HOST_IOWAIT, cpu, iowait_secs),
     VALUE(RSS, cpu, process_rss_mib),
     VALUE(PSS, cpu, process_pss_mib),
     VALUE(PEAK_RSS, cpu, process_peak_rss_mib),
@@ -78,6 +78,7 @@ static const struct source sources[] = {
     COUNT(GPUS_UTILIZED, cpu, process_gpu_utilized),
     VALUE(HOST_TOTAL, memory, total_mib),
     VALUE(HOST_SWAP, memory, swap_used_mib),
+    VALUE(HOST_SWAP_TOTAL, memory, swap_total_mib),
     VALUE(THROTTLED, cgroup, throttled_secs),
     VALUE(CGROUP_USED, cgroup, memory_used_mib),
     VALUE(CGROUP_PEAK, cgroup, memory_peak_mib),
@@ -127,6 +128,17 @@ static void add_sections(struct accumulated_run *run, const struct sample *sampl
         meter_add(run, METER_HOST_USED, used.v, tick);
 }
 
+/* Cores that were used, and those that were waited for: a thread that is ready all the time wants one. */
+static void add_wanted(struct accumulated_run *run, const struct sample_cpu *cpu, const struct meter_tick *tick)
+{
+    static const double most = 9e17;
+    struct opt_i64 used = fixed4_of(cpu->process_cores_used), wait = fixed4_of(cpu->process_wait_secs);
+    if (!cpu->present || !used.has || !wait.has || used.v < 0 || wait.v < 0 || tick->length_fixed4 <= 0)
+        return;
+    double wanted = (double)used.v + (double)wait.v / (double)tick->length_fixed4 * FIXED4;
+    meter_add(run, METER_WANTED, (int64_t)((wanted < most ? wanted : most) + 0.5), tick);
+}
+
 static void add_known(struct accumulated_run *run, unsigned meter, struct opt_i64 value, const struct meter_tick *tick)
 {
     if (value.has)
@@ -167,112 +179,6 @@ static void add_devices(struct accumulated_run *run, const struct sample *sample
     add_known(run, METER_GPU_HOST_VRAM, mib_fixed4(totals->vram_used_bytes), tick);
     add_known(run, METER_GPU_VRAM_TOTAL, mib_fixed4(totals->vram_total_bytes), tick);
     add_known(run, METER_GPU_ENERGY, energy_fixed4(totals->gpu_power_watts, tick->weight_ms), tick);
-}
-
-/* Bytes that are no UTF-8 become U+FFFD, as in JSON, so that a recording has the same text. */
-static size_t copy_valid(const char *text, char *out, size_t size)
-{
-    static const char replacement[] = "\xef\xbf\xbd";
-    struct str left = str_of(text);
-    size_t used = 0;
-    while (left.n > 0) {
-        size_t valid = utf8_length(left);
-        struct str piece = valid > 0 ? (struct str){left.p, valid} : (struct str){replacement, 3};
-        if (piece.n >= size - used)
-            break;
-        memcpy(out + used, piece.p, piece.n);
-        used += piece.n;
-        str_skip(&left, valid > 0 ? valid : 1);
-    }
-    out[used] = '\0';
-    return left.n > 0 ? SIZE_MAX : used;
-}
-
-void keep_text(const char *text, char *out, size_t size)
-{
-    (void)copy_valid(text, out, size);
-}
-
-static bool keep_known(const char *text, char *out, size_t size)
-{
-    if (text)
-        keep_text(text, out, size);
-    return text;
-}
-
-static void keep_command(struct kept_identity *identity, const struct sample_list *list)
-{
-    static const char cut[] = "...";
-    const char *const *arguments = list->items;
-    identity->has_command = list->present;
-    identity->argument_count = 0;
-    size_t used = 0;
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        char *copy = identity->command + used;
-        size_t left = KEPT_COMMAND_BYTES - used, bytes = SIZE_MAX;
-        if (identity->argument_count < KEPT_ARGUMENTS_MAX && left > 0)
-            bytes = copy_valid(arguments[i] ? arguments[i] : "", copy, left);
-        identity->arguments[identity->argument_count++] = bytes == SIZE_MAX ? cut : copy;
-        if (bytes == SIZE_MAX)
-            return;
-        used += bytes + 1;
-    }
-}
-
-static void keep_identity(struct kept_identity *identity, const struct sample *sample, bool is_first)
-{
-    const struct sample_run *run = &sample->run;
-    if (is_first) {
-        identity->has_job_name = keep_known(sample->job_name, identity->job_name, sizeof(identity->job_name));
-        identity->has_version = keep_known(sample->version, identity->version, sizeof(identity->version));
-        identity->has_hostname = identity->has_kernel = identity->has_command = false;
-    }
-    if (!run->present)
-        return;
-    identity->has_hostname = keep_known(run->hostname, identity->hostname, sizeof(identity->hostname));
-    identity->has_kernel = keep_known(run->kernel, identity->kernel, sizeof(identity->kernel));
-    keep_command(identity, &run->command);
-}
-
-void keep_processes(struct kept_processes *processes, const struct sample_list *list, int64_t at_fixed4)
-{
-    const struct sample_process *items = list->items;
-    if (!list->present || list->count == 0)
-        return;
-    size_t count = list->count < SUMMARY_PROCESSES_MAX ? list->count : SUMMARY_PROCESSES_MAX;
-    for (size_t i = 0; i < count; i++) {
-        struct sample_process *kept = &processes->items[i];
-        *kept = items[i];
-        kept->rss_mib = fixed4_rounded(items[i].rss_mib);
-        kept->cpu_secs = fixed4_rounded(items[i].cpu_secs);
-        keep_text(items[i].name ? items[i].name : "", processes->names[i], KEPT_NAME_BYTES);
-        kept->name = items[i].name ? processes->names[i] : NULL;
-    }
-    processes->count = count;
-    processes->at_fixed4 = at_fixed4;
-}
-
-static void keep_gpu_name(struct kept_gpu_names *names, const char *name)
-{
-    size_t i = names->count;
-    if (i == KEPT_GPU_NAMES_MAX)
-        return;
-    keep_text(name, names->texts[i], sizeof(names->texts[i]));
-    for (size_t known = 0; known < i; known++) {
-        if (strcmp(names->texts[known], names->texts[i]) == 0)
-            return;
-    }
-    names->items[i] = names->texts[i];
-    names->count++;
-}
-
-static void keep_gpu_names(struct kept_gpu_names *names, const struct sample_list *list)
-{
-    const struct sample_gpu *gpus = list->items;
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        if (gpus[i].name)
-            keep_gpu_name(names, gpus[i].name);
-    }
 }
 
 int accumulate_new(struct accumulator **ret_accumulator)
@@ -332,6 +238,7 @@ static struct meter_tick tick_of(struct accumulated_run *run, const struct sampl
     struct meter_tick tick = {.elapsed_fixed4 = elapsed.v};
     int64_t length_fixed4 = fixed4_interval(sample, run->elapsed_fixed4);
     int64_t ms = length_fixed4 / (FIXED4 / 1000);
+    tick.length_fixed4 = length_fixed4;
     tick.weight_ms = ms > 0 ? (uint64_t)ms : 1;
     if (elapsed.has)
         run->elapsed_fixed4 = elapsed;
@@ -350,6 +257,7 @@ static void keep_start(struct accumulated_run *run, const struct sample_run *sta
     run->interval_fixed4 = fixed4_of(start->interval_secs);
     run->cpus_allowed = start->cpus_allowed;
     run->first_cgroup_peak_fixed4 = fixed4_of(start->cgroup_peak_mib);
+    run->cgroup_is_own = start->cgroup_is_own;
 }
 
 static void keep_limits(struct accumulated_run *run, const struct sample *sample)
@@ -375,10 +283,23 @@ static void keep_memory(struct accumulated_run *run, const struct sample *sample
 {
     const struct sample_cpu *cpu = &sample->cpu;
     struct opt_i64 rss = fixed4_of(cpu->process_rss_mib);
-    if (cpu->present && rss.has)
+    if (cpu->present && rss.has) {
         meter_add(run, cpu->process_pss_mib.has ? METER_RSS_BESIDE_PSS : METER_RSS_ALONE, rss.v, tick);
-    else if (!cpu->present || !cpu->process_pss_mib.has)
+        growth_add(&run->growth, rss.v);
+    } else if (!cpu->present || !cpu->process_pss_mib.has) {
         run->memory_unknown += sample->tracked_pid.has;
+    }
+    if (sample->memory.present && !run->first_swap_fixed4.has)
+        run->first_swap_fixed4 = fixed4_of(sample->memory.swap_used_mib);
+}
+
+/* Its list belongs to the sample: the processes are copied. */
+static void keep_end(struct accumulated_run *run, const struct sample_end *end, const struct meter_tick *tick)
+{
+    run->end = *end;
+    run->end.processes_by_cpu = (struct sample_list){0};
+    if (end->present)
+        keep_processes(&run->by_cpu, &end->processes_by_cpu, tick->elapsed_fixed4);
 }
 
 /* Is this run of the same job as the one before it, whose name is still there? */
@@ -405,18 +326,20 @@ void accumulate_add(struct accumulator *acc, const struct sample *sample, const 
         run->tracked_pid = sample->tracked_pid;
     keep_limits(run, sample);
     add_sections(run, sample, &tick);
+    add_wanted(run, &sample->cpu, &tick);
     add_devices(run, sample, totals, &tick);
     keep_largest(run, &sample->processes);
     keep_processes(&run->processes, &sample->processes, tick.elapsed_fixed4);
     keep_gpu_names(&acc->gpu_names, &sample->gpu);
+    devices_add(&acc->gpus, &sample->gpu, &tick);
     keep_memory(run, sample, &tick);
-    run->end = sample->end;
+    keep_end(run, &sample->end, &tick);
 }
 
 void accumulate_next_run(struct accumulator *acc)
 {
     if (acc->run.samples == 0)
         return;
-    derive_merge_run(acc);
+    merge_run(acc);
     memset(&acc->run, 0, sizeof(acc->run));
 }

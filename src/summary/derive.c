@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From meters to a summary: what each says alone (a table says which number comes from which meter), what follows from
- * several of them, and how runs are merged: the maximum of needs, the mean of amounts.
+ * From the meters of a run to its summary: what each says alone (a table says which number comes from which meter), and
+ * what follows from several of them. The table also says how numbers of runs are merged: the maximum of needs, the mean
+ * of amounts.
  */
 #include <stddef.h>
 
@@ -30,10 +31,11 @@ struct row {
     }
 #define VALUE(section, member, of, meter) ROW(0, section, member, of, meter)
 #define COUNT(section, member, of, meter) ROW(1, section, member, of, meter)
-#define ALONE(member, of)                                                                                              \
+#define METER_ALONE(member, of, meter)                                                                                 \
     {                                                                                                                  \
-        0, offsetof(struct summary, member), METERS, of, 0, 1                                                          \
+        0, offsetof(struct summary, member), METER_##meter, of, 0, 1                                                   \
     }
+#define ALONE(member, of) METER_ALONE(member, of, NONE)
 #define METER_NONE METERS
 
 static const struct row rows[] = {
@@ -45,12 +47,20 @@ static const struct row rows[] = {
     VALUE(cpu, cores_p95, NEED, NONE),
     VALUE(cpu, cores_peak, MAX, CORES),
     VALUE(cpu, cores_peak_at_secs, AT, CORES),
+    VALUE(cpu, wait_secs, SUM, WAIT),
+    VALUE(cpu, wanted_mean, MEAN, WANTED),
+    VALUE(cpu, wanted_p95, NEED, NONE),
+    VALUE(cpu, wanted_peak, MAX, WANTED),
+    VALUE(cpu, saturated_pct, AMOUNT, NONE),
     VALUE(cpu, throttled_secs, SUM, THROTTLED),
     VALUE(cpu, host_cores_mean, MEAN, HOST_CORES),
     VALUE(cpu, host_cores_p95, NEED, NONE),
     VALUE(cpu, host_cores_peak, MAX, HOST_CORES),
     COUNT(cpu, processes_peak, MAX, PROCESSES),
     COUNT(cpu, threads_peak, MAX, THREADS),
+    COUNT(cpu, voluntary_switches, AMOUNT, NONE),
+    COUNT(cpu, involuntary_switches, AMOUNT, NONE),
+    COUNT(cpu, processes_seen, AMOUNT, NONE),
     VALUE(memory, rss_peak_mib, NEED, NONE),
     VALUE(memory, rss_peak_at_secs, AT, RSS),
     VALUE(memory, rss_mean_mib, MEAN, RSS),
@@ -59,6 +69,7 @@ static const struct row rows[] = {
     VALUE(memory, pss_mean_mib, MEAN, PSS),
     VALUE(memory, cgroup_peak_mib, NEED, NONE),
     COUNT(memory, major_faults, SUM, FAULTS),
+    COUNT(memory, minor_faults, AMOUNT, NONE),
     VALUE(memory, host_used_mean_mib, MEAN, HOST_USED),
     VALUE(memory, host_used_peak_mib, MAX, HOST_USED),
     VALUE(memory, host_total_mib, NEWEST, HOST_TOTAL),
@@ -66,10 +77,14 @@ static const struct row rows[] = {
     ALONE(memory.largest_process_mib, NEED),
     ALONE(memory.need_mib, NEED),
     ALONE(memory.uncertain_mib, NEED),
+    ALONE(memory.growth_mib, NEED),
+    ALONE(memory.late_growth_mib, NEED),
+    ALONE(memory.host_swap_growth_mib, NEED),
     COUNT(disk, read_bytes, SUM, READ),
     COUNT(disk, write_bytes, SUM, WRITTEN),
     COUNT(disk, host_read_bytes, SUM, HOST_READ),
     COUNT(disk, host_write_bytes, SUM, HOST_WRITTEN),
+    METER_ALONE(disk.host_iowait_secs, SUM, HOST_IOWAIT),
     COUNT(network, host_received_bytes, SUM, HOST_RECEIVED),
     COUNT(network, host_sent_bytes, SUM, HOST_SENT),
     COUNT(gpu, count, MAX, GPUS),
@@ -177,7 +192,7 @@ static bool merge_value(const struct row *row, struct run_amount *amount, double
     return true;
 }
 
-static void merge_rows(struct accumulator *acc, const struct summary *run)
+void derive_merge_rows(struct accumulator *acc, const struct summary *run)
 {
     bool is_higher = false;
     for (size_t i = 0; i < ROWS; i++) {
@@ -210,6 +225,37 @@ static struct opt_f64 p95_of(const struct accumulated_run *run, unsigned meter)
     return p95.has && p95.v > peak ? some_f64(peak) : p95;
 }
 
+static void raise_to(struct opt_f64 *value, struct opt_f64 least)
+{
+    if (least.has && !(value->has && value->v >= least.v))
+        *value = least;
+}
+
+/*
+ * Intervals that are too short make no peak, but their work is in the mean: where it lifts the mean above every other
+ * interval, the peak was at least that.
+ */
+static void lift_peak(struct opt_f64 *peak, struct opt_f64 mean)
+{
+    if (peak->has)
+        raise_to(peak, mean);
+}
+
+/* What was waited for counts where it was known for at least half of the time. */
+static void finish_wanted(const struct accumulated_run *run, struct summary_cpu *cpu)
+{
+    const struct meter *wanted = &run->meters[METER_WANTED];
+    if (wanted->seen == 0 || wanted->weight < run->meters[METER_CORES].weight / 2) {
+        cpu->wait_secs = cpu->wanted_mean = cpu->wanted_peak = (struct opt_f64){0};
+        return;
+    }
+    cpu->wanted_p95 = p95_of(run, METER_WANTED);
+    raise_to(&cpu->wanted_mean, cpu->cores_mean);
+    raise_to(&cpu->wanted_p95, cpu->cores_p95);
+    raise_to(&cpu->wanted_peak, cpu->cores_peak);
+    lift_peak(&cpu->wanted_peak, cpu->wanted_mean);
+}
+
 static void finish_cpu(const struct accumulated_run *run, struct summary *summary)
 {
     struct summary_cpu *cpu = &summary->cpu;
@@ -225,14 +271,21 @@ static void finish_cpu(const struct accumulated_run *run, struct summary *summar
         cpu->cores_mean = some_f64(cpu->total_secs.v / summary->wall_secs.v);
     cpu->cores_p95 = p95_of(run, METER_CORES);
     cpu->host_cores_p95 = p95_of(run, METER_HOST_CORES);
-    if (run->end.present)
-        cpu->is_lower_bound = run->end.cpu_is_lower_bound;
+    lift_peak(&cpu->cores_peak, cpu->cores_mean);
+    lift_peak(&cpu->host_cores_peak, cpu->host_cores_mean);
+    finish_wanted(run, cpu);
 }
 
-static void raise_to(struct opt_f64 *value, struct opt_f64 least)
+static void finish_end(const struct sample_end *end, struct summary *summary)
 {
-    if (least.has && !(value->has && value->v >= least.v))
-        *value = least;
+    struct summary_cpu *cpu = &summary->cpu;
+    if (!end->present)
+        return;
+    cpu->is_lower_bound = end->cpu_is_lower_bound;
+    cpu->voluntary_switches = end->voluntary_switches;
+    cpu->involuntary_switches = end->involuntary_switches;
+    cpu->processes_seen = end->processes_seen;
+    summary->memory.minor_faults = end->minor_faults;
 }
 
 /* Resident memory of the largest process: as the end of the run has it, or of a run without one as its samples do. */
@@ -277,6 +330,14 @@ static void finish_memory(const struct accumulated_run *run, struct summary *sum
     else if (sampled->seen > 0)
         memory->rss_peak_mib = some_f64(fixed4_value(sampled->max));
     keep_need(run, memory);
+    growth_fill(&run->growth, memory);
+    /* A process was higher between two samples, or after the last: which of the two is not known. */
+    if (memory->late_growth_mib.has && sampled->seen > 0 && reported->max > sampled->max)
+        raise_to(&memory->late_growth_mib, some_f64(fixed4_value(reported->max - sampled->max)));
+    const struct meter *swap = &run->meters[METER_HOST_SWAP];
+    if (run->first_swap_fixed4.has && swap->seen > 0)
+        memory->host_swap_growth_mib = some_f64(fixed4_value(swap->max - run->first_swap_fixed4.v));
+    memory->cgroup_is_own = run->cgroup_is_own;
     const struct meter *cgroup = &run->meters[METER_CGROUP_PEAK];
     /* It is that of the cgroup's whole life: where it did not grow during the run, others have made it. Kernels before
      * 5.19 keep none. Recordings of older versions do not have what it was before the first sample. */
@@ -289,6 +350,8 @@ static void finish_memory(const struct accumulated_run *run, struct summary *sum
 static void finish_gpu(const struct accumulated_run *run, struct summary_gpu *gpu)
 {
     gpu->usage_p95 = p95_of(run, METER_GPU_USAGE);
+    lift_peak(&gpu->usage_peak, gpu->usage_mean);
+    lift_peak(&gpu->host_usage_peak, gpu->host_usage_mean);
     struct opt_i64 joules = run->end.present ? fixed4_of(run->end.gpu_energy_joules) : (struct opt_i64){0};
     const struct meter *power = &run->meters[METER_GPU_ENERGY];
     if (joules.has || power->seen > 0) {
@@ -305,6 +368,8 @@ static void lower(struct opt_f64 *limit, const char **source, struct opt_f64 oth
     *source = name;
 }
 
+#define SATURATED_SHARE 0.95
+
 static void finish_limits(const struct accumulated_run *run, struct summary *summary)
 {
     static const char cgroup[] = "cgroup", machine[] = "machine";
@@ -315,159 +380,26 @@ static void finish_limits(const struct accumulated_run *run, struct summary *sum
     struct opt_u64 online = is_online_low ? run->cpus_allowed : run->cpus_online;
     lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(online, 1), machine);
     lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(run->cpus_allowed, 1), "affinity");
+    if (cpu->limit_cores.has && run->meters[METER_CORES].seen > 0) {
+        struct opt_f64 share = sketch_share_from(&run->sketches[METER_CORES], cpu->limit_cores.v * SATURATED_SHARE);
+        cpu->saturated_pct = (struct opt_f64){share.has, share.v * 100};
+    }
+    summary->machine.cpus = online;
     lower(&memory->limit_mib, &memory->limit_source, run->memory_limit_mib, cgroup);
     lower(&memory->limit_mib, &memory->limit_source, memory->host_total_mib, machine);
 }
 
-static void derive_run(const struct accumulated_run *run, struct summary *summary)
+void derive_run(const struct accumulated_run *run, struct summary *summary)
 {
     fill_rows(run, summary);
     summary->tracked_pid = run->tracked_pid;
     if (run->interval_fixed4.has)
         summary->interval_secs = some_f64(fixed4_value(run->interval_fixed4.v));
     finish_cpu(run, summary);
+    finish_end(&run->end, summary);
     finish_memory(run, summary);
     finish_gpu(run, &summary->gpu);
     finish_limits(run, summary);
     if (sizing_peak_is_uncertain(summary))
         summary->memory.uncertain_mib = summary->memory.need_mib;
-}
-
-struct limit {
-    struct opt_f64 *value;
-    const char **source;
-};
-
-/* The need of one run says nothing about the limit of another: runs with different limits have none. */
-static void merge_limit(struct limit total, struct opt_f64 value, const char *source, bool is_first)
-{
-    bool is_same = total.value->has == value.has && (!value.has || total.value->v == value.v);
-    if (!is_first && !is_same)
-        value = (struct opt_f64){0};
-    *total.value = value;
-    *total.source = value.has ? source : NULL;
-}
-
-static void merge_limits(struct summary *total, const struct summary *run)
-{
-    bool is_first = total->runs.v == 0;
-    struct limit cpu = {&total->cpu.limit_cores, &total->cpu.limit_source};
-    struct limit memory = {&total->memory.limit_mib, &total->memory.limit_source};
-    merge_limit(cpu, run->cpu.limit_cores, run->cpu.limit_source, is_first);
-    merge_limit(memory, run->memory.limit_mib, run->memory.limit_source, is_first);
-    total->cpu.present |= cpu.value->has;
-    total->memory.present |= memory.value->has;
-    if (run->cpu.is_lower_bound.has)
-        total->cpu.is_lower_bound = some_bool(run->cpu.is_lower_bound.v || total->cpu.is_lower_bound.v);
-    if (run->gpu.energy_source)
-        total->gpu.energy_source = run->gpu.energy_source;
-}
-
-/* A section of zeros says nothing where there is no GPU. */
-static void settle_gpu(struct summary_gpu *gpu)
-{
-    gpu->present = gpu->count.v > 0 || gpu->utilized_peak.v > 0 || gpu->usage_peak.v > 0 || gpu->vram_peak_mib.v > 0;
-}
-
-static void merge_processes(struct accumulator *acc)
-{
-    const struct accumulated_run *run = &acc->run;
-    struct kept_processes *kept = &acc->processes;
-    struct summary_memory *memory = &acc->total.memory;
-    if (run->processes.count == 0 || (kept->count > 0 && run->meters[METER_RSS].max <= acc->processes_peak_fixed4))
-        return;
-    struct sample_list list = {true, run->processes.count, run->processes.items};
-    keep_processes(kept, &list, run->processes.at_fixed4);
-    acc->processes_peak_fixed4 = run->meters[METER_RSS].max;
-    memory->processes = (struct sample_list){true, kept->count, kept->items};
-    memory->processes_at_secs = some_f64(fixed4_value(kept->at_fixed4));
-}
-
-static void merge_result(struct accumulator *acc, const struct summary_result *result)
-{
-    struct summary *total = &acc->total;
-    bool is_bad = verdict_is_bad(result);
-    total->runs_failed = some_u64(total->runs_failed.v + is_bad);
-    if (total->result.present && !is_bad && verdict_is_bad(&total->result))
-        return;
-    total->result = *result;
-    keep_text(result->detail, acc->detail, sizeof(acc->detail));
-    total->result.detail = acc->detail;
-}
-
-static void merge_counts(struct accumulator *acc)
-{
-    const struct accumulated_run *run = &acc->run;
-    struct summary *total = &acc->total;
-    const struct meter *missed = &run->meters[METER_MISSED];
-    total->runs = some_u64(total->runs.v + 1);
-    total->samples = some_u64(total->samples.v + run->samples);
-    if (missed->seen > 0)
-        total->missed_samples = some_u64(total->missed_samples.v + (uint64_t)missed->sum);
-    total->memory.unknown_samples = some_u64(total->memory.unknown_samples.v + run->memory_unknown);
-    if (run->started_ms.has && !(total->started_ms.has && total->started_ms.v <= run->started_ms.v))
-        total->started_ms = run->started_ms;
-    if (run->finished_ms.has && !(total->finished_ms.has && total->finished_ms.v >= run->finished_ms.v))
-        total->finished_ms = run->finished_ms;
-    const struct meter *sampled = &run->meters[METER_RSS];
-    acc->has_missed_peak |= sampled->seen > 1 && run->meters[METER_PROCESSES].max > 0 &&
-                            run->meters[METER_PEAK_RSS].max > a_tenth_more(sampled->max);
-    acc->without_end += run->has_start && !run->end.present;
-    if (run->end.present && run->end.left_running.has)
-        acc->left_running += run->end.left_running.v;
-}
-
-void derive_merge_run(struct accumulator *acc)
-{
-    char detail[KEPT_DETAIL_BYTES];
-    struct summary run = {0};
-    verdict_of_run(&acc->run, detail, &run.result);
-    derive_run(&acc->run, &run);
-    merge_rows(acc, &run);
-    /* The PSS of one run is not that of another, whose RSS had to do. */
-    struct summary_memory *memory = &acc->total.memory;
-    if (acc->total.runs.v > 0 && memory->need_mib.v > memory->pss_peak_mib.v)
-        memory->pss_peak_mib = memory->pss_peak_at_secs = (struct opt_f64){0};
-    merge_limits(&acc->total, &run);
-    merge_processes(acc);
-    merge_result(acc, &run.result);
-    merge_counts(acc);
-    settle_gpu(&acc->total.gpu);
-    acc->total.tracked_pid = run.tracked_pid;
-    acc->total.interval_secs = run.interval_secs;
-}
-
-static void fill_identity(const struct kept_identity *identity, struct summary *summary)
-{
-    summary->job_name = identity->has_job_name ? identity->job_name : NULL;
-    summary->version = identity->has_version ? identity->version : NULL;
-    summary->hostname = identity->has_hostname ? identity->hostname : NULL;
-    summary->kernel = identity->has_kernel ? identity->kernel : NULL;
-    summary->command = (struct sample_list){identity->has_command, identity->argument_count, identity->arguments};
-}
-
-static struct opt_f64 share_pct(struct opt_f64 part, struct opt_f64 whole)
-{
-    if (!part.has || !whole.has || !(whole.v > 0))
-        return (struct opt_f64){0};
-    return some_f64(part.v * 100 / whole.v);
-}
-
-const struct summary *accumulate_finish(struct accumulator *acc)
-{
-    struct summary *total = &acc->total;
-    accumulate_next_run(acc);
-    fill_identity(&acc->identity, total);
-    total->schema_version = some_u64(SUMMARY_SCHEMA_VERSION);
-    if (!total->runs.has)
-        total->runs = total->runs_failed = total->samples = some_u64(0);
-    if (total->cpu.total_secs.has && total->wall_secs.v > 0)
-        total->cpu.cores_mean = some_f64(total->cpu.total_secs.v / total->wall_secs.v);
-    total->cpu.limit_used_pct = share_pct(total->cpu.cores_p95, total->cpu.limit_cores);
-    total->memory.limit_used_pct = share_pct(summary_memory_need(total), total->memory.limit_mib);
-    total->tracker.cpu_pct = share_pct(total->tracker.cpu_secs, total->wall_secs);
-    total->gpu.names = (struct sample_list){total->gpu.present, acc->gpu_names.count, acc->gpu_names.items};
-    verdict_put_notes(acc);
-    sizing_fill(total, &acc->sizing);
-    return total;
 }

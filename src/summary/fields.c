@@ -10,7 +10,7 @@
 
 #define TABLE summary_result
 static const struct field result_rows[] = {
-    ROW(STRING, ALWAYS, "verdict", verdict, "", "finished, failed, signaled, out of memory, maybe out of memory or unknown.")
+    ROW(STRING, ALWAYS, "verdict", verdict, "", "finished, failed, signaled, stopped (--pid: no longer tracked, the process still runs), out of memory, maybe out of memory or unknown.")
     ROW(STRING, ALWAYS, "detail", detail, "", "The verdict in a sentence, with its evidence.")
     ROW(I64, NULLABLE, "exit_code", exit_code, "", "Exit status of the command as a shell has it (128+n for signal n); null where no command was run.")
     ROW(I64, NULLABLE, "signal", signal, "", "Signal that ended the command; null where none did.")
@@ -36,7 +36,7 @@ static const struct field machine_rows[] = {
     ROW(F64, NULLABLE, "memory_mib", memory_mib, "MiB", "Memory of the machine.")
     ROW(F64, NULLABLE, "swap_mib", swap_mib, "MiB", "Swap space of the machine.")
     ROW(STRING_LIST, NULLABLE, "gpus", gpus, "", "Names of its GPUs, each once; null where there is none.")
-    ROW(STRING, NULLABLE, "gpu_driver", gpu_driver, "", "Version of their driver, where it is known.")
+    ROW(STRING, NULLABLE, "gpu_driver", gpu_driver, "", "Version of their driver; its name where it has none.")
 };
 TABLE_OF(machine);
 #undef TABLE

@@ -1,14 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to ask for next time: amounts with their reasons, and ready lines for schedulers. */
+/*
+ * What to ask for next time: amounts with their reasons, by the rules of docs/guide/sizing.md. CPU is compressible, so
+ * P95 of what was wanted is enough; memory is not, so it is the peak and a reserve.
+ */
 #include <signal.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "summary/summary_internal.h"
+#include "summary/units.h"
 
 enum { MIB_PER_GIB = 1024, SAMPLES_MIN = 3, SHELL_KILLED = 128 + SIGKILL };
+enum { MEMORY_STEP_MIN_MIB = 16, MEMORY_MIN_MIB = 32, MEMORY_STEPS = 8, MILLICORES_STEP = 10 };
 
 #define WALL_MIN_SECS 2.0
+#define CORES_MOST 1e9
+#define RESERVE 1.2
+/* Cores above a whole number that are taken for noise: a share of that number, but not more than a tenth of a core. */
+#define CORES_NOISE_SHARE 0.025
+#define CORES_NOISE_MAX 0.1
+#define USED_ALL_PCT 10.0 /* of the time, at the limit */
+#define WANTED_MORE 1.05 /* times the limit */
+#define THROTTLED_SHARE 0.05 /* of the time */
+#define THROTTLED_LEAST_SECS 0.1
+#define STILL_GROWING_SHARE 0.05 /* of the need, in the last quarter */
+#define STILL_GROWING_MIB 8.0
 
 static struct buf text_over(char *text)
 {
@@ -19,23 +35,6 @@ static const char *text_end(struct buf *text)
 {
     text->data[text->len] = '\0';
     return text->data;
-}
-
-/* At most so many decimals, without zeros at the end. */
-static void put_number(struct buf *text, double value, unsigned decimals)
-{
-    if (!num_put_fixed(text, value, decimals) || decimals == 0)
-        return;
-    while (text->len > 0 && text->data[text->len - 1] == '0')
-        text->len--;
-    if (text->len > 0 && text->data[text->len - 1] == '.')
-        text->len--;
-}
-
-static void put_mib(struct buf *text, double mib)
-{
-    put_number(text, mib, mib < 10 ? 1 : 0);
-    buf_puts(text, " MiB");
 }
 
 static uint64_t round_up(double value)
@@ -49,11 +48,12 @@ static uint64_t round_up(double value)
 
 uint64_t sizing_ladder_mib(double mib)
 {
-    for (uint64_t size = 128; size <= 2 * (uint64_t)MIB_PER_GIB; size *= 2) {
-        if (!(mib > (double)size))
-            return size;
-    }
-    return round_up(mib / MIB_PER_GIB) * MIB_PER_GIB;
+    uint64_t whole = round_up(mib), step = MEMORY_STEP_MIN_MIB;
+    if (whole < MEMORY_MIN_MIB)
+        return MEMORY_MIN_MIB;
+    while (step * 2 * MEMORY_STEPS <= whole)
+        step *= 2;
+    return (whole + step - 1) / step * step;
 }
 
 static bool was_killed(const struct summary_result *result)
@@ -68,18 +68,26 @@ static bool is_verdict(const struct summary_result *result, const char *verdict)
     return result->verdict && strcmp(result->verdict, verdict) == 0;
 }
 
-/* Did memory run out, for it or for another process of its cgroup? */
-static bool ran_out(const struct summary_result *result)
+bool summary_ran_out_of_memory(const struct summary *summary)
 {
+    const struct summary_result *result = &summary->result;
     return is_verdict(result, SUMMARY_OUT_OF_MEMORY) || is_verdict(result, SUMMARY_MAYBE_OUT_OF_MEMORY) ||
            (result->oom_kills.has && result->oom_kills.v > 0);
+}
+
+/* Was memory higher in the last quarter of the run than before? Unknown counts as yes. */
+static bool was_growing(const struct summary_memory *memory, double need)
+{
+    double least = need * STILL_GROWING_SHARE;
+    return !memory->late_growth_mib.has ||
+           memory->late_growth_mib.v >= (least > STILL_GROWING_MIB ? least : STILL_GROWING_MIB);
 }
 
 bool sizing_peak_is_uncertain(const struct summary *summary)
 {
     const struct summary_memory *memory = &summary->memory;
     struct opt_f64 at = memory->pss_peak_at_secs.has ? memory->pss_peak_at_secs : memory->rss_peak_at_secs;
-    if (ran_out(&summary->result))
+    if (summary_ran_out_of_memory(summary))
         return true;
     if (!was_killed(&summary->result) || !at.has || !summary->wall_secs.has)
         return false;
@@ -87,79 +95,165 @@ bool sizing_peak_is_uncertain(const struct summary *summary)
     double late = summary->wall_secs.v / 10;
     if (summary->interval_secs.has && late < summary->interval_secs.v * 2)
         late = summary->interval_secs.v * 2;
-    return at.v >= summary->wall_secs.v - late;
+    /* Where no sample was as high as one process, the peak may have come after the last. */
+    bool is_unseen = memory->largest_process_mib.has && !(memory->largest_process_mib.v < memory->rss_peak_mib.v);
+    return (is_unseen || at.v >= summary->wall_secs.v - late) && was_growing(memory, summary_memory_need(summary).v);
 }
 
-static bool is_tracked(const struct summary *summary)
+bool summary_is_of_job(const struct summary *summary)
 {
     return summary->tracked_pid.has || summary->cpu.cores_p95.has || summary_memory_need(summary).has;
+}
+
+bool summary_is_too_short(const struct summary *summary)
+{
+    double runs = summary->runs.v > 1 ? (double)summary->runs.v : 1;
+    return summary->samples.v < SAMPLES_MIN || summary->wall_secs.v * runs < WALL_MIN_SECS;
+}
+
+bool summary_is_throttled(const struct summary *summary)
+{
+    const struct summary_cpu *cpu = &summary->cpu;
+    double least = summary->wall_secs.v * THROTTLED_SHARE;
+    if (least < THROTTLED_LEAST_SECS)
+        least = THROTTLED_LEAST_SECS;
+    /* Others of the cgroup may have been held back instead: the tree itself must have waited. */
+    return cpu->throttled_secs.has && cpu->throttled_secs.v >= least &&
+           !(cpu->wait_secs.has && cpu->wait_secs.v < least);
 }
 
 /* Why nothing at all can be recommended; false where something can. */
 static bool put_obstacle(const struct summary *summary, struct buf *text)
 {
-    uint64_t samples = summary->samples.has ? summary->samples.v : 0;
-    double wall = summary->wall_secs.has ? summary->wall_secs.v : 0;
-    if (!is_tracked(summary)) {
-        buf_puts(text, "no job was tracked, only the host");
-        return true;
-    }
-    double runs = summary->runs.v > 1 ? (double)summary->runs.v : 1;
-    if (samples >= SAMPLES_MIN && wall * runs >= WALL_MIN_SECS)
+    double wall = summary->wall_secs.v;
+    if (!summary_is_too_short(summary))
         return false;
     buf_puts(text, wall < WALL_MIN_SECS ? "the run was too short (" : "there are too few samples (");
-    put_number(text, wall, wall < 1 ? 3 : wall < 10 ? 2 : 0);
-    buf_puts(text, " s, ");
-    num_put_u64(text, samples);
-    buf_puts(text, samples == 1 ? " sample)" : " samples)");
+    units_put_secs(text, wall);
+    buf_puts(text, ", ");
+    units_put_count(text, (double)summary->samples.v, "sample");
+    buf_putc(text, ')');
     return true;
 }
 
-static void size_cpu(const struct summary *summary, struct buf *text, struct opt_u64 *ret_vcpus)
+/* Sizes of runs that all went wrong are of what they did until then. */
+static void put_caveat(const struct summary *summary, struct buf *text)
 {
-    struct opt_f64 p95 = summary->cpu.cores_p95;
+    const struct summary_result *result = &summary->result;
+    if (summary->runs.v > 1) {
+        if (summary->runs_failed.v == summary->runs.v)
+            buf_puts(text, "; all runs failed");
+    } else if (result->verdict && outcome_is_bad(result)) {
+        buf_puts(text, result->signal.has ? "; the run was ended by a signal" : "; the run failed");
+    }
+}
+
+/* Cores without what is noise above a whole number. */
+static double without_noise(double cores)
+{
+    double whole = cores >= 1 && cores < 1e15 ? (double)(uint64_t)cores : 0;
+    double noise = whole * CORES_NOISE_SHARE < CORES_NOISE_MAX ? whole * CORES_NOISE_SHARE : CORES_NOISE_MAX;
+    return cores - whole <= noise ? whole : cores;
+}
+
+static void put_used_all(const struct summary_cpu *cpu, struct buf *text)
+{
+    buf_puts(text, "used all ");
+    units_put_count(text, cpu->limit_cores.v, "core");
+    if (!cpu->wanted_p95.has) {
+        buf_puts(text, " and may want more: its waiting for a CPU is not known");
+    } else if (cpu->wanted_p95.v > cpu->limit_cores.v * WANTED_MORE) {
+        buf_puts(text, "; wanted about ");
+        units_put_figure(text,
+            (double)(uint64_t)((cpu->wanted_p95.v < CORES_MOST ? cpu->wanted_p95.v : CORES_MOST) * 10 + 0.5) / 10);
+    } else {
+        buf_puts(text, " and wanted no more");
+    }
+}
+
+static void put_demand(const struct summary_cpu *cpu, struct buf *text)
+{
+    buf_puts(text, "P95 of ");
+    if (!cpu->wanted_p95.has) {
+        units_put_count(text, cpu->cores_p95.v, "core");
+        buf_puts(text, " used; its waiting for a CPU is not known");
+        return;
+    }
+    units_put_count(text, cpu->wanted_p95.v, "core");
+    buf_puts(text, " wanted");
+    if (cpu->cores_p95.has && cpu->wanted_p95.v > cpu->cores_p95.v * WANTED_MORE) {
+        buf_puts(text, ", ");
+        units_put_figure(text, cpu->cores_p95.v);
+        buf_puts(text, " used");
+    }
+}
+
+static void size_cpu(const struct summary *summary, struct buf *text, struct summary_sizing *sizing)
+{
+    const struct summary_cpu *cpu = &summary->cpu;
+    struct opt_f64 demand = cpu->wanted_p95.has ? cpu->wanted_p95 : cpu->cores_p95;
     if (put_obstacle(summary, text))
         return;
-    if (!p95.has) {
+    if (!demand.has) {
         buf_puts(text, "the cores the job used are not known");
         return;
     }
-    uint64_t vcpus = round_up(p95.v * 1.25 - 0.01);
-    *ret_vcpus = some_u64(vcpus > 0 ? vcpus : 1);
-    buf_puts(text, "P95 of ");
-    size_t before = text->len;
-    put_number(text, p95.v, p95.v < 0.1 ? 4 : 2);
-    bool is_one = text->len - before == 1 && text->data[before] == '1';
-    buf_puts(text, is_one ? " core + 25 %" : " cores + 25 %");
+    double cores = without_noise(demand.v < CORES_MOST ? demand.v : CORES_MOST);
+    uint64_t vcpus = round_up(cores);
+    uint64_t tens = round_up(cores * 1000 / MILLICORES_STEP - 0.001);
+    sizing->vcpus = some_u64(vcpus > 0 ? vcpus : 1);
+    sizing->cpu_millicores = some_u64((tens > 0 ? tens : 1) * MILLICORES_STEP);
+    bool is_saturated = cpu->saturated_pct.has && cpu->saturated_pct.v > USED_ALL_PCT;
+    if (cpu->limit_cores.has && (is_saturated || summary_is_throttled(summary)))
+        put_used_all(cpu, text);
+    else
+        put_demand(cpu, text);
+    if (summary->machine.cpus.has && sizing->vcpus.v > summary->machine.cpus.v) {
+        buf_puts(text, ", more than the ");
+        units_put_count(text, (double)summary->machine.cpus.v, "CPU");
+        buf_puts(text, " of this machine");
+    }
+    put_caveat(summary, text);
 }
 
-/* Why the peak is not what the job needs; false where it is. */
-static bool put_memory_doubt(const struct summary *summary, double need, struct buf *text)
+static void put_ran_out(const struct summary *summary, struct buf *text)
 {
     const struct summary_memory *memory = &summary->memory;
     const struct summary_result *result = &summary->result;
-    if (summary->runs.has && summary->runs.v > 1) {
-        if (!memory->uncertain_mib.has || memory->uncertain_mib.v < need)
-            return false;
-        buf_puts(text, "the run that needed most was killed at ");
-        put_mib(text, need);
-        buf_puts(text, ": it may have wanted more");
-        return true;
-    }
-    if (!sizing_peak_is_uncertain(summary))
-        return false;
-    if (!ran_out(result)) {
-        buf_puts(text, "it was killed while its memory was at the highest");
-        return true;
-    }
+    struct opt_f64 need = summary_memory_need(summary);
     buf_puts(text, was_killed(result) ? "it was" : result->oom_kills.v == 1 ? "a process was" : "processes were");
-    buf_puts(text, " killed by the OOM killer at ");
-    put_mib(text, need);
+    buf_puts(text, " killed by the OOM killer");
+    if (need.has && need.v > 0) {
+        buf_puts(text, " at ");
+        units_put_mib(text, need.v);
+    }
     buf_puts(text, ": ask for more");
     if (memory->limit_mib.has) {
         buf_puts(text, " than the limit of ");
-        put_mib(text, memory->limit_mib.v);
+        units_put_mib(text, memory->limit_mib.v);
     }
+}
+
+/* Why the peak is not what the job needs; false where it is. What is certain comes whatever the length of the run. */
+static bool put_memory_doubt(const struct summary *summary, double need, struct buf *text)
+{
+    const struct summary_memory *memory = &summary->memory;
+    if (summary->runs.v > 1) {
+        if (!memory->uncertain_mib.has || memory->uncertain_mib.v < need)
+            return false;
+        buf_puts(text, "the run that needed most was killed at ");
+        units_put_mib(text, need);
+        buf_puts(text, ": it may have wanted more");
+        return true;
+    }
+    if (summary_ran_out_of_memory(summary)) {
+        put_ran_out(summary, text);
+        return true;
+    }
+    if (summary_is_too_short(summary) || !sizing_peak_is_uncertain(summary))
+        return false;
+    buf_puts(text, "it was killed while its memory was still growing, at ");
+    units_put_mib(text, need);
     return true;
 }
 
@@ -178,22 +272,27 @@ static const char *kind_of_need(const struct summary *summary, double need)
 static void size_memory(const struct summary *summary, struct buf *text, struct opt_u64 *ret_mib)
 {
     const struct summary_memory *memory = &summary->memory;
-    struct opt_f64 need = summary_memory_need(summary);
-    uint64_t unknown = memory->unknown_samples.has ? memory->unknown_samples.v : 0;
-    if (put_obstacle(summary, text))
+    struct opt_f64 need = summary_memory_need(summary), machine = summary->machine.memory_mib;
+    if (put_memory_doubt(summary, need.v, text) || put_obstacle(summary, text))
         return;
-    if (!need.has || unknown > summary->samples.v / 5) {
+    if (!need.has || memory->unknown_samples.v > summary->samples.v / 5) {
         buf_puts(text, "the memory of the job was ");
         buf_puts(text, need.has ? "not known in too many samples" : "never known");
         return;
     }
-    if (put_memory_doubt(summary, need.v, text))
-        return;
-    *ret_mib = some_u64(sizing_ladder_mib(need.v * 1.2));
+    *ret_mib = some_u64(sizing_ladder_mib(need.v * RESERVE));
     buf_puts(text, "peak of ");
-    put_mib(text, need.v);
+    units_put_mib(text, need.v);
     buf_puts(text, kind_of_need(summary, need.v));
     buf_puts(text, " + 20 %, next size");
+    if (machine.has && (double)ret_mib->v > machine.v) {
+        buf_puts(text, ", more than the ");
+        units_put_mib(text, machine.v);
+        buf_puts(text, " of this machine");
+    }
+    if (memory->growth_mib.has)
+        buf_puts(text, "; it grew to the end");
+    put_caveat(summary, text);
 }
 
 static void size_gpus(const struct summary *summary, struct buf *text, struct opt_u64 *ret_gpus)
@@ -222,140 +321,94 @@ static void size_gpus(const struct summary *summary, struct buf *text, struct op
         num_put_u64(text, gpu->count.v);
     }
     buf_puts(text, " used");
+    put_caveat(summary, text);
+}
+
+/* The device of which the tree held most, or used most where its memory is not known; NULL where nothing is. */
+static const struct summary_gpu_device *largest_share(const struct summary_gpu *gpu)
+{
+    const struct summary_gpu_device *device = gpu->devices.items, *most = NULL;
+    for (size_t i = 0; gpu->devices.present && i < gpu->devices.count; i++, device++) {
+        bool is_used = device->vram_peak_mib.v > 0 || device->usage_peak_pct.v > 0;
+        bool is_more =
+            !most || device->vram_peak_mib.v > most->vram_peak_mib.v ||
+            (!(device->vram_peak_mib.v < most->vram_peak_mib.v) && device->usage_peak_pct.v > most->usage_peak_pct.v);
+        if (is_used && is_more)
+            most = device;
+    }
+    return most;
+}
+
+static uint64_t vram_size(double mib)
+{
+    return round_up(mib * RESERVE / MIB_PER_GIB) * MIB_PER_GIB;
+}
+
+static void size_share(const struct summary_gpu_device *device, struct buf *text, struct opt_u64 *ret_mib)
+{
+    if (device->is_reserved) {
+        units_put_mib(text, device->vram_peak_mib.v);
+        buf_puts(text, " reserved by the framework, real need unknown");
+        return;
+    }
+    *ret_mib = some_u64(vram_size(device->vram_peak_mib.v));
+    buf_puts(text, "peak of ");
+    units_put_mib(text, device->vram_peak_mib.v);
+    buf_puts(text, " on one GPU + 20 %, next GiB");
+    if (device->vram_total_mib.has && (double)ret_mib->v > device->vram_total_mib.v) {
+        buf_puts(text, ", more than the ");
+        units_put_mib(text, device->vram_total_mib.v);
+        buf_puts(text, " of this GPU");
+    }
 }
 
 static void size_vram(const struct summary *summary, struct buf *text, struct opt_u64 *ret_mib)
 {
     struct opt_u64 gpus = summary->sizing.gpus;
     struct opt_f64 peak = summary->gpu.vram_peak_mib;
+    const struct summary_gpu_device *largest = largest_share(&summary->gpu);
     if (!gpus.has || gpus.v == 0) {
         buf_puts(text, summary->sizing.gpus_reason);
+        return;
+    }
+    if (largest && largest->vram_peak_mib.v > 0) {
+        size_share(largest, text, ret_mib);
+        put_caveat(summary, text);
         return;
     }
     if (!peak.has || !(peak.v > 0)) {
         buf_puts(text, "the GPU memory of the job is not known");
         return;
     }
-    *ret_mib = some_u64(round_up(peak.v / (double)gpus.v * 1.2 / MIB_PER_GIB) * MIB_PER_GIB);
+    *ret_mib = some_u64(vram_size(peak.v / (double)gpus.v));
     buf_puts(text, "peak of ");
-    put_mib(text, peak.v);
+    units_put_mib(text, peak.v);
     if (gpus.v > 1) {
         buf_puts(text, " on ");
         num_put_u64(text, gpus.v);
-        buf_puts(text, " GPUs");
+        buf_puts(text, " GPUs, the share of each not known,");
     }
     buf_puts(text, " + 20 %, next GiB");
+    put_caveat(summary, text);
 }
 
-/*
- * What is recommended, as lines to paste: options of sbatch(1), resources of a Kubernetes container, options of docker
- * run, and the decorator of Metaflow. What is withheld is left out.
- */
-struct line {
-    struct buf text;
-    const char *gap; /* what stands before the next part */
-};
-
-static struct line line_over(char *text, const char *opening)
+/* Of the GPUs that were used; where that is not known, of the first. */
+static const char *driver_of(const struct summary_gpu *gpu)
 {
-    struct line line = {.text = {.data = text, .cap = SIZING_TEXT_BYTES - 1, .max = SIZING_TEXT_BYTES - 1}, .gap = ""};
-    buf_puts(&line.text, opening);
-    return line;
-}
-
-static const char *line_end(struct line *line, const char *closing)
-{
-    buf_puts(&line->text, closing);
-    line->text.data[line->text.len] = '\0';
-    return line->text.data;
-}
-
-static void put_key(struct line *line, const char *key, const char *next_gap)
-{
-    buf_puts(&line->text, line->gap);
-    buf_puts(&line->text, key);
-    line->gap = next_gap;
-}
-
-static void put_count(struct line *line, const char *key, struct opt_u64 number, const char *next_gap)
-{
-    if (!number.has)
-        return;
-    put_key(line, key, next_gap);
-    num_put_u64(&line->text, number.v);
-}
-
-static void put_quoted(struct line *line, const char *key, struct opt_u64 number)
-{
-    if (!number.has)
-        return;
-    put_count(line, key, number, ", ");
-    buf_putc(&line->text, '"');
-}
-
-/* Whole GiB where it is that. Units: the letters for MiB and GiB, and what follows them. */
-static void put_memory(struct line *line, const char *key, struct opt_u64 mib, const char *units)
-{
-    if (!mib.has)
-        return;
-    bool is_gib = mib.v >= 1024 && mib.v % 1024 == 0;
-    put_count(line, key, some_u64(is_gib ? mib.v / 1024 : mib.v), " ");
-    buf_putc(&line->text, units[is_gib]);
-    buf_puts(&line->text, units + 2);
-}
-
-/* "requests: {…}" of a container: CPUs and memory are asked for, memory and GPUs are held to. */
-static void put_kubernetes(const struct summary_sizing *sizing, struct sizing_texts *texts, const char **ret_line)
-{
-    static const char units[] = "MGi";
-    struct line line = line_over(texts->kubernetes, "resources: {");
-    bool has_requests = sizing->vcpus.has || sizing->memory_mib.has;
-    bool has_limits = sizing->memory_mib.has || sizing->gpus.has;
-    if (has_requests) {
-        buf_puts(&line.text, "requests: {");
-        put_quoted(&line, "cpu: \"", sizing->vcpus);
-        put_memory(&line, "memory: ", sizing->memory_mib, units);
-        buf_puts(&line.text, has_limits ? "}, " : "}");
-    }
-    if (has_limits) {
-        buf_puts(&line.text, "limits: {");
-        line.gap = "";
-        put_memory(&line, "memory: ", sizing->memory_mib, units);
-        line.gap = sizing->memory_mib.has ? ", " : "";
-        put_quoted(&line, "nvidia.com/gpu: \"", sizing->gpus);
-        buf_putc(&line.text, '}');
-    }
-    *ret_line = line_end(&line, "}");
-}
-
-void sizing_put_lines(struct summary_sizing *sizing, struct sizing_texts *texts)
-{
-    if (!sizing->vcpus.has && !sizing->memory_mib.has && !sizing->gpus.has)
-        return;
-    struct line line = line_over(texts->slurm, "#SBATCH ");
-    put_count(&line, "--cpus-per-task=", sizing->vcpus, " ");
-    put_memory(&line, "--mem=", sizing->memory_mib, "MG");
-    put_count(&line, "--gpus=", sizing->gpus, " ");
-    sizing->slurm = line_end(&line, "");
-    line = line_over(texts->docker, "");
-    put_count(&line, "--cpus=", sizing->vcpus, " ");
-    put_memory(&line, "--memory=", sizing->memory_mib, "mg");
-    put_count(&line, "--gpus=", sizing->gpus, " ");
-    sizing->docker = line_end(&line, "");
-    line = line_over(texts->metaflow, "@resources(");
-    put_count(&line, "cpu=", sizing->vcpus, ", ");
-    put_count(&line, "memory=", sizing->memory_mib, ", ");
-    put_count(&line, "gpu=", sizing->gpus, ", ");
-    sizing->metaflow = line_end(&line, ")");
-    put_kubernetes(sizing, texts, &sizing->kubernetes);
+    const struct summary_gpu_device *largest = largest_share(gpu);
+    if (!largest && gpu->devices.present && gpu->devices.count > 0)
+        largest = gpu->devices.items;
+    return largest ? largest->driver : NULL;
 }
 
 void sizing_fill(struct summary *summary, struct sizing_texts *texts)
 {
     struct summary_sizing *sizing = &summary->sizing;
-    *sizing = (struct summary_sizing){.present = true};
+    *sizing = (struct summary_sizing){.present = summary_is_of_job(summary)};
+    if (!sizing->present)
+        return;
     struct buf text = text_over(texts->vcpus);
-    size_cpu(summary, &text, &sizing->vcpus);
+    size_cpu(summary, &text, sizing);
     sizing->vcpus_reason = text_end(&text);
     text = text_over(texts->memory);
     size_memory(summary, &text, &sizing->memory_mib);
@@ -368,5 +421,5 @@ void sizing_fill(struct summary *summary, struct sizing_texts *texts)
         size_vram(summary, &text, &sizing->vram_mib);
         sizing->vram_reason = text_end(&text);
     }
-    sizing_put_lines(sizing, texts);
+    sizing_put_lines(sizing, driver_of(&summary->gpu), texts);
 }

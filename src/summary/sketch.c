@@ -70,3 +70,13 @@ struct opt_f64 sketch_quantile(const struct sketch *sketch, double share)
     double value = middle_of(bucket);
     return some_f64(value < sketch->max ? value : sketch->max);
 }
+
+struct opt_f64 sketch_share_from(const struct sketch *sketch, double least)
+{
+    if (sketch->total == 0)
+        return (struct opt_f64){0};
+    uint64_t weight = least > 0 ? 0 : sketch->zeros;
+    for (size_t bucket = SKETCH_BUCKETS; bucket > 0 && !(middle_of(bucket - 1) < least); bucket--)
+        weight += sketch->buckets[bucket - 1];
+    return some_f64((double)weight / (double)sketch->total);
+}

@@ -30,4 +30,8 @@ void sketch_add(struct sketch *sketch, double value, uint64_t weight);
  */
 struct opt_f64 sketch_quantile(const struct sketch *sketch, double share);
 
+/* The share of the weight (0 to 1) of values from `least` on, which is off by SKETCH_ERROR of itself. Absent while
+ * empty. */
+struct opt_f64 sketch_share_from(const struct sketch *sketch, double least);
+
 #endif

@@ -17,6 +17,7 @@ enum { SUMMARY_SCHEMA_VERSION = 1, SUMMARY_PROCESSES_MAX = 8, SUMMARY_GPUS_MAX =
 #define SUMMARY_FINISHED "finished" /* exit status 0; or no command was run and tracking came to its end */
 #define SUMMARY_FAILED "failed" /* any other exit status */
 #define SUMMARY_SIGNALED "signaled" /* ended by a signal, no sign that memory ran out */
+#define SUMMARY_STOPPED "stopped" /* --pid: tracking was stopped, the process still runs */
 #define SUMMARY_OUT_OF_MEMORY "out of memory" /* killed, and its cgroup counted an OOM kill */
 #define SUMMARY_MAYBE_OUT_OF_MEMORY "maybe out of memory" /* killed, and only the host counted one */
 #define SUMMARY_UNKNOWN "unknown" /* no end was recorded */
@@ -76,12 +77,16 @@ struct summary_memory {
     struct opt_f64 largest_process_mib; /* rss_peak_mib where no sample was so high: that of one process */
     struct opt_f64 uncertain_mib; /* the highest need of a run that was killed before it had all it needed */
     struct opt_u64 unknown_samples; /* in which the memory of the tree was not known */
+    struct opt_f64 growth_mib; /* RSS over the second half of a run in which it grew to the end; absent: it did not */
+    struct opt_f64 late_growth_mib; /* RSS of the last quarter above all before it, 0 where it is not */
+    struct opt_f64 host_swap_growth_mib; /* the highest use of swap space above that of the first sample */
 };
 
 struct summary_disk {
     bool present;
     struct opt_u64 read_bytes, write_bytes; /* of the tree */
     struct opt_u64 host_read_bytes, host_write_bytes; /* whole devices that are not stacked */
+    struct opt_f64 host_iowait_secs; /* without a key: CPUs idle while I/O was pending, summed over CPUs */
 };
 
 struct summary_network {
@@ -93,6 +98,9 @@ struct summary_gpu_device {
     const char *name, *host_id;
     struct opt_f64 usage_mean_pct, usage_peak_pct, vram_peak_mib; /* of the tree */
     struct opt_f64 host_usage_mean_pct, vram_total_mib, power_mean_watts, power_peak_watts, temperature_peak_celsius;
+    /* without a key: what sizes and ready lines are derived from */
+    const char *driver; /* "nvidia", "amdgpu", "i915", "xe", ...; NULL: unknown */
+    bool is_reserved; /* vram_peak_mib was taken at once and never changed */
 };
 
 struct summary_gpu {

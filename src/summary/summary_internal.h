@@ -13,6 +13,7 @@
 
 enum meter_id {
     METER_CORES,
+    METER_WANTED, /* used and waited for, in cores */
     METER_HOST_CORES,
     METER_GPU_USAGE,
     METERS_SKETCHED, /* those above have a sketch */
@@ -23,6 +24,7 @@ enum meter_id {
     METER_PEAK_RSS,
     METER_RSS_BESIDE_PSS, /* RSS of samples that know PSS too */
     METER_RSS_ALONE, /* and of those that do not */
+    METER_WAIT,
     METER_USER,
     METER_SYSTEM,
     METER_PROCESSES,
@@ -35,6 +37,8 @@ enum meter_id {
     METER_HOST_USED,
     METER_HOST_TOTAL,
     METER_HOST_SWAP,
+    METER_HOST_SWAP_TOTAL,
+    METER_HOST_IOWAIT,
     METER_HOST_READ,
     METER_HOST_WRITTEN,
     METER_HOST_RECEIVED,
@@ -69,17 +73,28 @@ struct meter {
 /* Where a sample stands in its run. */
 struct meter_tick {
     int64_t elapsed_fixed4; /* seconds */
-    uint64_t weight_ms; /* length of its interval */
+    int64_t length_fixed4; /* of its interval, seconds */
+    uint64_t weight_ms; /* the same, at least 1 */
     bool is_short;
 };
 
 enum { KEPT_NAME_BYTES = 48 }; /* 15 bytes of any kind, each of which may have become U+FFFD on its way */
+enum { KEPT_COMMAND_LINE_BYTES = 256 };
 
 struct kept_processes {
     size_t count;
     int64_t at_fixed4;
     struct sample_process items[SUMMARY_PROCESSES_MAX];
     char names[SUMMARY_PROCESSES_MAX][KEPT_NAME_BYTES];
+    char commands[SUMMARY_PROCESSES_MAX][KEPT_COMMAND_LINE_BYTES];
+};
+
+enum { GROWTH_POINTS = 32 };
+
+/* The highest memory of every `step` samples, in at most GROWTH_POINTS points. */
+struct growth {
+    size_t count, step, open; /* open: samples in the newest point */
+    int64_t points[GROWTH_POINTS];
 };
 
 struct accumulated_run {
@@ -96,17 +111,30 @@ struct accumulated_run {
     struct sample_end end;
     struct opt_i64 first_cgroup_peak_fixed4;
     struct opt_i64 largest_process_fixed4; /* RSS of one process, the highest that a sample names */
-    struct kept_processes processes;
+    struct opt_i64 first_swap_fixed4; /* swap space of the host in use */
+    struct growth growth; /* of RSS */
+    struct opt_bool cgroup_is_own;
+    struct kept_processes processes, by_cpu;
 };
 
 enum { KEPT_ARGUMENTS_MAX = SAMPLE_ARGUMENTS_MAX + 1, KEPT_COMMAND_BYTES = 3 * SAMPLE_COMMAND_BYTES };
 enum { KEPT_GPU_NAMES_MAX = 8, KEPT_DETAIL_BYTES = 240 };
-enum { KEPT_NOTES_MAX = 8, KEPT_NOTE_BYTES = 160, DERIVED_ROWS_MAX = 64 };
+enum { KEPT_NOTES_MAX = 12, KEPT_NOTE_BYTES = 160, DERIVED_ROWS_MAX = 80 };
+enum { KEPT_PAIRS_MAX = 32, KEPT_PAIRS_BYTES = 4096, KEPT_KEY_BYTES = 128, KEPT_VALUE_BYTES = 512 };
+
+struct kept_pairs {
+    bool is_known;
+    size_t count;
+    struct str_pair items[KEPT_PAIRS_MAX];
+    char text[KEPT_PAIRS_BYTES];
+};
 
 /* Copies of what is valid during accumulate_add only. */
 struct kept_identity {
     char job_name[256], hostname[256], kernel[128], version[64];
-    bool has_job_name, has_hostname, has_kernel, has_version, has_command;
+    char cpu_model[160], cgroup_path[512];
+    bool has_job_name, has_hostname, has_kernel, has_version, has_command, has_cpu_model, has_cgroup_path;
+    struct kept_pairs metadata, tags;
     size_t argument_count;
     const char *arguments[KEPT_ARGUMENTS_MAX + 1];
     char command[KEPT_COMMAND_BYTES];
@@ -118,18 +146,52 @@ struct kept_gpu_names {
     char texts[KEPT_GPU_NAMES_MAX][64];
 };
 
+/* Mean over time and maximum of a quantity of one device. */
+struct device_meter {
+    bool is_known;
+    int64_t max;
+    double weighted;
+    uint64_t weight; /* milliseconds */
+};
+
+struct kept_gpu {
+    char uuid[96], name[64], host_id[32], driver[24], version[32];
+    struct device_meter usage, host_usage, power, temperature; /* fixed4 */
+    int64_t vram_max_fixed4, vram_total_fixed4; /* MiB */
+    bool has_vram, has_vram_total;
+    /* of the run: samples in which the tree held memory, the most in the first two, the least in those after */
+    uint64_t held;
+    int64_t held_first_fixed4, held_least_fixed4, held_most_fixed4;
+    uint64_t runs_reserved, runs_held;
+};
+
+/* The devices of all runs, by UUID or else by their place in the sample. */
+struct kept_gpus {
+    size_t count;
+    struct kept_gpu items[SUMMARY_GPUS_MAX];
+    struct summary_gpu_device devices[SUMMARY_GPUS_MAX];
+};
+
 /* An amount of which the mean over the runs is reported. */
 struct run_amount {
     uint64_t runs, count;
     double sum;
 };
 
-enum { SIZING_TEXT_BYTES = 200 };
+enum { SIZING_TEXT_BYTES = 240 };
 
 /* What the texts of a summary_sizing point at. */
 struct sizing_texts {
     char vcpus[SIZING_TEXT_BYTES], memory[SIZING_TEXT_BYTES], gpus[SIZING_TEXT_BYTES], vram[SIZING_TEXT_BYTES],
         slurm[SIZING_TEXT_BYTES], kubernetes[SIZING_TEXT_BYTES], docker[SIZING_TEXT_BYTES], metaflow[SIZING_TEXT_BYTES];
+};
+
+enum { VERDICT_TEXT_BYTES = 240, VERDICT_EVIDENCE_MAX = 6 };
+
+/* What a summary_verdict points at. */
+struct verdict_texts {
+    char text[VERDICT_TEXT_BYTES];
+    const char *evidence[VERDICT_EVIDENCE_MAX];
 };
 
 struct accumulator {
@@ -140,6 +202,9 @@ struct accumulator {
     struct run_amount amounts[DERIVED_ROWS_MAX];
     struct kept_processes processes; /* of the run with the highest peak */
     int64_t processes_peak_fixed4;
+    struct kept_processes by_cpu; /* of the run with the most CPU time */
+    double by_cpu_secs;
+    struct kept_gpus gpus;
     uint64_t left_running, without_end;
     bool has_other_names; /* not all runs are of one job */
     bool has_missed_peak; /* one process had more memory than the tree in any sample, and it was not alone */
@@ -148,6 +213,7 @@ struct accumulator {
     const char *notes[KEPT_NOTES_MAX];
     char note_texts[KEPT_NOTES_MAX][KEPT_NOTE_BYTES];
     struct sizing_texts sizing;
+    struct verdict_texts verdict;
 };
 
 /* value, which is not below 0, and a tenth more. */
@@ -161,37 +227,67 @@ static inline int64_t a_tenth_more(int64_t value)
 void keep_text(const char *text, char *out, size_t size);
 void keep_processes(struct kept_processes *processes, const struct sample_list *list, int64_t at_fixed4);
 
+void keep_identity(struct kept_identity *identity, const struct sample *sample, bool is_first);
+void keep_gpu_names(struct kept_gpu_names *names, const struct sample_list *list);
+
+/* Devices: those of one sample; the end of a run; and what became of them, in summary->gpu and summary->machine. */
+void devices_add(struct kept_gpus *gpus, const struct sample_list *list, const struct meter_tick *tick);
+void devices_end_run(struct kept_gpus *gpus);
+void devices_fill(struct kept_gpus *gpus, struct summary *summary);
+
+void growth_add(struct growth *growth, int64_t value);
+
+/* Fills growth_mib and late_growth_mib. */
+void growth_fill(const struct growth *growth, struct summary_memory *memory);
+
+/* The summary of one run; and its numbers as part of the total. */
+void derive_run(const struct accumulated_run *run, struct summary *summary);
+void derive_merge_rows(struct accumulator *acc, const struct summary *run);
+
 /* The run that samples belong to becomes part of the total. */
-void derive_merge_run(struct accumulator *acc);
+void merge_run(struct accumulator *acc);
 
 /* How the run ended; the detail is written to KEPT_DETAIL_BYTES. */
-void verdict_of_run(const struct accumulated_run *run, char *detail, struct summary_result *ret_result);
+void outcome_of_run(const struct accumulated_run *run, char *detail, struct summary_result *ret_result);
 
-/* Is this a verdict of a run that went wrong? One that is unknown is not. */
-bool verdict_is_bad(const struct summary_result *result);
+/* Did the run go wrong? One whose end is unknown did not, nor one that was only no longer tracked. */
+bool outcome_is_bad(const struct summary_result *result);
 
 /* What is missing or uncertain, once all runs are in. */
-void verdict_put_notes(struct accumulator *acc);
+void outcome_put_notes(struct accumulator *acc);
+
+/* A job was tracked, not the host alone. */
+bool summary_is_of_job(const struct summary *summary);
+
+/* Too short, or too few samples, to say anything of. */
+bool summary_is_too_short(const struct summary *summary);
+
+/* The CPU limit of the cgroup held the tree back for at least a twentieth of the time. */
+bool summary_is_throttled(const struct summary *summary);
+
+/* Did memory run out, for the job or for another process of its cgroup? */
+bool summary_ran_out_of_memory(const struct summary *summary);
 
 /*
- * Right-sizing: what to ask for next time, by a plain rule with its reason. vCPUs: P95 of cores + 25 %, rounded up, at
- * least 1. Memory: peak + 20 %, up to the next of 128, 256, 512 MiB, 1, 2 GiB, then whole GiB. GPUs: those the tree
- * used. A value is withheld where the run was too short or the peak is uncertain, and the reason says so.
- * Fills summary->sizing from the other members.
+ * Right-sizing: what to ask for next time, by the rules of docs/guide/sizing.md, each value with its reason. A value is
+ * withheld where it cannot be known, and the reason says why. Fills summary->sizing from the other members.
  */
 void sizing_fill(struct summary *summary, struct sizing_texts *texts);
 
 /*
- * Was the run (one alone) killed by the kernel for lack of memory, or by SIGKILL with its memory at the highest? Then
- * it may have needed more than its peak.
+ * Was the run (one alone) killed by the kernel for lack of memory, or by SIGKILL while its memory was still growing?
+ * Then it may have needed more than its peak.
  */
 bool sizing_peak_is_uncertain(const struct summary *summary);
 
-/* The ready lines for what is recommended. */
-void sizing_put_lines(struct summary_sizing *sizing, struct sizing_texts *texts);
-
-/* The next size at or above that much memory. */
+/* The next size that is asked for: steps of at most an eighth. */
 uint64_t sizing_ladder_mib(double mib);
+
+/* The ready lines for what is recommended; driver: of the GPUs that were used, NULL where it is unknown. */
+void sizing_put_lines(struct summary_sizing *sizing, const char *driver, struct sizing_texts *texts);
+
+/* What held the run back, by the table of rules. Fills summary->verdict from the other members, sizing included. */
+void verdict_fill(struct summary *summary, struct verdict_texts *texts);
 
 /* The page of src/summary/page as tools/embed-page made it at build time: a gzip file. */
 extern const unsigned char report_page_gz[];

@@ -273,7 +273,7 @@ static void put_result(struct page *page, const struct summary *summary)
     if (summary->runs.has && summary->runs.v > 1 && summary->runs_failed.has)
         verdict = has_failures ? SUMMARY_FAILED : SUMMARY_FINISHED;
     page->colour = RED;
-    if (!verdict || strcmp(verdict, SUMMARY_UNKNOWN) == 0)
+    if (!verdict || strcmp(verdict, SUMMARY_UNKNOWN) == 0 || strcmp(verdict, SUMMARY_STOPPED) == 0)
         page->colour = YELLOW;
     else if (strcmp(verdict, SUMMARY_FINISHED) == 0)
         page->colour = GREEN;

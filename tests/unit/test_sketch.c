@@ -158,6 +158,22 @@ static void test_weights_count(void **state)
     assert_true(sketch_quantile(&sketch, 0.95).v == 8);
 }
 
+static void test_share_from_a_value_on(void **state)
+{
+    (void)state;
+    static struct sketch sketch;
+    assert_false(sketch_share_from(&sketch, 1).has);
+    sketch_add(&sketch, 0, 10);
+    sketch_add(&sketch, 0.3, 20);
+    sketch_add(&sketch, 2, 30);
+    sketch_add(&sketch, 1e9, 40);
+    static const double cases[][2] = {{-1, 1}, {0, 1}, {0.01, 0.9}, {0.285, 0.9}, {0.31, 0.7}, {1.9, 0.7}, {2.1, 0.4}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_true(sketch_share_from(&sketch, cases[i][0]).v == cases[i][1]);
+    assert_true(sketch_share_from(&sketch, 1e10).v == 0);
+    assert_true(sketch_share_from(&sketch, __builtin_nan("")).v <= 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +182,7 @@ int main(void)
         cmocka_unit_test(test_one_value_is_exact),
         cmocka_unit_test(test_ends_of_the_range),
         cmocka_unit_test(test_weights_count),
+        cmocka_unit_test(test_share_from_a_value_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

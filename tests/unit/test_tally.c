@@ -66,12 +66,13 @@ static void test_short_interval_makes_no_peak(void **state)
     sample = second(2, 9, 300);
     sample.elapsed_secs = some_f64(2.05);
     sample.actual_interval_ms = some_f64(50);
+    sample.cpu.process_utime_secs = sample.cpu.process_stime_secs = some_f64(0.225);
     add_sample(*state, &sample);
     const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->cpu.cores_peak, 1.5);
     assert_f64(summary->cpu.cores_peak_at_secs, 2);
     assert_f64(summary->memory.rss_peak_mib, 300); /* memory is no share of an interval */
-    assert_f64(summary->cpu.total_secs, 11.5);
+    assert_f64(summary->cpu.total_secs, 2.95);
 }
 
 static void test_p95_is_not_above_the_peak(void **state)
@@ -81,16 +82,34 @@ static void test_p95_is_not_above_the_peak(void **state)
     sample = second(2, 4, 100);
     sample.elapsed_secs = some_f64(1.09);
     sample.actual_interval_ms = some_f64(90); /* more than a twentieth of the run, less than a tenth of an interval */
+    sample.cpu.process_utime_secs = sample.cpu.process_stime_secs = some_f64(0.04);
     add_sample(*state, &sample);
     const struct summary *summary = accumulate_finish(*state);
     assert_f64(summary->cpu.cores_peak, 1);
     assert_f64(summary->cpu.cores_p95, 1);
 }
 
+/* The work of a run may all be in intervals that are too short to make a peak. */
+static void test_peak_is_not_below_the_mean(void **state)
+{
+    struct sample sample = second(1, 0.002, 1);
+    add_sample(*state, &sample);
+    sample = second(2, 0.2, 1);
+    sample.elapsed_secs = some_f64(1.01);
+    sample.actual_interval_ms = some_f64(10);
+    sample.cpu.process_utime_secs = some_f64(0.002);
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
+    assert_true(summary->cpu.cores_mean.v > 0.002);
+    assert_true(summary->cpu.cores_peak.v >= summary->cpu.cores_mean.v);
+    assert_true(summary->cpu.cores_p95.v <= summary->cpu.cores_peak.v);
+}
+
 static void test_short_interval_alone(void **state)
 {
     struct sample sample = second(1, 0.9, 10);
     sample.elapsed_secs = some_f64(0.01);
+    sample.cpu.process_utime_secs = sample.cpu.process_stime_secs = some_f64(0.0045);
     sample.run.present = true;
     sample.run.interval_secs = some_f64(1);
     add_sample(*state, &sample);
@@ -104,6 +123,7 @@ static void test_short_interval_first(void **state)
 {
     struct sample sample = second(1, 5, 10);
     sample.elapsed_secs = some_f64(0.01);
+    sample.cpu.process_utime_secs = sample.cpu.process_stime_secs = some_f64(0.025);
     sample.run.present = true;
     sample.run.interval_secs = some_f64(1);
     add_sample(*state, &sample);
@@ -217,8 +237,8 @@ static void test_need_is_at_least_the_largest_process(void **state)
     assert_f64(summary_memory_need(summary), 1100);
     assert_f64(summary->memory.need_mib, 1100);
     assert_f64(summary->memory.rss_peak_mib, 1200);
-    assert_int_equal(summary->sizing.memory_mib.v, 2048);
-    assert_non_null(strstr(summary->sizing.memory_reason, "1100 MiB (largest process) + 20 %"));
+    assert_int_equal(summary->sizing.memory_mib.v, 1408);
+    assert_non_null(strstr(summary->sizing.memory_reason, "1.07 GiB (largest process) + 20 %"));
 }
 
 static void test_limits(void **state)
@@ -511,6 +531,7 @@ int main(void)
         TEST(test_length_of_an_interval),
         TEST(test_short_interval_makes_no_peak),
         TEST(test_p95_is_not_above_the_peak),
+        TEST(test_peak_is_not_below_the_mean),
         TEST(test_short_interval_alone),
         TEST(test_short_interval_first),
         TEST(test_p95_is_weighted),

@@ -72,8 +72,8 @@ static void test_needs_and_amounts(void **state)
     assert_int_equal(summary->memory.processes.count, 1);
     assert_string_equal(((const struct sample_process *)summary->memory.processes.items)->name, "big");
     assert_f64(summary->memory.processes_at_secs, 5);
-    assert_int_equal(summary->sizing.vcpus.v, 4);
-    assert_int_equal(summary->sizing.memory_mib.v, 512);
+    assert_int_equal(summary->sizing.vcpus.v, 3);
+    assert_int_equal(summary->sizing.memory_mib.v, 480);
     const char *const *notes = summary->notes.items;
     assert_int_equal(summary->notes.count, 2);
     assert_string_equal(notes[0], "several runs: needs are maxima, amounts are means of 2 runs");
@@ -134,7 +134,7 @@ static void test_killed_and_well(void **state)
     assert_string_equal(summary->result.verdict, "out of memory");
     assert_false(summary->memory.limit_mib.has); /* they had different ones */
     assert_false(summary->memory.limit_used_pct.has);
-    assert_int_equal(summary->sizing.memory_mib.v, 1024);
+    assert_int_equal(summary->sizing.memory_mib.v, 896);
 }
 
 static void test_killed_at_the_highest(void **state)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "tally_scenario.h"
 
@@ -145,6 +146,25 @@ static void test_attached(void **state)
         "the tracked process ended or tracking was stopped");
 }
 
+static void test_attached_process_ended(void **state)
+{
+    assert_result(ended(*state, END(.left_running = some_u64(0), .target_is_running = some_bool(false)), 0), "finished",
+        "the tracked process ended");
+}
+
+/* It is no leftover of the job: it is the job. */
+static void test_attached_process_still_runs(void **state)
+{
+    struct sample_end end = END(.left_running = some_u64(3), .target_is_running = some_bool(true));
+    const struct summary_result *result = ended(*state, end, 0);
+    assert_result(result, "stopped", "tracking was stopped; the process still runs");
+    const struct summary *summary =
+        (const struct summary *)(const void *)((const char *)result - offsetof(struct summary, result));
+    assert_int_equal(summary->runs_failed.v, 0);
+    for (size_t i = 0; i < summary->notes.count; i++)
+        assert_null(strstr(((const char *const *)summary->notes.items)[i], "still ran"));
+}
+
 static void test_host_mode(void **state)
 {
     struct sample sample = {.elapsed_secs = some_f64(1), .end = {.present = true}};
@@ -171,6 +191,8 @@ int main(void)
         TEST(test_recording_without_ends),
         TEST(test_end_must_be_in_the_last_sample),
         TEST(test_attached),
+        TEST(test_attached_process_ended),
+        TEST(test_attached_process_still_runs),
         TEST(test_host_mode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

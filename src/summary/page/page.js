@@ -66,7 +66,7 @@ const utc = ms => new Date(ms).toISOString().slice(0, 19).replace('T', ' ') + ' 
 function header() {
     const {verdict, detail} = S.result || {}, words = S.command || []
     const heading = S.job_name || (words[0] || '').split('/').pop() || S.hostname || 'Resource report'
-    const [tint, sign] = {finished: ['good', '✓ '], 'maybe out of memory': ['warn', '? '], unknown: ['dim', '? ']}[verdict] || ['bad', '✕ ']
+    const [tint, sign] = {finished: ['good', '✓ '], 'maybe out of memory': ['warn', '? '], unknown: ['dim', '? '], stopped: ['dim', '? ']}[verdict] || ['bad', '✕ ']
     const facts = [
         ['Host', S.hostname], ['Kernel', S.kernel], ['Started', given(S.started_ms) && utc(S.started_ms)],
         [S.runs > 1 ? 'Mean wall time' : 'Wall time', given(S.wall_secs) && duration(S.wall_secs)],

@@ -129,13 +129,21 @@ static const char *put_end(const struct accumulated_run *run, struct buf *out)
         return put_kill_verdict(run, out);
     if (end->exit_code.has || end->signal.has)
         return put_exit(end, out);
+    if (end->target_is_running.v) {
+        buf_puts(out, "tracking was stopped; the process still runs");
+        return SUMMARY_STOPPED;
+    }
+    if (end->target_is_running.has) {
+        buf_puts(out, "the tracked process ended");
+        return SUMMARY_FINISHED;
+    }
     if (run->tracked_pid.has)
         buf_puts(out, "the tracked process ended or ");
     buf_puts(out, "tracking was stopped");
     return SUMMARY_FINISHED;
 }
 
-void verdict_of_run(const struct accumulated_run *run, char *detail, struct summary_result *ret_result)
+void outcome_of_run(const struct accumulated_run *run, char *detail, struct summary_result *ret_result)
 {
     const struct sample_end *end = &run->end;
     struct buf out = {.data = detail, .cap = KEPT_DETAIL_BYTES - 1, .max = KEPT_DETAIL_BYTES - 1};
@@ -150,9 +158,14 @@ void verdict_of_run(const struct accumulated_run *run, char *detail, struct summ
     ret_result->host_oom_kills = end->host_oom_kills;
 }
 
-bool verdict_is_bad(const struct summary_result *result)
+bool outcome_is_bad(const struct summary_result *result)
 {
-    return strcmp(result->verdict, SUMMARY_FINISHED) != 0 && strcmp(result->verdict, SUMMARY_UNKNOWN) != 0;
+    static const char *const good[] = {SUMMARY_FINISHED, SUMMARY_STOPPED, SUMMARY_UNKNOWN};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        if (strcmp(result->verdict, good[i]) == 0)
+            return false;
+    }
+    return true;
 }
 
 static struct buf note_begin(struct accumulator *acc)
@@ -208,7 +221,7 @@ static void note_runs(struct accumulator *acc)
     note_end(acc, &out);
 }
 
-void verdict_put_notes(struct accumulator *acc)
+void outcome_put_notes(struct accumulator *acc)
 {
     const struct summary *total = &acc->total;
     if (total->samples.v == 0)
@@ -232,6 +245,10 @@ void verdict_put_notes(struct accumulator *acc)
         note(acc, "the peak of memory fell between two samples: with several processes it may have been higher");
     if (total->cpu.is_lower_bound.v)
         note(acc, "CPU time is a lower bound: some processes were never waited for");
+    if (total->runs.v == 1 && outcome_is_bad(&total->result) && summary_is_of_job(total) &&
+        !summary_is_too_short(total))
+        note(acc, total->result.signal.has ? "the run was ended by a signal: sizes are of what it did until then"
+                                           : "the run failed: sizes are of what it did until then");
     if (acc->left_running > 0)
         note_number(acc, acc->left_running, " process of the job still ran when it ended",
             " processes of the job still ran when it ended");
