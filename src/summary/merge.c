@@ -186,5 +186,6 @@ const struct summary *accumulate_finish(struct accumulator *acc)
     finish_machine(acc);
     outcome_put_notes(acc);
     sizing_fill(total, &acc->sizing);
+    verdict_fill(total, &acc->verdict);
     return total;
 }

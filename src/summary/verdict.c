@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What held the run back, in one sentence: the first rule of the table that applies. The same table, with its
+ * thresholds, is in docs/guide/sizing.md. A rule that rests on a number that is not known does not apply.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "summary/summary_internal.h"
+#include "summary/units.h"
+
+/* Thresholds; shares are of the wall time unless they say otherwise. */
+#define SWAP_GROWTH_MIB 16.0
+#define SWAP_PRESSURE_SHARE 0.05
+#define SWAP_FAULTS_PER_SEC 10.0 /* where pressure is not known */
+#define GPU_BUSY_SHARE 0.75 /* of the GPUs that were used */
+#define GPU_IDLE_SHARE 0.6
+#define GPU_STARVED_CORES 0.85
+#define MEMORY_LIMIT_PCT 90.0
+#define STARVED_SHARE 0.1 /* of the cores wanted */
+#define STARVED_CORES 0.1
+#define STARVED_OTHERS_SHARE 0.5 /* of the cores it did not get */
+#define DISK_PRESSURE_SHARE 0.25
+#define DISK_BYTES_PER_SEC 65536.0
+#define DISK_HOST_SHARE 0.1 /* of the bytes of the host */
+#define DISK_CORES 0.7
+#define BOUND_SATURATED_PCT 50.0
+#define BOUND_SHARE 0.85 /* of the cores that count */
+#define BOUND_CORES 1.5 /* P95 from which on a steady number of cores is more than one thread */
+#define SINGLE_MEAN 0.8
+#define SINGLE_P95 1.05
+#define SINGLE_PEAK 1.15
+#define SINGLE_LIMIT 1.5
+#define IDLE_CORES 0.1
+#define IDLE_GPUS 0.1
+
+/* What several rules and texts need. */
+struct facts {
+    const struct summary *summary;
+    const struct summary_cpu *cpu;
+    const struct summary_memory *memory;
+    double wall; /* seconds, more than 0 */
+    double gpus_used; /* 0: none, or not known */
+    double gpu_share; /* mean use of each of them, 0 to 1 */
+};
+
+/* GPUs of which the tree used or held anything. */
+static double count_gpus(const struct summary_gpu *gpu)
+{
+    const struct summary_gpu_device *device = gpu->devices.items;
+    double used = 0;
+    if (!gpu->present || !gpu->usage_mean.has)
+        return 0;
+    for (size_t i = 0; gpu->devices.present && i < gpu->devices.count; i++, device++)
+        used += device->usage_peak_pct.v > 0 || device->vram_peak_mib.v > 0;
+    if (used < (double)gpu->utilized_peak.v)
+        used = (double)gpu->utilized_peak.v;
+    if (used < 1 && (gpu->usage_peak.v > 0 || gpu->vram_peak_mib.v > 0))
+        used = 1;
+    return used;
+}
+
+static struct facts facts_of(const struct summary *summary)
+{
+    struct facts facts = {.summary = summary, .cpu = &summary->cpu, .memory = &summary->memory};
+    facts.wall = summary->wall_secs.v > 0 ? summary->wall_secs.v : 1;
+    facts.gpus_used = count_gpus(&summary->gpu);
+    if (facts.gpus_used > 0)
+        facts.gpu_share = summary->gpu.usage_mean.v / facts.gpus_used;
+    return facts;
+}
+
+static bool is_host(const struct facts *facts)
+{
+    return facts->summary->samples.v > 0 && !summary_is_of_job(facts->summary);
+}
+
+static bool is_out_of_memory(const struct facts *facts)
+{
+    return summary_ran_out_of_memory(facts->summary);
+}
+
+static bool is_too_short(const struct facts *facts)
+{
+    return facts->summary->samples.v > 0 && summary_is_too_short(facts->summary);
+}
+
+static bool is_unknown(const struct facts *facts)
+{
+    return !facts->cpu->cores_mean.has || !facts->cpu->cores_p95.has;
+}
+
+static bool is_swapping(const struct facts *facts)
+{
+    struct opt_f64 pressure = facts->summary->pressure.memory_some_secs;
+    bool has_waited = pressure.has ? pressure.v >= facts->wall * SWAP_PRESSURE_SHARE
+                                   : (double)facts->memory->major_faults.v >= facts->wall * SWAP_FAULTS_PER_SEC;
+    return facts->memory->host_swap_growth_mib.v >= SWAP_GROWTH_MIB && has_waited;
+}
+
+static bool is_gpu_bound(const struct facts *facts)
+{
+    return facts->gpus_used > 0 && facts->gpu_share >= GPU_BUSY_SHARE;
+}
+
+static bool is_throttled(const struct facts *facts)
+{
+    return summary_is_throttled(facts->summary);
+}
+
+static bool is_at_memory_limit(const struct facts *facts)
+{
+    return facts->memory->limit_used_pct.has && facts->memory->limit_used_pct.v >= MEMORY_LIMIT_PCT;
+}
+
+/* It waited for CPUs that other work had: not for its own threads, which would have used all there is. */
+static bool is_starved(const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    double missing = cpu->wanted_mean.v - cpu->cores_mean.v;
+    bool is_full = cpu->saturated_pct.has && cpu->saturated_pct.v >= BOUND_SATURATED_PCT;
+    if (!cpu->wanted_mean.has || is_full || missing < STARVED_CORES || missing < cpu->wanted_mean.v * STARVED_SHARE)
+        return false;
+    double others = cpu->host_cores_mean.v - cpu->cores_mean.v;
+    return !cpu->host_cores_mean.has || others >= missing * STARVED_OTHERS_SHARE;
+}
+
+static bool is_gpu_starved(const struct facts *facts)
+{
+    return facts->gpus_used > 0 && facts->gpu_share <= GPU_IDLE_SHARE && facts->cpu->cores_mean.v >= GPU_STARVED_CORES;
+}
+
+static bool is_waiting_for_disk(const struct facts *facts)
+{
+    const struct summary_disk *disk = &facts->summary->disk;
+    struct opt_f64 pressure = facts->summary->pressure.io_some_secs;
+    double waited = pressure.has ? pressure.v : disk->host_iowait_secs.v;
+    double bytes = (double)disk->read_bytes.v + (double)disk->write_bytes.v;
+    double host = (double)disk->host_read_bytes.v + (double)disk->host_write_bytes.v;
+    return waited >= facts->wall * DISK_PRESSURE_SHARE && bytes >= facts->wall * DISK_BYTES_PER_SEC &&
+           bytes >= host * DISK_HOST_SHARE && facts->cpu->cores_mean.v < DISK_CORES;
+}
+
+static bool is_growing(const struct facts *facts)
+{
+    return facts->memory->growth_mib.has;
+}
+
+static double whole_cores(const struct facts *facts)
+{
+    return (double)(uint64_t)(facts->cpu->cores_p95.v < 1e9 ? facts->cpu->cores_p95.v + 0.5 : 1e9);
+}
+
+/* All of what it was given, or a steady number of cores: then each of its threads is busy. */
+static bool is_cpu_bound(const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    if (cpu->saturated_pct.has && cpu->saturated_pct.v >= BOUND_SATURATED_PCT)
+        return true;
+    if (cpu->limit_cores.has && cpu->cores_mean.v >= cpu->limit_cores.v * BOUND_SHARE)
+        return true;
+    return cpu->cores_p95.v >= BOUND_CORES && cpu->cores_mean.v >= whole_cores(facts) * BOUND_SHARE;
+}
+
+static bool is_single_threaded(const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    bool has_more = !cpu->limit_cores.has || cpu->limit_cores.v >= SINGLE_LIMIT;
+    bool wants_more = cpu->wanted_p95.has && cpu->wanted_p95.v > SINGLE_PEAK;
+    return has_more && !wants_more && facts->gpus_used <= 0 && cpu->cores_mean.v >= SINGLE_MEAN &&
+           cpu->cores_p95.v <= SINGLE_P95 && cpu->cores_peak.v <= SINGLE_PEAK;
+}
+
+static bool is_idle(const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    return cpu->cores_mean.v < IDLE_CORES && !(cpu->wanted_mean.has && cpu->wanted_mean.v >= IDLE_CORES) &&
+           facts->gpu_share < IDLE_GPUS;
+}
+
+static bool is_any(const struct facts *facts)
+{
+    (void)facts;
+    return true;
+}
+
+/* "0.99 of 2 cores" */
+static void put_cores(struct buf *text, const struct facts *facts, double cores)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    if (!cpu->limit_cores.has) {
+        units_put_count(text, cores, "core");
+        return;
+    }
+    units_put_figure(text, cores);
+    buf_puts(text, " of ");
+    units_put_count(text, cpu->limit_cores.v, "core");
+}
+
+static void put_wanted(struct buf *text, const struct facts *facts, double above)
+{
+    struct opt_f64 wanted = facts->cpu->wanted_p95;
+    if (!wanted.has || wanted.v < above)
+        return;
+    buf_puts(text, "; it wanted about ");
+    units_put_count(text, (double)(uint64_t)((wanted.v < 1e9 ? wanted.v : 1e9) * 10 + 0.5) / 10, "core");
+}
+
+static void put_pct(struct buf *text, double share)
+{
+    (void)num_put_fixed(text, share * 100, 0);
+    buf_puts(text, " %");
+}
+
+static void put_host(struct buf *text, const struct facts *facts)
+{
+    (void)facts;
+    buf_puts(text, "No job was tracked, only the host");
+}
+
+static void put_out_of_memory(struct buf *text, const struct facts *facts)
+{
+    struct opt_f64 need = summary_memory_need(facts->summary), limit = facts->memory->limit_mib;
+    const struct summary_result *result = &facts->summary->result;
+    const char *verdict = result->verdict ? result->verdict : "";
+    if (strcmp(verdict, SUMMARY_OUT_OF_MEMORY) == 0) {
+        buf_puts(text, "Out of memory: it was killed");
+    } else if (strcmp(verdict, SUMMARY_MAYBE_OUT_OF_MEMORY) == 0) {
+        buf_puts(text, "Perhaps out of memory: it was killed");
+    } else {
+        buf_puts(text, "Out of memory: ");
+        num_put_u64(text, result->oom_kills.v);
+        buf_puts(text,
+            result->oom_kills.v == 1 ? " process of its cgroup was killed" : " processes of its cgroup were killed");
+    }
+    if (need.has && need.v > 0) {
+        buf_puts(text, " at ");
+        units_put_mib(text, need.v);
+    }
+    if (limit.has) {
+        buf_puts(text, "; it needs more than the limit of ");
+        units_put_mib(text, limit.v);
+    }
+}
+
+static void put_too_short(struct buf *text, const struct facts *facts)
+{
+    buf_puts(text, "Too short to say what held it back: ");
+    units_put_secs(text, facts->summary->wall_secs.v);
+    buf_puts(text, " and ");
+    units_put_count(text, (double)facts->summary->samples.v, "sample");
+}
+
+static void put_unknown(struct buf *text, const struct facts *facts)
+{
+    buf_puts(text, facts->summary->samples.v > 0 ? "Not known: the recording has no CPU time of the job"
+                                                 : "Not known: there is no sample");
+}
+
+static void put_swapping(struct buf *text, const struct facts *facts)
+{
+    buf_puts(text, "Swapping: swap in use on the host grew by ");
+    units_put_mib(text, facts->memory->host_swap_growth_mib.v);
+    if (facts->summary->pressure.memory_some_secs.has) {
+        buf_puts(text, ", and tasks waited for memory for ");
+        units_put_secs(text, facts->summary->pressure.memory_some_secs.v);
+        buf_puts(text, " of ");
+        units_put_secs(text, facts->wall);
+    }
+}
+
+/* "its GPU", "each of its 2 GPUs" */
+static void put_gpus(struct buf *text, const struct facts *facts)
+{
+    if (facts->gpus_used < 2) {
+        buf_puts(text, "its GPU");
+        return;
+    }
+    buf_puts(text, "its ");
+    units_put_count(text, facts->gpus_used, "GPU");
+}
+
+static void put_gpu_bound(struct buf *text, const struct facts *facts)
+{
+    buf_puts(text, "GPU-bound: it kept ");
+    put_gpus(text, facts);
+    buf_puts(text, " busy for ");
+    put_pct(text, facts->gpu_share);
+    buf_puts(text, " of the time");
+}
+
+static void put_throttled(struct buf *text, const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    bool is_of_cgroup = cpu->limit_source && strcmp(cpu->limit_source, "cgroup") == 0;
+    buf_puts(text, "Throttled: the CPU limit ");
+    if (is_of_cgroup && cpu->limit_cores.has) {
+        buf_puts(text, "of ");
+        units_put_count(text, cpu->limit_cores.v, "core");
+        buf_putc(text, ' ');
+    }
+    buf_puts(text, "held it back for ");
+    units_put_secs(text, cpu->throttled_secs.v);
+    /* The kernel adds up the CPUs, so it can be more than the time there was. */
+    if (cpu->throttled_secs.v <= facts->wall) {
+        buf_puts(text, " of ");
+        units_put_secs(text, facts->wall);
+    } else {
+        buf_puts(text, ", summed over CPUs");
+    }
+    put_wanted(text, facts, 0);
+}
+
+static void put_memory_limit(struct buf *text, const struct facts *facts)
+{
+    buf_puts(text, "Memory close to its limit: ");
+    units_put_mib(text, summary_memory_need(facts->summary).v);
+    buf_puts(text, " of ");
+    units_put_mib(text, facts->memory->limit_mib.v);
+    if (facts->memory->limit_source) {
+        buf_puts(text, " (");
+        buf_puts(text, facts->memory->limit_source);
+        buf_putc(text, ')');
+    }
+}
+
+static void put_starved(struct buf *text, const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    buf_puts(text, "Starved by other work: it got ");
+    units_put_figure(text, cpu->cores_mean.v);
+    buf_puts(text, " of the ");
+    units_put_count(text, cpu->wanted_mean.v, "core");
+    buf_puts(text, " it wanted, and waited ");
+    units_put_secs(text, cpu->wait_secs.v);
+    buf_puts(text, " for a CPU");
+}
+
+static void put_gpu_starved(struct buf *text, const struct facts *facts)
+{
+    bool is_one = facts->cpu->cores_p95.v < BOUND_CORES;
+    buf_puts(text, "GPU starved: ");
+    put_gpus(text, facts);
+    buf_puts(text, facts->gpus_used < 2 ? " was idle " : " were idle ");
+    put_pct(text, 1 - facts->gpu_share);
+    buf_puts(text, " of the time while ");
+    if (is_one) {
+        buf_puts(text, "one core was full");
+    } else {
+        put_cores(text, facts, facts->cpu->cores_mean.v);
+        buf_puts(text, " were busy");
+    }
+    buf_puts(text, ": data loading");
+}
+
+static void put_disk(struct buf *text, const struct facts *facts)
+{
+    const struct summary_disk *disk = &facts->summary->disk;
+    struct opt_f64 pressure = facts->summary->pressure.io_some_secs;
+    buf_puts(text, "Waits for disk: read ");
+    units_put_bytes(text, (double)disk->read_bytes.v);
+    buf_puts(text, ", wrote ");
+    units_put_bytes(text, (double)disk->write_bytes.v);
+    buf_puts(text, "; tasks waited for I/O for ");
+    units_put_secs(text, pressure.has ? pressure.v : disk->host_iowait_secs.v);
+    buf_puts(text, " of ");
+    units_put_secs(text, facts->wall);
+}
+
+static void put_growing(struct buf *text, const struct facts *facts)
+{
+    buf_puts(text, "Memory grew to the end: by ");
+    units_put_mib(text, facts->memory->growth_mib.v);
+    buf_puts(text, " in the second half, to ");
+    units_put_mib(text, facts->memory->rss_peak_mib.v);
+    buf_puts(text, "; a longer run needs more");
+}
+
+static void put_cpu_bound(struct buf *text, const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    double used = cpu->cores_p95.v;
+    /* "2 of 2 cores", not 1.98. */
+    if (used >= 1)
+        used = whole_cores(facts);
+    else if (cpu->limit_cores.has && used > cpu->limit_cores.v * BOUND_SHARE)
+        used = cpu->limit_cores.v;
+    if (cpu->limit_cores.has && used > cpu->limit_cores.v)
+        used = cpu->limit_cores.v;
+    buf_puts(text, "CPU-bound on ");
+    put_cores(text, facts, used);
+    put_wanted(text, facts, used * 1.1);
+}
+
+static void put_single_threaded(struct buf *text, const struct facts *facts)
+{
+    buf_puts(text, "Single-threaded: one core was full (");
+    put_cores(text, facts, facts->cpu->cores_mean.v);
+    buf_puts(text, "); more cores do not help");
+}
+
+static void put_idle(struct buf *text, const struct facts *facts)
+{
+    buf_puts(text, "Mostly idle: used ");
+    put_cores(text, facts, facts->cpu->cores_mean.v);
+    if (facts->gpus_used > 0) {
+        buf_puts(text, " and ");
+        put_pct(text, facts->gpu_share);
+        buf_puts(text, " of ");
+        put_gpus(text, facts);
+    }
+}
+
+static void put_mixed(struct buf *text, const struct facts *facts)
+{
+    buf_puts(text, "Mixed: used ");
+    put_cores(text, facts, facts->cpu->cores_mean.v);
+    buf_puts(text, " on average, P95 ");
+    units_put_figure(text, facts->cpu->cores_p95.v);
+    if (facts->gpus_used > 0) {
+        buf_puts(text, ", and ");
+        put_pct(text, facts->gpu_share);
+        buf_puts(text, " of ");
+        put_gpus(text, facts);
+    }
+    buf_puts(text, "; no single resource held it back");
+}
+
+/* A key of the summary, and where its number is: those that are not known are no evidence. */
+struct evidence {
+    const char *key;
+    unsigned short at;
+};
+
+struct rule {
+    const char *kind;
+    bool (*applies)(const struct facts *facts);
+    void (*put)(struct buf *text, const struct facts *facts);
+    struct evidence evidence[VERDICT_EVIDENCE_MAX];
+};
+
+#define KEY(member)                                                                                                    \
+    {                                                                                                                  \
+#member, offsetof(struct summary, member)                                                                      \
+    }
+
+static const struct rule rules[] = {
+    {"host", is_host, put_host, {KEY(samples)}},
+    {"out-of-memory", is_out_of_memory, put_out_of_memory,
+        {KEY(result.oom_kills), KEY(result.host_oom_kills), KEY(memory.limit_mib), KEY(memory.need_mib)}},
+    {"too-short", is_too_short, put_too_short, {KEY(wall_secs), KEY(samples)}},
+    {"unknown", is_unknown, put_unknown, {KEY(samples)}},
+    {"swapping", is_swapping, put_swapping,
+        {KEY(memory.host_swap_used_peak_mib), KEY(pressure.memory_some_secs), KEY(memory.major_faults)}},
+    {"gpu-bound", is_gpu_bound, put_gpu_bound, {KEY(gpu.usage_mean), KEY(gpu.utilized_peak)}},
+    {"throttled", is_throttled, put_throttled,
+        {KEY(cpu.throttled_secs), KEY(cpu.limit_cores), KEY(cpu.wait_secs), KEY(cpu.wanted_p95)}},
+    {"memory-limit", is_at_memory_limit, put_memory_limit,
+        {KEY(memory.need_mib), KEY(memory.limit_mib), KEY(memory.limit_used_pct)}},
+    {"starved", is_starved, put_starved,
+        {KEY(cpu.wait_secs), KEY(cpu.wanted_mean), KEY(cpu.cores_mean), KEY(cpu.host_cores_mean)}},
+    {"gpu-starved", is_gpu_starved, put_gpu_starved,
+        {KEY(gpu.usage_mean), KEY(gpu.utilized_peak), KEY(cpu.cores_mean)}},
+    {"disk", is_waiting_for_disk, put_disk,
+        {KEY(pressure.io_some_secs), KEY(disk.read_bytes), KEY(disk.write_bytes), KEY(cpu.cores_mean)}},
+    {"memory-growing", is_growing, put_growing,
+        {KEY(memory.rss_peak_mib), KEY(memory.rss_peak_at_secs), KEY(memory.rss_mean_mib)}},
+    {"cpu-bound", is_cpu_bound, put_cpu_bound,
+        {KEY(cpu.cores_mean), KEY(cpu.cores_p95), KEY(cpu.limit_cores), KEY(cpu.saturated_pct), KEY(cpu.wanted_p95)}},
+    {"single-threaded", is_single_threaded, put_single_threaded,
+        {KEY(cpu.cores_mean), KEY(cpu.cores_p95), KEY(cpu.cores_peak), KEY(cpu.limit_cores), KEY(cpu.wanted_p95)}},
+    {"idle", is_idle, put_idle, {KEY(cpu.cores_mean), KEY(cpu.wanted_mean), KEY(gpu.usage_mean)}},
+    {"mixed", is_any, put_mixed, {KEY(cpu.cores_mean), KEY(cpu.cores_p95), KEY(cpu.wanted_p95), KEY(gpu.usage_mean)}},
+};
+
+static size_t keep_evidence(const struct rule *rule, const struct summary *summary, const char **keys)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < VERDICT_EVIDENCE_MAX && rule->evidence[i].key; i++) {
+        /* Every opt begins with whether it is known. */
+        if (*(const bool *)((const char *)summary + rule->evidence[i].at))
+            keys[count++] = rule->evidence[i].key;
+    }
+    return count;
+}
+
+void verdict_fill(struct summary *summary, struct verdict_texts *texts)
+{
+    struct facts facts = facts_of(summary);
+    const struct rule *rule = rules;
+    while (!rule->applies(&facts))
+        rule++;
+    struct buf text = {.data = texts->text, .cap = VERDICT_TEXT_BYTES - 1, .max = VERDICT_TEXT_BYTES - 1};
+    rule->put(&text, &facts);
+    buf_putc(&text, '.');
+    texts->text[text.len] = '\0';
+    size_t count = keep_evidence(rule, summary, texts->evidence);
+    summary->verdict = (struct summary_verdict){
+        .present = true, .kind = rule->kind, .text = texts->text, .evidence = {true, count, texts->evidence}};
+}

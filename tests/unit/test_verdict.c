@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "summary/summary_internal.h"
+
+/* Ten seconds on a machine of 4 CPUs and 8 GiB, nothing of which was short: used 0.5 cores, P95 0.9. */
+static struct summary usual(void)
+{
+    struct summary summary = {.tracked_pid = some_u64(7), .wall_secs = some_f64(10), .samples = some_u64(10)};
+    summary.runs = some_u64(1);
+    summary.result = (struct summary_result){.present = true, .verdict = SUMMARY_FINISHED, .exit_code = some_i64(0)};
+    summary.cpu = (struct summary_cpu){.present = true,
+        .cores_mean = some_f64(0.5),
+        .cores_p95 = some_f64(0.9),
+        .cores_peak = some_f64(1),
+        .wait_secs = some_f64(0.1),
+        .wanted_mean = some_f64(0.51),
+        .wanted_p95 = some_f64(0.92),
+        .wanted_peak = some_f64(1),
+        .saturated_pct = some_f64(0),
+        .limit_cores = some_f64(4),
+        .limit_source = "machine",
+        .throttled_secs = some_f64(0),
+        .host_cores_mean = some_f64(0.7)};
+    summary.memory = (struct summary_memory){.present = true,
+        .rss_peak_mib = some_f64(500),
+        .need_mib = some_f64(500),
+        .limit_mib = some_f64(8192),
+        .limit_source = "machine",
+        .limit_used_pct = some_f64(6.1),
+        .host_swap_growth_mib = some_f64(0),
+        .major_faults = some_u64(0)};
+    summary.disk = (struct summary_disk){.present = true,
+        .read_bytes = some_u64(0),
+        .write_bytes = some_u64(0),
+        .host_read_bytes = some_u64(0),
+        .host_write_bytes = some_u64(0),
+        .host_iowait_secs = some_f64(0)};
+    summary.pressure =
+        (struct sample_pressure){.present = true, .memory_some_secs = some_f64(0), .io_some_secs = some_f64(0)};
+    return summary;
+}
+
+/* With the same cores used, wanted and at the most in all intervals. */
+static void busy(struct summary *summary, double cores)
+{
+    summary->cpu.cores_mean = summary->cpu.cores_p95 = summary->cpu.cores_peak = some_f64(cores);
+    summary->cpu.wanted_mean = summary->cpu.wanted_p95 = summary->cpu.wanted_peak = some_f64(cores);
+    summary->cpu.host_cores_mean = some_f64(cores);
+    summary->cpu.saturated_pct = some_f64(cores >= summary->cpu.limit_cores.v * 0.95 ? 100 : 0);
+}
+
+static void with_gpu(struct summary *summary, double usage_mean)
+{
+    static struct summary_gpu_device device = {.driver = "nvidia", .usage_peak_pct = {true, 100}};
+    summary->gpu = (struct summary_gpu){.present = true,
+        .count = some_u64(8),
+        .usage_mean = some_f64(usage_mean),
+        .usage_peak = some_f64(1),
+        .utilized_peak = some_u64(1)};
+    summary->gpu.devices = (struct sample_list){true, 1, &device};
+}
+
+static void assert_kind(struct summary *summary, const char *kind)
+{
+    struct verdict_texts texts;
+    verdict_fill(summary, &texts);
+    assert_true(summary->verdict.present);
+    assert_string_equal(summary->verdict.kind, kind);
+    const char *text = summary->verdict.text;
+    assert_true(strlen(text) > 10 && text[strlen(text) - 1] == '.');
+    assert_true(summary->verdict.evidence.present);
+    assert_true(summary->verdict.evidence.count <= VERDICT_EVIDENCE_MAX);
+}
+
+static void assert_verdict(struct summary *summary, const char *kind, const char *text)
+{
+    static struct verdict_texts texts;
+    verdict_fill(summary, &texts);
+    assert_string_equal(summary->verdict.text, text);
+    assert_string_equal(summary->verdict.kind, kind);
+    assert_true(summary->verdict.evidence.count > 0);
+}
+
+static void test_mixed(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    assert_verdict(
+        &summary, "mixed", "Mixed: used 0.5 of 4 cores on average, P95 0.9; no single resource held it back.");
+}
+
+static void test_host(void **state)
+{
+    (void)state;
+    struct summary summary = {.samples = some_u64(100), .wall_secs = some_f64(100)};
+    summary.cpu.host_cores_mean = some_f64(3);
+    assert_verdict(&summary, "host", "No job was tracked, only the host.");
+    summary.samples = some_u64(0);
+    assert_verdict(&summary, "unknown", "Not known: there is no sample.");
+    const char *const *keys = summary.verdict.evidence.items;
+    assert_string_equal(keys[0], "samples");
+}
+
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    summary.memory.limit_mib = some_f64(100);
+    summary.memory.need_mib = some_f64(98);
+    summary.result = (struct summary_result){.present = true, .verdict = SUMMARY_OUT_OF_MEMORY, .signal = some_i64(9)};
+    assert_verdict(
+        &summary, "out-of-memory", "Out of memory: it was killed at 98 MiB; it needs more than the limit of 100 MiB.");
+    summary.samples = some_u64(1); /* however short */
+    assert_kind(&summary, "out-of-memory");
+    summary = usual();
+    summary.result.oom_kills = some_u64(2);
+    assert_verdict(&summary, "out-of-memory",
+        "Out of memory: 2 processes of its cgroup were killed at 500 MiB; it needs more than the limit of 8 GiB.");
+    /* Near: the kill has no sign of memory. */
+    summary = usual();
+    summary.result = (struct summary_result){.present = true, .verdict = SUMMARY_SIGNALED, .signal = some_i64(9)};
+    summary.result.oom_kills = some_u64(0);
+    assert_kind(&summary, "mixed");
+}
+
+static void test_too_short(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    summary.wall_secs = some_f64(1.99);
+    assert_verdict(&summary, "too-short", "Too short to say what held it back: 1.99 s and 10 samples.");
+    summary.wall_secs = some_f64(2);
+    assert_kind(&summary, "mixed");
+    summary.samples = some_u64(2);
+    assert_kind(&summary, "too-short");
+}
+
+static void test_unknown(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    summary.cpu = (struct summary_cpu){0};
+    assert_verdict(&summary, "unknown", "Not known: the recording has no CPU time of the job.");
+}
+
+static void test_swapping(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    busy(&summary, 1); /* what it did meanwhile does not matter */
+    summary.memory.host_swap_growth_mib = some_f64(300);
+    summary.pressure.memory_some_secs = some_f64(4.2);
+    assert_verdict(&summary, "swapping",
+        "Swapping: swap in use on the host grew by 300 MiB, and tasks waited for memory for 4.2 s of 10 s.");
+    /* Near: swapped out without waiting; waiting without swap. */
+    summary.pressure.memory_some_secs = some_f64(0.49);
+    assert_kind(&summary, "single-threaded");
+    summary.pressure.memory_some_secs = some_f64(4.2);
+    summary.memory.host_swap_growth_mib = some_f64(15);
+    assert_kind(&summary, "single-threaded");
+    /* No pressure stall information: major faults. */
+    summary.memory.host_swap_growth_mib = some_f64(300);
+    summary.pressure = (struct sample_pressure){0};
+    summary.memory.major_faults = some_u64(99);
+    assert_kind(&summary, "single-threaded");
+    summary.memory.major_faults = some_u64(100);
+    assert_kind(&summary, "swapping");
+}
+
+static void test_gpu_bound(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    with_gpu(&summary, 0.93);
+    assert_verdict(&summary, "gpu-bound", "GPU-bound: it kept its GPU busy for 93 % of the time.");
+    summary.gpu.utilized_peak = some_u64(2);
+    summary.gpu.usage_mean = some_f64(1.5);
+    assert_verdict(&summary, "gpu-bound", "GPU-bound: it kept its 2 GPUs busy for 75 % of the time.");
+    /* Near: a GPU that is busy less often, with a core that is full while it is. */
+    summary.gpu.usage_mean = some_f64(1.48);
+    busy(&summary, 1);
+    assert_verdict(&summary, "mixed",
+        "Mixed: used 1 of 4 cores on average, P95 1, and 74 % of its 2 GPUs; no single resource held it back.");
+}
+
+static void test_gpu_starved(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    with_gpu(&summary, 0.15);
+    busy(&summary, 1);
+    assert_verdict(&summary, "gpu-starved",
+        "GPU starved: its GPU was idle 85 % of the time while one core was full: data loading.");
+    busy(&summary, 3.6);
+    assert_verdict(&summary, "gpu-starved",
+        "GPU starved: its GPU was idle 85 % of the time while 3.6 of 4 cores were busy: data loading.");
+    /* Near: no core is full, so nothing of this machine fed it too slowly. */
+    busy(&summary, 0.84);
+    assert_kind(&summary, "mixed");
+    busy(&summary, 0.05);
+    assert_verdict(&summary, "mixed",
+        "Mixed: used 0.05 of 4 cores on average, P95 0.05, and 15 % of its GPU; no single resource held it back.");
+    with_gpu(&summary, 0.02);
+    assert_verdict(&summary, "idle", "Mostly idle: used 0.05 of 4 cores and 2 % of its GPU.");
+    /* The GPUs of the machine, but not of the job. */
+    summary = usual();
+    busy(&summary, 1);
+    summary.gpu = (struct summary_gpu){.present = true, .count = some_u64(2), .usage_mean = some_f64(0)};
+    summary.gpu.usage_peak = some_f64(0);
+    summary.gpu.utilized_peak = some_u64(0);
+    assert_kind(&summary, "single-threaded");
+}
+
+static void throttle(struct summary *summary, double limit, double throttled_secs, double wanted)
+{
+    busy(summary, limit);
+    summary->cpu.limit_cores = some_f64(limit);
+    summary->cpu.limit_source = "cgroup";
+    summary->cpu.throttled_secs = some_f64(throttled_secs);
+    summary->cpu.wanted_mean = summary->cpu.wanted_p95 = some_f64(wanted);
+    summary->cpu.wait_secs = some_f64((wanted - limit) * summary->wall_secs.v);
+    summary->cpu.saturated_pct = some_f64(100);
+}
+
+static void test_throttled(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    summary.wall_secs = some_f64(5);
+    throttle(&summary, 0.3, 1.88, 2);
+    assert_verdict(&summary, "throttled",
+        "Throttled: the CPU limit of 0.3 cores held it back for 1.88 s of 5 s; it wanted about 2 cores.");
+    const char *const *keys = summary.verdict.evidence.items;
+    assert_string_equal(keys[0], "cpu.throttled_secs");
+    assert_string_equal(keys[3], "cpu.wanted_p95");
+    throttle(&summary, 1, 12.5, 4);
+    assert_verdict(&summary, "throttled",
+        "Throttled: the CPU limit of 1 core held it back for 12.5 s, summed over CPUs; it wanted about 4 cores.");
+    summary.cpu.wanted_mean.has = summary.cpu.wanted_p95.has = summary.cpu.wait_secs.has = false;
+    assert_verdict(
+        &summary, "throttled", "Throttled: the CPU limit of 1 core held it back for 12.5 s, summed over CPUs.");
+    assert_int_equal(summary.verdict.evidence.count, 2); /* what is not known is no evidence */
+    /* Near: for less than a twentieth of the time; or others of its cgroup were. */
+    throttle(&summary, 2, 0.24, 2.1);
+    assert_kind(&summary, "cpu-bound");
+    throttle(&summary, 2, 3, 2.04);
+    busy(&summary, 0.5);
+    summary.cpu.wait_secs = some_f64(0.2);
+    assert_kind(&summary, "mixed");
+}
+
+static void test_memory_limit(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    summary.memory.need_mib = some_f64(950);
+    summary.memory.limit_mib = some_f64(1024);
+    summary.memory.limit_source = "cgroup";
+    summary.memory.limit_used_pct = some_f64(92.8);
+    assert_verdict(&summary, "memory-limit", "Memory close to its limit: 950 MiB of 1 GiB (cgroup).");
+    summary.memory.limit_used_pct = some_f64(89.9);
+    assert_kind(&summary, "mixed");
+}
+
+static void starve(struct summary *summary, double used, double wanted, double host)
+{
+    busy(summary, used);
+    summary->cpu.wanted_mean = summary->cpu.wanted_p95 = some_f64(wanted);
+    summary->cpu.wait_secs = some_f64((wanted - used) * 10);
+    summary->cpu.host_cores_mean = some_f64(host);
+}
+
+static void test_starved(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    starve(&summary, 1, 2, 4);
+    assert_verdict(
+        &summary, "starved", "Starved by other work: it got 1 of the 2 cores it wanted, and waited 10 s for a CPU.");
+    summary.cpu.host_cores_mean.has = false; /* as in some containers */
+    assert_kind(&summary, "starved");
+    /* Near: little was missing. */
+    starve(&summary, 0.95, 1.04, 4);
+    assert_kind(&summary, "single-threaded");
+    starve(&summary, 0.02, 0.09, 4);
+    assert_kind(&summary, "idle");
+    /* It had all there is, and its own threads waited for each other. */
+    starve(&summary, 4, 8, 4);
+    summary.cpu.saturated_pct = some_f64(98);
+    assert_verdict(&summary, "cpu-bound", "CPU-bound on 4 of 4 cores; it wanted about 8 cores.");
+    /* No other work: it was bound to fewer CPUs by itself. */
+    starve(&summary, 1, 2, 1.2);
+    assert_kind(&summary, "mixed");
+    /* What it waited for is not known. */
+    starve(&summary, 1, 2, 4);
+    summary.cpu.wanted_mean.has = summary.cpu.wanted_p95.has = summary.cpu.wait_secs.has = false;
+    assert_kind(&summary, "single-threaded");
+}
+
+static void test_disk(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    busy(&summary, 0.2);
+    summary.disk.write_bytes = some_u64(800000000);
+    summary.disk.host_write_bytes = some_u64(900000000);
+    summary.pressure.io_some_secs = some_f64(7.3);
+    assert_verdict(&summary, "disk", "Waits for disk: read 0 B, wrote 800 MB; tasks waited for I/O for 7.3 s of 10 s.");
+    /* Near: nothing waited; the waiting was of others; CPU time set the pace. */
+    summary.pressure.io_some_secs = some_f64(2.4);
+    assert_kind(&summary, "mixed");
+    summary.pressure.io_some_secs = some_f64(7.3);
+    summary.disk.write_bytes = some_u64(600000);
+    assert_kind(&summary, "mixed");
+    summary.disk.write_bytes = some_u64(80000000);
+    assert_kind(&summary, "mixed");
+    summary.disk.write_bytes = some_u64(800000000);
+    busy(&summary, 0.95);
+    assert_kind(&summary, "single-threaded");
+    /* No pressure stall information: time in which CPUs were idle with I/O pending. */
+    busy(&summary, 0.05);
+    summary.pressure = (struct sample_pressure){0};
+    assert_kind(&summary, "idle");
+    summary.disk.host_iowait_secs = some_f64(6);
+    assert_kind(&summary, "disk");
+}
+
+static void test_growing(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    busy(&summary, 1);
+    summary.memory.rss_peak_mib = some_f64(1024);
+    summary.memory.growth_mib = some_f64(400);
+    assert_verdict(&summary, "memory-growing",
+        "Memory grew to the end: by 400 MiB in the second half, to 1 GiB; a longer run needs more.");
+    summary.memory.growth_mib.has = false;
+    assert_kind(&summary, "single-threaded");
+}
+
+static void test_cpu_bound(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    busy(&summary, 3.97);
+    assert_verdict(&summary, "cpu-bound", "CPU-bound on 4 of 4 cores.");
+    /* A steady number of cores, though there are more. */
+    busy(&summary, 2);
+    assert_verdict(&summary, "cpu-bound", "CPU-bound on 2 of 4 cores.");
+    summary.cpu.limit_cores.has = false;
+    assert_verdict(&summary, "cpu-bound", "CPU-bound on 2 cores.");
+    /* All of a limit of less than a core, and of one core. */
+    summary = usual();
+    summary.cpu.limit_cores = some_f64(0.5);
+    busy(&summary, 0.49);
+    assert_verdict(&summary, "cpu-bound", "CPU-bound on 0.5 of 0.5 cores.");
+    summary.cpu.limit_cores = some_f64(1);
+    busy(&summary, 1);
+    assert_verdict(&summary, "cpu-bound", "CPU-bound on 1 of 1 core.");
+    /* Half of the time. */
+    summary = usual();
+    busy(&summary, 4);
+    summary.cpu.cores_mean = summary.cpu.wanted_mean = some_f64(2.2);
+    summary.cpu.saturated_pct = some_f64(50);
+    assert_kind(&summary, "cpu-bound");
+    summary.cpu.saturated_pct = some_f64(49);
+    assert_kind(&summary, "mixed");
+    busy(&summary, 2);
+    summary.cpu.cores_mean = summary.cpu.wanted_mean = some_f64(1.69);
+    assert_kind(&summary, "mixed");
+}
+
+static void test_single_threaded(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    busy(&summary, 0.99);
+    assert_verdict(
+        &summary, "single-threaded", "Single-threaded: one core was full (0.99 of 4 cores); more cores do not help.");
+    summary.cpu.cores_mean = summary.cpu.wanted_mean = some_f64(0.79);
+    assert_kind(&summary, "mixed");
+    busy(&summary, 0.99);
+    summary.cpu.cores_p95 = some_f64(1.06);
+    assert_kind(&summary, "mixed");
+    busy(&summary, 0.99);
+    summary.cpu.cores_peak = some_f64(1.4);
+    assert_kind(&summary, "mixed");
+    busy(&summary, 0.99);
+    summary.cpu.wanted_p95 = some_f64(1.3);
+    assert_kind(&summary, "mixed");
+}
+
+static void test_idle(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    busy(&summary, 0.004);
+    assert_verdict(&summary, "idle", "Mostly idle: used 0.004 of 4 cores.");
+    busy(&summary, 0.1);
+    assert_kind(&summary, "mixed");
+    busy(&summary, 0.05);
+    summary.cpu.wanted_mean = some_f64(0.12);
+    assert_kind(&summary, "mixed");
+}
+
+/* Of two that apply, the one that is first in the table. */
+static void test_order(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    throttle(&summary, 0.3, 5, 2);
+    summary.memory.limit_used_pct = some_f64(97);
+    assert_kind(&summary, "throttled");
+    with_gpu(&summary, 0.9);
+    assert_kind(&summary, "gpu-bound");
+    summary.memory.host_swap_growth_mib = some_f64(100);
+    summary.pressure.memory_some_secs = some_f64(2);
+    assert_kind(&summary, "swapping");
+    summary = usual();
+    starve(&summary, 1, 2, 4);
+    with_gpu(&summary, 0.2);
+    assert_kind(&summary, "starved");
+}
+
+/* Numbers of a recording that is made up. */
+static void test_huge_numbers(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    busy(&summary, 1e300);
+    assert_kind(&summary, "cpu-bound");
+    summary.cpu.limit_cores = some_f64(1e308);
+    summary.cpu.limit_source = NULL;
+    summary.cpu.throttled_secs = summary.cpu.wait_secs = some_f64(1e300);
+    assert_kind(&summary, "throttled");
+    summary = usual();
+    busy(&summary, __builtin_nan(""));
+    struct verdict_texts texts;
+    verdict_fill(&summary, &texts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mixed),
+        cmocka_unit_test(test_host),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_too_short),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_swapping),
+        cmocka_unit_test(test_gpu_bound),
+        cmocka_unit_test(test_gpu_starved),
+        cmocka_unit_test(test_throttled),
+        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_disk),
+        cmocka_unit_test(test_growing),
+        cmocka_unit_test(test_cpu_bound),
+        cmocka_unit_test(test_single_threaded),
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_huge_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
