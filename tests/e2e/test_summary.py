@@ -230,19 +230,19 @@ def a_pipe_gets_samples_unless_a_summary_is_asked_for():
 
 
 @test(limit=40)
-def one_and_a_half_gib_ask_for_two():
+def one_and_a_half_gib_ask_for_a_little_more():
     with directory() as place:
         result = subprocess.run([BINARY, "-i", "200ms", "--summary=always", "--summary-json", "s.json", "-q", "--",
                                  *work(1536, 2.2)], cwd=place, env=clean_env(), capture_output=True, text=True,
                                 timeout=30, check=False)
         equal(result.returncode, 3, "exit status")
         sizing = json.loads((place / "s.json").read_text(encoding="utf-8"))["sizing"]
-        equal(sizing["memory_mib"], 2048, sizing)
-        expect("--mem=2G" in sizing["slurm"] and "--cpus-per-task=" in sizing["slurm"], sizing)
-        expect("memory: 2Gi" in sizing["kubernetes"], sizing)
-        expect("--memory=2g" in sizing["docker"], sizing)
-        expect("memory=2048" in sizing["metaflow"], sizing)
-        expect("--mem=2G" in result.stderr, result.stderr)
+        equal(sizing["memory_mib"], 1920, sizing)
+        expect("--mem=1920M" in sizing["slurm"] and "--cpus-per-task=" in sizing["slurm"], sizing)
+        expect("memory: 1920Mi" in sizing["kubernetes"], sizing)
+        expect("--memory=1920m" in sizing["docker"], sizing)
+        expect("memory=2014" in sizing["metaflow"], sizing)
+        expect("--mem=1920M" in result.stderr, result.stderr)
 
 
 @test
