@@ -128,14 +128,50 @@ static void add_sections(struct accumulated_run *run, const struct sample *sampl
         meter_add(run, METER_HOST_USED, used.v, tick);
 }
 
+/*
+ * The kernel adds a wait when it is over, so one interval lacks what the next has too much of. Where waiting matters,
+ * what was wanted is the mean of a second at least, and of two samples; and what is a little above the number of
+ * threads there were is not believed.
+ */
+static double wanted_over(const struct wanted_window *window, double newest, bool is_waiting)
+{
+    static const int64_t least_fixed4 = FIXED4;
+    static const double surplus = 1.25;
+    double demand = 0, length = 0;
+    uint64_t threads = 0;
+    for (size_t i = 0; i < window->count; i++) {
+        const struct wanted_point *point = &window->points[(window->newest + WANTED_POINTS - i) % WANTED_POINTS];
+        if (i >= 2 && length >= (double)least_fixed4)
+            break;
+        demand += point->demand;
+        length += (double)point->length_fixed4;
+        threads = point->threads > threads ? point->threads : threads;
+    }
+    double wanted = is_waiting && length > 0 ? demand / length : newest;
+    double most = (double)threads * FIXED4;
+    return threads > 0 && wanted > most && wanted <= most * surplus ? most : wanted;
+}
+
 /* Cores that were used, and those that were waited for: a thread that is ready all the time wants one. */
 static void add_wanted(struct accumulated_run *run, const struct sample_cpu *cpu, const struct meter_tick *tick)
 {
-    static const double most = 9e17;
+    static const double most = 9e17, waiting_share = 0.05;
     struct opt_i64 used = fixed4_of(cpu->process_cores_used), wait = fixed4_of(cpu->process_wait_secs);
-    if (!cpu->present || !used.has || !wait.has || used.v < 0 || wait.v < 0 || tick->length_fixed4 <= 0)
+    struct wanted_window *window = &run->wanted;
+    if (!cpu->present || !used.has || !wait.has || used.v < 0 || wait.v < 0 || tick->length_fixed4 <= 0) {
+        window->count = 0;
         return;
-    double wanted = (double)used.v + (double)wait.v / (double)tick->length_fixed4 * FIXED4;
+    }
+    double waited = (double)wait.v / (double)tick->length_fixed4 * FIXED4;
+    double wanted = (double)used.v + waited;
+    window->newest = (window->newest + 1) % WANTED_POINTS;
+    window->count += window->count < WANTED_POINTS;
+    window->points[window->newest] = (struct wanted_point){
+        .demand = wanted * (double)tick->length_fixed4,
+        .length_fixed4 = tick->length_fixed4,
+        .threads = cpu->process_thread_count.has ? cpu->process_thread_count.v : 0,
+    };
+    wanted = wanted_over(window, wanted, waited > wanted * waiting_share);
     meter_add(run, METER_WANTED, (int64_t)((wanted < most ? wanted : most) + 0.5), tick);
 }
 

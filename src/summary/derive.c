@@ -48,7 +48,7 @@ static const struct row rows[] = {
     VALUE(cpu, cores_peak, MAX, CORES),
     VALUE(cpu, cores_peak_at_secs, AT, CORES),
     VALUE(cpu, wait_secs, SUM, WAIT),
-    VALUE(cpu, wanted_mean, MEAN, WANTED),
+    VALUE(cpu, wanted_mean, AMOUNT, NONE),
     VALUE(cpu, wanted_p95, NEED, NONE),
     VALUE(cpu, wanted_peak, MAX, WANTED),
     VALUE(cpu, saturated_pct, AMOUNT, NONE),
@@ -246,11 +246,13 @@ static void finish_wanted(const struct accumulated_run *run, struct summary_cpu 
 {
     const struct meter *wanted = &run->meters[METER_WANTED];
     if (wanted->seen == 0 || wanted->weight < run->meters[METER_CORES].weight / 2) {
-        cpu->wait_secs = cpu->wanted_mean = cpu->wanted_peak = (struct opt_f64){0};
+        cpu->wait_secs = cpu->wanted_peak = (struct opt_f64){0};
         return;
     }
+    const struct meter *wait = &run->meters[METER_WAIT];
+    if (cpu->cores_mean.has)
+        cpu->wanted_mean = some_f64(cpu->cores_mean.v + cpu->wait_secs.v / ((double)wait->weight / 1000));
     cpu->wanted_p95 = p95_of(run, METER_WANTED);
-    raise_to(&cpu->wanted_mean, cpu->cores_mean);
     raise_to(&cpu->wanted_p95, cpu->cores_p95);
     raise_to(&cpu->wanted_peak, cpu->cores_peak);
     lift_peak(&cpu->wanted_peak, cpu->wanted_mean);

@@ -97,6 +97,18 @@ struct growth {
     int64_t points[GROWTH_POINTS];
 };
 
+enum { WANTED_POINTS = 16 };
+
+/* What the newest samples wanted, for a mean over them. */
+struct wanted_window {
+    size_t count, newest;
+    struct wanted_point {
+        double demand; /* cores over its length, fixed4 */
+        int64_t length_fixed4;
+        uint64_t threads; /* 0: unknown */
+    } points[WANTED_POINTS];
+};
+
 struct accumulated_run {
     struct meter meters[METERS];
     struct sketch sketches[METERS_SKETCHED];
@@ -113,6 +125,7 @@ struct accumulated_run {
     struct opt_i64 largest_process_fixed4; /* RSS of one process, the highest that a sample names */
     struct opt_i64 first_swap_fixed4; /* swap space of the host in use */
     struct growth growth; /* of RSS */
+    struct wanted_window wanted;
     struct opt_bool cgroup_is_own;
     struct kept_processes processes, by_cpu;
 };

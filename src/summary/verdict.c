@@ -114,16 +114,25 @@ static bool is_at_memory_limit(const struct facts *facts)
     return facts->memory->limit_used_pct.has && facts->memory->limit_used_pct.v >= MEMORY_LIMIT_PCT;
 }
 
+static bool is_at_cpu_limit(const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    return (cpu->saturated_pct.has && cpu->saturated_pct.v >= BOUND_SATURATED_PCT) ||
+           (cpu->limit_cores.has && cpu->cores_mean.v >= cpu->limit_cores.v * BOUND_SHARE);
+}
+
 /* It waited for CPUs that other work had: not for its own threads, which would have used all there is. */
 static bool is_starved(const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
-    double missing = cpu->wanted_mean.v - cpu->cores_mean.v;
-    bool is_full = cpu->saturated_pct.has && cpu->saturated_pct.v >= BOUND_SATURATED_PCT;
-    if (!cpu->wanted_mean.has || is_full || missing < STARVED_CORES || missing < cpu->wanted_mean.v * STARVED_SHARE)
+    if (!cpu->wanted_mean.has || is_at_cpu_limit(facts))
         return false;
-    double others = cpu->host_cores_mean.v - cpu->cores_mean.v;
-    return !cpu->host_cores_mean.has || others >= missing * STARVED_OTHERS_SHARE;
+    double within = cpu->wanted_mean.v; /* as much as its limit it could have had */
+    if (cpu->limit_cores.has && within > cpu->limit_cores.v)
+        within = cpu->limit_cores.v;
+    double missing = within - cpu->cores_mean.v, others = cpu->host_cores_mean.v - cpu->cores_mean.v;
+    return missing >= STARVED_CORES && missing >= within * STARVED_SHARE &&
+           (!cpu->host_cores_mean.has || others >= missing * STARVED_OTHERS_SHARE);
 }
 
 static bool is_gpu_starved(const struct facts *facts)
@@ -156,11 +165,8 @@ static double whole_cores(const struct facts *facts)
 static bool is_cpu_bound(const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
-    if (cpu->saturated_pct.has && cpu->saturated_pct.v >= BOUND_SATURATED_PCT)
-        return true;
-    if (cpu->limit_cores.has && cpu->cores_mean.v >= cpu->limit_cores.v * BOUND_SHARE)
-        return true;
-    return cpu->cores_p95.v >= BOUND_CORES && cpu->cores_mean.v >= whole_cores(facts) * BOUND_SHARE;
+    return is_at_cpu_limit(facts) ||
+           (cpu->cores_p95.v >= BOUND_CORES && cpu->cores_mean.v >= whole_cores(facts) * BOUND_SHARE);
 }
 
 static bool is_single_threaded(const struct facts *facts)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What to ask for next time, and what held the run back: real workloads, and recordings for what a machine may lack.
 
-Other work on the machine changes what a job gets, not what it wants. Where what it waited for is not measured here, only
-that is checked which holds without it, and the test says so.
+Other work on the machine changes what a job gets, not what it wants. Where what it waited for is not measured here,
+only that is checked which holds without it, and the test says so.
 """
 
 import contextlib

@@ -56,13 +56,63 @@ static void test_wanted_by_interval(void **state)
         struct sample sample = second(i, 0.5, 100);
         sample.elapsed_secs = some_f64(i * 0.5);
         sample.actual_interval_ms = (struct opt_f64){i > 1, 500};
-        sample.cpu.process_wait_secs = some_f64(i % 2 ? 0.25 : 0.75);
+        sample.cpu.process_utime_secs = sample.cpu.process_stime_secs = some_f64(0.125);
+        sample.cpu.process_wait_secs = some_f64(0.5);
         add_sample(*state, &sample);
     }
     const struct summary *summary = accumulate_finish(*state);
     assert_near(summary->cpu.wanted_mean, 1.5);
-    assert_f64(summary->cpu.wanted_peak, 2);
+    assert_f64(summary->cpu.wanted_peak, 1.5);
     assert_f64(summary->cpu.wait_secs, 5);
+}
+
+/* The kernel adds a wait when it is over: what one interval lacks, the next has too much of. */
+static void test_waits_that_come_late(void **state)
+{
+    (void)state;
+    static const struct {
+        double interval, used, waits[2];
+        uint64_t threads;
+        double most;
+        uint64_t vcpus;
+    } cases[] = {
+        {0.2, 0.4, {0.04, 0.2}, 1, 1, 1}, /* one thread, 0.6 and 1.4 cores in turn */
+        {0.2, 0.4, {0.1, 0.14}, 40, 1.025, 1}, /* the same among others that sleep */
+        {1, 0.4, {0.5, 0.7}, 40, 1.025, 1}, {1, 0.1, {0.86, 0.95}, 1, 1, 1}, {1, 1, {2.9, 3.1}, 4, 4, 4},
+        {1, 1, {7, 7}, 4, 8, 8}, /* far more than the threads of the sample: it missed some */
+        {1, 0.5, {0, 0.02}, 40, 0.525, 1}, /* no waiting to speak of */
+    };
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct accumulator *tally;
+        assert_int_equal(accumulate_new(&tally), 0);
+        for (unsigned i = 1; i <= 40; i++) {
+            struct sample sample = second(i, cases[c].used, 100);
+            sample.elapsed_secs = some_f64(i * cases[c].interval);
+            sample.actual_interval_ms = (struct opt_f64){i > 1, cases[c].interval * 1000};
+            sample.cpu.process_wait_secs = some_f64(cases[c].waits[i % 2]);
+            sample.cpu.process_thread_count = some_u64(cases[c].threads);
+            add_sample(tally, &sample);
+        }
+        const struct summary *summary = accumulate_finish(tally);
+        if (!(summary->cpu.wanted_p95.v <= cases[c].most * 1.008 && summary->cpu.wanted_p95.v >= cases[c].most * 0.95))
+            fail_msg("case %zu: %.4f", c, summary->cpu.wanted_p95.v);
+        assert_int_equal(summary->sizing.vcpus.v, cases[c].vcpus);
+        accumulate_free(tally);
+    }
+}
+
+/* Bursts of a job that does not wait keep their height. */
+static void test_bursts_without_waiting(void **state)
+{
+    for (unsigned i = 1; i <= 40; i++) {
+        struct sample sample = second(i, i % 10 ? 0.1 : 3, 100);
+        sample.cpu.process_wait_secs = some_f64(0.001);
+        sample.cpu.process_thread_count = some_u64(8);
+        add_sample(*state, &sample);
+    }
+    const struct summary *summary = accumulate_finish(*state);
+    assert_true(summary->cpu.wanted_p95.v >= 2.99);
+    assert_int_equal(summary->sizing.vcpus.v, 3);
 }
 
 static void test_same_job_on_an_idle_and_on_a_busy_host(void **state)
@@ -268,6 +318,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_wanted),
         TEST(test_wanted_by_interval),
+        TEST(test_waits_that_come_late),
+        TEST(test_bursts_without_waiting),
         TEST(test_same_job_on_an_idle_and_on_a_busy_host),
         TEST(test_waiting_that_is_mostly_unknown),
         TEST(test_waiting_that_was_never_recorded),

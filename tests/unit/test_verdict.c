@@ -295,6 +295,12 @@ static void test_starved(void **state)
     starve(&summary, 4, 8, 4);
     summary.cpu.saturated_pct = some_f64(98);
     assert_verdict(&summary, "cpu-bound", "CPU-bound on 4 of 4 cores; it wanted about 8 cores.");
+    /* It wants more than there is, and others have most of what there is. */
+    starve(&summary, 0.6, 8, 4);
+    assert_verdict(&summary, "starved",
+        "Starved by other work: it got 0.6 of the 8 cores it wanted, and waited 1 min 14 s for a CPU.");
+    starve(&summary, 3.5, 8, 4);
+    assert_kind(&summary, "cpu-bound");
     /* No other work: it was bound to fewer CPUs by itself. */
     starve(&summary, 1, 2, 1.2);
     assert_kind(&summary, "mixed");
