@@ -44,6 +44,19 @@ static bool skip_signed(const char **at, unsigned n)
     return true;
 }
 
+/* The file has "\n" for LF and "\\" for a backslash. */
+static void copy_name(struct str text, char ret_name[static PID_NAME_BYTES])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.n && n < PID_NAME_BYTES - 1; i++) {
+        char c = text.p[i];
+        if (c == '\\' && i + 1 < text.n && (text.p[i + 1] == 'n' || text.p[i + 1] == '\\'))
+            c = text.p[++i] == 'n' ? '\n' : '\\';
+        ret_name[n++] = c;
+    }
+    ret_name[n] = '\0';
+}
+
 static bool parse_ticks(const char **at, struct pid_stat *stat)
 {
     return num_next_in_line(at, &stat->user_ticks) && num_next_in_line(at, &stat->system_ticks) &&
@@ -73,7 +86,9 @@ static bool parse_columns(const char *p, struct pid_stat *stat)
     if (!num_next_in_line(&p, &stat->vsize_bytes) || !next_signed(&p, &stat->rss_pages))
         return false;
     uint64_t ignored;
-    if (!num_skip_in_line(&p, 8) || !num_next_in_line(&p, &ignored)) /* 25 rsslim to 32 blocked, then 33 sigignore */
+    if (!num_skip_in_line(&p, 3) || !num_next_in_line(&p, &stat->stack_start)) /* 25 rsslim, startcode, endcode */
+        return false;
+    if (!num_skip_in_line(&p, 4) || !num_next_in_line(&p, &ignored)) /* 29 kstkesp to 32 blocked, then 33 sigignore */
         return false;
     stat->ignores_sigchld = ignored >> (SIGCHLD - 1) & 1;
     return *p == ' ' || *p == '\n';
@@ -93,6 +108,7 @@ int pid_stat_parse(struct str text, struct pid_stat *ret)
     if (!name_end || name_end[1] != ' ' || !ascii_is_alpha(name_end[2]) || name_end[3] != ' ')
         return -EINVAL;
     stat.state = name_end[2];
+    copy_name((struct str){p + 2, (size_t)(name_end - p - 2)}, stat.name);
     if (memchr(name_end, '\n', (size_t)(last - name_end)) || !parse_columns(name_end + 3, &stat))
         return -EINVAL;
     *ret = stat;

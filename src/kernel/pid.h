@@ -9,9 +9,13 @@
 #include "base/opt.h"
 #include "base/str.h"
 
+/* A name of the kernel's is at most 15 bytes long. */
+enum { PID_NAME_BYTES = 16 };
+
 /* /proc/PID/stat (proc_pid_stat(5)). */
 struct pid_stat {
     uint64_t pid, parent;
+    char name[PID_NAME_BYTES]; /* of its first thread: any bytes but NUL */
     char state; /* R S D T t Z X … */
     uint64_t major_faults, children_major_faults;
     uint64_t user_ticks, system_ticks; /* of all its threads */
@@ -20,6 +24,7 @@ struct pid_stat {
     uint64_t start_ticks; /* since boot: with the PID it names a process for good */
     uint64_t vsize_bytes; /* 0: it has no address space, or its first thread none any more */
     uint64_t rss_pages;
+    uint64_t stack_start; /* another one after every exec; 0 or 1 where we may not know */
     bool has_not_execed; /* since it was forked: its address space is that of its parent, or a copy of it */
     bool ignores_sigchld; /* its children leave no trace of their CPU time */
 };

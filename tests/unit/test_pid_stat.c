@@ -39,6 +39,7 @@ static void check_cat(struct str text)
     assert_int_equal(stat.start_ticks, 1176224);
     assert_int_equal(stat.vsize_bytes, 3133440);
     assert_int_equal(stat.rss_pages, 384);
+    assert_int_equal(stat.stack_start, UINT64_C(140726051982464));
     assert_false(stat.has_not_execed);
     assert_false(stat.ignores_sigchld);
     assert_false(pid_stat_is_dead(&stat));
@@ -120,6 +121,31 @@ static void test_names(void **state)
     }
     static const char with_nul[] = "8643 (a\0b) " CAT_COLUMNS;
     check_cat((struct str){with_nul, sizeof(with_nul) - 1});
+}
+
+static void check_name(const char *in_file, const char *name)
+{
+    char line[600];
+    struct pid_stat stat;
+    int n = snprintf(line, sizeof(line), "8643 (%s) " CAT_COLUMNS, in_file);
+    assert_int_equal(pid_stat_parse((struct str){line, (size_t)n}, &stat), 0);
+    assert_string_equal(stat.name, name);
+}
+
+static void test_name_as_it_was(void **state)
+{
+    (void)state;
+    check_name("", "");
+    check_name("cat", "cat");
+    check_name(") (odd", ") (odd");
+    check_name("a\\nb\\\\c", "a\nb\\c");
+    check_name("\\", "\\");
+    check_name("a\\", "a\\");
+    check_name("\\x\\", "\\x\\");
+    check_name("\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n", "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n");
+    check_name("fifteen bytes..", "fifteen bytes..");
+    check_name("kworker/u8:0-events_unbound", "kworker/u8:0-ev");
+    check_name("\xff\x80", "\xff\x80");
 }
 
 static void test_every_prefix_is_refused(void **state)
@@ -337,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_forked_without_exec),
         cmocka_unit_test(test_first_process_and_kernel_thread),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_name_as_it_was),
         cmocka_unit_test(test_every_prefix_is_refused),
         cmocka_unit_test(test_short_lines),
         cmocka_unit_test(test_other_lengths),
