@@ -118,8 +118,8 @@ struct sample_process {
     struct opt_f64 rss_mib, cpu_secs; /* cpu_secs: of its life so far */
 };
 
-/* Of a command that is longer, what fits is kept, and "...". */
-enum { SAMPLE_ARGUMENTS_MAX = 64, SAMPLE_COMMAND_BYTES = 4096 };
+/* Of a command that is longer, what fits is kept, and "...". SAMPLE_PROCESS_BYTES: that of a process, with its NUL. */
+enum { SAMPLE_ARGUMENTS_MAX = 64, SAMPLE_COMMAND_BYTES = 4096, SAMPLE_PROCESS_BYTES = 257 };
 
 /* What does not change during a run; part of the first sample. */
 struct sample_run {
