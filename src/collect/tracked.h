@@ -22,7 +22,7 @@ enum tracked_pss { TRACKED_PSS_AUTO, TRACKED_PSS_ALWAYS, TRACKED_PSS_NEVER };
 struct tracked_usage {
     uint64_t user_us, system_us;
     uint64_t read_bytes, write_bytes;
-    uint64_t major_faults;
+    uint64_t minor_faults, major_faults;
     uint64_t max_rss_bytes; /* of the largest single process */
     uint64_t voluntary_switches, involuntary_switches;
 };
@@ -37,6 +37,7 @@ struct tracked {
     const char *group_dir; /* --cgroup: the v2 group of the command, relative to the sysroot; NULL: none */
     bool wants_members; /* the GPU collector may need the processes of the tree */
     bool wants_top; /* the names of the largest processes are wanted */
+    bool has_root_usage; /* the root was waited for: its part is in `reaped` */
     int root_signal; /* that ended the root; 0: none did */
     struct {
         bool has;

@@ -21,6 +21,7 @@ static void add_usage(struct tracked_usage *sum, const struct rusage *usage)
     sum->system_us += microseconds(usage->ru_stime);
     sum->read_bytes += (uint64_t)usage->ru_inblock * BYTES_PER_BLOCK;
     sum->write_bytes += (uint64_t)usage->ru_oublock * BYTES_PER_BLOCK;
+    sum->minor_faults += (uint64_t)usage->ru_minflt;
     sum->major_faults += (uint64_t)usage->ru_majflt;
     sum->max_rss_bytes = max_rss > sum->max_rss_bytes ? max_rss : sum->max_rss_bytes;
     sum->voluntary_switches += (uint64_t)usage->ru_nvcsw;
@@ -93,7 +94,7 @@ enum reap_news reap_peek(pid_t root, int *ret_signal, int *ret_status)
 int reap_root(struct tracked *tracked, struct helpers *helpers)
 {
     int status = 0;
-    (void)take_child(tracked, helpers, tracked->root, &status);
+    tracked->has_root_usage = take_child(tracked, helpers, tracked->root, &status);
     siginfo_t info;
     int other;
     while (peek(P_ALL, 0, WEXITED, &info) && take_child(tracked, helpers, info.si_pid, &other))

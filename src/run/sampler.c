@@ -62,6 +62,8 @@ static void fill_outcome(struct session *session, struct sample *sample)
         return;
     end->cpu_is_lower_bound = some_bool(tree->is_lower_bound);
     end->left_running = some_u64(tree->live);
+    if (tracked->attached)
+        end->target_is_running = some_bool(!tree->is_root_gone);
     uint64_t largest_bytes = tree->largest_rss_bytes;
     if (tracked->reaped.max_rss_bytes > largest_bytes)
         largest_bytes = tracked->reaped.max_rss_bytes;
@@ -72,6 +74,12 @@ static void fill_outcome(struct session *session, struct sample *sample)
     end->exit_code = some_i64(session->sampler.end.status);
     if (tracked->root_signal > 0)
         end->signal = some_i64(tracked->root_signal);
+    if (!tracked->has_root_usage)
+        return;
+    end->minor_faults = some_u64(tracked->reaped.minor_faults);
+    end->major_faults = some_u64(tracked->reaped.major_faults);
+    end->voluntary_switches = some_u64(tracked->reaped.voluntary_switches);
+    end->involuntary_switches = some_u64(tracked->reaped.involuntary_switches);
 }
 
 static void watch_stage(struct session *session, struct pipeline_stage *stage)
