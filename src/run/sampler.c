@@ -170,9 +170,9 @@ static void emit(struct session *session)
         loop_arm(&session->loop, 0);
     bool is_first = !session->has_sampled;
     if (is_first) {
-        struct opt_f64 cgroup_peak_mib = sample->run.cgroup_peak_mib;
-        sample->run = start_facts_of(&session->facts);
-        sample->run.cgroup_peak_mib = cgroup_peak_mib;
+        if (!probe_is_too_late(&session->env, &session->pipeline.tick))
+            start_facts_read_cpu_model(&session->facts, &session->root);
+        start_facts_fill(&session->facts, &sample->run);
     }
     session->has_sampled = true;
     if (is_final || (session->stops_with_tree && session->tree.live == 0))
@@ -283,6 +283,9 @@ static void handle_change(struct session *session, void *watcher)
         loop_unwatch(&session->sampler.loop, stage->collector->watch_fd(stage->state));
     else
         stage->collector->woken(stage->state);
+    /* Behind the first moments of a command, and before its first sample. */
+    if (session->probe.has_begun)
+        start_facts_read_cpu_model(&session->facts, &session->root);
 }
 
 static void handle_requests(struct session *session)

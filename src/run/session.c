@@ -371,6 +371,7 @@ bool session_close(struct session *session, bool is_free)
     if (!own_cgroup_remove(&session->group))
         log_warning("cgroup: /%s is not removed: groups in it are in use", session->group.dir);
     if (is_free) {
+        start_facts_fini(&session->facts);
         tracked_fini(&session->tracked);
         tree_status_fini(&session->tree);
         buf_fini(&session->mountinfo);

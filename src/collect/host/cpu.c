@@ -145,6 +145,20 @@ static void name_core(struct cpuinfo_core core, char *out, size_t size)
 
 enum { STAT_BYTES_MAX = 4 * 1024 * 1024, TREE_MODEL_BYTES_MAX = 1024 };
 
+/* 32-bit Arm, and 64-bit Arm for 32-bit programs, name the architecture only: "ARMv7 Processor rev 4 (v7l)". */
+static bool is_model_name(struct str name)
+{
+    return name.n > 0 && !str_starts(name, STR("ARMv")) && !str_starts(name, STR("AArch64 Processor"));
+}
+
+/* On x86 the first processor says it all; elsewhere others may be of another kind. */
+static bool has_all(struct str text)
+{
+    struct cpuinfo info = {0};
+    cpuinfo_parse(text, &info);
+    return is_model_name(info.model_name) && info.is_virtual.has;
+}
+
 int host_read_cpuinfo(const struct sysroot *root, struct buf *buf, struct cpuinfo *ret_info)
 {
     AUTO_FD int fd = file_open_at(root->proc_fd, "cpuinfo", O_RDONLY);
@@ -154,7 +168,8 @@ int host_read_cpuinfo(const struct sysroot *root, struct buf *buf, struct cpuinf
     if (!buf_reserve(buf, HOST_CPUINFO_BYTES_MAX))
         return -ENOMEM;
     /* The whole of it takes long on large machines: the kernel asks every processor for its clock. */
-    while (buf->len < HOST_CPUINFO_BYTES_MAX) {
+    bool is_enough = false;
+    while (buf->len < HOST_CPUINFO_BYTES_MAX && !is_enough) {
         ssize_t n = read(fd, buf->data + buf->len, HOST_CPUINFO_BYTES_MAX - buf->len);
         if (n < 0 && errno == EINTR)
             continue;
@@ -162,7 +177,10 @@ int host_read_cpuinfo(const struct sysroot *root, struct buf *buf, struct cpuinf
             return -errno;
         if (n == 0)
             break;
+        bool is_start = buf->len == 0;
         buf->len += (size_t)n;
+        if (is_start)
+            is_enough = has_all((struct str){buf->data, buf->len});
     }
     cpuinfo_parse((struct str){buf->data, buf->len}, ret_info);
     return 0;
@@ -208,12 +226,6 @@ static bool read_tree_model(const struct sysroot *root, char *out, size_t size)
         return false;
     return host_clean_text((struct str){text.data, text.len}, out, size) && strcmp(out, "linux,dummy-virt") != 0 &&
            strcasecmp(out, "unknown") != 0;
-}
-
-/* 32-bit Arm, and 64-bit Arm for 32-bit programs, name the architecture only: "ARMv7 Processor rev 4 (v7l)". */
-static bool is_model_name(struct str name)
-{
-    return name.n > 0 && !str_starts(name, STR("ARMv")) && !str_starts(name, STR("AArch64 Processor"));
 }
 
 void host_read_cpu_model(const struct sysroot *root, char *out, size_t size)

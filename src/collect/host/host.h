@@ -21,6 +21,9 @@ enum { HOST_CPUINFO_BYTES_MAX = 64 * 1024 };
 /* The start of /proc/cpuinfo; what *ret_info points to lies in buf. 0 or a negative errno. */
 int host_read_cpuinfo(const struct sysroot *root, struct buf *buf, struct cpuinfo *ret_info);
 
+/* What the processor is called; "" where that is unknown. */
+void host_read_cpu_model(const struct sysroot *root, char *out, size_t size);
+
 /* How many CPUs this process may run on. */
 struct opt_u64 host_count_usable_cpus(void);
 

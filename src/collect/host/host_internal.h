@@ -28,8 +28,6 @@ bool host_is_asset_tag(struct str text);
 /* 32 hexadecimal digits, not all of them 0. */
 bool host_is_machine_id(struct str text);
 
-void host_read_cpu_model(const struct sysroot *root, char *out, size_t size);
-
 /* Processors that are online; absent where neither sysfs nor /proc/stat has it. */
 struct opt_u64 host_count_cpus(const struct sysroot *root);
 
