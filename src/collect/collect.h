@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "collect/blocking.h"
 #include "collect/helper.h"
 #include "collect/tracked.h"
@@ -59,6 +60,10 @@ struct collect_env {
      * kernel without kcmp); NULL: never known. */
     int (*same_memory)(void *context, pid_t a, pid_t b);
     void *same_memory_context;
+    /* A command line (as in /proc/PID/cmdline, is_cut: its start only) as it may be shown, at most size - 1 bytes. 0 or a
+     * negative errno; NULL: none is shown. */
+    int (*describe_command)(void *context, struct str text, bool is_cut, char *out, size_t size);
+    void *describe_context;
     size_t descriptors; /* how many the tree may keep open */
     struct collect_gpu gpu;
     struct probe *probe; /* asks devices off the path (collect/probe.h); NULL: they are asked at once, as tests do */

@@ -36,7 +36,10 @@ struct tracked {
     int64_t quantum_ns; /* CPU times are reported in multiples of it, so that rounding on output adds up to nothing */
     const char *group_dir; /* --cgroup: the v2 group of the command, relative to the sysroot; NULL: none */
     bool wants_members; /* the GPU collector may need the processes of the tree */
-    bool wants_top; /* the names of the largest processes are wanted */
+    bool wants_top; /* the largest processes are wanted, and those with the most CPU time */
+    const char *root_program; /* as it was given; NULL: attached, or nothing is tracked */
+    const char *root_command; /* the command line as it may be shown; NULL: not at all */
+    struct opt_u64 root_cpu_ns; /* of its own, just before it was waited for */
     bool has_root_usage; /* the root was waited for: its part is in `reaped` */
     int root_signal; /* that ended the root; 0: none did */
     struct {

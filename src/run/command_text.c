@@ -57,23 +57,29 @@ static void end_with_dots(char *out, size_t n, size_t size)
     memcpy(out + n, MASK_CUT, sizeof(MASK_CUT));
 }
 
+void command_text_join(char *const *items, size_t count, char *out, size_t size)
+{
+    size_t n = join(items, count, out, size - 1);
+    if (n > size - 1)
+        end_with_dots(out, size - 1, size);
+    else
+        out[n] = '\0';
+}
+
 static int mask_arguments(char *const *argv, bool is_cut, enum mask_mode mode, char *out, size_t size)
 {
     struct mask_command command = {0};
     int r = mask_command(argv, mode, &command);
     if (r < 0)
         return r;
-    size_t n = join(command.items, command.count, out, size - 1);
-    if (n > size - 1) {
-        end_with_dots(out, size - 1, size);
-    } else if (is_cut && command.count > 0) {
+    if (is_cut && command.count > 0 && join(command.items, command.count, out, size - 1) < size) {
         /* The last argument is not whole, and half a secret may not look like one. */
-        n = join(command.items, command.count - 1, out, size - 1);
+        size_t n = join(command.items, command.count - 1, out, size - 1);
         if (n > 0 && n < size - 1)
             out[n++] = ' ';
         end_with_dots(out, n, size);
     } else {
-        out[n] = '\0';
+        command_text_join(command.items, command.count, out, size);
     }
     mask_command_fini(&command);
     return 0;

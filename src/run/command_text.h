@@ -16,6 +16,9 @@
  */
 int command_text_mask(struct str text, bool is_cut, enum mask_mode mode, char *out, size_t size);
 
+/* What is masked already, as one text in the same form. */
+void command_text_join(char *const *items, size_t count, char *out, size_t size);
+
 /* The same for a text that was made so before, maybe by another program: its blanks count as ends of arguments. */
 int command_text_mask_again(const char *text, enum mask_mode mode, char *out, size_t size);
 

@@ -9,13 +9,20 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "replay/replay.h"
+#include "run/command_text.h"
 #include "run/file_name.h"
 #include "run/output.h"
 #include "run/reports.h"
 #include "run/start_facts.h"
 
 /* A reader is waited for as long as it takes, as cat does; a second at a time. */
-enum { READER_MS = 1000 };
+enum { READER_MS = 1000, PROCESSES_MAX = 16 };
+
+/* Processes of a sample with their command lines as they may be shown. */
+struct shown_processes {
+    struct sample_process items[PROCESSES_MAX];
+    char commands[PROCESSES_MAX][SAMPLE_PROCESS_BYTES];
+};
 
 struct replaying {
     const struct settings *settings;
@@ -25,6 +32,7 @@ struct replaying {
     bool writes_samples, is_open, has_run;
     struct err last_error; /* why it cannot go on */
     struct mask_command command; /* of the newest sample that has one */
+    struct shown_processes largest, by_cpu; /* the same */
 };
 
 static bool wants_reports(const struct settings *settings)
@@ -82,6 +90,23 @@ static void mask_recorded(struct replaying *replaying, struct sample *sample)
     list->count = replaying->command.count;
 }
 
+static void mask_processes(const struct settings *settings, struct shown_processes *shown, struct sample_list *list)
+{
+    if (!list->present)
+        return;
+    const struct sample_process *recorded = list->items;
+    list->count = list->count < PROCESSES_MAX ? list->count : PROCESSES_MAX;
+    for (size_t i = 0; i < list->count; i++) {
+        struct sample_process *process = &shown->items[i];
+        *process = recorded[i];
+        bool is_shown = process->command && settings->record_command &&
+                        command_text_mask_again(process->command, start_facts_mask(settings), shown->commands[i],
+                            sizeof(shown->commands[i])) == 0;
+        process->command = is_shown ? shown->commands[i] : NULL;
+    }
+    list->items = shown->items;
+}
+
 static int add_sample(void *context, const struct sample *sample)
 {
     struct replaying *replaying = context;
@@ -92,6 +117,8 @@ static int add_sample(void *context, const struct sample *sample)
     if (!named.job_name || replaying->settings->is_job_name_given)
         named.job_name = replaying->settings->job_name;
     mask_recorded(replaying, &named);
+    mask_processes(replaying->settings, &replaying->largest, &named.processes);
+    mask_processes(replaying->settings, &replaying->by_cpu, &named.end.processes_by_cpu);
     if (!named.version)
         named.version = RT_VERSION;
     const struct sample_totals totals = sample_totals_of(&named, reports_want_rates(&replaying->reports));

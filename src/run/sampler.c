@@ -258,10 +258,14 @@ static void finish(struct session *session)
     /* Nothing reads samples any more, but a summary is to have its end. */
     if (sampler->end.kind == SAMPLER_FINISH_LEAVE)
         wants_sample = !session->has_outcome && reports_want_samples(&session->reports);
-    if (sampler->end.kind == SAMPLER_FINISH_JOB && wants_sample)
-        wait_note_root_end(&session->tracked, session->env.root);
-    if (sampler->end.kind == SAMPLER_FINISH_JOB)
+    if (sampler->end.kind == SAMPLER_FINISH_JOB) {
+        if (wants_sample)
+            wait_note_root_end(&session->tracked, session->env.root);
+        uint64_t cpu_ns;
+        if (session->tracked.wants_top && clock_process_cpu(session->tracked.root, &cpu_ns) == 0)
+            session->tracked.root_cpu_ns = some_u64(cpu_ns);
         (void)reap_root(&session->tracked, &session->helpers);
+    }
     if (wants_sample)
         sample_last(session);
     conclude(session);

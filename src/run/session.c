@@ -22,6 +22,7 @@
 #include "base/num.h"
 #include "collect/disk/disk.h"
 #include "collect/tree/read.h"
+#include "run/command_text.h"
 #include "run/session_internal.h"
 #include "run/signals.h"
 #include "run/spawn.h"
@@ -70,6 +71,12 @@ static int process_cpu(void *context, pid_t pid, uint64_t *ret_ns)
 {
     (void)context;
     return clock_process_cpu(pid, ret_ns);
+}
+
+static int describe_command(void *context, struct str text, bool is_cut, char *out, size_t size)
+{
+    const struct session *session = context;
+    return command_text_mask(text, is_cut, start_facts_mask(session->settings), out, size);
 }
 
 /*
@@ -240,6 +247,11 @@ void session_mask_command(struct session *session)
         return;
     if (mask_command(settings->command, start_facts_mask(settings), &session->command) < 0)
         log_warning("out of memory: the command line is not recorded");
+    if (session->command.items) {
+        command_text_join(
+            session->command.items, session->command.count, session->command_text, sizeof(session->command_text));
+        session->tracked.root_command = session->command_text;
+    }
     if (session->streaming.stream && settings->sentinel_send_command)
         stream_set_command(session->streaming.stream, session->command.items);
 }
@@ -265,6 +277,7 @@ static int start_job(struct session *session, const struct settings *settings, c
     /* What came before there was a command was for it as well. One that came in between may be passed on twice. */
     (void)sigpending(&session->early);
     session->command_pid = session->tracked.root = session->spawn.pid;
+    session->tracked.root_program = settings->command[0];
     session->tracked.group_dir = session->group.dir_fd >= 0 ? session->group.dir : NULL;
     session->info.tracked_pid = some_u64((uint64_t)session->spawn.pid);
     session->info.start_ns = some_i64(session->tracked.start_ns);
@@ -421,6 +434,8 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .probe = &session->probe,
         .program = SYSROOT_OWN_PROGRAM,
         .same_memory = tree_memory_kcmp,
+        .describe_command = settings->record_command ? describe_command : NULL,
+        .describe_context = session,
     };
     int r = session_start(session, settings, caller_mask, err);
     if (r == 0)

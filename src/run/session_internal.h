@@ -41,6 +41,7 @@ struct session {
     struct streaming streaming;
     struct reports reports;
     struct mask_command command; /* as it may be shown and sent; empty: not at all */
+    char command_text[SAMPLE_PROCESS_BYTES]; /* the same as one text */
     struct start_facts facts; /* part of the first sample */
     bool has_sampled, has_outcome; /* the first sample was taken, and the last */
     struct pipeline pipeline;

@@ -158,12 +158,12 @@ static void write_stat(struct fake_tree *tree, const struct fake_process *p)
     char text[TEXT_BYTES];
     (void)snprintf(text, sizeof(text),
         "%d (%s) %c %d %d %d 0 -1 %d 77 88 %llu %llu %llu %llu %llu %llu 20 0 %zu 0 %llu %llu %llu "
-        "18446744073709551615 1 2 3 4 5 0 0 %d 0 1 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+        "18446744073709551615 1 2 %llu 4 5 0 0 %d 0 1 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
         (int)p->pid, p->name, p->state, (int)p->parent, (int)p->pid, (int)p->pid,
         4194304 | (p->has_not_execed ? 0x40 : 0), (unsigned long long)p->faults, (unsigned long long)p->waited_faults,
         ticks(p->user_ns), ticks(p->system_ns), ticks(p->waited_user_ns), ticks(p->waited_system_ns), p->threads,
         (unsigned long long)p->start_ticks, (unsigned long long)p->vsize_bytes, (unsigned long long)p->rss_pages,
-        p->ignores_sigchld ? 1 << (SIGCHLD - 1) : 0);
+        (unsigned long long)p->stack_start, p->ignores_sigchld ? 1 << (SIGCHLD - 1) : 0);
     fake_tree_write_file(tree, p->pid, "stat", text);
 }
 
@@ -223,7 +223,8 @@ struct fake_process *fake_tree_add(struct fake_tree *tree, pid_t pid, pid_t pare
         .name = "job",
         .threads = 1,
         .rss_pages = 256,
-        .vsize_bytes = 1000000};
+        .vsize_bytes = 1000000,
+        .stack_start = 0x7ffc0000};
     fake_tree_write(tree, process);
     fake_tree_write_children(tree, pid);
     fake_tree_write_children(tree, parent);
@@ -492,7 +493,8 @@ void fake_tree_end(struct fake_tree *tree)
 static void step(struct fake_tree *tree, bool baseline)
 {
     struct tick_births births = {.forks = tree->forks, .last_pid = tree->last_pid};
-    struct tick tick = {.baseline = baseline, .mono_ns = tree->fake.mono_ns, .births = &births};
+    struct tick tick = {
+        .baseline = baseline, .is_final = tree->is_final, .mono_ns = tree->fake.mono_ns, .births = &births};
     static const struct opt_f64 shares[64];
     tree->sample = (struct sample){0};
     assert_true(tree->cpus <= sizeof(shares) / sizeof(shares[0]));

@@ -29,7 +29,7 @@ struct fake_process {
     uint64_t user_ns, system_ns, faults; /* its own */
     uint64_t waited_user_ns, waited_system_ns, waited_faults; /* of children it has waited for */
     uint64_t read_bytes, write_bytes; /* both, as the kernel keeps them */
-    uint64_t rss_pages, vsize_bytes;
+    uint64_t rss_pages, vsize_bytes, stack_start;
     bool has_not_execed;
     uint64_t wait_ns; /* of its first thread, for a CPU */
     uint64_t others_run_ns; /* CPU time that is not its first thread's */
@@ -51,6 +51,7 @@ struct fake_tree {
     bool counts_waiting; /* CONFIG_SCHED_INFO: there is a schedstat */
     struct opt_u64 forks, last_pid; /* inputs of the next tick */
     size_t cpus; /* of the machine; 0: not known */
+    bool is_final; /* the next tick is the last */
     struct fake_amounts used; /* by all members: the truth */
     struct fake_amounts reported; /* by the collector, all samples together */
     size_t reaps; /* by the tracker */

@@ -394,8 +394,9 @@ static void test_round_trip(void **state)
         .throttle_reasons = {true, 1, reasons},
         .process_vram_bytes = some_u64(UINT64_C(80) << 30),
         .process_utilization_pct = some_f64(97.1234)}};
-    const struct sample_process processes[] = {
-        {.pid = some_u64(7), .name = "a b", .rss_mib = some_f64(1.25), .cpu_secs = some_f64(0)}};
+    static const struct str_pair tags[] = {{"team", "a"}, {"", "\xf0\x9f\x98\x80"}, {"k", ""}};
+    const struct sample_process processes[] = {{some_u64(7), "a b", "sh -c \"x\"\n", some_f64(1.25), some_f64(0)},
+        {.pid = some_u64(8), .name = "", .cpu_secs = some_f64(0.5)}};
     const struct sample_network networks[] = {{.interface = "e\"0", .speed_mbps = some_i64(-1)}};
     const struct sample want = {.timestamp_secs = some_i64(1),
         .timestamp_ms = some_i64(1500),
@@ -404,8 +405,22 @@ static void test_round_trip(void **state)
         .network = {true, 1, networks},
         .gpu = {true, 1, gpus},
         .processes = {true, 1, processes},
-        .run = {.present = true, .command = {true, 1, reasons}},
-        .end = {.present = true, .signal = some_i64(9)},
+        .run = {.present = true,
+            .command = {true, 1, reasons},
+            .cpu_model = "A CPU",
+            .cgroup_path = "/a\\b",
+            .cgroup_is_own = some_bool(false),
+            .metadata = {true, 1, pairs},
+            .tags = {true, 3, tags}},
+        .end = {.present = true,
+            .signal = some_i64(9),
+            .target_is_running = some_bool(true),
+            .minor_faults = some_u64(0),
+            .major_faults = some_u64(1),
+            .voluntary_switches = some_u64(UINT64_MAX),
+            .involuntary_switches = some_u64(3),
+            .processes_seen = some_u64(40),
+            .processes_by_cpu = {true, 2, processes}},
         .version = "1"};
     struct buf first;
     struct buf second;
@@ -418,8 +433,36 @@ static void test_round_trip(void **state)
     assert_string_equal(buf_cstr(&second), buf_cstr(&first));
     assert_string_equal(
         ((const struct str_pair *)((const struct sample_gpu *)got.gpu.items)->detail.items)->key, "k\n");
+    const struct sample_process *ranked = got.end.processes_by_cpu.items;
+    assert_int_equal(got.end.processes_by_cpu.count, 2);
+    assert_string_equal(ranked[0].command, "sh -c \"x\"\n");
+    assert_null(ranked[1].command);
+    assert_string_equal(((const struct str_pair *)got.run.tags.items)[1].value, "\xf0\x9f\x98\x80");
     buf_fini(&first);
     buf_fini(&second);
+}
+
+/* Maps and nested lists that are not what they should be; a consumer gets no pointer that leads nowhere. */
+static void test_odd_facts(void **state)
+{
+    struct sample sample;
+    assert_int_equal(parse(state,
+                         "{\"timestamp_ms\":1,\"run\":{\"tags\":{\"a\":1,\"b\":null,\"c\":{\"d\":[]}},\"metadata\":[],"
+                         "\"cpu_model\":7,\"cgroup_is_own\":\"yes\"},\"end\":{\"processes_by_cpu\":[1,null,{\"pid\":-1,"
+                         "\"command\":[\"x\"]},{}],\"processes_seen\":1.5}}",
+                         &sample),
+        0);
+    assert_int_equal(sample.run.tags.count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_null(((const struct str_pair *)sample.run.tags.items)[i].value);
+    assert_false(sample.run.metadata.present);
+    assert_null(sample.run.cpu_model);
+    assert_false(sample.run.cgroup_is_own.has);
+    assert_int_equal(sample.end.processes_by_cpu.count, 2);
+    const struct sample_process *ranked = sample.end.processes_by_cpu.items;
+    assert_false(ranked[0].pid.has);
+    assert_null(ranked[0].command);
+    assert_false(sample.end.processes_seen.has);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -442,6 +485,7 @@ int main(void)
         TEST(test_depth),
         TEST(test_room),
         TEST(test_round_trip),
+        TEST(test_odd_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

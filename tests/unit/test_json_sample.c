@@ -339,31 +339,43 @@ static void test_processes_run_and_end(void **state)
     buf_init(&buf, 65536);
     struct sample sample = empty_sample();
     const struct sample_process processes[] = {
-        {.pid = some_u64(1), .name = "a\nb", .rss_mib = some_f64(2.25), .cpu_secs = some_f64(3)}, {.name = NULL}};
+        {.pid = some_u64(1), .name = "a\nb", .command = "a b\xff", .rss_mib = some_f64(2.25), .cpu_secs = some_f64(3)},
+        {.name = NULL}};
     const char *const command[] = {"sh", "-c", "exit 3"};
+    const struct str_pair tags[] = {{"team", "\"x\""}, {"k", NULL}};
     sample.processes = (struct sample_list){true, 2, processes};
     sample.run = (struct sample_run){.present = true,
         .interval_secs = some_f64(0.25),
         .hostname = "h",
         .cpus_allowed = some_u64(4),
-        .command = {true, 3, command}};
+        .command = {true, 3, command},
+        .cpu_model = "A CPU",
+        .cgroup_path = "/a",
+        .cgroup_is_own = some_bool(true),
+        .tags = {true, 2, tags}};
     sample.end = (struct sample_end){.present = true,
         .exit_code = some_i64(137),
         .signal = some_i64(9),
         .oom_kills = some_u64(1),
-        .cpu_is_lower_bound = some_bool(false)};
+        .cpu_is_lower_bound = some_bool(false),
+        .target_is_running = some_bool(true),
+        .minor_faults = some_u64(0),
+        .voluntary_switches = some_u64(50),
+        .processes_seen = some_u64(3),
+        .processes_by_cpu = {true, 1, processes}};
     assert_holds(encode(&buf, &sample),
-        ",\"processes\":[{\"pid\":1,\"name\":\"a\\nb\",\"command\":null,\"rss_mib\":2,\"rss_bytes\":2359296,"
-        "\"cpu_secs\":3.0},{\"pid\":null,\"name\":null,\"command\":null,\"rss_mib\":null,\"rss_bytes\":null,\"cpu_"
-        "secs\":null}],"
+        ",\"processes\":[{\"pid\":1,\"name\":\"a\\nb\",\"command\":\"a b\xef\xbf\xbd\",\"rss_mib\":2,\"rss_bytes\":"
+        "2359296,\"cpu_secs\":3.0},{\"pid\":null,\"name\":null,\"command\":null,\"rss_mib\":null,\"rss_bytes\":null,"
+        "\"cpu_secs\":null}],"
         "\"run\":{\"interval_secs\":0.25,\"hostname\":\"h\",\"kernel\":null,\"cpus_allowed\":4,\"cgroup_peak_mib\":"
         "null,"
-        "\"command\":[\"sh\",\"-c\",\"exit 3\"],\"cpu_model\":null,\"cgroup_path\":null,\"cgroup_is_own\":null,"
-        "\"metadata\":null,\"tags\":null},"
+        "\"command\":[\"sh\",\"-c\",\"exit 3\"],\"cpu_model\":\"A CPU\",\"cgroup_path\":\"/a\",\"cgroup_is_own\":true,"
+        "\"metadata\":null,\"tags\":{\"team\":\"\\\"x\\\"\",\"k\":null}},"
         "\"end\":{\"exit_code\":137,\"signal\":9,\"oom_kills\":1,\"host_oom_kills\":null,"
         "\"gpu_energy_joules\":null,\"cpu_is_lower_bound\":false,\"largest_process_mib\":null,\"largest_process_"
-        "bytes\":null,\"left_running\":null,\"target_is_running\":null,\"minor_faults\":null,\"major_faults\":null,"
-        "\"voluntary_switches\":null,\"involuntary_switches\":null,\"processes_seen\":null,\"processes_by_cpu\":null},"
+        "bytes\":null,\"left_running\":null,\"target_is_running\":true,\"minor_faults\":0,\"major_faults\":null,"
+        "\"voluntary_switches\":50,\"involuntary_switches\":null,\"processes_seen\":3,\"processes_by_cpu\":[{\"pid\":1,"
+        "\"name\":\"a\\nb\",\"command\":\"a b\xef\xbf\xbd\",\"rss_mib\":2,\"rss_bytes\":2359296,\"cpu_secs\":3.0}]},"
         "\"resource-tracker-version\":\"9.8.7\"}\n");
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The largest processes, named when the tree's memory is at a new high. */
+/* The largest processes, listed when the tree's memory is at a new high, and those with the most CPU time at the end.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,19 +8,45 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "fake_tree.h"
 
-#define TURN_NS NS_PER_SEC
+#define TICK_NS NS_PER_SEC
 
+static size_t descriptions; /* command lines that were read since it was last set to 0 */
+static bool refuses;
+
+static int describe(void *context, struct str text, bool is_cut, char *out, size_t size)
+{
+    assert_null(context);
+    descriptions++;
+    if (refuses)
+        return -ENOMEM;
+    assert_int_equal(is_cut, text.n == 4096);
+    for (size_t i = 0; i < text.n && i + 1 < size; i++)
+        out[i] = (char)(text.p[i] == '\0' ? ' ' : text.p[i]);
+    out[text.n < size ? text.n : size - 1] = '\0';
+    return 0;
+}
+
+static void begin(struct fake_tree *tree)
+{
+    fake_tree_begin(tree);
+    tree->tracked.wants_top = true;
+    tree->fake.env.describe_command = describe;
+    descriptions = 0;
+    refuses = false;
+}
+
+/* One that runs is read again at every tick. */
 static void set_pages(struct fake_tree *tree, pid_t pid, uint64_t pages, const char *name)
 {
     struct fake_process *process = fake_tree_find(tree, pid);
     process->rss_pages = pages;
-    fake_tree_write(tree, process);
-    fake_tree_write_file(tree, pid, "comm", name);
-    /* One that runs is read again at every tick. */
+    process->name = name;
     fake_tree_run(tree, pid, 20 * NS_PER_MS, 0);
 }
 
@@ -30,69 +57,348 @@ static const struct sample_process *listed(const struct fake_tree *tree, size_t 
     return tree->sample.processes.items;
 }
 
+/* Those with the most CPU time, from a last tick. */
+static const struct sample_process *ranked(struct fake_tree *tree, size_t count)
+{
+    tree->is_final = true;
+    fake_tree_collect_after(tree, TICK_NS);
+    tree->is_final = false;
+    assert_true(tree->sample.end.processes_by_cpu.present);
+    assert_int_equal(tree->sample.end.processes_by_cpu.count, count);
+    return tree->sample.end.processes_by_cpu.items;
+}
+
 static void test_new_highs_only(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    fake_tree_begin(&tree);
-    tree.tracked.wants_top = true;
+    begin(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
-    set_pages(&tree, FAKE_ROOT, 256, "sh\n");
-    set_pages(&tree, 101, 1024, ") (odd\n");
-    fake_tree_collect_after(&tree, TURN_NS);
+    set_pages(&tree, FAKE_ROOT, 256, "sh");
+    set_pages(&tree, 101, 1024, ") (odd");
+    fake_tree_collect_after(&tree, TICK_NS);
     const struct sample_process *processes = listed(&tree, 2);
     assert_int_equal(processes[0].pid.v, 101);
     assert_string_equal(processes[0].name, ") (odd");
+    assert_null(processes[0].command);
     fake_tree_assert_near(processes[0].rss_mib, 4);
     fake_tree_assert_near(processes[0].cpu_secs, 0.02);
     assert_int_equal(processes[1].pid.v, FAKE_ROOT);
     assert_string_equal(processes[1].name, "sh");
     /* The same, a little more, and less: nothing new. */
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_false(tree.sample.processes.present);
-    set_pages(&tree, 101, 1030, "x\n");
-    fake_tree_collect_after(&tree, TURN_NS);
+    set_pages(&tree, 101, 1030, "x");
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_false(tree.sample.processes.present);
-    set_pages(&tree, 101, 100, "x\n");
-    fake_tree_collect_after(&tree, TURN_NS);
+    set_pages(&tree, 101, 100, "x");
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_false(tree.sample.processes.present);
-    set_pages(&tree, FAKE_ROOT, 2048, "sh\n");
-    fake_tree_collect_after(&tree, TURN_NS);
+    set_pages(&tree, FAKE_ROOT, 2048, "sh");
+    fake_tree_collect_after(&tree, TICK_NS);
     processes = listed(&tree, 2);
     assert_int_equal(processes[0].pid.v, FAKE_ROOT);
+    assert_false(tree.sample.end.processes_by_cpu.present);
     fake_tree_end(&tree);
 }
 
-/* Eight of twenty, in order; one whose name cannot be read is listed without. */
+/* Eight of twenty, in order. */
 static void test_the_largest(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    fake_tree_begin(&tree);
-    tree.tracked.wants_top = true;
+    begin(&tree);
     for (pid_t i = 0; i < 20; i++) {
         pid_t pid = 101 + i;
         fake_tree_fork(&tree, pid, FAKE_ROOT, 0);
         /* 7 and 20 have no common factor: sizes come in any order. */
         fake_tree_find(&tree, pid)->rss_pages = 1000 + (uint64_t)(i * 7 % 20) * 10;
         fake_tree_write(&tree, fake_tree_find(&tree, pid));
+        fake_tree_write_file(&tree, pid, "cmdline", "job");
     }
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     const struct sample_process *processes = listed(&tree, 8);
     for (size_t i = 0; i < 8; i++) {
         fake_tree_assert_near(processes[i].rss_mib, (double)(1190 - 10 * i) * 4096 / 1048576);
-        assert_null(processes[i].name);
+        assert_string_equal(processes[i].name, "job");
+        assert_string_equal(processes[i].command, "job");
+    }
+    /* No more than so many in a tick; those of the other list wait for the next one. */
+    assert_int_equal(descriptions, 8);
+    fake_tree_collect_after(&tree, TICK_NS);
+    assert_in_range(descriptions, 8, 16);
+    descriptions = 0;
+    for (int i = 0; i < 5; i++)
+        fake_tree_collect_after(&tree, TICK_NS);
+    assert_int_equal(descriptions, 0);
+    assert_int_equal(((const struct sample_process *)ranked(&tree, 8))[0].pid.v, FAKE_ROOT);
+    fake_tree_assert_count(tree.sample.end.processes_seen, 21);
+    fake_tree_end(&tree);
+}
+
+static void test_not_wanted(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    tree.tracked.wants_top = false;
+    fake_tree_write_file(&tree, FAKE_ROOT, "cmdline", "sh");
+    tree.is_final = true;
+    fake_tree_collect_after(&tree, TICK_NS);
+    assert_false(tree.sample.processes.present);
+    assert_false(tree.sample.end.processes_by_cpu.present);
+    assert_false(tree.sample.end.processes_seen.has);
+    assert_int_equal(descriptions, 0);
+    fake_tree_end(&tree);
+}
+
+static void run_and_collect(struct fake_tree *tree, pid_t pid)
+{
+    fake_tree_run(tree, pid, 20 * NS_PER_MS, 0);
+    fake_tree_collect_after(tree, TICK_NS);
+}
+
+/* Read once, and again when another program was executed: by its name, or by its stack alone. */
+static void test_command_lines(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_write_file(&tree, FAKE_ROOT, "cmdline", "sh -c x");
+    run_and_collect(&tree, FAKE_ROOT);
+    assert_string_equal(listed(&tree, 1)[0].command, "sh -c x");
+    fake_tree_write_file(&tree, FAKE_ROOT, "cmdline", "not read");
+    run_and_collect(&tree, FAKE_ROOT);
+    assert_int_equal(descriptions, 1);
+    struct fake_process *root = fake_tree_find(&tree, FAKE_ROOT);
+    root->stack_start += 4096;
+    fake_tree_write_file(&tree, FAKE_ROOT, "cmdline", "sh other");
+    run_and_collect(&tree, FAKE_ROOT);
+    assert_int_equal(descriptions, 2);
+    root->name = "python3";
+    fake_tree_write_file(&tree, FAKE_ROOT, "cmdline", "python3 a.py");
+    run_and_collect(&tree, FAKE_ROOT);
+    assert_int_equal(descriptions, 3);
+    /* At its end there is no memory, and no stack: what is known stays. */
+    root->state = 'Z';
+    root->vsize_bytes = root->rss_pages = root->stack_start = 0;
+    fake_tree_write_file(&tree, FAKE_ROOT, "cmdline", "");
+    run_and_collect(&tree, FAKE_ROOT);
+    const struct sample_process *processes = ranked(&tree, 1);
+    assert_string_equal(processes[0].command, "python3 a.py");
+    assert_string_equal(processes[0].name, "python3");
+    fake_tree_assert_near(processes[0].rss_mib, 1);
+    assert_int_equal(descriptions, 3);
+    fake_tree_end(&tree);
+}
+
+/* A child that was forked a moment ago is about to execute something; one that was not, has its parent's line. */
+static void test_before_the_exec(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_collect_after(&tree, TICK_NS);
+    for (pid_t pid = 101; pid <= 102; pid++) {
+        fake_tree_fork(&tree, pid, FAKE_ROOT, 0)->has_not_execed = true;
+        fake_tree_write_file(&tree, pid, "cmdline", "parent");
+        fake_tree_run(&tree, pid, 20 * NS_PER_MS, 0);
+    }
+    fake_tree_collect_after(&tree, 10 * NS_PER_MS);
+    assert_int_equal(descriptions, 0);
+    fake_tree_find(&tree, 101)->has_not_execed = false;
+    fake_tree_find(&tree, 101)->name = "other";
+    fake_tree_write_file(&tree, 101, "cmdline", "other");
+    fake_tree_run(&tree, 101, 20 * NS_PER_MS, 0);
+    fake_tree_collect_after(&tree, 10 * NS_PER_MS);
+    assert_int_equal(descriptions, 2);
+    const struct sample_process *processes = ranked(&tree, 3);
+    assert_string_equal(processes[0].command, "other");
+    assert_string_equal(processes[1].command, "parent");
+    assert_int_equal(descriptions, 2);
+    fake_tree_end(&tree);
+
+    /* The command always executes something, however late. */
+    begin(&tree);
+    fake_tree_find(&tree, FAKE_ROOT)->has_not_execed = true;
+    fake_tree_write_file(&tree, FAKE_ROOT, "cmdline", "the tracker");
+    for (int i = 0; i < 3; i++)
+        run_and_collect(&tree, FAKE_ROOT);
+    assert_int_equal(descriptions, 0);
+    assert_null(ranked(&tree, 1)[0].command);
+    fake_tree_end(&tree);
+}
+
+/* Not there, empty, or not to be shown: null, and tried once. */
+static void test_no_command_line(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
+    fake_tree_fork(&tree, 102, FAKE_ROOT, 0);
+    fake_tree_write_file(&tree, 101, "cmdline", "");
+    fake_tree_write_file(&tree, 102, "cmdline", "x");
+    refuses = true;
+    for (int i = 0; i < 3; i++)
+        run_and_collect(&tree, 102);
+    const struct sample_process *processes = ranked(&tree, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_null(processes[i].command);
+    assert_int_equal(descriptions, 1);
+    tree.fake.env.describe_command = NULL;
+    fake_tree_find(&tree, 102)->name = "other";
+    run_and_collect(&tree, 102);
+    assert_null(ranked(&tree, 3)[0].command);
+    assert_string_equal(ranked(&tree, 3)[0].name, "other");
+    fake_tree_end(&tree);
+}
+
+/* By CPU time of their own, children waited for not included; ties by PID; those that have ended as last seen. */
+static void test_cpu_ranking(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    for (pid_t i = 0; i < 5; i++) {
+        fake_tree_fork(&tree, 101 + i, FAKE_ROOT, 0);
+        fake_tree_write_file(&tree, 101 + i, "cmdline", "busy");
+    }
+    fake_tree_run(&tree, 101, 300 * NS_PER_MS, 0);
+    fake_tree_run(&tree, 102, 500 * NS_PER_MS, 100 * NS_PER_MS);
+    fake_tree_run(&tree, 103, 0, 400 * NS_PER_MS);
+    fake_tree_run(&tree, 104, 300 * NS_PER_MS, 0);
+    fake_tree_run(&tree, 105, 10 * NS_PER_MS, 0);
+    fake_tree_collect_after(&tree, TICK_NS);
+    fake_tree_finish(&tree, 102);
+    fake_tree_run(&tree, 105, 800 * NS_PER_MS, 0);
+    fake_tree_collect_after(&tree, TICK_NS);
+    fake_tree_finish(&tree, 103);
+    const struct sample_process *processes = ranked(&tree, 6);
+    static const pid_t order[] = {105, 102, 103, 101, 104, FAKE_ROOT};
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(processes[i].pid.v, order[i]);
+    fake_tree_assert_near(processes[0].cpu_secs, 0.81);
+    fake_tree_assert_near(processes[1].cpu_secs, 0.6);
+    assert_string_equal(processes[1].command, "busy");
+    fake_tree_assert_count(tree.sample.end.processes_seen, 6);
+    fake_tree_end(&tree);
+}
+
+/* Every process of a storm is seen once and costs no file; a PID that is used again is another process. */
+static void test_storm(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    uint64_t seen = 1;
+    for (pid_t i = 0; i < 8; i++, seen++) {
+        fake_tree_fork(&tree, 101 + i, FAKE_ROOT, 0);
+        fake_tree_write_file(&tree, 101 + i, "cmdline", "long");
+        fake_tree_run(&tree, 101 + i, NS_PER_SEC + (uint64_t)i * NS_PER_MS, 0);
+    }
+    fake_tree_collect_after(&tree, TICK_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
+    descriptions = 0;
+    for (int i = 0; i < 20; i++) {
+        pid_t first = 200 + 20 * (i % 7);
+        for (pid_t pid = first; pid < first + 10; pid++, seen++) {
+            fake_tree_fork(&tree, pid, FAKE_ROOT, 0)->rss_pages = 1;
+            fake_tree_run(&tree, pid, NS_PER_MS, 0);
+        }
+        fake_tree_collect_after(&tree, TICK_NS);
+        for (pid_t pid = first; pid < first + 10; pid++)
+            fake_tree_finish(&tree, pid);
+        fake_tree_collect_after(&tree, TICK_NS);
+    }
+    assert_int_equal(descriptions, 0);
+    const struct sample_process *processes = ranked(&tree, 8);
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(processes[i].pid.v, 108 - i);
+    fake_tree_assert_count(tree.sample.end.processes_seen, seen);
+    fake_tree_end(&tree);
+}
+
+/* More processes than the list has slots, each above the ones before it. */
+static void test_rising(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    for (pid_t i = 0; i < 40; i++) {
+        char command[32];
+        (void)snprintf(command, sizeof(command), "number %d", (int)i);
+        fake_tree_fork(&tree, 101 + i, FAKE_ROOT, 0);
+        fake_tree_write_file(&tree, 101 + i, "cmdline", command);
+        fake_tree_run(&tree, 101 + i, (uint64_t)(i + 1) * NS_PER_SEC, 0);
+        fake_tree_collect_after(&tree, TICK_NS);
+        if (i >= 3)
+            fake_tree_finish(&tree, 101 + i - 3);
+    }
+    const struct sample_process *processes = ranked(&tree, 8);
+    for (int i = 0; i < 8; i++) {
+        char command[32];
+        (void)snprintf(command, sizeof(command), "number %d", 39 - i);
+        assert_int_equal(processes[i].pid.v, 140 - i);
+        assert_string_equal(processes[i].command, command);
     }
     fake_tree_end(&tree);
 }
 
-static void test_not_asked_for(void **unused)
+/* What the root used last is known although it was waited for; one that no tick saw is known by how it was started. */
+static void test_root_at_its_end(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    fake_tree_begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
-    assert_false(tree.sample.processes.present);
+    begin(&tree);
+    tree.tracked.root_program = "/usr/bin/a-program-with-a-long-name";
+    tree.tracked.root_command = "a-program -x";
+    fake_tree_exit(&tree, FAKE_ROOT);
+    fake_tree_reap(&tree, FAKE_ROOT);
+    tree.tracked.root_cpu_ns = some_u64(700 * NS_PER_MS);
+    const struct sample_process *processes = ranked(&tree, 1);
+    assert_int_equal(processes[0].pid.v, FAKE_ROOT);
+    assert_string_equal(processes[0].name, "a-program-with-");
+    assert_string_equal(processes[0].command, "a-program -x");
+    fake_tree_assert_near(processes[0].cpu_secs, 0.7);
+    assert_false(processes[0].rss_mib.has);
+    fake_tree_assert_count(tree.sample.end.processes_seen, 1);
+    fake_tree_end(&tree);
+
+    begin(&tree);
+    tree.tracked.root_program = tree.tracked.root_command = "as it was started";
+    fake_tree_write_file(&tree, FAKE_ROOT, "cmdline", "as it is now");
+    fake_tree_run(&tree, FAKE_ROOT, 100 * NS_PER_MS, 0);
+    fake_tree_collect_after(&tree, TICK_NS);
+    fake_tree_exit(&tree, FAKE_ROOT);
+    fake_tree_reap(&tree, FAKE_ROOT);
+    tree.tracked.root_cpu_ns = some_u64(700 * NS_PER_MS);
+    processes = ranked(&tree, 1);
+    assert_string_equal(processes[0].command, "as it is now");
+    fake_tree_assert_near(processes[0].cpu_secs, 0.7);
+    fake_tree_assert_count(tree.sample.end.processes_seen, 1);
+    fake_tree_end(&tree);
+}
+
+/* A command line longer than what is read. */
+static void test_long_command(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    static char text[6000];
+    memset(text, 'x', sizeof(text) - 1);
+    fake_tree_write_file(&tree, FAKE_ROOT, "cmdline", text);
+    run_and_collect(&tree, FAKE_ROOT);
+    assert_int_equal(strlen(listed(&tree, 1)[0].command), 256);
+    fake_tree_end(&tree);
+
+    begin(&tree);
+    tree.tracked.root_program = tree.tracked.root_command = text;
+    fake_tree_exit(&tree, FAKE_ROOT);
+    fake_tree_reap(&tree, FAKE_ROOT);
+    tree.tracked.root_cpu_ns = some_u64(1);
+    assert_int_equal(strlen(ranked(&tree, 1)[0].command), 256);
     fake_tree_end(&tree);
 }
 
@@ -101,7 +407,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_new_highs_only),
         cmocka_unit_test(test_the_largest),
-        cmocka_unit_test(test_not_asked_for),
+        cmocka_unit_test(test_not_wanted),
+        cmocka_unit_test(test_command_lines),
+        cmocka_unit_test(test_before_the_exec),
+        cmocka_unit_test(test_no_command_line),
+        cmocka_unit_test(test_cpu_ranking),
+        cmocka_unit_test(test_storm),
+        cmocka_unit_test(test_rising),
+        cmocka_unit_test(test_root_at_its_end),
+        cmocka_unit_test(test_long_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,6 +211,7 @@ size_t tree_members_add(struct tree_members *members, pid_t pid, size_t parent)
     index_put(members, slot);
     members->order.items[members->order.count++] = slot;
     members->live++;
+    members->added++;
     return slot;
 }
 

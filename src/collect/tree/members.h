@@ -156,6 +156,7 @@ struct tree_members {
     } order, index; /* index: chains by PID, count is their number */
     size_t free_slot;
     size_t live; /* members */
+    uint64_t added; /* so far */
     bool is_order_stale;
 };
 

@@ -102,6 +102,26 @@ static bool is_stuck(const struct tree_reader *reader, pid_t pid)
     return blocking_is_stuck(blocking, pid, "stat") || blocking_is_stuck(blocking, pid, "io");
 }
 
+/* The read that may never return; is_kept: the descriptor is not ours to close where that is so. */
+static ssize_t read_bracketed(
+    struct tree_reader *reader, struct tree_path path, int fd, bool is_kept, const char **ret_text)
+{
+    struct blocking_thread *bracket = blocking_enter(reader->env->blocking, path.pid, path.name);
+    char *text = bracket ? bracket->text : reader->text;
+    ssize_t n;
+    do {
+        n = pread(fd, text, TREE_TEXT_BYTES, 0);
+    } while (n < 0 && errno == EINTR);
+    int code = n < 0 ? -errno : 0;
+    if (!blocking_leave(bracket)) {
+        if (!is_kept)
+            (void)close(fd);
+        blocking_return(bracket);
+    }
+    *ret_text = text;
+    return code < 0 ? code : n;
+}
+
 /*
  * The text of a file through the descriptor at *fd where it is kept there; *ret_text points at it until the next read.
  * Returns the number of bytes or a negative errno; -ESRCH where a kept one says that the process is gone, -ETIMEDOUT
@@ -109,32 +129,36 @@ static bool is_stuck(const struct tree_reader *reader, pid_t pid)
  */
 static ssize_t read_file(struct tree_reader *reader, struct tree_path path, int *fd, const char **ret_text)
 {
-    struct blocking *blocking = reader->env->blocking;
     if (is_stuck(reader, path.pid))
         return -ETIMEDOUT;
     int use;
     int r = open_or_kept(reader, path, fd, &use);
     if (r < 0)
         return r;
-    const bool is_kept = use == *fd;
-    struct blocking_thread *bracket = blocking_enter(blocking, path.pid, path.name);
-    char *text = bracket ? bracket->text : reader->text;
-    ssize_t n;
-    do {
-        n = pread(use, text, TREE_TEXT_BYTES, 0);
-    } while (n < 0 && errno == EINTR);
-    int code = n < 0 ? -errno : 0;
-    if (!blocking_leave(bracket)) {
-        if (!is_kept)
-            (void)close(use);
-        blocking_return(bracket);
-    }
+    ssize_t n = read_bracketed(reader, path, use, use == *fd, ret_text);
     if (use != *fd)
         (void)close(use);
-    else if (code < 0)
+    else if (n < 0)
         tree_release_fd(reader, fd);
-    *ret_text = text;
-    return code < 0 ? code : n;
+    return n;
+}
+
+ssize_t tree_read_command(struct tree_reader *reader, pid_t pid, const char **ret_text)
+{
+    const struct tree_path path = {pid, 0, "cmdline"};
+    struct blocking *blocking = reader->env->blocking;
+    /* Its memory is locked as for smaps_rollup. */
+    if (is_stuck(reader, pid) || blocking_is_stuck(blocking, pid, path.name) ||
+        blocking_is_stuck(blocking, pid, "smaps_rollup"))
+        return -ETIMEDOUT;
+    char text[PATH_BYTES];
+    write_path(text, pid, 0, path.name);
+    int fd = file_open_at(reader->env->root->proc_fd, text, O_RDONLY);
+    if (fd < 0)
+        return fd;
+    ssize_t n = read_bracketed(reader, path, fd, false, ret_text);
+    (void)close(fd);
+    return n;
 }
 
 int tree_read_children(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd)

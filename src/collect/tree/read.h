@@ -60,6 +60,13 @@ int tree_read_schedstat(struct tree_reader *reader, pid_t pid, pid_t tid, int *f
  */
 bool tree_read_is_in_namespace(struct tree_reader *reader, pid_t pid);
 
+/*
+ * The start of its command line as it is in memory, at most TREE_TEXT_BYTES: arguments, each with a NUL, or what it has
+ * written there instead. *ret_text points at it until the next read. Opens one file. Returns the number of bytes or a
+ * negative errno; -ETIMEDOUT where its memory cannot be read now.
+ */
+ssize_t tree_read_command(struct tree_reader *reader, pid_t pid, const char **ret_text);
+
 /* Closes what is kept of a member. */
 void tree_release_files(struct tree_reader *reader, struct tree_member *member);
 void tree_release_fd(struct tree_reader *reader, int *fd);

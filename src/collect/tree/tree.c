@@ -5,87 +5,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/vec.h"
 #include "collect/collect.h"
+#include "collect/tree/top.h"
 #include "collect/tree/walk.h"
 
-/*
- * The largest processes of the tree, named when its memory is higher than at all ticks before. A rise of less than 2 %
- * waits, so that a tree that grows slowly is not listed at every tick.
- */
-enum { TREE_TOP_COUNT = 8, TREE_TOP_NAME_BYTES = 32 };
-
-struct tree_top {
-    uint64_t listed_pages; /* memory of the tree when it was last listed */
-    struct sample_process items[TREE_TOP_COUNT];
-    char names[TREE_TOP_COUNT][TREE_TOP_NAME_BYTES];
-};
-
-enum { RISE_PCT = 2, COMM_PATH_BYTES = 32 };
-
-/* Not one whose memory counts in its parent. */
-static bool is_listed(const struct tree_member *member)
-{
-    const struct tree_memory *memory = &member->memory;
-    return member->has_stat && !member->is_hidden && !member->has_ended && !pid_stat_is_dead(&member->stat) &&
-           (memory->rss_pages > 0 || memory->resident_pages == 0);
-}
-
-/* Keeps the largest, in order; returns how many there are then. */
-static size_t insert_largest(const struct tree_member *largest[], size_t count, const struct tree_member *member)
-{
-    size_t at = count;
-    while (at > 0 && largest[at - 1]->memory.rss_pages < member->memory.rss_pages)
-        at--;
-    if (at == TREE_TOP_COUNT)
-        return count;
-    size_t kept = count < TREE_TOP_COUNT ? count : TREE_TOP_COUNT - 1;
-    for (size_t i = kept; i > at; i--)
-        largest[i] = largest[i - 1];
-    largest[at] = member;
-    return kept + 1;
-}
-
-static struct sample_process describe(
-    const struct tree_member *member, const struct collect_env *env, char name[static TREE_TOP_NAME_BYTES])
-{
-    char path[COMM_PATH_BYTES];
-    (void)snprintf(path, sizeof(path), "%d/comm", (int)member->pid);
-    int r = file_read_line_at(env->root->proc_fd, path, name, TREE_TOP_NAME_BYTES);
-    return (struct sample_process){
-        .pid = some_u64((uint64_t)member->pid),
-        .name = r >= 0 ? name : NULL,
-        .rss_mib = some_f64((double)member->memory.rss_pages * (double)env->page_bytes / 1048576.0),
-        .cpu_secs = opt_scaled(member->cpu_ns, 1e9),
-    };
-}
-
-/* Fills *ret_list where rss_pages, the memory of the tree, is a new high; it is valid until the next tick. */
-static void list_top(struct tree_top *top, const struct collect_env *env, const struct tree_members *members,
-    uint64_t rss_pages, struct sample_list *ret_list)
-{
-    if (rss_pages <= top->listed_pages + top->listed_pages * RISE_PCT / 100)
-        return;
-    top->listed_pages = rss_pages;
-    const struct tree_member *largest[TREE_TOP_COUNT];
-    size_t count = 0;
-    for (size_t i = 0; i < members->order.count; i++) {
-        const struct tree_member *member = tree_member_at(members, members->order.items[i]);
-        if (is_listed(member))
-            count = insert_largest(largest, count, member);
-    }
-    for (size_t i = 0; i < count; i++)
-        top->items[i] = describe(largest[i], env, top->names[i]);
-    *ret_list = (struct sample_list){.present = true, .count = count, .items = top->items};
-}
-
-#define BYTES_PER_MIB 1048576.0
 #define SHORT_NS (100 * NS_PER_MS)
 
 struct tree_state {
@@ -117,6 +45,7 @@ struct tree_state {
         pending_faults; /* amounts that could not be reported in full yet */
     bool is_root_reaped, is_root_lost;
     bool lists_members; /* something needs the processes of the tree */
+    bool has_reported; /* in a sample */
     bool has_namespace; /* a member is in a PID namespace below ours */
     double peak_bytes;
 };
@@ -265,7 +194,9 @@ static void view_members(struct tree_state *state, int64_t now_ns, struct tree_v
     const struct tracked *tracked = state->env->tracked;
     const struct gpu_status *gpu = state->env->gpu_status;
     struct tree_status *status = state->env->tree;
-    state->lists_members = tracked->wants_members && !(gpu && gpu->has_no_device);
+    /* With the first sample the cgroup collector needs them as well. */
+    state->lists_members =
+        (tracked->wants_members && !(gpu && gpu->has_no_device)) || (tracked->wants_top && !state->has_reported);
     state->processes.count = 0;
     status->members.count = 0;
     status->live_pid = 0;
@@ -443,6 +374,8 @@ static void read_tree(
     view_members(state, now_ns, &view);
     if (!is_baseline && !view.is_hidden && !view.is_memory_unknown)
         view.pss_bytes = pss_tick(&state->pss, state->processes.items, state->processes.count, now_ns, &state->pss_err);
+    if (!is_baseline && state->env->tracked->wants_top)
+        tree_top_read(&state->top, &state->walk.reader, &state->walk.members, view.rss_pages, now_ns);
     *ret_view = view;
 }
 
@@ -473,8 +406,9 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
         state->previous_ns = now_ns;
     } else {
         fill_tree(state, &view, now_ns, cpu);
+        state->has_reported = true;
         if (tracked->wants_top)
-            list_top(&state->top, state->env, &state->walk.members, view.rss_pages, &sample->processes);
+            tree_top_fill(&state->top, state->env, &state->walk.members, tick->is_final || view.live == 0, sample);
     }
     memset(state->growth, 0, sizeof(state->growth));
     hold_reserve(state);
