@@ -60,8 +60,8 @@ struct collect_env {
      * kernel without kcmp); NULL: never known. */
     int (*same_memory)(void *context, pid_t a, pid_t b);
     void *same_memory_context;
-    /* A command line (as in /proc/PID/cmdline, is_cut: its start only) as it may be shown, at most size - 1 bytes. 0 or a
-     * negative errno; NULL: none is shown. */
+    /* A command line (as in /proc/PID/cmdline, is_cut: its start only) as it may be shown, at most size - 1 bytes. 0 or
+     * a negative errno; NULL: none is shown. */
     int (*describe_command)(void *context, struct str text, bool is_cut, char *out, size_t size);
     void *describe_context;
     size_t descriptors; /* how many the tree may keep open */
@@ -103,7 +103,7 @@ struct tick_births {
  * is_restartable: brackets its own blocking reads instead. Where one does not return, another thread calls collect
  * again for the same tick; so nothing is filled in before the last read.
  */
-enum { COLLECT_FILLS_MAX = 5 };
+enum { COLLECT_FILLS_MAX = 7 };
 
 #define COLLECT_FILLS(member)                                                                                          \
     {                                                                                                                  \

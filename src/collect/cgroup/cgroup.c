@@ -213,6 +213,7 @@ struct cgroup_state {
     bool was_searched, resolved;
     bool failing, gone; /* some or all of its values could not be read the last time */
     struct cgroup_location locations[CGROUP_CONTROLLERS];
+    struct cgroup_own own;
     bool of_command[CGROUP_CONTROLLERS]; /* the location is the group that was made for the command, not ours */
     struct value values[GROUP_VALUES];
     struct opt_u64 prev[GROUP_VALUES];
@@ -529,6 +530,18 @@ static int cgroup_read(struct cgroup_state *state, int64_t now_ns, struct opt_u6
     return 0;
 }
 
+/* The group that the numbers of memory are of, which is not always that of CPU time. */
+static void fill_group(struct cgroup_state *state, const struct tick *tick, struct sample_run *run)
+{
+    const struct value *value = &state->values[VALUE_MEMORY];
+    if (!value->source)
+        value = &state->values[VALUE_USAGE];
+    const struct cgroup_own_source source = {
+        .file = &value->file, .of_command = value->of_command, .groups = {state->groups.data, state->groups.len}};
+    if (value->source)
+        cgroup_own_fill(&state->own, state->env, tick, &source, run);
+}
+
 /* Kills during the run; where the command has a group of its own, all that it counts. */
 static void fill_oom_kills(
     struct cgroup_state *state, const struct tick *tick, struct opt_u64 kills, struct sample *sample)
@@ -552,8 +565,10 @@ static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *
     limits_refresh(state->env->root, now_ns, &state->memory_limits);
     if (outcome.read == 0 && !state->cpu_limits.lowest.has && !state->memory_limits.lowest.has)
         return outcome.failure < 0 ? outcome.failure : -ENODATA;
-    if (!tick->baseline)
+    if (!tick->baseline) {
         cgroup_derive(state, cur, sample);
+        fill_group(state, tick, &sample->run);
+    }
     derive_cpu(state, tick, sample);
     if (cur[VALUE_USAGE].has)
         state->usage_ns = some_i64(tick->mono_ns);
@@ -572,7 +587,8 @@ static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *
 const struct collector collector_cgroup = {
     .name = "cgroup",
     .fills = {COLLECT_FILLS(cgroup), COLLECT_FILLS(end.oom_kills), COLLECT_FILLS(cpu.cgroup_usage_secs),
-        COLLECT_FILLS(cpu.cgroup_cores), COLLECT_FILLS(run.cgroup_peak_mib)},
+        COLLECT_FILLS(cpu.cgroup_cores), COLLECT_FILLS(run.cgroup_peak_mib), COLLECT_FILLS(run.cgroup_path),
+        COLLECT_FILLS(run.cgroup_is_own)},
     .state_bytes = sizeof(struct cgroup_state),
     .open = cgroup_open,
     .collect = cgroup_collect,

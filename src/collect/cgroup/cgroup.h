@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/opt.h"
 #include "base/str.h"
 #include "kernel/sysroot.h"
 
@@ -53,6 +54,30 @@ bool cgroup_path_translate(
 
 /* Shortens *len, the length of a group's directory, to that of its parent; false at the top. */
 bool cgroup_path_up(const struct cgroup_location *location, size_t *len);
+
+/* The group whose numbers are reported; all zeros at the start. */
+struct cgroup_own {
+    bool is_known; /* the others are, as far as they can be */
+    char path[PATH_MAX]; /* below the mount of its hierarchy: "/" for the top */
+    struct opt_bool is_own; /* nothing but the job is in it */
+};
+
+struct cgroup_own_source {
+    const struct cgroup_file *file; /* of that group */
+    bool of_command; /* it was made for the command */
+    struct str groups; /* the text of self/cgroup */
+};
+
+struct collect_env;
+struct sample_run;
+struct tick;
+
+/*
+ * Fills in the group, with the first sample found out by its list of processes: three files and, where a process is
+ * not known, a few of processes; none of them where a command was over too soon.
+ */
+void cgroup_own_fill(struct cgroup_own *own, const struct collect_env *env, const struct tick *tick,
+    const struct cgroup_own_source *source, struct sample_run *run);
 
 /* One file of our control group or of a group above it, kept open between readings. */
 
