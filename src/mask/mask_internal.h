@@ -42,8 +42,8 @@ extern const char rule_user_schemes[], rule_token_schemes[], rule_plain_queries[
 extern const char *const rule_secret_paths[]; /* host/path behind which everything is secret; NULL ends */
 
 /* Words of command lines. */
-extern const char rule_carriers[], rule_shells[], rule_shell_hosts[], rule_setters[], rule_setting_verbs[],
-    rule_echoes[];
+extern const char rule_carriers[], rule_shells[], rule_interpreters[], rule_shell_hosts[], rule_setters[],
+    rule_setting_verbs[], rule_echoes[];
 extern const char *const rule_subcommands[]; /* NULL ends */
 extern const unsigned rule_login_subcommands; /* bits of those behind which a token may stand alone */
 extern const char *const rule_password_readers[]; /* in a pipeline; NULL ends */

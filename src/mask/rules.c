@@ -142,6 +142,8 @@ const char rule_carriers[] =
     "poetry screen tmux systemd-run chpst gosu su-exec proot faketime unbuffer script cmd eval then do else ! { "
     "resource-tracker docker-compose compose ";
 const char rule_shells[] = " sh bash zsh dash ksh ash fish busybox su runuser csh tcsh mksh ";
+/* Beside shells: the first argument of theirs that is no option names the program. */
+const char rule_interpreters[] = " python pypy perl ruby node nodejs php lua luajit tclsh rscript pwsh ";
 /* What stands behind them as one argument is a command string. */
 const char rule_shell_hosts[] = " ssh mosh eval watch parallel ";
 const char rule_setters[] = " set config setenv setx put configure config:set env:set modify ";

@@ -333,17 +333,32 @@ static struct str without_version(struct str base)
     return name.n < base.n && !is_known_program(base) && is_known_program(name) ? name : base;
 }
 
+/* python3.11 */
+static bool is_interpreter(struct str name)
+{
+    while (name.n > 1 && (ascii_is_digit(name.p[name.n - 1]) || name.p[name.n - 1] == '.'))
+        name.n--;
+    return rule_lists(rule_shells, name) || rule_lists(rule_interpreters, name);
+}
+
 /* True where the word is the program that runs, or one that starts it. */
 static bool take_program(struct words *words, struct str word)
 {
-    if (words->has_program)
+    /* The kernel puts the interpreter before a script: /bin/sh /usr/bin/mysql -pSECRET */
+    bool is_script = words->has_program && words->positionals == 0 && is_interpreter(words->program);
+    if (words->has_program && !is_script)
         return false;
     const char *slash = memrchr(word.p, '/', word.n);
     struct str base = slash ? str_from(word, (size_t)(slash - word.p) + 1) : word;
     base = without_version(base);
     bool is_known = is_known_program(base);
     bool is_carrier = rule_lists(rule_carriers, base);
+    if (is_script && !is_known)
+        return false;
+    if (is_script)
+        words->letters = 0;
     if (is_carrier) {
+        words->has_program = false;
         words->has_carrier = true;
         words->program = base;
         return true;

@@ -170,6 +170,22 @@ static void check_masked(enum mask_mode mode, const char *const *argv, const cha
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
+/* A script, as the kernel starts it: its interpreter stands before it. */
+static void test_scripts(void **state)
+{
+    (void)state;
+    check_masked(MASK_AUTO, LIST("/bin/sh", "/opt/bin/mysql", "-phunter2", "db"),
+        LIST("/bin/sh", "/opt/bin/mysql", "-p[SECRET]", "db"));
+    check_masked(MASK_AUTO, LIST("/usr/bin/python3.11", "-I", "/opt/bin/curl", "-u", "bob:pw9", "x"),
+        LIST("/usr/bin/python3.11", "-I", "/opt/bin/curl", "-u", "bob:[SECRET]", "x"));
+    check_masked(MASK_AUTO, LIST("/usr/bin/perl", "/opt/bin/sudo", "mysql", "-phunter2"),
+        LIST("/usr/bin/perl", "/opt/bin/sudo", "mysql", "-p[SECRET]"));
+    /* What is no program, and what stands further on. */
+    check_masked(
+        MASK_AUTO, LIST("python3", "train.py", "mysql", "-plain"), LIST("python3", "train.py", "mysql", "-plain"));
+    check_masked(MASK_AUTO, LIST("bash", "run.sh", "-print"), LIST("bash", "run.sh", "-print"));
+}
+
 static void test_placeholders(void **state)
 {
     (void)state;
@@ -284,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_secret_is_left),
         cmocka_unit_test(test_what_is_no_secret_stays),
+        cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_placeholders),
         cmocka_unit_test(test_strict_hides_addresses_and_numbers),
         cmocka_unit_test(test_bounds),
