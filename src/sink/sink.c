@@ -16,10 +16,19 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-enum { TERMINAL_CAREFUL_BYTES = 16, CLAIM_TRIES = 20 };
+enum { TERMINAL_CAREFUL_BYTES = 16, CLAIM_TRIES = 20, LENGTHS_BYTES_MAX = 4 * 1024 * 1024 };
+
+/* Beside the length of what is no record. */
+#define NOTE_BIT 0x80000000U
 
 /* Between two tries to lock a file. */
 static const struct timespec claim_pause = {.tv_nsec = NS_PER_MS};
+
+static void init_backlog(struct sink *sink)
+{
+    buf_init(&sink->backlog, SINK_RECORD_BYTES_MAX);
+    buf_init(&sink->lengths, LENGTHS_BYTES_MAX);
+}
 
 int sink_open_fd(struct sink *ret_sink, int fd)
 {
@@ -36,7 +45,7 @@ int sink_open_fd(struct sink *ret_sink, int fd)
         /* A pipe that is writable accepts PIPE_BUF bytes without waiting; a terminal promises no more than a few. */
         sink.careful_bytes = is_terminal ? TERMINAL_CAREFUL_BYTES : PIPE_BUF;
     }
-    buf_init(&sink.backlog, SINK_RECORD_BYTES_MAX);
+    init_backlog(&sink);
     *ret_sink = sink;
     return 0;
 }
@@ -83,7 +92,7 @@ int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct 
     if (r < 0)
         return err_sys(err, r, "cannot use the output file %s", path);
     sink.fd = fd_take(&fd);
-    buf_init(&sink.backlog, SINK_RECORD_BYTES_MAX);
+    init_backlog(&sink);
     *ret_sink = sink;
     return 0;
 }
@@ -161,47 +170,81 @@ static size_t write_all(struct sink *sink, const char *bytes, size_t n, int *ret
     return done;
 }
 
+static uint32_t length_at(const struct sink *sink, size_t i)
+{
+    uint32_t length;
+    memcpy(&length, sink->lengths.data + i * sizeof(length), sizeof(length));
+    return length;
+}
+
+/* So many bytes of the backlog are out, and with them the records that they are. */
+static void consume_backlog(struct sink *sink, size_t done)
+{
+    size_t whole = 0, left = done, count = sink->lengths.len / sizeof(uint32_t);
+    buf_consume(&sink->backlog, done);
+    while (whole < count && left >= (length_at(sink, whole) & ~NOTE_BIT))
+        left -= length_at(sink, whole++) & ~NOTE_BIT;
+    if (left > 0 && whole < count) {
+        uint32_t length = length_at(sink, whole) - (uint32_t)left;
+        memcpy(sink->lengths.data + whole * sizeof(length), &length, sizeof(length));
+    }
+    sink->begun = left > 0 || (whole == 0 && sink->begun);
+    buf_consume(&sink->lengths, whole * sizeof(uint32_t));
+}
+
 static int drain_backlog(struct sink *sink)
 {
     int result;
     size_t done = write_all(sink, sink->backlog.data, sink->backlog.len, &result);
-    buf_consume(&sink->backlog, done);
+    consume_backlog(sink, done);
     return result;
 }
 
 static int give_up(struct sink *sink)
 {
     buf_clear(&sink->backlog);
+    buf_clear(&sink->lengths);
     if (sink->owned)
         fd_close(&sink->fd);
     sink->fd = -1;
     return -EPIPE;
 }
 
-static bool keep_bytes(struct sink *sink, struct str bytes)
+static bool keep_bytes(struct sink *sink, struct str bytes, uint32_t note_bit)
 {
+    uint32_t length = (uint32_t)bytes.n | note_bit;
+    bool kept = buf_reserve(&sink->backlog, bytes.n) && buf_reserve(&sink->lengths, sizeof(length));
+    sink->backlog.failed = sink->lengths.failed = false;
+    if (!kept || bytes.n == 0)
+        return kept;
     buf_append(&sink->backlog, bytes.p, bytes.n);
-    bool kept = buf_ok(&sink->backlog);
-    sink->backlog.failed = false;
-    return kept;
+    buf_append(&sink->lengths, &length, sizeof(length));
+    return true;
+}
+
+static bool has_space(const struct sink *sink, size_t n)
+{
+    size_t waiting = sink->backlog.len;
+    return waiting == 0 || (waiting <= SINK_BACKLOG_BYTES && n <= SINK_BACKLOG_BYTES - waiting);
 }
 
 /* Keeps a whole record or nothing of it; false where too much waits already. */
-static bool keep_for_later(struct sink *sink, struct str record)
+static bool keep_for_later(struct sink *sink, struct str record, uint32_t note_bit)
 {
-    size_t waiting = sink->backlog.len;
-    if (waiting > 0 && (waiting > SINK_BACKLOG_BYTES || record.n > SINK_BACKLOG_BYTES - waiting))
-        return false;
-    return keep_bytes(sink, record);
+    return has_space(sink, record.n) && keep_bytes(sink, record, note_bit);
 }
 
 /* Nothing waits: straight out, and what does not go waits from now on. */
-static int write_record(struct sink *sink, struct str record)
+static int write_record(struct sink *sink, struct str record, uint32_t note_bit)
 {
     int result;
     size_t done = write_all(sink, record.p, record.n, &result);
+    if (done == record.n)
+        return result;
     /* What was begun must be finished, however much that is. */
-    if (done < record.n && !keep_bytes(sink, (struct str){record.p + done, record.n - done})) {
+    if (keep_bytes(sink, (struct str){record.p + done, record.n - done}, note_bit)) {
+        sink->begun = done > 0;
+    } else {
         sink->dropped++;
         sink->torn = done > 0;
     }
@@ -209,26 +252,60 @@ static int write_record(struct sink *sink, struct str record)
 }
 
 /* Behind what waits already, in one write with it where it fits. */
-static int write_behind_backlog(struct sink *sink, struct str record)
+static int write_behind_backlog(struct sink *sink, struct str record, uint32_t note_bit)
 {
-    bool kept = keep_for_later(sink, record);
+    bool kept = keep_for_later(sink, record, note_bit);
     int result = drain_backlog(sink);
     if (kept || result == -EPIPE)
         return result;
     if (sink->backlog.len == 0)
-        return write_record(sink, record);
-    sink->dropped += !keep_for_later(sink, record);
+        return write_record(sink, record, note_bit);
+    sink->dropped += !keep_for_later(sink, record, note_bit);
     return result;
 }
 
-int sink_write(struct sink *sink, struct str record)
+static int write_as(struct sink *sink, struct str record, uint32_t note_bit)
 {
     if (sink->fd < 0)
         return -EPIPE;
     if (sink->torn)
-        sink->torn = !keep_for_later(sink, STR("\n"));
-    int result = sink->backlog.len > 0 ? write_behind_backlog(sink, record) : write_record(sink, record);
+        sink->torn = !keep_for_later(sink, STR("\n"), NOTE_BIT);
+    int result =
+        sink->backlog.len > 0 ? write_behind_backlog(sink, record, note_bit) : write_record(sink, record, note_bit);
     return result == -EPIPE ? give_up(sink) : result;
+}
+
+int sink_write(struct sink *sink, struct str record)
+{
+    return write_as(sink, record, 0);
+}
+
+int sink_write_note(struct sink *sink, struct str text)
+{
+    return write_as(sink, text, NOTE_BIT);
+}
+
+int sink_reserve(struct sink *sink, size_t n)
+{
+    if (sink->fd < 0)
+        return -EPIPE;
+    int result = has_space(sink, n) ? 0 : drain_backlog(sink);
+    if (result == -EPIPE)
+        return give_up(sink);
+    if (!has_space(sink, n))
+        return result;
+    bool fits = buf_reserve(&sink->backlog, n) && buf_reserve(&sink->lengths, sizeof(uint32_t));
+    sink->backlog.failed = sink->lengths.failed = false;
+    return fits ? 0 : -ENOMEM;
+}
+
+uint64_t sink_waiting(const struct sink *sink, bool *ret_is_cut)
+{
+    uint64_t records = 0;
+    *ret_is_cut = sink->begun && sink->lengths.len > 0 && !(length_at(sink, 0) & NOTE_BIT);
+    for (size_t i = 0; i < sink->lengths.len / sizeof(uint32_t); i++)
+        records += !(length_at(sink, i) & NOTE_BIT);
+    return records;
 }
 
 static int64_t now_ms(void)
@@ -267,4 +344,5 @@ void sink_close(struct sink *sink)
         fd_close(&sink->fd);
     sink->fd = -1;
     buf_fini(&sink->backlog);
+    buf_fini(&sink->lengths);
 }

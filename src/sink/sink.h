@@ -26,7 +26,9 @@ struct sink {
     bool locked; /* between sink_claim and sink_release */
     bool torn; /* the file we append to ends inside a line: begin with a LF */
     struct buf backlog;
-    uint64_t dropped; /* records lost so far */
+    struct buf lengths; /* uint32_t: of the records in the backlog, of the first one what is left of it */
+    bool begun; /* of the first record in the backlog some is out */
+    uint64_t dropped; /* records and notes lost so far */
 };
 
 /*
@@ -64,6 +66,18 @@ void sink_release(struct sink *sink);
  * the record then waiting or dropped.
  */
 int sink_write(struct sink *sink, struct str record);
+
+/* The same for a text that sink_waiting is not to count. */
+int sink_write_note(struct sink *sink, struct str text);
+
+/*
+ * For records that need those before them (gzip): is it certain that nothing of the next n bytes will be dropped? Tries
+ * to empty the backlog first. Returns 0, else what sink_write would return, or -ENOMEM.
+ */
+int sink_reserve(struct sink *sink, size_t n);
+
+/* How many records wait in the backlog. ret_is_cut: of the first of them some is out. */
+uint64_t sink_waiting(const struct sink *sink, bool *ret_is_cut);
 
 /* Tries to empty the backlog, waiting at most timeout_ms for the reader. Returns like sink_write. */
 int sink_flush(struct sink *sink, int timeout_ms);
