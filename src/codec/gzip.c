@@ -84,6 +84,20 @@ int gzip_add(struct gzip *gzip, struct str bytes, struct buf *out)
     return 0;
 }
 
+int gzip_add_flushed(struct gzip *gzip, struct str bytes, struct buf *out)
+{
+    int code = gzip_add(gzip, bytes, out);
+    gzip->stream.avail_in = 0;
+    return code < 0 ? code : compress_fed(gzip, Z_SYNC_FLUSH, out);
+}
+
+size_t gzip_bound(size_t n)
+{
+    /* Header, trailer, two ends of blocks; and where nothing can be compressed five bytes for every few KiB. */
+    enum { AROUND_BYTES = 64, SHARE = 256 };
+    return n + n / SHARE + AROUND_BYTES;
+}
+
 int gzip_finish(struct gzip *gzip, struct buf *out)
 {
     gzip->stream.avail_in = 0;
@@ -96,6 +110,13 @@ struct gunzip {
     z_stream stream;
     bool is_ended; /* at the end of a member */
     bool is_padded; /* with zeros behind it */
+    bool notes_ends;
+    char last; /* of what was unpacked */
+    uint64_t before_bytes; /* of members that are whole */
+    struct {
+        uint64_t bytes; /* 0: none was seen */
+        uint32_t check, size;
+    } end; /* where the file could have ended */
 };
 
 int gunzip_new(struct gunzip **ret_gunzip)
@@ -133,6 +154,43 @@ static int skip_padding(struct gunzip *gunzip)
     return gunzip->is_padded && stream->avail_in > 0 ? -EBADMSG : 0;
 }
 
+void gunzip_note_ends(struct gunzip *gunzip)
+{
+    gunzip->notes_ends = true;
+}
+
+/* Between two blocks, and at the end of a byte, another member cannot begin, but the end of this one can. */
+static void note_end(struct gunzip *gunzip)
+{
+    enum { BITS = 7, IS_LAST = 64, IS_BETWEEN = 128 };
+    const z_stream *stream = &gunzip->stream;
+    if ((stream->data_type & (BITS | IS_LAST | IS_BETWEEN)) != IS_BETWEEN || stream->total_out == 0 ||
+        gunzip->last != '\n')
+        return;
+    gunzip->end.bytes = gunzip->before_bytes + stream->total_in;
+    gunzip->end.check = (uint32_t)stream->adler;
+    gunzip->end.size = (uint32_t)stream->total_out;
+}
+
+static void put_le32(char out[static 4], uint32_t number)
+{
+    for (unsigned i = 0; i < 4; i++)
+        out[i] = (char)(number >> (8 * i));
+}
+
+bool gunzip_mend(const struct gunzip *gunzip, uint64_t *ret_bytes, char ret_end[static GZIP_END_BYTES])
+{
+    if (gunzip->end.bytes == 0)
+        return false;
+    *ret_bytes = gunzip->end.bytes;
+    /* An empty last block, then the trailer of RFC 1952. */
+    ret_end[0] = 3;
+    ret_end[1] = 0;
+    put_le32(ret_end + 2, gunzip->end.check);
+    put_le32(ret_end + 6, gunzip->end.size);
+    return true;
+}
+
 /* One step of inflate and what came out of it. */
 static int unpack_step(struct gunzip *gunzip, int (*take)(void *context, struct str piece), void *context)
 {
@@ -142,18 +200,23 @@ static int unpack_step(struct gunzip *gunzip, int (*take)(void *context, struct 
         int code = skip_padding(gunzip);
         if (code < 0 || stream->avail_in == 0)
             return code;
+        gunzip->before_bytes += stream->total_in;
         (void)inflateReset(stream);
     }
     gunzip->is_ended = false;
     stream->next_out = (Bytef *)piece;
     stream->avail_out = sizeof(piece);
-    int result = inflate(stream, Z_NO_FLUSH);
+    int result = inflate(stream, gunzip->notes_ends ? Z_BLOCK : Z_NO_FLUSH);
     if (result == Z_MEM_ERROR)
         return -ENOMEM;
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) /* the last: it wants more */
         return -EBADMSG;
     gunzip->is_ended = result == Z_STREAM_END;
     size_t n = sizeof(piece) - stream->avail_out;
+    if (n > 0)
+        gunzip->last = piece[n - 1];
+    if (gunzip->notes_ends && result == Z_OK)
+        note_end(gunzip);
     return n > 0 ? take(context, (struct str){piece, n}) : 0;
 }
 

@@ -36,6 +36,18 @@ static int open_stream(struct output *output, int fd, struct err *err)
     return 0;
 }
 
+/* Are these two the same pipe, terminal or file? */
+static bool is_same_file(int a, int b)
+{
+    struct stat sa, sb;
+    return fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && file_is_same(&sa, &sb);
+}
+
+static bool output_is_on_stderr(const struct output *output)
+{
+    return output->sink.fd >= 0 && is_same_file(output->sink.fd, STDERR_FILENO);
+}
+
 /* Why samples may not follow what the file begins with; NULL where they may, or it is empty. */
 static const char *refusal(const struct output *output, const struct sink_head *head)
 {
@@ -53,23 +65,23 @@ static int open_file(struct output *output, const struct settings *settings, str
     r = sink_open_file(&output->sink, path, settings->append, &head, err);
     if (r < 0)
         return r;
-    const char *why = refusal(output, &head);
+    bool is_compressed = compressed_is_meant(path);
+    if (is_compressed && output_is_on_stderr(output))
+        r = err_set(err, -EEXIST, "cannot write gzip to %s: stderr goes there as well", output->name);
+    else if (is_compressed)
+        r = compressed_open(&output->compressed, &output->sink, path, &head, err);
+    const char *why = r == 0 ? refusal(output, &head) : NULL;
     if (why)
         r = err_set(err, -EEXIST, "cannot append to %s: %s", output->name, why);
     output->begun = head.count > 0; /* a header that is there already is not written again */
-    output->is_shared = settings->append;
-    if (r < 0)
+    output->is_shared = settings->append && !is_compressed;
+    if (r < 0) {
         sink_close(&output->sink);
-    else
+        compressed_close(&output->compressed);
+    } else {
         output->path = strdup(path);
+    }
     return r;
-}
-
-/* Are these two the same pipe, terminal or file? */
-static bool is_same_file(int a, int b)
-{
-    struct stat sa, sb;
-    return fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && file_is_same(&sa, &sb);
 }
 
 /* A line of the log on the way of the samples; only lost samples count as dropped. */
@@ -77,16 +89,11 @@ static bool write_diagnostic(void *context, struct str line)
 {
     struct output *output = context;
     uint64_t dropped = output->sink.dropped;
-    int result = sink_write(&output->sink, line);
+    int result = sink_write_note(&output->sink, line);
     bool lost = result == -EPIPE || output->sink.dropped != dropped;
     output->reader_gone |= result == -EPIPE;
     output->sink.dropped = dropped;
     return !lost;
-}
-
-static bool output_is_on_stderr(const struct output *output)
-{
-    return output->sink.fd >= 0 && is_same_file(output->sink.fd, STDERR_FILENO);
 }
 
 bool output_has_view(const struct settings *settings)
@@ -174,6 +181,13 @@ static bool put_header(struct output *output)
     return true;
 }
 
+static int write_line(struct output *output)
+{
+    struct str line = {output->line.data, output->line.len};
+    return output->compressed.gzip ? compressed_write(&output->compressed, &output->sink, line)
+                                   : sink_write(&output->sink, line);
+}
+
 int output_sample(struct output *output, const struct sample *sample, const struct sample_totals *totals)
 {
     if (!output->encoder)
@@ -189,11 +203,12 @@ int output_sample(struct output *output, const struct sample *sample, const stru
         complaint_say(&output->complaint, "out of memory: a sample is lost");
         return 0;
     }
-    output->begun = true;
     /* A record that does not go out at once is normal; one that still waits when the next is due is worth a message. */
     bool waited = output->sink.backlog.len > 0;
-    int result = sink_write(&output->sink, (struct str){output->line.data, output->line.len});
+    uint64_t dropped = output->sink.dropped;
+    int result = write_line(output);
     sink_release(&output->sink);
+    output->begun |= output->sink.dropped == dropped;
     output->last_result = result;
     output->reader_gone = result == -EPIPE;
     if (!output->reader_gone && (waited || result != -EAGAIN))
@@ -227,6 +242,21 @@ int output_watch_fd(const struct output *output)
     return has_reader ? output->sink.fd : -1;
 }
 
+/* What the stream did not accept to the end, and was not reported yet. */
+static void report_lost(const struct output *output)
+{
+    bool is_cut;
+    uint64_t lost = output->sink.dropped - output->reported_lost + sink_waiting(&output->sink, &is_cut);
+    if (lost > 0)
+        log_warning("%s did not accept everything: %" PRIu64 " sample%s lost%s", output->name, lost,
+            lost == 1 ? " is" : "s are",
+            is_cut && lost > 1 ? ", the first of them is cut"
+            : is_cut           ? ": it is cut"
+                               : "");
+    else if (output->sink.backlog.len > 0)
+        log_warning("%s did not accept everything: its end is missing", output->name);
+}
+
 bool output_close(struct output *output)
 {
     free(output->path);
@@ -236,21 +266,18 @@ bool output_close(struct output *output)
     if (output->begun && output->encoder->end && !output->reader_gone) {
         buf_clear(&output->line);
         output->encoder->end(output->info, &output->line);
-        (void)sink_write(&output->sink, (struct str){output->line.data, output->line.len});
+        (void)write_line(output);
     }
+    if (output->compressed.gzip && !output->reader_gone)
+        compressed_end(&output->compressed, &output->sink);
     int result = sink_flush(&output->sink, CLOSE_TIMEOUT_MS);
     log_divert(NULL, NULL);
-    uint64_t lost = output->sink.dropped - output->reported_lost;
-    size_t waiting = output->sink.backlog.len;
-    bool is_whole = waiting == 0 && output->sink.dropped == 0;
-    bool half_out = waiting > 0 && output_is_on_stderr(output);
-    bool can_report = !output->reader_gone && !half_out && result != -EPIPE;
-    if (can_report && waiting > 0)
-        log_warning("%s did not accept everything: %" PRIu64 " samples and the last %zu bytes are lost", output->name,
-            lost, waiting);
-    else if (can_report && lost > 0)
-        log_warning("%s did not accept everything: %" PRIu64 " samples are lost", output->name, lost);
+    bool is_whole = output->sink.backlog.len == 0 && output->sink.dropped == 0;
+    bool half_out = output->sink.backlog.len > 0 && output_is_on_stderr(output);
+    if (!output->reader_gone && !half_out && result != -EPIPE)
+        report_lost(output);
     sink_close(&output->sink);
+    compressed_close(&output->compressed);
     buf_fini(&output->line);
     return is_whole;
 }

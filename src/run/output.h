@@ -9,12 +9,14 @@
 #include "base/log.h"
 #include "config/settings.h"
 #include "encode/encode.h"
+#include "run/compressed.h"
 #include "sink/sink.h"
 
 struct output {
     const struct encoder *encoder; /* NULL: nothing is written (--quiet) */
     const struct run_info *info;
     struct sink sink;
+    struct compressed compressed;
     char name[64]; /* "stdout", "stderr" or the file's name, cut */
     char *path; /* of the file, owned; NULL: there is none */
     struct buf line;
@@ -28,9 +30,10 @@ struct output {
 
 /*
  * Chooses the stream by the rules: --quiet, --output, else stderr when a command is tracked or when it was redirected
- * to a file and stdout was not, else stdout when it is captured, else stderr, but not where a terminal there shows a
- * live view. Diagnostics then go through the same sink where it is the same file, so that they never land inside a
- * sample; *ret_output must stay where it is until output_close. Returns 0 or a negative errno with a message.
+ * to a file and stdout was not, else stdout when it is captured, else stderr. Where stderr is a terminal it gets the
+ * samples of a job only if a format was asked for, and with --live it gets none. Diagnostics then go through the same
+ * sink where it is the same file, so that they never land inside a sample; *ret_output must stay where it is until
+ * output_close. Returns 0 or a negative errno with a message.
  */
 int output_open(
     struct output *ret_output, const struct settings *settings, const struct run_info *info, struct err *err);

@@ -175,16 +175,18 @@ static void test_reader_that_never_reads_delays_the_end_a_moment_only(void **sta
     for (int i = 0; i < 50; i++)
         assert_int_equal(write_sample(stage), 0);
     (void)stage_said(stage);
-    size_t waiting = stage->output.sink.backlog.len;
-    assert_true(waiting > 0);
+    bool is_cut;
+    uint64_t waiting = sink_waiting(&stage->output.sink, &is_cut);
+    assert_in_range(waiting, 2, 49);
     int64_t before = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
     output_close(&stage->output);
     assert_true(clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - before < 2 * NS_PER_SEC);
     const char *said = stage_said(stage);
-    char bytes[64];
-    (void)snprintf(bytes, sizeof(bytes), " the last %zu bytes are lost", waiting);
+    char lost[64];
+    (void)snprintf(
+        lost, sizeof(lost), ": %u samples are lost%s\n", (unsigned)waiting, is_cut ? ", the first of them is cut" : "");
     assert_one_line(said);
-    assert_non_null(strstr(said, bytes));
+    assert_non_null(strstr(said, lost));
     (void)close(reader);
 }
 
@@ -204,7 +206,29 @@ static void test_full_device_is_reported_once(void **state)
     output_close(&stage->output);
     said = stage_said(stage);
     assert_one_line(said);
-    assert_non_null(strstr(said, "lost"));
+    assert_non_null(strstr(said, ": 5 samples are lost\n"));
+}
+
+/* Two samples, of which one has begun: both are lost, and nothing else is. */
+static void test_samples_that_wait_at_the_end_are_counted(void **state)
+{
+    struct stage *stage = *state;
+    stage_open(stage);
+    struct rlimit old;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(write_sample(stage), 0);
+    struct rlimit low = {.rlim_cur = 0, .rlim_max = old.rlim_max};
+    struct stat st;
+    assert_int_equal(stat(stage->path, &st), 0);
+    low.rlim_cur = (rlim_t)st.st_size + 10;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    int first = write_sample(stage);
+    int second = write_sample(stage);
+    output_close(&stage->output);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(first, 0);
+    assert_int_equal(second, 0);
+    assert_non_null(strstr(stage_said(stage), ": 2 samples are lost, the first of them is cut\n"));
 }
 
 /* A limit that is lifted: nothing is lost, the header stands once, and the complaint is taken back. */
@@ -270,13 +294,14 @@ int main(void)
     (void)sigaddset(&blocked, SIGXFSZ);
     (void)sigprocmask(SIG_BLOCK, &blocked, NULL);
     const struct CMUnitTest tests[] = {
-        TEST(test_slow_reader_is_reported_once_and_taken_back),
-        TEST(test_reader_goes_away),
-        TEST(test_reader_goes_away_with_samples_waiting),
-        TEST(test_reader_that_never_reads_delays_the_end_a_moment_only),
-        TEST(test_full_device_is_reported_once),
-        TEST(test_limited_file_recovers),
-        TEST(test_refused_file_gives_everything_back),
+        cmocka_unit_test(test_slow_reader_is_reported_once_and_taken_back),
+        cmocka_unit_test(test_reader_goes_away),
+        cmocka_unit_test(test_reader_goes_away_with_samples_waiting),
+        cmocka_unit_test(test_reader_that_never_reads_delays_the_end_a_moment_only),
+        cmocka_unit_test(test_full_device_is_reported_once),
+        cmocka_unit_test(test_samples_that_wait_at_the_end_are_counted),
+        cmocka_unit_test(test_limited_file_recovers),
+        cmocka_unit_test(test_refused_file_gives_everything_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
