@@ -194,14 +194,17 @@ static int next_option(int argc, char **argv, const struct syntax *syntax, struc
 
 int cli_parse(int argc, char **argv, struct cli *ret_cli, struct err *err)
 {
-    struct syntax syntax;
-    syntax_init(&syntax);
+    /* Ten KiB: not for the stack, which may be limited to a few pages (ulimit -s). */
+    AUTO_FREE struct syntax *syntax = malloc(sizeof(*syntax));
+    if (!syntax)
+        return err_set(err, -ENOMEM, "out of memory");
+    syntax_init(syntax);
     struct cli cli = {0};
     optind = 0; /* glibc: start afresh */
     opterr = 0;
     int r;
     do {
-        r = next_option(argc, argv, &syntax, &cli, err);
+        r = next_option(argc, argv, syntax, &cli, err);
     } while (r > 0);
     if (r < 0) {
         cli_fini(&cli);
