@@ -113,6 +113,9 @@ static void check_output(struct config *config)
         load_warn(config, "no samples are written to %s: --quiet overrides --output", buf_cstr(&path));
     else if (settings->quiet && source_of(config, STR("format")) == SOURCE_FLAG)
         load_warn(config, "--format has no effect: with --quiet no samples are written");
+    else if (settings->live && settings->command && !settings->output && isatty(STDERR_FILENO) &&
+             source_of(config, STR("format")) == SOURCE_FLAG)
+        load_warn(config, "--format has no effect: --live shows current usage instead of samples; add --output FILE");
     bool has_file = !settings->quiet && settings->output && strcmp(settings->output, "-") != 0;
     bool is_known = settings->quiet && settings->output;
     if (settings->append && source_of(config, STR("append")) == SOURCE_FLAG && !has_file && !is_known)

@@ -85,9 +85,11 @@ const struct option_row options[] = {
         AT(csv_columns)),
     ROW(.flag = "output", .letter = 'o', .envs = {"TRACKER_OUTPUT"}, .key = "tracker.output", .type = OPTION_STRING,
         .unset = "stderr with a command, or if it is a file and stdout is not; otherwise stdout if it is captured, "
-                 "else stderr",
+                 "else stderr; of a command or --pid none if stderr is a terminal and no format is given",
         .metavar = "FILE", .group = GROUP_OUTPUT,
-        .help = "write samples to FILE (- is stdout); the name may contain {job}, {host}, {pid}, {datetime}",
+        .help =
+            "write samples to FILE (- is stdout; compressed if it ends in .gz); the name may contain {job}, {host}, "
+            "{pid}, {datetime}",
         .props = OPTION_NONEMPTY, AT(output)),
     ROW(.flag = "append", .envs = {"TRACKER_APPEND"}, .key = "tracker.append", .type = OPTION_BOOL, .fallback = "false",
         .group = GROUP_OUTPUT, .help = "append to the output file instead of overwriting it", AT(append)),

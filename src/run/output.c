@@ -103,6 +103,15 @@ bool output_has_view(const struct settings *settings)
 
 enum way { WAY_NONE, WAY_FILE, WAY_STDOUT, WAY_STDERR };
 
+/* May samples go to stderr where no output was asked for? On a terminal they would bury what a job prints. */
+static bool may_use_stderr(const struct settings *settings)
+{
+    if (settings->is_format_given)
+        return !output_has_view(settings);
+    bool has_job = settings->command || settings->pid.has;
+    return !settings->live && !(has_job && isatty(STDERR_FILENO));
+}
+
 static enum way choose_way(const struct settings *settings)
 {
     if (settings->quiet)
@@ -112,7 +121,7 @@ static enum way choose_way(const struct settings *settings)
     bool is_stderr_kept = !settings->from && is_regular(STDERR_FILENO) && !is_regular(STDOUT_FILENO);
     if (!settings->command && output_is_captured() && !is_stderr_kept)
         return WAY_STDOUT;
-    return output_has_view(settings) ? WAY_NONE : WAY_STDERR;
+    return may_use_stderr(settings) ? WAY_STDERR : WAY_NONE;
 }
 
 bool output_shows_samples(const struct settings *settings)

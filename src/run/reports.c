@@ -106,7 +106,10 @@ static int open_live(struct reports *reports, const struct settings *settings, s
     const struct live_terminal terminal = {
         .fd = STDERR_FILENO, .term = settings->term, .locale = settings->locale, .has_colour = settings->has_colour};
     int r = live_new(&terminal, title_of(settings), &reports->live);
-    if (r == 0 && !reports->live && isatty(STDERR_FILENO))
+    if (r == 0 && !isatty(STDERR_FILENO))
+        log_warning("--live needs a terminal on stderr: ignored%s",
+            reports->prints_summary ? ", the summary comes at the end" : "");
+    else if (r == 0 && !reports->live)
         log_warning("this terminal cannot show a live view (TERM=%s)", settings->term ? settings->term : "");
     return r < 0 ? err_sys(err, r, "cannot show a live view") : 0;
 }
@@ -115,7 +118,7 @@ static bool wants_summary(const struct settings *settings, bool shows_samples, b
 {
     if (settings->summary != WHEN_AUTO)
         return settings->summary == WHEN_ALWAYS;
-    return must_show || (!shows_samples && isatty(STDERR_FILENO));
+    return must_show || (!shows_samples && (isatty(STDERR_FILENO) || settings->live));
 }
 
 int reports_open(

@@ -230,6 +230,72 @@ def everything_on_a_terminal_shows_the_samples_there():
             expect(not is_nonblocking(theirs), "O_NONBLOCK is left on the terminal")
 
 
+def on_terminal(*args, stdout=None, stderr=None, env=None):
+    """What a terminal on stdout and stderr, or on one of them, gets until the end."""
+    with terminal() as (ours, theirs):
+        with Tracker(*args, stdin=theirs, stdout=stdout or theirs, stderr=stderr or theirs,
+                     env={"NO_COLOR": "1", **(env or {})}) as tracker:
+            equal(tracker.wait(), 0, "exit status")
+            os.write(theirs, b"\nend\n")
+            lines = Lines(ours)
+            shown = []
+            while (line := lines.next()) != b"end":
+                shown.append(line.decode())
+            return shown
+
+
+def is_sample(line):
+    return line.startswith(("{", "timestamp,")) or line[:1].isdigit()
+
+
+@test
+def a_command_on_a_terminal_shows_its_output_then_the_summary():
+    says = ("sh", "-c", "echo one; sleep 0.3; echo two")
+    shown = on_terminal("-i", "0.1", "--", *says)
+    equal(shown[:2], ["one", "two"], "what the command says")
+    expect(not any(map(is_sample, shown)), "samples:", shown)
+    expect(any("exit status 0" in line for line in shown[2:]), "no summary:", shown)
+    with directory() as place, open(place / "f", "wb") as kept:
+        equal(on_terminal("-i", "0.1", "--", *says, stderr=kept), ["one", "two", ""], "with 2> f")
+        expect(len([parse(line) for line in file_lines(place / "f")]) >= 2, "too few samples")
+
+
+@test
+def a_format_asks_for_samples_on_a_terminal():
+    with directory() as place:
+        (place / "c.toml").write_text('[tracker]\nformat = "csv"\n')
+        for args, env in ((["-f", "json"], {}), (["-f", "csv"], {}), ([], {"TRACKER_FORMAT": "json"}),
+                          (["-c", place / "c.toml"], {}), (["-o", "-"], {})):
+            shown = on_terminal("-i", "0.1", *args, "--", "sleep", "0.25", env=env)
+            expect(len(list(filter(is_sample, shown))) >= 2, f"{args} {env}:", shown)
+            expect(not any("exit status" in line for line in shown), "a summary, too:", shown)
+    quiet = on_terminal("-q", "-i", "0.1", "--", "sleep", "0.25", env={"TRACKER_FORMAT": "json"})
+    expect(not any(map(is_sample, quiet)), "samples:", quiet)
+
+
+@test
+def an_attached_process_on_a_terminal_shows_the_summary():
+    tree = ("--pid", os.getpid(), "--duration", "0.35", "-i", "0.1")
+    shown = on_terminal(*map(str, tree))
+    expect(shown and not any(map(is_sample, shown)), "samples, or nothing:", shown)
+    with directory() as place, open(place / "run.jsonl", "wb") as kept:
+        shown = on_terminal(*map(str, tree), stdout=kept)
+        expect(shown and not any(map(is_sample, shown)), "samples, or nothing:", shown)
+        expect(len([parse(line) for line in file_lines(place / "run.jsonl")]) >= 3, "too few samples")
+
+
+@test
+def live_without_a_terminal_is_a_message_and_the_summary():
+    done = subprocess.run([BINARY, "-i", "0.1", "--live", "--", "sh", "-c", "echo one; sleep 0.25; echo two >&2"],
+                          env=clean_env(), capture_output=True, text=True, timeout=WAIT_SECS, check=False)
+    lines = done.stderr.splitlines()
+    equal((done.returncode, done.stdout), (0, "one\n"), "status and stdout")
+    expect("resource-tracker: warning: --live needs a terminal on stderr: ignored, the summary comes at the end" in
+           lines, lines)
+    expect("two" in lines and not any(map(is_sample, lines)), "samples:", lines)
+    expect(any("exit status 0" in line for line in lines), "no summary:", lines)
+
+
 @test
 def output_minus_is_stdout_also_on_a_terminal():
     with terminal() as (ours, theirs), Tracker("-i", "0.1", "--output", "-", stdout=theirs) as tracker:
@@ -256,6 +322,67 @@ def output_file_gets_the_samples_and_the_streams_nothing():
             parse(line)
         equal(tracker.stdout.all(), [], "stdout")
         equal(tracker.stderr(), "", "stderr")
+
+
+def gunzip(path):
+    """All of the lines that gzip gets out of a file, cut or not, and whether it is whole."""
+    done = subprocess.run(["gzip", "-dc", path], capture_output=True, timeout=WAIT_SECS, check=False)
+    expect(not done.stdout or done.stdout.endswith(b"\n"), "the last line is cut:", done.stdout[-200:])
+    return done.stdout.splitlines(), done.returncode == 0
+
+
+def wait_gunzip(path, count):
+    wait_until(lambda: path.exists() and len(gunzip(path)[0]) >= count, f"{count} samples in {path.name}")
+
+
+@test
+def a_file_that_ends_in_gz_is_compressed():
+    with directory() as place:
+        path = place / "run.jsonl.gz"
+        for count in (1, 2):
+            with Tracker("-i", "0.1", "--append", "-o", path) as tracker:
+                wait_gunzip(path, 3 * count)
+                equal(tracker.stop(), 0, "exit status")
+                equal((tracker.stdout.all(), tracker.stderr()), ([], ""), "streams")
+            lines, is_whole = gunzip(path)
+            expect(is_whole, "the file is not whole")
+            expect(sum("actual_interval_ms" not in parse(line) for line in lines) == count, "runs in it")
+        done = subprocess.run([BINARY, "--from", path, "-o", "-"], env=clean_env(), capture_output=True,
+                              timeout=WAIT_SECS, check=False)
+        equal(len(done.stdout.splitlines()), len(lines), "samples that --from finds")
+
+
+@test
+def a_killed_tracker_leaves_every_sample_in_gzip():
+    for form in ("json", "csv"):
+        with directory() as place:
+            path = place / "run.gz"
+            with Tracker("-i", "0.05", "-f", form, "-o", path) as tracker:
+                wait_gunzip(path, 6)
+                equal(tracker.stop(signal.SIGKILL), 137, "exit status")
+            left, is_whole = gunzip(path)
+            expect(len(left) >= 6 and not is_whole, "lines:", len(left), is_whole)
+            with Tracker("-i", "0.05", "-f", form, "--append", "-o", path) as tracker:
+                wait_gunzip(path, len(left) + 3)
+                equal(tracker.stop(), 0, "exit status")
+                equal(tracker.stderr(), "", "stderr")
+            lines, is_whole = gunzip(path)
+            expect(is_whole and lines[:len(left)] == left, "what the killed one has written is changed")
+            equal(sum(line.startswith(b"timestamp,") for line in lines), int(form == "csv"), "headers")
+
+
+@test
+def two_trackers_cannot_write_one_gzip_file():
+    with directory() as place:
+        path = place / "run.gz"
+        with Tracker("-i", "0.05", "-o", path) as tracker:
+            wait_gunzip(path, 1)
+            done = subprocess.run([BINARY, "--append", "-o", path, "--", "true"], env=clean_env(), capture_output=True,
+                                  text=True, timeout=WAIT_SECS, check=False)
+            equal(done.returncode, 125, "exit status")
+            expect("another process is writing to it" in done.stderr, done.stderr)
+            equal(tracker.stop(), 0, "exit status")
+        expect(gunzip(path)[1], "the file is not whole")
 
 
 @test

@@ -329,7 +329,7 @@ def a_terminal_gets_the_summary_by_itself():
     expect("exit status 0" in plain and "\x1b" not in plain, plain)
     never, _ = on_terminal("-q", "--summary=never", "--", "true")
     equal(never, "", "with --summary=never")
-    samples, _ = on_terminal("--", "true")
+    samples, _ = on_terminal("-f", "json", "--", "true")
     expect("exit status" not in samples and samples.startswith("{"), samples)
 
 

@@ -406,7 +406,7 @@ def a_signal_for_a_stopped_job_arrives_when_it_goes_on():
 def samples_on_a_terminal_that_stops_background_writers_stop_nothing():
     code = ("import signal; signal.alarm(40); signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
             "open('ready', 'w').close(); signal.sigwait([signal.SIGUSR1]); raise SystemExit(5)")
-    with Session(wrap(python(code), "-i", "0.05"), foreground=False, tostop=True) as session:
+    with Session(wrap(python(code), "-i", "0.05", "-f", "json"), foreground=False, tostop=True) as session:
         wait_until((session.cwd / "ready").exists, "the command")
         for line in session.screen.take(4):
             parse(line)
