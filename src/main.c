@@ -15,6 +15,7 @@
 #include "run/replaying.h"
 #include "run/session.h"
 #include "run/signals.h"
+#include "run/terminal_guard.h"
 #include "stream/streaming.h"
 
 enum { EXIT_TRACKER_FAILED = 125, TEXT_BYTES_MAX = 1024 * 1024 };
@@ -63,6 +64,8 @@ int main(int argc, char **argv)
         return status;
     if (probe_helper_is_meant(argc, argv))
         return probe_helper_main(argv);
+    if (terminal_guard_is_meant(argc, argv))
+        return terminal_guard_main();
     sigset_t caller_mask;
     guard_streams(&caller_mask);
     struct config config;
