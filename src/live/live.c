@@ -44,6 +44,9 @@ struct live {
     unsigned updates; /* since it was reserved */
     struct buf out; /* the write in work: what the terminal has not accepted yet of one that it accepted in part */
     struct opt_f64 drawn_secs;
+    int64_t began_ns; /* monotonic */
+    void (*guard)(void *context, int fd, struct str text);
+    void *guard_context;
     struct live_block block;
 };
 
@@ -53,7 +56,7 @@ static bool is_able(const char *term)
     return term && term[0] && strcmp(term, "dumb") != 0 && strcmp(term, "unknown") != 0;
 }
 
-int live_new(const struct live_terminal *terminal, const char *name, struct live **ret_live)
+int live_new(const struct live_terminal *terminal, const struct live_job *job, struct live **ret_live)
 {
     *ret_live = NULL;
     if (!is_able(terminal->term) || !isatty(terminal->fd))
@@ -65,7 +68,11 @@ int live_new(const struct live_terminal *terminal, const char *name, struct live
     if (!live)
         return -ENOMEM;
     live->fd = fd_take(&fd);
-    live->block.name = name;
+    live->began_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    live->guard = terminal->guard;
+    live->guard_context = terminal->guard_context;
+    live->block.name = job->name;
+    live->block.interval_secs = (double)job->interval_ns / NS_PER_SEC;
     live->block.style.has_colour = terminal->has_colour;
     /* The fonts of the Linux console have no such characters. */
     live->block.style.is_utf8 = live_block_locale_is_utf8(terminal->locale) && strcmp(terminal->term, "linux") != 0;
@@ -170,6 +177,26 @@ static bool is_same_size(const struct area *a, const struct area *b)
     return a->rows == b->rows && a->columns == b->columns;
 }
 
+/* Leaves the whole screen to scrolling, and the cursor where it is. */
+static void put_released(struct buf *out, const struct area *area)
+{
+    put_wiped(out, area);
+    buf_puts(out, SAVE SCROLL_ALL RESTORE);
+}
+
+/* area NULL: there is nothing to take away any more. */
+static void set_guard(struct live *live, const struct area *area)
+{
+    if (!live->guard)
+        return;
+    AUTO_BUF struct buf text;
+    buf_init(&text, OUT_BYTES_MAX);
+    if (area)
+        put_released(&text, area);
+    if (buf_ok(&text))
+        live->guard(live->guard_context, live->fd, (struct str){text.data, text.len});
+}
+
 /* Reserves or keeps the lines of the block. False where the terminal does not accept that now. */
 static bool reserve_area(struct live *live, const struct area *area)
 {
@@ -188,6 +215,8 @@ static bool reserve_area(struct live *live, const struct area *area)
     buf_puts(out, RESTORE);
     if (is_new)
         put_wiped(out, area);
+    if (is_new)
+        set_guard(live, area);
     if (!send_update(live, 0, 0))
         return false;
     live->is_shown = true;
@@ -197,13 +226,18 @@ static bool reserve_area(struct live *live, const struct area *area)
     return true;
 }
 
-static bool draw_part(struct live *live, unsigned line, enum live_part part)
+static bool draw_part(struct live *live, unsigned line, unsigned part)
 {
     const struct area *area = &live->area;
     buf_puts(&live->out, SAVE);
     put_number(&live->out, "\033[", area->rows - area->lines + 1 + line, 'H');
     buf_puts(&live->out, PLAIN);
+    size_t before = live->out.len;
     live_block_put(&live->out, &live->block, line, part, area->columns);
+    if (live->out.len == before) {
+        buf_clear(&live->out);
+        return true;
+    }
     buf_puts(&live->out, RESTORE);
     return send_update(live, 0, 0);
 }
@@ -226,8 +260,7 @@ static void hide(struct live *live, int64_t patience_ms)
     (void)find_area(live, &now);
     bool raw = is_raw(live), is_left = live->is_shown || (live->is_doubtful && !raw && is_foreground(live));
     if (live->is_shown && is_same_size(&now, &live->area)) {
-        put_wiped(out, &live->area);
-        buf_puts(out, SAVE SCROLL_ALL RESTORE);
+        put_released(out, &live->area);
     } else if (is_left) {
         put_scrolled(out, live->area.lines);
         put_wiped_below(out);
@@ -236,6 +269,8 @@ static void hide(struct live *live, int64_t patience_ms)
         return;
     if (is_left)
         live->is_doubtful = raw;
+    if (live->is_shown)
+        set_guard(live, NULL);
     live->is_shown = false;
 }
 
@@ -250,7 +285,7 @@ static void draw(struct live *live)
         return;
     /* Nothing is put behind a write that is only half out: both would be dropped where it is not accepted. */
     for (unsigned i = 0; i < area.lines * LIVE_PARTS && live->out.len == 0; i++) {
-        if (!draw_part(live, i / LIVE_PARTS, (enum live_part)(i % LIVE_PARTS)))
+        if (!draw_part(live, i / LIVE_PARTS, i % LIVE_PARTS))
             return;
     }
 }
@@ -262,6 +297,15 @@ void live_sample(struct live *live, const struct sample *sample, const struct sa
     if (live->is_shown && now.has && live->drawn_secs.has && now.v - live->drawn_secs.v < DRAW_EVERY_SECS)
         return;
     live->drawn_secs = now;
+    draw(live);
+}
+
+void live_tick(struct live *live)
+{
+    int64_t elapsed_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - live->began_ns;
+    double elapsed_secs = (double)elapsed_ns / NS_PER_SEC;
+    if (!live->block.elapsed_secs.has || live->block.elapsed_secs.v < elapsed_secs)
+        live->block.elapsed_secs = some_f64(elapsed_secs);
     draw(live);
 }
 

@@ -7,8 +7,10 @@
 #define LIVE_LIVE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
+#include "base/str.h"
 #include "model/totals.h"
 
 struct live;
@@ -18,18 +20,30 @@ struct live_terminal {
     const char *term; /* TERM; NULL: not set */
     const char *locale; /* the first of LC_ALL, LC_CTYPE, LANG that is set and not empty; NULL: none */
     bool has_colour; /* the caller does not object (NO_COLOR) */
+    /* Gets what is to be written to the terminal if we end without a word (SIGKILL): before the block is shown, and ""
+     * when it is gone. NULL: nothing does that. */
+    void (*guard)(void *context, int fd, struct str text);
+    void *guard_context;
+};
+
+/* What is shown. */
+struct live_job {
+    const char *name; /* of the job or the command, any bytes, kept by the caller; "" where there is none */
+    int64_t interval_ns;
 };
 
 /*
- * Returns 0, with *ret_live NULL where there is no terminal or TERM is dumb, unknown or not set; -ENOMEM. name: the job
- * or the command, any bytes, kept by the caller; "" where there is none. Nothing is written yet, and nothing is shown
- * while the window is too small, we are not in the foreground, or a program has switched the terminal to single keys
- * (editors, pagers, shells at their prompt).
+ * Returns 0, with *ret_live NULL where there is no terminal or TERM is dumb, unknown or not set; -ENOMEM. Nothing is
+ * written yet, and nothing is shown while the window is too small, we are not in the foreground, or a program has
+ * switched the terminal to single keys (editors, pagers, shells at their prompt).
  */
-int live_new(const struct live_terminal *terminal, const char *name, struct live **ret_live);
+int live_new(const struct live_terminal *terminal, const struct live_job *job, struct live **ret_live);
 
 /* Draws the block anew with this sample, at most ten times a second; the first time it reserves its lines. */
 void live_sample(struct live *live, const struct sample *sample, const struct sample_totals *totals);
+
+/* The same without a sample: before the first one, and for the elapsed time where they are rare. */
+void live_tick(struct live *live);
 
 /* The window has another size (SIGWINCH): reserves the lines anew at once, where the block is shown. */
 void live_resized(struct live *live);
@@ -48,19 +62,17 @@ void live_free(struct live *live); /* NULL allowed; hides it */
  * buffer, no I/O, and no cursor is moved.
  */
 enum {
-    LIVE_BLOCK_HISTORY = 72, /* samples that are kept and shown; as many as fit into a part */
+    LIVE_BLOCK_HISTORY = 216, /* samples that are kept and shown; as many as fit */
+    LIVE_BLOCK_PIECE_COLUMNS = 72, /* of a history or a rule in one part */
     LIVE_BLOCK_COLUMNS_MIN = 30,
     LIVE_BLOCK_LINES_MIN = 5,
     LIVE_BLOCK_LINES_MAX = 6,
     LIVE_BLOCK_PART_BYTES = 236, /* no part is longer */
 };
 
-/* A line comes in two parts, each with columns of its own, so that each can be drawn alone. */
-enum live_part {
-    LIVE_TEXT, /* from the first column */
-    LIVE_HISTORY, /* or rule; begins with the move to its column */
-    LIVE_PARTS,
-};
+/* A line comes in parts, each with columns of its own, so that each can be drawn alone: the text from the first column,
+ * and pieces of the history or rule, which begin with the move to their column. */
+enum { LIVE_TEXT, LIVE_PIECES, LIVE_PARTS = 5 };
 
 /* In this order from top to bottom, below the headline. */
 enum live_value {
@@ -77,16 +89,22 @@ struct live_style {
     bool has_colour;
 };
 
-/* All zeros but `name` and `style` before the first sample. */
+/* All zeros but `name`, `style` and `interval_secs` before the first sample. */
 struct live_block {
     const char *name; /* any bytes; not owned; "": none */
     struct live_style style;
+    double interval_secs; /* 0: unknown */
     struct opt_f64 histories[LIVE_HISTORIES][LIVE_BLOCK_HISTORY]; /* rings */
-    size_t newest; /* index into the rings */
+    size_t newest, count; /* index into the rings; how many samples are in them */
     bool is_tree; /* else the host */
     bool has_gpu; /* seen at least once */
     bool is_pss; /* what the memory of a tree is; else RSS */
-    struct opt_f64 elapsed_secs, memory_limit_mib, vram_mib;
+    struct opt_f64 elapsed_secs, vram_mib, host_cores;
+    struct opt_f64 limits[LIVE_HISTORIES]; /* what a value is a share of; absent: of nothing */
+    struct opt_f64 cpus_allowed;
+    struct live_rates {
+        struct opt_f64 in, out; /* bytes per second */
+    } disk, network;
     struct opt_u64 processes;
 };
 
@@ -97,10 +115,9 @@ unsigned live_block_lines(const struct live_block *block);
 
 /*
  * Line 0 is the headline. Stays below `columns` (at least LIVE_BLOCK_COLUMNS_MIN) of a terminal and overwrites all that
- * an earlier call has put there. No LF.
+ * an earlier call has put there. No LF. Nothing where the line has no such part at that width.
  */
-void live_block_put(
-    struct buf *buf, const struct live_block *block, unsigned line, enum live_part part, unsigned columns);
+void live_block_put(struct buf *buf, const struct live_block *block, unsigned line, unsigned part, unsigned columns);
 
 /* Does a locale such as "de_DE.UTF-8" write UTF-8? False for NULL. */
 bool live_block_locale_is_utf8(const char *locale);

@@ -201,7 +201,7 @@ int replaying_run(const struct settings *settings, struct err *err)
     int r = check_outputs(settings, err);
     if (r < 0)
         return r;
-    r = reports_open(&replaying.reports, settings, to_stderr, !replaying.writes_samples, err);
+    r = reports_open(&replaying.reports, settings, NULL, to_stderr, !replaying.writes_samples, err);
     if (r == 0)
         r = reports_check_files(&replaying.reports, settings, err);
     if (r == 0)

@@ -101,15 +101,24 @@ static const char *title_of(const struct settings *settings)
     return slash ? slash + 1 : settings->command[0];
 }
 
-static int open_live(struct reports *reports, const struct settings *settings, struct err *err)
+static int open_live(struct reports *reports, const struct settings *settings, struct helpers *helpers, struct err *err)
 {
-    const struct live_terminal terminal = {
-        .fd = STDERR_FILENO, .term = settings->term, .locale = settings->locale, .has_colour = settings->has_colour};
-    int r = live_new(&terminal, title_of(settings), &reports->live);
-    if (r == 0 && !isatty(STDERR_FILENO))
+    if (!isatty(STDERR_FILENO)) {
         log_warning("--live needs a terminal on stderr: ignored%s",
             reports->prints_summary ? ", the summary comes at the end" : "");
-    else if (r == 0 && !reports->live)
+        return 0;
+    }
+    reports->guard.helpers = helpers;
+    reports->guard.environment = settings->environment;
+    const struct live_terminal terminal = {.fd = STDERR_FILENO,
+        .term = settings->term,
+        .locale = settings->locale,
+        .has_colour = settings->has_colour,
+        .guard = terminal_guard_set,
+        .guard_context = &reports->guard};
+    const struct live_job job = {.name = title_of(settings), .interval_ns = settings->interval_ns};
+    int r = live_new(&terminal, &job, &reports->live);
+    if (r == 0 && !reports->live)
         log_warning("this terminal cannot show a live view (TERM=%s)", settings->term ? settings->term : "");
     return r < 0 ? err_sys(err, r, "cannot show a live view") : 0;
 }
@@ -121,8 +130,8 @@ static bool wants_summary(const struct settings *settings, bool shows_samples, b
     return must_show || (!shows_samples && (isatty(STDERR_FILENO) || settings->live));
 }
 
-int reports_open(
-    struct reports *reports, const struct settings *settings, bool shows_samples, bool must_show, struct err *err)
+int reports_open(struct reports *reports, const struct settings *settings, struct helpers *helpers, bool shows_samples,
+    bool must_show, struct err *err)
 {
     *reports = (struct reports)REPORTS_CLOSED;
     const char *const paths[REPORTS_FILES] = {settings->summary_json, settings->summary_markdown, settings->report};
@@ -140,7 +149,7 @@ int reports_open(
         r = series_new(&reports->series);
     if (r < 0)
         return err_sys(err, r, "cannot make the summary");
-    return settings->live && !settings->from ? open_live(reports, settings, err) : 0;
+    return settings->live && helpers ? open_live(reports, settings, helpers, err) : 0;
 }
 
 void reports_set_samples_path(struct reports *reports, const char *path)
@@ -168,6 +177,12 @@ void reports_next_run(struct reports *reports)
     spark_next_run(&reports->spark);
     if (reports->series)
         series_next_run(reports->series);
+}
+
+void reports_tick(struct reports *reports)
+{
+    if (reports->live)
+        live_tick(reports->live);
 }
 
 void reports_hide(struct reports *reports)
@@ -275,6 +290,7 @@ bool reports_finish(struct reports *reports)
 void reports_close(struct reports *reports)
 {
     live_free(reports->live);
+    terminal_guard_end(&reports->guard);
     accumulate_free(reports->accumulator);
     series_free(reports->series);
     free(reports->samples_path);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "config/settings.h"
 #include "live/live.h"
+#include "run/terminal_guard.h"
 #include "sink/sink.h"
 #include "summary/accumulate.h"
 #include "summary/series.h"
@@ -20,6 +21,7 @@ struct reports {
     struct accumulator *accumulator; /* NULL: no summary is wanted */
     struct series *series; /* NULL: no report is wanted */
     struct live *live; /* NULL: not shown */
+    struct terminal_guard guard;
     bool prints_summary, has_colour;
     struct sink files[REPORTS_FILES]; /* fd -1: not wanted */
     bool is_ours[REPORTS_FILES]; /* a file of its own, which may be emptied: not where stdout or stderr lead */
@@ -34,16 +36,17 @@ struct reports {
 
 #define REPORTS_CLOSED                                                                                                 \
     {                                                                                                                  \
-        .files = { {.fd = -1}, {.fd = -1}, {.fd = -1} }                                                                \
+        .guard = TERMINAL_GUARD_NONE, .files = { {.fd = -1}, {.fd = -1}, {.fd = -1} }                                  \
     }
 
 /*
  * Opens what the settings ask for. shows_samples: samples go to where stderr leads. must_show: without any other output
- * the summary is printed, wherever stderr leads. Returns 0 or a negative errno with a message; to be closed in any
+ * the summary is printed, wherever stderr leads. helpers: where a process that watches over the terminal is
+ * registered; NULL: there is no live view. Returns 0 or a negative errno with a message; to be closed in any
  * case.
  */
-int reports_open(
-    struct reports *reports, const struct settings *settings, bool shows_samples, bool must_show, struct err *err);
+int reports_open(struct reports *reports, const struct settings *settings, struct helpers *helpers, bool shows_samples,
+    bool must_show, struct err *err);
 
 /*
  * No two outputs may be one file; to be asked before the file for samples is opened, and so emptied. Returns 0 or
@@ -71,6 +74,9 @@ void reports_sample(struct reports *reports, const struct sample *sample, const 
 
 /* The next sample belongs to another run. */
 void reports_next_run(struct reports *reports);
+
+/* From time to time where no sample comes, if there is a live view. */
+void reports_tick(struct reports *reports);
 
 /* Nothing of ours is on the terminal until the next sample; its window has another size. */
 void reports_hide(struct reports *reports);

@@ -321,6 +321,25 @@ static void handle_requests(struct session *session)
         finish(session);
 }
 
+/* The live view comes before the first sample, and its clock goes on between two that are far apart. Not at once: most
+ * commands that end within that time would only leave a flicker. */
+static void start_view(struct session *session)
+{
+    enum { VIEW_MS = 200 };
+    if (session->reports.live && session->sampler.has_thread)
+        session->sampler.loop.timeout_ms = VIEW_MS;
+}
+
+static void tick_view(struct session *session)
+{
+    enum { TICK_MS = 1000 };
+    struct loop *loop = &session->sampler.loop;
+    if (!session->reports.live || !session->sampler.has_thread)
+        return;
+    reports_tick(&session->reports);
+    loop->timeout_ms = session->settings->interval_ns > TICK_MS * NS_PER_MS ? TICK_MS : -1;
+}
+
 void sampler_run_once(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
@@ -352,9 +371,11 @@ void sampler_run_once(struct session *session)
         else
             handle_change(session, event.watcher);
         break;
+    case LOOP_NONE:
+        tick_view(session);
+        break;
     case LOOP_SIGNAL:
     case LOOP_ENDED:
-    case LOOP_NONE:
         break;
     }
 }
@@ -383,6 +404,7 @@ static void begin(struct session *session)
     int64_t duration_ns = session->settings->command ? 0 : session->settings->duration_ns;
     if (duration_ns > 0 && loop_end_at(&sampler->loop, session->grid.start_ns + duration_ns, &err) < 0)
         log_warning("%s; --duration has no effect", err.msg);
+    start_view(session);
     sampler->phase = SAMPLER_IDLE;
 }
 

@@ -330,7 +330,7 @@ static int session_start(
     r = loop_open(&session->loop, &signals, err);
     if (r < 0)
         return r;
-    r = reports_open(&session->reports, settings, output_shows_samples(settings), false, err);
+    r = reports_open(&session->reports, settings, &session->helpers, output_shows_samples(settings), false, err);
     if (r == 0)
         r = reports_check_files(&session->reports, settings, err);
     if (r < 0)

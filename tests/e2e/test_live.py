@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """--live on a terminal: the block stays at the bottom, the command's output stays whole, and nothing is left behind."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -12,16 +13,16 @@ import time
 
 import lib  # noqa: F401, finds those that follow
 import tap
-from job import Session, python
+from job import Session, children, python, state_of, status_of
 from screen import Screen
 from tap import equal, expect, test
-from tracker import BINARY, PATIENCE_SECS, WAIT_SECS, directory, file_lines, run
+from tracker import BINARY, PATIENCE_SECS, WAIT_SECS, directory, file_lines, run, wait_until
 
 ROWS, COLUMNS = 24, 80
 CTRL_C, CTRL_Z, CTRL_S, CTRL_Q, CTRL_BACKSLASH = b"\x03", b"\x1a", b"\x13", b"\x11", b"\x1c"
-HEADLINE = re.compile(r"── \d+ (s|min \d\d s|h \d\d min|d \d\d h)(, \d+ process(es)?)?[: ]")
+HEADLINE = re.compile(r"── (host, )?\d+ (s|min \d\d s|h \d\d min|d \d\d h)(, (\d+ process(es)?|first sample at .* s))?[: ]")
 LABELS = ("CPU", "MEM", "GPU", "DISK", "NET")
-BLOCK_LINE = re.compile(r"^(CPU|MEM|GPU|DISK|NET)  |/s  |[▁▂▃▄▅▆▇█]")
+BLOCK_LINE = re.compile(r"^(CPU|MEM|GPU|DISK|NET)  |/s, |/s  |[▁▂▃▄▅▆▇█]")
 OPTIONS = ("-i", "0.1", "--summary=never", "--live")
 
 # Says what it is given, then waits for a line and ends with status 3.
@@ -655,6 +656,64 @@ def without_colours_where_they_are_not_wanted():
             terminal.type(b"\n")
             terminal.end("exited 3")
             equal(set(re.findall(rb"\x1b\[([0-9;]*)m", terminal.raw)), want, "colours")
+
+
+@test
+def the_block_comes_before_the_first_sample():
+    with Terminal(*python(SAYS, "one\n"), options=("-i", "30", *OPTIONS[2:])) as terminal:
+        terminal.wait_text("one")
+        expect("first sample at 30 s" in terminal.picture.line(terminal.block()), terminal.picture.lines())
+        terminal.until(lambda: "── 2 s, first sample at" in terminal.picture.line(terminal.block() or 0), "clock")
+        terminal.type(b"\n")
+        terminal.end("exited 3")
+        terminal.expect_clean(["one"])
+
+
+@test
+def values_say_of_how_much_and_the_network_whose_it_is():
+    with Terminal(*python(SAYS, "one\n")) as terminal:
+        terminal.wait_text("one")
+        terminal.until(lambda: " of " in terminal.picture.line(terminal.block() + 1), "values")
+        lines = terminal.picture.lines()[terminal.block():]
+        expect(re.match(r"CPU  \[[#-]{10}\] [0-9.]+ of [0-9.]+ cores?  ", lines[1]), lines)
+        expect(re.match(r"MEM  \[[#-]{10}\] [0-9.]+ [KMGT]iB of [0-9.]+ [KMGT]iB  ", lines[2]), lines)
+        network = lines[-1]
+        expect(network == "NET  -" or re.match(r"NET  host in [0-9.]+ [kMG]?B/s, out [0-9.]+ [kMG]?B/s  ", network), lines)
+        terminal.type(b"\n")
+        terminal.end("exited 3")
+        terminal.expect_clean(["one"])
+
+
+@test
+def a_killed_tracker_leaves_the_terminal_as_it_was():
+    words = " ".join([BINARY, *OPTIONS, "--", "sleep", "40"])
+    with Terminal(options=(), more=["/bin/sh", "-c", f"echo one; {words}; sleep 41"]) as terminal:
+        terminal.wait_text("one")
+        tracker = children(terminal.pid)[0]
+        started = children(tracker)
+        try:
+            guard = [pid for pid in started if status_of(pid)["Name"] == "rt-terminal"]
+            equal(len(guard), 1, "processes that watch over the terminal")
+            expect(os.getpgid(guard[0]) == guard[0], "it is in the tracker's group")
+            os.kill(tracker, signal.SIGKILL)
+            terminal.until(lambda: terminal.picture.scrolls_all() and not terminal.block_lines(), "restored terminal")
+            equal(terminal.picture.history()[0], "one", "first line")
+            equal(terminal.picture.unknown, [], "unknown sequences")
+            wait_until(lambda: state_of(guard[0]) in "XZ", "its end")
+        finally:
+            for pid in started:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+
+@test
+def nothing_watches_over_a_terminal_without_a_block():
+    with Terminal(*python(SAYS, "one\n"), options=("-i", "0.1", "--summary=never")) as terminal:
+        terminal.until(lambda: terminal.picture.line(0) == "one", "text")
+        terminal.settle()
+        equal(len(children(terminal.pid)), 1, "children of the tracker")
+        terminal.type(b"\n")
+        terminal.end("exited 3")
 
 
 @test

@@ -88,7 +88,7 @@ static void show(struct buf *buf, struct str part)
 static const char *line_of(struct buf *buf, const struct live_block *block, unsigned line, unsigned columns)
 {
     buf_clear(buf);
-    for (enum live_part part = LIVE_TEXT; part < LIVE_PARTS; part++) {
+    for (unsigned part = LIVE_TEXT; part < LIVE_PARTS; part++) {
         AUTO_BUF struct buf text;
         buf_init(&text, BYTES_MAX);
         live_block_put(&text, block, line, part, columns);
@@ -100,22 +100,35 @@ static const char *line_of(struct buf *buf, const struct live_block *block, unsi
     return buf_cstr(buf);
 }
 
+/* Without the blanks behind it. */
+static const char *trimmed(struct buf *buf, const struct live_block *block, unsigned line, unsigned columns)
+{
+    (void)line_of(buf, block, line, columns);
+    while (buf->len > 0 && buf->data[buf->len - 1] == ' ')
+        buf->len--;
+    return buf_cstr(buf);
+}
+
 #define EXPECT(block, line, columns, want)                                                                             \
     do {                                                                                                               \
         AUTO_BUF struct buf buf_;                                                                                      \
         buf_init(&buf_, BYTES_MAX);                                                                                    \
-        assert_string_equal(line_of(&buf_, (block), (line), (columns)), (want));                                       \
+        assert_string_equal(trimmed(&buf_, (block), (line), (columns)), (want));                                       \
     } while (0)
 
 static void test_before_the_first_sample(void **state)
 {
     (void)state;
-    struct live_block block = {.name = "job"};
+    struct live_block block = {.name = "job", .interval_secs = 10};
     assert_int_equal(live_block_lines(&block), 5);
-    EXPECT(&block, 0, 40, "-- : job ------------------------------");
-    EXPECT(&block, 1, 40, "CPU  -                                 ");
-    EXPECT(&block, 4, 40, "NET  -                                 ");
+    EXPECT(&block, 0, 40, "-- first sample at 10 s: job ----------");
+    EXPECT(&block, 1, 40, "CPU  -");
+    EXPECT(&block, 4, 40, "NET  -");
+    EXPECT(&block, 4, 200, "NET  -");
     EXPECT(&block, 5, 40, "");
+    block.elapsed_secs = some_f64(3.7);
+    EXPECT(&block, 0, 60, "-- 3 s, first sample at 10 s: job -------------------------");
+    EXPECT(&block, 0, 30, "-- 3 s: job -----------------");
 }
 
 static void test_a_tree_in_ascii(void **state)
@@ -125,16 +138,30 @@ static void test_a_tree_in_ascii(void **state)
     for (int i = 1; i <= 8; i++) {
         struct sample sample = tree_sample(i, i / 4.0, i * 64);
         sample.actual_interval_ms = some_f64(500);
+        sample.cpu.per_core_pct = (struct sample_list){.present = true, .count = 4};
         sample.cpu.process_disk_read_bytes = some_u64((uint64_t)i * 1024 * 100);
         sample.cpu.process_disk_write_bytes = some_u64((uint64_t)i * 1024 * 28);
         add(&block, &sample);
     }
     assert_int_equal(live_block_lines(&block), 5);
+    EXPECT(&block, 0, 30, "-- 8 s: make ----------------");
+    EXPECT(&block, 1, 30, "CPU  2 of 4 cores");
+    EXPECT(&block, 2, 30, "MEM  512 MiB of 4 GiB");
+    EXPECT(&block, 3, 30, "DISK 2.1 MB/s");
+    EXPECT(&block, 0, 40, "-- 8 s, 3 processes: make -------------");
+    EXPECT(&block, 1, 40, "CPU  [#####-----] 2 of 4 cores");
+    EXPECT(&block, 2, 40, "MEM  [#---------] 512 MiB of 4 GiB");
+    EXPECT(&block, 3, 40, "DISK read 1.64 MB/s, write 459 kB/s");
+    EXPECT(&block, 4, 40, "NET  -");
     EXPECT(&block, 0, 60, "-- 8 s, 3 processes: make ---------------------------------");
-    EXPECT(&block, 1, 60, "CPU  2 cores     max 2 cores                       :-=+*#%%");
-    EXPECT(&block, 2, 60, "MEM  512 MiB     RSS 12.5 % of 4 GiB               :-=+*#%%");
-    EXPECT(&block, 3, 60, "DISK 2.1 MB/s    max 2.1 MB/s                      :-=+*#%%");
-    EXPECT(&block, 4, 60, "NET  -                                                     ");
+    EXPECT(&block, 1, 60, "CPU  [#####-----] 2 of 4 cores          :-=+*#%%");
+    EXPECT(&block, 2, 60, "MEM  [#---------] 512 MiB of 4 GiB      :-=+*#%%");
+    EXPECT(&block, 3, 60, "DISK read 1.64 MB/s, write 459 kB/s     :-=+*#%%");
+    EXPECT(&block, 1, 80, "CPU  [#####-----] 2 of 4 cores          host 7          :-=+*#%%");
+    EXPECT(&block, 2, 80, "MEM  [#---------] 512 MiB of 4 GiB      RSS 12.5 %      :-=+*#%%");
+    EXPECT(&block, 3, 80, "DISK read 1.64 MB/s, write 459 kB/s     max 2.1 MB/s    :-=+*#%%");
+    EXPECT(&block, 1, 120, "CPU  [#####-----] 2 of 4 cores          max 2, host 7             :-=+*#%%");
+    EXPECT(&block, 2, 120, "MEM  [#---------] 512 MiB of 4 GiB      RSS 12.5 %, max 512 MiB   :-=+*#%%");
 }
 
 static void test_a_tree_in_utf8(void **state)
@@ -148,8 +175,27 @@ static void test_a_tree_in_utf8(void **state)
     }
     EXPECT(&block, 0, 40, "── 1 h, 3 processes: make ─────────────");
     /* Less than one core is not blown up to the top. */
-    EXPECT(&block, 1, 40, "CPU  0.9 cores                 ▁▂▃▄▅▆▇█");
-    EXPECT(&block, 2, 40, "MEM  1.5 MiB                   ████████");
+    EXPECT(&block, 1, 60, "CPU               0.9 cores             ▁▂▃▄▅▆▇█");
+    EXPECT(&block, 2, 60, "MEM  [----------] 1.5 MiB of 4 GiB      ████████");
+}
+
+/* The lowest of what limits the tree. */
+static void test_what_a_value_is_of(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "x"};
+    struct sample sample = tree_sample(1, 1, 2000);
+    sample.cpu.per_core_pct = (struct sample_list){.present = true, .count = 64};
+    sample.run = (struct sample_run){.present = true, .cpus_allowed = some_u64(8)};
+    add(&block, &sample);
+    EXPECT(&block, 1, 40, "CPU  [#---------] 1 of 8 cores");
+    sample.run.present = false; /* only the first sample has it */
+    sample.cgroup = (struct sample_cgroup){.present = true, .cpu_limit_cores = some_f64(1)};
+    add(&block, &sample);
+    EXPECT(&block, 1, 40, "CPU  [##########] 1 of 1 core");
+    sample.cgroup.cpu_limit_cores = some_f64(0.5);
+    add(&block, &sample);
+    EXPECT(&block, 1, 40, "CPU  [##########] 1 of 0.5 cores");
 }
 
 static void test_pss_counts_where_it_is_known_and_the_lower_limit(void **state)
@@ -160,17 +206,17 @@ static void test_pss_counts_where_it_is_known_and_the_lower_limit(void **state)
     sample.cpu.process_pss_mib = some_f64(1536);
     sample.cgroup = (struct sample_cgroup){.present = true, .memory_limit_mib = some_f64(2048)};
     add(&block, &sample);
-    EXPECT(&block, 2, 60, "MEM  1.5 GiB     PSS 75 % of 2 GiB                        %");
+    EXPECT(&block, 2, 80, "MEM  [########--] 1.5 GiB of 2 GiB      PSS 75 %        %");
     sample.cgroup.memory_limit_mib = some_f64(1048576);
     add(&block, &sample);
-    EXPECT(&block, 2, 60, "MEM  1.5 GiB     PSS 37.5 % of 4 GiB                     %%");
+    EXPECT(&block, 2, 80, "MEM  [####------] 1.5 GiB of 4 GiB      PSS 37.5 %      %%");
     sample.memory = (struct sample_memory){0};
     sample.cgroup = (struct sample_cgroup){0};
     add(&block, &sample);
-    EXPECT(&block, 2, 60, "MEM  1.5 GiB     PSS                                    %%%");
+    EXPECT(&block, 2, 80, "MEM               1.5 GiB               PSS             %%%");
     sample.memory.total_mib = some_f64(0);
     add(&block, &sample);
-    EXPECT(&block, 2, 60, "MEM  1.5 GiB     PSS                                   %%%%");
+    EXPECT(&block, 2, 80, "MEM               1.5 GiB               PSS             %%%%");
 }
 
 static void test_absent_values_are_dashes_and_gaps(void **state)
@@ -182,13 +228,12 @@ static void test_absent_values_are_dashes_and_gaps(void **state)
     struct sample unknown = {.tracked_pid = some_u64(1)};
     add(&block, &unknown);
     EXPECT(&block, 0, 40, "-- : x --------------------------------");
-    EXPECT(&block, 1, 40, "CPU  -                               % ");
-    EXPECT(&block, 2, 40, "MEM  -                               % ");
-    EXPECT(&block, 2, 60, "MEM  -           RSS                                     % ");
+    EXPECT(&block, 1, 60, "CPU  -                                  %");
+    EXPECT(&block, 2, 80, "MEM  -                                                  %");
     sample.cpu.process_child_count = some_u64(0);
     add(&block, &sample);
     EXPECT(&block, 0, 40, "-- 1 s, 1 process: x ------------------");
-    EXPECT(&block, 1, 40, "CPU  1 core                         % %");
+    EXPECT(&block, 1, 60, "CPU               1 core                % %");
 }
 
 static void test_the_host(void **state)
@@ -205,19 +250,26 @@ static void test_the_host(void **state)
         {.device = "unknown"},
     };
     struct sample sample = tree_sample(60, 1, 64);
+    sample.cpu.per_core_pct = (struct sample_list){.present = true, .count = 8};
     sample.tracked_pid = (struct opt_u64){0};
     sample.network = (struct sample_list){true, 2, interfaces};
     sample.disk = (struct sample_list){true, 3, disks};
     add(&block, &sample);
-    EXPECT(&block, 0, 60, "-- 1 min, 99 processes ------------------------------------");
-    EXPECT(&block, 1, 60, "CPU  7 cores     max 7 cores                              %");
-    EXPECT(&block, 2, 60, "MEM  2.93 GiB    73.2 % of 4 GiB                          %");
-    EXPECT(&block, 3, 60, "DISK 150 B/s     max 150 B/s                              %");
-    EXPECT(&block, 4, 60, "NET  2.05 kB/s   max 2.05 kB/s                            %");
+    EXPECT(&block, 0, 60, "-- host, 1 min, 99 processes ------------------------------");
+    EXPECT(&block, 1, 80, "CPU  [#########-] 7 of 8 cores          max 7           %");
+    EXPECT(&block, 2, 80, "MEM  [#######---] 2.93 GiB of 4 GiB     73.2 %          %");
+    EXPECT(&block, 3, 80, "DISK read 100 B/s, write 50 B/s         max 150 B/s     %");
+    EXPECT(&block, 4, 80, "NET  in 1.02 kB/s, out 1.02 kB/s        max 2.05 kB/s   %");
     /* Without any hardware the virtual ones are all there is. */
     sample.network.count = 1;
     add(&block, &sample);
-    EXPECT(&block, 4, 60, "NET  2 GB/s      max 2 GB/s                              .%");
+    EXPECT(&block, 4, 80, "NET  in 2 GB/s, out -                   max 2 GB/s      .%");
+    EXPECT(&block, 4, 30, "NET  2 GB/s");
+    /* Beside a tree it is still the host's. */
+    sample.tracked_pid = some_u64(1);
+    add(&block, &sample);
+    EXPECT(&block, 4, 80, "NET  host in 2 GB/s, out -              max 2 GB/s      .%%");
+    EXPECT(&block, 4, 30, "NET  host 2 GB/s");
 }
 
 static void test_a_gpu_gets_a_line_that_stays(void **state)
@@ -234,20 +286,20 @@ static void test_a_gpu_gets_a_line_that_stays(void **state)
     sample.cpu.process_gpu_vram_mib = some_f64(2048);
     add(&block, &sample);
     assert_int_equal(live_block_lines(&block), 6);
-    EXPECT(&block, 2, 60, "MEM  64 MiB      RSS 1.56 % of 4 GiB                      %");
-    EXPECT(&block, 3, 60, "GPU  0.5 GPUs    2 GiB VRAM                               +");
-    EXPECT(&block, 4, 60, "DISK -                                                     ");
-    EXPECT(&block, 5, 60, "NET  -                                                     ");
+    EXPECT(&block, 2, 80, "MEM  [----------] 64 MiB of 4 GiB       RSS 1.56 %      %");
+    EXPECT(&block, 3, 80, "GPU  [###-------] 0.5 of 2 GPUs         2 GiB VRAM      +");
+    EXPECT(&block, 4, 80, "DISK -");
+    EXPECT(&block, 5, 80, "NET  -");
     sample.tracked_pid.has = false;
     add(&block, &sample);
-    EXPECT(&block, 3, 60, "GPU  1.5 GPUs    4 GiB VRAM                              -%");
+    EXPECT(&block, 3, 80, "GPU  [########--] 1.5 of 2 GPUs         4 GiB VRAM      -%");
     sample.gpu.present = false;
     add(&block, &sample);
     assert_int_equal(live_block_lines(&block), 6);
-    EXPECT(&block, 3, 60, "GPU  -                                                  -% ");
+    EXPECT(&block, 3, 80, "GPU  -                                                  -%");
 }
 
-/* The ring forgets, and with it the scale. */
+/* The ring is full, and forgets, and with it the scale. */
 static void test_long_runs(void **state)
 {
     (void)state;
@@ -259,14 +311,33 @@ static void test_long_runs(void **state)
         add(&block, &sample);
     AUTO_BUF struct buf buf;
     buf_init(&buf, BYTES_MAX);
-    const char *line = line_of(&buf, &block, 1, 300);
-    assert_int_equal(strlen(line), 17 + 24 + LIVE_BLOCK_HISTORY);
-    assert_memory_equal(line, "CPU  2 cores     max 64 cores            %....", 46);
+    const char *line = line_of(&buf, &block, 1, 400);
+    assert_int_equal(strlen(line), 66 + LIVE_BLOCK_HISTORY);
+    assert_memory_equal(line, "CPU               2 cores               max 64, host 7            %....", 71);
     add(&block, &sample);
-    line = line_of(&buf, &block, 1, 300);
-    assert_int_equal(strlen(line), 17 + 24 + LIVE_BLOCK_HISTORY);
-    assert_memory_equal(line, "CPU  2 cores     max 2 cores             %%%%%", 46);
+    line = line_of(&buf, &block, 1, 400);
+    assert_int_equal(strlen(line), 66 + LIVE_BLOCK_HISTORY);
+    assert_memory_equal(line, "CPU               2 cores               max 2, host 7             %%%%%", 71);
     EXPECT(&block, 0, 40, "-- 4 d 15 h, 3 processes: x -----------");
+}
+
+/* At any width the rule and a history that is full end together, one column before the last. */
+static void test_rule_and_histories_end_together(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "x", .style = utf8};
+    struct sample sample = tree_sample(1, 1, 1);
+    for (int i = 0; i < LIVE_BLOCK_HISTORY; i++)
+        add(&block, &sample);
+    for (unsigned columns = LIVE_BLOCK_COLUMNS_MIN; columns < 400; columns++) {
+        unsigned end = columns - 1 < 66 + LIVE_BLOCK_HISTORY ? columns - 1 : 66 + LIVE_BLOCK_HISTORY;
+        for (unsigned line = 0; line < 3; line++) {
+            AUTO_BUF struct buf buf;
+            buf_init(&buf, BYTES_MAX);
+            (void)line_of(&buf, &block, line, columns);
+            assert_int_equal(widest((struct str){buf.data, buf.len}), end);
+        }
+    }
 }
 
 static void test_numbers_of_any_size(void **state)
@@ -276,22 +347,20 @@ static void test_numbers_of_any_size(void **state)
         double mib;
         const char *want;
     } rows[] = {
-        {0, "MEM  0 KiB       "},
-        {0.5, "MEM  512 KiB     "},
-        {9.996, "MEM  10 MiB      "},
-        {99.96, "MEM  100 MiB     "},
-        {999.4, "MEM  999 MiB     "},
-        {1000, "MEM  1,000 MiB   "},
-        {1048576.0 * 12.3, "MEM  12.3 TiB    "},
-        {1e30, "MEM  -           "},
+        {0, "MEM  0 KiB of 4 GiB"},
+        {0.5, "MEM  512 KiB of 4 GiB"},
+        {9.996, "MEM  10 MiB of 4 GiB"},
+        {99.96, "MEM  100 MiB of 4 GiB"},
+        {999.4, "MEM  999 MiB of 4 GiB"},
+        {1000, "MEM  1,000 MiB of 4 GiB"},
+        {1048576.0 * 12.3, "MEM  12.3 TiB of 4 GiB"},
+        {1e30, "MEM  - of 4 GiB"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct live_block block = {.name = "x"};
         struct sample sample = tree_sample(1, 1, rows[i].mib);
         add(&block, &sample);
-        AUTO_BUF struct buf buf;
-        buf_init(&buf, BYTES_MAX);
-        assert_memory_equal(line_of(&buf, &block, 2, 30), rows[i].want, 17);
+        EXPECT(&block, 2, 30, rows[i].want);
     }
 }
 
@@ -311,7 +380,7 @@ static void test_names_are_made_harmless(void **state)
         {"日本", "── 1 s: 日本 ────────────────", "-- 1 s: ?? ------------------"},
         {"a–b…", "── 1 s: a–b… ──────────────", "-- 1 s: a?b? ----------------"},
         {"123456789012345678901234567890", "── 1 s: 123456789012345678901", "-- 1 s: 123456789012345678901"},
-        {"日本日本日本日本日本日本", "── 1 s: 日本日本日本日本日本 ", "-- 1 s: ???????????? --------"},
+        {"日本日本日本日本日本日本", "── 1 s: 日本日本日本日本日本", "-- 1 s: ???????????? --------"},
         {"1日本日本日本日本日本日本", "── 1 s: 1日本日本日本日本日本", "-- 1 s: 1???????????? -------"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -331,7 +400,11 @@ static void test_colours_are_closed_and_take_no_room(void **state)
     struct sample sample = tree_sample(1, 1, 1);
     add(&block, &sample);
     EXPECT(&block, 0, 40, "\033[2m-- 1 s, 3 processes: x\033[m\033[2m ----------------\033[m");
-    EXPECT(&block, 1, 40, "CPU  1 core      \033[36m                     %\033[m");
+    AUTO_BUF struct buf buf;
+    buf_init(&buf, BYTES_MAX);
+    const char *line = line_of(&buf, &block, 1, 60);
+    assert_string_equal(line, "CPU               1 core                \033[36m%                  \033[m");
+    EXPECT(&block, 1, 40, "CPU               1 core");
 }
 
 /* Whatever the values and the width are, a line stays within it. */
@@ -348,9 +421,11 @@ static void test_no_line_is_too_wide(void **state)
         sample.gpu = (struct sample_list){true, 1, &gpu};
         sample.cpu.process_gpu_usage = sample.cpu.process_gpu_vram_mib = some_f64(value);
         sample.cpu.process_disk_read_bytes = sample.cpu.process_child_count = some_u64(UINT64_MAX);
+        sample.cpu.process_disk_write_bytes = some_u64(UINT64_MAX);
+        sample.cpu.utilization_pct = sample.cgroup.cpu_limit_cores = some_f64(value);
         sample.memory.total_mib = some_f64(i % 2 ? value : 1);
         add(&block, &sample);
-        for (unsigned columns = LIVE_BLOCK_COLUMNS_MIN; columns < 160; columns++) {
+        for (unsigned columns = LIVE_BLOCK_COLUMNS_MIN; columns < 300; columns++) {
             for (unsigned line = 0; line < live_block_lines(&block); line++) {
                 AUTO_BUF struct buf buf;
                 buf_init(&buf, BYTES_MAX);
@@ -389,11 +464,13 @@ int main(void)
         cmocka_unit_test(test_before_the_first_sample),
         cmocka_unit_test(test_a_tree_in_ascii),
         cmocka_unit_test(test_a_tree_in_utf8),
+        cmocka_unit_test(test_what_a_value_is_of),
         cmocka_unit_test(test_pss_counts_where_it_is_known_and_the_lower_limit),
         cmocka_unit_test(test_absent_values_are_dashes_and_gaps),
         cmocka_unit_test(test_the_host),
         cmocka_unit_test(test_a_gpu_gets_a_line_that_stays),
         cmocka_unit_test(test_long_runs),
+        cmocka_unit_test(test_rule_and_histories_end_together),
         cmocka_unit_test(test_numbers_of_any_size),
         cmocka_unit_test(test_names_are_made_harmless),
         cmocka_unit_test(test_colours_are_closed_and_take_no_room),
