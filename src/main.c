@@ -27,7 +27,7 @@ static int put_action(const struct config *config, struct buf *text, struct err 
     bool is_json = settings->is_format_given && settings->format == FORMAT_JSON;
     switch (config->action) {
     case CONFIG_HELP:
-        config_help(text);
+        (config->is_help_short ? config_short_help : config_help)(text);
         return 0;
     case CONFIG_VERSION:
         version_put(text, settings->verbosity > 0);

@@ -189,6 +189,7 @@ static int next_option(int argc, char **argv, const struct syntax *syntax, struc
     int r = take_action(cli, &options[i], err);
     if (r < 0)
         return r;
+    cli->is_help_short = cli->action == CONFIG_HELP && !is_long(word);
     return cli->action != CONFIG_HELP && cli->action != CONFIG_VERSION;
 }
 

@@ -20,6 +20,7 @@ struct config {
     struct settings settings;
     enum config_action action;
     bool doctor_online; /* --doctor=online */
+    bool is_help_short; /* -h */
     bool file_found; /* settings.config_path exists and was read */
     bool file_refused; /* it exists, but was not named and cannot be trusted */
     struct option_origin origins[OPTIONS_MAX]; /* by row of the option table */
@@ -43,6 +44,7 @@ void config_fini(struct config *config);
 void config_log_warnings(const struct config *config);
 
 void config_help(struct buf *buf);
+void config_short_help(struct buf *buf); /* fits a screen */
 void config_print(const struct config *config, struct buf *buf);
 void config_docs(struct buf *buf); /* docs/configuration.md */
 

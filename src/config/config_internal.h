@@ -29,6 +29,7 @@ struct cli {
     char *const *command; /* into argv; NULL: none */
     enum config_action action;
     bool doctor_online;
+    bool is_help_short; /* it came as a letter */
 };
 
 /*

@@ -139,6 +139,30 @@ void config_help(struct buf *buf)
     put_tail(buf);
 }
 
+void config_short_help(struct buf *buf)
+{
+    put_usage(buf);
+    buf_puts(buf, "\n"
+                  "Measure what a command, a process tree or the host uses: CPU, memory, disk,\n"
+                  "network, GPU. On a terminal a command gets a summary at its end; elsewhere, or\n"
+                  "with -o or -f, samples are written.\n"
+                  "\n"
+                  "  -o, --output FILE        write samples to FILE (- is stdout, .gz compresses)\n"
+                  "  -f, --format json|csv    one JSON object or one CSV row per sample\n"
+                  "  -i, --interval SECS      time between samples: 0.25, 2s, 1m (default: 1)\n"
+                  "  -q, --quiet              do not write samples\n"
+                  "      --live               show current usage at the bottom of the terminal\n"
+                  "      --summary[=WHEN]     summary at the end: auto, always or never\n"
+                  "      --report FILE.html   page with charts\n"
+                  "  -n, --job-name NAME      name of the job\n"
+                  "  -p, --pid PID            track a running process and its descendants\n"
+                  "      --from FILE          recorded samples instead of new ones\n"
+                  "\n"
+                  "Example: resource-tracker --report run.html python train.py\n"
+                  "\n"
+                  "--help lists all options, --doctor checks what can be measured on this host.\n");
+}
+
 static const char intro[] =
     "# Configuration\n"
     "\n"

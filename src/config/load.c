@@ -245,6 +245,7 @@ static int load_all(struct config *config, const struct cli *cli, char *const *e
 {
     config->action = cli->action;
     config->doctor_online = cli->doctor_online;
+    config->is_help_short = cli->is_help_short;
     config->settings.command = cli->command;
     int r = apply_defaults(config, err);
     if (r == 0 && config->action == CONFIG_VERSION)

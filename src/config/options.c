@@ -243,7 +243,7 @@ const struct option_row options[] = {
     ROW(.flag = "verbose", .letter = 'v', .type = OPTION_COUNT, .fallback = "0", .max = 2, .group = GROUP_GENERAL,
         .help = "print more on stderr; -vv prints most", AT(verbosity)),
     ROW(.flag = "help", .letter = 'h', .type = OPTION_ACTION, .action = CONFIG_HELP, .group = GROUP_GENERAL,
-        .help = "print this help, and exit"),
+        .help = "print this help, and exit; -h prints a short one"),
     ROW(.flag = "version", .letter = 'V', .type = OPTION_ACTION, .action = CONFIG_VERSION, .group = GROUP_GENERAL,
         .help = "print the version, and exit; with -v before it, also the bundled libraries"),
 };
@@ -423,11 +423,14 @@ bool options_explain_flag(struct str typed, struct buf *ret_text)
     static const struct {
         char typed[12], instead[24];
     } others[] = {
+        {"compress", "--output FILE.gz"},
         {"csv", "--format csv"},
+        {"gzip", "--output FILE.gz"},
         {"html", "--report FILE.html"},
         {"json", "--format json"},
         {"markdown", "--summary-markdown FILE"},
         {"name", "--job-name NAME"},
+        {"stdout", "--output -"},
         {"timeout", "--duration TIME"},
     };
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {

@@ -199,6 +199,7 @@ static void test_actions(void **state)
         given_ok(GIVEN(.args = {cases[i].args[0], cases[i].args[1]}), &config);
         assert_int_equal(config.action, cases[i].action);
         assert_int_equal(config.doctor_online, i == 7);
+        assert_int_equal(config.is_help_short, i == 1);
         config_fini(&config);
     }
     struct config config;

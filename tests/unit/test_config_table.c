@@ -434,6 +434,32 @@ static void test_help(void **state)
     buf_fini(&buf);
 }
 
+/* It fits a screen, and every flag in it is one, with its letter. */
+static void test_short_help(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 1 << 16);
+    config_short_help(&buf);
+    assert_true(buf_ok(&buf));
+    struct str rest = {buf.data, buf.len}, line;
+    unsigned lines = 0, flags = 0;
+    while (str_line(&rest, &line)) {
+        assert_in_range(line.n, 0, 80);
+        lines++;
+        if (line.n < 9 || memcmp(line.p + 6, "--", 2) != 0)
+            continue;
+        struct str flag = {line.p + 8, strcspn(line.p + 8, " [=")};
+        size_t i = options_by_flag(flag);
+        assert_in_range(i, 0, options_count - 1);
+        assert_int_equal(options[i].letter ? options[i].letter : ' ', line.p[3]);
+        flags++;
+    }
+    assert_int_equal(flags, 10);
+    assert_in_range(lines, 15, 25);
+    buf_fini(&buf);
+}
+
 static void test_docs(void **state)
 {
     (void)state;
@@ -485,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_print_origins),
         cmocka_unit_test(test_secrets_stay_secret),
         cmocka_unit_test(test_help),
+        cmocka_unit_test(test_short_help),
         cmocka_unit_test(test_docs),
     };
     return cmocka_run_group_tests(tests, given_enter_directory, given_leave_directory);
