@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "codec/gzip.h"
@@ -25,6 +26,8 @@ struct reader {
     bool is_too_long; /* the line under way, of which nothing is kept */
     bool is_stopped; /* by the target, or out of memory */
     struct gunzip *gunzip; /* NULL: plain text */
+    const struct replay_target *target;
+    uint64_t bytes, size; /* of the file: read so far, all (0: unknown) */
     char piece[PIECE_BYTES];
 };
 
@@ -193,6 +196,9 @@ static int read_pieces(struct reader *reader, int fd)
         int code = add_piece(reader, (struct str){reader->piece, (size_t)n});
         if (code < 0)
             return code;
+        reader->bytes += (uint64_t)n;
+        if (reader->target->progress)
+            reader->target->progress(reader->target->context, reader->bytes, reader->size);
         n = read_piece(fd, reader->piece, 1);
     }
     return (int)n;
@@ -245,8 +251,13 @@ int replay_file(const char *path, const struct replay_target *target, struct rep
     if (code < 0)
         code = err_sys(err, code, "cannot read %s", name);
     else {
+        struct stat st;
+        int fd = is_stdin ? STDIN_FILENO : opened;
         buf_init(&reader->partial, REPLAY_LINE_BYTES_MAX);
-        code = read_file(reader, is_stdin ? STDIN_FILENO : opened, name, err);
+        reader->target = target;
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+            reader->size = (uint64_t)st.st_size;
+        code = read_file(reader, fd, name, err);
     }
     reader_free(reader);
     return code;

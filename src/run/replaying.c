@@ -2,21 +2,24 @@
 #include "run/replaying.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "replay/replay.h"
 #include "run/command_text.h"
 #include "run/file_name.h"
 #include "run/output.h"
 #include "run/reports.h"
 #include "run/start_facts.h"
+#include "summary/units.h"
 
 /* A reader is waited for as long as it takes, as cat does; a second at a time. */
-enum { READER_MS = 1000, PROCESSES_MAX = 16 };
+enum { READER_MS = 1000, PROCESSES_MAX = 16, WHAT_BYTES = 256 };
 
 /* Processes of a sample with their command lines as they may be shown. */
 struct shown_processes {
@@ -33,6 +36,8 @@ struct replaying {
     struct err last_error; /* why it cannot go on */
     struct mask_command command; /* of the newest sample that has one */
     struct shown_processes largest, by_cpu; /* the same */
+    struct progress progress;
+    char what[WHAT_BYTES]; /* that is read */
 };
 
 static bool wants_reports(const struct settings *settings)
@@ -171,13 +176,38 @@ static int check_outputs(const struct settings *settings, struct err *err)
     return r;
 }
 
+static void show_progress(void *context, uint64_t bytes, uint64_t size)
+{
+    struct replaying *replaying = context;
+    if (progress_is_due(&replaying->progress))
+        progress_show(&replaying->progress, bytes, size);
+}
+
+/* Where samples go to a pipe, its reader may have the terminal (less), and where they go to a terminal, they have. */
+static void begin_progress(struct replaying *replaying)
+{
+    const struct settings *settings = replaying->settings;
+    struct stat st;
+    bool has_file = settings->output && strcmp(settings->output, "-") != 0;
+    bool has_way = replaying->writes_samples && !has_file;
+    bool is_wanted = !has_way || (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode));
+    progress_begin(&replaying->progress, units_put_bytes, is_wanted);
+}
+
 static int replay_all(struct replaying *replaying, struct err *err)
 {
     const struct settings *settings = replaying->settings;
-    const struct replay_target target = {.context = replaying, .begin = begin_run, .sample = add_sample};
+    const struct replay_target target = {
+        .context = replaying, .begin = begin_run, .sample = add_sample, .progress = show_progress};
+    begin_progress(replaying);
     for (size_t i = 0; i < settings->source_count; i++) {
         struct replay_report report = {0};
+        bool is_stdin = strcmp(settings->sources[i], "-") == 0;
+        (void)snprintf(
+            replaying->what, sizeof(replaying->what), "reading %s", is_stdin ? "standard input" : settings->sources[i]);
+        progress_part(&replaying->progress, replaying->what);
         int r = replay_file(settings->sources[i], &target, &report, err);
+        progress_clear(&replaying->progress);
         for (unsigned k = 0; k < report.note_count; k++)
             log_warning("%s: %s", settings->sources[i], report.notes[k]);
         if (r < 0 && replaying->last_error.code < 0)

@@ -9,21 +9,51 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
+#include "base/progress.h"
 #include "stream/batch.h"
 #include "stream/delivery.h"
+#include "summary/units.h"
 
 /* A target that fails so often in a row is left for another time. */
 enum { UPLOAD_FAILURES_MAX = 5 };
 
 /* The longest pause, whatever a server asks for. */
 #define UPLOAD_PAUSE_NS (60 * NS_PER_SEC)
+#define UPLOAD_SHOW_NS (250 * NS_PER_MS)
 
 struct upload {
     const struct stream_options *options;
     struct target_clients *clients; /* by target; kept from run to run */
     struct exchange exchange; /* single-threaded here, but the targets send their notices to one */
     struct buf *report;
+    struct spool *spool;
+    struct net_wait wait; /* that shows how far it is */
+    struct progress progress;
+    uint64_t bytes; /* in the spool at the start */
 };
+
+/* What is still there is still to be delivered. */
+static void show_progress(struct upload *upload)
+{
+    if (!progress_is_due(&upload->progress))
+        return;
+    uint64_t left = spool_count_bytes(upload->spool, "", UINT64_MAX);
+    progress_show(&upload->progress, left < upload->bytes ? upload->bytes - left : 0, upload->bytes);
+}
+
+static int wait_shown(void *context, int fd, short events, int64_t deadline_ns)
+{
+    struct upload *upload = context;
+    for (;;) {
+        show_progress(upload);
+        int64_t next_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + UPLOAD_SHOW_NS;
+        bool is_last = !upload->progress.is_enabled || next_ns >= deadline_ns;
+        int r = net_wait_until(&net_wait_plain, fd, events, is_last ? deadline_ns : next_ns);
+        if (r != -ETIMEDOUT || is_last)
+            return r;
+    }
+}
 
 /* One run. */
 struct upload_run {
@@ -96,7 +126,7 @@ static const char *lack_of(const struct target_run *target)
     return target_is_open(target) && target->target->lack ? target->target->lack(target) : NULL;
 }
 
-static void deliver_to(struct target_run *target)
+static void deliver_to(struct upload *upload, struct target_run *target)
 {
     if (lack_of(target))
         return;
@@ -105,7 +135,7 @@ static void deliver_to(struct target_run *target)
         if (due_ns == DELIVERY_NEVER || target->retry.failures >= UPLOAD_FAILURES_MAX ||
             due_ns - delivery_now(target->delivery) > UPLOAD_PAUSE_NS)
             return;
-        (void)net_wait_until(&net_wait_plain, -1, 0, due_ns);
+        (void)net_wait_until(&upload->wait, -1, 0, due_ns);
         target_step(target, delivery_now(target->delivery) + DELIVERY_REQUEST_NS);
     }
 }
@@ -132,7 +162,7 @@ static void report_failure(struct upload_run *run)
 static bool deliver(struct upload_run *run)
 {
     for (size_t i = 0; i < stream_target_count; i++)
-        deliver_to(&run->state.targets[i]);
+        deliver_to(run->upload, &run->state.targets[i]);
     struct err err = {0};
     if (!run_state_is_delivered(&run->state)) {
         report_failure(run);
@@ -217,8 +247,13 @@ static int upload_all(struct upload *upload, struct spool *spool, struct err *er
         return count;
     }
     int failed = 0;
+    progress_begin(&upload->progress, units_put_bytes, true);
+    progress_part(&upload->progress, "uploading");
+    if (upload->progress.is_enabled)
+        upload->bytes = spool_count_bytes(spool, "", UINT64_MAX);
     for (int i = 0; i < count; i++) {
         failed += is_run_id(entries[i].name) ? upload_one(upload, spool, entries[i].name) : 0;
+        progress_clear(&upload->progress);
         exchange_log(&upload->exchange);
     }
     return failed;
@@ -226,8 +261,9 @@ static int upload_all(struct upload *upload, struct spool *spool, struct err *er
 
 int upload_spool(const struct stream_options *options, struct buf *report, struct err *err)
 {
-    struct upload upload = {.options = options, .report = report};
     struct spool spool;
+    struct upload upload = {.options = options, .report = report, .spool = &spool};
+    upload.wait = (struct net_wait){.until = wait_shown, .context = &upload};
     /* Without its limit: rows that were left behind take less room as a batch. */
     int r = spool_open(&spool, &options->spool_paths, UINT64_MAX, false, err);
     if (r == -ENOENT) {
@@ -245,7 +281,7 @@ int upload_spool(const struct stream_options *options, struct buf *report, struc
     upload.clients = calloc(stream_target_count, sizeof(*upload.clients));
     r = upload.clients ? 0 : -ENOMEM;
     for (size_t i = 0; r == 0 && i < stream_target_count; i++)
-        r = target_clients_init(&upload.clients[i], options->settings, &net_wait_plain);
+        r = target_clients_init(&upload.clients[i], options->settings, &upload.wait);
     if (r < 0)
         (void)err_set(err, r, "streaming: out of memory");
     else

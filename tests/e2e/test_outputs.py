@@ -437,5 +437,54 @@ def the_output_is_written_to_while_it_is_renamed_away():
             parse(line)
 
 
+PROGRESS = re.compile(rb"\rreading [^\r]*recording: [0-9.]+ k?B")
+
+
+def progress_of(*args, wait=True, on_terminal=True):
+    """What stderr gets while a recording comes slowly, for longer than a second."""
+    line = b'{"timestamp_secs":1700000000,"elapsed_secs":%d,"cpu":{"utilization_pct":1},"resource-tracker-version":"1"}\n'
+    ours, theirs = os.openpty() if on_terminal else os.pipe()
+    shown = b""
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.close, ours)
+        os.set_blocking(ours, False)
+        place = stack.enter_context(directory())
+        os.mkfifo(place / "recording")
+        tracker = stack.enter_context(Tracker("--from", place / "recording", *args, stderr=theirs, cwd=place))
+        os.close(theirs)
+        feed = open(place / "recording", "wb", buffering=0)
+        deadline = time.monotonic() + (20 if wait else 1.8)
+        number = 0
+        while time.monotonic() < deadline and not (wait and PROGRESS.search(shown)):
+            number += 1
+            feed.write(line % number)
+            time.sleep(0.05)
+            with contextlib.suppress(BlockingIOError):
+                shown += os.read(ours, 65536)
+        feed.close()
+        equal(tracker.wait(), 0, "exit status")
+        with contextlib.suppress(OSError):
+            while piece := os.read(ours, 65536):
+                shown += piece
+    return shown
+
+
+@test(limit=40)
+def a_replay_that_takes_long_shows_how_far_it_is():
+    shown = progress_of("--summary=never", "--summary-json", "s.json")
+    lines = PROGRESS.findall(shown)
+    expect(lines, "no progress:", shown)
+    last = shown.rindex(b"\r")
+    expect(re.fullmatch(rb"\r +\r", shown[shown.rindex(b"\r", 0, last):last + 1]), "it is not taken away:", shown[-200:])
+    expect(b"\x1b" not in shown, "escapes:", shown)
+
+
+@test
+def progress_is_for_terminals_that_nothing_else_uses():
+    equal(progress_of("--summary=never", "--summary-json", "s.json", wait=False, on_terminal=False), b"", "stderr that is a pipe")
+    shown = progress_of("--summary=never", "-f", "json", "-o", "-", wait=False)
+    expect(not PROGRESS.search(shown), "beside samples for a pipe:", shown)
+
+
 if __name__ == "__main__":
     tap.main()

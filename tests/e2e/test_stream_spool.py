@@ -195,6 +195,26 @@ def of_two_uploads_at_once_one_does_it():
         equal(len(scenario.api.runs), 1, "registrations")
 
 
+@test(limit=20 * PATIENCE)
+def an_upload_that_takes_long_shows_how_far_it_is():
+    ours, theirs = os.openpty()
+    with make_scenario(Plan(finish=BlackHole())) as scenario, os.fdopen(ours, "rb", buffering=0) as screen:
+        leave_run(scenario)
+        with scenario.start("--upload-spool", stderr=theirs) as upload:
+            os.close(theirs)
+            shown = b""
+            while not re.search(rb"\ruploading: [0-9.]+ k?B of [0-9.]+ k?B, \d+ %", shown):
+                shown += screen.read(65536)  # ends with the limit of the test
+            scenario.plan.heal()
+            scenario.api.shut_door()  # ends what hangs
+            scenario.api.open_door()
+            equal(upload.wait(), 0, "exit status")
+            with contextlib.suppress(OSError):
+                while piece := screen.read(65536):
+                    shown += piece
+            expect(re.search(rb"\r +\r$", shown), "it is not taken away:", shown)
+
+
 @test
 def a_run_that_goes_on_is_left_alone():
     with make_scenario() as scenario, Job(scenario, "-i", "0.05", env={"TRACKER_UPLOAD_INTERVAL": 60}) as job:

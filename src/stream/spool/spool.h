@@ -172,4 +172,7 @@ struct spool_entry {
 };
 int spool_list(struct spool *spool, struct spool_entry **ret_entries, struct err *err);
 
+/* Bytes of all runs but one; the count stops where it is above enough. */
+uint64_t spool_count_bytes(const struct spool *spool, const char *but_run, uint64_t enough);
+
 #endif

@@ -77,7 +77,4 @@ int spool_dir_empty(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES]);
 /* Makes and opens the directory of the spool again, where an ending tracker has just removed it for being empty. */
 int spool_revive(struct spool *spool, struct err *err);
 
-/* Bytes of all runs but one; the count stops where it is above enough. */
-uint64_t spool_count_bytes(const struct spool *spool, const char *but_run, uint64_t enough);
-
 #endif
