@@ -27,7 +27,7 @@ struct replay_target {
     void (*begin)(void *context, const struct run_info *info);
     /* Strings and lists are valid until it returns. A negative errno ends the replay and is returned. */
     int (*sample)(void *context, const struct sample *sample);
-    /* From time to time: so much of the file is read. size 0: it is not known. NULL: nobody asks. */
+    /* From time to time: so much of the file is read. size 0: it is not known. NULL: it is not of interest. */
     void (*progress)(void *context, uint64_t bytes, uint64_t size);
 };
 
