@@ -482,7 +482,8 @@ def a_replay_that_takes_long_shows_how_far_it_is():
 
 @test
 def progress_is_for_terminals_that_nothing_else_uses():
-    equal(progress_of("--summary=never", "--summary-json", "s.json", wait=False, on_terminal=False), b"", "stderr that is a pipe")
+    shown = progress_of("--summary=never", "--summary-json", "s.json", wait=False, on_terminal=False)
+    equal(shown, b"", "stderr that is a pipe")
     shown = progress_of("--summary=never", "-f", "json", "-o", "-", wait=False)
     expect(not PROGRESS.search(shown), "beside samples for a pipe:", shown)
 
