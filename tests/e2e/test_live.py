@@ -693,8 +693,8 @@ def a_killed_tracker_leaves_the_terminal_as_it_was():
         tracker = children(terminal.pid)[0]
         started = children(tracker)
         try:
-            guard = [pid for pid in started if status_of(pid)["Name"] == "rt-terminal"]
-            equal(len(guard), 1, "processes that watch over the terminal")
+            guard = wait_until(lambda: [pid for pid in started if status_of(pid)["Name"] == "rt-terminal"], "its guard")
+            equal((len(started), len(guard)), (2, 1), "children of the tracker, and those that guard the terminal")
             expect(os.getpgid(guard[0]) == guard[0], "it is in the tracker's group")
             os.kill(tracker, signal.SIGKILL)
             terminal.until(lambda: terminal.picture.scrolls_all() and not terminal.block_lines(), "restored terminal")
