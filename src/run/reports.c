@@ -2,6 +2,7 @@
 #include "run/reports.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -144,6 +145,7 @@ int reports_open(struct reports *reports, const struct settings *settings, struc
     }
     reports->prints_summary = wants_summary(settings, shows_samples, must_show && !has_files);
     reports->has_colour = settings->has_colour && isatty(STDERR_FILENO);
+    reports->is_svg = settings->report && fnmatch("*.svg", settings->report, 0) == 0;
     int r = reports->prints_summary || has_files ? accumulate_new(&reports->accumulator) : 0;
     if (r == 0 && settings->report)
         r = series_new(&reports->series);
@@ -226,7 +228,7 @@ static bool write_report(struct reports *reports, const struct summary *summary)
 {
     AUTO_BUF struct buf page;
     buf_init(&page, REPORT_BYTES_MAX);
-    int r = report_put_page(&page, summary, reports->series);
+    int r = (reports->is_svg ? report_put_svg : report_put_page)(&page, summary, reports->series);
     if (r == 0)
         return write_file(reports, REPORTS_REPORT, &page);
     log_warning("cannot make %s: %s", reports->names[REPORTS_REPORT], strerror(-r));

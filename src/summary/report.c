@@ -1,45 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report: the packed page of src/summary/page with its data as JSON in the middle.
- * {"summary":{…},"ms":[…],"breaks":[…],"charts":[{"title":"CPU","unit":"cores","one":0.001,"limit":2,"limit_name":"limit",
- * "lines":[{"name":"tree","tree":true,"mean":[…],"low":[…],"high":[…]}]}],"heat":{"points":1,"cpus":["AY…"]}}
- * ms are the lengths of the points. Values are whole numbers, each worth `one` of the unit; low and high are left out
- * where they equal the mean. A column of the heat map covers so many `points` and is one letter, from A (0 %) over Z
- * and a to y (100 %), or '-'.
+ * The report: the packed page of src/summary/page with its title, its body and its data as JSON in between.
+ * {"summary":{…},"resolution":"Each point is
+ * …","runs":[{"name":"train","points":60}],"ms":[…],"charts":[{"title":"CPU", "about":"Cores in use.
+ * …","unit":"cores","one":0.001,"highest":false,"limit":2,"limit_name":"limit","peak":{"line":0,
+ * "run":0,"secs":7.5,"value":1.5,"text":"1.5 cores at 7.5 s"},"lines":[{"name":"job","job":true,"hue":1,"dash":false,
+ * "values":[…],"low":[…],"high":[…]}]}],"heats":[{"title":"…","about":"…","unit":"%","most":100,"points":1,"rows":["AY…"]}]}
+ * ms are the lengths of the points of all runs, one run after the other. Values are whole numbers, each worth `one` of
+ * the unit; low and high are left out where they equal the value or a chart shows the highest only. A column of a heat
+ * map covers so many `points` and is one letter, from A (0) over Z and a to y (`most`), or '-'.
  */
 #include <errno.h>
 #include <stddef.h>
 
 #include "base/num.h"
+#include "base/text.h"
 #include "codec/gzip.h"
 #include "encode/json.h"
+#include "summary/charts.h"
 #include "summary/summary_internal.h"
 #include "summary/write.h"
 
-enum { HEAT_CELLS_MAX = 200000, HEAT_PCT_PER_LETTER = 2, LETTERS = 26 };
-
-/* What the page shows of a chart, and where the summary has its limit. */
-struct chart {
-    char title[11], unit[8];
-    char one[6]; /* what 1 of the data is worth, in units */
-    short scale; /* of the values of the series, to whole numbers */
-    char limit_name[6]; /* "": there is none */
-    bool is_count; /* the limit is a struct opt_u64, else a struct opt_f64 */
-    unsigned limit_scale;
-    unsigned short limit_at; /* in struct summary */
-};
-
-#define LIMIT(name, is_count, scale, member) name, is_count, scale, (unsigned short)offsetof(struct summary, member)
-
-static const struct chart charts[SERIES_CHARTS] = {
-    [SERIES_CPU] = {"CPU", "cores", "0.001", 1000, LIMIT("limit", false, 1, cpu.limit_cores)},
-    [SERIES_MEMORY] = {"Memory", "bytes", "1024", 1024, LIMIT("limit", false, 1 << 20, memory.limit_mib)},
-    [SERIES_DISK] = {"Disk", "bytes/s", "1", 1, "", false, 0, 0},
-    [SERIES_NETWORK] = {"Network", "bytes/s", "1", 1, "", false, 0, 0},
-    [SERIES_GPU] = {"GPU", "GPUs", "0.001", 1000, LIMIT("all", true, 1, gpu.count)},
-    [SERIES_VRAM] = {"GPU memory", "bytes", "1024", 1024, LIMIT("all", false, 1 << 20, gpu.vram_total_mib)},
-    [SERIES_PRESSURE] = {"Pressure", "%", "0.01", 100, "", false, 0, 0},
-};
+enum { HEAT_CELLS_MAX = 200000, HEAT_LEVELS = 50, LETTERS = 26, GROUP_MAX = 1024 };
 
 /* A '<' can only stand inside strings, where it may be written like this. */
 static void escape_tags(struct buf *buf, size_t from)
@@ -61,191 +43,361 @@ static void escape_tags(struct buf *buf, size_t from)
     buf->len += grown;
 }
 
+/* Characters that would hide or reverse what stands around them become '?'; none of them is ASCII in JSON. */
+static void replace_unsafe(struct buf *buf, size_t from)
+{
+    size_t kept = from;
+    for (size_t i = from; i < buf->len;) {
+        size_t n = utf8_length((struct str){buf->data + i, buf->len - i});
+        bool is_unsafe = n > 1 && text_is_unsafe((struct str){buf->data + i, n});
+        n += n == 0;
+        if (is_unsafe)
+            buf->data[kept++] = '?';
+        else {
+            memmove(buf->data + kept, buf->data + i, n);
+            kept += n;
+        }
+        i += n;
+    }
+    buf->len = kept;
+}
+
 static void put_comma(struct buf *buf, size_t i)
 {
     if (i > 0)
         buf_putc(buf, ',');
 }
 
-static void put_times(struct buf *buf, const struct series *series)
+static void put_key(struct buf *buf, const char *key)
 {
-    size_t count = series_points(series);
+    buf_puts(buf, ",\"");
+    buf_puts(buf, key);
+    buf_puts(buf, "\":");
+}
+
+static void put_text(struct buf *buf, const char *key, const char *text)
+{
+    put_key(buf, key);
+    json_put_string(buf, str_of(text));
+}
+
+static void put_flag(struct buf *buf, const char *key, bool flag)
+{
+    put_key(buf, key);
+    buf_puts(buf, flag ? "true" : "false");
+}
+
+/* A text that a function of charts.h wrote to scratch, which is emptied. */
+static void put_scratch(struct buf *buf, const char *key, struct buf *scratch)
+{
+    size_t from = buf->len;
+    put_text(buf, key, buf_cstr(scratch));
+    escape_tags(buf, from);
+    buf_clear(scratch);
+}
+
+/* Points are taken in groups, which end with their run. */
+struct walk {
+    const struct chart_view *view;
+    size_t run, from, to; /* the group */
+};
+
+static bool next_group(struct walk *walk)
+{
+    const struct chart_view *view = walk->view;
+    walk->from = walk->to;
+    while (walk->run < view->run_count && walk->from >= view->runs[walk->run].to)
+        walk->run++;
+    if (walk->run == view->run_count)
+        return false;
+    size_t end = view->runs[walk->run].to;
+    walk->to = walk->from + view->group < end ? walk->from + view->group : end;
+    return true;
+}
+
+static void put_runs(struct buf *buf, const struct chart_view *view, struct buf *scratch)
+{
+    put_key(buf, "runs");
+    for (size_t run = 0; run < view->run_count; run++) {
+        buf_puts(buf, run > 0 ? ",{\"points\":" : "[{\"points\":");
+        num_put_u64(buf, (view->runs[run].to - view->runs[run].from + view->group - 1) / view->group);
+        chart_put_run_name(scratch, view, run);
+        put_scratch(buf, "name", scratch);
+        buf_putc(buf, '}');
+    }
+    buf_puts(buf, view->run_count > 0 ? "]" : "[]");
+    put_key(buf, "ms");
+    buf_putc(buf, '[');
     uint64_t before = 0;
-    buf_puts(buf, ",\"ms\":[");
-    for (size_t i = 0; i < count; i++) {
-        uint64_t now = (uint64_t)(series_secs(series, i) * 1000 + 0.5);
-        put_comma(buf, i);
+    for (struct walk walk = {.view = view}; next_group(&walk);) {
+        uint64_t now = (uint64_t)(series_secs(view->series, walk.to - 1) * 1000 + 0.5);
+        put_comma(buf, walk.from);
         num_put_u64(buf, now - before);
         before = now;
     }
-    buf_puts(buf, "],\"breaks\":[");
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!series_is_break(series, i))
-            continue;
-        put_comma(buf, found++);
-        num_put_u64(buf, i);
+    buf_putc(buf, ']');
+}
+
+/* What 1 of the data is worth, so that no number has more than seven digits. */
+static double worth_of_one(const struct chart_view *view, enum series_chart number)
+{
+    static const double number_max = 1e7;
+    double one = charts[number].least, most = 0;
+    for (size_t line = 0; line < SERIES_LINES; line++) {
+        if (series_lines[line].chart == number && series_has(view->series, line) &&
+            series_peak(view->series, line).value > most)
+            most = series_peak(view->series, line).value;
     }
+    while (most * charts[number].scale / one >= number_max)
+        one *= 10;
+    return one;
 }
 
-static double pick(const struct series_value *value, unsigned which)
+enum pick { PICK_MEAN, PICK_LOW, PICK_HIGH };
+
+static void put_values(
+    struct buf *buf, const struct chart_view *view, size_t line, const char *key, enum pick pick, double factor)
 {
-    return (double)(which == 0 ? value->mean : which == 1 ? value->low : value->high);
+    put_key(buf, key);
+    buf_putc(buf, '[');
+    for (struct walk walk = {.view = view}; next_group(&walk);) {
+        struct series_value value = series_over(view->series, line, walk.from, walk.to);
+        double picked = (double)(pick == PICK_MEAN ? value.mean : pick == PICK_LOW ? value.low : value.high);
+        put_comma(buf, walk.from);
+        if (!value.has || !num_put_fixed(buf, picked * factor, 0))
+            buf_puts(buf, "null");
+    }
+    buf_putc(buf, ']');
 }
 
-static bool has_range(const struct series *series, size_t line)
+static bool has_range(const struct chart_view *view, size_t line)
 {
-    for (size_t i = 0; i < series_points(series); i++) {
-        struct series_value value = series_at(series, line, i);
+    for (struct walk walk = {.view = view}; next_group(&walk);) {
+        struct series_value value = series_over(view->series, line, walk.from, walk.to);
         if (value.has && value.low < value.high)
             return true;
     }
     return false;
 }
 
-static void put_line(struct buf *buf, const struct series *series, size_t line)
+static void put_line(struct buf *buf, const struct chart_view *view, size_t line, double one)
 {
-    static const char keys[3][10] = {",\"mean\":[", ",\"low\":[", ",\"high\":["};
     const struct series_line *about = &series_lines[line];
+    const struct chart *chart = &charts[about->chart];
+    double factor = chart->scale / one;
     buf_puts(buf, "{\"name\":");
     json_put_string(buf, str_of(about->name));
-    buf_puts(buf, about->is_of_tree ? ",\"tree\":true" : ",\"tree\":false");
-    unsigned arrays = has_range(series, line) ? 3 : 1;
-    for (unsigned which = 0; which < arrays; which++) {
-        buf_puts(buf, keys[which]);
-        for (size_t i = 0; i < series_points(series); i++) {
-            struct series_value value = series_at(series, line, i);
-            put_comma(buf, i);
-            if (!value.has || !num_put_fixed(buf, pick(&value, which) * charts[about->chart].scale, 0))
-                buf_puts(buf, "null");
-        }
-        buf_putc(buf, ']');
+    put_flag(buf, "job", about->is_of_tree);
+    put_key(buf, "hue");
+    num_put_u64(buf, about->hue);
+    put_flag(buf, "dash", about->is_dashed);
+    put_values(buf, view, line, "values", chart->shows_highest ? PICK_HIGH : PICK_MEAN, factor);
+    if (!chart->shows_highest && has_range(view, line)) {
+        put_values(buf, view, line, "low", PICK_LOW, factor);
+        put_values(buf, view, line, "high", PICK_HIGH, factor);
     }
     buf_putc(buf, '}');
 }
 
-static void put_limit(struct buf *buf, const struct chart *chart, const struct summary *summary)
+static void put_peak(struct buf *buf, const struct chart_view *view, enum series_chart number, struct buf *scratch)
 {
-    static const double limit_max = 1e12; /* its bytes fit */
-    const void *at = (const char *)summary + chart->limit_at;
-    if (!chart->limit_name[0])
+    struct chart_peak peak = chart_peak(view, number);
+    size_t before = 0;
+    if (!peak.has)
         return;
-    struct opt_f64 limit = chart->is_count ? opt_scaled(*(const struct opt_u64 *)at, 1) : *(const struct opt_f64 *)at;
-    if (!limit.has || !(limit.v > 0 && limit.v <= limit_max))
-        return;
-    buf_puts(buf, ",\"limit\":");
-    (void)num_put_fixed(buf, limit.v * chart->limit_scale, chart->limit_scale > 1 ? 0 : 4);
-    buf_puts(buf, ",\"limit_name\":");
-    json_put_string(buf, str_of(chart->limit_name));
+    for (size_t line = 0; line < peak.line; line++)
+        before += series_lines[line].chart == number && series_has(view->series, line);
+    put_key(buf, "peak");
+    buf_puts(buf, "{\"line\":");
+    num_put_u64(buf, before);
+    put_key(buf, "run");
+    num_put_u64(buf, peak.run);
+    put_key(buf, "secs");
+    (void)num_put_short(buf, peak.secs);
+    put_key(buf, "value");
+    (void)num_put_short(buf, peak.value);
+    chart_put_peak(scratch, number, &peak);
+    put_scratch(buf, "text", scratch);
+    buf_putc(buf, '}');
 }
 
 /* A chart without any line is left out. Returns how many there are by now. */
 static size_t put_chart(
-    struct buf *buf, const struct summary *summary, const struct series *series, unsigned number, size_t found)
+    struct buf *buf, const struct chart_view *view, enum series_chart number, struct buf *scratch, size_t found)
 {
     const struct chart *chart = &charts[number];
+    double one = worth_of_one(view, number);
     size_t lines = 0;
     for (size_t line = 0; line < SERIES_LINES; line++) {
-        if (series_lines[line].chart != number || !series_has(series, line))
+        if (series_lines[line].chart != number || !series_has(view->series, line))
             continue;
         if (lines++ == 0) {
             put_comma(buf, found++);
             buf_puts(buf, "{\"title\":");
             json_put_string(buf, str_of(chart->title));
-            buf_puts(buf, ",\"unit\":");
-            json_put_string(buf, str_of(chart->unit));
-            buf_puts(buf, ",\"one\":");
-            buf_puts(buf, chart->one);
-            put_limit(buf, chart, summary);
+            put_text(buf, "about", chart->about);
+            put_text(buf, "unit", chart->unit);
+            put_key(buf, "one");
+            (void)(one >= 1 ? num_put_fixed(buf, one, 0) : num_put_short(buf, one));
+            put_flag(buf, "highest", chart->shows_highest);
+            struct opt_f64 limit = chart_limit(view, number);
+            if (limit.has) {
+                put_key(buf, "limit");
+                (void)num_put_fixed(buf, limit.v, chart->scale > 1 ? 0 : 4);
+                put_text(buf, "limit_name", chart->limit_name);
+            }
+            put_peak(buf, view, number, scratch);
             buf_puts(buf, ",\"lines\":[");
         }
         put_comma(buf, lines - 1);
-        put_line(buf, series, line);
+        put_line(buf, view, line, one);
     }
     buf_puts(buf, lines > 0 ? "]}" : "");
     return found;
 }
 
-/* Over points of the same number of samples; -1 where none of them knows it. */
-static int heat_mean(const struct series *series, size_t core, size_t from, size_t to)
+static char heat_letter(double value, double most)
 {
-    int sum = 0, count = 0;
-    for (size_t i = from; i < to; i++) {
-        int share = series_heat_at(series, core, i);
-        sum += share >= 0 ? share : 0;
-        count += share >= 0;
-    }
-    return count > 0 ? (sum + count / 2) / count : -1;
-}
-
-static char heat_letter(int share)
-{
-    int level = share / HEAT_PCT_PER_LETTER;
-    if (share < 0)
+    if (value < 0)
         return '-';
+    int level = (int)(value / most * HEAT_LEVELS);
+    level = level < HEAT_LEVELS ? level : HEAT_LEVELS;
     return (char)(level < LETTERS ? 'A' + level : 'a' + level - LETTERS);
 }
 
-static void put_heat(struct buf *buf, const struct series *series)
+/* Where the scale of a heat map ends. */
+static double heat_most(const struct chart_view *view, enum series_grid grid)
 {
-    size_t points = series_points(series), cores = series_heat_cores(series);
-    size_t step = points * cores / HEAT_CELLS_MAX + 1;
-    buf_puts(buf, ",\"heat\":{\"points\":");
+    double most = heat_maps[grid].most;
+    size_t points = series_points(view->series), rows = series_rows(view->series, grid);
+    for (size_t row = 0; heat_maps[grid].most == 0 && row < rows; row++) {
+        for (size_t i = 0; i < points; i++) {
+            double value = series_cell(view->series, grid, row, i, i + 1);
+            most = value > most ? value : most;
+        }
+    }
+    return most > 1 ? (double)(unsigned)(most + 0.9999) : 1;
+}
+
+static void put_heat(struct buf *buf, const struct chart_view *view, enum series_grid grid, size_t step)
+{
+    const struct heat_map *about = &heat_maps[grid];
+    size_t points = series_points(view->series), every = step * view->group;
+    double most = heat_most(view, grid);
+    buf_puts(buf, "{\"title\":");
+    json_put_string(buf, str_of(about->title));
+    put_text(buf, "about", about->about);
+    put_text(buf, "unit", about->unit);
+    put_key(buf, "most");
+    (void)num_put_fixed(buf, most, 0);
+    put_key(buf, "points");
     num_put_u64(buf, step);
-    buf_puts(buf, ",\"cpus\":[");
-    for (size_t core = 0; core < cores; core++) {
-        put_comma(buf, core);
+    buf_puts(buf, ",\"rows\":[");
+    for (size_t row = 0; row < series_rows(view->series, grid); row++) {
+        put_comma(buf, row);
         buf_putc(buf, '"');
-        for (size_t i = 0; i < points; i += step) {
-            buf_putc(buf, heat_letter(heat_mean(series, core, i, i + step < points ? i + step : points)));
+        for (size_t i = 0; i < points; i += every) {
+            size_t to = i + every < points ? i + every : points;
+            buf_putc(buf, heat_letter(series_cell(view->series, grid, row, i, to), most));
         }
         buf_putc(buf, '"');
     }
     buf_puts(buf, "]}");
 }
 
+/* Runs that are drawn over each other have no common columns. */
+static void put_heats(struct buf *buf, const struct chart_view *view)
+{
+    size_t cells = 0, found = 0;
+    for (unsigned grid = 0; grid < SERIES_GRIDS; grid++)
+        cells += series_rows(view->series, (enum series_grid)grid) * (series_points(view->series) / view->group + 1);
+    put_key(buf, "heats");
+    buf_putc(buf, '[');
+    for (unsigned grid = 0; view->run_count == 1 && grid < SERIES_GRIDS; grid++) {
+        if (series_rows(view->series, (enum series_grid)grid) == 0)
+            continue;
+        put_comma(buf, found++);
+        put_heat(buf, view, (enum series_grid)grid, cells / HEAT_CELLS_MAX + 1);
+    }
+    buf_putc(buf, ']');
+}
+
+static void put_history(struct buf *buf, const struct chart_view *view, struct buf *scratch)
+{
+    chart_put_resolution(scratch, view);
+    put_scratch(buf, "resolution", scratch);
+    put_runs(buf, view, scratch);
+    put_key(buf, "charts");
+    buf_putc(buf, '[');
+    size_t found = 0;
+    for (unsigned number = 0; number < SERIES_CHARTS; number++)
+        found = put_chart(buf, view, (enum series_chart)number, scratch, found);
+    buf_putc(buf, ']');
+    put_heats(buf, view);
+}
+
 void report_put_data(struct buf *buf, const struct summary *summary, const struct series *series)
 {
+    enum { SCRATCH_BYTES = 4096 };
+    struct buf scratch;
+    buf_init(&scratch, SCRATCH_BYTES);
+    size_t start = buf->len;
     buf_puts(buf, "{\"summary\":");
     size_t from = buf->len;
     json_put_object(buf, &field_summary, summary);
+    replace_unsafe(buf, from);
     escape_tags(buf, from);
-    put_times(buf, series);
-    buf_puts(buf, "],\"charts\":[");
-    size_t found = 0;
-    for (unsigned number = 0; number < SERIES_CHARTS; number++)
-        found = put_chart(buf, summary, series, number, found);
-    buf_putc(buf, ']');
-    put_heat(buf, series);
+    from = buf->len;
+    /* As many points as fit: twice as many in one where they do not. */
+    for (size_t group = 1; group <= GROUP_MAX; group *= 2) {
+        struct chart_view view;
+        chart_view_init(&view, summary, series, group);
+        put_history(buf, &view, &scratch);
+        if (!buf_ok(buf) || buf->len - start < REPORT_DATA_BYTES_MAX || group == GROUP_MAX)
+            break;
+        buf->len = from;
+    }
     buf_putc(buf, '}');
+    buf_fini(&scratch);
 }
 
-/* The page is unpacked piece by piece; the data goes in where it belongs. */
+/* The page is unpacked piece by piece; what is made for it goes in where it belongs. */
 struct page {
     struct buf *buf;
     const struct summary *summary;
     const struct series *series;
-    size_t before_data; /* bytes of the page still to come before the data; 0: the data is written */
+    size_t mark, passed; /* the next mark, bytes of the page so far */
 };
+
+static void put_part(const struct page *page)
+{
+    if (page->mark == REPORT_TITLE)
+        body_put_title(page->buf, page->summary);
+    else if (page->mark == REPORT_BODY)
+        body_put(page->buf, page->summary, page->series);
+    else
+        report_put_data(page->buf, page->summary, page->series);
+}
 
 static int put_piece(void *context, struct str piece)
 {
     struct page *page = context;
-    if (page->before_data > 0 && piece.n >= page->before_data) {
-        buf_append(page->buf, piece.p, page->before_data);
-        str_skip(&piece, page->before_data);
-        page->before_data = 0;
-        report_put_data(page->buf, page->summary, page->series);
+    while (page->mark < REPORT_MARKS && page->passed + piece.n >= report_page_marks[page->mark]) {
+        size_t before = report_page_marks[page->mark] - page->passed;
+        buf_append(page->buf, piece.p, before);
+        str_skip(&piece, before);
+        page->passed += before;
+        put_part(page);
+        page->mark++;
     }
     buf_append(page->buf, piece.p, piece.n);
-    if (page->before_data > 0)
-        page->before_data -= piece.n;
+    page->passed += piece.n;
     return buf_ok(page->buf) ? 0 : -ENOBUFS;
 }
 
 int report_put_page(struct buf *buf, const struct summary *summary, const struct series *series)
 {
-    struct page page = {buf, summary, series, report_page_data_at};
+    struct page page = {.buf = buf, .summary = summary, .series = series};
     return gzip_unpack((struct str){(const char *)report_page_gz, report_page_gz_bytes}, put_piece, &page);
 }
 

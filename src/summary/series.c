@@ -10,35 +10,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
+#include "base/text.h"
+
 const struct series_line series_lines[SERIES_LINES] = {
-    [SERIES_CPU_TREE] = {SERIES_CPU, true, "tree"},
-    [SERIES_CPU_HOST] = {SERIES_CPU, false, "host"},
-    [SERIES_RSS] = {SERIES_MEMORY, true, "tree RSS"},
-    [SERIES_PSS] = {SERIES_MEMORY, true, "tree PSS"},
-    [SERIES_CGROUP] = {SERIES_MEMORY, false, "cgroup"},
-    [SERIES_HOST_USED] = {SERIES_MEMORY, false, "host used"},
-    [SERIES_TREE_READ] = {SERIES_DISK, true, "tree read"},
-    [SERIES_TREE_WRITE] = {SERIES_DISK, true, "tree write"},
-    [SERIES_HOST_READ] = {SERIES_DISK, false, "host read"},
-    [SERIES_HOST_WRITE] = {SERIES_DISK, false, "host write"},
-    [SERIES_RECEIVED] = {SERIES_NETWORK, false, "host received"},
-    [SERIES_SENT] = {SERIES_NETWORK, false, "host sent"},
-    [SERIES_GPU_TREE] = {SERIES_GPU, true, "tree"},
-    [SERIES_GPU_HOST] = {SERIES_GPU, false, "host"},
-    [SERIES_VRAM_TREE] = {SERIES_VRAM, true, "tree"},
-    [SERIES_VRAM_HOST] = {SERIES_VRAM, false, "host"},
-    [SERIES_CPU_SOME] = {SERIES_PRESSURE, false, "CPU some"},
-    [SERIES_MEMORY_SOME] = {SERIES_PRESSURE, false, "memory some"},
-    [SERIES_MEMORY_FULL] = {SERIES_PRESSURE, false, "memory full"},
-    [SERIES_IO_SOME] = {SERIES_PRESSURE, false, "I/O some"},
-    [SERIES_IO_FULL] = {SERIES_PRESSURE, false, "I/O full"},
+    [SERIES_CPU_TREE] = {SERIES_CPU, true, 1, false, "job"},
+    [SERIES_CPU_WANTED] = {SERIES_CPU, true, 2, true, "job wanted"},
+    [SERIES_CPU_HOST] = {SERIES_CPU, false, 0, false, "host"},
+    [SERIES_RSS] = {SERIES_MEMORY, true, 1, false, "job RSS"},
+    [SERIES_PSS] = {SERIES_MEMORY, true, 3, false, "job PSS"},
+    [SERIES_CGROUP] = {SERIES_MEMORY, false, 4, false, "cgroup"},
+    [SERIES_HOST_USED] = {SERIES_MEMORY, false, 0, false, "host"},
+    [SERIES_TREE_READ] = {SERIES_DISK, true, 1, false, "job read"},
+    [SERIES_TREE_WRITE] = {SERIES_DISK, true, 2, false, "job write"},
+    [SERIES_HOST_READ] = {SERIES_DISK, false, 5, true, "host read"},
+    [SERIES_HOST_WRITE] = {SERIES_DISK, false, 6, true, "host write"},
+    [SERIES_RECEIVED] = {SERIES_NETWORK, false, 1, false, "host received"},
+    [SERIES_SENT] = {SERIES_NETWORK, false, 2, false, "host sent"},
+    [SERIES_GPU_TREE] = {SERIES_GPU, true, 1, false, "job"},
+    [SERIES_GPU_HOST] = {SERIES_GPU, false, 0, false, "host"},
+    [SERIES_VRAM_TREE] = {SERIES_VRAM, true, 1, false, "job"},
+    [SERIES_VRAM_HOST] = {SERIES_VRAM, false, 0, false, "host"},
+    [SERIES_CPU_SOME] = {SERIES_PRESSURE, false, 1, false, "for CPU"},
+    [SERIES_MEMORY_SOME] = {SERIES_PRESSURE, false, 2, false, "for memory"},
+    [SERIES_MEMORY_FULL] = {SERIES_PRESSURE, false, 4, true, "all tasks for memory"},
+    [SERIES_IO_SOME] = {SERIES_PRESSURE, false, 3, false, "for I/O"},
+    [SERIES_IO_FULL] = {SERIES_PRESSURE, false, 0, true, "all tasks for I/O"},
 };
 
 /* Larger than any machine, and a thousand times that still fits into 64 bits. */
 #define VALUE_MAX 1e15
 
-/* Shares of a core in hundredths of a percent, so that merging does not wear them down. */
-enum { HEAT_SCALE = 100, HEAT_UNKNOWN = UINT16_MAX };
+enum { CELL_UNKNOWN = UINT16_MAX, NAME_BYTES = 64 };
+
+/* How many of a cell's unit make up one of the value, so that merging does not wear it down; and the highest value. */
+static const struct {
+    unsigned short scale, most, rows_max;
+} grids[SERIES_GRIDS] = {
+    [SERIES_CPUS] = {100, 100, SERIES_CORES_MAX},
+    [SERIES_GPUS] = {100, 100, SERIES_GPUS_MAX},
+    [SERIES_POWER] = {10, 6000, SERIES_GPUS_MAX},
+    [SERIES_TEMPERATURE] = {100, 200, SERIES_GPUS_MAX},
+};
 
 struct cell {
     float low, high, mean;
@@ -48,21 +61,38 @@ struct cell {
 struct point {
     double secs;
     uint32_t samples;
-    bool is_break;
+    bool is_break; /* a run begins with it */
     struct cell cells[SERIES_LINES];
+};
+
+/* Of the last point, while it grows. */
+struct open_cell {
+    uint64_t sum, count;
+};
+
+struct grid {
+    size_t rows;
+    uint16_t *cells; /* [point][rows], those of points in use */
+    struct open_cell *open; /* [rows] */
+};
+
+struct run {
+    int64_t started_ms;
+    bool has_start;
+    char name[NAME_BYTES];
 };
 
 struct series {
     size_t count; /* points in use */
     uint32_t step; /* samples of a full point */
     bool is_run_over; /* the next sample begins a run */
+    bool is_mixed; /* there were too many runs to keep them apart */
     double run_secs; /* where the run began */
     struct opt_i64 elapsed_fixed4; /* of the sample before, in the run */
-    size_t cores;
-    uint16_t *heat; /* [point][cores] */
-    struct { /* of the last point, while it grows */
-        uint64_t sum, count;
-    } open[SERIES_CORES_MAX];
+    size_t run_count;
+    struct run runs[SERIES_RUNS_MAX];
+    struct series_peak peaks[SERIES_LINES];
+    struct grid grids[SERIES_GRIDS];
     struct point points[SERIES_POINTS_MAX];
 };
 
@@ -72,6 +102,7 @@ int series_new(struct series **ret_series)
     if (!series)
         return -ENOMEM;
     series->step = 1;
+    series->is_run_over = true;
     *ret_series = series;
     return 0;
 }
@@ -80,7 +111,10 @@ void series_free(struct series *series)
 {
     if (!series)
         return;
-    free(series->heat);
+    for (size_t i = 0; i < SERIES_GRIDS; i++) {
+        free(series->grids[i].cells);
+        free(series->grids[i].open);
+    }
     free(series);
 }
 
@@ -113,16 +147,29 @@ static void set_devices(const struct sample_totals *totals, double secs, struct 
     values->at[SERIES_VRAM_HOST] = opt_scaled(totals->vram_used_bytes, BYTES_PER_MIB);
 }
 
-static void set_tree(const struct sample_cpu *cpu, double secs, struct values *values)
+/* What a tree holds; when it is gone it holds nothing, which is no value of the job but its end. */
+static struct opt_f64 held(struct opt_f64 value, bool is_end)
 {
-    values->at[SERIES_CPU_TREE] = fixed4_rounded(cpu->process_cores_used);
+    value = fixed4_rounded(value);
+    value.has &= !is_end || value.v > 0;
+    return value;
+}
+
+static void set_tree(const struct sample *sample, double secs, struct values *values)
+{
+    const struct sample_cpu *cpu = &sample->cpu;
+    bool is_end = sample->end.present;
+    struct opt_f64 used = fixed4_rounded(cpu->process_cores_used);
+    struct opt_f64 waited = per_sec(cpu->process_wait_secs, secs);
+    values->at[SERIES_CPU_TREE] = used;
+    values->at[SERIES_CPU_WANTED] = (struct opt_f64){used.has && waited.has, used.v + waited.v};
     values->at[SERIES_CPU_HOST] = fixed4_rounded(cpu->utilization_pct);
-    values->at[SERIES_RSS] = fixed4_rounded(cpu->process_rss_mib);
-    values->at[SERIES_PSS] = fixed4_rounded(cpu->process_pss_mib);
+    values->at[SERIES_RSS] = held(cpu->process_rss_mib, is_end);
+    values->at[SERIES_PSS] = held(cpu->process_pss_mib, is_end);
     values->at[SERIES_TREE_READ] = per_sec(opt_scaled(cpu->process_disk_read_bytes, 1), secs);
     values->at[SERIES_TREE_WRITE] = per_sec(opt_scaled(cpu->process_disk_write_bytes, 1), secs);
     values->at[SERIES_GPU_TREE] = fixed4_rounded(cpu->process_gpu_usage);
-    values->at[SERIES_VRAM_TREE] = fixed4_rounded(cpu->process_gpu_vram_mib);
+    values->at[SERIES_VRAM_TREE] = held(cpu->process_gpu_vram_mib, is_end);
 }
 
 /* The kernel's clock and ours are not read in the same moment: what is above 100 % is that. */
@@ -145,21 +192,24 @@ static void set_values(
     const struct sample *sample, const struct sample_totals *totals, double secs, struct values *values)
 {
     if (sample->cpu.present)
-        set_tree(&sample->cpu, secs, values);
+        set_tree(sample, secs, values);
     if (sample->memory.present)
         values->at[SERIES_HOST_USED] = fixed4_rounded(sample_memory_used_mib(&sample->memory));
     if (sample->cgroup.present)
-        values->at[SERIES_CGROUP] = fixed4_rounded(sample->cgroup.memory_used_mib);
+        values->at[SERIES_CGROUP] = held(sample->cgroup.memory_used_mib, sample->end.present);
     if (sample->pressure.present)
         set_pressure(&sample->pressure, secs, values);
     set_devices(totals, secs, values);
 }
 
-static void cell_add(struct cell *cell, struct opt_f64 value)
+static bool is_value(struct opt_f64 value)
 {
-    if (!value.has || !(value.v >= 0 && value.v <= VALUE_MAX))
-        return;
-    float v = (float)value.v;
+    return value.has && value.v >= 0 && value.v <= VALUE_MAX;
+}
+
+static void cell_add(struct cell *cell, double value)
+{
+    float v = (float)value;
     cell->low = cell->count == 0 || v < cell->low ? v : cell->low;
     cell->high = cell->count == 0 || v > cell->high ? v : cell->high;
     cell->count++;
@@ -180,17 +230,17 @@ static void cell_merge(struct cell *into, const struct cell *from)
     into->mean += (from->mean - into->mean) * ((float)from->count / (float)into->count);
 }
 
-/* Both columns of the heat map into column `to`; `i` and `j` carry so many samples each. */
-static void heat_merge(struct series *series, size_t to, size_t i, size_t j)
+/* Both columns of a heat map into column `to`; `i` and `j` carry so many samples each. */
+static void grid_merge(const struct series *series, struct grid *grid, size_t to, size_t i, size_t j)
 {
     uint64_t ni = series->points[i].samples, nj = i == j ? 0 : series->points[j].samples;
-    uint16_t *out = series->heat + to * series->cores;
-    const uint16_t *a = series->heat + i * series->cores, *b = series->heat + j * series->cores;
-    for (size_t core = 0; core < series->cores; core++) {
-        uint64_t wa = a[core] == HEAT_UNKNOWN ? 0 : ni, wb = b[core] == HEAT_UNKNOWN ? 0 : nj;
+    uint16_t *out = grid->cells + to * grid->rows;
+    const uint16_t *a = grid->cells + i * grid->rows, *b = grid->cells + j * grid->rows;
+    for (size_t row = 0; row < grid->rows; row++) {
+        uint64_t wa = a[row] == CELL_UNKNOWN ? 0 : ni, wb = b[row] == CELL_UNKNOWN ? 0 : nj;
         uint64_t both = wa + wb;
-        uint64_t mean = both > 0 ? (a[core] * wa + b[core] * wb + both / 2) / both : HEAT_UNKNOWN;
-        out[core] = (uint16_t)mean;
+        uint64_t mean = both > 0 ? (a[row] * wa + b[row] * wb + both / 2) / both : CELL_UNKNOWN;
+        out[row] = (uint16_t)mean;
     }
 }
 
@@ -203,8 +253,10 @@ static void merge_pairs(struct series *series, bool over_breaks)
         size_t j = pair ? i + 1 : i;
         struct point *to = &series->points[kept];
         const struct point *second = &series->points[j];
-        if (series->cores > 0)
-            heat_merge(series, kept, i, j);
+        for (size_t n = 0; n < SERIES_GRIDS; n++) {
+            if (series->grids[n].rows > 0)
+                grid_merge(series, &series->grids[n], kept, i, j);
+        }
         if (kept != i)
             *to = series->points[i];
         if (pair) {
@@ -221,8 +273,10 @@ static void merge_pairs(struct series *series, bool over_breaks)
 static void thin_out(struct series *series)
 {
     merge_pairs(series, false);
-    if (series->count > SERIES_POINTS_MAX * 3 / 4)
+    if (series->count > SERIES_POINTS_MAX * 3 / 4) {
         merge_pairs(series, true);
+        series->is_mixed = true;
+    }
     series->step *= 2;
 }
 
@@ -236,48 +290,102 @@ static struct point *open_point(struct series *series)
         thin_out(series);
     struct point *point = &series->points[series->count++];
     *point = (struct point){.is_break = is_break};
-    memset(series->open, 0, sizeof(series->open));
-    for (size_t core = 0; core < series->cores; core++)
-        series->heat[(series->count - 1) * series->cores + core] = HEAT_UNKNOWN;
+    for (size_t n = 0; n < SERIES_GRIDS; n++) {
+        struct grid *grid = &series->grids[n];
+        for (size_t row = 0; row < grid->rows; row++) {
+            grid->cells[(series->count - 1) * grid->rows + row] = CELL_UNKNOWN;
+            grid->open[row] = (struct open_cell){0};
+        }
+    }
     series->is_run_over = false;
     return point;
 }
 
-/* Columns of so many cores; false where out of memory. */
-static bool grow_cores(struct series *series, size_t cores)
+/* Rows for so many devices; false where out of memory. */
+static bool grow_rows(const struct series *series, struct grid *grid, size_t rows)
 {
-    if (cores <= series->cores)
+    if (rows <= grid->rows)
         return true;
-    uint16_t *heat = malloc(SERIES_POINTS_MAX * cores * sizeof(*heat));
-    if (!heat)
+    uint16_t *cells = malloc(SERIES_POINTS_MAX * rows * sizeof(*cells));
+    struct open_cell *open = calloc(rows, sizeof(*open));
+    if (!cells || !open) {
+        free(cells);
+        free(open);
         return false;
-    memset(heat, 0xff, SERIES_POINTS_MAX * cores * sizeof(*heat));
-    for (size_t i = 0; i < series->count && series->cores > 0; i++)
-        memcpy(heat + i * cores, series->heat + i * series->cores, series->cores * sizeof(*heat));
-    free(series->heat);
-    series->heat = heat;
-    series->cores = cores;
+    }
+    for (size_t i = 0; i < series->count; i++) {
+        for (size_t row = 0; row < rows; row++)
+            cells[i * rows + row] = row < grid->rows ? grid->cells[i * grid->rows + row] : CELL_UNKNOWN;
+    }
+    if (grid->rows > 0)
+        memcpy(open, grid->open, grid->rows * sizeof(*open));
+    free(grid->cells);
+    free(grid->open);
+    *grid = (struct grid){rows, cells, open};
     return true;
 }
 
-static void add_cores(struct series *series, const struct sample_list *list)
+/* The value of one device in the last point; the rows are grown by the first device that has one. */
+static void grid_add(struct series *series, enum series_grid number, size_t row, size_t rows, struct opt_f64 value)
 {
-    const struct opt_f64 *shares = list->items;
-    size_t cores = list->present ? list->count : 0;
-    if (cores > SERIES_CORES_MAX)
-        cores = SERIES_CORES_MAX;
-    if (cores == 0 || !grow_cores(series, cores))
+    struct grid *grid = &series->grids[number];
+    struct opt_f64 shown = fixed4_rounded(value);
+    if (rows > grids[number].rows_max)
+        rows = grids[number].rows_max;
+    if (row >= rows || !shown.has || !(shown.v >= 0) || !grow_rows(series, grid, rows))
         return;
-    uint16_t *column = series->heat + (series->count - 1) * series->cores;
-    for (size_t core = 0; core < cores; core++) {
-        struct opt_f64 shown = fixed4_rounded(shares[core]);
-        if (!shown.has || !(shown.v >= 0))
-            continue;
-        double share = shown.v < 100 ? shown.v : 100;
-        series->open[core].sum += (uint32_t)(share * HEAT_SCALE);
-        series->open[core].count++;
-        column[core] = (uint16_t)(series->open[core].sum / series->open[core].count);
+    double limited = shown.v < grids[number].most ? shown.v : grids[number].most;
+    struct open_cell *open = &grid->open[row];
+    open->sum += (uint32_t)(limited * grids[number].scale);
+    open->count++;
+    grid->cells[(series->count - 1) * grid->rows + row] = (uint16_t)(open->sum / open->count);
+}
+
+static void add_devices(struct series *series, const struct sample *sample)
+{
+    const struct opt_f64 *shares = sample->cpu.per_core_pct.items;
+    size_t cpus = sample->cpu.present && sample->cpu.per_core_pct.present ? sample->cpu.per_core_pct.count : 0;
+    for (size_t i = 0; i < cpus; i++)
+        grid_add(series, SERIES_CPUS, i, cpus, shares[i]);
+    const struct sample_gpu *gpus = sample->gpu.items;
+    size_t count = sample->gpu.present ? sample->gpu.count : 0;
+    for (size_t i = 0; i < count; i++) {
+        grid_add(series, SERIES_GPUS, i, count, gpus[i].utilization_pct);
+        grid_add(series, SERIES_POWER, i, count, gpus[i].power_watts);
+        grid_add(series, SERIES_TEMPERATURE, i, count, gpus[i].temperature_celsius);
     }
+}
+
+/* What the first sample of a run says of it. */
+static void begin_run(struct series *series, const struct sample *sample)
+{
+    if (series->run_count == SERIES_RUNS_MAX) {
+        series->is_mixed = true;
+        return;
+    }
+    struct run *run = &series->runs[series->run_count++];
+    const char *name = sample->job_name ? sample->job_name : "";
+    if (!*name && sample->run.present && sample->run.command.present && sample->run.command.count > 0) {
+        const char *program = *(const char *const *)sample->run.command.items;
+        const char *slash = program ? strrchr(program, '/') : NULL;
+        name = slash ? slash + 1 : program ? program : "";
+    }
+    *run = (struct run){0};
+    (void)text_clean(str_of(name), TEXT_MARK, "...", run->name, sizeof(run->name));
+    double elapsed_ms = sample->elapsed_secs.has ? fixed4_rounded(sample->elapsed_secs).v * 1000 : 0;
+    if (sample->timestamp_ms.has && elapsed_ms >= 0 && elapsed_ms <= VALUE_MAX &&
+        !__builtin_sub_overflow(sample->timestamp_ms.v, (int64_t)elapsed_ms, &run->started_ms))
+        run->has_start = true;
+}
+
+static void add_value(struct series *series, struct point *point, size_t line, struct opt_f64 value)
+{
+    struct series_peak *peak = &series->peaks[line];
+    if (!is_value(value))
+        return;
+    cell_add(&point->cells[line], value.v);
+    if (!peak->has || value.v > peak->value)
+        *peak = (struct series_peak){true, value.v, point->secs};
 }
 
 void series_add(struct series *series, const struct sample *sample, const struct sample_totals *totals)
@@ -288,20 +396,21 @@ void series_add(struct series *series, const struct sample *sample, const struct
     set_values(sample, totals, secs, &values);
     double before = series->count > 0 ? series->points[series->count - 1].secs : 0;
     struct point *point = open_point(series);
-    if (point->is_break && point->samples == 0)
+    if (point->is_break && point->samples == 0) {
         series->run_secs = before;
+        begin_run(series, sample);
+    }
     double now = sample->elapsed_secs.has ? series->run_secs + fixed4_rounded(sample->elapsed_secs).v : before + secs;
     point->secs = now >= before && now <= VALUE_MAX ? now : before;
     point->samples++;
     for (size_t line = 0; line < SERIES_LINES; line++)
-        cell_add(&point->cells[line], values.at[line]);
-    if (sample->cpu.present)
-        add_cores(series, &sample->cpu.per_core_pct);
+        add_value(series, point, line, values.at[line]);
+    add_devices(series, sample);
 }
 
 void series_next_run(struct series *series)
 {
-    series->is_run_over = series->count > 0;
+    series->is_run_over = true;
     series->elapsed_fixed4 = (struct opt_i64){0};
 }
 
@@ -310,37 +419,74 @@ size_t series_points(const struct series *series)
     return series->count;
 }
 
+size_t series_step(const struct series *series)
+{
+    return series->step;
+}
+
 double series_secs(const struct series *series, size_t i)
 {
     return series->points[i].secs;
 }
 
-bool series_is_break(const struct series *series, size_t i)
+struct series_value series_over(const struct series *series, size_t line, size_t from, size_t to)
 {
-    return series->points[i].is_break;
-}
-
-struct series_value series_at(const struct series *series, size_t line, size_t i)
-{
-    const struct cell *cell = &series->points[i].cells[line];
-    return (struct series_value){cell->count > 0, cell->low, cell->high, cell->mean};
+    struct cell all = {0};
+    for (size_t i = from; i < to; i++)
+        cell_merge(&all, &series->points[i].cells[line]);
+    return (struct series_value){all.count > 0, all.low, all.high, all.mean};
 }
 
 bool series_has(const struct series *series, size_t line)
 {
-    bool has = false;
-    for (size_t i = 0; i < series->count && !has; i++)
-        has = series->points[i].cells[line].count > 0;
-    return has;
+    return series->peaks[line].has;
 }
 
-size_t series_heat_cores(const struct series *series)
+struct series_peak series_peak(const struct series *series, size_t line)
 {
-    return series->cores;
+    return series->peaks[line];
 }
 
-int series_heat_at(const struct series *series, size_t core, size_t i)
+size_t series_runs(const struct series *series)
 {
-    unsigned share = series->heat[i * series->cores + core];
-    return share == HEAT_UNKNOWN ? -1 : (int)((share + HEAT_SCALE / 2) / HEAT_SCALE);
+    return series->is_mixed ? 1 : series->run_count;
+}
+
+struct series_run series_run_at(const struct series *series, size_t run)
+{
+    struct series_run found = {.name = "", .to = series->count};
+    if (!series->is_mixed) {
+        found.name = series->runs[run].name;
+        found.started_ms = (struct opt_i64){series->runs[run].has_start, series->runs[run].started_ms};
+        size_t begun = 0;
+        for (size_t i = 0; i < series->count; i++) {
+            if (!series->points[i].is_break || begun > run + 1)
+                continue;
+            if (begun == run)
+                found.from = i;
+            else if (begun == run + 1)
+                found.to = i;
+            begun++;
+        }
+    }
+    found.start_secs = found.from > 0 ? series->points[found.from - 1].secs : 0;
+    return found;
+}
+
+size_t series_rows(const struct series *series, enum series_grid grid)
+{
+    return series->grids[grid].rows;
+}
+
+/* Over points of the same number of samples. */
+double series_cell(const struct series *series, enum series_grid number, size_t row, size_t from, size_t to)
+{
+    const struct grid *grid = &series->grids[number];
+    uint64_t sum = 0, count = 0;
+    for (size_t i = from; i < to; i++) {
+        uint16_t cell = grid->cells[i * grid->rows + row];
+        sum += cell == CELL_UNKNOWN ? 0 : cell;
+        count += cell != CELL_UNKNOWN;
+    }
+    return count > 0 ? (double)sum / (double)count / grids[number].scale : -1;
 }

@@ -305,6 +305,7 @@ void verdict_fill(struct summary *summary, struct verdict_texts *texts);
 /* The page of src/summary/page as tools/embed-page made it at build time: a gzip file. */
 extern const unsigned char report_page_gz[];
 extern const size_t report_page_gz_bytes;
-extern const size_t report_page_data_at; /* where the data belongs in the unpacked page */
+enum report_mark { REPORT_TITLE, REPORT_BODY, REPORT_DATA, REPORT_MARKS };
+extern const size_t report_page_marks[REPORT_MARKS]; /* where these belong in the unpacked page, in this order */
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The HTML report in a real browser: what it shows, how it is used, and that nothing leaves the page.
+"""The HTML report in a real browser: what it shows, how it is used, and that nothing leaves the page; and the picture.
 
 The recordings are made here; tests/peers/report.js opens the report they give and prints what it found.
 """
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 import lib  # noqa: F401, finds those that follow
 import tap
@@ -22,7 +23,7 @@ from tracker import BINARY, SLOW, clean_env, directory
 
 PEERS = pathlib.Path(__file__).resolve().parents[2] / "build-tools" / "peers"
 SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "peers" / "report.js"
-HOSTILE = "</script><img src=x onerror=alert(1)>"
+HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
 BROWSER_SECS = 90
 DAY_SECS = 86400
 # The budget is 1 s on an idle machine; a loaded one gets some of the patience that other tests have.
@@ -37,7 +38,9 @@ _, status, usage = os.wait4(pid, 0)
 print(usage.ru_maxrss)
 sys.exit(os.waitstatus_to_exitcode(status))"""
 # What a script shows by mistake where a value is missing.
-NO_VALUE = re.compile(r"^0$|\b(NaN|Infinity|undefined|null|false|true)\b", re.MULTILINE)
+NO_VALUE = re.compile(r"\b(NaN|Infinity|undefined|null|false|true)\b")
+JARGON = re.compile(r"\btree\b|CPU some|memory full|I/O full")
+CHARTS = ["CPU", "Memory", "Disk", "Network of the host", "Waiting on the host", "CPUs of the host"]
 
 
 def missing(words):
@@ -150,13 +153,29 @@ def lines_of(data):
     return lines
 
 
-def browse(page, width=1280, scheme="light", touch=False):
+def open_page(page, width=1280, scheme="light", mode=""):
+    """What report.js says of the page."""
     browser = need_browser()
-    words = ["node", SCRIPT, browser, page, str(width), scheme, *(["touch"] if touch else [])]
+    words = ["node", SCRIPT, browser, page, str(width), scheme, *([mode] if mode else [])]
     done = subprocess.run(words, env=clean_env(NODE_PATH=str(PEERS / "node_modules")), capture_output=True, text=True,
                           timeout=BROWSER_SECS, check=False)
     expect(done.returncode == 0, "the browser failed:", done.stderr)
-    found = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def contrast(one, other):
+    """Of two colours as WCAG 2.1 computes it; rgb(1, 2, 3)."""
+    lights = []
+    for colour in (one, other):
+        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+        red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        lights.append(0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
+    return max(lights) / min(lights)
+
+
+def browse(page, width=1280, scheme="light", touch=False):
+    """The same, after what must hold of every report."""
+    found = open_page(page, width, scheme, "touch" if touch else "")
     equal(found["console"], [], "messages of the page")
     equal(found["dialogs"], [], "dialogs")
     expect(found["isOwnFileOnly"], "it asked for", found["requests"])
@@ -165,6 +184,13 @@ def browse(page, width=1280, scheme="light", touch=False):
     equal(found["scripts"], 2, "scripts")
     equal(found["wrapped"], [], "units that do not stand beside their number")
     expect(not NO_VALUE.search(found["text"]), "a value that is none is shown:", found["text"])
+    equal(found["scopeless"], 0, "heads of tables without a scope")
+    expect(not JARGON.search(found["text"]), "a word of the kernel or of ours:", JARGON.findall(found["text"]))
+    equal([colour for colour in found["lineColours"] if contrast(colour, found["cardColour"]) < 3], [], "pale lines")
+    equal(len(found["abouts"]), len(found["figures"]), "charts that explain themselves")
+    expect(all(len(about) > 20 for about in found["abouts"]), "explanations:", found["abouts"])
+    found["text"] = found["text"].replace("\u00a0", " ")
+    found["hover"] = [tip and tip.replace("\u00a0", " ") for tip in found.get("hover", [])]
     return found
 
 
@@ -181,18 +207,21 @@ def it_shows_the_run_and_follows_the_pointer():
     found = look()
     equal(found["title"], "nightly build · resources", "title")
     equal(found["heading"], "nightly build", "heading")
-    equal(found["figures"], ["CPU", "Memory", "Disk", "Network", "Pressure", "Every CPU"], "charts")
-    equal(found["legends"][0], ["tree", "host", "limit 2 cores"], "lines of the first chart")
-    for words in ("✓ finished", "make -j2 all", "builder", "6.1.0", "2026-01-01", "5 min", "300 every 1 s", "4242"):
+    equal(found["figures"], CHARTS, "charts")
+    equal(found["legends"][0], ["job", "host", "limit 2\u00a0cores"], "lines of the first chart")
+    equal(found["hint"], "Drag to zoom, double-click to see all.", "hint")
+    equal(found["svgs"], 0, "pictures beside charts")
+    for words in ("✓ finished", "make -j2 all", "builder", "6.1.0", "2026-01-01 00:05:00 UTC", "5 min 00 s", "300 every 1 s", "4242",
+                  "All numbers", "Limits"):
         expect(words in found["text"], f"{words!r} is not shown in", found["text"])
     expect(all(share > 0.01 for share in found["inked"]), "an empty chart:", found["inked"])
     # The middle of 300 s: 150 % 7 is 3, so 1.8 cores, and 1.5 of the disk's MB/s are the host's.
-    expect("2:30" in found["hover"][0] and "tree 1.8 cores" in found["hover"][0], "hover:", found["hover"])
+    expect("2:30" in found["hover"][0] and "job 1.8 cores" in found["hover"][0], "hover:", found["hover"])
     expect("host 2.05 cores" in found["hover"][0], "hover:", found["hover"])
     expect("host read 1.5 MB/s" in found["hover"][2], "hover:", found["hover"])
-    expect("CPU some 5 %" in found["hover"][4], "pressure:", found["hover"][4])
+    expect("for CPU 5 %" in found["hover"][4], "pressure:", found["hover"][4])
     equal(found["left"], [None] * 6, "tooltips after the pointer left")
-    expect("CPU 0 90 %" in found["heat"], "heat map:", found["heat"])
+    expect("CPU 0 90\u00a0%" in found["heat"], "heat map:", found["heat"])
 
 
 @test(limit=120)
@@ -215,28 +244,39 @@ def keyboard_buttons_and_print():
     found = look(scheme="dark")
     expect(found["keyFirst"] and found["keySecond"] and found["keyFirst"] != found["keySecond"], "arrow keys:",
            found["keyFirst"], found["keySecond"])
-    expect("tree" in found["said"], "nothing is said to those who listen:", found["said"])
+    expect("job" in found["said"], "nothing is said to those who listen:", found["said"])
     equal(found["pressed"], ["false", "true"], "aria-pressed")
     expect(found["hides"], "the line is still there")
     expect(found["showsAgain"], "the line does not come back")
     equal(found["copied"][0], found["copied"][1], "the copied line")
-    equal(found["printed"], {"backgrounds": ["rgb(255, 255, 255)"] * 2, "buttons": 0}, "on paper")
+    equal(found["copies"], 5, "buttons: four lines and the picture")
+    name, kind, width, height = found["png"]
+    equal([name, kind], ["resources.png", "PNG"], "the picture")
+    expect(width == 2000 and height > 2000, "a picture of", width, height)
+    expect(found["sameAfterPng"], "the charts changed with the picture")
+    equal(found["printed"], {"backgrounds": ["rgb(255, 255, 255)"] * 2, "buttons": 0, "adjust": "exact"}, "on paper")
+    expect(found["paper"]["width"] == 636 and found["paper"]["legends"] > 8, "paper:", found["paper"])
+    # A CPU that was busy is dark on paper, also from a dark screen.
+    expect(found["paper"]["dark"] and found["paper"]["dark"][0] < 300, "inverted on paper:", found["paper"])
+    expect(found["sameAfterPaper"], "the charts changed with the paper")
 
 
 @test(limit=120)
 def light_dark_narrow_and_touch():
-    light, dark = look(), look(width=360, scheme="dark", touch=True)
+    light, dark = look(), look(width=320, scheme="dark", touch=True)
     numbers = [sum(map(int, found["background"][4:-1].split(","))) for found in (light, dark)]
     expect(numbers[0] > 600 and numbers[1] < 150, "backgrounds", light["background"], dark["background"])
-    expect("tree" in (dark["touched"] or ""), "a touch shows nothing:", dark["touched"])
+    expect("job" in (dark["touched"] or ""), "a touch shows nothing:", dark["touched"])
+    expect("pinch" in dark["hint"] and "rag" not in dark["hint"], "hint:", dark["hint"])
     expect(dark["pinched"][0][1] - dark["pinched"][0][0] < 150, "pinching does not zoom:", dark["pinched"][0])
 
 
 @test(limit=120)
 def hostile_names_are_text():
     found = look(count=60, job=HOSTILE, command=("sh", "-c", "<script>alert(2)</script>", "it's <!-- \u2028 \x1b[31m"))
-    equal(found["heading"], HOSTILE, "heading")
-    equal(found["title"], HOSTILE + " · resources", "title")
+    equal(found["heading"], HOSTILE.replace("\u202e", "?"), "heading")
+    equal(found["title"], HOSTILE.replace("\u202e", "?") + " · resources", "title")
+    expect("\u202e" not in found["text"], "the text is reversed")
     expect("'<script>alert(2)</script>'" in found["text"], "the command is not shown:", found["text"])
     expect(HOSTILE[:15] in found["text"], "the process is not shown:", found["text"])
 
@@ -247,12 +287,15 @@ def one_sample_and_little_in_it():
     with directory() as place:
         page, *_ = make_report(place, [json.dumps(recording(1)[0])])
         found = browse(page)
-        equal(len(found["figures"]), 6, "charts")
+        equal(found["figures"], [], "charts of nothing")
+        expect("no history" in found["text"], "one sample:", found["text"])
         expect("\n1\n" in found["text"] and "every" not in found["text"], "samples:", found["text"])
         little = {"timestamp_secs": 1767225600, "timestamp_ms": 1767225600000, "elapsed_secs": 1.0,
                   "memory": {"total_mib": 100.0, "used_mib": 5.0}}
-        page, *_ = make_report(place, [json.dumps(little)])
-        equal(browse(page, width=360)["figures"], ["Memory"], "charts")
+        page, *_ = make_report(place, [json.dumps(little), json.dumps(little | {"elapsed_secs": 2.0})])
+        found = browse(page, width=320)
+        equal(found["figures"], ["Memory"], "charts")
+        equal(found["legends"], [["host"]], "lines")
 
 
 @test(limit=120)
@@ -266,10 +309,25 @@ def what_is_unknown_is_a_gap():
     with directory() as place:
         page, *_ = make_report(place, map(json.dumps, samples))
         found = browse(page)
-        equal(found["legends"][1][1], "tree PSS", "the line")
-        (first, last), (left, right) = found["secondOfMemory"]
-        expect(abs(first - 10 / 40) < 0.01 and abs(last - 20 / 40) < 0.01, "drawn from", first, "to", last)
-        expect(abs(left - 30 / 40) < 0.01 and right - left < 0.01, "the dot goes from", left, "to", right)
+        equal(found["legends"][1][1], "job PSS", "the line")
+        # A value holds for its interval, which ends with its sample. The dot of the peak stands over one of them.
+        (first, last), (left, right) = [piece for piece in found["secondOfMemory"] if piece[1] - piece[0] > 0.005]
+        expect(abs(first - 9 / 40) < 0.01 and abs(last - 20 / 40) < 0.02, "drawn from", first, "to", last)
+        expect(abs(left - 29 / 40) < 0.01 and abs(right - 30 / 40) < 0.02, "one value goes from", left, "to", right)
+
+
+@test(limit=120)
+def the_line_ends_with_the_job():
+    need_browser()
+    samples = recording(8)
+    samples[-1]["cpu"].update({"process_rss_mib": 0.0, "process_pss_mib": 0.0})
+    with directory() as place:
+        page, *_ = make_report(place, map(json.dumps, samples))
+        start = data_of(page)
+        equal(lines_of(start)["job RSS"]["values"][-2:], [107 * 1024, None], "the last values of RSS")
+        found = browse(page)
+        ends = [last for _, last in found["firstOfMemory"]]
+        expect(abs(max(ends) - 7 / 8) < 0.02, "drawn to", ends)
 
 
 @test(limit=120)
@@ -286,26 +344,39 @@ def tiles_say_what_is_meant():
         page, *_ = make_report(place, map(json.dumps, samples))
         found = browse(page)
         tiles = {words.split("\n")[0]: words for words in found["tiles"]}
-        expect("436 KiB" in tiles["Peak memory"].split("\n")[1], "memory:", tiles["Peak memory"])
-        expect("1 core" in tiles["Mean CPU"] and "1 cores" not in found["text"], "CPU:", tiles["Mean CPU"])
-        expect("P95 1 of 1 core\n" in tiles["Mean CPU"], "CPU:", tiles["Mean CPU"])
-        expect("100 % of time" in tiles["Pressure"], "pressure:", tiles["Pressure"])
-        equal(found["legends"][0][-1], "limit 1 core", "the limit")
-        expect("CPU some 100 %" in found["hover"][4], "pressure:", found["hover"][4])
+        memory, cpu = tiles["Peak memory of the job"], tiles["Mean CPU of the job"]
+        expect("436 KiB" in memory.split("\n")[1], "memory:", memory)
+        expect("1 core" in cpu and "1 cores" not in found["text"], "CPU:", cpu)
+        expect("P95 1, peak 1 of 1 core\n" in cpu, "CPU:", cpu)
+        waiting = tiles["Waiting on the host"].replace("\u00a0", " ")
+        expect("100 %\nof the time a task waited for CPU" in waiting, "pressure:", waiting)
+        equal(found["legends"][0][-1], "limit 1\u00a0core", "the limit")
+        expect("for CPU 100 %" in found["hover"][4], "pressure:", found["hover"][4])
 
 
 @test(limit=120)
-def merged_runs_tell_how_many_failed():
+def several_runs_are_named_and_drawn_over_each_other():
     need_browser()
-    lines = []
-    for code in (0, 1, 3):
-        samples = recording(5)
-        samples[-1]["end"]["exit_code"] = code
-        lines += map(json.dumps, samples)
     with directory() as place:
-        page, *_ = make_report(place, lines)
+        files = []
+        for number, (job, code) in enumerate((("before", 0), ("after", 1), ("after", 3))):
+            samples = recording(20 + 10 * number, job=job)
+            samples[-1]["end"]["exit_code"] = code
+            files += ["--from", place / f"{number}.jsonl"]
+            write_lines(files[-1], map(json.dumps, samples))
+        page = place / "report.html"
+        convert(place, *files[1:], "--report", page)
         found = browse(page)
-        expect("3 runs, 2 failed" in found["text"], "runs:", found["text"])
+        equal(found["runs"], ["before", "after, run 2 (2026-01-01 00:00)", "after, run 3 (2026-01-01 00:00)"], "runs")
+        expect("2 of 3 runs failed" in found["text"], "badge:", found["text"])
+        equal(found["figures"], CHARTS[:-1], "charts")
+        # One clock for all: the longest is 40 s.
+        equal(found["all"], [[0, 40]] * 5, "the view")
+        for name in ("before, job", "after, run 2", "after, run 3"):
+            expect(name in found["hover"][0], f"{name} is not in", found["hover"][0])
+        picture = place / "report.svg"
+        convert(place, *files[1:], "--report", picture)
+        expect("after, run 3" in picture.read_text(encoding="utf-8"), "names in the picture")
 
 
 @test(limit=120)
@@ -331,8 +402,87 @@ def rows_of_csv_have_charts_of_the_host():
         convert(place, source, "--format", "csv", "--output", rows)
         convert(place, rows, "--report", page)
         lines = lines_of(data_of(page))
-        equal([lines[name]["mean"][5] for name in ("host read", "host write", "host received", "host sent")],
+        equal([lines[name]["values"][5] for name in ("host read", "host write", "host received", "host sent")],
               [1500000, 0, 5000, 100], "bytes per second")
+
+
+def gpus(second, count=8):
+    """Devices of which numbers 2, 5 and 6 do nothing."""
+    return [{"uuid": f"GPU-{number}", "name": "NVIDIA H200", "device_type": "GPU", "host_id": str(number), "detail": {},
+             "utilization_pct": 0.0 if number in (2, 5, 6) else 90.0, "vram_total_bytes": 80 << 30,
+             "vram_used_bytes": 40 << 30, "power_watts": 70.0 if number in (2, 5, 6) else 500.0 + second % 9,
+             "temperature_celsius": 30 if number in (2, 5, 6) else 71} for number in range(count)]
+
+
+@test(limit=120)
+def every_gpu_has_its_row():
+    need_browser()
+    samples = recording(60)
+    for second, one in enumerate(samples):
+        one["gpu"] = gpus(second)
+        one["cpu"].update({"process_gpu_usage": 4.5, "process_gpu_vram_mib": 1000.0 + (9000.0 if second == 20 else 0.0)})
+    samples[-1]["end"]["gpu_energy_joules"] = 8.04e6
+    with directory() as place:
+        page, *_ = make_report(place, map(json.dumps, samples))
+        start = data_of(page)
+        heats = {heat["title"]: heat for heat in start["heats"]}
+        equal([row[5] for row in heats["GPUs of the host"]["rows"]], list("ttAttAAt"), "the sixth column")
+        equal((heats["GPU power"]["most"], heats["GPU temperature"]["most"]), (508, 71), "scales")
+        equal([chart["peak"]["text"] for chart in start["charts"] if chart["title"] == "GPU memory"],
+              ["9.77 GiB at 21 s"], "the peak")
+        found = browse(page)
+        equal(found["figures"][-4:], ["CPUs of the host", "GPUs of the host", "GPU power", "GPU temperature"], "maps")
+        expect("2.23 kWh" in found["text"] and "MJ" not in found["text"], "energy:", found["text"])
+
+
+@test(limit=120)
+def it_is_useful_without_scripts():
+    need_browser()
+    with directory() as place:
+        page, *_ = make_report(place, map(json.dumps, recording(100)))
+        for mode in ("off", "forbidden"):
+            found = open_page(page, mode=mode)
+            text = found["text"].replace("\u00a0", " ")
+            for words in ("nightly build", "✓ finished", "make -j2 all", "Peak memory of the job", "#SBATCH", "Metaflow",
+                          "All numbers", "exit status 0"):
+                expect(words in text, f"{mode}: {words!r} is not shown in", text)
+            expect("149 MiB" in " ".join(found["cells"]), f"{mode}: the peak is not in a table:", found["cells"])
+            expect(found["pictures"] > 5 and found["heads"] > 10, f"{mode}:", found["pictures"], found["heads"])
+
+
+@test
+def the_picture_needs_no_browser():
+    with directory() as place:
+        source, picture = place / "run.jsonl", place / "{job}.svg"
+        samples = recording(200, job='a<&"\u202e\x1b]\uffff')
+        samples[120]["cpu"].update({"process_rss_mib": 400.0, "process_pss_mib": 390.0})
+        write_lines(source, map(json.dumps, samples))
+        convert(place, source, "--report", picture)
+        [made] = place.glob("*.svg")
+        text = made.read_text(encoding="utf-8")
+        tree = xml.etree.ElementTree.fromstring(text)
+        words = ["".join(node.itertext()) for node in tree.iter("{http://www.w3.org/2000/svg}text")]
+        expect("peak 390 MiB at 2 min 01 s" in words, "the peak:", words)
+        equal(words[0], 'a<&"?\\x1b]?', "the title")
+        expect(all(name in words for name in ("job", "host", "job read", "limit 2 cores")), "legend:", words)
+        expect(len(text) < 300_000, len(text), "bytes")
+        for forbidden in ("<script", "href", "style=", "url(", "\u202e"):
+            expect(forbidden not in text, f"{forbidden} in the picture")
+        write_lines(source, map(json.dumps, samples[:1]))
+        convert(place, source, "--report", place / "one.svg")
+        expect("no history" in (place / "one.svg").read_text(encoding="utf-8"), "one sample")
+        convert(place, source, "--report", place / "svg")
+        expect((place / "svg").read_text(encoding="utf-8").startswith("<!doctype html>"), "another ending")
+
+
+@test
+def an_hour_is_complete():
+    with directory() as place:
+        page, *_ = make_report(place, map(json.dumps, recording(3600)))
+        start = data_of(page)
+        equal(len(start["ms"]), 3600, "points")
+        equal(start["resolution"], "", "resolution")
+        expect(page.stat().st_size < PAGE_BYTES_MAX, page.stat().st_size, "bytes")
 
 
 @test(limit=180)
@@ -341,11 +491,13 @@ def a_day_of_samples():
     with directory() as place:
         # Texts are put together by hand: 86,400 calls of json.dumps take longer than all the rest.
         first, *_, last = recording(2)
-        middle = json.dumps(sample(0, cores=64)).replace('"elapsed_secs": 0.0', '"elapsed_secs": %d.0').replace(
-            '"process_cores_used": 1.5', '"process_cores_used": %s')
+        middle = json.dumps(sample(0, cores=64, gpu=gpus(0))).replace('"elapsed_secs": 0.0', '"elapsed_secs": %d.0').replace(
+            '"process_cores_used": 1.5', '"process_cores_used": %s').replace('"process_pss_mib": 90.0, ', "").replace(
+                '"process_rss_mib": 100.0', '"process_rss_mib": %s')
         last["elapsed_secs"] = float(DAY_SECS)
         lines = [json.dumps(first)]
-        lines += [middle % (second, 63.5 if second == 40001 else 1 + second % 9 / 8) for second in range(2, DAY_SECS)]
+        lines += [middle % (second, 63.5 if second == 40001 else 1 + second % 9 / 8,
+                            13004.0 if second == 28801 else 100.0 + second % 50) for second in range(2, DAY_SECS)]
         page, secs, rss_kib = make_report(place, [*lines, json.dumps(last)])
         size = page.stat().st_size
         found = browse(page)
@@ -356,9 +508,14 @@ def a_day_of_samples():
         expect(SLOW or rss_kib <= RSS_KIB_MAX, f"{rss_kib} KiB of memory")
         expect("peak 63.5" in found["text"], "the peak is lost:", found["text"])
         start = data_of(page)
-        equal(max(lines_of(start)["tree"]["high"]), 63500, "the highest point")
+        equal(max(lines_of(start)["job"]["high"]), 63500, "the highest point")
         equal(sum(start["ms"]), DAY_SECS * 1000, "milliseconds")
-        equal(len(start["heat"]["cpus"]), 64, "rows of the heat map")
+        equal(len(start["ms"]), DAY_SECS // 16, "points")
+        equal(len(start["heats"][0]["rows"]), 64, "rows of the heat map")
+        [memory] = [chart for chart in start["charts"] if chart["title"] == "Memory"]
+        equal(memory["peak"]["text"], "12.7 GiB at 8 h 00 min", "the peak of memory")
+        equal(max(value for value in memory["lines"][0]["values"] if value) * memory["one"], 13004 << 20, "RSS")
+        expect("Each point is 16 s (16 samples)" in found["text"], "the picture is coarse:", found["text"])
 
 
 tap.main()

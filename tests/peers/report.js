@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a report in a browser and uses it like a reader: node report.js CHROMIUM PAGE WIDTH light|dark [touch]
+// Opens a report in a browser and uses it like a reader: node report.js CHROMIUM PAGE WIDTH light|dark [touch|off|forbidden]
+// off: scripts are switched off; forbidden: the page is served with a policy that forbids scripts and styles.
 // Prints what was found as one JSON object; whether it is right is decided by tests/e2e/test_report.py.
 const path = require('path')
 const { pathToFileURL } = require('url')
 const { chromium } = require('playwright-core')
 
-const [browserPath, file, width, colorScheme, touch] = process.argv.slice(2)
-const url = pathToFileURL(path.resolve(file)).href
+const fs = require('fs')
+const [browserPath, file, width, colorScheme, mode] = process.argv.slice(2)
+const url = mode === 'forbidden' ? 'http://report.test/' : pathToFileURL(path.resolve(file)).href
 
 // After the page has drawn what it was asked for.
 const settled = page => page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done()))))
@@ -32,7 +34,7 @@ const drawn = (page, figure, line) => page.$$eval('figure', (all, [figure, line]
   // A copy, because the browser complains about a canvas that is read twice.
   const copy = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d')
   copy.drawImage(canvas, 0, 0)
-  const { data } = copy.getImageData(0, 0, width, height), left = 42 * ratio, right = width - 10 * ratio
+  const { data } = copy.getImageData(0, 0, width, height), left = Number(all[figure].querySelector('.plot').dataset.left) * ratio, right = width - 10 * ratio
   const has = x => {
     for (let y = 0; y < height; y++) {
       const at = (y * width + x) * 4
@@ -67,6 +69,15 @@ async function open(page, found) {
   found.isOwnFileOnly = found.requests.every(request => request === url || request === 'data:,')
   Object.assign(found, await page.evaluate(() => ({
     title: document.title,
+    verdict: (document.querySelector('.verdict') || {}).textContent,
+    abouts: [...document.querySelectorAll('figcaption p')].map(e => e.textContent),
+    hint: (document.querySelector('.hint') || {}).textContent,
+    copies: document.querySelectorAll('.copy').length,
+    scopeless: document.querySelectorAll('th:not([scope])').length,
+    svgs: document.querySelectorAll('svg').length,
+    runs: [...document.querySelectorAll('#over > .legend button')].map(e => e.textContent),
+    lineColours: [...document.querySelectorAll('.legend i')].map(e => getComputedStyle(e).borderTopColor),
+    cardColour: getComputedStyle(document.querySelector('.card')).backgroundColor,
     heading: document.querySelector('h1').textContent,
     text: document.body.innerText,
     figures: [...document.querySelectorAll('figure h3')].map(e => e.firstChild.textContent),
@@ -82,6 +93,18 @@ async function open(page, found) {
   })))
   found.inked = await inked(page)
   found.secondOfMemory = await drawn(page, 1, 1)
+  found.firstOfMemory = await drawn(page, 1, 0)
+}
+
+// What there is without scripts. The browser's own tools may still look into the page.
+async function read(page, found) {
+  await page.goto(url)
+  Object.assign(found, {
+    text: await page.locator('body').innerText(),
+    cells: await page.locator('td').allInnerTexts(),
+    pictures: await page.locator('svg path').count(),
+    heads: await page.locator('th[scope]').count(),
+  })
 }
 
 async function boxOf(page, number) {
@@ -92,7 +115,8 @@ async function boxOf(page, number) {
 
 async function useMouse(page, found) {
   let box = await boxOf(page, 0)
-  const at = (share, y = 0.5) => [box.x + 42 + (box.width - 52) * share, box.y + box.height * y]
+  const left = Number(await page.$eval('.plot', e => e.dataset.left))
+  const at = (share, y = 0.5) => [box.x + left + (box.width - left - 10) * share, box.y + box.height * y]
   await page.mouse.move(...at(0.5))
   await settled(page)
   found.hover = await tips(page)
@@ -149,7 +173,12 @@ async function useButtons(page, found) {
   await settled(page)
   found.pressed.push(await button.getAttribute('aria-pressed'))
   found.showsAgain = before === await picture(page, 1)
-  const copy = await page.$('.copy')
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.click('text=Save as PNG')])
+  const png = fs.readFileSync(await saved.path())
+  found.png = [saved.suggestedFilename(), png.subarray(1, 4).toString(), png.readUInt32BE(16), png.readUInt32BE(20)]
+  await settled(page)
+  found.sameAfterPng = before === await picture(page, 1)
+  const copy = await page.$('.ready .copy')
   if (!copy) return
   await copy.click()
   await page.waitForFunction(e => e.textContent === 'Copied', copy)
@@ -173,28 +202,57 @@ async function useFingers(page, found) {
   found.pinched = await spans(page)
 }
 
+// On paper, from a dark screen too: light, with its own drawing, which is taken back afterwards.
+async function usePaper(page, found) {
+  const before = found.figures.length ? await picture(page, 1) : null
+  await page.emulateMedia({ media: 'print' })
+  await settled(page)
+  found.printed = await page.evaluate(() => ({
+    backgrounds: ['body', '.card'].map(what => getComputedStyle(document.querySelector(what)).backgroundColor),
+    buttons: [...document.querySelectorAll('.copy, .zoom, .hint')].filter(e => e.offsetParent).length,
+    adjust: getComputedStyle(document.body).printColorAdjust,
+  }))
+  if (found.figures.length) {
+    found.paper = await page.evaluate(() => {
+      const dark = [], canvas = document.querySelector('canvas')
+      for (const plot of document.querySelectorAll('.heat canvas:first-child')) {
+        const { data } = plot.getContext('2d').getImageData(plot.width / 2, 12, 1, 1)
+        dark.push(data[0] + data[1] + data[2])
+      }
+      return { width: canvas.width, dark, legends: [...document.querySelectorAll('.legend button')].filter(e => e.offsetParent).length }
+    })
+  }
+  await page.emulateMedia({ media: 'screen' })
+  await settled(page)
+  if (before) found.sameAfterPaper = before === await picture(page, 1)
+}
+
 async function main() {
   const found = { console: [], requests: [], dialogs: [] }
   const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-gpu'] })
   try {
     const context = await browser.newContext({
-      viewport: { width: Number(width), height: 900 }, colorScheme, hasTouch: touch === 'touch', permissions: ['clipboard-read', 'clipboard-write'],
+      viewport: { width: Number(width), height: 900 }, colorScheme, hasTouch: mode === 'touch', isMobile: mode === 'touch',
+      permissions: mode === 'off' ? [] : ['clipboard-read', 'clipboard-write'], javaScriptEnabled: mode !== 'off',
     })
     const page = await context.newPage()
     await watch(page, found)
-    await open(page, found)
-    if (touch === 'touch') await useFingers(page, found)
-    else if (found.figures.length) {
-      await useMouse(page, found)
-      await useKeys(page, found)
-      await useButtons(page, found)
+    if (mode === 'forbidden') {
+      await page.route('**/*', route => route.fulfill({
+        body: fs.readFileSync(file), contentType: 'text/html', headers: { 'content-security-policy': "sandbox; default-src 'none'" },
+      }))
     }
-    await page.emulateMedia({ media: 'print' })
-    await settled(page)
-    found.printed = await page.evaluate(() => ({
-      backgrounds: ['body', '.card'].map(what => getComputedStyle(document.querySelector(what)).backgroundColor),
-      buttons: [...document.querySelectorAll('.copy, .zoom')].filter(e => e.offsetParent).length,
-    }))
+    if (mode === 'off' || mode === 'forbidden') await read(page, found)
+    else {
+      await open(page, found)
+      if (mode === 'touch') await useFingers(page, found)
+      else if (found.figures.length) {
+        await useMouse(page, found)
+        await useKeys(page, found)
+        await useButtons(page, found)
+      }
+      await usePaper(page, found)
+    }
   } finally {
     await browser.close()
   }

@@ -11,8 +11,10 @@
 
 #include "base/auto.h"
 #include "codec/json_read.h"
+#include "summary/charts.h"
 #include "summary/summary_internal.h"
 #include "summary/write.h"
+#include "summary_cases.h"
 
 enum { DATA_MAX = 4 * 1024 * 1024 };
 
@@ -96,7 +98,8 @@ static void test_nothing(void **state)
     assert_int_equal(json_get(doc.items, "summary")->type, JSON_OBJECT);
     assert_null(json_at(json_get(doc.items, "ms"), 0, NULL));
     assert_null(json_at(json_get(doc.items, "charts"), 0, NULL));
-    assert_null(json_at(json_get(json_get(doc.items, "heat"), "cpus"), 0, NULL));
+    assert_null(json_at(json_get(doc.items, "heats"), 0, NULL));
+    assert_null(json_at(json_get(doc.items, "runs"), 0, NULL));
     json_doc_fini(&doc);
     series_free(series);
 }
@@ -118,16 +121,16 @@ static void test_values_and_their_units(void **state)
     }
     AUTO_BUF struct buf buf;
     struct json_doc doc = data_of(&summary, series, &buf);
-    const struct json_value *cpu = line_of(&doc, "CPU", "tree");
-    assert_number(json_at(json_get(cpu, "mean"), 0, NULL), 1234);
-    assert_int_equal(json_at(json_get(cpu, "mean"), 1, NULL)->type, JSON_NULL);
-    assert_number(json_at(json_get(cpu, "mean"), 2, NULL), 1234);
-    assert_null(json_at(json_get(cpu, "mean"), 3, NULL));
-    assert_int_equal(json_get(cpu, "tree")->type, JSON_TRUE);
+    const struct json_value *cpu = line_of(&doc, "CPU", "job");
+    assert_number(json_at(json_get(cpu, "values"), 0, NULL), 1234);
+    assert_int_equal(json_at(json_get(cpu, "values"), 1, NULL)->type, JSON_NULL);
+    assert_number(json_at(json_get(cpu, "values"), 2, NULL), 1234);
+    assert_null(json_at(json_get(cpu, "values"), 3, NULL));
+    assert_int_equal(json_get(cpu, "job")->type, JSON_TRUE);
     assert_null(json_get(cpu, "low"));
-    assert_number(json_at(json_get(line_of(&doc, "Memory", "tree RSS"), "mean"), 0, NULL), 2560);
-    assert_number(json_at(json_get(line_of(&doc, "Pressure", "CPU some"), "mean"), 0, NULL), 125);
-    assert_int_equal(json_get(line_of(&doc, "Pressure", "CPU some"), "tree")->type, JSON_FALSE);
+    assert_number(json_at(json_get(line_of(&doc, "Memory", "job RSS"), "values"), 0, NULL), 2560);
+    assert_number(json_at(json_get(line_of(&doc, "Waiting on the host", "for CPU"), "values"), 0, NULL), 125);
+    assert_int_equal(json_get(line_of(&doc, "Waiting on the host", "for CPU"), "job")->type, JSON_FALSE);
     assert_null(line_of(&doc, "CPU", "host"));
     assert_text(json_get(chart_of(&doc, "Memory"), "unit"), "bytes");
     assert_number(json_get(chart_of(&doc, "Memory"), "one"), 1024);
@@ -137,8 +140,16 @@ static void test_values_and_their_units(void **state)
     assert_null(chart_of(&doc, "Disk"));
     assert_number(json_at(json_get(doc.items, "ms"), 1, NULL), 1500);
     assert_number(json_at(json_get(doc.items, "ms"), 2, NULL), 4500); /* the second run begins where the first ended */
-    assert_number(json_at(json_get(doc.items, "breaks"), 0, NULL), 2);
-    assert_null(json_at(json_get(doc.items, "breaks"), 1, NULL));
+    const struct json_value *runs = json_get(doc.items, "runs");
+    assert_number(json_get(json_at(runs, 0, NULL), "points"), 2);
+    assert_number(json_get(json_at(runs, 1, NULL), "points"), 1);
+    assert_text(json_get(json_at(runs, 1, NULL), "name"), "run 2");
+    assert_null(json_at(runs, 2, NULL));
+    const struct json_value *peak = json_get(chart_of(&doc, "Memory"), "peak");
+    assert_number(json_get(peak, "line"), 0);
+    assert_text(json_get(peak, "text"), "2.5 MiB at 1.5 s");
+    assert_null(json_get(chart_of(&doc, "CPU"), "peak"));
+    assert_text(json_get(doc.items, "resolution"), "");
     json_doc_fini(&doc);
     series_free(series);
 }
@@ -152,16 +163,25 @@ static void test_ranges_of_coarse_points(void **state)
         struct sample sample = at_secs(i);
         sample.cpu.process_cores_used = some_f64(i % 2 ? 1 : 3);
         sample.cpu.utilization_pct = some_f64(4);
+        sample.cpu.process_rss_mib = some_f64(i == 6001 ? 4096 : 16 + i % 2);
         add(series, &sample);
     }
     AUTO_BUF struct buf buf;
     struct json_doc doc = data_of(&summary, series, &buf);
-    const struct json_value *tree = line_of(&doc, "CPU", "tree"), *host = line_of(&doc, "CPU", "host");
-    assert_number(json_at(json_get(tree, "mean"), 7, NULL), 2000);
+    const struct json_value *tree = line_of(&doc, "CPU", "job"), *host = line_of(&doc, "CPU", "host");
+    assert_number(json_at(json_get(tree, "values"), 7, NULL), 2000);
     assert_number(json_at(json_get(tree, "low"), 7, NULL), 1000);
     assert_number(json_at(json_get(tree, "high"), 7, NULL), 3000);
     assert_null(json_get(host, "low")); /* a flat line needs no range */
-    assert_number(json_at(json_get(host, "mean"), 1439, NULL), 4000);
+    assert_number(json_at(json_get(host, "values"), SERIES_POINTS_MAX - 1, NULL), 4000);
+    /* Of memory the highest alone, and its peak. */
+    const struct json_value *rss = line_of(&doc, "Memory", "job RSS");
+    assert_null(json_get(rss, "low"));
+    assert_number(json_at(json_get(rss, "values"), 7, NULL), 17 * 1024);
+    assert_number(json_at(json_get(rss, "values"), 3000, NULL), 4096 * 1024);
+    assert_text(json_get(json_get(chart_of(&doc, "Memory"), "peak"), "text"), "4 GiB at 1 h 40 min");
+    assert_text(json_get(doc.items, "resolution"), "Each point is 2 s (2 samples): memory shows the highest value in "
+                                                   "it, other lines the mean, bands lowest to highest.");
     json_doc_fini(&doc);
     series_free(series);
 }
@@ -170,8 +190,8 @@ static void test_hostile_names(void **state)
 {
     (void)state;
     static const char *const command[] = {
-        "<<", "a<", "<!--", "</script><script>alert(1)</script>", "\\u003c\"<\x01\xff"};
-    struct summary summary = {.job_name = "</script><img src=x onerror=alert(1)>", .command = {true, 5, command}};
+        "<<", "a<", "<!--", "</script><script>alert(1)</script>", "\\u003c\"<\x01\xff", "a\xe2\x80\xaetxt"};
+    struct summary summary = {.job_name = "</script><img src=x onerror=alert(1)>", .command = {true, 6, command}};
     struct series *series = made();
     AUTO_BUF struct buf buf;
     struct json_doc doc = data_of(&summary, series, &buf);
@@ -181,6 +201,7 @@ static void test_hostile_names(void **state)
     assert_text(json_at(words, 1, NULL), "a<");
     assert_text(json_at(words, 3, NULL), "</script><script>alert(1)</script>");
     assert_text(json_at(words, 4, NULL), "\\u003c\"<\x01\xef\xbf\xbd");
+    assert_text(json_at(words, 5, NULL), "a?txt"); /* RIGHT-TO-LEFT OVERRIDE */
     json_doc_fini(&doc);
     series_free(series);
 }
@@ -199,10 +220,12 @@ static void test_heat_letters(void **state)
     }
     AUTO_BUF struct buf buf;
     struct json_doc doc = data_of(&summary, series, &buf);
-    const struct json_value *heat = json_get(doc.items, "heat");
+    const struct json_value *heat = json_at(json_get(doc.items, "heats"), 0, NULL);
+    assert_text(json_get(heat, "title"), "CPUs of the host");
     assert_number(json_get(heat, "points"), 1);
-    assert_text(json_at(json_get(heat, "cpus"), 0, NULL), "AABZZaxy");
-    assert_text(json_at(json_get(heat, "cpus"), 1, NULL), "-yyyyyyy");
+    assert_number(json_get(heat, "most"), 100);
+    assert_text(json_at(json_get(heat, "rows"), 0, NULL), "AABZZaxy");
+    assert_text(json_at(json_get(heat, "rows"), 1, NULL), "-yyyyyyy");
     json_doc_fini(&doc);
     series_free(series);
 }
@@ -213,19 +236,25 @@ static struct series *full(size_t cores)
     struct series *series = made();
     struct opt_f64 shares[SERIES_CORES_MAX];
     unsigned random = 7;
-    for (int i = 1; i <= 64 * SERIES_POINTS_MAX; i++) {
+    for (int i = 1; i <= 16 * SERIES_POINTS_MAX; i++) {
         random = random * 1103515245 + 12345;
         double part = 1 + (double)(random >> 8 & 0xffff) / 65536;
         struct sample_disk disk = {
             .read_bytes_per_sec = some_f64(part * 4e9), .write_bytes_per_sec = some_f64(part * 4e9)};
         struct sample_network network = {
             .rx_bytes_per_sec = some_f64(part * 4e9), .tx_bytes_per_sec = some_f64(part * 4e9)};
-        struct sample_gpu gpu = {.utilization_pct = some_f64(part * 50), .vram_used_bytes = some_u64(1ULL << 37)};
+        struct sample_gpu gpus[8];
+        for (size_t k = 0; k < 8; k++)
+            gpus[k] = (struct sample_gpu){.utilization_pct = some_f64(part * 50),
+                .vram_used_bytes = some_u64(1ULL << 37),
+                .power_watts = some_f64(part * 350),
+                .temperature_celsius = some_f64(part * 40)};
         struct sample sample = at_secs(i);
         for (size_t core = 0; core < cores; core++)
             shares[core] = some_f64(part * 40);
         sample.cpu.per_core_pct = (struct sample_list){true, cores, shares};
         sample.cpu.process_cores_used = sample.cpu.utilization_pct = some_f64(part * 30);
+        sample.cpu.process_wait_secs = some_f64(part);
         sample.cpu.process_rss_mib = sample.cpu.process_pss_mib = some_f64(part * 500000);
         sample.cpu.process_disk_read_bytes = sample.cpu.process_disk_write_bytes = some_u64((uint64_t)(part * 4e9));
         sample.cpu.process_gpu_usage = some_f64(part * 8);
@@ -234,7 +263,7 @@ static struct series *full(size_t cores)
         sample.cgroup = (struct sample_cgroup){.present = true, .memory_used_mib = some_f64(part * 500000)};
         sample.disk = (struct sample_list){true, 1, &disk};
         sample.network = (struct sample_list){true, 1, &network};
-        sample.gpu = (struct sample_list){true, 1, &gpu};
+        sample.gpu = (struct sample_list){true, 8, gpus};
         struct opt_f64 stall = some_f64(part / 2);
         sample.pressure = (struct sample_pressure){true, stall, stall, stall, stall, stall};
         add(series, &sample);
@@ -252,6 +281,9 @@ static void test_a_day_fits(void **state)
     assert_int_equal(report_put_page(&buf, &summary, series), 0);
     assert_int_equal(series_points(series), SERIES_POINTS_MAX);
     assert_in_range(buf.len, 500000, 1500000);
+    buf_clear(&buf);
+    assert_int_equal(report_put_svg(&buf, &summary, series), 0);
+    assert_in_range(buf.len, 50000, 300000);
     series_free(series);
 }
 
@@ -265,11 +297,12 @@ static void test_many_cores_are_thinned(void **state)
     report_put_data(&buf, &summary, series);
     assert_true(buf_ok(&buf));
     assert_in_range(buf.len, 500000, 1500000);
-    const char *heat = memmem(buf.data, buf.len, "\"heat\":{\"points\":4,\"cpus\":[\"", 28);
+    static const char start[] = ",\"rows\":[\"";
+    const char *heat = memmem(buf.data, buf.len, start, sizeof(start) - 1);
     assert_non_null(heat);
-    const char *row = heat + 28, *end = memchr(row, '"', 1000);
+    const char *row = heat + sizeof(start) - 1, *end = memchr(row, '"', 4000);
     assert_non_null(end);
-    assert_int_equal(end - row, SERIES_POINTS_MAX / 4);
+    assert_in_range(end - row, 200, 400);
     series_free(series);
 }
 
@@ -278,22 +311,113 @@ static void test_page_around_the_data(void **state)
     (void)state;
     struct summary summary = {.job_name = "<b>"};
     struct series *series = made();
-    AUTO_BUF struct buf page, data;
+    AUTO_BUF struct buf page, data, body;
     buf_init(&page, REPORT_BYTES_MAX);
     buf_init(&data, DATA_MAX);
+    buf_init(&body, DATA_MAX);
     buf_puts(&page, "before ");
     assert_int_equal(report_put_page(&page, &summary, series), 0);
     report_put_data(&data, &summary, series);
+    body_put(&body, &summary, series);
     const char *text = buf_cstr(&page);
     assert_true(strncmp(text, "before <!doctype html>", 22) == 0);
-    assert_true(memcmp(text + 7 + report_page_data_at, data.data, data.len) == 0);
-    assert_true(strncmp(text + 7 + report_page_data_at + data.len, "</script>", 9) == 0);
-    assert_non_null(strstr(text, "<script type=\"application/json\" id=\"data\">{\"summary\":"));
+    assert_non_null(strstr(text, "<title>&lt;b&gt; · resources</title>"));
+    const char *at = strstr(text, buf_cstr(&body));
+    assert_non_null(at);
+    assert_true(strncmp(at - 18, "<main id=\"page\">\n", 18) == 0 || at[-1] == '\n');
+    at = strstr(text, "<script type=\"application/json\" id=\"data\">{\"summary\":");
+    assert_non_null(at);
+    at = strchr(at, '>') + 1;
+    assert_true(memcmp(at, data.data, data.len) == 0);
+    assert_true(strncmp(at + data.len, "</script>", 9) == 0);
     assert_string_equal(text + page.len - 8, "</html>\n");
     assert_null(strstr(text, "@DATA@"));
+    assert_null(strstr(text, "@BODY@"));
     assert_null(strstr(text, "http://"));
     assert_null(strstr(text, "https://"));
     assert_true(report_page_gz_bytes <= 11 * 1024 + 512); /* another zlib packs a little differently */
+    series_free(series);
+}
+
+/* What is well-formed stays so, whatever the texts are: no tag and no attribute comes from them. */
+static void test_hostile_body_and_picture(void **state)
+{
+    (void)state;
+    static const char *const text =
+        "</p><script>alert(1)</script>\"'&\xe2\x80\xae\x1b[31m\xff\xef\xbf\xbf</svg><img src=x onerror=alert(1)>";
+    static const struct str_pair tags[] = {{"<k>", "<v>"}};
+    static const struct summary_gpu_device devices[] = {{.name = "<gpu>", .host_id = "<id>"}};
+    struct summary summary;
+    struct sample sample = at_secs(1);
+    struct series *series = made();
+    summary_case_fill_texts(&summary, &text);
+    summary.tags = summary.metadata = (struct sample_list){true, 1, tags};
+    summary.gpu.devices = (struct sample_list){true, 1, devices};
+    summary.verdict = (struct summary_verdict){true, text, text, {true, 1, &text}};
+    summary.machine = (struct summary_machine){.present = true, .cpu_model = text, .gpu_driver = text};
+    summary.cpu.processes = summary.memory.processes;
+    for (int run = 0; run < 2; run++) {
+        series_next_run(series);
+        for (int i = 1; i <= 3; i++) {
+            sample = at_secs(i);
+            sample.job_name = text;
+            sample.cpu.process_cores_used = some_f64(i);
+            sample.cpu.process_rss_mib = some_f64(i);
+            add(series, &sample);
+        }
+    }
+    AUTO_BUF struct buf body, picture;
+    buf_init(&body, DATA_MAX);
+    buf_init(&picture, DATA_MAX);
+    body_put(&body, &summary, series);
+    assert_int_equal(report_put_svg(&picture, &summary, series), 0);
+    const char *const pages[] = {buf_cstr(&body), buf_cstr(&picture)};
+    for (size_t i = 0; i < 2; i++) {
+        assert_null(strstr(pages[i], "<script"));
+        assert_null(strstr(pages[i], "<img"));
+        assert_null(strstr(pages[i], "\xe2\x80\xae"));
+        assert_null(strstr(pages[i], "\xef\xbf\xbf"));
+        assert_null(strchr(pages[i], '\x1b'));
+        assert_null(strchr(pages[i], '\xff'));
+        assert_non_null(strstr(pages[i], "&lt;script&gt;"));
+    }
+    assert_null(strstr(pages[0], "<k>"));
+    assert_non_null(strstr(pages[0], "&lt;k&gt;=&lt;v&gt;"));
+    series_free(series);
+}
+
+static void test_body_has_every_part(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"<h1>train</h1>", "✓ finished", "CPU-bound: used 1 of 2 cores",
+        "python train.py --epochs 3", "<dt>Host</dt><dd>node7</dd>", "Xeon", "<dt>Tags</dt><dd>team=ml</dd>",
+        "114 <small>Wh</small>", "#SBATCH --cpus-per-task=2", "<dt>Ended</dt><dd>2026-01-01 00:00:00 UTC</dd>",
+        "--gpus=1", "@resources(cpu=2", "<th scope=\"col\">Command</th>", "Largest processes at the memory peak",
+        "Processes with the most CPU time", "python3 worker.py", "<th scope=\"row\">CPU time</th>",
+        "Waiting on the host", "Each GPU", "66\xc2\xa0%", "There is one sample", "3 processes were started"};
+    static const struct str_pair tags[] = {{"team", "ml"}};
+    static const struct sample_process processes[] = {
+        {.pid = {true, 9}, .name = "python3", .command = "python3 worker.py", .cpu_secs = {true, 12.5}}};
+    static const struct summary_gpu_device devices[] = {{.name = "H200", .usage_mean_pct = {true, 66}}};
+    struct summary summary;
+    struct series *series = made();
+    struct sample sample = at_secs(1);
+    summary_case_fill_full(&summary);
+    summary.finished_ms = some_i64(1767225600000);
+    summary.verdict = (struct summary_verdict){.present = true, .text = "CPU-bound: used 1 of 2 cores"};
+    summary.machine = (struct summary_machine){.present = true, .cpu_model = "Xeon", .cpus = some_u64(2)};
+    summary.tags = (struct sample_list){true, 1, tags};
+    summary.cpu.processes = (struct sample_list){true, 1, processes};
+    summary.gpu.devices = (struct sample_list){true, 1, devices};
+    add(series, &sample);
+    AUTO_BUF struct buf body;
+    buf_init(&body, DATA_MAX);
+    body_put(&body, &summary, series);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (!strstr(buf_cstr(&body), parts[i]))
+            fail_msg("%s is not in %s", parts[i], buf_cstr(&body));
+    }
+    assert_null(strstr(buf_cstr(&body), "<svg"));
     series_free(series);
 }
 
@@ -334,6 +458,8 @@ int main(void)
         cmocka_unit_test(test_a_day_fits),
         cmocka_unit_test(test_many_cores_are_thinned),
         cmocka_unit_test(test_page_around_the_data),
+        cmocka_unit_test(test_hostile_body_and_picture),
+        cmocka_unit_test(test_body_has_every_part),
         cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the page and the picture of a report share: which charts there are, what each says of itself, its limit and its
+ * peak, how runs are named, how points are grouped, and markup with its text escaped.
+ */
+#ifndef SUMMARY_CHARTS_H
+#define SUMMARY_CHARTS_H
+
+#include "base/buf.h"
+#include "summary/series.h"
+#include "summary/summary.h"
+
+struct chart {
+    char title[20], about[110], unit[8];
+    bool shows_highest; /* a point is drawn at its highest value, and the peak is marked; else at its mean */
+    double scale; /* of the values of the series to the unit */
+    double least; /* what the page has to tell apart, in units */
+    char limit_name[6]; /* "": there is none */
+    bool limit_is_count; /* the limit is a struct opt_u64, else a struct opt_f64 */
+    unsigned short limit_at; /* in struct summary; its value is multiplied by scale too */
+};
+
+extern const struct chart charts[SERIES_CHARTS];
+
+struct heat_map {
+    char title[20], about[90], unit[4];
+    unsigned short most; /* the scale ends here or at the highest value; 0: always at the highest value */
+};
+
+extern const struct heat_map heat_maps[SERIES_GRIDS];
+
+/* A series as it is written: so many points become one, never over the end of a run. */
+struct chart_view {
+    const struct summary *summary;
+    const struct series *series;
+    size_t group;
+    size_t run_count;
+    struct series_run runs[SERIES_RUNS_MAX];
+};
+
+void chart_view_init(struct chart_view *view, const struct summary *summary, const struct series *series, size_t group);
+
+/* Has any run a history: two points or more? */
+bool chart_view_has_history(const struct chart_view *view);
+
+/* In units of the chart; absent where there is none, or it is no amount that can be drawn. */
+struct opt_f64 chart_limit(const struct chart_view *view, enum series_chart chart);
+
+struct chart_peak {
+    bool has;
+    size_t line, run;
+    double value; /* in units of the chart */
+    double secs; /* since the start of that run */
+};
+
+/* Of the line that sizes rest on: the job's, the host's where there is no job. Only of charts that show the highest. */
+struct chart_peak chart_peak(const struct chart_view *view, enum series_chart chart);
+
+/* "12.7 GiB", "1 core", "3.2 MB/s", "98 %" */
+void chart_put_value(struct buf *buf, enum series_chart chart, double value);
+
+/* "12.7 GiB at 8 h 00 min" */
+void chart_put_peak(struct buf *buf, enum series_chart chart, const struct chart_peak *peak);
+
+/* The name of its job; where another run has it too, with its number and start. */
+void chart_put_run_name(struct buf *buf, const struct chart_view *view, size_t run);
+
+/* What a point stands for, where it is more than a sample; "" else. */
+void chart_put_resolution(struct buf *buf, const struct chart_view *view);
+
+/*
+ * Markup in the making, of HTML or XML: text waits in `text`, any characters, and is escaped when the next tag is put.
+ * Bytes of foreign text go through units_put_foreign first.
+ */
+struct markup {
+    struct buf *out;
+    struct buf text;
+};
+
+void markup_init(struct markup *markup, struct buf *out);
+void markup_fini(struct markup *markup);
+
+/* The text so far, then the tag as it is. */
+void markup_tag(struct markup *markup, const char *tag);
+
+/* <p class="dim">text</p>, and the same with an own text; nothing where the text is empty. */
+void markup_wrap(struct markup *markup, const char *before, const char *behind);
+
+/* What the page shows without its script: all of it but the charts, of which there is a picture. */
+void body_put(struct buf *buf, const struct summary *summary, const struct series *series);
+void body_put_title(struct buf *buf, const struct summary *summary);
+
+/* The picture: an svg element with these attributes, of which a line has at most so many steps. */
+void svg_put_element(struct buf *buf, const struct summary *summary, const struct series *series, size_t columns,
+    const char *attributes);
+
+#endif
