@@ -216,7 +216,9 @@ async function usePaper(page, found) {
     found.paper = await page.evaluate(() => {
       const dark = [], canvas = document.querySelector('canvas')
       for (const plot of document.querySelectorAll('.heat canvas:first-child')) {
-        const { data } = plot.getContext('2d').getImageData(plot.width / 2, 12, 1, 1)
+        const copy = Object.assign(document.createElement('canvas'), { width: plot.width, height: plot.height }).getContext('2d')
+        copy.drawImage(plot, 0, 0)
+        const { data } = copy.getImageData(plot.width / 2, 20, 1, 1)
         dark.push(data[0] + data[1] + data[2])
       }
       return { width: canvas.width, dark, legends: [...document.querySelectorAll('.legend button')].filter(e => e.offsetParent).length }
