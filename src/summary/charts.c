@@ -109,6 +109,14 @@ struct chart_peak chart_peak(const struct chart_view *view, enum series_chart nu
     return found;
 }
 
+const char *chart_line_name(const struct chart_view *view, size_t line)
+{
+    struct opt_bool is_own = view->summary->memory.cgroup_is_own;
+    if (line != SERIES_CGROUP || !is_own.has)
+        return series_lines[line].name;
+    return is_own.v ? "cgroup of the job" : "shared cgroup";
+}
+
 void chart_put_value(struct buf *buf, enum series_chart number, double value)
 {
     const char *unit = charts[number].unit;

@@ -56,6 +56,9 @@ struct chart_peak {
 /* Of the line that sizes rest on: the job's, the host's where there is no job. Only of charts that show the highest. */
 struct chart_peak chart_peak(const struct chart_view *view, enum series_chart chart);
 
+/* The legend of a line: that of the series, but for a cgroup, which is the job's own or shared. */
+const char *chart_line_name(const struct chart_view *view, size_t line);
+
 /* "12.7 GiB", "1 core", "3.2 MB/s", "98 %" */
 void chart_put_value(struct buf *buf, enum series_chart chart, double value);
 

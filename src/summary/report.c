@@ -186,7 +186,7 @@ static void put_line(struct buf *buf, const struct chart_view *view, size_t line
     const struct chart *chart = &charts[about->chart];
     double factor = chart->scale / one;
     buf_puts(buf, "{\"name\":");
-    json_put_string(buf, str_of(about->name));
+    json_put_string(buf, str_of(chart_line_name(view, line)));
     put_flag(buf, "job", about->is_of_tree);
     put_key(buf, "hue");
     num_put_u64(buf, about->hue);

@@ -82,15 +82,16 @@ static void end_text(struct markup *m)
     markup_tag(m, "</text>\n");
 }
 
-static void put_rule(struct buf *out, double x1, double y1, double x2, double y2, const char *colour, const char *more)
+/* A horizontal line. */
+static void put_rule(struct buf *out, double x1, double x2, double y, const char *colour, const char *more)
 {
     buf_puts(out, "<line stroke=\"");
     buf_puts(out, colour);
     buf_putc(out, '"');
     put_attribute(out, "x1", x1);
-    put_attribute(out, "y1", y1);
+    put_attribute(out, "y1", y);
     put_attribute(out, "x2", x2);
-    put_attribute(out, "y2", y2);
+    put_attribute(out, "y2", y);
     buf_puts(out, more);
     buf_puts(out, "/>\n");
 }
@@ -206,7 +207,7 @@ static void put_axes(struct plot *plot, double by)
     plot->top = step * ticks * by;
     for (unsigned i = 0; i <= ticks; i++) {
         double y = y_of(plot, step * i * by);
-        put_rule(m->out, LEFT, y, RIGHT, y, i > 0 ? "#e6eaf0" : "#9aa4b2", "");
+        put_rule(m->out, LEFT, RIGHT, y, i > 0 ? "#e6eaf0" : "#9aa4b2", "");
         begin_text(m, LEFT - 8, y + 4, " text-anchor=\"end\" fill=\"#4d5868\"");
         units_put_figure(&m->text, step * i);
         end_text(m);
@@ -347,7 +348,7 @@ static double text_width(size_t characters)
 static double put_entry(struct markup *m, double x, double y, const char *colour, bool is_dashed)
 {
     enum { ENTRY_BYTES_MAX = 40 };
-    put_rule(m->out, x, y - 4, x + 16, y - 4, colour,
+    put_rule(m->out, x, x + 16, y - 4, colour,
         is_dashed ? " stroke-width=\"2\" stroke-dasharray=\"5 3\"" : " stroke-width=\"3\"");
     if (m->text.len > ENTRY_BYTES_MAX)
         m->text.len = utf8_whole((struct str){m->text.data, ENTRY_BYTES_MAX});
@@ -368,7 +369,7 @@ static void put_legend(const struct plot *plot)
     }
     for (size_t i = 0; runs <= 1 && i < plot->line_count; i++) {
         const struct series_line *line = &series_lines[plot->lines[i]];
-        buf_puts(&m->text, line->name);
+        buf_puts(&m->text, chart_line_name(plot->view, plot->lines[i]));
         x = put_entry(m, x, y, colour_of(plot, plot->lines[i], 0), line->is_dashed);
     }
     if (!plot->limit.has)
@@ -394,8 +395,7 @@ static bool put_chart(struct markup *m, const struct chart_view *view, enum seri
     end_text(m);
     put_axes(&plot, by);
     if (plot.limit.has)
-        put_rule(m->out, LEFT, y_of(&plot, plot.limit.v), RIGHT, y_of(&plot, plot.limit.v), "#18212f",
-            " stroke-dasharray=\"6 4\"");
+        put_rule(m->out, LEFT, RIGHT, y_of(&plot, plot.limit.v), "#18212f", " stroke-dasharray=\"6 4\"");
     for (size_t run = 0; run < view->run_count; run++) {
         for (size_t i = plot.line_count; i-- > 0;) {
             if (!charts[number].shows_highest && (view->group > 1 || series_step(view->series) > 1))

@@ -446,8 +446,8 @@ def it_is_useful_without_scripts():
         for mode in ("off", "forbidden"):
             found = open_page(page, mode=mode)
             text = found["text"].replace("\u00a0", " ")
-            for words in ("nightly build", "✓ finished", "make -j2 all", "Peak memory of the job", "#SBATCH", "Metaflow",
-                          "All numbers", "exit status 0"):
+            for words in ("nightly build", "✓ finished", "make -j2 all", "Peak memory of the job", "#SBATCH",
+                          "Metaflow", "All numbers", "exit status 0"):
                 expect(words in text, f"{mode}: {words!r} is not shown in", text)
             expect("149 MiB" in " ".join(found["cells"]), f"{mode}: the peak is not in a table:", found["cells"])
             expect(found["pictures"] > 5 and found["heads"] > 10, f"{mode}:", found["pictures"], found["heads"])
