@@ -118,8 +118,9 @@ const struct option_row options[] = {
         .help = "append the summary as Markdown, for example to $GITHUB_STEP_SUMMARY", .props = OPTION_NONEMPTY,
         AT(summary_markdown)),
     ROW(.flag = "report", .envs = {"TRACKER_REPORT"}, .key = "tracker.report", .type = OPTION_STRING,
-        .metavar = "FILE.html", .group = GROUP_SUMMARY, .help = "write a self-contained HTML page with charts",
-        .props = OPTION_NONEMPTY, AT(report)),
+        .metavar = "FILE.html", .group = GROUP_SUMMARY,
+        .help = "write a self-contained HTML page with charts; FILE.svg: a picture", .props = OPTION_NONEMPTY,
+        AT(report)),
 
     ROW(.flag = "grace", .envs = {"TRACKER_GRACE"}, .key = "tracker.grace_secs", .type = OPTION_DURATION, .min = 0,
         .max = 3600 * NS_PER_SEC, .fallback = "5", .metavar = "SECS", .group = GROUP_WRAPPER,

@@ -212,7 +212,7 @@ static void begin_tile(struct markup *m, const char *label, const char *of, stru
     markup_tag(m, "</span>");
     if (!share_pct.has || !(share_pct.v >= 0))
         return;
-    buf_printf(m->out, "<progress max=\"100\" value=\"%u\"%s></progress>",
+    buf_printf(m->out, "<progress max=\"100\" value=\"%u\" aria-label=\"share of the limit\"%s></progress>",
         share_pct.v < 100 ? (unsigned)share_pct.v : 100U, share_pct.v > SHARE_HIGH_PCT ? " class=\"high\"" : "");
 }
 
@@ -441,7 +441,7 @@ static void put_charts(struct markup *m, const struct summary *summary, const st
         svg_put_element(m->out, summary, series, PICTURE_COLUMNS, "");
         markup_tag(m, "</div>\n");
     } else
-        markup_tag(m, "<p class=\"dim\">There is one sample, so there is no history to draw.</p>\n");
+        markup_tag(m, "<p class=\"dim\">A chart needs two samples: there is no history to draw.</p>\n");
     markup_tag(m, "</section>\n");
 }
 

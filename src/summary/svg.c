@@ -466,7 +466,7 @@ static int put_inside(struct markup *m, const struct chart_view *view)
     if (has_history)
         chart_put_resolution(&m->text, view);
     else
-        buf_puts(&m->text, "There is one sample, so there is no history to draw.");
+        buf_puts(&m->text, "A chart needs two samples: there is no history to draw.");
     return (int)put_lines(m, y + 8, TEXT_COLUMNS, " fill=\"#4d5868\"");
 }
 

@@ -394,7 +394,7 @@ static void test_body_has_every_part(void **state)
         "114 <small>Wh</small>", "#SBATCH --cpus-per-task=2", "<dt>Ended</dt><dd>2026-01-01 00:00:00 UTC</dd>",
         "--gpus=1", "@resources(cpu=2", "<th scope=\"col\">Command</th>", "Largest processes at the memory peak",
         "Processes with the most CPU time", "python3 worker.py", "<th scope=\"row\">CPU time</th>",
-        "Waiting on the host", "Each GPU", "66\xc2\xa0%", "There is one sample", "3 processes were started"};
+        "Waiting on the host", "Each GPU", "66\xc2\xa0%", "A chart needs two samples", "3 processes were started"};
     static const struct str_pair tags[] = {{"team", "ml"}};
     static const struct sample_process processes[] = {
         {.pid = {true, 9}, .name = "python3", .command = "python3 worker.py", .cpu_secs = {true, 12.5}}};
