@@ -13,6 +13,7 @@
 struct chart {
     char title[20], about[110], unit[8];
     bool shows_highest; /* a point is drawn at its highest value, and the peak is marked; else at its mean */
+    bool has_low; /* else the band around a mean begins with it: the lowest says little, and takes space */
     double scale; /* of the values of the series to the unit */
     double least; /* what the page has to tell apart, in units */
     char limit_name[6]; /* "": there is none */

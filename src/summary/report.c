@@ -138,10 +138,11 @@ static void put_runs(struct buf *buf, const struct chart_view *view, struct buf 
     buf_putc(buf, ']');
 }
 
-/* What 1 of the data is worth, so that no number has more than seven digits. */
+/* What 1 of the data is worth, so that no number has more than seven digits, and five where points are coarse anyway.
+ */
 static double worth_of_one(const struct chart_view *view, enum series_chart number)
 {
-    static const double number_max = 1e7;
+    double number_max = series_step(view->series) * view->group > 1 ? 1e5 : 1e7;
     double one = charts[number].least, most = 0;
     for (size_t line = 0; line < SERIES_LINES; line++) {
         if (series_lines[line].chart == number && series_has(view->series, line) &&
@@ -192,10 +193,13 @@ static void put_line(struct buf *buf, const struct chart_view *view, size_t line
     num_put_u64(buf, about->hue);
     put_flag(buf, "dash", about->is_dashed);
     put_values(buf, view, line, "values", chart->shows_highest ? PICK_HIGH : PICK_MEAN, factor);
-    if (!chart->shows_highest && has_range(view, line)) {
-        put_values(buf, view, line, "low", PICK_LOW, factor);
-        put_values(buf, view, line, "high", PICK_HIGH, factor);
+    if (chart->shows_highest || !has_range(view, line)) {
+        buf_putc(buf, '}');
+        return;
     }
+    if (chart->has_low)
+        put_values(buf, view, line, "low", PICK_LOW, factor);
+    put_values(buf, view, line, "high", PICK_HIGH, factor);
     buf_putc(buf, '}');
 }
 

@@ -276,7 +276,7 @@ static void put_path(const struct plot *plot, size_t line, size_t run)
     buf_puts(out, "\"/>\n");
 }
 
-/* From the lowest to the highest value of every group: there along the highest, back along the lowest. */
+/* From the lowest value (or the mean) of every group to its highest: there along these, back along those. */
 static void put_band(const struct plot *plot, size_t line, size_t run)
 {
     const struct series_run *about = &plot->view->runs[run];
@@ -305,7 +305,8 @@ static void put_band(const struct plot *plot, size_t line, size_t run)
             size_t unused;
             k = k > first + group ? first + (k - first - 1) / group * group : first;
             struct series_value low = group_at(plot, line, run, k, &unused);
-            put_step(out, &y_before, x_before(plot, run, k), y_of(plot, (double)low.low * charts[plot->number].scale));
+            put_step(out, &y_before, x_before(plot, run, k),
+                y_of(plot, (double)(charts[plot->number].has_low ? low.low : low.mean) * charts[plot->number].scale));
         }
         if (!value.has && is_open)
             buf_putc(out, 'z');

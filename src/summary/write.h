@@ -34,7 +34,7 @@ void summary_put_json(struct buf *buf, const struct summary *summary);
 void report_put_data(struct buf *buf, const struct summary *summary, const struct series *series);
 
 /* More than any report has: data, picture and page are bounded, and together below 1.5 MB. */
-enum { REPORT_BYTES_MAX = 4 * 1024 * 1024, REPORT_DATA_BYTES_MAX = 1200 * 1000, SVG_BYTES_MAX = 300 * 1000 };
+enum { REPORT_BYTES_MAX = 4 * 1024 * 1024, REPORT_DATA_BYTES_MAX = 1280 * 1000, SVG_BYTES_MAX = 300 * 1000 };
 
 /* The page with its data. Returns 0, -ENOBUFS (the buffer is full) or -ENOMEM (to unpack the page). */
 int report_put_page(struct buf *buf, const struct summary *summary, const struct series *series);

@@ -110,10 +110,14 @@ function drawLine(chart, c, line, run) {
     const [from, to] = seen(run)
     c.strokeStyle = hueOf(line, run)
     c.fillStyle = c.strokeStyle + '3a'
-    if (line.low) for (const [a, b] of pieces(run, line.low, from, to)) {
+    if (line.high) for (const [a, b] of pieces(run, line.high, from, to)) {
         c.beginPath()
         trace(chart, c, run, line.high, a, b)
-        trace(chart, c, run, line.low, a, b, true)
+        // So that a single second is seen in a day.
+        c.globalAlpha = .4
+        c.stroke()
+        c.globalAlpha = 1
+        trace(chart, c, run, line.low || line.values, a, b, true)
         c.fill()
     }
     c.beginPath()
@@ -203,7 +207,7 @@ function chartTip(chart, c, x) {
             c.fill()
         }
         shown.push(v === null ? div('', dot, name + ' –') : div('', dot, name + ' ', el('b', '', words(v)),
-            line.low && words(line.low[i]) !== words(line.high[i]) && small(' ' + words(line.low[i]) + ' – ' + words(line.high[i]))))
+            line.high && words(v) !== words(line.high[i]) && small((line.low ? ' ' + words(line.low[i]) + ' –' : ' up to') + ' ' + words(line.high[i]))))
     }
     return shown
 }
