@@ -144,7 +144,9 @@ int reports_open(struct reports *reports, const struct settings *settings, struc
         has_files |= paths[i] != NULL;
     }
     reports->prints_summary = wants_summary(settings, shows_samples, must_show && !has_files);
-    reports->has_colour = settings->has_colour && isatty(STDERR_FILENO);
+    bool is_terminal = isatty(STDERR_FILENO);
+    reports->has_colour = settings->has_colour && is_terminal;
+    reports->begins_line = settings->command && is_terminal && isatty(STDOUT_FILENO);
     reports->is_svg = settings->report && fnmatch("*.svg", settings->report, 0) == 0;
     int r = reports->prints_summary || has_files ? accumulate_new(&reports->accumulator) : 0;
     if (r == 0 && settings->report)
@@ -258,6 +260,8 @@ static bool print_summary(const struct reports *reports, const struct summary *s
     AUTO_BUF struct buf text;
     buf_init(&text, TEXT_BYTES_MAX);
     struct winsize window = {0};
+    if (reports->begins_line)
+        buf_putc(&text, '\n');
     bool has_window = isatty(STDERR_FILENO) && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0;
     style.columns = has_window ? window.ws_col : 0;
     summary_put_text(&text, summary, &style);

@@ -24,6 +24,7 @@ struct reports {
     struct terminal_guard guard;
     bool prints_summary, has_colour;
     bool is_svg; /* the report is a picture: its name ends in .svg */
+    bool begins_line; /* the command may have left the cursor of this terminal within a line */
     struct sink files[REPORTS_FILES]; /* fd -1: not wanted */
     bool is_ours[REPORTS_FILES]; /* a file of its own, which may be emptied: not where stdout or stderr lead */
     bool is_written[REPORTS_FILES], is_whole[REPORTS_FILES]; /* written: or begun to be */

@@ -373,7 +373,8 @@ bool session_close(struct session *session, bool is_free)
         pipeline_end(&session->pipeline);
     reports_hide(&session->reports);
     /* Behind the ^C of a terminal. */
-    if (end->stop_signal == SIGINT && session->reports.prints_summary && isatty(STDERR_FILENO))
+    if (end->stop_signal == SIGINT && session->reports.prints_summary && !session->reports.begins_line &&
+        isatty(STDERR_FILENO))
         (void)log_text(STR("\n"));
     if (session->has_sampled)
         (void)reports_finish(&session->reports);

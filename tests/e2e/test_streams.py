@@ -255,6 +255,7 @@ def a_command_on_a_terminal_shows_its_output_then_the_summary():
     equal(shown[:2], ["one", "two"], "what the command says")
     expect(not any(map(is_sample, shown)), "samples:", shown)
     expect(any("exit status 0" in line for line in shown[2:]), "no summary:", shown)
+    equal(on_terminal("--", "printf", "within a line")[0], "within a line", "first line")
     with directory() as place, open(place / "f", "wb") as kept:
         equal(on_terminal("-i", "0.1", "--", *says, stderr=kept), ["one", "two", ""], "with 2> f")
         expect(len([parse(line) for line in file_lines(place / "f")]) >= 2, "too few samples")
