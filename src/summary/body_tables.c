@@ -191,6 +191,7 @@ static void put_row(struct summary_rows *rows, const char *label)
     buf_append(&m->text, rows->value.data, rows->value.len);
     markup_tag(m, "</td><td>");
     buf_append(&m->text, rows->aside.data, rows->aside.len);
+    buf_append(&m->text, rows->tail.data, rows->tail.len);
     markup_tag(m, "</td></tr>\n");
 }
 
@@ -198,11 +199,20 @@ static void put_row(struct summary_rows *rows, const char *label)
 static void put_numbers(struct markup *m, const struct summary *summary)
 {
     struct row_writer writer = {.m = m};
+    bool has_job = summary_has_job(summary);
     markup_tag(m, "<h2>All numbers</h2>\n" TABLE_OF("wide rows") "<tbody>\n");
     summary_rows_init(&writer.rows, put_row);
     summary_put_result(&writer.rows, summary);
     summary_rows_end(&writer.rows, "result");
-    summary_rows_put(&writer.rows, summary);
+    if (has_job)
+        summary_rows_put_job(&writer.rows, summary);
+    else
+        summary_rows_put_host(&writer.rows, summary);
+    summary_rows_put_run(&writer.rows, summary);
+    if (has_job && summary_has_host(summary)) {
+        markup_tag(m, "</tbody>" TABLE_END "<h2>All numbers of the host</h2>\n" TABLE_OF("wide rows") "<tbody>\n");
+        summary_rows_put_host(&writer.rows, summary);
+    }
     summary_rows_fini(&writer.rows);
     markup_tag(m, "</tbody>" TABLE_END);
 }

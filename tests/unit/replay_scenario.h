@@ -104,7 +104,7 @@ static inline int take_sample(void *context, const struct sample *sample)
 
 static inline int replay_path(struct scenario *scenario, const char *path)
 {
-    const struct replay_target target = {scenario, take_begin, take_sample};
+    const struct replay_target target = {.context = scenario, .begin = take_begin, .sample = take_sample};
     scenario->runs = scenario->samples = 0;
     err_clear(&scenario->err);
     return replay_file(path, &target, &scenario->report, &scenario->err);

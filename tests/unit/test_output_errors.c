@@ -294,14 +294,14 @@ int main(void)
     (void)sigaddset(&blocked, SIGXFSZ);
     (void)sigprocmask(SIG_BLOCK, &blocked, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_reader_is_reported_once_and_taken_back),
-        cmocka_unit_test(test_reader_goes_away),
-        cmocka_unit_test(test_reader_goes_away_with_samples_waiting),
-        cmocka_unit_test(test_reader_that_never_reads_delays_the_end_a_moment_only),
-        cmocka_unit_test(test_full_device_is_reported_once),
-        cmocka_unit_test(test_samples_that_wait_at_the_end_are_counted),
-        cmocka_unit_test(test_limited_file_recovers),
-        cmocka_unit_test(test_refused_file_gives_everything_back),
+        TEST(test_slow_reader_is_reported_once_and_taken_back),
+        TEST(test_reader_goes_away),
+        TEST(test_reader_goes_away_with_samples_waiting),
+        TEST(test_reader_that_never_reads_delays_the_end_a_moment_only),
+        TEST(test_full_device_is_reported_once),
+        TEST(test_samples_that_wait_at_the_end_are_counted),
+        TEST(test_limited_file_recovers),
+        TEST(test_refused_file_gives_everything_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

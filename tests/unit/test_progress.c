@@ -26,7 +26,7 @@ static void test_text(void **state)
         {1000, 1000, 2, "reading x: 1 kB of 1 kB, 100 %, 0 s left"},
         {2000, 1000, 2, "reading x: 2 kB of 1 kB, 100 %, 0 s left"},
         {10, 1000, 10, "reading x: 10 B of 1 kB, 1 %, 17 min left"},
-        {1, UINT64_MAX, 10, "reading x: 1 B of 18447 PB, 0 %"},
+        {1, UINT64_MAX, 10, "reading x: 1 B of 18,447 PB, 0 %"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct progress progress = {.put_bytes = units_put_bytes, .what = "reading x"};
