@@ -187,6 +187,7 @@ class HungJob:
             wait_state(self.job.pid, "T", "the tracker")
         if not alone:
             self.send_line()
+        self.warnings = ""
         self.victims = [ready_pid(self.job.stdout) for _ in range(count)]
         self.victim = self.victims[0]
         if seen:
@@ -279,13 +280,24 @@ def a_member_hangs(how, seen, env):
         if seen:
             check_grid(samples)
         equal((samples[-1]["end"]["exit_code"], samples[-1]["end"]["left_running"]), (3, 1), "code, left running")
-        check_one_warning(hung.job.stderr(), hung.victim)
+        hung.warnings = hung.job.stderr()
+        check_one_warning(hung.warnings, hung.victim)
+        return samples[-1]["end"], hung
+
+
+def a_command_line_hangs():
+    end, hung = a_member_hangs("read", False, {"TRACKER_COLLECT_PSS": "never"})
+    expect(f"/proc/{hung.victim}/cmdline" in hung.warnings, "another file hangs:", hung.warnings)
+    commands = {process["pid"]: process["command"] for process in end["processes_by_cpu"]}
+    equal(commands.get(hung.victim), None, "command line of the victim")
+    expect(any(commands.values()), "no command line of any other:", commands)
 
 
 for when_, seen_ in (("after it was seen", True), ("before it was seen", False)):
     tap.add(f"a member that maps a file hangs {when_}", a_member_hangs, "read", seen_,
             {"TRACKER_COLLECT_PSS": "always"}, limit=40)
     tap.add(f"a member that executes a program hangs {when_}", a_member_hangs, "flush", seen_, {}, limit=40)
+tap.add("a member hangs before its command line was read", a_command_line_hangs, limit=40)
 
 
 def hang_just_before_the_end(how, count):
