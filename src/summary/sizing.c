@@ -16,11 +16,14 @@ enum { MEMORY_STEP_MIN_MIB = 16, MEMORY_MIN_MIB = 32, MEMORY_STEPS = 8, MILLICOR
 #define WALL_MIN_SECS 2.0
 #define CORES_MOST 1e9
 #define RESERVE 1.2
-/* Cores above a whole number that are taken for noise: a share of that number, but not more than a tenth of a core. */
+/* Cores above a whole number that are taken for noise: a share of that number, twice as large where waiting is part of
+ * it (the kernel adds a wait when it is over), but not more than a tenth of a core. */
 #define CORES_NOISE_SHARE 0.025
+#define CORES_NOISE_WAITED_SHARE 0.05
 #define CORES_NOISE_MAX 0.1
 #define USED_ALL_PCT 10.0 /* of the time, at the limit */
-#define WANTED_MORE 1.05 /* times the limit */
+#define WANTED_MORE 1.05 /* times what there was */
+#define WAITED_CORES 0.05
 #define THROTTLED_SHARE 0.05 /* of the time */
 #define THROTTLED_LEAST_SECS 0.1
 #define STILL_GROWING_SHARE 0.05 /* of the need, in the last quarter */
@@ -148,11 +151,18 @@ static void put_caveat(const struct summary *summary, struct buf *text)
     }
 }
 
-/* Cores without what is noise above a whole number. */
-static double without_noise(double cores)
+/* Did it wait for a CPU so much that it shows? */
+static bool has_waited(const struct summary_cpu *cpu)
 {
-    double whole = cores >= 1 && cores < 1e15 ? (double)(uint64_t)cores : 0;
-    double noise = whole * CORES_NOISE_SHARE < CORES_NOISE_MAX ? whole * CORES_NOISE_SHARE : CORES_NOISE_MAX;
+    return cpu->wanted_p95.has && cpu->cores_p95.has && cpu->wanted_p95.v > cpu->cores_p95.v * WANTED_MORE &&
+           cpu->wanted_p95.v - cpu->cores_p95.v >= WAITED_CORES;
+}
+
+/* Cores without what is noise above a whole number. */
+static double without_noise(double cores, double noise_share)
+{
+    double whole = cores >= 1 && cores < CORES_MOST ? (double)(uint64_t)cores : 0;
+    double noise = whole * noise_share < CORES_NOISE_MAX ? whole * noise_share : CORES_NOISE_MAX;
     return cores - whole <= noise ? whole : cores;
 }
 
@@ -181,7 +191,7 @@ static void put_demand(const struct summary_cpu *cpu, struct buf *text)
     }
     units_put_count(text, cpu->wanted_p95.v, "core");
     buf_puts(text, " wanted");
-    if (cpu->cores_p95.has && cpu->wanted_p95.v > cpu->cores_p95.v * WANTED_MORE) {
+    if (has_waited(cpu)) {
         buf_puts(text, ", ");
         units_put_figure(text, cpu->cores_p95.v);
         buf_puts(text, " used");
@@ -198,7 +208,8 @@ static void size_cpu(const struct summary *summary, struct buf *text, struct sum
         buf_puts(text, "the cores the job used are not known");
         return;
     }
-    double cores = without_noise(demand.v < CORES_MOST ? demand.v : CORES_MOST);
+    double cores = without_noise(
+        demand.v < CORES_MOST ? demand.v : CORES_MOST, has_waited(cpu) ? CORES_NOISE_WAITED_SHARE : CORES_NOISE_SHARE);
     uint64_t vcpus = round_up(cores);
     uint64_t tens = round_up(cores * 1000 / MILLICORES_STEP - 0.001);
     sizing->vcpus = some_u64(vcpus > 0 ? vcpus : 1);
