@@ -199,12 +199,13 @@ struct sizing_texts {
         slurm[SIZING_TEXT_BYTES], kubernetes[SIZING_TEXT_BYTES], docker[SIZING_TEXT_BYTES], metaflow[SIZING_TEXT_BYTES];
 };
 
-enum { VERDICT_TEXT_BYTES = 240, VERDICT_EVIDENCE_MAX = 6 };
+enum { VERDICT_TEXT_BYTES = 240, VERDICT_EVIDENCE_MAX = 6, VERDICT_KEY_BYTES = 48 };
 
 /* What a summary_verdict points at. */
 struct verdict_texts {
     char text[VERDICT_TEXT_BYTES];
     const char *evidence[VERDICT_EVIDENCE_MAX];
+    char keys[VERDICT_EVIDENCE_MAX][VERDICT_KEY_BYTES];
 };
 
 struct accumulator {

@@ -433,60 +433,84 @@ static void put_mixed(struct buf *text, const struct facts *facts)
     buf_puts(text, "; no single resource held it back");
 }
 
-/* A key of the summary, and where its number is: those that are not known are no evidence. */
-struct evidence {
-    const char *key;
-    unsigned short at;
-};
-
 struct rule {
-    const char *kind;
+    char kind[16];
+    unsigned short evidence[VERDICT_EVIDENCE_MAX]; /* where its numbers are in the summary; 0: no more */
     bool (*applies)(const struct facts *facts);
     void (*put)(struct buf *text, const struct facts *facts);
-    struct evidence evidence[VERDICT_EVIDENCE_MAX];
 };
 
-#define KEY(member)                                                                                                    \
-    {                                                                                                                  \
-#member, offsetof(struct summary, member)                                                                      \
-    }
+#define AT(member) offsetof(struct summary, member)
 
 static const struct rule rules[] = {
-    {"host", is_host, put_host, {KEY(samples)}},
-    {"out-of-memory", is_out_of_memory, put_out_of_memory,
-        {KEY(result.oom_kills), KEY(result.host_oom_kills), KEY(memory.limit_mib), KEY(memory.need_mib)}},
-    {"too-short", is_too_short, put_too_short, {KEY(wall_secs), KEY(samples)}},
-    {"unknown", is_unknown, put_unknown, {KEY(samples)}},
-    {"swapping", is_swapping, put_swapping,
-        {KEY(memory.host_swap_used_peak_mib), KEY(pressure.memory_some_secs), KEY(memory.major_faults)}},
-    {"gpu-bound", is_gpu_bound, put_gpu_bound, {KEY(gpu.usage_mean), KEY(gpu.utilized_peak)}},
-    {"throttled", is_throttled, put_throttled,
-        {KEY(cpu.throttled_secs), KEY(cpu.limit_cores), KEY(cpu.wait_secs), KEY(cpu.wanted_p95)}},
-    {"memory-limit", is_at_memory_limit, put_memory_limit,
-        {KEY(memory.need_mib), KEY(memory.limit_mib), KEY(memory.limit_used_pct)}},
-    {"starved", is_starved, put_starved,
-        {KEY(cpu.wait_secs), KEY(cpu.wanted_mean), KEY(cpu.cores_mean), KEY(cpu.host_cores_mean)}},
-    {"gpu-starved", is_gpu_starved, put_gpu_starved,
-        {KEY(gpu.usage_mean), KEY(gpu.utilized_peak), KEY(cpu.cores_mean)}},
-    {"disk", is_waiting_for_disk, put_disk,
-        {KEY(pressure.io_some_secs), KEY(disk.read_bytes), KEY(disk.write_bytes), KEY(cpu.cores_mean)}},
-    {"memory-growing", is_growing, put_growing,
-        {KEY(memory.rss_peak_mib), KEY(memory.rss_peak_at_secs), KEY(memory.rss_mean_mib)}},
-    {"cpu-bound", is_cpu_bound, put_cpu_bound,
-        {KEY(cpu.cores_mean), KEY(cpu.cores_p95), KEY(cpu.limit_cores), KEY(cpu.saturated_pct), KEY(cpu.wanted_p95)}},
-    {"single-threaded", is_single_threaded, put_single_threaded,
-        {KEY(cpu.cores_mean), KEY(cpu.cores_p95), KEY(cpu.cores_peak), KEY(cpu.limit_cores), KEY(cpu.wanted_p95)}},
-    {"idle", is_idle, put_idle, {KEY(cpu.cores_mean), KEY(cpu.wanted_mean), KEY(gpu.usage_mean)}},
-    {"mixed", is_any, put_mixed, {KEY(cpu.cores_mean), KEY(cpu.cores_p95), KEY(cpu.wanted_p95), KEY(gpu.usage_mean)}},
+    {"host", {AT(samples)}, is_host, put_host},
+    {"out-of-memory", {AT(result.oom_kills), AT(result.host_oom_kills), AT(memory.limit_mib), AT(memory.need_mib)},
+        is_out_of_memory, put_out_of_memory},
+    {"too-short", {AT(wall_secs), AT(samples)}, is_too_short, put_too_short},
+    {"unknown", {AT(samples)}, is_unknown, put_unknown},
+    {"swapping", {AT(memory.host_swap_used_peak_mib), AT(pressure.memory_some_secs), AT(memory.major_faults)},
+        is_swapping, put_swapping},
+    {"gpu-bound", {AT(gpu.usage_mean), AT(gpu.utilized_peak)}, is_gpu_bound, put_gpu_bound},
+    {"throttled", {AT(cpu.throttled_secs), AT(cpu.limit_cores), AT(cpu.wait_secs), AT(cpu.wanted_p95)}, is_throttled,
+        put_throttled},
+    {"memory-limit", {AT(memory.need_mib), AT(memory.limit_mib), AT(memory.limit_used_pct)}, is_at_memory_limit,
+        put_memory_limit},
+    {"starved", {AT(cpu.wait_secs), AT(cpu.wanted_mean), AT(cpu.cores_mean), AT(cpu.host_cores_mean)}, is_starved,
+        put_starved},
+    {"gpu-starved", {AT(gpu.usage_mean), AT(gpu.utilized_peak), AT(cpu.cores_mean)}, is_gpu_starved, put_gpu_starved},
+    {"disk", {AT(pressure.io_some_secs), AT(disk.read_bytes), AT(disk.write_bytes), AT(cpu.cores_mean)},
+        is_waiting_for_disk, put_disk},
+    {"memory-growing", {AT(memory.rss_peak_mib), AT(memory.rss_peak_at_secs), AT(memory.rss_mean_mib)}, is_growing,
+        put_growing},
+    {"cpu-bound",
+        {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.limit_cores), AT(cpu.saturated_pct), AT(cpu.wanted_p95)},
+        is_cpu_bound, put_cpu_bound},
+    {"single-threaded",
+        {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.cores_peak), AT(cpu.limit_cores), AT(cpu.wanted_p95)},
+        is_single_threaded, put_single_threaded},
+    {"idle", {AT(cpu.cores_mean), AT(cpu.wanted_mean), AT(gpu.usage_mean)}, is_idle, put_idle},
+    {"mixed", {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.wanted_p95), AT(gpu.usage_mean)}, is_any, put_mixed},
 };
 
-static size_t keep_evidence(const struct rule *rule, const struct summary *summary, const char **keys)
+/* The row of the table in which this place is; NULL: it has no key. */
+static const struct field *field_at(const struct field_table *table, size_t at)
+{
+    for (const struct field *row = table->rows; row < table->rows + table->count; row++) {
+        size_t bytes = row->kind == FIELD_OBJECT ? row->table->item_bytes : 1;
+        if (at >= row->offset && at < row->offset + bytes)
+            return row;
+    }
+    return NULL;
+}
+
+/* "cpu.wanted_p95" */
+static void put_key(struct buf *text, size_t at)
+{
+    const struct field *row = field_at(&field_summary, at);
+    while (row) {
+        struct str name = field_name(row);
+        buf_append(text, name.p, name.n);
+        if (row->kind != FIELD_OBJECT)
+            return;
+        buf_putc(text, '.');
+        at -= row->offset;
+        row = field_at(row->table, at);
+    }
+}
+
+/* What is not known is no evidence. */
+static size_t keep_evidence(const struct rule *rule, const struct summary *summary, struct verdict_texts *texts)
 {
     size_t count = 0;
-    for (size_t i = 0; i < VERDICT_EVIDENCE_MAX && rule->evidence[i].key; i++) {
+    for (size_t i = 0; i < VERDICT_EVIDENCE_MAX && rule->evidence[i] > 0; i++) {
+        char *key = texts->keys[count];
+        struct buf text = {.data = key, .cap = VERDICT_KEY_BYTES - 1, .max = VERDICT_KEY_BYTES - 1};
         /* Every opt begins with whether it is known. */
-        if (*(const bool *)((const char *)summary + rule->evidence[i].at))
-            keys[count++] = rule->evidence[i].key;
+        if (!*(const bool *)((const char *)summary + rule->evidence[i]))
+            continue;
+        put_key(&text, rule->evidence[i]);
+        key[text.len] = '\0';
+        texts->evidence[count++] = key;
     }
     return count;
 }
@@ -501,7 +525,7 @@ void verdict_fill(struct summary *summary, struct verdict_texts *texts)
     rule->put(&text, &facts);
     buf_putc(&text, '.');
     texts->text[text.len] = '\0';
-    size_t count = keep_evidence(rule, summary, texts->evidence);
+    size_t count = keep_evidence(rule, summary, texts);
     summary->verdict = (struct summary_verdict){
         .present = true, .kind = rule->kind, .text = texts->text, .evidence = {true, count, texts->evidence}};
 }
