@@ -115,3 +115,30 @@ bool reap_is_stopped(pid_t root)
     siginfo_t info;
     return peek(P_PID, (id_t)root, WSTOPPED, &info);
 }
+
+void reap_fill_end(const struct tracked *tracked, const struct tree_status *tree, int status, struct sample_end *end)
+{
+    end->present = true;
+    if (tracked->root == 0)
+        return;
+    end->cpu_is_lower_bound = some_bool(tree->is_lower_bound);
+    end->left_running = some_u64(tree->live);
+    uint64_t largest_bytes = tree->largest_rss_bytes;
+    if (tracked->reaped.max_rss_bytes > largest_bytes)
+        largest_bytes = tracked->reaped.max_rss_bytes;
+    if (largest_bytes > 0)
+        end->largest_process_mib = some_f64((double)largest_bytes / BYTES_PER_MIB);
+    if (tracked->attached) {
+        end->target_is_running = some_bool(!tree->is_root_gone);
+        return;
+    }
+    end->exit_code = some_i64(status);
+    if (tracked->root_signal > 0)
+        end->signal = some_i64(tracked->root_signal);
+    if (!tracked->has_root_usage)
+        return;
+    end->minor_faults = some_u64(tracked->reaped.minor_faults);
+    end->major_faults = some_u64(tracked->reaped.major_faults);
+    end->voluntary_switches = some_u64(tracked->reaped.voluntary_switches);
+    end->involuntary_switches = some_u64(tracked->reaped.involuntary_switches);
+}

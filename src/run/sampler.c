@@ -49,39 +49,6 @@ static void want_room(struct session *session)
     session->wants_room = waits;
 }
 
-/* How the run ended, as far as it is known when the last sample is taken. */
-static void fill_outcome(struct session *session, struct sample *sample)
-{
-    session->has_outcome = true;
-    const struct tracked *tracked = &session->tracked;
-    const struct tree_status *tree = &session->tree;
-    struct sample_end *end = &sample->end;
-    end->present = true;
-    end->gpu_energy_joules = session->gpu_status.joules;
-    if (tracked->root == 0)
-        return;
-    end->cpu_is_lower_bound = some_bool(tree->is_lower_bound);
-    end->left_running = some_u64(tree->live);
-    if (tracked->attached)
-        end->target_is_running = some_bool(!tree->is_root_gone);
-    uint64_t largest_bytes = tree->largest_rss_bytes;
-    if (tracked->reaped.max_rss_bytes > largest_bytes)
-        largest_bytes = tracked->reaped.max_rss_bytes;
-    if (largest_bytes > 0)
-        end->largest_process_mib = some_f64((double)largest_bytes / 1048576.0);
-    if (tracked->attached)
-        return;
-    end->exit_code = some_i64(session->sampler.end.status);
-    if (tracked->root_signal > 0)
-        end->signal = some_i64(tracked->root_signal);
-    if (!tracked->has_root_usage)
-        return;
-    end->minor_faults = some_u64(tracked->reaped.minor_faults);
-    end->major_faults = some_u64(tracked->reaped.major_faults);
-    end->voluntary_switches = some_u64(tracked->reaped.voluntary_switches);
-    end->involuntary_switches = some_u64(tracked->reaped.involuntary_switches);
-}
-
 static void watch_stage(struct session *session, struct pipeline_stage *stage)
 {
     if (!stage->state || !stage->collector->watch_fd)
@@ -168,15 +135,17 @@ static void emit(struct session *session)
     tracked_clear_reaped(&session->tracked);
     if (session->grid.interval_ns > SHORT_INTERVAL_NS && sampler->has_thread)
         loop_arm(&session->loop, 0);
-    bool is_first = !session->has_sampled;
-    if (is_first) {
+    if (!session->has_sampled) {
         if (!probe_is_too_late(&session->env, &session->pipeline.tick))
             start_facts_read_cpu_model(&session->facts, &session->root);
         start_facts_fill(&session->facts, &sample->run);
     }
     session->has_sampled = true;
-    if (is_final || (session->stops_with_tree && session->tree.live == 0))
-        fill_outcome(session, sample);
+    if (is_final || (session->stops_with_tree && session->tree.live == 0)) {
+        session->has_outcome = true;
+        reap_fill_end(&session->tracked, &session->tree, session->sampler.end.status, &sample->end);
+        sample->end.gpu_energy_joules = session->gpu_status.joules;
+    }
     int r;
     if (wants_totals(session)) {
         const struct sample_totals totals = sample_totals_of(sample, reports_want_rates(&session->reports));
@@ -189,8 +158,6 @@ static void emit(struct session *session)
     if (is_final)
         return;
     report_findings(session, r == -EPIPE);
-    if (is_first && session->root.is_host)
-        resident_release_code(session->root.proc_fd);
 }
 
 static void sample_at(struct session *session, int64_t now_ns, struct grid_tick at, bool is_final)
@@ -217,8 +184,14 @@ static void sample_on_grid(struct session *session, uint64_t expirations)
     /* The sample that found an attached tree gone was the last one. */
     if (session->stops_with_tree && session->has_outcome)
         return;
+    /* What only the start needed goes before the first sample, what only that one needed behind it. */
+    bool is_first = !session->has_sampled && session->root.is_host;
+    if (is_first)
+        resident_release_code(session->root.proc_fd);
     int64_t now_ns = now();
     sample_at(session, now_ns, grid_advance(&session->grid, expirations, now_ns), false);
+    if (is_first)
+        resident_release_code(session->root.proc_fd);
 }
 
 static void log_end(const struct session *session)

@@ -105,6 +105,9 @@ enum reap_news reap_peek(pid_t root, int *ret_signal, int *ret_status);
 /* After REAP_ENDED: waits for the root and all others that have ended meanwhile. Returns the root's exit status. */
 int reap_root(struct tracked *tracked, struct helpers *helpers);
 
+/* How the run ended, as far as it is known when the last sample is taken. */
+void reap_fill_end(const struct tracked *tracked, const struct tree_status *tree, int status, struct sample_end *end);
+
 /* The same of the root alone, without an account of it. */
 void reap_quietly(pid_t root);
 

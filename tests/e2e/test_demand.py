@@ -174,8 +174,8 @@ def a_sleeping_job_waits_for_nothing():
 def a_process_that_already_runs():
     need_schedstat()
     with target("pin", CPU, "burn", 20000) as busy, others(2):
-        wait_until(lambda: int(pathlib.Path(f"/proc/{busy.pid}/schedstat").read_text(encoding="ascii").split()[1]) > 5e8,
-                   "a process that has waited")
+        path = pathlib.Path(f"/proc/{busy.pid}/schedstat")
+        wait_until(lambda: int(path.read_text(encoding="ascii").split()[1]) > 5e8, "a process that has waited")
         with Tracker("-i", "0.2", "-o", "out", "--duration", str(SECS), "--pid", str(busy.pid)) as tracker:
             equal(tracker.wait(SECS + 10), 0, "exit status")
             samples = [parse(line) for line in (tracker.cwd / "out").read_bytes().splitlines()]
