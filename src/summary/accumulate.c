@@ -123,6 +123,9 @@ static void add_sections(struct accumulated_run *run, const struct sample *sampl
         if (value.has && !is_of_no_gpu(source, sample))
             meter_add(run, source->meter, value.v, tick);
     }
+    struct opt_i64 gpus = fixed4_of(sample->cpu.process_gpu_usage);
+    if (sample->cpu.present && gpus.has && sample->cpu.process_gpu_vram_mib.v > 0)
+        meter_add(run, METER_GPU_ACTIVE, gpus.v, tick);
     struct opt_i64 used = fixed4_of(sample_memory_used_mib(&sample->memory));
     if (sample->memory.present && used.has)
         meter_add(run, METER_HOST_USED, used.v, tick);

@@ -89,6 +89,7 @@ static const struct row rows[] = {
     COUNT(network, host_sent_bytes, SUM, HOST_SENT),
     COUNT(gpu, count, MAX, GPUS),
     VALUE(gpu, usage_mean, MEAN, GPU_USAGE),
+    VALUE(gpu, active_usage_mean, MEAN, GPU_ACTIVE),
     VALUE(gpu, usage_p95, NEED, NONE),
     VALUE(gpu, usage_peak, MAX, GPU_USAGE),
     COUNT(gpu, utilized_peak, MAX, GPUS_UTILIZED),

@@ -150,6 +150,7 @@ static const struct field gpu_rows[] = {
     ROW(U64, NULLABLE, "count", count, "", "GPUs of the host.")
     ROW(STRING_LIST, NULLABLE, "names", names, "", "Their product names, each once.")
     ROW(F64, NULLABLE, "usage_mean", usage_mean, "GPUs", "GPU use of the tree, mean over time.")
+    ROW(F64, NULLABLE, "active_usage_mean", active_usage_mean, "GPUs", "The same over the time in which the tree held GPU memory.")
     ROW(F64, NULLABLE, "usage_p95", usage_p95, "GPUs", "GPU use the tree stayed at or below for 95 % of the time.")
     ROW(F64, NULLABLE, "usage_peak", usage_peak, "GPUs", "Highest GPU use of the tree in an interval.")
     ROW(U64, NULLABLE, "utilized_peak", utilized_peak, "", "Most GPUs of which the tree used anything in an interval.")

@@ -108,6 +108,7 @@ struct summary_gpu {
     struct opt_u64 count;
     struct sample_list names; /* const char *, each once */
     struct opt_f64 usage_mean, usage_p95, usage_peak; /* of the tree, in GPUs */
+    struct opt_f64 active_usage_mean; /* while it held GPU memory */
     struct opt_u64 utilized_peak; /* most GPUs of which the tree used anything */
     struct opt_f64 vram_peak_mib; /* of the tree, all its GPUs */
     struct opt_f64 host_usage_mean, host_usage_peak, host_vram_peak_mib, vram_total_mib; /* all GPUs */

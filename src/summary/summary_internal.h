@@ -18,6 +18,7 @@ enum meter_id {
     METER_GPU_USAGE,
     METERS_SKETCHED, /* those above have a sketch */
     METER_GPU_HOST_USAGE = METERS_SKETCHED,
+    METER_GPU_ACTIVE, /* METER_GPU_USAGE of samples in which the tree held GPU memory */
     METERS_OF_INTERVAL, /* those above are shares of an interval: one that was too short makes no peak */
     METER_RSS = METERS_OF_INTERVAL,
     METER_PSS,

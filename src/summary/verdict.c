@@ -14,7 +14,8 @@
 #define SWAP_GROWTH_MIB 16.0
 #define SWAP_PRESSURE_SHARE 0.05
 #define SWAP_FAULTS_PER_SEC 10.0 /* where pressure is not known */
-#define GPU_BUSY_SHARE 0.75 /* of the GPUs that were used */
+#define GPU_BUSY_SHARE 0.75 /* of the GPUs that were used, while they were */
+#define GPU_BUSY_RUN_SHARE 0.4 /* of the whole run */
 #define GPU_IDLE_SHARE 0.6
 #define GPU_STARVED_CORES 0.85
 #define MEMORY_LIMIT_PCT 90.0
@@ -42,7 +43,8 @@ struct facts {
     const struct summary_memory *memory;
     double wall; /* seconds, more than 0 */
     double gpus_used; /* 0: none, or not known */
-    double gpu_share; /* mean use of each of them, 0 to 1 */
+    double gpu_share; /* mean use of each of them, 0 to 1, while it held memory of them */
+    double gpu_run_share; /* the same over the whole run */
 };
 
 /* GPUs of which the tree used or held anything. */
@@ -66,8 +68,11 @@ static struct facts facts_of(const struct summary *summary)
     struct facts facts = {.summary = summary, .cpu = &summary->cpu, .memory = &summary->memory};
     facts.wall = summary->wall_secs.v > 0 ? summary->wall_secs.v : 1;
     facts.gpus_used = count_gpus(&summary->gpu);
-    if (facts.gpus_used > 0)
-        facts.gpu_share = summary->gpu.usage_mean.v / facts.gpus_used;
+    if (facts.gpus_used > 0) {
+        const struct summary_gpu *gpu = &summary->gpu;
+        facts.gpu_run_share = gpu->usage_mean.v / facts.gpus_used;
+        facts.gpu_share = gpu->active_usage_mean.has ? gpu->active_usage_mean.v / facts.gpus_used : facts.gpu_run_share;
+    }
     return facts;
 }
 
@@ -101,7 +106,7 @@ static bool is_swapping(const struct facts *facts)
 
 static bool is_gpu_bound(const struct facts *facts)
 {
-    return facts->gpus_used > 0 && facts->gpu_share >= GPU_BUSY_SHARE;
+    return facts->gpus_used > 0 && facts->gpu_share >= GPU_BUSY_SHARE && facts->gpu_run_share >= GPU_BUSY_RUN_SHARE;
 }
 
 static bool is_throttled(const struct facts *facts)
@@ -182,7 +187,7 @@ static bool is_idle(const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
     return cpu->cores_mean.v < IDLE_CORES && !(cpu->wanted_mean.has && cpu->wanted_mean.v >= IDLE_CORES) &&
-           facts->gpu_share < IDLE_GPUS;
+           facts->gpu_run_share < IDLE_GPUS;
 }
 
 static bool is_any(const struct facts *facts)
@@ -293,7 +298,7 @@ static void put_gpu_bound(struct buf *text, const struct facts *facts)
     put_gpus(text, facts);
     buf_puts(text, " busy for ");
     put_pct(text, facts->gpu_share);
-    buf_puts(text, " of the time");
+    buf_puts(text, facts->gpu_run_share < facts->gpu_share ? " of the time in use" : " of the time");
 }
 
 static void put_throttled(struct buf *text, const struct facts *facts)
@@ -412,7 +417,7 @@ static void put_idle(struct buf *text, const struct facts *facts)
     put_cores(text, facts, facts->cpu->cores_mean.v);
     if (facts->gpus_used > 0) {
         buf_puts(text, " and ");
-        put_pct(text, facts->gpu_share);
+        put_pct(text, facts->gpu_run_share);
         buf_puts(text, " of ");
         put_gpus(text, facts);
     }
@@ -426,7 +431,7 @@ static void put_mixed(struct buf *text, const struct facts *facts)
     units_put_figure(text, facts->cpu->cores_p95.v);
     if (facts->gpus_used > 0) {
         buf_puts(text, ", and ");
-        put_pct(text, facts->gpu_share);
+        put_pct(text, facts->gpu_run_share);
         buf_puts(text, " of ");
         put_gpus(text, facts);
     }
@@ -450,14 +455,15 @@ static const struct rule rules[] = {
     {"unknown", {AT(samples)}, is_unknown, put_unknown},
     {"swapping", {AT(memory.host_swap_used_peak_mib), AT(pressure.memory_some_secs), AT(memory.major_faults)},
         is_swapping, put_swapping},
-    {"gpu-bound", {AT(gpu.usage_mean), AT(gpu.utilized_peak)}, is_gpu_bound, put_gpu_bound},
+    {"gpu-bound", {AT(gpu.active_usage_mean), AT(gpu.usage_mean), AT(gpu.utilized_peak)}, is_gpu_bound, put_gpu_bound},
     {"throttled", {AT(cpu.throttled_secs), AT(cpu.limit_cores), AT(cpu.wait_secs), AT(cpu.wanted_p95)}, is_throttled,
         put_throttled},
     {"memory-limit", {AT(memory.need_mib), AT(memory.limit_mib), AT(memory.limit_used_pct)}, is_at_memory_limit,
         put_memory_limit},
     {"starved", {AT(cpu.wait_secs), AT(cpu.wanted_mean), AT(cpu.cores_mean), AT(cpu.host_cores_mean)}, is_starved,
         put_starved},
-    {"gpu-starved", {AT(gpu.usage_mean), AT(gpu.utilized_peak), AT(cpu.cores_mean)}, is_gpu_starved, put_gpu_starved},
+    {"gpu-starved", {AT(gpu.active_usage_mean), AT(gpu.usage_mean), AT(gpu.utilized_peak), AT(cpu.cores_mean)},
+        is_gpu_starved, put_gpu_starved},
     {"disk", {AT(pressure.io_some_secs), AT(disk.read_bytes), AT(disk.write_bytes), AT(cpu.cores_mean)},
         is_waiting_for_disk, put_disk},
     {"memory-growing", {AT(memory.rss_peak_mib), AT(memory.rss_peak_at_secs), AT(memory.rss_mean_mib)}, is_growing,

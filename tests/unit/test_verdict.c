@@ -183,6 +183,14 @@ static void test_gpu_bound(void **state)
     summary.gpu.utilized_peak = some_u64(2);
     summary.gpu.usage_mean = some_f64(1.5);
     assert_verdict(&summary, "gpu-bound", "GPU-bound: it kept its 2 GPUs busy for 75 % of the time.");
+    /* The start of a framework takes a while before a GPU is used at all. */
+    summary.gpu.usage_mean = some_f64(0.9);
+    summary.gpu.active_usage_mean = some_f64(1.9);
+    assert_verdict(&summary, "gpu-bound", "GPU-bound: it kept its 2 GPUs busy for 95 % of the time in use.");
+    /* Near: most of the run was something else. */
+    summary.gpu.usage_mean = some_f64(0.78);
+    assert_kind(&summary, "mixed");
+    summary.gpu.active_usage_mean = (struct opt_f64){0};
     /* Near: a GPU that is busy less often, with a core that is full while it is. */
     summary.gpu.usage_mean = some_f64(1.48);
     busy(&summary, 1);
