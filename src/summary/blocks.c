@@ -29,6 +29,19 @@ static struct opt_f64 amount_of(const struct sample_process *process, bool by_cp
     return by_cpu ? process->cpu_secs : process->rss_mib;
 }
 
+/* Without the directory of the program, which would leave no space for its arguments. */
+static void put_command(struct buf *buf, const struct sample_process *process)
+{
+    const char *command = process->command ? process->command : process->name ? process->name : "?";
+    if (*command == '/') {
+        const char *last = command;
+        for (const char *at = command; *at && *at != ' '; at++)
+            last = *at == '/' ? at : last;
+        command = last[1] && last[1] != ' ' ? last + 1 : command;
+    }
+    units_put_foreign(buf, command);
+}
+
 /* A row for each of the first three: "1.37 GiB", beside it "PID 4711: python train.py". */
 static void put_processes(struct summary_rows *rows, const struct summary *summary, bool by_cpu)
 {
@@ -55,7 +68,7 @@ static void put_processes(struct summary_rows *rows, const struct summary *summa
             num_put_u64(&rows->aside, process->pid.v);
             buf_puts(&rows->aside, ": ");
         }
-        units_put_foreign(&rows->aside, process->command ? process->command : process->name ? process->name : "?");
+        put_command(&rows->aside, process);
         if (i + 1 == shown)
             put_more(&rows->tail, all - shown, by_cpu ? (struct opt_f64){0} : summary->memory.processes_at_secs);
         rows->shape = SUMMARY_ROW_CUT;

@@ -55,7 +55,10 @@ static void fill_base(struct summary *summary)
     static const char *const command[] = {"python", "train.py", "--epochs", "3"};
     static const char *const evidence[] = {"cpu.cores_p95", "cpu.limit_cores"};
     static const struct sample_process busiest[] = {
-        {.pid = {true, 4711}, .name = "python3", .command = "python train.py --epochs 3", .cpu_secs = {true, 3512.7}},
+        {.pid = {true, 4711},
+            .name = "python3",
+            .command = "/opt/python/bin/python train.py --epochs 3",
+            .cpu_secs = {true, 3512.7}},
         {.pid = {true, 4712}, .name = "worker", .cpu_secs = {true, 160.25}},
         {.pid = {true, 4713}, .name = "sh", .command = "sh -c 'exec worker'", .cpu_secs = {true, 0}},
     };
