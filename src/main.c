@@ -48,8 +48,7 @@ static int put_action(const struct config *config, struct buf *text, struct err 
 
 static int print_action(const struct config *config, struct err *err)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, TEXT_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = TEXT_BYTES_MAX};
     int status = put_action(config, &text, err);
     int r = buf_ok(&text) ? file_write_all(STDOUT_FILENO, text.data, text.len) : -ENOMEM;
     if (r < 0 && err->code == 0)

@@ -187,8 +187,7 @@ static bool put_path(const struct aws_context *context, enum aws_profile_file fi
 static int read_file(
     const struct aws_context *context, enum aws_profile_file file, struct profiles *profiles, struct err *err)
 {
-    AUTO_BUF struct buf path;
-    buf_init(&path, PATH_MAX);
+    AUTO_BUF struct buf path = {.max = PATH_MAX};
     if (!put_path(context, file, &path))
         return 0;
     struct buf text;

@@ -214,8 +214,7 @@ int s3_find_region(struct s3_client *client, struct s3_bucket *bucket, int64_t d
     if (bucket->is_region_sure)
         return 0;
     take_region(bucket, bucket->endpoint[0] ? STR("us-east-1") : STR("eu-central-1"), false);
-    AUTO_BUF struct buf url;
-    buf_init(&url, S3_URL_BYTES_MAX);
+    AUTO_BUF struct buf url = {.max = S3_URL_BYTES_MAX};
     s3_bucket_put_url(bucket, STR(""), STR(""), &url);
     struct str text = {url.data, url.len};
     if (!buf_ok(&url) || !str_starts(text, STR("https://")))

@@ -70,8 +70,7 @@ static void put_path(struct buf *buf, const struct sigv4_request *request)
             buf_putc(buf, '/');
         return;
     }
-    AUTO_BUF struct buf normal;
-    buf_init(&normal, SIGV4_CANONICAL_MAX);
+    AUTO_BUF struct buf normal = {.max = SIGV4_CANONICAL_MAX};
     put_normal_path(&normal, request->path);
     url_encode_path(buf, (struct str){normal.data, normal.len});
     buf->failed |= normal.failed;
@@ -97,8 +96,7 @@ static int compare_parameters(const struct buf *texts, const struct parameter *a
 /* Appends text encoded once, whether it came encoded or not. */
 static int put_recoded(struct buf *texts, struct str text)
 {
-    AUTO_BUF struct buf plain;
-    buf_init(&plain, SIGV4_CANONICAL_MAX);
+    AUTO_BUF struct buf plain = {.max = SIGV4_CANONICAL_MAX};
     int r = url_decode(&plain, text);
     if (r < 0)
         return r;
@@ -155,8 +153,7 @@ static int read_query(struct buf *texts, struct str query, struct parameter para
 
 static int put_query(struct buf *buf, struct str query)
 {
-    AUTO_BUF struct buf texts;
-    buf_init(&texts, SIGV4_CANONICAL_MAX);
+    AUTO_BUF struct buf texts = {.max = SIGV4_CANONICAL_MAX};
     struct parameter parameters[PARAMETERS_MAX];
     int count = read_query(&texts, query, parameters);
     for (int i = 0; i < count; i++) {
@@ -340,8 +337,7 @@ static int sign(const struct sigv4_key *key, struct str string_to_sign, uint8_t 
 static int put_authorization(
     const struct sigv4_request *request, const struct sigv4_key *key, struct str canonical, struct buf *buf)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, SIGV4_CANONICAL_MAX);
+    AUTO_BUF struct buf text = {.max = SIGV4_CANONICAL_MAX};
     int r = sigv4_put_string_to_sign(canonical, key, &text);
     if (r < 0)
         return r;
@@ -366,8 +362,7 @@ static int put_authorization(
 
 int sigv4_sign_request(const struct sigv4_request *request, const struct sigv4_key *key, struct buf *buf)
 {
-    AUTO_BUF struct buf canonical;
-    buf_init(&canonical, SIGV4_CANONICAL_MAX);
+    AUTO_BUF struct buf canonical = {.max = SIGV4_CANONICAL_MAX};
     /* A header may be a session token: room for all of it at once, or growing would leave copies behind. */
     if (!buf_reserve(&canonical, SIGV4_CANONICAL_MAX))
         return -ENOMEM;

@@ -222,8 +222,7 @@ static int find_container_token(
 int aws_container_find(
     const struct aws_context *context, int64_t deadline_ns, struct s3_credentials *ret_credentials, struct err *err)
 {
-    AUTO_BUF struct buf uri;
-    buf_init(&uri, AWS_REMOTE_URL_BYTES_MAX);
+    AUTO_BUF struct buf uri = {.max = AWS_REMOTE_URL_BYTES_MAX};
     int r = put_container_uri(context, &uri, err);
     if (r < 0)
         return r;
@@ -274,8 +273,7 @@ static int fetch(const struct visit *visit, const char *path, struct http_answer
     struct str endpoint = str_of(endpoint_of(visit->context));
     while (endpoint.n > 0 && endpoint.p[endpoint.n - 1] == '/')
         endpoint.n--;
-    AUTO_BUF struct buf url;
-    buf_init(&url, AWS_REMOTE_URL_BYTES_MAX);
+    AUTO_BUF struct buf url = {.max = AWS_REMOTE_URL_BYTES_MAX};
     buf_append(&url, endpoint.p, endpoint.n);
     buf_puts(&url, path);
     if (!buf_ok(&url))
@@ -347,8 +345,7 @@ static int fetch_role(const struct visit *visit, struct s3_credentials *ret_cred
     int r = fetch_word(visit, directory, role, sizeof(role), err);
     if (r < 0)
         return r;
-    AUTO_BUF struct buf path;
-    buf_init(&path, AWS_REMOTE_URL_BYTES_MAX);
+    AUTO_BUF struct buf path = {.max = AWS_REMOTE_URL_BYTES_MAX};
     buf_puts(&path, directory);
     url_encode(&path, str_of(role));
     struct http_answer answer;

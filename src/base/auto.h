@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scope cleanup: AUTO_FD int fd = open(…); AUTO_FREE char *p = …; AUTO_BUF struct buf b; fd_take(&fd) hands the
- * descriptor over and disarms the cleanup.
+ * Scope cleanup: AUTO_FD int fd = open(…); AUTO_FREE char *p = …; AUTO_BUF struct buf b = {.max = …};
+ * fd_take(&fd) hands the descriptor over and disarms the cleanup.
  */
 #ifndef BASE_AUTO_H
 #define BASE_AUTO_H

@@ -124,8 +124,7 @@ static int oom_collect(void *opaque, const struct tick *tick, struct sample *sam
     struct oom_state *state = opaque;
     if (!tick->baseline && !tick->is_final)
         return 0;
-    AUTO_BUF struct buf text;
-    buf_init(&text, VMSTAT_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = VMSTAT_BYTES_MAX};
     struct opt_u64 kills = {0};
     if (file_read_at(state->env->root->proc_fd, "vmstat", &text) == 0)
         kills = cgroup_keyed_u64((struct str){text.data, text.len}, STR("oom_kill"));

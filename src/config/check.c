@@ -26,10 +26,8 @@ void check_variables(struct config *config, char *const *environ_)
         bool is_set = (*environ_)[name.n] == '=' && (*environ_)[name.n + 1] != '\0';
         if (!is_set || !str_starts(name, STR("TRACKER_")) || options_has_variable(name) || is_for_commands(name))
             continue;
-        AUTO_BUF struct buf shown;
-        AUTO_BUF struct buf guess;
-        buf_init(&shown, 256);
-        buf_init(&guess, 64);
+        AUTO_BUF struct buf shown = {.max = 256};
+        AUTO_BUF struct buf guess = {.max = 64};
         text_put(&shown, name, TEXT_ESCAPE, SHOW_VALUE_MAX);
         if (options_nearest_variable(name, &guess))
             load_warn(config, "unknown variable %s, did you mean %s?", buf_cstr(&shown), buf_cstr(&guess));
@@ -86,8 +84,7 @@ static void check_modes(struct config *config)
         bool is_meant = source == SOURCE_FLAG || (is_limit && source > SOURCE_DEFAULT);
         if (!row->modes || (row->modes & mode) || !is_meant || is_default(row, &config->settings))
             continue;
-        AUTO_BUF struct buf name;
-        buf_init(&name, 256);
+        AUTO_BUF struct buf name = {.max = 256};
         put_setting(&name, config, i);
         const char *why = row->modes == MODE_PID       ? "without --pid"
                           : row->modes == MODE_COMMAND ? "without a command"
@@ -105,8 +102,7 @@ static void check_output(struct config *config)
     const struct settings *settings = &config->settings;
     enum option_source quiet = source_of(config, STR("quiet"));
     enum option_source output = source_of(config, STR("output"));
-    AUTO_BUF struct buf path;
-    buf_init(&path, 256);
+    AUTO_BUF struct buf path = {.max = 256};
     if (settings->output)
         show_path(&path, str_of(settings->output), SHOW_PATH_MAX);
     if (settings->quiet && settings->output && quiet <= output)
@@ -150,10 +146,8 @@ static void check_placeholders(struct config *config, size_t i)
             name.n++;
         if (name.n == 0 || at[name.n] != '}' || is_placeholder(name))
             continue;
-        AUTO_BUF struct buf where;
-        AUTO_BUF struct buf shown;
-        buf_init(&where, 256);
-        buf_init(&shown, 256);
+        AUTO_BUF struct buf where = {.max = 256};
+        AUTO_BUF struct buf shown = {.max = 256};
         put_setting(&where, config, i);
         text_put(&shown, name, TEXT_ESCAPE, SHOW_VALUE_MAX);
         load_warn(config, "%s: unknown placeholder {%s}; known are {job}, {host}, {pid} and {datetime}",

@@ -97,10 +97,8 @@ static bool is_exact(const char *word, size_t row, bool negated)
 
 static int refuse_unknown(const char *word, int letter, struct err *err)
 {
-    AUTO_BUF struct buf shown;
-    AUTO_BUF struct buf guess;
-    buf_init(&shown, 256);
-    buf_init(&guess, 64);
+    AUTO_BUF struct buf shown = {.max = 256};
+    AUTO_BUF struct buf guess = {.max = 64};
     if (!is_long(word)) {
         char text[2] = {'-', (char)letter};
         text_put(&shown, (struct str){text, 2}, TEXT_ESCAPE, SHOW_VALUE_MAX);
@@ -108,8 +106,7 @@ static int refuse_unknown(const char *word, int letter, struct err *err)
     }
     struct str name = long_name(word);
     text_put(&shown, (struct str){word, name.n + 2}, TEXT_ESCAPE, SHOW_VALUE_MAX);
-    AUTO_BUF struct buf instead;
-    buf_init(&instead, 256);
+    AUTO_BUF struct buf instead = {.max = 256};
     if (options_explain_flag(name, &instead))
         return err_set(err, -EINVAL, "unknown option \"%s\"%s", buf_cstr(&shown), buf_cstr(&instead));
     if (!options_nearest_flag(name, &guess))

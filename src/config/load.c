@@ -44,12 +44,10 @@ struct value_target load_target(struct config *config, size_t i, const struct op
 int load_refuse(const struct config *config, const struct option_row *row, struct str name, struct str value,
     const struct option_origin *origin, struct err *err)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, 1024);
+    AUTO_BUF struct buf text = {.max = 1024};
     text_put(&text, name, TEXT_ESCAPE, SHOW_VALUE_MAX);
     if (!(row->props & OPTION_SECRET)) {
-        AUTO_BUF struct buf shown;
-        buf_init(&shown, TOML_BYTES_MAX + 64);
+        AUTO_BUF struct buf shown = {.max = TOML_BYTES_MAX + 64};
         if (row->props & OPTION_URL)
             show_url(&shown, value);
         else
@@ -176,8 +174,7 @@ static int check_modes(const struct config *config, struct err *err)
     if (given == options_count || (!settings->command && !(settings->from && settings->pid.has)))
         return 0;
     const struct option_row *row = &options[given];
-    AUTO_BUF struct buf value;
-    buf_init(&value, SETTINGS_TEXT_MAX + 1);
+    AUTO_BUF struct buf value = {.max = SETTINGS_TEXT_MAX + 1};
     value_put(&value, row, settings);
     const char *other = settings->from ? "a command; give --from before every file" : "a command";
     int r = err_set(err, -EINVAL, "cannot be combined with %s", settings->command ? other : "--pid");

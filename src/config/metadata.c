@@ -137,8 +137,7 @@ static int apply_fact(
     size_t i = row_of(fact);
     if (i >= options_count || config->origins[i].source != SOURCE_DEFAULT)
         return 0;
-    AUTO_BUF struct buf value;
-    buf_init(&value, METADATA_VALUE_MAX);
+    AUTO_BUF struct buf value = {.max = METADATA_VALUE_MAX};
     put_value(&value, fact, environ_);
     struct str text = {value.data, value.len};
     if (!buf_ok(&value) || text.n == 0 || !text_is_plain(text))

@@ -131,8 +131,7 @@ static void put_value(struct buf *buf, const struct config *config, const struct
         value_put(buf, row, &config->settings);
         return;
     }
-    AUTO_BUF struct buf value;
-    buf_init(&value, SETTINGS_TEXT_MAX + 1);
+    AUTO_BUF struct buf value = {.max = SETTINGS_TEXT_MAX + 1};
     value_put(&value, row, &config->settings);
     show_toml_string(buf, (struct str){value.data, value.len});
 }

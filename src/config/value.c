@@ -124,8 +124,7 @@ static void put_number(struct buf *buf, const struct option_row *row, int64_t nu
 
 static int refuse_range(const struct option_row *row, const char *words, int64_t limit, struct err *err)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, 64);
+    AUTO_BUF struct buf text = {.max = 64};
     put_number(&text, row, limit);
     return err_set(err, -ERANGE, "must be at %s %s", words, buf_cstr(&text));
 }
@@ -214,8 +213,7 @@ static int set_choice(const struct option_row *row, struct str text, const struc
             return 0;
         }
     }
-    AUTO_BUF struct buf list;
-    buf_init(&list, 128);
+    AUTO_BUF struct buf list = {.max = 128};
     for (int i = 0; i < count; i++)
         buf_printf(&list, "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", option_word(row, (size_t)i));
     return err_set(err, -EINVAL, "must be %s", buf_cstr(&list));
@@ -429,8 +427,7 @@ static int set_pair(
 {
     if (entry->type == TOML_ARRAY || entry->type == TOML_TABLE)
         return value_refuse_type(entry, "a string", err);
-    AUTO_BUF struct buf text;
-    buf_init(&text, TOML_BYTES_MAX + 1);
+    AUTO_BUF struct buf text = {.max = TOML_BYTES_MAX + 1};
     value_put_node(&text, entry, false);
     if (!buf_ok(&text))
         return err_set(err, -ENOMEM, "out of memory");

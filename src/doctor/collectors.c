@@ -127,8 +127,7 @@ static void describe_interfaces(struct doctor *doctor, const struct sample *samp
 {
     enum { SHOWN_MAX = 6 };
     const struct sample_network *items = sample->network.items;
-    AUTO_BUF struct buf names;
-    buf_init(&names, 1024);
+    AUTO_BUF struct buf names = {.max = 1024};
     for (size_t i = 0; i < sample->network.count && i < SHOWN_MAX; i++) {
         buf_puts(&names, i > 0 ? ", " : ": ");
         buf_puts(&names, items[i].interface);
@@ -194,8 +193,7 @@ static void put_limit(struct buf *buf, struct opt_f64 limit, unsigned decimals, 
 static void describe_group(struct doctor *doctor, const struct sample *sample)
 {
     const struct sample_cgroup *cgroup = &sample->cgroup;
-    AUTO_BUF struct buf text;
-    buf_init(&text, 128);
+    AUTO_BUF struct buf text = {.max = 128};
     buf_puts(&text, "CPU: ");
     put_limit(&text, cgroup->cpu_limit_cores, 2, " cores");
     buf_puts(&text, ", memory: ");
@@ -223,8 +221,7 @@ static int probe_clone3(void)
 
 void doctor_check_own_group(struct doctor *doctor)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, GROUPS_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = GROUPS_BYTES_MAX};
     if (file_read_at(doctor->root.proc_fd, "self/cgroup", &text) < 0)
         return;
     struct cgroup_location place;
@@ -250,8 +247,7 @@ void doctor_check_own_group(struct doctor *doctor)
 
 void doctor_check_cgroup(struct doctor *doctor)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, GROUPS_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = GROUPS_BYTES_MAX};
     int r = file_read_at(doctor->root.proc_fd, "self/cgroup", &text);
     if (r < 0) {
         doctor_say(doctor, doctor->name, DOCTOR_MISSING, doctor_remedy(r),
@@ -286,8 +282,7 @@ static int ask(const struct doctor *doctor, const struct gpu_vendor *vendor, voi
 /* "2: NVIDIA H200, driver nvidia, driver_version 570.1" */
 static void say_cards(struct doctor *doctor, const struct gpu_vendor *vendor, const struct gpu_list *list)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, 256);
+    AUTO_BUF struct buf text = {.max = 256};
     const struct gpu_facts *facts = list->count > 0 ? &list->cards[0].facts : NULL;
     for (size_t i = 0; facts && i < facts->detail_count; i++) {
         const struct gpu_detail *detail = &facts->details[i];

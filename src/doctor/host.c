@@ -166,8 +166,7 @@ static const struct file_check {
 static void check_file(struct doctor *doctor, const struct file_check *check, int pid)
 {
     char path[PATH_BYTES];
-    AUTO_BUF struct buf text;
-    buf_init(&text, TEXT_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = TEXT_BYTES_MAX};
     (void)snprintf(path, sizeof(path), "%d/%s", pid, check->file);
     if (check->is_of_thread)
         (void)snprintf(path, sizeof(path), "%d/task/%d/%s", pid, pid, check->file);

@@ -39,8 +39,7 @@ struct addresses {
 static void add_address(struct addresses *addresses, const struct stream_target *target, struct str text)
 {
     struct url url;
-    AUTO_BUF struct buf base;
-    buf_init(&base, BASE_BYTES);
+    AUTO_BUF struct buf base = {.max = BASE_BYTES};
     if (text.n == 0 || addresses->count == ADDRESSES_MAX || url_parse(text, &url, NULL) < 0)
         return;
     buf_puts(&base, url.is_https ? "https://" : "http://");
@@ -57,8 +56,7 @@ static void add_address(struct addresses *addresses, const struct stream_target 
 
 static void find_addresses(struct addresses *addresses, const struct settings *settings)
 {
-    AUTO_BUF struct buf url;
-    buf_init(&url, URL_BYTES_MAX);
+    AUTO_BUF struct buf url = {.max = URL_BYTES_MAX};
     for (size_t i = 0; i < stream_target_count; i++) {
         const struct stream_target *target = stream_targets[i];
         for (size_t k = 0; target->is_wanted(settings) && target->put_url(settings, k, &url); k++) {

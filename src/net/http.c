@@ -153,8 +153,7 @@ enum { PROXY_STATUS_LOGIN = 407 };
 /* Asks the proxy for a way through (RFC 9110, 9.3.6). What it has to say about a refusal is not read. */
 static int open_tunnel(const struct http_route *route, struct http_conn *conn, int64_t deadline_ns, struct err *err)
 {
-    AUTO_BUF struct buf head;
-    buf_init(&head, HTTP_REQUEST_HEAD_MAX);
+    AUTO_BUF struct buf head = {.max = HTTP_REQUEST_HEAD_MAX};
     int r = http_request_put_connect(&head, route->url, route->proxy, route->context->user_agent, err);
     if (r == 0)
         r = http_conn_write(conn, (struct str){head.data, head.len}, deadline_ns, err);

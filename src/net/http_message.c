@@ -58,8 +58,7 @@ static void put_str(struct buf *buf, struct str text)
 /* RFC 7617: "user:password" of a URL, decoded, as "Name: Basic ...". */
 static int put_basic(struct buf *buf, const char *name, struct str user_info, struct err *err)
 {
-    AUTO_BUF struct buf plain;
-    buf_init(&plain, URL_BYTES_MAX + 1);
+    AUTO_BUF struct buf plain = {.max = URL_BYTES_MAX + 1};
     /* In one piece from the start: growing would leave copies behind. */
     bool has_room = buf_reserve(&plain, user_info.n + 1);
     int r = url_decode(&plain, user_info);

@@ -83,8 +83,7 @@ static int parse_all(struct loading *loading, const char *text, size_t n)
 /* Reads one file into the chain. Only -ENOMEM is an error: what else goes wrong is kept for the message. */
 static int load_file(struct loading *loading, int dir_fd, const char *path)
 {
-    AUTO_BUF struct buf pem;
-    buf_init(&pem, TLS_TRUST_BYTES_MAX + 1);
+    AUTO_BUF struct buf pem = {.max = TLS_TRUST_BYTES_MAX + 1};
     int code = file_read_at(dir_fd, path, &pem);
     if (code == -ENOMEM)
         return code;

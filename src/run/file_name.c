@@ -67,8 +67,7 @@ int file_name_expand(const char *template_, const char *job_name, char *ret_path
         .pid = (int64_t)getpid(),
         .unix_secs = clock_read(&clock_system, CLOCK_KIND_REALTIME) / NS_PER_SEC,
     };
-    AUTO_BUF struct buf path;
-    buf_init(&path, size - 1);
+    AUTO_BUF struct buf path = {.max = size - 1};
     file_name_fill(template_, &values, &path);
     if (!buf_ok(&path))
         return err_set(err, -ENAMETOOLONG, "the name of the output file is longer than %zu bytes", size - 1);

@@ -166,8 +166,7 @@ int own_cgroup_create(struct own_cgroup *ret_group, const struct sysroot *root, 
 {
     if (!root->is_host)
         return err_set(err, -ENOTSUP, "cgroup: groups are only created on the host, not below %s", root->path);
-    AUTO_BUF struct buf groups;
-    buf_init(&groups, GROUPS_BYTES_MAX);
+    AUTO_BUF struct buf groups = {.max = GROUPS_BYTES_MAX};
     int r = file_read_at(root->proc_fd, "self/cgroup", &groups);
     if (r == -ENOENT)
         return err_set(err, -ENODATA, "cgroup: control groups are not available (no /proc/self/cgroup)");
@@ -189,8 +188,7 @@ int own_cgroup_create(struct own_cgroup *ret_group, const struct sysroot *root, 
 
 size_t own_cgroup_move(int from_fd, int to_fd, size_t max)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, PROCS_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = PROCS_BYTES_MAX};
     int r = file_read_at(from_fd, "cgroup.procs", &text);
     AUTO_FD int to = r >= 0 || r == -EFBIG ? file_open_at(to_fd, "cgroup.procs", O_WRONLY) : -1;
     if (to < 0)

@@ -140,8 +140,7 @@ sigset_t signals_to_read(bool with_command, bool with_view)
 /* The parent of a process; 0 where it cannot be known. */
 static pid_t parent_of(const struct sysroot *root, pid_t pid)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, PID_STAT_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = PID_STAT_BYTES_MAX};
     char path[32];
     struct pid_stat stat;
     (void)snprintf(path, sizeof(path), "%d/stat", (int)pid);

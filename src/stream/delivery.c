@@ -47,8 +47,7 @@ int delivery_read_batch(struct delivery *delivery, uint32_t number, struct buf *
 
 static int put_state(struct delivery *delivery, int (*put)(struct spool_run *run, struct str bytes, struct err *err))
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, SPOOL_STATE_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = SPOOL_STATE_BYTES_MAX};
     run_state_put(&text, delivery->state);
     struct err err = {0};
     if (!buf_ok(&text))
@@ -75,8 +74,7 @@ void delivery_note(struct delivery *delivery)
 
 int delivery_note_end(struct delivery *delivery, struct err *err)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, SPOOL_END_BYTES);
+    AUTO_BUF struct buf text = {.max = SPOOL_END_BYTES};
     run_state_put_end(&text, delivery->state);
     return spool_run_note_end(delivery->run, (struct str){text.data, text.len}, err);
 }

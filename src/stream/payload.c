@@ -181,8 +181,7 @@ static void put_command(struct members *members, const char *key, char *const *a
 {
     if (!argv || !argv[0])
         return;
-    AUTO_BUF struct buf array;
-    buf_init(&array, COMMAND_BYTES_MAX);
+    AUTO_BUF struct buf array = {.max = COMMAND_BYTES_MAX};
     put_argv(&array, argv);
     if (!buf_ok(&array)) /* no memory: better no command than half of one */
         return;

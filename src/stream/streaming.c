@@ -156,8 +156,7 @@ bool streaming_fini(struct streaming *streaming)
 int streaming_upload(const struct settings *settings, struct buf *report, struct err *err)
 {
     struct run_info info = {.version = RT_VERSION, .interval_ns = settings->interval_ns};
-    AUTO_BUF struct buf header;
-    buf_init(&header, CSV_HEADER_BYTES_MAX);
+    AUTO_BUF struct buf header = {.max = CSV_HEADER_BYTES_MAX};
     encoder_csv_full.begin(&info, &header);
     struct stream_options options = options_of(settings);
     options.csv_header = buf_cstr(&header);

@@ -81,8 +81,7 @@ static void guess_end(struct upload_run *run)
 /* The file "end" is newer than the state, which a disk that was full may not have taken. */
 static void find_end(struct upload_run *run)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, 16 * SPOOL_END_BYTES);
+    AUTO_BUF struct buf text = {.max = 16 * SPOOL_END_BYTES};
     struct err ignored = {0};
     if (run->state.has_end)
         return;
@@ -93,8 +92,7 @@ static void find_end(struct upload_run *run)
 
 static int load(struct upload_run *run, struct err *err)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, SPOOL_STATE_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = SPOOL_STATE_BYTES_MAX};
     int r = spool_run_load_state(&run->run, &text, err);
     if (r == 0)
         r = run_state_parse((struct str){text.data, text.len}, &run->state, err);

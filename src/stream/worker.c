@@ -282,8 +282,7 @@ static void put_quoted(struct buf *buf, const char *text)
 static void set_later(struct worker *worker)
 {
     const struct spool_paths *places = &worker->options->spool_paths;
-    AUTO_BUF struct buf text;
-    buf_init(&text, EXCHANGE_LATER_BYTES);
+    AUTO_BUF struct buf text = {.max = EXCHANGE_LATER_BYTES};
     buf_printf(&text, "wait in %s/%s; deliver them with: ", worker->spool.path, worker->run.name);
     if (places->given || places->state_home || worker->spool.is_shared) {
         buf_puts(&text, "TRACKER_SPOOL=");

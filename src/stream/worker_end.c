@@ -53,8 +53,7 @@ static void report_remainder(struct worker *worker)
 
 static void announce(struct worker *worker)
 {
-    AUTO_BUF struct buf reasons;
-    buf_init(&reasons, 16 * EXCHANGE_NOTICE_BYTES);
+    AUTO_BUF struct buf reasons = {.max = 16 * EXCHANGE_NOTICE_BYTES};
     for (size_t i = 0; i < stream_target_count; i++) {
         const struct target_run *target = &worker->state.targets[i];
         if (!target_is_open(target))

@@ -167,8 +167,7 @@ static int mounts_read(const struct sysroot *root, struct buf *text, struct moun
 int cgroup_path_find(const struct sysroot *root, struct str groups, struct str mountinfo,
     struct cgroup_location ret_locations[CGROUP_CONTROLLERS], struct err *err)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, MOUNTS_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = MOUNTS_BYTES_MAX};
     buf_append(&text, mountinfo.p, mountinfo.n);
     struct mountinfo mounts = {0};
     int r = buf_ok(&text) ? mounts_read(root, &text, &mounts, err)
@@ -190,8 +189,7 @@ int cgroup_path_find_v2(
     struct str path;
     if (!group_path(groups, STR(""), &path))
         return err_set(err, -ENODATA, "cgroup: there is no v2 hierarchy");
-    AUTO_BUF struct buf text;
-    buf_init(&text, MOUNTS_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = MOUNTS_BYTES_MAX};
     struct mountinfo mounts = {0};
     int r = mounts_read(root, &text, &mounts, err);
     if (r < 0)

@@ -59,8 +59,7 @@ static bool is_hypervisor(const char *text)
 
 static bool is_virtual(const struct sysroot *root, const struct cloud_evidence *evidence)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, HOST_CPUINFO_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = HOST_CPUINFO_BYTES_MAX};
     struct cpuinfo info = {0};
     (void)host_read_cpuinfo(root, &text, &info);
     if (info.is_virtual.has)

@@ -219,8 +219,7 @@ static bool read_midr(const struct sysroot *root, char *out, size_t size)
 /* "Raspberry Pi 4 Model B Rev 1.4", with a NUL; virtual machines have only a name for their kind. */
 static bool read_tree_model(const struct sysroot *root, char *out, size_t size)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, TREE_MODEL_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = TREE_MODEL_BYTES_MAX};
     if (file_read_at(root->proc_fd, "device-tree/model", &text) < 0 &&
         file_read_at(root->sys_fd, "firmware/devicetree/base/model", &text) < 0)
         return false;
@@ -230,8 +229,7 @@ static bool read_tree_model(const struct sysroot *root, char *out, size_t size)
 
 void host_read_cpu_model(const struct sysroot *root, char *out, size_t size)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, HOST_CPUINFO_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = HOST_CPUINFO_BYTES_MAX};
     struct cpuinfo info = {0};
     (void)host_read_cpuinfo(root, &text, &info);
     if (is_model_name(info.model_name) && host_clean_text(info.model_name, out, size))
@@ -276,8 +274,7 @@ int host_count_cpu_list(struct str text, uint64_t *ret_count)
 
 struct opt_u64 host_count_cpus(const struct sysroot *root)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, STAT_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = STAT_BYTES_MAX};
     uint64_t count;
     if (file_read_at(root->sys_fd, "devices/system/cpu/online", &text) == 0 &&
         host_count_cpu_list((struct str){text.data, text.len}, &count) == 0)

@@ -354,8 +354,7 @@ static void read_hostname(const struct sysroot *root, char *out, size_t size)
 
 static struct opt_u64 read_memory(const struct sysroot *root)
 {
-    AUTO_BUF struct buf text;
-    buf_init(&text, MEMINFO_BYTES_MAX);
+    AUTO_BUF struct buf text = {.max = MEMINFO_BYTES_MAX};
     struct meminfo memory;
     if (file_read_at(root->proc_fd, "meminfo", &text) < 0 ||
         meminfo_parse((struct str){text.data, text.len}, &memory) < 0)

@@ -226,11 +226,9 @@ static void upload_run(struct target_run *run, int64_t deadline_ns)
 {
     struct to_bucket *to = run->state;
     struct delivery *delivery = run->delivery;
-    AUTO_BUF struct buf key;
-    AUTO_BUF struct buf body;
-    buf_init(&key, KEY_BYTES_MAX);
+    AUTO_BUF struct buf key = {.max = KEY_BYTES_MAX};
+    AUTO_BUF struct buf body = {.max = RUN_STATE_BODY_MAX + 1024};
     buf_printf(&key, "%s%s%s/run.json", to->bucket.prefix, to->bucket.prefix[0] ? "/" : "", to->directory);
-    buf_init(&body, RUN_STATE_BODY_MAX + 1024);
     run_state_put_run(&body, delivery->state, delivery_batches(delivery));
     struct err err = {0};
     enum s3_outcome outcome;
@@ -255,8 +253,7 @@ static void upload_batch(struct target_run *run, uint32_t number, int64_t deadli
     if (target_read_batch(run, number) < 0)
         return;
     deadline_ns += delivery_extra_ns(run->delivery, run->batch.len);
-    AUTO_BUF struct buf key;
-    buf_init(&key, KEY_BYTES_MAX);
+    AUTO_BUF struct buf key = {.max = KEY_BYTES_MAX};
     target_put_key(&key, to->bucket.prefix, to->directory, number);
     enum s3_outcome outcome;
     struct s3_object object = {{key.data, key.len}, {run->batch.data, run->batch.len}, "application/gzip"};

@@ -163,8 +163,7 @@ void hooks_fini(struct hooks *hooks)
 
 static void send_pending(struct hooks *hooks, enum hooks_event event)
 {
-    AUTO_BUF struct buf body;
-    buf_init(&body, RUN_STATE_BODY_MAX);
+    AUTO_BUF struct buf body = {.max = RUN_STATE_BODY_MAX};
     payload_hook(&body, hooks->facts, &hooks->pending[event].event, hooks->options->omit);
     hooks->pending[event].is_pending = false;
     struct err err = {0};

@@ -258,8 +258,7 @@ static void upload(struct target_run *run, uint32_t number, int64_t deadline_ns)
         return;
     struct err err = {0};
     deadline_ns += delivery_extra_ns(run->delivery, run->batch.len);
-    AUTO_BUF struct buf key;
-    buf_init(&key, S3_KEY_BYTES_MAX + 160);
+    AUTO_BUF struct buf key = {.max = S3_KEY_BYTES_MAX + 160};
     target_put_key(&key, to->bucket.prefix, to->api.run_id, number);
     struct s3_object object = {{key.data, key.len}, {run->batch.data, run->batch.len}, "application/gzip"};
     struct s3_result result = s3_put(&to->s3, &to->bucket, &to->api.credentials, &object, deadline_ns, &err);
@@ -307,10 +306,8 @@ static void put_uris(const struct target_run *run, struct buf *buf)
 {
     const struct to_sentinel *to = run->state;
     buf_putc(buf, '[');
-    AUTO_BUF struct buf key;
-    AUTO_BUF struct buf uri;
-    buf_init(&key, 4096);
-    buf_init(&uri, 4096);
+    AUTO_BUF struct buf key = {.max = 4096};
+    AUTO_BUF struct buf uri = {.max = 4096};
     size_t at = 0;
     for (struct number_range range; number_set_next(&run->delivered, &at, &range);) {
         for (uint32_t number = range.first; number <= range.last; number++) {
@@ -402,8 +399,7 @@ static void finish_inline(struct target_run *run, int64_t deadline_ns)
 static void finish_uploaded(struct target_run *run, int64_t deadline_ns)
 {
     struct to_sentinel *to = run->state;
-    AUTO_BUF struct buf uris;
-    buf_init(&uris, URIS_BYTES_MAX);
+    AUTO_BUF struct buf uris = {.max = URIS_BYTES_MAX};
     struct err err = {0};
     if (!find_bucket(run))
         return;

@@ -377,8 +377,7 @@ static void mask(struct buf *text, const struct buf *secret)
 
 static void mask_base64(struct buf *text, struct str secret)
 {
-    AUTO_BUF struct buf coded;
-    buf_init(&coded, TEXT_BYTES_MAX);
+    AUTO_BUF struct buf coded = {.max = TEXT_BYTES_MAX};
     hash_base64(&coded, secret);
     while (coded.len > 0 && coded.data[coded.len - 1] == '=')
         coded.len--;
@@ -389,8 +388,7 @@ static void mask_base64(struct buf *text, struct str secret)
 /* A server may repeat the token as it stands in a URL, or in base64. */
 static void mask_codings(struct buf *text, struct str token)
 {
-    AUTO_BUF struct buf coded;
-    buf_init(&coded, TEXT_BYTES_MAX);
+    AUTO_BUF struct buf coded = {.max = TEXT_BYTES_MAX};
     url_encode(&coded, token);
     mask(text, &coded);
     buf_clear(&coded);
@@ -408,10 +406,8 @@ static void mask_codings(struct buf *text, struct str token)
 void sentinel_read_message(struct str body, struct str token, char ret_message[static SENTINEL_MESSAGE_BYTES])
 {
     struct json_doc doc = {0};
-    AUTO_BUF struct buf text;
-    AUTO_BUF struct buf shown;
-    buf_init(&text, TEXT_BYTES_MAX);
-    buf_init(&shown, TEXT_BYTES_MAX * (sizeof(MASK) - 1));
+    AUTO_BUF struct buf text = {.max = TEXT_BYTES_MAX};
+    AUTO_BUF struct buf shown = {.max = TEXT_BYTES_MAX * (sizeof(MASK) - 1)};
     ret_message[0] = '\0';
     body = str_trim(body);
     int r = json_doc_parse(body, &doc);

@@ -163,10 +163,8 @@ static struct sentinel_result exchange(struct sentinel *sentinel, const struct s
 static struct sentinel_result call_api(struct sentinel *sentinel, const struct sentinel_call *call, struct err *err)
 {
     struct err own; /* the messages of every layer are put together, also for a caller who does not want them */
-    AUTO_BUF struct buf url;
-    AUTO_BUF struct buf authorization;
-    buf_init(&url, URL_BYTES);
-    buf_init(&authorization, TOKEN_BYTES_MAX + sizeof("Bearer "));
+    AUTO_BUF struct buf url = {.max = URL_BYTES};
+    AUTO_BUF struct buf authorization = {.max = TOKEN_BYTES_MAX + sizeof("Bearer ")};
     err = err ? err : &own;
     if (call->verb && !sentinel->run_id[0]) {
         (void)err_set(err, -EINVAL, "it is not registered");
@@ -225,8 +223,7 @@ struct sentinel_result sentinel_finish_s3(
 {
     struct sentinel_call call = {.purpose = "finish the run", .verb = "finish", .deadline_ns = deadline_ns};
     struct err own;
-    AUTO_BUF struct buf body;
-    buf_init(&body, BODY_BYTES_MAX);
+    AUTO_BUF struct buf body = {.max = BODY_BYTES_MAX};
     err = err ? err : &own;
     buf_putc(&body, '{');
     payload_end(&body, end);
@@ -327,8 +324,7 @@ static int take_csv(void *context, struct str piece)
 
 static int put_head(struct maker *maker, const struct end_facts *end)
 {
-    AUTO_BUF struct buf head;
-    buf_init(&head, HEAD_BYTES_MAX);
+    AUTO_BUF struct buf head = {.max = HEAD_BYTES_MAX};
     buf_putc(&head, '{');
     payload_end(&head, end);
     buf_puts(&head, ",\"data_source\":\"inline\",\"data_csv\":\"");
@@ -382,8 +378,7 @@ struct sentinel_result sentinel_finish_inline(struct sentinel *sentinel, const s
     size_t end_form = sentinel->inline_form == INLINE_BASE64 ? FIRST_PLAIN : FORM_COUNT;
     for (size_t i = first; i < end_form; i++) {
         struct err last;
-        AUTO_BUF struct buf body;
-        buf_init(&body, BODY_BYTES_MAX);
+        AUTO_BUF struct buf body = {.max = BODY_BYTES_MAX};
         int r = make_body(&forms[i], end, csv, &body, &last);
         /* A form that is too large for us does not hide what the server said about the one before. */
         if (r == -ENOBUFS && i > first)

@@ -44,8 +44,7 @@ static void read_rocm_version(int root_fd, char out[static GPU_TEXT_BYTES])
 
 static bool read_marketing_name(int root_fd, const struct drm_card *drm, char out[static GPU_TEXT_BYTES])
 {
-    AUTO_BUF struct buf ids;
-    buf_init(&ids, IDS_BYTES_MAX);
+    AUTO_BUF struct buf ids = {.max = IDS_BYTES_MAX};
     struct str name;
     if (!drm->device_id.has || !drm->revision.has || file_read_at(root_fd, "usr/share/libdrm/amdgpu.ids", &ids) < 0 ||
         amdgpu_ids_find((struct str){ids.data, ids.len}, drm->device_id.v, drm->revision.v, &name) < 0)
