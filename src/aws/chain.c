@@ -112,7 +112,7 @@ int aws_remote_fetch_json(const struct aws_context *context, struct aws_remote_a
     int r = aws_remote_fetch_ok(context, ask, deadline_ns, &answer, err);
     if (r < 0)
         return r;
-    r = aws_remote_read_json((struct str){answer.body.data, answer.body.len}, ret_credentials);
+    r = aws_remote_read_json(buf_str(&answer.body), ret_credentials);
     aws_remote_wipe(&answer);
     return r < 0 ? err_set(err, -EAGAIN, "AWS credentials: invalid answer from %s", ask->what) : 0;
 }
@@ -132,7 +132,7 @@ int aws_remote_read_token(const char *path, size_t max, struct buf *ret_buf, str
     buf_init(&buf, max);
     /* All at once: a buffer that grows would leave copies behind. */
     int r = buf_reserve(&buf, max) ? file_read_at(AT_FDCWD, path, &buf) : -ENOMEM;
-    struct str token = str_trim((struct str){buf.data, buf.len});
+    struct str token = str_trim(buf_str(&buf));
     if (r == 0 && is_line(token)) {
         *ret_buf = buf;
         *ret_token = token;
@@ -203,8 +203,7 @@ static int read_file(
         (void)err_sys(&own, r, "AWS credentials: %s cannot be read", buf_cstr(&path));
         r = err_set(err, -EINVAL, "%s", own.msg);
     } else {
-        r = aws_profile_read(
-            (struct str){text.data, text.len}, file, str_of(profiles->name), &profiles->files[file], &own);
+        r = aws_profile_read(buf_str(&text), file, str_of(profiles->name), &profiles->files[file], &own);
         profiles->is_found |= r == 0;
         r = r == -EINVAL ? err_set(err, r, "AWS credentials: %s, %s", buf_cstr(&path), own.msg) : 0;
     }

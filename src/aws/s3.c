@@ -216,7 +216,7 @@ int s3_find_region(struct s3_client *client, struct s3_bucket *bucket, int64_t d
     take_region(bucket, bucket->endpoint[0] ? STR("us-east-1") : STR("eu-central-1"), false);
     AUTO_BUF struct buf url = {.max = S3_URL_BYTES_MAX};
     s3_bucket_put_url(bucket, STR(""), STR(""), &url);
-    struct str text = {url.data, url.len};
+    struct str text = buf_str(&url);
     if (!buf_ok(&url) || !str_starts(text, STR("https://")))
         return 0;
     int64_t soon_ns = clock_read(client->clock, CLOCK_KIND_MONOTONIC) + FIND_REGION_NS;
@@ -268,7 +268,7 @@ static int sign(
     struct sigv4_header headers[HEADERS_MAX + 1];
     for (size_t i = 0; i < put->header_count; i++)
         headers[i] = (struct sigv4_header){str_of(put->headers[i].name), put->headers[i].value};
-    headers[put->header_count] = (struct sigv4_header){STR("host"), {put->host.data, put->host.len}};
+    headers[put->header_count] = (struct sigv4_header){STR("host"), buf_str(&put->host)};
     struct sigv4_request request = {
         .method = STR("PUT"),
         .path = url->target,
@@ -295,7 +295,7 @@ static int prepare(struct put *put, const struct s3_bucket *bucket, const struct
     if (!buf_ok(&put->url))
         return err_set(err, -ENOMEM, "S3: the bucket %s: no memory", bucket->bucket);
     struct url url;
-    int r = url_parse((struct str){put->url.data, put->url.len}, &url, err);
+    int r = url_parse(buf_str(&put->url), &url, err);
     if (r < 0) {
         (void)err_wrap(err, "S3: the bucket %s", bucket->bucket);
         return r;
@@ -313,7 +313,7 @@ static int prepare(struct put *put, const struct s3_bucket *bucket, const struct
     }
     if (r < 0)
         return err_sys(err, r, "S3: the bucket %s: the request cannot be signed", bucket->bucket);
-    add_header(put, "Authorization", (struct str){put->authorization.data, put->authorization.len});
+    add_header(put, "Authorization", buf_str(&put->authorization));
     return 0;
 }
 
@@ -389,7 +389,7 @@ struct s3_result s3_put(struct s3_client *client, struct s3_bucket *bucket, cons
     } else {
         struct http_request request = {
             .method = "PUT",
-            .url = {put.url.data, put.url.len},
+            .url = buf_str(&put.url),
             .headers = put.headers,
             .header_count = put.header_count,
             .body = object->body,

@@ -184,7 +184,7 @@ struct s3_result s3_error_classify(
     struct s3_bucket *bucket, const struct http_answer *answer, int64_t now_unix_secs, struct err *err)
 {
     struct s3_error error;
-    s3_error_read((struct str){answer->body.data, answer->body.len}, &error);
+    s3_error_read(buf_str(&answer->body), &error);
     struct s3_result result = {.outcome = outcome_of(answer->status, error.code),
         .retry_after_secs = http_answer_retry_after(answer, now_unix_secs, RETRY_AFTER_SECS_MAX)};
     /* Every S3 names what it has stored; the page of a portal or of a wrong port does not. */

@@ -72,7 +72,7 @@ static void put_path(struct buf *buf, const struct sigv4_request *request)
     }
     AUTO_BUF struct buf normal = {.max = SIGV4_CANONICAL_MAX};
     put_normal_path(&normal, request->path);
-    url_encode_path(buf, (struct str){normal.data, normal.len});
+    url_encode_path(buf, buf_str(&normal));
     buf->failed |= normal.failed;
 }
 
@@ -100,7 +100,7 @@ static int put_recoded(struct buf *texts, struct str text)
     int r = url_decode(&plain, text);
     if (r < 0)
         return r;
-    url_encode(texts, (struct str){plain.data, plain.len});
+    url_encode(texts, buf_str(&plain));
     texts->failed |= plain.failed;
     return texts->failed ? -E2BIG : 0;
 }
@@ -342,7 +342,7 @@ static int put_authorization(
     if (r < 0)
         return r;
     uint8_t signature[HASH_BYTES];
-    r = sign(key, (struct str){text.data, text.len}, signature);
+    r = sign(key, buf_str(&text), signature);
     if (r < 0)
         return r;
     char hex[HASH_HEX_BYTES];
@@ -368,7 +368,7 @@ int sigv4_sign_request(const struct sigv4_request *request, const struct sigv4_k
         return -ENOMEM;
     int r = sigv4_put_canonical(request, &canonical);
     if (r == 0)
-        r = put_authorization(request, key, (struct str){canonical.data, canonical.len}, buf);
+        r = put_authorization(request, key, buf_str(&canonical), buf);
     str_wipe(canonical.data, canonical.len);
     return r;
 }

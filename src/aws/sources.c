@@ -80,7 +80,7 @@ static void put_endpoint(const struct aws_context *context, struct str region, s
 static int set_refusal(const struct http_answer *answer, struct str token, struct err *err)
 {
     struct s3_error error = {0};
-    struct str body = {answer->body.data, answer->body.len};
+    struct str body = buf_str(&answer->body);
     if (body.n > 0 && !memmem(body.p, body.n, token.p, token.n))
         s3_error_read(body, &error);
     return err_set(err, -EAGAIN, "AWS credentials: STS answers %d %s%s%s", answer->status,
@@ -97,10 +97,10 @@ static int ask_sts(const struct aws_context *context, const struct sts_request *
     struct aws_remote_ask ask = {.what = "STS", .limit_ns = STS_NS};
     ask.request = (struct http_request){
         .method = "POST",
-        .url = {sts->url.data, sts->url.len},
+        .url = buf_str(&sts->url),
         .headers = headers,
         .header_count = 2,
-        .body = {sts->form.data, sts->form.len},
+        .body = buf_str(&sts->form),
         .has_body = true,
     };
     struct http_answer answer;
@@ -109,7 +109,7 @@ static int ask_sts(const struct aws_context *context, const struct sts_request *
         return r;
     if (answer.status != 200)
         r = set_refusal(&answer, sts->token, err);
-    else if (aws_web_identity_read((struct str){answer.body.data, answer.body.len}, ret_credentials) < 0)
+    else if (aws_web_identity_read(buf_str(&answer.body), ret_credentials) < 0)
         r = err_set(err, -EAGAIN, "AWS credentials: invalid answer from STS");
     aws_remote_wipe(&answer);
     return r;
@@ -233,7 +233,7 @@ int aws_container_find(
     if (r == 0) {
         struct aws_remote_ask ask = {.what = "the endpoint of the container", .limit_ns = CONTAINER_NS};
         ask.request = (struct http_request){.method = "GET",
-            .url = {uri.data, uri.len},
+            .url = buf_str(&uri),
             .headers = &header,
             .header_count = header.value.n > 0,
             .is_direct = true};
@@ -286,7 +286,7 @@ static int fetch(const struct visit *visit, const char *path, struct http_answer
         .what = "the metadata service of the instance", .limit_ns = INSTANCE_NS, .may_be_absent = true};
     ask.request = (struct http_request){
         .method = has_token ? "GET" : "PUT",
-        .url = {url.data, url.len},
+        .url = buf_str(&url),
         .headers = &header,
         .header_count = 1,
         .has_body = !has_token,
@@ -302,7 +302,7 @@ static int fetch_word(const struct visit *visit, const char *path, char *ret_wor
     int r = fetch(visit, path, &answer, err);
     if (r < 0)
         return r;
-    struct str rest = {answer.body.data, answer.body.len}, line = {0};
+    struct str rest = buf_str(&answer.body), line = {0};
     (void)str_line(&rest, &line);
     line = str_trim(line);
     if (line.n >= size || !aws_profile_is_word(line))
@@ -351,7 +351,7 @@ static int fetch_role(const struct visit *visit, struct s3_credentials *ret_cred
     struct http_answer answer;
     r = fetch(visit, buf_cstr(&path), &answer, err);
     if (r == 0) {
-        r = aws_remote_read_json((struct str){answer.body.data, answer.body.len}, ret_credentials);
+        r = aws_remote_read_json(buf_str(&answer.body), ret_credentials);
         aws_remote_wipe(&answer);
     }
     if (r == -ENOENT || r == -EBADMSG)

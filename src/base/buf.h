@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/str.h"
+
 struct buf {
     char *data; /* not NUL-terminated; see buf_cstr */
     size_t len;
@@ -32,6 +34,12 @@ void buf_consume(struct buf *buf, size_t n);
 
 /* The content with a NUL behind it (not counted in len); "" where that is not possible. */
 const char *buf_cstr(struct buf *buf);
+
+/* The content, until the next write. */
+static inline struct str buf_str(const struct buf *buf)
+{
+    return (struct str){buf->data, buf->len};
+}
 
 static inline void buf_clear(struct buf *buf)
 {

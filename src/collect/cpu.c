@@ -140,7 +140,7 @@ static int cpu_read_stat(struct cpu_state *state, struct proc_stat *stat, struct
 {
     int r = kept_file_read(&state->stat_file, &state->stat_text);
     if (r >= 0)
-        r = proc_stat_parse((struct str){state->stat_text.data, state->stat_text.len}, stat);
+        r = proc_stat_parse(buf_str(&state->stat_text), stat);
     return r < 0 ? collect_fail(err, r, "cpu", state->env->root, "proc/stat") : 0;
 }
 
@@ -149,7 +149,7 @@ static void cpu_read_load(struct cpu_state *state, struct sample_cpu *cpu, struc
     struct loadavg load;
     int r = kept_file_read(&state->loadavg_file, &state->loadavg_text);
     if (r >= 0)
-        r = loadavg_parse((struct str){state->loadavg_text.data, state->loadavg_text.len}, &load);
+        r = loadavg_parse(buf_str(&state->loadavg_text), &load);
     if (r < 0) {
         (void)collect_fail(err, r, "cpu", state->env->root, "proc/loadavg");
         return;

@@ -74,7 +74,7 @@ static int memory_collect(void *opaque, const struct tick *tick, struct sample *
     int r = kept_file_read(&state->file, &state->text);
     struct meminfo info;
     if (r >= 0)
-        r = meminfo_parse((struct str){state->text.data, state->text.len}, &info);
+        r = meminfo_parse(buf_str(&state->text), &info);
     if (r < 0)
         return collect_fail(err, r, "memory", state->env->root, "proc/meminfo");
     if (tick->baseline)
@@ -127,7 +127,7 @@ static int oom_collect(void *opaque, const struct tick *tick, struct sample *sam
     AUTO_BUF struct buf text = {.max = VMSTAT_BYTES_MAX};
     struct opt_u64 kills = {0};
     if (file_read_at(state->env->root->proc_fd, "vmstat", &text) == 0)
-        kills = cgroup_keyed_u64((struct str){text.data, text.len}, STR("oom_kill"));
+        kills = cgroup_keyed_u64(buf_str(&text), STR("oom_kill"));
     if (tick->baseline)
         state->first = kills;
     else

@@ -301,7 +301,7 @@ static int network_collect(void *opaque, const struct tick *tick, struct sample 
     int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
     bool is_read = r >= 0;
     if (is_read)
-        r = net_dev_parse((struct str){state->text.data, state->text.len}, &state->dev);
+        r = net_dev_parse(buf_str(&state->text), &state->dev);
     if (!is_read || r == -EINVAL || r == -EBADMSG)
         return collect_fail(err, r, "network", state->env->root, "proc/net/dev");
     if (r >= 0)

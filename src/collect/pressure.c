@@ -40,7 +40,7 @@ static int pressure_read(struct pressure_state *state, enum pressure_file file, 
         state->off[file] = pressure_is_off(r);
         return r;
     }
-    return pressure_parse((struct str){state->text.data, state->text.len}, ret);
+    return pressure_parse(buf_str(&state->text), ret);
 }
 
 /* Returns how many could be read. */

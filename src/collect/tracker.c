@@ -33,7 +33,7 @@ static struct opt_f64 tracker_rss_mib(struct tracker_state *state)
     struct opt_f64 unknown = {0};
     if (kept_file_read(&state->statm, &state->text) < 0)
         return unknown;
-    struct str text = {state->text.data, state->text.len};
+    struct str text = buf_str(&state->text);
     uint64_t size_pages;
     uint64_t resident_pages;
     /* The byte behind the number shows that it is not cut. */

@@ -53,7 +53,7 @@ int load_refuse(const struct config *config, const struct option_row *row, struc
         else
             buf_append(&shown, value.p, value.n);
         buf_puts(&text, value.n > 0 ? " = " : " = \"\"");
-        text_put(&text, (struct str){shown.data, shown.len}, TEXT_ESCAPE, SHOW_VALUE_MAX);
+        text_put(&text, buf_str(&shown), TEXT_ESCAPE, SHOW_VALUE_MAX);
     }
     buf_puts(&text, " (from ");
     show_origin(&text, row, origin, config->settings.config_path);
@@ -178,8 +178,7 @@ static int check_modes(const struct config *config, struct err *err)
     value_put(&value, row, settings);
     const char *other = settings->from ? "a command; give --from before every file" : "a command";
     int r = err_set(err, -EINVAL, "cannot be combined with %s", settings->command ? other : "--pid");
-    (void)load_refuse(
-        config, row, str_of(option_name(row)), (struct str){value.data, value.len}, &config->origins[given], err);
+    (void)load_refuse(config, row, str_of(option_name(row)), buf_str(&value), &config->origins[given], err);
     return r;
 }
 

@@ -74,7 +74,7 @@ static int refuse_node(
     struct option_origin origin = {.source = SOURCE_FILE, .line = node->line, .column = node->column};
     AUTO_BUF struct buf value = {.max = TOML_BYTES_MAX + 16};
     value_put_node(&value, node, true);
-    return load_refuse(config, row, name, (struct str){value.data, value.len}, &origin, err);
+    return load_refuse(config, row, name, buf_str(&value), &origin, err);
 }
 
 static int apply_node(struct config *config, size_t i, struct str name, const struct toml_node *node, struct err *err)
@@ -106,7 +106,7 @@ static int apply_pairs(struct config *config, size_t i, const struct toml_node *
         AUTO_BUF struct buf full = {.max = TOML_BYTES_MAX + 64};
         buf_printf(&full, "%s.", name);
         buf_append(&full, node->key.p, node->key.n);
-        int r = apply_node(config, i, (struct str){full.data, full.len}, node, err);
+        int r = apply_node(config, i, buf_str(&full), node, err);
         if (r < 0)
             return r;
     }
@@ -128,7 +128,7 @@ static int apply_child(struct config *config, const struct toml_node *node, stru
         buf_append(&full, node->key.p, node->key.n);
     if (!buf_ok(&full))
         return err_set(err, -ENOMEM, "out of memory");
-    struct str name = {full.data, full.len};
+    struct str name = buf_str(&full);
     size_t i = options_by_key(name);
     if (i < options_count && options[i].type == OPTION_PAIRS)
         return apply_pairs(config, i, node, err);
@@ -252,7 +252,7 @@ int load_file(struct config *config, struct err *err)
     if (r < 0)
         return refuse_file(path, r, err);
     struct toml_doc *doc;
-    r = toml_parse((struct str){content.data, content.len}, &doc, err);
+    r = toml_parse(buf_str(&content), &doc, err);
     if (r < 0)
         return refuse_syntax(path, r, err);
     config->file_found = true;

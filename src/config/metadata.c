@@ -139,7 +139,7 @@ static int apply_fact(
         return 0;
     AUTO_BUF struct buf value = {.max = METADATA_VALUE_MAX};
     put_value(&value, fact, environ_);
-    struct str text = {value.data, value.len};
+    struct str text = buf_str(&value);
     if (!buf_ok(&value) || text.n == 0 || !text_is_plain(text))
         return 0;
     struct option_origin origin = {.source = SOURCE_AUTO, .env = fact->is_constant ? sign : fact->text};

@@ -133,7 +133,7 @@ static void put_value(struct buf *buf, const struct config *config, const struct
     }
     AUTO_BUF struct buf value = {.max = SETTINGS_TEXT_MAX + 1};
     value_put(&value, row, &config->settings);
-    show_toml_string(buf, (struct str){value.data, value.len});
+    show_toml_string(buf, buf_str(&value));
 }
 
 static void put_setting(struct buf *buf, const struct config *config, size_t i)

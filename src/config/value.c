@@ -431,7 +431,7 @@ static int set_pair(
     value_put_node(&text, entry, false);
     if (!buf_ok(&text))
         return err_set(err, -ENOMEM, "out of memory");
-    return value_set_pair(row, entry->key, (struct str){text.data, text.len}, target, err);
+    return value_set_pair(row, entry->key, buf_str(&text), target, err);
 }
 
 int value_set_toml(

@@ -80,7 +80,7 @@ static int set_list(
 {
     if (!buf_ok(list))
         return err_set(err, -ENOMEM, "out of memory");
-    return value_set_string(row, (struct str){list->data, list->len}, target, err);
+    return value_set_string(row, buf_str(list), target, err);
 }
 
 int value_set_list_text(
@@ -253,7 +253,7 @@ int value_set_pair_list(
     while (next_item(&text, &item)) {
         if (!buf_ok(&item))
             return err_set(err, -E2BIG, "an item is longer than %d bytes", SETTINGS_TEXT_MAX);
-        struct str trimmed = str_trim((struct str){item.data, item.len});
+        struct str trimmed = str_trim(buf_str(&item));
         if (trimmed.n == 0)
             continue;
         int r = value_set_pair_text(row, trimmed, target, err);

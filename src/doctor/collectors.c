@@ -227,7 +227,7 @@ void doctor_check_own_group(struct doctor *doctor)
     struct cgroup_location place;
     struct err err = {0};
     const char *remedy = "Needs cgroup v2 (systemd.unified_cgroup_hierarchy=1).";
-    int r = cgroup_path_find_v2(&doctor->root, (struct str){text.data, text.len}, &place, &err);
+    int r = cgroup_path_find_v2(&doctor->root, buf_str(&text), &place, &err);
     if (r == 0) {
         remedy = "Run under systemd-run --user --scope -p Delegate=yes, or in a container with a writable "
                  "/sys/fs/cgroup.";
@@ -254,7 +254,7 @@ void doctor_check_cgroup(struct doctor *doctor)
             "%s/proc/self/cgroup: %s: limits are unknown", doctor->root.path, strerror(-r));
         return;
     }
-    struct str groups = {text.data, text.len};
+    struct str groups = buf_str(&text);
     if (say_kind(doctor, groups) == 0)
         try_collector(doctor, &collector_cgroup, "limits", DOCTOR_MISSING, "The root group has no files of its own.",
             describe_group);

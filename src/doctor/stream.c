@@ -60,7 +60,7 @@ static void find_addresses(struct addresses *addresses, const struct settings *s
     for (size_t i = 0; i < stream_target_count; i++) {
         const struct stream_target *target = stream_targets[i];
         for (size_t k = 0; target->is_wanted(settings) && target->put_url(settings, k, &url); k++) {
-            add_address(addresses, target, (struct str){url.data, url.len});
+            add_address(addresses, target, buf_str(&url));
             buf_clear(&url);
         }
         buf_clear(&url);
@@ -102,7 +102,7 @@ static void check_address(struct doctor *doctor, const struct addresses *address
     buf_putc(&url, '/');
     struct http_request request = {
         .method = "HEAD",
-        .url = {url.data, url.len},
+        .url = buf_str(&url),
         .deadline_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + ANSWER_NS,
     };
     struct http_answer answer;

@@ -121,7 +121,7 @@ static bool opens_pem(struct str argument, struct str rest)
 static void mask_line(const struct line *in, struct line *out, unsigned char *marks, enum mask_mode mode)
 {
     struct words words = {0};
-    struct str rest = {in->text.data, in->text.len};
+    struct str rest = buf_str(&in->text);
     bool is_pem = false;
     for (size_t i = 0; i < in->count; i++) {
         struct element element = {.text = {rest.p, strlen(rest.p)}, .marks = marks, .mode = mode};

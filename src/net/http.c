@@ -156,7 +156,7 @@ static int open_tunnel(const struct http_route *route, struct http_conn *conn, i
     AUTO_BUF struct buf head = {.max = HTTP_REQUEST_HEAD_MAX};
     int r = http_request_put_connect(&head, route->url, route->proxy, route->context->user_agent, err);
     if (r == 0)
-        r = http_conn_write(conn, (struct str){head.data, head.len}, deadline_ns, err);
+        r = http_conn_write(conn, buf_str(&head), deadline_ns, err);
     if (head.data)
         str_wipe(head.data, head.cap);
     if (r < 0 && r != -EPIPE)
@@ -350,7 +350,7 @@ static int converse(
     struct http_client *client, const struct exchange *exchange, struct http_parse *parse, struct err *err)
 {
     int64_t deadline_ns = exchange->request->deadline_ns;
-    struct str first = {exchange->first.data, exchange->first.len};
+    struct str first = buf_str(&exchange->first);
     struct err unsent = {0};
     int sent = http_conn_write(&client->conn, first, deadline_ns, &unsent);
     if (sent == 0 && exchange->rest.n > 0)

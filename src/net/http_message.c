@@ -67,7 +67,7 @@ static int put_basic(struct buf *buf, const char *name, struct str user_info, st
     if (r == 0) {
         buf_puts(buf, name);
         buf_puts(buf, ": Basic ");
-        hash_base64(buf, (struct str){plain.data, plain.len});
+        hash_base64(buf, buf_str(&plain));
         buf_puts(buf, "\r\n");
     }
     if (plain.data)
@@ -187,7 +187,7 @@ void http_answer_fini(struct http_answer *answer)
 struct str http_answer_header(const struct http_answer *answer, const char *name)
 {
     size_t n = strlen(name);
-    struct str rest = {answer->head.data, answer->head.len};
+    struct str rest = buf_str(&answer->head);
     struct str line;
     while (str_line(&rest, &line)) {
         if (line.n > n && line.p[n] == ':' && strncasecmp(line.p, name, n) == 0)

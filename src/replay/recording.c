@@ -196,7 +196,7 @@ static int emit(struct recording *recording, struct str line)
  */
 static int release(struct recording *recording, const int64_t *interval_ns)
 {
-    struct str line = {recording->waiting.data, recording->waiting.len};
+    struct str line = buf_str(&recording->waiting);
     int code = parse(recording, line);
     if (code == 0 && interval_ns)
         begin_run(recording, *interval_ns);

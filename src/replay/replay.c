@@ -140,8 +140,7 @@ static int end_line(struct reader *reader, struct str text, bool is_ended)
     if (reader->is_too_long)
         recording_add_long(&reader->recording);
     else
-        code =
-            recording_add_line(&reader->recording, (struct str){reader->partial.data, reader->partial.len}, is_ended);
+        code = recording_add_line(&reader->recording, buf_str(&reader->partial), is_ended);
     reader->is_too_long = false;
     buf_clear(&reader->partial);
     return code;

@@ -71,6 +71,6 @@ int file_name_expand(const char *template_, const char *job_name, char *ret_path
     file_name_fill(template_, &values, &path);
     if (!buf_ok(&path))
         return err_set(err, -ENAMETOOLONG, "the name of the output file is longer than %zu bytes", size - 1);
-    (void)str_copy((struct str){path.data, path.len}, ret_path, size);
+    (void)str_copy(buf_str(&path), ret_path, size);
     return 0;
 }

@@ -173,7 +173,7 @@ int own_cgroup_create(struct own_cgroup *ret_group, const struct sysroot *root, 
     if (r < 0)
         return err_sys(err, r, "cgroup: cannot read /proc/self/cgroup");
     struct cgroup_location place;
-    r = cgroup_path_find_v2(root, (struct str){groups.data, groups.len}, &place, err);
+    r = cgroup_path_find_v2(root, buf_str(&groups), &place, err);
     if (r < 0)
         return r;
     AUTO_FD int parent_fd = file_open_at(root->root_fd, place.dir[0] ? place.dir : ".", O_RDONLY | O_DIRECTORY);
@@ -196,7 +196,7 @@ size_t own_cgroup_move(int from_fd, int to_fd, size_t max)
     /* Where there are more than fit, the last one may be cut. */
     while (text.len > 0 && text.data[text.len - 1] != '\n')
         text.len--;
-    struct str rest = {text.data, text.len}, line;
+    struct str rest = buf_str(&text), line;
     size_t tried = 0;
     while (tried < max && str_line(&rest, &line)) {
         uint64_t pid;

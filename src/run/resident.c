@@ -70,7 +70,7 @@ void resident_release_code(int proc_fd)
     AUTO_BUF struct buf smaps = {.max = SMAPS_BYTES_MAX};
     if (file_read_at(proc_fd, "self/smaps", &smaps) < 0)
         return;
-    struct str text = {smaps.data, smaps.len};
+    struct str text = buf_str(&smaps);
     struct resident_range range;
     bool is_clean;
     while (resident_next(&text, &range, &is_clean)) {

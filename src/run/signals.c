@@ -144,7 +144,7 @@ static pid_t parent_of(const struct sysroot *root, pid_t pid)
     char path[32];
     struct pid_stat stat;
     (void)snprintf(path, sizeof(path), "%d/stat", (int)pid);
-    if (file_read_at(root->proc_fd, path, &text) < 0 || pid_stat_parse((struct str){text.data, text.len}, &stat) < 0)
+    if (file_read_at(root->proc_fd, path, &text) < 0 || pid_stat_parse(buf_str(&text), &stat) < 0)
         return 0;
     return (pid_t)stat.parent;
 }

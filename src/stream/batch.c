@@ -89,9 +89,8 @@ static int journal_lines(struct batch *batch, struct str lines, struct err *err)
     if (batch->run->journal_bytes > 0)
         return spool_run_journal(batch->run, lines, err);
     buf_append(&batch->header, lines.p, lines.n);
-    int r = buf_ok(&batch->header)
-                ? spool_run_journal(batch->run, (struct str){batch->header.data, batch->header.len}, err)
-                : err_sys(err, -ENOMEM, "batch: rows are not on the disk");
+    int r = buf_ok(&batch->header) ? spool_run_journal(batch->run, buf_str(&batch->header), err)
+                                   : err_sys(err, -ENOMEM, "batch: rows are not on the disk");
     batch->header.len = batch->header_bytes;
     batch->header.failed = false;
     return r;
@@ -134,7 +133,7 @@ int batch_seal(struct batch *batch, struct err *err)
         give_up(batch);
         return err_sys(err, r, "batch: rows are lost");
     }
-    r = spool_run_seal(batch->run, (struct str){batch->compressed.data, batch->compressed.len}, err);
+    r = spool_run_seal(batch->run, buf_str(&batch->compressed), err);
     if (r < 0)
         batch->lost_rows += batch->rows;
     reset(batch);
@@ -176,7 +175,7 @@ static int recover_journal(struct spool_run *run, struct recovery *recovery, str
     /* The rows are on the disk already: there they stay where the spool has no room for a batch. */
     if (!spool_run_has_room(run, recovery->compressed.len))
         return err_set(err, -ENOSPC, "spool %s is full: the rows left by run %s wait", run->spool->path, run->name);
-    r = spool_run_seal(run, (struct str){recovery->compressed.data, recovery->compressed.len}, err);
+    r = spool_run_seal(run, buf_str(&recovery->compressed), err);
     return r < 0 ? r : 1;
 }
 

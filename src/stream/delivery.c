@@ -28,7 +28,7 @@ int delivery_read_batch(struct delivery *delivery, uint32_t number, struct buf *
     struct err why = {0};
     int r = spool_run_read(delivery->run, number, buf, &why);
     if (r == 0) {
-        r = gzip_unpack((struct str){buf->data, buf->len}, take_nothing, NULL);
+        r = gzip_unpack(buf_str(buf), take_nothing, NULL);
         if (r == 0)
             return 0;
         (void)err_sys(&why, r, "batch %06u in the spool", (unsigned)number);
@@ -53,7 +53,7 @@ static int put_state(struct delivery *delivery, int (*put)(struct spool_run *run
     if (!buf_ok(&text))
         (void)err_set(&err, -ENOMEM, "out of memory for the state of the run");
     else
-        (void)put(delivery->run, (struct str){text.data, text.len}, &err);
+        (void)put(delivery->run, buf_str(&text), &err);
     if (err.code < 0)
         delivery_spool_fails(delivery, err.msg);
     return err.code;
@@ -76,7 +76,7 @@ int delivery_note_end(struct delivery *delivery, struct err *err)
 {
     AUTO_BUF struct buf text = {.max = SPOOL_END_BYTES};
     run_state_put_end(&text, delivery->state);
-    return spool_run_note_end(delivery->run, (struct str){text.data, text.len}, err);
+    return spool_run_note_end(delivery->run, buf_str(&text), err);
 }
 
 void delivery_spool_fails(struct delivery *delivery, const char *why)

@@ -186,7 +186,7 @@ static void put_command(struct members *members, const char *key, char *const *a
     if (!buf_ok(&array)) /* no memory: better no command than half of one */
         return;
     put_key(members, key);
-    json_put_string(members->buf, (struct str){array.data, array.len});
+    json_put_string(members->buf, buf_str(&array));
 }
 
 static void put_row(struct members *members, const struct row *row, const void *base)

@@ -118,7 +118,7 @@ void run_state_put_end(struct buf *buf, const struct run_state *state)
 static bool read_numbers(const struct json_value *value, struct number_set *set)
 {
     AUTO_BUF struct buf text = {.max = NUMBERS_TEXT_MAX};
-    return json_string(value, &text) && number_set_parse((struct str){text.data, text.len}, set) == 0 &&
+    return json_string(value, &text) && number_set_parse(buf_str(&text), set) == 0 &&
            (set->count == 0 || set->ranges[set->count - 1].last < SPOOL_BATCHES_MAX);
 }
 

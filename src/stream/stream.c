@@ -172,7 +172,7 @@ void stream_sample(
     means_add(&stream->means, sample, totals);
     set_gpus(stream, &sample->gpu, totals);
     if (buf_ok(&stream->row))
-        exchange_push_row(&stream->exchange, (struct str){stream->row.data, stream->row.len});
+        exchange_push_row(&stream->exchange, buf_str(&stream->row));
     if (!stream->has_thread) {
         worker_take_rows(&stream->worker);
         stream_tell(stream);

@@ -85,8 +85,7 @@ static void find_end(struct upload_run *run)
     struct err ignored = {0};
     if (run->state.has_end)
         return;
-    if (spool_run_load_end(&run->run, &text, &ignored) < 0 ||
-        run_state_parse_end((struct str){text.data, text.len}, &run->state) < 0)
+    if (spool_run_load_end(&run->run, &text, &ignored) < 0 || run_state_parse_end(buf_str(&text), &run->state) < 0)
         guess_end(run);
 }
 
@@ -95,7 +94,7 @@ static int load(struct upload_run *run, struct err *err)
     AUTO_BUF struct buf text = {.max = SPOOL_STATE_BYTES_MAX};
     int r = spool_run_load_state(&run->run, &text, err);
     if (r == 0)
-        r = run_state_parse((struct str){text.data, text.len}, &run->state, err);
+        r = run_state_parse(buf_str(&text), &run->state, err);
     if (r < 0)
         return r;
     if (run->state.made_folders > run->run.spool->made && strcmp(run->state.made_in, run->run.spool->path) == 0)

@@ -123,8 +123,7 @@ static void add_rows(struct worker *worker, int64_t now_ns)
     struct err err = {0};
     bool was_empty = worker->batch.rows == 0;
     uint64_t lost_before = worker->batch.lost_rows;
-    int r =
-        batch_add(&worker->batch, (struct str){worker->rows.data, worker->rows.len}, worker->news.rows, now_ns, &err);
+    int r = batch_add(&worker->batch, buf_str(&worker->rows), worker->news.rows, now_ns, &err);
     buf_clear(&worker->rows);
     worker->taken_rows += worker->news.rows;
     if (was_empty && worker->batch.rows > 0)
@@ -291,7 +290,7 @@ static void set_later(struct worker *worker)
     }
     buf_puts(&text, "resource-tracker --upload-spool");
     if (buf_ok(&text))
-        exchange_set_later(worker->exchange, (struct str){text.data, text.len});
+        exchange_set_later(worker->exchange, buf_str(&text));
     else
         exchange_set_later(
             worker->exchange, STR("wait in the spool; deliver them with: resource-tracker --upload-spool"));

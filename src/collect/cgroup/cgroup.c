@@ -418,9 +418,9 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
     /* Only the first time: later it may have changed. */
     struct str mounts = {NULL, 0};
     if (!state->was_searched && env->mountinfo)
-        mounts = (struct str){env->mountinfo->data, env->mountinfo->len};
+        mounts = buf_str(env->mountinfo);
     state->was_searched = true;
-    struct str groups = {state->groups.data, state->groups.len};
+    struct str groups = buf_str(&state->groups);
     int r = cgroup_path_find(env->root, groups, mounts, state->locations, err);
     if (r < 0)
         return r;
@@ -459,8 +459,8 @@ static int cgroup_check_group(struct cgroup_state *state, int64_t now_ns, struct
     bool absent = r == -ENOENT || r == -ENOTDIR;
     if (r < 0 && !absent)
         return err_sys(err, r, "cgroup: cannot read %s/proc/%s", root, state->self.path);
-    struct str before = {state->groups.data, state->groups.len};
-    struct str now = {state->groups_now.data, state->groups_now.len};
+    struct str before = buf_str(&state->groups);
+    struct str now = buf_str(&state->groups_now);
     if (absent)
         r = state->resolved ? 0 : err_set(err, -ENODATA, "cgroup: there is no %s/proc/%s", root, state->self.path);
     else if (state->gone || !state->resolved || !str_eq(before, now))

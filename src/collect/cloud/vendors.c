@@ -124,7 +124,7 @@ struct str cloud_answer_body(const struct http_answer *answer)
 {
     if (!answer || answer->status != STATUS_OK)
         return STR("");
-    return str_trim((struct str){answer->body.data, answer->body.len});
+    return str_trim(buf_str(&answer->body));
 }
 
 bool cloud_copy_body(const struct http_answer *answer, char ret_value[static CLOUD_VALUE_BYTES])

@@ -127,7 +127,7 @@ static int read_stats(struct disk_state *disk, struct err *err)
     int r = kept_file_read(&disk->stats_file, &disk->stats_text);
     disk->read_ns = clock_read(disk->env->clock, CLOCK_KIND_MONOTONIC);
     if (r == 0)
-        r = diskstats_parse((struct str){disk->stats_text.data, disk->stats_text.len}, &disk->stats);
+        r = diskstats_parse(buf_str(&disk->stats_text), &disk->stats);
     if (r == 0)
         r = disk_table_match(&disk->table, &disk->stats);
     return r < 0 ? collect_fail(err, r, "disk", disk->env->root, "proc/diskstats") : 0;
@@ -182,7 +182,7 @@ static void read_capacity(struct disk_state *disk, struct disk_device *device)
     if (r < 0 && r != -ENOENT && r != -ENODEV)
         disk->size_failure = r;
     if (r == 0) {
-        struct str text = str_trim((struct str){disk->size_text.data, disk->size_text.len});
+        struct str text = str_trim(buf_str(&disk->size_text));
         /* A size of 0 is that of a loop device without a file, of a reader without a card: there is no capacity. */
         if (num_parse_u64(text, &units) == 0 && units > 0 && units <= UINT64_MAX / DISKSTATS_UNIT_BYTES)
             capacity = some_u64(units * DISKSTATS_UNIT_BYTES);

@@ -170,7 +170,7 @@ static int drain_pipe(struct zfs *zfs)
 
 static void accept_answer(struct zfs *zfs)
 {
-    if (zfs_parse_list((struct str){zfs->text.data, zfs->text.len}, &zfs->fresh) < 0)
+    if (zfs_parse_list(buf_str(&zfs->text), &zfs->fresh) < 0)
         return;
     struct zfs_pools old = zfs->pools;
     zfs->pools = zfs->fresh;

@@ -182,7 +182,7 @@ int host_read_cpuinfo(const struct sysroot *root, struct buf *buf, struct cpuinf
         if (is_start)
             is_enough = has_all((struct str){buf->data, buf->len});
     }
-    cpuinfo_parse((struct str){buf->data, buf->len}, ret_info);
+    cpuinfo_parse(buf_str(buf), ret_info);
     return 0;
 }
 
@@ -223,7 +223,7 @@ static bool read_tree_model(const struct sysroot *root, char *out, size_t size)
     if (file_read_at(root->proc_fd, "device-tree/model", &text) < 0 &&
         file_read_at(root->sys_fd, "firmware/devicetree/base/model", &text) < 0)
         return false;
-    return host_clean_text((struct str){text.data, text.len}, out, size) && strcmp(out, "linux,dummy-virt") != 0 &&
+    return host_clean_text(buf_str(&text), out, size) && strcmp(out, "linux,dummy-virt") != 0 &&
            strcasecmp(out, "unknown") != 0;
 }
 
@@ -277,12 +277,12 @@ struct opt_u64 host_count_cpus(const struct sysroot *root)
     AUTO_BUF struct buf text = {.max = STAT_BYTES_MAX};
     uint64_t count;
     if (file_read_at(root->sys_fd, "devices/system/cpu/online", &text) == 0 &&
-        host_count_cpu_list((struct str){text.data, text.len}, &count) == 0)
+        host_count_cpu_list(buf_str(&text), &count) == 0)
         return some_u64(count);
     struct proc_stat stat = {0};
     struct opt_u64 found = {0};
-    if (file_read_at(root->proc_fd, "stat", &text) == 0 &&
-        proc_stat_parse((struct str){text.data, text.len}, &stat) == 0 && stat.cores.count > 0)
+    if (file_read_at(root->proc_fd, "stat", &text) == 0 && proc_stat_parse(buf_str(&text), &stat) == 0 &&
+        stat.cores.count > 0)
         found = some_u64(stat.cores.count);
     proc_stat_fini(&stat);
     return found;

@@ -356,8 +356,7 @@ static struct opt_u64 read_memory(const struct sysroot *root)
 {
     AUTO_BUF struct buf text = {.max = MEMINFO_BYTES_MAX};
     struct meminfo memory;
-    if (file_read_at(root->proc_fd, "meminfo", &text) < 0 ||
-        meminfo_parse((struct str){text.data, text.len}, &memory) < 0)
+    if (file_read_at(root->proc_fd, "meminfo", &text) < 0 || meminfo_parse(buf_str(&text), &memory) < 0)
         return (struct opt_u64){0};
     return some_u64(memory.total_kib.v / KIB_PER_MIB);
 }

@@ -331,7 +331,7 @@ int spool_run_load_end(struct spool_run *run, struct buf *buf, struct err *err)
 {
     AUTO_FD int fd = run->dir_fd >= 0 ? file_open_at(run->dir_fd, SPOOL_END, O_RDONLY | O_NOFOLLOW) : -ENOENT;
     int r = fd >= 0 ? file_read_fd(fd, FILE_TO_END, buf) : fd;
-    if (r == 0 && str_trim((struct str){buf->data, buf->len}).n == 0)
+    if (r == 0 && str_trim(buf_str(buf)).n == 0)
         r = -ENOENT;
     if (r < 0)
         return err_sys(err, r == -ENOENT ? -ENODATA : r, "spool %s/%s/%s", run->spool->path, run->name, SPOOL_END);

@@ -232,7 +232,7 @@ static void upload_run(struct target_run *run, int64_t deadline_ns)
     run_state_put_run(&body, delivery->state, delivery_batches(delivery));
     struct err err = {0};
     enum s3_outcome outcome;
-    struct s3_object object = {{key.data, key.len}, {body.data, body.len}, "application/json"};
+    struct s3_object object = {buf_str(&key), buf_str(&body), "application/json"};
     if (put_object(run, &object, deadline_ns, &outcome, &err)) {
         /* With its end also where a batch was refused, which then stays for later. */
         bool is_whole = number_set_count(&run->refused) == 0;
@@ -256,7 +256,7 @@ static void upload_batch(struct target_run *run, uint32_t number, int64_t deadli
     AUTO_BUF struct buf key = {.max = KEY_BYTES_MAX};
     target_put_key(&key, to->bucket.prefix, to->directory, number);
     enum s3_outcome outcome;
-    struct s3_object object = {{key.data, key.len}, {run->batch.data, run->batch.len}, "application/gzip"};
+    struct s3_object object = {buf_str(&key), buf_str(&run->batch), "application/gzip"};
     if (put_object(run, &object, deadline_ns, &outcome, &err))
         target_note_batch(run, number);
     else if (outcome == S3_REFUSED)

@@ -167,7 +167,7 @@ static void send_pending(struct hooks *hooks, enum hooks_event event)
     payload_hook(&body, hooks->facts, &hooks->pending[event].event, hooks->options->omit);
     hooks->pending[event].is_pending = false;
     struct err err = {0};
-    int r = hooks_send(hooks, event, (struct str){body.data, body.len}, hooks->pending[event].deadline_ns, &err);
+    int r = hooks_send(hooks, event, buf_str(&body), hooks->pending[event].deadline_ns, &err);
     bool is_again = event == HOOKS_HEARTBEAT && hooks->is_heartbeat_failing;
     if (r < 0 && !is_again)
         exchange_notify(hooks->exchange, LOG_WARNING, "%s", err.msg);

@@ -174,7 +174,7 @@ static void enroll(struct target_run *run, int64_t deadline_ns)
     struct to_sentinel *to = run->state;
     const struct buf *body = &run->delivery->state->register_body;
     struct err err = {0};
-    struct sentinel_result result = sentinel_register(&to->api, (struct str){body->data, body->len}, deadline_ns, &err);
+    struct sentinel_result result = sentinel_register(&to->api, buf_str(body), deadline_ns, &err);
     if (!settle(run, result, &err))
         return;
     target_succeed(run);
@@ -260,7 +260,7 @@ static void upload(struct target_run *run, uint32_t number, int64_t deadline_ns)
     deadline_ns += delivery_extra_ns(run->delivery, run->batch.len);
     AUTO_BUF struct buf key = {.max = S3_KEY_BYTES_MAX + 160};
     target_put_key(&key, to->bucket.prefix, to->api.run_id, number);
-    struct s3_object object = {{key.data, key.len}, {run->batch.data, run->batch.len}, "application/gzip"};
+    struct s3_object object = {buf_str(&key), buf_str(&run->batch), "application/gzip"};
     struct s3_result result = s3_put(&to->s3, &to->bucket, &to->api.credentials, &object, deadline_ns, &err);
     settle_upload(run, number, result, &err);
 }
@@ -295,7 +295,7 @@ static int read_csv(void *context, int (*take)(void *take_context, struct str pi
         int r = spool_run_read(spooled, spooled->batches.items[i].number, &run->batch, &err);
         pieces.in_header = i > 0;
         if (r == 0)
-            r = gzip_unpack((struct str){run->batch.data, run->batch.len}, take_piece, &pieces);
+            r = gzip_unpack(buf_str(&run->batch), take_piece, &pieces);
         if (r < 0)
             return r;
     }
@@ -314,10 +314,10 @@ static void put_uris(const struct target_run *run, struct buf *buf)
             buf_clear(&key);
             buf_clear(&uri);
             target_put_key(&key, to->bucket.prefix, to->api.run_id, number);
-            s3_put_uri(&uri, &to->bucket, (struct str){key.data, key.len});
+            s3_put_uri(&uri, &to->bucket, buf_str(&key));
             if (buf->len > 1)
                 buf_putc(buf, ',');
-            json_put_string(buf, (struct str){uri.data, uri.len});
+            json_put_string(buf, buf_str(&uri));
         }
     }
     buf_putc(buf, ']');
@@ -411,7 +411,7 @@ static void finish_uploaded(struct target_run *run, int64_t deadline_ns)
     }
     begin_finish(run);
     struct sentinel_result result =
-        sentinel_finish_s3(&to->api, &run->delivery->state->end, (struct str){uris.data, uris.len}, deadline_ns, &err);
+        sentinel_finish_s3(&to->api, &run->delivery->state->end, buf_str(&uris), deadline_ns, &err);
     settle_finish(run, result, &err);
 }
 

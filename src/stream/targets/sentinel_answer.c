@@ -399,7 +399,7 @@ static void mask_codings(struct buf *text, struct str token)
     buf_puts(&coded, "Bearer ");
     buf_append(&coded, token.p, token.n);
     if (buf_ok(&coded) && token.n > 0)
-        mask_base64(text, (struct str){coded.data, coded.len});
+        mask_base64(text, buf_str(&coded));
     str_wipe(coded.data, coded.len);
 }
 
@@ -419,10 +419,9 @@ void sentinel_read_message(struct str body, struct str token, char ret_message[s
         buf_append(&text, body.p, body.n);
     json_doc_fini(&doc);
     if (buf_ok(&text))
-        put_without_secrets((struct str){text.data, text.len}, token, &shown);
+        put_without_secrets(buf_str(&text), token, &shown);
     mask_codings(&shown, token);
     if (buf_ok(&text) && buf_ok(&shown))
-        (void)text_clean(
-            (struct str){shown.data, shown.len}, TEXT_WORDS, ELLIPSIS, ret_message, SENTINEL_MESSAGE_BYTES);
+        (void)text_clean(buf_str(&shown), TEXT_WORDS, ELLIPSIS, ret_message, SENTINEL_MESSAGE_BYTES);
     str_wipe(text.data, text.len);
 }

@@ -92,7 +92,7 @@ static struct sentinel_result classify_status(const struct sentinel *sentinel, c
     char message[SENTINEL_MESSAGE_BYTES];
     int status = answer->status;
     bool may_pass = http_status_may_pass(status);
-    sentinel_read_message((struct str){answer->body.data, answer->body.len}, str_of(sentinel->token), message);
+    sentinel_read_message(buf_str(&answer->body), str_of(sentinel->token), message);
     (void)err_set(err, may_pass ? -EAGAIN : -EREMOTEIO, "Sentinel%s %s: %d %s%s%s%s",
         may_pass ? ": cannot" : " refused to", call->purpose, status, http_status_text(status), message[0] ? ": " : "",
         message, advice(call, status));
@@ -110,7 +110,7 @@ static struct sentinel_result classify(
     if (answer->status / 100 != 2)
         return classify_status(sentinel, call, answer, err);
     struct sentinel_result result = make_result(SENTINEL_DONE);
-    struct str body = {answer->body.data, answer->body.len};
+    struct str body = buf_str(&answer->body);
     if (call->read && call->read(body, sentinel, err) < 0) {
         (void)err_wrap(err, "invalid answer");
         result = call_fail(call, SENTINEL_AGAIN, err);
@@ -178,8 +178,7 @@ static struct sentinel_result call_api(struct sentinel *sentinel, const struct s
         (void)err_set(err, -EINVAL, "the URL is too long; check SENTINEL_API_URL");
         return call_fail(call, SENTINEL_REFUSED, err);
     }
-    struct sentinel_result result = exchange(
-        sentinel, call, (struct str){url.data, url.len}, (struct str){authorization.data, authorization.len}, err);
+    struct sentinel_result result = exchange(sentinel, call, buf_str(&url), buf_str(&authorization), err);
     str_wipe(authorization.data, authorization.len);
     return result;
 }
@@ -236,7 +235,7 @@ struct sentinel_result sentinel_finish_s3(
             err, is_large ? -EMSGSIZE : -ENOMEM, is_large ? "the list of objects is too long" : "out of memory");
         return call_fail(&call, is_large ? SENTINEL_REFUSED : SENTINEL_AGAIN, err);
     }
-    call.body = (struct str){body.data, body.len};
+    call.body = buf_str(&body);
     sentinel->finish_calls++;
     return call_api(sentinel, &call, err);
 }
@@ -291,7 +290,7 @@ static int flush_slice(struct maker *maker, bool is_end)
     buf_clear(&maker->piece);
     if (maker->form->is_base64) {
         hash_base64(&maker->piece, text);
-        encoded = (struct str){maker->piece.data, maker->piece.len};
+        encoded = buf_str(&maker->piece);
     } else {
         text.n = is_end ? text.n : utf8_whole(text);
         json_put_string(&maker->piece, text);
@@ -328,7 +327,7 @@ static int put_head(struct maker *maker, const struct end_facts *end)
     buf_putc(&head, '{');
     payload_end(&head, end);
     buf_puts(&head, ",\"data_source\":\"inline\",\"data_csv\":\"");
-    return buf_ok(&head) ? put_bytes(maker, (struct str){head.data, head.len}) : -ENOMEM;
+    return buf_ok(&head) ? put_bytes(maker, buf_str(&head)) : -ENOMEM;
 }
 
 static int fill_body(struct maker *maker, const struct end_facts *end, const struct sentinel_csv *csv)
@@ -384,7 +383,7 @@ struct sentinel_result sentinel_finish_inline(struct sentinel *sentinel, const s
         if (r == -ENOBUFS && i > first)
             break;
         if (r == 0) {
-            call.body = (struct str){body.data, body.len};
+            call.body = buf_str(&body);
             call.is_gzip = forms[i].is_gzip;
             sentinel->finish_calls++;
             result = call_api(sentinel, &call, &last);

@@ -47,7 +47,7 @@ static bool read_marketing_name(int root_fd, const struct drm_card *drm, char ou
     AUTO_BUF struct buf ids = {.max = IDS_BYTES_MAX};
     struct str name;
     if (!drm->device_id.has || !drm->revision.has || file_read_at(root_fd, "usr/share/libdrm/amdgpu.ids", &ids) < 0 ||
-        amdgpu_ids_find((struct str){ids.data, ids.len}, drm->device_id.v, drm->revision.v, &name) < 0)
+        amdgpu_ids_find(buf_str(&ids), drm->device_id.v, drm->revision.v, &name) < 0)
         return false;
     (void)str_copy(name, out, GPU_TEXT_BYTES);
     return true;
@@ -108,7 +108,7 @@ static int read_percent(struct gpu_attribute *attribute, struct buf *text, struc
     uint64_t percent;
     int r = gpu_attribute_read(attribute, text);
     *ret_percent = (struct opt_f64){0};
-    if (r == 0 && num_parse_u64(str_trim((struct str){text->data, text->len}), &percent) == 0 && percent <= 100)
+    if (r == 0 && num_parse_u64(str_trim(buf_str(text)), &percent) == 0 && percent <= 100)
         *ret_percent = some_f64((double)percent);
     return r;
 }
@@ -127,8 +127,7 @@ static struct opt_f64 read_busy(struct drm_cards *cards, size_t index, const str
 static struct opt_f64 read_clock(struct amd_card *own, struct buf *text)
 {
     uint64_t mhz;
-    if (gpu_attribute_read(&own->clock_levels, text) < 0 ||
-        dpm_table_parse_current((struct str){text->data, text->len}, &mhz) < 0)
+    if (gpu_attribute_read(&own->clock_levels, text) < 0 || dpm_table_parse_current(buf_str(text), &mhz) < 0)
         return (struct opt_f64){0};
     return hwmon_check_mhz(some_f64((double)mhz));
 }

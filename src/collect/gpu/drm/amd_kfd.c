@@ -80,8 +80,7 @@ static bool read_node(struct amd_kfd *kfd, unsigned number, struct kfd_node *ret
         return false;
     (void)snprintf(path, sizeof(path), NODES_DIRECTORY "/%u/properties", number);
     struct kfd_properties properties;
-    if (file_read_at(kfd->sys_fd, path, &kfd->text) < 0 ||
-        kfd_properties_parse((struct str){kfd->text.data, kfd->text.len}, &properties) < 0)
+    if (file_read_at(kfd->sys_fd, path, &kfd->text) < 0 || kfd_properties_parse(buf_str(&kfd->text), &properties) < 0)
         return false;
     write_address(&properties, node.pdev);
     if (properties.simd_count.has && properties.simd_per_cu.has && properties.simd_per_cu.v > 0)

@@ -60,7 +60,7 @@ int gpu_attribute_read(struct gpu_attribute *attribute, struct buf *text)
 struct opt_u64 gpu_attribute_read_u64(struct gpu_attribute *attribute, struct buf *text)
 {
     uint64_t value;
-    if (gpu_attribute_read(attribute, text) < 0 || num_parse_u64(str_trim((struct str){text->data, text->len}), &value))
+    if (gpu_attribute_read(attribute, text) < 0 || num_parse_u64(str_trim(buf_str(text)), &value))
         return (struct opt_u64){0};
     return some_u64(value);
 }
@@ -68,7 +68,7 @@ struct opt_u64 gpu_attribute_read_u64(struct gpu_attribute *attribute, struct bu
 struct opt_i64 gpu_attribute_read_i64(struct gpu_attribute *attribute, struct buf *text)
 {
     int64_t value;
-    if (gpu_attribute_read(attribute, text) < 0 || num_parse_i64(str_trim((struct str){text->data, text->len}), &value))
+    if (gpu_attribute_read(attribute, text) < 0 || num_parse_i64(str_trim(buf_str(text)), &value))
         return (struct opt_i64){0};
     return some_i64(value);
 }

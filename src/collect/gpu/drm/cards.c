@@ -185,7 +185,7 @@ enum drm_state drm_card_read_state(struct drm_card *card, struct buf *text)
         return DRM_GONE;
     if (gpu_attribute_read(&card->runtime_status, text) < 0)
         return DRM_AWAKE;
-    struct str status = str_trim((struct str){text->data, text->len});
+    struct str status = str_trim(buf_str(text));
     return str_eq(status, STR("suspended")) || str_eq(status, STR("suspending")) ? DRM_ASLEEP : DRM_AWAKE;
 }
 

@@ -181,8 +181,7 @@ static bool has_ended(struct fdinfo_scan *scan, pid_t pid)
     char path[32];
     struct pid_stat stat;
     (void)snprintf(path, sizeof(path), "%d/stat", (int)pid);
-    if (file_read_at(scan->table->proc_fd, path, &scan->stat) == 0 &&
-        pid_stat_parse((struct str){scan->stat.data, scan->stat.len}, &stat) == 0)
+    if (file_read_at(scan->table->proc_fd, path, &scan->stat) == 0 && pid_stat_parse(buf_str(&scan->stat), &stat) == 0)
         return pid_stat_is_dead(&stat);
     (void)snprintf(path, sizeof(path), "%d", (int)pid);
     return faccessat(scan->table->proc_fd, path, F_OK, 0) < 0;

@@ -65,7 +65,7 @@ static int open_file(const struct fdinfo_table *table, pid_t pid, int fd)
 static int read_info(struct fdinfo_table *table, int file, struct drm_fdinfo *ret_info)
 {
     int r = file_read_fd(file, FILE_SINGLE, &table->text);
-    return r < 0 ? r : drm_fdinfo_parse((struct str){table->text.data, table->text.len}, ret_info);
+    return r < 0 ? r : drm_fdinfo_parse(buf_str(&table->text), ret_info);
 }
 
 /* The links of a client hold its slot; without any it waits to be found again or dropped. */
