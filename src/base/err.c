@@ -7,28 +7,32 @@
 
 int err_set(struct err *err, int code, const char *fmt, ...)
 {
+    va_list args;
     if (!err)
         return code;
-    va_list args;
     va_start(args, fmt);
     (void)vsnprintf(err->msg, sizeof(err->msg), fmt, args);
     va_end(args);
-    err->code = code;
-    return code;
+    return err->code = code;
+}
+
+/* Puts ": TEXT" behind the message. */
+static void append(struct err *err, const char *text)
+{
+    size_t used = strlen(err->msg);
+    (void)snprintf(err->msg + used, sizeof(err->msg) - used, ": %s", text);
 }
 
 int err_sys(struct err *err, int code, const char *fmt, ...)
 {
+    va_list args;
     if (!err)
         return code;
-    va_list args;
     va_start(args, fmt);
     (void)vsnprintf(err->msg, sizeof(err->msg), fmt, args);
     va_end(args);
-    size_t used = strlen(err->msg);
-    (void)snprintf(err->msg + used, sizeof(err->msg) - used, ": %s", strerror(-code));
-    err->code = code;
-    return code;
+    append(err, strerror(-code));
+    return err->code = code;
 }
 
 int err_wrap(struct err *err, const char *fmt, ...)
@@ -41,8 +45,7 @@ int err_wrap(struct err *err, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(err->msg, sizeof(err->msg), fmt, args);
     va_end(args);
-    size_t used = strlen(err->msg);
-    (void)snprintf(err->msg + used, sizeof(err->msg) - used, ": %s", old);
+    append(err, old);
     return err->code;
 }
 

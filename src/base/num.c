@@ -44,6 +44,21 @@ int num_parse_u64(struct str text, uint64_t *ret)
     return 0;
 }
 
+int num_parse_hex(struct str text, uint64_t *ret)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        int digit = ascii_hex_value(text.p[i]);
+        if (digit < 0)
+            return -EINVAL;
+        value = value << 4 | (uint64_t)digit;
+    }
+    if (text.n == 0 || text.n > 2 * sizeof(value))
+        return text.n == 0 ? -EINVAL : -ERANGE;
+    *ret = value;
+    return 0;
+}
+
 int num_parse_i64(struct str text, int64_t *ret)
 {
     bool negative = text.n > 0 && text.p[0] == '-';

@@ -10,11 +10,14 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/opt.h"
 #include "base/str.h"
 
 /* The whole text must be a decimal number. Returns 0, -EINVAL (not a number) or -ERANGE. */
 int num_parse_u64(struct str text, uint64_t *ret);
 int num_parse_i64(struct str text, int64_t *ret); /* one leading - or + allowed */
+
+int num_parse_hex(struct str text, uint64_t *ret); /* up to 16 digits, without "0x" */
 
 /* Digits with an optional sign, fraction and exponent; no hex, no inf, no nan. */
 int num_parse_f64(struct str text, double *ret);
@@ -64,6 +67,17 @@ static inline bool num_skip_in_line(const char **at, unsigned n)
     }
     *at = p;
     return true;
+}
+
+/* Fills the counter from a line that is the key and a number; an LF stands behind it. Other lines change nothing. */
+static inline void num_read_line(struct str line, struct str key, struct opt_u64 *counter)
+{
+    uint64_t value;
+    if (!str_starts(line, key))
+        return;
+    const char *p = line.p + key.n;
+    if (num_next_in_line(&p, &value) && *p == '\n')
+        *counter = some_u64(value);
 }
 
 /* Longest text of the num_write functions. */

@@ -90,6 +90,17 @@ static inline bool str_take(struct str *rest, char c)
 /* Cuts the next line (without its LF) off *rest; false when nothing is left. A last line without LF counts. */
 bool str_line(struct str *rest, struct str *ret_line);
 
+/* The same for text whose last line is not trusted without its LF: one stands behind every line. */
+static inline bool str_whole_line(struct str *rest, struct str *ret_line)
+{
+    const char *lf = rest->n > 0 ? memchr(rest->p, '\n', rest->n) : NULL;
+    if (!lf)
+        return false;
+    *ret_line = (struct str){rest->p, (size_t)(lf - rest->p)};
+    *rest = (struct str){lf + 1, rest->n - ret_line->n - 1};
+    return true;
+}
+
 /* Cuts the next word off *rest, words being separated by blanks and tabs; false when none is left. */
 bool str_word(struct str *rest, struct str *ret_word);
 

@@ -59,43 +59,38 @@ static struct civil civil_of(int64_t unix_secs)
     return at;
 }
 
-static char *put_digits(char *p, unsigned value, unsigned digits)
+/* Behind the mark, where there is one. */
+static char *put_digits(char *p, char mark, unsigned value, unsigned digits)
 {
+    if (mark)
+        *p++ = mark;
     for (unsigned i = digits; i > 0; i--, value /= 10)
         p[i - 1] = (char)('0' + value % 10);
     return p + digits;
 }
 
-void utc_format_iso(int64_t unix_secs, char ret_text[static UTC_ISO_BYTES])
+/* dash, colon: between the parts of the date and of the time; 0: nothing. */
+static void format(int64_t unix_secs, char dash, char colon, char *out)
 {
     struct civil at = civil_of(unix_secs);
-    char *p = put_digits(ret_text, at.year, 4);
-    *p++ = '-';
-    p = put_digits(p, at.month, 2);
-    *p++ = '-';
-    p = put_digits(p, at.day, 2);
-    *p++ = 'T';
-    p = put_digits(p, at.hour, 2);
-    *p++ = ':';
-    p = put_digits(p, at.minute, 2);
-    *p++ = ':';
-    p = put_digits(p, at.second, 2);
+    char *p = put_digits(out, '\0', at.year, 4);
+    p = put_digits(p, dash, at.month, 2);
+    p = put_digits(p, dash, at.day, 2);
+    p = put_digits(p, 'T', at.hour, 2);
+    p = put_digits(p, colon, at.minute, 2);
+    p = put_digits(p, colon, at.second, 2);
     *p++ = 'Z';
     *p = '\0';
 }
 
+void utc_format_iso(int64_t unix_secs, char ret_text[static UTC_ISO_BYTES])
+{
+    format(unix_secs, '-', ':', ret_text);
+}
+
 void utc_format_basic(int64_t unix_secs, char ret_text[static UTC_BASIC_BYTES])
 {
-    struct civil at = civil_of(unix_secs);
-    char *p = put_digits(ret_text, at.year, 4);
-    p = put_digits(p, at.month, 2);
-    p = put_digits(p, at.day, 2);
-    *p++ = 'T';
-    p = put_digits(p, at.hour, 2);
-    p = put_digits(p, at.minute, 2);
-    p = put_digits(p, at.second, 2);
-    *p++ = 'Z';
-    *p = '\0';
+    format(unix_secs, '\0', '\0', ret_text);
 }
 
 static bool take_digits(struct str *rest, unsigned digits, unsigned max, unsigned *ret)
@@ -109,8 +104,7 @@ static bool take_digits(struct str *rest, unsigned digits, unsigned max, unsigne
             return false;
         value = value * 10 + digit;
     }
-    rest->p += digits;
-    rest->n -= digits;
+    str_skip(rest, digits);
     *ret = value;
     return value <= max;
 }
@@ -185,8 +179,7 @@ static bool take_text(struct str *rest, struct str text)
 {
     if (!str_starts(*rest, text))
         return false;
-    rest->p += text.n;
-    rest->n -= text.n;
+    str_skip(rest, text.n);
     return true;
 }
 

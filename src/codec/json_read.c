@@ -21,17 +21,11 @@
 static bool take_hex(struct str *rest, uint32_t *ret_unit)
 {
     enum { HEX_DIGITS = 4 };
-    if (rest->n < HEX_DIGITS)
+    uint64_t unit;
+    if (rest->n < HEX_DIGITS || num_parse_hex((struct str){rest->p, HEX_DIGITS}, &unit) < 0)
         return false;
-    uint32_t unit = 0;
-    for (size_t i = 0; i < HEX_DIGITS; i++) {
-        int value = ascii_hex_value(rest->p[i]);
-        if (value < 0)
-            return false;
-        unit = unit << 4 | (uint32_t)value;
-    }
     str_skip(rest, HEX_DIGITS);
-    *ret_unit = unit;
+    *ret_unit = (uint32_t)unit;
     return true;
 }
 

@@ -10,16 +10,8 @@ enum { HEX_DIGITS_MAX = 8 };
 
 static bool is_hex(struct str text, uint64_t wanted)
 {
-    uint64_t value = 0;
-    if (text.n == 0 || text.n > HEX_DIGITS_MAX)
-        return false;
-    for (size_t i = 0; i < text.n; i++) {
-        int digit = ascii_hex_value(text.p[i]);
-        if (digit < 0)
-            return false;
-        value = value * 16 + (uint64_t)digit;
-    }
-    return value == wanted;
+    uint64_t value;
+    return text.n <= HEX_DIGITS_MAX && num_parse_hex(text, &value) == 0 && value == wanted;
 }
 
 static bool cut_field(struct str *remainder, struct str *ret_field)
@@ -96,11 +88,9 @@ int kfd_properties_parse(struct str text, struct kfd_properties *ret_properties)
         struct opt_u64 *number;
     } wanted[] = {{STR("location_id"), &location}, {STR("domain"), &domain}, {STR("simd_count"), &simds},
         {STR("simd_per_cu"), &per_cu}};
-    const char *lf;
-    while (text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
-        struct str line = {text.p, (size_t)(lf - text.p)};
+    struct str line;
+    while (str_whole_line(&text, &line)) {
         struct str key = {0};
-        text = (struct str){lf + 1, text.n - line.n - 1};
         (void)str_word(&line, &key);
         for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
             if (str_eq(key, wanted[i].key) && parse_number(line, wanted[i].number) < 0)

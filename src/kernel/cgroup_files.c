@@ -29,13 +29,11 @@ static bool parse_line(struct str line, struct cgroup_line *ret_line)
 bool cgroup_line_next(struct str *rest, struct cgroup_line *ret_line)
 {
     struct str line;
-    for (;;) {
-        struct str before = *rest;
-        if (!str_line(rest, &line) || line.p + line.n == before.p + before.n)
-            return false;
+    while (str_whole_line(rest, &line)) {
         if (parse_line(line, ret_line))
             return true;
     }
+    return false;
 }
 
 bool cgroup_list_has(struct str list, struct str name)
@@ -53,9 +51,8 @@ bool cgroup_list_has(struct str list, struct str name)
 
 struct opt_u64 cgroup_keyed_u64(struct str text, struct str key)
 {
-    struct str rest = text;
     struct str line;
-    while (str_line(&rest, &line) && line.p + line.n != text.p + text.n) {
+    while (str_whole_line(&text, &line)) {
         if (line.n <= key.n || line.p[key.n] != ' ' || !str_starts(line, key))
             continue;
         uint64_t value;

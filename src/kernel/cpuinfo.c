@@ -12,32 +12,15 @@
 
 #include <errno.h>
 
-enum { HEX_DIGITS_MAX = 16, MIDR_PART_BITS = 4, MIDR_IMPLEMENTER_BITS = 24, PART_MAX = 0xfff, IMPLEMENTER_MAX = 0xff };
+#include "base/num.h"
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
+enum { MIDR_PART_BITS = 4, MIDR_IMPLEMENTER_BITS = 24, PART_MAX = 0xfff, IMPLEMENTER_MAX = 0xff };
 
 /* "0x41" */
 static bool parse_hex(struct str text, uint64_t max, uint64_t *ret_number)
 {
-    if (!str_starts(text, STR("0x")) || text.n == 2 || text.n > 2 + HEX_DIGITS_MAX)
-        return false;
-    uint64_t number = 0;
-    for (size_t i = 2; i < text.n; i++) {
-        int digit = hex_digit(text.p[i]);
-        if (digit < 0)
-            return false;
-        number = number << 4 | (uint64_t)digit;
-    }
-    if (number > max)
-        return false;
-    *ret_number = number;
-    return true;
+    return str_starts(text, STR("0x")) && num_parse_hex((struct str){text.p + 2, text.n - 2}, ret_number) == 0 &&
+           *ret_number <= max;
 }
 
 static void add_kind(struct cpuinfo *info, struct cpuinfo_core core)
@@ -74,15 +57,13 @@ void cpuinfo_parse(struct str text, struct cpuinfo *ret_info)
 {
     struct cpuinfo info = {0};
     struct opt_u64 implementer = {0};
-    const char *lf;
-    while (text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
-        struct str line = {text.p, (size_t)(lf - text.p)};
-        text = (struct str){lf + 1, text.n - line.n - 1};
+    struct str line;
+    while (str_whole_line(&text, &line)) {
         const char *colon = line.n > 0 ? memchr(line.p, ':', line.n) : NULL;
         if (!colon)
             continue;
         struct str key = str_trim((struct str){line.p, (size_t)(colon - line.p)});
-        struct str value = str_trim((struct str){colon + 1, (size_t)(lf - colon - 1)});
+        struct str value = str_trim((struct str){colon + 1, (size_t)(line.p + line.n - colon - 1)});
         uint64_t number;
         if (info.model_name.n == 0 && is_name_key(key)) {
             info.model_name = value;

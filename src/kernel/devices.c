@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counters of devices: /proc/diskstats and /proc/net/dev. */
 #include "kernel/devices.h"
 
 #include <errno.h>
@@ -56,28 +55,28 @@ static bool parse_counters(const char **at, const char *lf, struct diskstats_row
            num_skip_in_line(at, 1);
 }
 
-static bool parse_disk(const char *p, const char *lf, struct diskstats_row *row)
+static bool parse_disk(struct str line, struct diskstats_row *row)
 {
+    const char *p = line.p;
     return next_unsigned(&p, &row->major) && next_unsigned(&p, &row->minor) &&
-           next_name(&p, row->name, sizeof(row->name)) && parse_counters(&p, lf, row) && (*p == ' ' || *p == '\n');
+           next_name(&p, row->name, sizeof(row->name)) && parse_counters(&p, line.p + line.n, row) &&
+           (*p == ' ' || *p == '\n');
 }
 
 int diskstats_parse(struct str text, struct diskstats *stats)
 {
     size_t count = 0;
-    const char *lf;
+    struct str line;
     stats->count = 0;
     if (text.n > 0 && text.p[text.n - 1] != '\n')
         return -EBADMSG;
-    while (text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
-        const char *line = text.p;
-        text = (struct str){lf + 1, text.n - (size_t)(lf + 1 - line)};
+    while (str_whole_line(&text, &line)) {
         if (count == stats->cap) {
             int r = VEC_GROW(stats, count + 1, DISKSTATS_ROWS_MAX);
             if (r < 0)
                 return r;
         }
-        if (parse_disk(line, lf, &stats->items[count]))
+        if (parse_disk(line, &stats->items[count]))
             count++;
     }
     stats->count = count;
@@ -147,15 +146,13 @@ static bool skip_headings(struct str *rest)
 int net_dev_parse(struct str text, struct net_dev *dev)
 {
     size_t count = 0;
-    const char *lf;
+    struct str line;
     dev->count = 0;
     if (text.n > 0 && text.p[text.n - 1] != '\n')
         return -EBADMSG;
     if (!skip_headings(&text))
         return -EINVAL;
-    while (text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
-        struct str line = {text.p, (size_t)(lf - text.p)};
-        text = (struct str){lf + 1, text.n - line.n - 1};
+    while (str_whole_line(&text, &line)) {
         if (count == dev->cap) {
             int r = VEC_GROW(dev, count + 1, NET_DEV_ROWS_MAX);
             if (r < 0)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of one process: /proc/PID/stat, io, schedstat and smaps_rollup. */
 #include "kernel/pid.h"
 
 #include <errno.h>
@@ -121,29 +120,16 @@ int pid_stat_parse(struct str text, struct pid_stat *ret)
  * Any order and any unknown keys are fine; a line without its LF is not trusted.
  */
 
-/* The LF stands behind `line`. */
-static void parse_counter(struct str line, struct str key, struct opt_u64 *counter)
-{
-    uint64_t value;
-    if (!str_starts(line, key))
-        return;
-    const char *p = line.p + key.n;
-    if (num_next_in_line(&p, &value) && *p == '\n')
-        *counter = some_u64(value);
-}
-
 int pid_io_parse(struct str text, struct pid_io *ret)
 {
     struct opt_u64 read = {0};
     struct opt_u64 written = {0};
-    const char *lf;
-    while (!(read.has && written.has) && text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
-        struct str line = {text.p, (size_t)(lf - text.p)};
-        text = (struct str){lf + 1, text.n - line.n - 1};
+    struct str line;
+    while (!(read.has && written.has) && str_whole_line(&text, &line)) {
         if (line.p[0] == 'r')
-            parse_counter(line, STR("read_bytes: "), &read);
+            num_read_line(line, STR("read_bytes: "), &read);
         else if (line.p[0] == 'w')
-            parse_counter(line, STR("write_bytes: "), &written);
+            num_read_line(line, STR("write_bytes: "), &written);
     }
     if (!read.has || !written.has)
         return -EINVAL;
@@ -192,10 +178,8 @@ int smaps_rollup_parse(struct str text, struct smaps_rollup *ret)
 {
     struct opt_u64 rss_kib = {0}, pss_kib = {0};
     struct smaps_rollup rollup = {0};
-    const char *lf;
-    while (text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
-        struct str line = {text.p, (size_t)(lf - text.p)};
-        text = (struct str){lf + 1, text.n - line.n - 1};
+    struct str line;
+    while (str_whole_line(&text, &line)) {
         if (!rss_kib.has)
             parse_amount(line, STR("Rss:"), &rss_kib);
         if (!pss_kib.has)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of the whole host: /proc/stat, loadavg, meminfo and pressure/. */
 #include "kernel/proc.h"
 
 #include <errno.h>
@@ -72,39 +71,27 @@ static int parse_cpu(const char *p, struct proc_stat *stat, bool *has_total)
     return 0;
 }
 
-static void parse_counter(struct str line, struct str key, struct opt_u64 *counter)
-{
-    uint64_t value;
-    if (!str_starts(line, key))
-        return;
-    const char *p = line.p + key.n;
-    if (num_next_in_line(&p, &value) && *p == '\n')
-        *counter = some_u64(value);
-}
-
 /* "processes ", "procs_running ", "procs_blocked " */
 static void parse_procs(struct str line, struct proc_stat *stat)
 {
     if (line.n < sizeof("procs_b"))
         return;
     if (line.p[4] == 'e') {
-        parse_counter(line, STR("processes "), &stat->forks);
+        num_read_line(line, STR("processes "), &stat->forks);
         /* A kernel that has started this program has made a process: 0 means that nothing is counted (gVisor). */
         stat->forks.has &= stat->forks.v > 0;
     } else if (line.p[6] == 'r') {
-        parse_counter(line, STR("procs_running "), &stat->procs_running);
+        num_read_line(line, STR("procs_running "), &stat->procs_running);
     } else {
-        parse_counter(line, STR("procs_blocked "), &stat->procs_blocked);
+        num_read_line(line, STR("procs_blocked "), &stat->procs_blocked);
     }
 }
 
 static int parse_lines(struct str rest, struct proc_stat *stat)
 {
     bool has_total = false;
-    const char *lf;
-    while (rest.n > 0 && (lf = memchr(rest.p, '\n', rest.n))) {
-        struct str line = {rest.p, (size_t)(lf - rest.p)};
-        rest = (struct str){lf + 1, rest.n - line.n - 1};
+    struct str line;
+    while (str_whole_line(&rest, &line)) {
         if (line.n < 3)
             continue;
         if (line.p[0] == 'c' && line.p[1] == 'p' && line.p[2] == 'u') {
@@ -112,7 +99,7 @@ static int parse_lines(struct str rest, struct proc_stat *stat)
             if (r < 0)
                 return r;
         } else if (line.p[0] == 'c') {
-            parse_counter(line, STR("ctxt "), &stat->context_switches);
+            num_read_line(line, STR("ctxt "), &stat->context_switches);
         } else if (line.p[0] == 'p') {
             parse_procs(line, stat);
         }
@@ -258,10 +245,8 @@ int meminfo_parse(struct str text, struct meminfo *ret)
 {
     struct meminfo mem = {0};
     unsigned found = 0;
-    const char *lf;
-    while (found < KEYS && text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
-        struct str line = {text.p, (size_t)(lf - text.p)};
-        text = (struct str){lf + 1, text.n - line.n - 1};
+    struct str line;
+    while (found < KEYS && str_whole_line(&text, &line)) {
         if (line.n < LINE_MIN_BYTES)
             continue;
         struct key key = key_for(line.p, &mem);
@@ -269,7 +254,7 @@ int meminfo_parse(struct str text, struct meminfo *ret)
             continue;
         uint64_t kib;
         const char *p = line.p + key.name.n;
-        if (!num_next_in_line(&p, &kib) || lf - p != 3 || p[0] != ' ' || p[1] != 'k' || p[2] != 'B')
+        if (!num_next_in_line(&p, &kib) || line.p + line.n - p != 3 || p[0] != ' ' || p[1] != 'k' || p[2] != 'B')
             continue;
         *key.slot = some_u64(kib);
         found++;
@@ -314,10 +299,8 @@ static struct opt_u64 find_total(struct str line)
 int pressure_parse(struct str text, struct pressure *ret)
 {
     struct pressure pressure = {0};
-    const char *lf;
-    while (text.n > 0 && (lf = memchr(text.p, '\n', text.n))) {
-        struct str line = {text.p, (size_t)(lf - text.p)};
-        text = (struct str){lf + 1, text.n - line.n - 1};
+    struct str line;
+    while (str_whole_line(&text, &line)) {
         if (str_starts(line, STR("some ")))
             pressure.some_total_us = find_total(line);
         else if (str_starts(line, STR("full ")))

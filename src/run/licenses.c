@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unpacks the text of --licenses. */
 #include "run/licenses.h"
 
 #include <errno.h>

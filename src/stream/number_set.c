@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of numbers as sorted ranges. Text: "0-17,19", a range of one number without '-', "" for none. */
 #include "stream/number_set.h"
 
 #include <errno.h>

@@ -226,8 +226,8 @@ static bool is_run_id(const char *name)
     static const char shape[] = "ddddddddTddddddZ-xxxxxxxx";
     size_t i = 0;
     for (; shape[i] != '\0' && name[i] != '\0'; i++) {
-        bool is_digit = name[i] >= '0' && name[i] <= '9';
-        bool is_hex = is_digit || (name[i] >= 'a' && name[i] <= 'f');
+        bool is_digit = ascii_is_digit(name[i]);
+        bool is_hex = ascii_hex_value(name[i]) >= 0 && !ascii_is_upper(name[i]);
         if (shape[i] == 'd' ? !is_digit : shape[i] == 'x' ? !is_hex : name[i] != shape[i])
             return false;
     }

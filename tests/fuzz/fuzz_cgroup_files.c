@@ -16,7 +16,7 @@ static void check_lines(struct str text)
         check(line.controllers.n == 0 || memchr(line.controllers.p, ',', line.controllers.n) ||
               cgroup_list_has(line.controllers, line.controllers));
     }
-    check(rest.n == 0);
+    check(rest.n == 0 || !memchr(rest.p, '\n', rest.n));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

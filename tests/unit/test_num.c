@@ -50,6 +50,21 @@ static void test_u64(void **state)
         assert_u64(bad[i], -EINVAL, 0);
 }
 
+static void test_hex(void **state)
+{
+    (void)state;
+    uint64_t value = 4242;
+    assert_int_equal(num_parse_hex(STR("fFfFfFfFfFfFfFf0"), &value), 0);
+    assert_true(value == 0xfffffffffffffff0);
+    assert_int_equal(num_parse_hex(STR("0a"), &value), 0);
+    assert_true(value == 10);
+    assert_int_equal(num_parse_hex(STR("00000000000000001"), &value), -ERANGE);
+    static const char *const bad[] = {"", "0x1", "g", "-1", " 1", "1 ", "@"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(num_parse_hex(str_of(bad[i]), &value), -EINVAL);
+    assert_true(value == 10);
+}
+
 static void test_i64(void **state)
 {
     (void)state;
@@ -232,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_u64),
+        cmocka_unit_test(test_hex),
         cmocka_unit_test(test_i64),
         cmocka_unit_test(test_f64),
         cmocka_unit_test(test_f64_of_many_digits),

@@ -89,19 +89,13 @@ void drm_read_link_name(int sys_fd, const char *path, char *out, size_t size)
 static struct opt_u64 read_hex(const struct drm_card *card, const char *name)
 {
     enum { PREFIX_BYTES = 2, DIGITS_MAX = 8 };
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
     char text[DRM_CARD_TEXT_BYTES] = "";
     drm_card_read_text(card, name, text, sizeof(text));
     struct str hex = str_of(text);
-    if (!str_starts(hex, STR("0x")) || hex.n == PREFIX_BYTES || hex.n > PREFIX_BYTES + DIGITS_MAX)
+    uint64_t value;
+    if (!str_starts(hex, STR("0x")) || hex.n > PREFIX_BYTES + DIGITS_MAX ||
+        num_parse_hex((struct str){hex.p + PREFIX_BYTES, hex.n - PREFIX_BYTES}, &value) < 0)
         return (struct opt_u64){0};
-    uint64_t value = 0;
-    for (size_t i = PREFIX_BYTES; i < hex.n; i++) {
-        const char *digit = memchr(digits, hex.p[i], sizeof(digits) - 1);
-        if (!digit)
-            return (struct opt_u64){0};
-        value = value * 16 + (uint64_t)(digit - digits) % 16;
-    }
     return some_u64(value);
 }
 

@@ -137,11 +137,6 @@ static int nvml_load_explain(const struct nvml_calls *calls, const char *call, i
     return err_set(err, -EIO, "%s answered %d%s%s", call, code, message[0] ? ": " : "", message);
 }
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 _Static_assert(sizeof(((struct nvml_pci *)0)->bus_id) <= NVML_TEXT_BYTES, "every address fits");
 
 /* "00000000:0A:00.0" to "0000:0a:00.0": the kernel writes at least four digits of the domain, and lower case. */
@@ -157,11 +152,11 @@ static void nvml_put_bus(const char *text, char out[static NVML_TEXT_BYTES])
         return;
     for (size_t i = 0; i < n; i++) {
         char c = text[skip + i];
-        if (!is_hex(c) && c != ':' && c != '.') {
+        if (ascii_hex_value(c) < 0 && c != ':' && c != '.') {
             out[0] = '\0';
             return;
         }
-        out[i] = c >= 'A' && c <= 'F' ? (char)(c - 'A' + 'a') : c;
+        out[i] = ascii_to_lower(c);
     }
     out[n] = '\0';
 }
