@@ -32,10 +32,17 @@ static bool line_fits(const struct line *line, size_t bytes)
     return line->count < MASK_ARGUMENTS_MAX && line->text.len + bytes + 1 + sizeof(MASK_CUT) <= MASK_BYTES_MAX;
 }
 
-static void line_init(struct line *line)
+static void line_clear(struct line *line)
 {
+    buf_clear(&line->text);
     line->count = 0;
-    buf_init(&line->text, MASK_BYTES_MAX);
+}
+
+static void line_swap(struct line *a, struct line *b)
+{
+    struct line swap = *a;
+    *a = *b;
+    *b = swap;
 }
 
 static void take_argv(struct line *line, char *const *argv)
@@ -154,25 +161,18 @@ static void hide_all(const struct line *in, struct line *out)
 static bool mask_until_settled(struct line *line, enum mask_mode mode)
 {
     unsigned char *marks = malloc(MASK_BYTES_MAX);
-    struct line other;
-    line_init(&other);
+    struct line other = {.text = {.max = MASK_BYTES_MAX}};
     bool is_settled = false;
     for (int round = 0; round < ROUNDS_MAX && marks && buf_ok(&line->text) && !is_settled; round++) {
-        buf_clear(&other.text);
-        other.count = 0;
+        line_clear(&other);
         mask_line(line, &other, marks, mode);
         is_settled = is_same(line, &other);
-        struct line swap = *line;
-        *line = other;
-        other = swap;
+        line_swap(line, &other);
     }
     if (!is_settled) {
-        buf_clear(&other.text);
-        other.count = 0;
+        line_clear(&other);
         hide_all(line, &other);
-        struct line swap = *line;
-        *line = other;
-        other = swap;
+        line_swap(line, &other);
     }
     bool is_good = marks && buf_ok(&line->text);
     free(marks);
@@ -201,8 +201,7 @@ static int make_command(const struct line *line, struct mask_command *ret_comman
 
 int mask_command(char *const *argv, enum mask_mode mode, struct mask_command *ret_command)
 {
-    struct line line;
-    line_init(&line);
+    struct line line = {.text = {.max = MASK_BYTES_MAX}};
     take_argv(&line, argv);
     bool is_good = line.count == 0 || mode == MASK_OFF ? buf_ok(&line.text) : mask_until_settled(&line, mode);
     int r = is_good ? make_command(&line, ret_command) : -ENOMEM;

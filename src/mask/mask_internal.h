@@ -101,10 +101,17 @@ extern const char *const mark_placeholders[MARK_COUNT];
 /* values.c: what a text looks like. */
 bool is_white(char c);
 bool is_quote(char c);
+bool is_scheme_char(char c); /* of Bearer, AWS4-HMAC-SHA256 */
 bool is_name_char(char c); /* of NAME in NAME=value, --name: letters, digits, _ - . */
 bool has_prefix_nocase(struct str text, const char *prefix); /* prefix in lower case */
 struct str str_from(struct str text, size_t at);
 bool str_has(struct str text, char c);
+bool has_white(struct str text);
+struct str unquote(struct str text); /* without the quotes around all of it */
+
+/* Where the characters of a kind that begin at `at` end. */
+size_t skip_all(struct str text, size_t at, bool (*is_member)(char c));
+bool is_all(struct str text, bool (*is_member)(char c)); /* and not empty */
 
 void mark(struct element *element, struct str piece, enum mark kind);
 bool is_marked(const struct element *element, struct str piece); /* any byte of it */
@@ -126,7 +133,7 @@ bool value_is_tokenish(struct str value);
 bool value_is_random(struct str value);
 bool value_is_random_base64(struct str value); /* with / and + */
 
-/* names.c: what a name says about its value. */
+/* What a name says about its value. */
 struct name_class {
     enum name_level level;
     bool is_switch; /* --no-password, --use-token: a separate word behind it is none of its business */
@@ -136,6 +143,7 @@ struct name_class {
     bool is_token, is_pass; /* small numbers are no secrets */
     bool is_command; /* a command that prints the secret */
 };
+extern const struct name_class name_strong;
 struct name_class name_classify(struct str name);
 
 /* Marks the value of such a name where it is a secret; quotes around it stay. True where it is. */
@@ -147,11 +155,8 @@ bool value_is_code(struct str text, size_t from, size_t end, struct str name);
 size_t cut_substitution(struct str text, size_t name, size_t from, size_t end);
 /* text.c: a directory of a partitioned table, /name=value/ */
 bool is_partition(struct str text, struct str name, size_t from);
-/* text.c: behind the $( ) that begins here; at where it does not end soon. */
-size_t skip_group(struct str text, size_t at);
 
 /* words.c: options, values behind them and rules of programs; one state for the whole command line. */
-struct words;
 enum { WORDS_DEPTH_MAX = 4 };
 enum pending_kind {
     PENDING_NONE,
@@ -185,7 +190,7 @@ struct words {
 };
 void words_argument(struct words *words, struct element *element);
 
-/* text.c, phrases.c, shapes.c, url.c, personal.c: what can be seen in the text of one argument alone. */
+/* text.c, shapes.c, url.c: what can be seen in the text of one argument alone. */
 void mark_assignments(struct element *element);
 void mark_bearers(struct element *element);
 void mark_pem(struct element *element);

@@ -17,7 +17,7 @@ static bool is_in_set(enum shape_set set, char c)
     case SET_UPPER_DIGIT:
         return ascii_is_upper(c) || ascii_is_digit(c);
     case SET_HEX:
-        return ascii_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        return ascii_hex_value(c) >= 0;
     case SET_WORD:
         return ascii_is_alnum(c) || c == '_' || c == '-';
     case SET_DOTTED:
@@ -78,9 +78,7 @@ static size_t match_jwt(struct str text)
 /* 123456789:AA… of a Telegram bot */
 static size_t match_telegram(struct str text)
 {
-    size_t digits = 0;
-    while (digits < text.n && ascii_is_digit(text.p[digits]))
-        digits++;
+    size_t digits = skip_all(text, 0, ascii_is_digit);
     if (digits < 8 || digits > 10 || digits >= text.n || text.p[digits] != ':')
         return 0;
     size_t n = run_of(SET_WORD, str_from(text, digits + 1), WINDOW);
@@ -150,10 +148,7 @@ static bool is_word_byte(char c)
 
 static size_t word_length(struct str text, size_t at)
 {
-    size_t n = 0;
-    while (at + n < text.n && is_word_byte(text.p[at + n]))
-        n++;
-    return n;
+    return skip_all(text, at, is_word_byte) - at;
 }
 
 struct statement {
@@ -188,9 +183,8 @@ static size_t take_literal(struct element *element, size_t at)
     if (end < from)
         return from;
     struct str value = {text.p + from, end - from};
-    static const struct name_class strong = {.level = NAME_STRONG};
     if (!(element->is_shell && value_is_reference(value)))
-        (void)mark_value(element, value, &strong);
+        (void)mark_value(element, value, &name_strong);
     return end + (end < text.n);
 }
 
@@ -253,9 +247,8 @@ static size_t take_netrc(struct element *element, size_t at)
             return at;
         size_t value = skip_gap(text, end);
         at = token_end(text, value);
-        static const struct name_class strong = {.level = NAME_STRONG};
         if (is_password && value > end)
-            (void)mark_value(element, (struct str){text.p + value, at - value}, &strong);
+            (void)mark_value(element, (struct str){text.p + value, at - value}, &name_strong);
         if (at == value)
             return at;
     }

@@ -28,7 +28,8 @@ struct key {
     bool is_spaced; /* blanks do */
 };
 
-size_t skip_group(struct str text, size_t at)
+/* Behind the $( ) that begins here; at where it does not end soon. */
+static size_t skip_group(struct str text, size_t at)
 {
     enum { BYTES_MAX = 1024 };
     size_t depth = 0, end = text.n - at > BYTES_MAX ? at + BYTES_MAX : text.n;
@@ -161,12 +162,15 @@ static size_t find_end(const struct element *element, size_t from, size_t most, 
     return end;
 }
 
+static bool is_code_char(char c)
+{
+    return ascii_is_alnum(c) || c == '_' || c == '.';
+}
+
 /* password=getpass(), token=os.environ["X"], key=self.key: code, not a value */
 bool value_is_code(struct str text, size_t from, size_t end, struct str name)
 {
-    size_t i = from;
-    while (i < text.n && (ascii_is_alnum(text.p[i]) || text.p[i] == '_' || text.p[i] == '.'))
-        i++;
+    size_t i = skip_all(text, from, is_code_char);
     bool is_called =
         i > from && i + 1 < text.n && (text.p[i] == '(' || text.p[i] == '[') && !ascii_is_digit(text.p[from]);
     struct str value = {text.p + from, end - from};
@@ -175,18 +179,9 @@ bool value_is_code(struct str text, size_t from, size_t end, struct str name)
     return is_called || str_eq(value, name) || (dot && str_eq(last, name));
 }
 
-static size_t skip_white(struct str text, size_t at)
+static bool is_blank(char c)
 {
-    while (at < text.n && is_white(text.p[at]))
-        at++;
-    return at;
-}
-
-static size_t skip_blanks(struct str text, size_t at)
-{
-    while (at < text.n && (text.p[at] == ' ' || text.p[at] == '\t'))
-        at++;
-    return at;
+    return c == ' ' || c == '\t';
 }
 
 /* "Enter password: " ends here; no value begins. */
@@ -202,7 +197,7 @@ static bool is_closing(struct str text, size_t sep, size_t quote)
 /* { and a name in quotes */
 static bool is_object(struct str text, size_t at)
 {
-    size_t from = skip_white(text, at + 1);
+    size_t from = skip_all(text, at + 1, is_white);
     while (from < text.n && text.p[from] == '\\')
         from++;
     return from < text.n && is_quote(text.p[from]);
@@ -261,7 +256,7 @@ static size_t take_value(struct element *element, const struct key *key, const s
     while (at < text.n && (text.p[at] == '=' || text.p[at] == '>'))
         at++;
     bool is_colon = text.p[sep] == ':';
-    size_t from = key->is_closed ? skip_white(text, at) : skip_blanks(text, at);
+    size_t from = skip_all(text, at, key->is_closed ? is_white : is_blank);
     size_t escapes = 0;
     while (from + escapes < text.n && escapes < ESCAPES_MAX && text.p[from + escapes] == '\\')
         escapes++;
@@ -294,12 +289,10 @@ static size_t take_value(struct element *element, const struct key *key, const s
         /* A header, to the end of its quotes, its line or the text. */
         bool is_quoted = key->quote && !key->is_closed;
         end = is_quoted ? find_quote(text, from, key->quote, 0) : end;
-        size_t first = 0;
-        while (first < value.n && (ascii_is_alnum(value.p[first]) || value.p[first] == '-'))
-            first++;
+        size_t first = skip_all(value, 0, is_scheme_char);
         bool has_scheme = rule_lists(rule_auth_schemes, (struct str){value.p, first});
         if (!is_quoted && has_scheme && first == value.n)
-            end = find_end(element, skip_blanks(text, from + first), text.n, cache);
+            end = find_end(element, skip_all(text, from + first, is_blank), text.n, cache);
         value.n = end - from;
     } else if ((is_colon && rule_lists(rule_type_names, value)) || value_is_code(text, from, end, key->name)) {
         return sep + 1;
@@ -334,7 +327,7 @@ static size_t take_pair(struct element *element, size_t comma)
 {
     struct str text = element->text;
     struct key key;
-    size_t from = skip_blanks(text, comma + 1);
+    size_t from = skip_all(text, comma + 1, is_blank);
     if (!find_key(text, comma, &key) || !key.quote || from >= text.n || text.p[from] != key.quote)
         return comma + 1;
     struct name_class name = name_classify(key.name);
@@ -397,8 +390,7 @@ void mark_bearers(struct element *element)
         size_t word = is_bearer ? 6 : 5, from = i + word;
         if ((!is_bearer && !is_basic) || (i > 0 && ascii_is_alnum(text.p[i - 1])) || !is_white(text.p[from]))
             continue;
-        while (from < text.n && is_white(text.p[from]))
-            from++;
+        from = skip_all(text, from, is_white);
         size_t n = 0;
         bool has_digit = false, has_upper = false;
         for (; from + n < text.n && is_bearer_char(text.p[from + n]); n++) {

@@ -5,7 +5,7 @@
  */
 #include "mask/mask_internal.h"
 
-static bool is_scheme_char(char c)
+static bool is_url_scheme_char(char c)
 {
     return ascii_is_alnum(c) || c == '+' || c == '.' || c == '-';
 }
@@ -14,10 +14,7 @@ static bool is_scheme_char(char c)
 static size_t url_end(const struct element *element, size_t scheme, size_t at)
 {
     struct str text = element->text;
-    bool is_alone = scheme == 0;
-    for (size_t i = 0; i < text.n && is_alone; i++)
-        is_alone = !is_white(text.p[i]);
-    if (is_alone)
+    if (scheme == 0 && !has_white(text))
         return text.n;
     char quote = scheme > 0 && is_quote(text.p[scheme - 1]) ? text.p[scheme - 1] : '\0';
     for (; at < text.n; at++) {
@@ -43,11 +40,7 @@ static size_t find_last(struct str text, size_t from, size_t end, char c)
 
 static bool is_port(struct str text)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        if (!ascii_is_digit(text.p[i]))
-            return false;
-    }
-    return text.n <= 5;
+    return text.n <= 5 && skip_all(text, 0, ascii_is_digit) == text.n;
 }
 
 /* Where the @ of the userinfo is; end where there is none. */
@@ -256,10 +249,10 @@ void mark_urls(struct element *element)
         if (text.p[i] != ':' || i + 2 >= text.n || text.p[i + 1] != '/' || text.p[i + 2] != '/')
             continue;
         size_t scheme = i;
-        while (scheme > done && i - scheme < 32 && is_scheme_char(text.p[scheme - 1]))
+        while (scheme > done && i - scheme < 32 && is_url_scheme_char(text.p[scheme - 1]))
             scheme--;
         /* --url=-x://? A scheme begins with a letter. */
-        while (scheme < i && !ascii_is_upper(text.p[scheme]) && !ascii_is_lower(text.p[scheme]))
+        while (scheme < i && !ascii_is_alpha(text.p[scheme]))
             scheme++;
         if (scheme == i)
             continue;

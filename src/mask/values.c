@@ -43,6 +43,33 @@ bool str_has(struct str text, char c)
     return text.n > 0 && memchr(text.p, c, text.n);
 }
 
+size_t skip_all(struct str text, size_t at, bool (*is_member)(char c))
+{
+    while (at < text.n && is_member(text.p[at]))
+        at++;
+    return at;
+}
+
+bool is_all(struct str text, bool (*is_member)(char c))
+{
+    return text.n > 0 && skip_all(text, 0, is_member) == text.n;
+}
+
+bool has_white(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (is_white(text.p[i]))
+            return true;
+    }
+    return false;
+}
+
+struct str unquote(struct str text)
+{
+    bool is_quoted = text.n >= 2 && is_quote(text.p[0]) && text.p[text.n - 1] == text.p[0];
+    return is_quoted ? (struct str){text.p + 1, text.n - 2} : text;
+}
+
 /* The prefix ends at its NUL or at a blank (a word of a list). */
 bool has_prefix_nocase(struct str text, const char *prefix)
 {
@@ -80,15 +107,6 @@ size_t placeholder_length(struct str text)
     return 0;
 }
 
-static bool is_all(struct str text, bool (*is_member)(char))
-{
-    for (size_t i = 0; i < text.n; i++) {
-        if (!is_member(text.p[i]))
-            return false;
-    }
-    return text.n > 0;
-}
-
 static bool is_cover(char c)
 {
     return c == '*' || c == '.' || c == 'x' || c == 'X' || c == '#';
@@ -121,12 +139,8 @@ bool value_is_path(struct str value)
 /* $(echo SECRET): the secret itself, unless it is made of other references */
 static bool is_echo(struct str command)
 {
-    size_t n = 0, from = 0;
-    while (from < command.n && is_white(command.p[from]))
-        from++;
-    while (from + n < command.n && ascii_is_lower(command.p[from + n]))
-        n++;
-    return rule_lists(rule_echoes, (struct str){command.p + from, n}) && !str_has(command, '$') &&
+    size_t from = skip_all(command, 0, is_white), end = skip_all(command, from, ascii_is_lower);
+    return rule_lists(rule_echoes, (struct str){command.p + from, end - from}) && !str_has(command, '$') &&
            !str_has(command, '`');
 }
 
@@ -178,7 +192,7 @@ bool value_is_word(struct str value)
 
 static bool is_hex_char(char c)
 {
-    return ascii_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '-';
+    return ascii_hex_value(c) >= 0 || c == '-';
 }
 
 struct census {
@@ -366,6 +380,8 @@ static enum name_level classify_inside(const struct name_words *name)
     return level;
 }
 
+const struct name_class name_strong = {.level = NAME_STRONG};
+
 struct name_class name_classify(struct str name)
 {
     struct name_words words;
@@ -398,11 +414,7 @@ struct name_class name_classify(struct str name)
 
 static bool is_number(struct str value, size_t most)
 {
-    for (size_t i = 0; i < value.n; i++) {
-        if (!ascii_is_digit(value.p[i]))
-            return false;
-    }
-    return value.n > 0 && value.n <= most;
+    return value.n <= most && is_all(value, ascii_is_digit);
 }
 
 /* Words of a sentence */
@@ -450,17 +462,18 @@ static bool is_secret(const struct element *element, struct str value, const str
     return !(name->is_token && is_number(value, 7)) && !(name->is_pass && is_number(value, 2));
 }
 
+bool is_scheme_char(char c)
+{
+    return ascii_is_alnum(c) || c == '-';
+}
+
 /* Behind the scheme of "Bearer TOKEN"; the whole where there is none. */
 static struct str credentials_of(struct str value)
 {
-    size_t n = 0;
-    while (n < value.n && (ascii_is_alnum(value.p[n]) || value.p[n] == '-'))
-        n++;
-    if (n == 0 || !rule_lists(rule_auth_schemes, (struct str){value.p, n}))
+    size_t n = skip_all(value, 0, is_scheme_char);
+    if (!rule_lists(rule_auth_schemes, (struct str){value.p, n}))
         return value;
-    size_t at = n;
-    while (at < value.n && is_white(value.p[at]))
-        at++;
+    size_t at = skip_all(value, n, is_white);
     return at > n || at == value.n ? str_from(value, at) : value;
 }
 

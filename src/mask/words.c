@@ -7,18 +7,7 @@
 
 enum { ASSIGNMENTS_MAX = 4, SETTING_WORDS = 3, GROUP_BYTES_MAX = 1024 };
 
-static const struct name_class strong = {.level = NAME_STRONG};
-
 static void scan_words(struct words *words, struct str text, bool is_shell);
-
-static bool has_white(struct str text)
-{
-    for (size_t i = 0; i < text.n; i++) {
-        if (is_white(text.p[i]))
-            return true;
-    }
-    return false;
-}
 
 /* -x, --name, --name=value */
 static bool is_option(struct str word)
@@ -28,18 +17,15 @@ static bool is_option(struct str word)
         i++;
     if (i == 0 || i == word.n || !(ascii_is_alpha(word.p[i])))
         return false;
-    while (i < word.n && is_name_char(word.p[i]))
-        i++;
+    i = skip_all(word, i, is_name_char);
     return i == word.n || word.p[i] == '=';
 }
 
 /* A command that prints a secret: what it echoes is one. */
 static void scan_fed(struct words *words, struct str text)
 {
-    if (text.n >= 2 && is_quote(text.p[0]) && text.p[text.n - 1] == text.p[0])
-        text = (struct str){text.p + 1, text.n - 2};
     words->feeds = true;
-    scan_words(words, text, true);
+    scan_words(words, unquote(text), true);
     words->feeds = false;
 }
 
@@ -47,7 +33,7 @@ static void mark_behind(struct words *words, struct str word, char separator)
 {
     const char *at = memchr(word.p, separator, word.n);
     if (at)
-        (void)mark_value(words->element, str_from(word, (size_t)(at - word.p) + 1), &strong);
+        (void)mark_value(words->element, str_from(word, (size_t)(at - word.p) + 1), &name_strong);
 }
 
 /*
@@ -86,7 +72,7 @@ static bool take_pending(struct words *words, struct str word)
         mark_behind(words, word, '=');
         return true;
     case PENDING_SECRET:
-        (void)mark_value(words->element, word, &strong);
+        (void)mark_value(words->element, word, &name_strong);
         return true;
     case PENDING_NAME:
         break;
@@ -119,17 +105,13 @@ static struct str name_before(struct str word, size_t at)
 /* "Name: value" and Name:value; a tag of an image or a volume is no value. */
 static bool take_header(struct words *words, struct str word)
 {
-    size_t n = 0;
-    while (n < word.n && is_name_char(word.p[n]))
-        n++;
+    size_t n = skip_all(word, 0, is_name_char);
     if (n < 2 || n >= word.n || word.p[n] != ':' || (n + 1 < word.n && word.p[n + 1] == ':'))
         return false;
     struct name_class name = name_classify((struct str){word.p, n});
     if (name.level == NAME_PLAIN)
         return false;
-    size_t at = n + 1;
-    while (at < word.n && is_white(word.p[at]))
-        at++;
+    size_t at = skip_all(word, n + 1, is_white);
     struct str value = str_from(word, at);
     bool is_glued = at == n + 1;
     if (value.n == 0) {
@@ -179,8 +161,7 @@ static bool take_assignment(struct words *words, struct str word)
 
 static void take_text(struct words *words, struct str text)
 {
-    if (text.n >= 2 && is_quote(text.p[0]) && text.p[text.n - 1] == text.p[0])
-        text = (struct str){text.p + 1, text.n - 2};
+    text = unquote(text);
     if (!take_assignment(words, text) && has_white(text))
         scan_words(words, text, false);
 }
@@ -222,11 +203,7 @@ static size_t find_flag(struct str body, const char *flags, char option)
 
 static bool is_cluster(struct str body, char last)
 {
-    for (size_t i = 0; i < body.n; i++) {
-        if (!ascii_is_upper(body.p[i]) && !ascii_is_lower(body.p[i]))
-            return false;
-    }
-    return body.n > 1 && body.n <= 6 && body.p[body.n - 1] == last;
+    return body.n > 1 && body.n <= 6 && body.p[body.n - 1] == last && is_all(body, ascii_is_alpha);
 }
 
 /* One rule of a program; true where the option is its. */
@@ -260,13 +237,8 @@ static bool take_rule(struct words *words, const struct program_rule *rule, stru
 
 static bool is_command_option(const struct words *words, struct str body, unsigned dashes)
 {
-    bool has_c = false;
-    for (size_t i = 0; i < body.n; i++) {
-        has_c |= body.p[i] == 'c';
-        if (!ascii_is_lower(body.p[i]))
-            return false;
-    }
-    return dashes == 1 && has_c && body.n <= 6 && rule_lists(rule_shells, words->program);
+    return dashes == 1 && body.n <= 6 && is_all(body, ascii_is_lower) && str_has(body, 'c') &&
+           rule_lists(rule_shells, words->program);
 }
 
 static void take_option(struct words *words, struct str word)
@@ -287,17 +259,15 @@ static void take_option(struct words *words, struct str word)
         const struct program_rule *rule = &rule_programs[i];
         bool is_prefix = rule->form & FORM_PREFIX && has_prefix_nocase(word, rule->option) && is_for(words, rule);
         if (is_prefix)
-            (void)mark_value(words->element, str_from(word, strlen(rule->option)), &strong);
+            (void)mark_value(words->element, str_from(word, strlen(rule->option)), &name_strong);
         if (is_prefix || take_rule(words, rule, body, dashes))
             return;
     }
     const char *equals = memchr(body.p, '=', body.n);
     struct str name = {body.p, equals ? (size_t)(equals - body.p) : body.n};
-    for (size_t i = 0; i < name.n; i++) {
-        if (is_white(name.p[i])) {
-            take_text(words, word);
-            return;
-        }
+    if (has_white(name)) {
+        take_text(words, word);
+        return;
     }
     struct name_class class = name.n > 1 ? name_classify(name) : (struct name_class){0};
     if (class.is_command) {
@@ -383,7 +353,7 @@ static void mark_oracle(struct words *words, struct str word)
     if (at > slash)
         value.n = (size_t)(at - value.p);
     if (at > slash || !has_white(value))
-        (void)mark_value(words->element, value, &strong);
+        (void)mark_value(words->element, value, &name_strong);
 }
 
 static bool has_letters(const struct words *words, const char *letters)
@@ -408,13 +378,13 @@ static void take_argument_rules(struct words *words, struct str word)
         if ((kind == FORM_POSITION && words->positionals == rule->position && has_letters(words, rule->with) &&
                 !is_unwanted && !(rule->separator && str_has(word, rule->separator))) ||
             (kind == FORM_BEHIND_URL && words->has_url && !is_url))
-            (void)mark_value(words->element, word, &strong);
+            (void)mark_value(words->element, word, &name_strong);
         else if (kind == FORM_ORACLE)
             mark_oracle(words, word);
         else if (kind == FORM_PREFIX && has_prefix_nocase(word, rule->option))
-            (void)mark_value(words->element, str_from(word, strlen(rule->option)), &strong);
+            (void)mark_value(words->element, str_from(word, strlen(rule->option)), &name_strong);
         else if (kind == FORM_BARE && has_prefix_nocase(word, rule->option) && word.n == strlen(rule->option))
-            expect_name(words, &strong);
+            expect_name(words, &name_strong);
     }
     words->has_url |= is_url;
 }
@@ -451,7 +421,7 @@ static void take_argument(struct words *words, struct str word)
 {
     if (words->is_echo && words->is_fed) {
         if (word.p[0] != '%')
-            (void)mark_value(words->element, word, &strong);
+            (void)mark_value(words->element, word, &name_strong);
         return;
     }
     bool is_program = take_program(words, word);
@@ -483,7 +453,7 @@ static void take_word(struct words *words, struct str word)
     bool is_here_string = words->is_fed && str_starts(word, STR("<<<"));
     bool is_script = rule_lists(rule_shell_hosts, words->program) && has_white(word);
     if (is_here_string && word.n > 3)
-        (void)mark_value(words->element, str_from(word, 3), &strong);
+        (void)mark_value(words->element, str_from(word, 3), &name_strong);
     else if (is_here_string)
         words->pending.kind = PENDING_SECRET;
     else if (word.p[0] == '-' && word.n > 1)
