@@ -8,29 +8,11 @@
 
 #include "collect/cloud/cloud.h"
 
-enum step { STEP_TOKEN, STEP_TYPE, STEP_REGION, STEP_ZONE, STEPS };
+enum step { STEP_TOKEN, STEP_TYPE, STEP_REGION, STEP_ZONE };
 
 static bool is_named(const struct cloud_evidence *evidence)
 {
     return cloud_has_text(evidence->sys_vendor, "Alibaba Cloud");
-}
-
-static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
-{
-    static const char *const paths[STEPS] = {
-        [STEP_TOKEN] = "/latest/api/token",
-        [STEP_TYPE] = "/latest/meta-data/instance/instance-type",
-        [STEP_REGION] = "/latest/meta-data/region-id",
-        [STEP_ZONE] = "/latest/meta-data/zone-id",
-    };
-    bool is_token = probe->step == STEP_TOKEN;
-    *ret_request = (struct cloud_request){
-        .method = is_token ? "PUT" : "GET",
-        .path = paths[probe->step],
-        .header_name = is_token ? "X-aliyun-ecs-metadata-token-ttl-seconds" : "X-aliyun-ecs-metadata-token",
-    };
-    (void)str_copy(
-        is_token ? STR("21600") : str_of(probe->token), ret_request->header_value, sizeof(ret_request->header_value));
 }
 
 /* Small letters, digits and dashes around at least one separator, which stands at neither end: "cn-hangzhou". */
@@ -61,7 +43,7 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
     struct cloud_facts *facts = &probe->facts;
     if (!answer)
         return probe->step > STEP_REGION ? CLOUD_ACCEPT : CLOUD_REJECT;
-    switch ((enum step)probe->step++) {
+    switch ((enum step)probe->step) {
     case STEP_TOKEN:
         return cloud_copy_token(answer, probe) ? CLOUD_ASK_MORE : CLOUD_REJECT;
     case STEP_TYPE:
@@ -72,11 +54,18 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
     case STEP_ZONE:
         (void)read_joined(answer, '-', facts->zone_id);
         return CLOUD_ACCEPT;
-    case STEPS:
-    default:
-        return CLOUD_REJECT;
     }
+    return CLOUD_REJECT;
 }
 
 const struct cloud_vendor cloud_alibaba = {
-    .id = "alicloud", .address = "100.100.100.200:80", .is_named = is_named, .ask = ask, .classify = classify};
+    .id = "alicloud",
+    .address = "100.100.100.200:80",
+    .paths = {[STEP_TOKEN] = "/latest/api/token",
+        [STEP_TYPE] = "/latest/meta-data/instance/instance-type",
+        [STEP_REGION] = "/latest/meta-data/region-id",
+        [STEP_ZONE] = "/latest/meta-data/zone-id"},
+    .token_header = "X-aliyun-ecs-metadata-token",
+    .is_named = is_named,
+    .classify = classify,
+};

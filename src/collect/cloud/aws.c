@@ -9,31 +9,11 @@
 
 #include "collect/cloud/cloud.h"
 
-enum step { STEP_TOKEN, STEP_DOMAIN, STEP_REGION, STEP_ZONE, STEP_TYPE, STEP_ACCOUNT, STEPS };
+enum step { STEP_TOKEN, STEP_DOMAIN, STEP_REGION, STEP_ZONE, STEP_TYPE, STEP_ACCOUNT };
 
 static bool is_named(const struct cloud_evidence *evidence)
 {
     return cloud_has_text(evidence->sys_vendor, "Amazon EC2") || cloud_has_text(evidence->bios_vendor, "Amazon EC2");
-}
-
-static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
-{
-    static const char *const paths[STEPS] = {
-        [STEP_TOKEN] = "/latest/api/token",
-        [STEP_DOMAIN] = "/latest/meta-data/services/domain",
-        [STEP_REGION] = "/latest/meta-data/placement/region",
-        [STEP_ZONE] = "/latest/meta-data/placement/availability-zone",
-        [STEP_TYPE] = "/latest/meta-data/instance-type",
-        [STEP_ACCOUNT] = "/latest/meta-data/identity-credentials/ec2/info",
-    };
-    bool is_token = probe->step == STEP_TOKEN;
-    *ret_request = (struct cloud_request){
-        .method = is_token ? "PUT" : "GET",
-        .path = paths[probe->step],
-        .header_name = is_token ? "X-aws-ec2-metadata-token-ttl-seconds" : "X-aws-ec2-metadata-token",
-    };
-    (void)str_copy(
-        is_token ? STR("21600") : str_of(probe->token), ret_request->header_value, sizeof(ret_request->header_value));
 }
 
 static void read_account(const struct http_answer *answer, struct cloud_facts *facts)
@@ -55,7 +35,7 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
     /* Without an answer there is hardly time for another; what is known by then is enough. */
     if (!answer)
         return probe->step > STEP_DOMAIN ? CLOUD_ACCEPT : CLOUD_REJECT;
-    switch ((enum step)probe->step++) {
+    switch ((enum step)probe->step) {
     case STEP_TOKEN:
         return cloud_copy_token(answer, probe) ? CLOUD_ASK_MORE : CLOUD_REJECT;
     case STEP_DOMAIN:
@@ -72,10 +52,19 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
     case STEP_ACCOUNT:
         read_account(answer, &probe->facts);
         return CLOUD_ACCEPT;
-    case STEPS:
-    default:
-        return CLOUD_REJECT;
     }
+    return CLOUD_REJECT;
 }
 
-const struct cloud_vendor cloud_aws = {.id = "aws", .is_named = is_named, .ask = ask, .classify = classify};
+const struct cloud_vendor cloud_aws = {
+    .id = "aws",
+    .paths = {[STEP_TOKEN] = "/latest/api/token",
+        [STEP_DOMAIN] = "/latest/meta-data/services/domain",
+        [STEP_REGION] = "/latest/meta-data/placement/region",
+        [STEP_ZONE] = "/latest/meta-data/placement/availability-zone",
+        [STEP_TYPE] = "/latest/meta-data/instance-type",
+        [STEP_ACCOUNT] = "/latest/meta-data/identity-credentials/ec2/info"},
+    .token_header = "X-aws-ec2-metadata-token",
+    .is_named = is_named,
+    .classify = classify,
+};

@@ -14,22 +14,10 @@ static bool is_named(const struct cloud_evidence *evidence)
                cloud_has_text(evidence->product_name, "Virtual Machine"));
 }
 
-static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
-{
-    (void)probe;
-    *ret_request = (struct cloud_request){
-        .method = "GET",
-        .path = "/metadata/instance?api-version=2021-02-01",
-        .header_name = "Metadata",
-        .header_value = "true",
-    };
-}
-
 static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_answer *answer)
 {
     struct json_doc doc;
     enum cloud_verdict verdict = CLOUD_REJECT;
-    probe->step++;
     if (cloud_parse_json(answer, &doc)) {
         const struct json_value *compute = json_get(doc.items, "compute");
         struct cloud_facts *facts = &probe->facts;
@@ -44,4 +32,10 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
     return verdict;
 }
 
-const struct cloud_vendor cloud_azure = {.id = "azure", .is_named = is_named, .ask = ask, .classify = classify};
+const struct cloud_vendor cloud_azure = {
+    .id = "azure",
+    .paths = {"/metadata/instance?api-version=2021-02-01"},
+    .header = {"Metadata", "true"},
+    .is_named = is_named,
+    .classify = classify,
+};

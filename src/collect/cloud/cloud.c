@@ -15,7 +15,6 @@
 #include <sys/socket.h>
 
 #include "base/auto.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/num.h"
 #include "net/http_parse.h"
@@ -33,8 +32,6 @@ struct lane {
     struct sockaddr_in address;
     enum lane_state state;
     struct cloud_probe probe;
-    struct cloud_request request;
-    int requests; /* made so far */
     int fd;
     int64_t deadline_ns; /* of the request under way */
     struct buf out;
@@ -74,31 +71,13 @@ static bool parse_endpoint(const char *endpoint, struct sockaddr_in *ret_address
     return true;
 }
 
-static void put_host(struct lane *lane)
+static void put_request(struct lane *lane)
 {
     struct str host = str_of(lane->endpoint);
     if (ntohs(lane->address.sin_port) == HTTP_PORT)
         host.n = (size_t)(strrchr(lane->endpoint, ':') - lane->endpoint);
-    buf_puts(&lane->out, "Host: ");
-    if (lane->request.host_header)
-        buf_puts(&lane->out, lane->request.host_header);
-    else
-        buf_append(&lane->out, host.p, host.n);
-    buf_puts(&lane->out, "\r\n");
-}
-
-static void put_request(struct lane *lane)
-{
-    const struct cloud_request *request = &lane->request;
     buf_clear(&lane->out);
-    buf_printf(&lane->out, "%s %s HTTP/1.1\r\n", request->method, request->path);
-    put_host(lane);
-    buf_puts(&lane->out, "User-Agent: resource-tracker\r\nAccept: */*\r\nConnection: close\r\n");
-    if (request->header_name)
-        buf_printf(&lane->out, "%s: %s\r\n", request->header_name, request->header_value);
-    if (strcmp(request->method, "GET") != 0)
-        buf_puts(&lane->out, "Content-Length: 0\r\n");
-    buf_puts(&lane->out, "\r\n");
+    cloud_put_request(&lane->out, lane->vendor, &lane->probe, host);
 }
 
 static int watch(struct engine *engine, struct lane *lane, int operation, uint32_t events)
@@ -110,13 +89,12 @@ static int watch(struct engine *engine, struct lane *lane, int operation, uint32
 /* 0, or a negative errno where no answer will come. */
 static int start_request(struct engine *engine, struct lane *lane)
 {
-    if (lane->requests++ >= CLOUD_STEPS_MAX)
+    if (lane->probe.step >= CLOUD_STEPS_MAX || !lane->vendor->paths[lane->probe.step])
         return -E2BIG;
     int64_t begin_ns = now_ns();
     if (begin_ns >= engine->end_ns)
         return -ETIMEDOUT;
     lane->deadline_ns = begin_ns + request_ns < engine->end_ns ? begin_ns + request_ns : engine->end_ns;
-    lane->vendor->ask(&lane->probe, &lane->request);
     put_request(lane);
     lane->sent = 0;
     if (!buf_ok(&lane->out))
@@ -143,17 +121,10 @@ static void end_request(struct lane *lane)
 static void settle(struct lane *lane, const struct http_answer *answer)
 {
     end_request(lane);
-    switch (lane->vendor->classify(&lane->probe, answer)) {
-    case CLOUD_ASK_MORE:
-        break;
-    case CLOUD_ACCEPT:
-        lane->state = LANE_ACCEPTED;
-        break;
-    case CLOUD_REJECT:
-    default:
-        lane->state = LANE_OUT;
-        break;
-    }
+    enum cloud_verdict verdict = lane->vendor->classify(&lane->probe, answer);
+    lane->probe.step++;
+    if (verdict != CLOUD_ASK_MORE)
+        lane->state = verdict == CLOUD_ACCEPT ? LANE_ACCEPTED : LANE_OUT;
 }
 
 static void settle_answered(struct lane *lane)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "codec/json_read.h"
 #include "kernel/sysroot.h"
@@ -36,17 +37,10 @@ struct cloud_evidence {
     bool is_virtual; /* the processor says so (x86), or nothing says that it is not */
 };
 
-struct cloud_request {
-    const char *method, *path;
-    const char *host_header; /* NULL: the address */
-    const char *header_name; /* one header; NULL: none */
-    char header_value[1024];
-};
-
 /* One probe of one vendor. */
 struct cloud_probe {
-    int step; /* counted by the vendor */
-    char token[1024]; /* for its own use */
+    int step; /* answers so far */
+    char token[1024];
     struct cloud_facts facts;
 };
 
@@ -55,11 +49,13 @@ enum cloud_verdict { CLOUD_ASK_MORE, CLOUD_ACCEPT, CLOUD_REJECT };
 struct cloud_vendor {
     const char *id;
     const char *address; /* of its service, "100.100.100.200:80"; NULL: CLOUD_LINK_LOCAL */
+    const char *paths[CLOUD_STEPS_MAX]; /* that are asked for, by probe->step */
+    const char *host; /* NULL: the address */
+    const char *header[2]; /* name and value, sent with every request; NULL: none */
+    const char *token_header; /* the first request is a PUT for a token, which goes with the others; NULL: none */
     /* Does the firmware name this vendor? */
     bool (*is_named)(const struct cloud_evidence *evidence);
-    /* The request of probe->step. */
-    void (*ask)(struct cloud_probe *probe, struct cloud_request *ret_request);
-    /* Reads the answer (NULL: none came), advances probe->step, fills probe->facts. */
+    /* Reads the answer of probe->step (NULL: none came), fills probe->facts. */
     enum cloud_verdict (*classify)(struct cloud_probe *probe, const struct http_answer *answer);
 };
 
@@ -71,6 +67,10 @@ void cloud_read_evidence(const struct sysroot *root, struct cloud_evidence *ret_
 
 /* Which vendors are worth asking: those that are named; else all on a virtual machine; else none. */
 bool cloud_is_worth_asking(const struct cloud_evidence *evidence, const struct cloud_vendor *vendor);
+
+/* Appends the request of probe->step. */
+void cloud_put_request(
+    struct buf *buf, const struct cloud_vendor *vendor, const struct cloud_probe *probe, struct str address);
 
 /*
  * Returns 0 with the cloud found, -ENODATA where this is none, -ECANCELED, or -ENOMEM. redirects: ended by one without

@@ -8,28 +8,12 @@
 
 #include "collect/cloud/cloud.h"
 
-enum step { STEP_TYPE, STEP_ZONE, STEP_PROJECT, STEPS };
+enum step { STEP_TYPE, STEP_ZONE, STEP_PROJECT };
 
 static bool is_named(const struct cloud_evidence *evidence)
 {
     /* Google makes laptops too. */
     return cloud_has_text(evidence->product_name, "Google Compute Engine");
-}
-
-static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
-{
-    static const char *const paths[STEPS] = {
-        [STEP_TYPE] = "/computeMetadata/v1/instance/machine-type",
-        [STEP_ZONE] = "/computeMetadata/v1/instance/zone",
-        [STEP_PROJECT] = "/computeMetadata/v1/project/numeric-project-id",
-    };
-    *ret_request = (struct cloud_request){
-        .method = "GET",
-        .path = paths[probe->step],
-        .host_header = "metadata.google.internal",
-        .header_name = "Metadata-Flavor",
-        .header_value = "Google",
-    };
 }
 
 /* "europe-west1-b" lies in "europe-west1". */
@@ -51,7 +35,7 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
 {
     if (!answer || !str_eq(http_answer_header(answer, "Metadata-Flavor"), STR("Google")))
         return probe->step > STEP_TYPE ? CLOUD_ACCEPT : CLOUD_REJECT;
-    switch ((enum step)probe->step++) {
+    switch ((enum step)probe->step) {
     case STEP_TYPE:
         (void)cloud_copy_last_part(answer, probe->facts.instance_type);
         return CLOUD_ASK_MORE;
@@ -62,10 +46,17 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
     case STEP_PROJECT:
         read_project(answer, &probe->facts);
         return CLOUD_ACCEPT;
-    case STEPS:
-    default:
-        return CLOUD_REJECT;
     }
+    return CLOUD_REJECT;
 }
 
-const struct cloud_vendor cloud_gcp = {.id = "gcp", .is_named = is_named, .ask = ask, .classify = classify};
+const struct cloud_vendor cloud_gcp = {
+    .id = "gcp",
+    .paths = {[STEP_TYPE] = "/computeMetadata/v1/instance/machine-type",
+        [STEP_ZONE] = "/computeMetadata/v1/instance/zone",
+        [STEP_PROJECT] = "/computeMetadata/v1/project/numeric-project-id"},
+    .host = "metadata.google.internal",
+    .header = {"Metadata-Flavor", "Google"},
+    .is_named = is_named,
+    .classify = classify,
+};

@@ -15,12 +15,6 @@ static bool is_named(const struct cloud_evidence *evidence)
     return cloud_has_text(evidence->sys_vendor, "Hetzner");
 }
 
-static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
-{
-    (void)probe;
-    *ret_request = (struct cloud_request){.method = "GET", .path = "/hetzner/v1/metadata"};
-}
-
 static struct str unquote(struct str text)
 {
     if (text.n >= 2 && (text.p[0] == '"' || text.p[0] == '\'') && text.p[text.n - 1] == text.p[0])
@@ -38,7 +32,6 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
         {STR("availability-zone"), probe->facts.zone_id}};
     struct str rest = cloud_answer_body(answer);
     struct str line;
-    probe->step++;
     while (str_line(&rest, &line)) {
         const char *colon = line.n > 0 ? memchr(line.p, ':', line.n) : NULL;
         if (!colon)
@@ -54,4 +47,5 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
     return instance[0] && has_region ? CLOUD_ACCEPT : CLOUD_REJECT;
 }
 
-const struct cloud_vendor cloud_hetzner = {.id = "hcloud", .is_named = is_named, .ask = ask, .classify = classify};
+const struct cloud_vendor cloud_hetzner = {
+    .id = "hcloud", .paths = {"/hetzner/v1/metadata"}, .is_named = is_named, .classify = classify};

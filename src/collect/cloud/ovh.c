@@ -9,21 +9,11 @@
 
 #include "collect/cloud/cloud.h"
 
-enum step { STEP_NETWORK, STEP_REGION, STEP_TYPE, STEPS };
+enum step { STEP_NETWORK, STEP_REGION, STEP_TYPE };
 
 static bool is_named(const struct cloud_evidence *evidence)
 {
     return cloud_has_text(evidence->sys_vendor, "OpenStack") || cloud_has_text(evidence->product_name, "OpenStack");
-}
-
-static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
-{
-    static const char *const paths[STEPS] = {
-        [STEP_NETWORK] = "/openstack/latest/network_data.json",
-        [STEP_REGION] = "/openstack/latest/meta_data.json",
-        [STEP_TYPE] = "/latest/meta-data/instance-type",
-    };
-    *ret_request = (struct cloud_request){.method = "GET", .path = paths[probe->step]};
 }
 
 static bool has_resolver(const struct json_value *services)
@@ -71,7 +61,7 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
 {
     if (!answer)
         return probe->step > STEP_NETWORK ? CLOUD_ACCEPT : CLOUD_REJECT;
-    switch ((enum step)probe->step++) {
+    switch ((enum step)probe->step) {
     case STEP_NETWORK:
         return is_ovh(answer) ? CLOUD_ASK_MORE : CLOUD_REJECT;
     case STEP_REGION:
@@ -80,10 +70,15 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
     case STEP_TYPE:
         (void)cloud_copy_body(answer, probe->facts.instance_type);
         return CLOUD_ACCEPT;
-    case STEPS:
-    default:
-        return CLOUD_REJECT;
     }
+    return CLOUD_REJECT;
 }
 
-const struct cloud_vendor cloud_ovh = {.id = "ovh", .is_named = is_named, .ask = ask, .classify = classify};
+const struct cloud_vendor cloud_ovh = {
+    .id = "ovh",
+    .paths = {[STEP_NETWORK] = "/openstack/latest/network_data.json",
+        [STEP_REGION] = "/openstack/latest/meta_data.json",
+        [STEP_TYPE] = "/latest/meta-data/instance-type"},
+    .is_named = is_named,
+    .classify = classify,
+};

@@ -12,18 +12,11 @@ static bool is_named(const struct cloud_evidence *evidence)
     return cloud_has_text(evidence->sys_vendor, "UpCloud");
 }
 
-static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
-{
-    (void)probe;
-    *ret_request = (struct cloud_request){.method = "GET", .path = "/metadata/v1.json"};
-}
-
 static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_answer *answer)
 {
     struct json_doc doc;
     enum cloud_verdict verdict = CLOUD_REJECT;
     char name[CLOUD_VALUE_BYTES];
-    probe->step++;
     if (cloud_parse_json(answer, &doc) && cloud_copy_string(json_get(doc.items, "cloud_name"), name) &&
         strcmp(name, "upcloud") == 0) {
         (void)cloud_copy_string(json_get(doc.items, "region"), probe->facts.region_id);
@@ -33,4 +26,5 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
     return verdict;
 }
 
-const struct cloud_vendor cloud_upcloud = {.id = "upcloud", .is_named = is_named, .ask = ask, .classify = classify};
+const struct cloud_vendor cloud_upcloud = {
+    .id = "upcloud", .paths = {"/metadata/v1.json"}, .is_named = is_named, .classify = classify};

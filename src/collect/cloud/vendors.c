@@ -89,10 +89,26 @@ bool cloud_is_worth_asking(const struct cloud_evidence *evidence, const struct c
     return evidence->is_virtual;
 }
 
+void cloud_put_request(
+    struct buf *buf, const struct cloud_vendor *vendor, const struct cloud_probe *probe, struct str address)
+{
+    bool is_for_token = vendor->token_header && probe->step == 0;
+    struct str host = vendor->host ? str_of(vendor->host) : address;
+    buf_printf(buf, "%s %s HTTP/1.1\r\nHost: %.*s\r\n", is_for_token ? "PUT" : "GET", vendor->paths[probe->step],
+        (int)host.n, host.p);
+    buf_puts(buf, "User-Agent: resource-tracker\r\nAccept: */*\r\nConnection: close\r\n");
+    if (vendor->header[0])
+        buf_printf(buf, "%s: %s\r\n", vendor->header[0], vendor->header[1]);
+    if (is_for_token)
+        buf_printf(buf, "%s-ttl-seconds: 21600\r\nContent-Length: 0\r\n", vendor->token_header);
+    else if (vendor->token_header)
+        buf_printf(buf, "%s: %s\r\n", vendor->token_header, probe->token);
+    buf_puts(buf, "\r\n");
+}
+
 static bool is_value_char(char c)
 {
-    char lower = (char)(c | 0x20);
-    return (c >= '0' && c <= '9') || (lower >= 'a' && lower <= 'z') || (c != '\0' && strchr("._:/-", c));
+    return ascii_is_alnum(c) || (c != '\0' && strchr("._:/-", c));
 }
 
 static bool is_filler(const char *value)

@@ -10,18 +10,11 @@ static bool is_named(const struct cloud_evidence *evidence)
     return cloud_has_text(evidence->sys_vendor, "Vultr");
 }
 
-static void ask(struct cloud_probe *probe, struct cloud_request *ret_request)
-{
-    (void)probe;
-    *ret_request = (struct cloud_request){.method = "GET", .path = "/v1.json"};
-}
-
 static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_answer *answer)
 {
     struct json_doc doc;
     enum cloud_verdict verdict = CLOUD_REJECT;
     char instance[CLOUD_VALUE_BYTES];
-    probe->step++;
     if (cloud_parse_json(answer, &doc) && (cloud_copy_string(json_get(doc.items, "instanceid"), instance) ||
                                               cloud_copy_string(json_get(doc.items, "instance-v2-id"), instance))) {
         const struct json_value *region = json_get(doc.items, "region");
@@ -32,4 +25,5 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
     return verdict;
 }
 
-const struct cloud_vendor cloud_vultr = {.id = "vultr", .is_named = is_named, .ask = ask, .classify = classify};
+const struct cloud_vendor cloud_vultr = {
+    .id = "vultr", .paths = {"/v1.json"}, .is_named = is_named, .classify = classify};
