@@ -9,7 +9,6 @@
 #include "aws/aws_internal.h"
 
 #include <errno.h>
-#include <strings.h>
 
 enum slot { SLOT_ACCESS_KEY, SLOT_SECRET_KEY, SLOT_SESSION_TOKEN, SLOT_REGION, SLOTS };
 
@@ -35,11 +34,6 @@ bool aws_profile_is_word(struct str text)
         if (text.p[i] <= ' ' || text.p[i] > '~')
             return false;
     return text.n > 0;
-}
-
-static bool is_key(struct str key, const char *name)
-{
-    return key.n == strlen(name) && strncasecmp(key.p, name, key.n) == 0;
 }
 
 /* "  name " and "'my name'" */
@@ -90,7 +84,7 @@ static bool is_foreign_source(struct str key)
     static const char names[][24] = {
         "role_arn", "sso_session", "sso_start_url", "credential_process", "web_identity_token_file", "login_session"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (is_key(key, names[i]))
+        if (str_eq_nocase(key, str_of(names[i])))
             return true;
     return false;
 }
@@ -111,7 +105,7 @@ static int take_value(
         [SLOT_REGION] = {"region", to->region, sizeof(to->region)},
     };
     for (size_t i = 0; i < SLOTS; i++) {
-        if (!is_key(key, places[i].name) || value.n == 0 || places[i].out[0])
+        if (!str_eq_nocase(key, str_of(places[i].name)) || value.n == 0 || places[i].out[0])
             continue;
         if (value.n >= places[i].size || !aws_profile_is_word(value) || (i == SLOT_REGION && !s3_is_region(value)))
             return err_set(err, -EINVAL, "line %u: %s is no such value", reading->line, places[i].name);

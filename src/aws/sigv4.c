@@ -129,13 +129,9 @@ static int read_parameter(struct buf *texts, struct str text, struct parameter *
 static int read_query(struct buf *texts, struct str query, struct parameter parameters[static PARAMETERS_MAX])
 {
     size_t count = 0;
-    while (query.n > 0) {
-        const char *end = memchr(query.p, '&', query.n);
-        size_t n = end ? (size_t)(end - query.p) : query.n;
-        struct str text = {query.p, n};
-        query.p += end ? n + 1 : n;
-        query.n -= end ? n + 1 : n;
-        if (n == 0)
+    struct str text;
+    while (str_cut(&query, '&', &text)) {
+        if (text.n == 0)
             continue;
         if (count == PARAMETERS_MAX)
             return -E2BIG;

@@ -13,16 +13,13 @@ static bool is_space(char c)
     return is_blank(c) || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
 
-bool str_line(struct str *rest, struct str *ret_line)
+bool str_cut(struct str *rest, char separator, struct str *ret_piece)
 {
     if (rest->n == 0)
         return false;
-    const char *lf = memchr(rest->p, '\n', rest->n);
-    size_t n = lf ? (size_t)(lf - rest->p) : rest->n;
-    *ret_line = (struct str){rest->p, n};
-    size_t used = lf ? n + 1 : n;
-    rest->p += used;
-    rest->n -= used;
+    const char *end = memchr(rest->p, separator, rest->n);
+    *ret_piece = (struct str){rest->p, end ? (size_t)(end - rest->p) : rest->n};
+    str_skip(rest, ret_piece->n + (end != NULL));
     return true;
 }
 
@@ -37,8 +34,7 @@ bool str_word(struct str *rest, struct str *ret_word)
     if (i == start)
         return false;
     *ret_word = (struct str){rest->p + start, i - start};
-    rest->p += i;
-    rest->n -= i;
+    str_skip(rest, i);
     return true;
 }
 
@@ -54,10 +50,8 @@ bool str_is_listed(const char *word, const char *list)
 
 struct str str_trim(struct str text)
 {
-    while (text.n > 0 && is_space(text.p[0])) {
-        text.p++;
-        text.n--;
-    }
+    while (text.n > 0 && is_space(text.p[0]))
+        str_skip(&text, 1);
     while (text.n > 0 && is_space(text.p[text.n - 1]))
         text.n--;
     return text;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 struct str {
     const char *p;
@@ -24,6 +25,12 @@ static inline struct str str_of(const char *cstr)
 static inline bool str_eq(struct str a, struct str b)
 {
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+/* ASCII letters in any case. */
+static inline bool str_eq_nocase(struct str a, struct str b)
+{
+    return a.n == b.n && (a.n == 0 || strncasecmp(a.p, b.p, a.n) == 0);
 }
 
 static inline bool str_starts(struct str text, struct str prefix)
@@ -87,8 +94,14 @@ static inline bool str_take(struct str *rest, char c)
     return true;
 }
 
-/* Cuts the next line (without its LF) off *rest; false when nothing is left. A last line without LF counts. */
-bool str_line(struct str *rest, struct str *ret_line);
+/* Cuts off *rest what stands before the next separator, which goes too; false when nothing is left. */
+bool str_cut(struct str *rest, char separator, struct str *ret_piece);
+
+/* The next line, without its LF. A last line without LF counts. */
+static inline bool str_line(struct str *rest, struct str *ret_line)
+{
+    return str_cut(rest, '\n', ret_line);
+}
 
 /* The same for text whose last line is not trusted without its LF: one stands behind every line. */
 static inline bool str_whole_line(struct str *rest, struct str *ret_line)

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
@@ -20,14 +19,9 @@
 static size_t count_digits(struct str text)
 {
     size_t n = 0;
-    while (n < text.n && text.p[n] >= '0' && text.p[n] <= '9')
+    while (n < text.n && ascii_is_digit(text.p[n]))
         n++;
     return n;
-}
-
-static struct str skip(struct str text, size_t n)
-{
-    return (struct str){text.p + n, text.n - n};
 }
 
 static bool unit_ns(struct str unit, int64_t *ret_ns)
@@ -66,14 +60,13 @@ static int64_t fraction_ns(struct str digits, int64_t unit)
 int duration_parse(struct str text, int64_t *ret_ns)
 {
     bool negative = text.n > 0 && text.p[0] == '-';
-    text = skip(text, negative ? 1 : 0);
+    str_skip(&text, negative);
     struct str whole = {text.p, count_digits(text)};
-    text = skip(text, whole.n);
+    str_skip(&text, whole.n);
     struct str fraction = {0};
-    if (text.n > 0 && text.p[0] == '.') {
-        text = skip(text, 1);
+    if (str_take(&text, '.')) {
         fraction = (struct str){text.p, count_digits(text)};
-        text = skip(text, fraction.n);
+        str_skip(&text, fraction.n);
         if (fraction.n == 0)
             return -EINVAL;
     }
@@ -109,11 +102,6 @@ void duration_put(struct buf *buf, int64_t ns)
     buf_append(buf, digits, n);
 }
 
-static bool same_word(struct str text, const char *word)
-{
-    return text.n == strlen(word) && strncasecmp(text.p, word, text.n) == 0;
-}
-
 static void put_number(struct buf *buf, const struct option_row *row, int64_t number)
 {
     if (row->type == OPTION_DURATION)
@@ -129,22 +117,22 @@ static int refuse_range(const struct option_row *row, const char *words, int64_t
     return err_set(err, -ERANGE, "must be at %s %s", words, buf_cstr(&text));
 }
 
-int value_refuse_low(const struct option_row *row, struct err *err)
+static int refuse_low(const struct option_row *row, struct err *err)
 {
     return refuse_range(row, "least", row->min, err);
 }
 
-int value_refuse_high(const struct option_row *row, struct err *err)
+static int refuse_high(const struct option_row *row, struct err *err)
 {
     return refuse_range(row, "most", row->max, err);
 }
 
-int value_set_number(const struct option_row *row, int64_t number, const struct value_target *target, struct err *err)
+static int set_number(const struct option_row *row, int64_t number, const struct value_target *target, struct err *err)
 {
     if (number < row->min)
-        return value_refuse_low(row, err);
+        return refuse_low(row, err);
     if (number > row->max)
-        return value_refuse_high(row, err);
+        return refuse_high(row, err);
     void *member = option_member(row, target->settings);
     if (row->type == OPTION_OPT_INTEGER)
         *(struct opt_i64 *)member = some_i64(number);
@@ -153,7 +141,7 @@ int value_set_number(const struct option_row *row, int64_t number, const struct 
     return 0;
 }
 
-int value_set_bool(const struct option_row *row, bool on, const struct value_target *target)
+static int set_bool(const struct option_row *row, bool on, const struct value_target *target)
 {
     *(bool *)option_member(row, target->settings) = on;
     return 0;
@@ -196,10 +184,10 @@ static int set_bool_text(
 {
     static const char *const words[2][4] = {{"0", "false", "no", "off"}, {"1", "true", "yes", "on"}};
     for (size_t i = 0; i < 4; i++) {
-        if (same_word(text, words[0][i]))
-            return value_set_bool(row, false, target);
-        if (same_word(text, words[1][i]))
-            return value_set_bool(row, true, target);
+        if (str_eq_nocase(text, str_of(words[0][i])))
+            return set_bool(row, false, target);
+        if (str_eq_nocase(text, str_of(words[1][i])))
+            return set_bool(row, true, target);
     }
     return err_set(err, -EINVAL, "must be true or false (or 1/0, yes/no, on/off)");
 }
@@ -208,7 +196,7 @@ static int set_choice(const struct option_row *row, struct str text, const struc
 {
     int count = 0;
     for (; option_word(row, (size_t)count); count++) {
-        if (same_word(text, option_word(row, (size_t)count))) {
+        if (str_eq_nocase(text, str_of(option_word(row, (size_t)count)))) {
             *(int *)option_member(row, target->settings) = count;
             return 0;
         }
@@ -227,8 +215,8 @@ static int set_integer_text(
     if (r == -EINVAL)
         return err_set(err, r, "not a whole number");
     if (r == -ERANGE)
-        return text.p[0] == '-' ? value_refuse_low(row, err) : value_refuse_high(row, err);
-    return value_set_number(row, number, target, err);
+        return text.p[0] == '-' ? refuse_low(row, err) : refuse_high(row, err);
+    return set_number(row, number, target, err);
 }
 
 static int set_duration_text(
@@ -239,10 +227,10 @@ static int set_duration_text(
     if (r == -EINVAL)
         return err_set(err, r, "not a duration; use seconds or a unit, for example 0.5, 250ms, 2s, 1m");
     if (r == -EDOM)
-        return value_refuse_low(row, err);
+        return refuse_low(row, err);
     if (r == -ERANGE)
-        return value_refuse_high(row, err);
-    return value_set_number(row, ns, target, err);
+        return refuse_high(row, err);
+    return set_number(row, ns, target, err);
 }
 
 int value_set_text(const struct option_row *row, struct str text, const struct value_target *target, struct err *err)
@@ -360,10 +348,10 @@ static int set_duration(
         return value_set_text(row, node->value.string, target, err);
     if (node->type == TOML_INTEGER) {
         if (node->value.integer < 0)
-            return value_refuse_low(row, err);
+            return refuse_low(row, err);
         if (node->value.integer > row->max / NS_PER_SEC)
-            return value_refuse_high(row, err);
-        return value_set_number(row, node->value.integer * NS_PER_SEC, target, err);
+            return refuse_high(row, err);
+        return set_number(row, node->value.integer * NS_PER_SEC, target, err);
     }
     if (node->type != TOML_FLOAT)
         return value_refuse_type(node, "a number of seconds or a string such as \"250ms\"", err);
@@ -371,10 +359,10 @@ static int set_duration(
     if (secs != secs)
         return err_set(err, -EINVAL, "is not a number");
     if (secs < 0)
-        return value_refuse_low(row, err);
+        return refuse_low(row, err);
     if (secs > (double)row->max / 1e9)
-        return value_refuse_high(row, err);
-    return value_set_number(row, (int64_t)(secs * 1e9 + 0.5), target, err);
+        return refuse_high(row, err);
+    return set_number(row, (int64_t)(secs * 1e9 + 0.5), target, err);
 }
 
 static void put_float(struct buf *buf, double value)
@@ -441,13 +429,13 @@ int value_set_toml(
     case OPTION_BOOL:
         if (node->type != TOML_BOOLEAN)
             return value_refuse_type(node, "a boolean (true or false)", err);
-        return value_set_bool(row, node->value.boolean, target);
+        return set_bool(row, node->value.boolean, target);
     case OPTION_INTEGER:
     case OPTION_OPT_INTEGER:
     case OPTION_COUNT:
         if (node->type != TOML_INTEGER)
             return value_refuse_type(node, "an integer", err);
-        return value_set_number(row, node->value.integer, target, err);
+        return set_number(row, node->value.integer, target, err);
     case OPTION_DURATION:
         return set_duration(row, node, target, err);
     case OPTION_CHOICE:

@@ -41,8 +41,6 @@ int value_set_toml(
     const struct option_row *row, const struct toml_node *node, const struct value_target *target, struct err *err);
 
 /* The checks behind both. */
-int value_set_number(const struct option_row *row, int64_t number, const struct value_target *target, struct err *err);
-int value_set_bool(const struct option_row *row, bool on, const struct value_target *target);
 int value_set_string(const struct option_row *row, struct str text, const struct value_target *target, struct err *err);
 int value_set_pair(
     const struct option_row *row, struct str key, struct str value, const struct value_target *target, struct err *err);
@@ -57,8 +55,6 @@ int value_set_list_toml(
 int value_check_text(struct str text, struct err *err);
 char *value_copy(struct str text); /* NULL where there is no memory */
 int value_refuse_type(const struct toml_node *node, const char *wanted, struct err *err);
-int value_refuse_low(const struct option_row *row, struct err *err);
-int value_refuse_high(const struct option_row *row, struct err *err);
 
 /* The member's value as TOML would have it; strings bare; nothing for what is unset, secret or pairs. */
 void value_put(struct buf *buf, const struct option_row *row, const struct settings *settings);

@@ -8,23 +8,18 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #include "base/auto.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "config/config_internal.h"
+#include "net/http.h"
 
 /* Cuts the next name off a list; false at its end. */
 static bool next_name(struct str *rest, struct str *ret_name)
 {
-    while (rest->n > 0) {
-        const char *comma = memchr(rest->p, ',', rest->n);
-        size_t n = comma ? (size_t)(comma - rest->p) : rest->n;
-        *ret_name = str_trim((struct str){rest->p, n});
-        size_t used = comma ? n + 1 : n;
-        rest->p += used;
-        rest->n -= used;
+    while (str_cut(rest, ',', ret_name)) {
+        *ret_name = str_trim(*ret_name);
         if (ret_name->n > 0)
             return true;
     }
@@ -122,45 +117,17 @@ void value_put_list(struct buf *buf, const char *list)
     buf_putc(buf, ']');
 }
 
-static bool is_token(struct str text)
-{
-    static const char others[] = "!#$%&'*+-.^_`|~";
-    for (size_t i = 0; i < text.n; i++) {
-        char c = text.p[i];
-        bool is_alnum = ascii_is_alnum(c);
-        if (!is_alnum && !memchr(others, c, sizeof(others) - 1))
-            return false;
-    }
-    return text.n > 0;
-}
-
-/* A line break in a header would let one header become two. */
-static bool has_control(struct str text)
-{
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-        if ((c < 0x20 && c != '\t') || c == 0x7f)
-            return true;
-    }
-    return false;
-}
-
-static bool is_same_header(struct str a, const char *b)
-{
-    return a.n == strlen(b) && strncasecmp(a.p, b, a.n) == 0;
-}
-
 static int check_header(struct str name, struct str value, struct err *err)
 {
     static const char ours[][18] = {"Host", "Connection", "Content-Length", "Transfer-Encoding", "User-Agent", "Expect",
         "Upgrade", "TE", "Trailer"};
-    if (!is_token(name))
+    if (!http_text_is_token(name))
         return err_set(err, -EINVAL, "a header name may only contain letters, digits and !#$%%&'*+-.^_`|~");
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-        if (is_same_header(name, ours[i]))
+        if (str_eq_nocase(name, str_of(ours[i])))
             return err_set(err, -EINVAL, "the header %s is set by resource-tracker itself", ours[i]);
     }
-    if (has_control(value))
+    if (http_text_has_control(value)) /* a line break would make two headers of one */
         return err_set(err, -EINVAL, "a header value must not contain control characters");
     return 0;
 }
@@ -180,8 +147,8 @@ static int check_pair(const struct option_row *row, struct str key, struct str v
 static size_t find_pair(const struct option_row *row, const struct settings_pairs *pairs, struct str key)
 {
     size_t i = 0;
-    while (i < pairs->count && !(row->props & OPTION_HEADERS ? is_same_header(key, pairs->items[i].key)
-                                                             : str_eq(str_of(pairs->items[i].key), key)))
+    bool (*is_same)(struct str a, struct str b) = row->props & OPTION_HEADERS ? str_eq_nocase : str_eq;
+    while (i < pairs->count && !is_same(str_of(pairs->items[i].key), key))
         i++;
     return i;
 }
@@ -240,9 +207,7 @@ static bool next_item(struct str *rest, struct buf *ret_item)
             i++;
         buf_putc(ret_item, rest->p[i]);
     }
-    size_t used = i < rest->n ? i + 1 : i;
-    rest->p += used;
-    rest->n -= used;
+    str_skip(rest, i < rest->n ? i + 1 : i);
     return true;
 }
 

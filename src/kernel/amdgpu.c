@@ -2,7 +2,6 @@
 #include "kernel/amdgpu.h"
 
 #include <errno.h>
-#include <strings.h>
 
 #include "base/num.h"
 
@@ -14,25 +13,14 @@ static bool is_hex(struct str text, uint64_t wanted)
     return text.n <= HEX_DIGITS_MAX && num_parse_hex(text, &value) == 0 && value == wanted;
 }
 
-static bool cut_field(struct str *remainder, struct str *ret_field)
-{
-    const char *comma = remainder->n > 0 ? memchr(remainder->p, ',', remainder->n) : NULL;
-    if (!comma)
-        return false;
-    size_t n = (size_t)(comma - remainder->p);
-    *ret_field = str_trim((struct str){remainder->p, n});
-    *remainder = (struct str){comma + 1, remainder->n - n - 1};
-    return true;
-}
-
 int amdgpu_ids_find(struct str text, uint64_t device, uint64_t revision, struct str *ret_name)
 {
     struct str line, field;
     while (str_line(&text, &line)) {
         if (line.n > 0 && line.p[0] == '#')
             continue;
-        if (!cut_field(&line, &field) || !is_hex(field, device) || !cut_field(&line, &field) ||
-            !is_hex(field, revision))
+        if (!str_cut(&line, ',', &field) || !is_hex(str_trim(field), device) || !str_cut(&line, ',', &field) ||
+            !is_hex(str_trim(field), revision))
             continue;
         struct str name = str_trim(line);
         if (name.n == 0)
@@ -53,7 +41,7 @@ static int parse_level(struct str line, uint64_t *ret_mhz)
     uint64_t mhz;
     if (clock.p[0] < '0' || clock.p[0] > '9' || !num_next_u64(&clock, &mhz))
         return -EINVAL;
-    if (clock.n != 3 || strncasecmp(clock.p, "mhz", 3) != 0)
+    if (!str_eq_nocase(clock, STR("mhz")))
         return -EINVAL;
     *ret_mhz = mhz;
     return 0;

@@ -38,13 +38,10 @@ bool cgroup_line_next(struct str *rest, struct cgroup_line *ret_line)
 
 bool cgroup_list_has(struct str list, struct str name)
 {
-    while (list.n > 0) {
-        const char *comma = memchr(list.p, ',', list.n);
-        size_t n = comma ? (size_t)(comma - list.p) : list.n;
-        if (n > 0 && str_eq((struct str){list.p, n}, name))
+    struct str item;
+    while (str_cut(&list, ',', &item)) {
+        if (item.n > 0 && str_eq(item, name))
             return true;
-        size_t used = comma ? n + 1 : n;
-        list = (struct str){list.p + used, list.n - used};
     }
     return false;
 }

@@ -6,7 +6,6 @@
 #include "net/http_parse.h"
 
 #include <errno.h>
-#include <strings.h>
 
 #include "base/num.h"
 #include "net/http.h"
@@ -43,11 +42,6 @@ static int put(struct buf *buf, struct str bytes)
     return buf_ok(buf) ? 0 : -ENOMEM;
 }
 
-static bool eq_nocase(struct str a, struct str b)
-{
-    return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
-}
-
 static int parse_status(struct http_parse *parse, struct str line)
 {
     if (http_text_has_control(line) || line.n < STR("HTTP/1.1 200").n || !str_starts(line, STR("HTTP/1.")) ||
@@ -71,30 +65,27 @@ static int parse_status(struct http_parse *parse, struct str line)
 /* "close, Upgrade": a list of words. */
 static void take_connection(struct http_parse *parse, struct str value)
 {
-    while (value.n > 0) {
-        const char *comma = memchr(value.p, ',', value.n);
-        size_t n = comma ? (size_t)(comma - value.p) : value.n;
-        struct str word = str_trim((struct str){value.p, n});
-        if (eq_nocase(word, STR("close")))
+    struct str word;
+    while (str_cut(&value, ',', &word)) {
+        word = str_trim(word);
+        if (str_eq_nocase(word, STR("close")))
             parse->says_close = true;
-        if (eq_nocase(word, STR("keep-alive")))
+        if (str_eq_nocase(word, STR("keep-alive")))
             parse->says_keep = true;
-        size_t used = comma ? n + 1 : n;
-        value = (struct str){value.p + used, value.n - used};
     }
 }
 
 static int take_framing(struct http_parse *parse, struct str name, struct str value)
 {
-    if (eq_nocase(name, STR("Content-Length"))) {
+    if (str_eq_nocase(name, STR("Content-Length"))) {
         if (parse->has_length || num_parse_u64(value, &parse->left) < 0)
             return -EPROTO;
         parse->has_length = true;
-    } else if (eq_nocase(name, STR("Transfer-Encoding"))) {
-        if (parse->has_coding || parse->is_old || !eq_nocase(value, STR("chunked")))
+    } else if (str_eq_nocase(name, STR("Transfer-Encoding"))) {
+        if (parse->has_coding || parse->is_old || !str_eq_nocase(value, STR("chunked")))
             return -EPROTO;
         parse->has_coding = true;
-    } else if (eq_nocase(name, STR("Connection"))) {
+    } else if (str_eq_nocase(name, STR("Connection"))) {
         take_connection(parse, value);
     }
     return parse->has_length && parse->has_coding ? -EPROTO : 0;

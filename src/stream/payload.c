@@ -86,14 +86,10 @@ static const struct row cloud_rows[] = {
 
 static bool is_omitted(const char *omit, const char *key)
 {
-    struct str rest = str_of(omit ? omit : "");
-    while (rest.n > 0) {
-        const char *comma = memchr(rest.p, ',', rest.n);
-        size_t n = comma ? (size_t)(comma - rest.p) : rest.n;
-        if (str_eq(str_trim((struct str){rest.p, n}), str_of(key)))
+    struct str rest = str_of(omit ? omit : ""), name;
+    while (str_cut(&rest, ',', &name)) {
+        if (str_eq(str_trim(name), str_of(key)))
             return true;
-        size_t used = comma ? n + 1 : n;
-        rest = (struct str){rest.p + used, rest.n - used};
     }
     return false;
 }

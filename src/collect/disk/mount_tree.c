@@ -208,12 +208,8 @@ static bool is_below_dev(const char *path)
 static bool join_path(char path[static PATH_MAX], struct str more)
 {
     size_t n = strlen(path);
-    while (more.n > 0) {
-        const char *slash = memchr(more.p, '/', more.n);
-        struct str part = {more.p, slash ? (size_t)(slash - more.p) : more.n};
-        size_t used = part.n + (slash ? 1 : 0);
-        more.p += used;
-        more.n -= used;
+    struct str part;
+    while (str_cut(&more, '/', &part)) {
         if (part.n == 0 || str_eq(part, STR(".")))
             continue;
         if (str_eq(part, STR(".."))) {
