@@ -107,18 +107,24 @@ int file_read_at(int dir_fd, const char *path, struct buf *buf)
     return file_read_fd(fd, FILE_TO_END, buf);
 }
 
+int file_read_once(int fd, char *out, size_t size)
+{
+    ssize_t n;
+    do {
+        n = pread(fd, out, size, 0);
+    } while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : (int)n;
+}
+
 int file_read_line_at(int dir_fd, const char *path, char *out, size_t size)
 {
     AUTO_FD int fd = file_open_at(dir_fd, path, O_RDONLY);
     if (fd < 0)
         return fd;
     char raw[512];
-    ssize_t n;
-    do {
-        n = pread(fd, raw, sizeof(raw), 0);
-    } while (n < 0 && errno == EINTR);
+    int n = file_read_once(fd, raw, sizeof(raw));
     if (n < 0)
-        return -errno;
+        return n;
     struct str text = {raw, (size_t)n};
     struct str line = {raw, 0};
     (void)str_line(&text, &line);

@@ -39,6 +39,9 @@ int file_read_fd(int fd, enum file_shape shape, struct buf *buf);
 /* Open, read until the end, close. dir_fd -1 gives -ENOENT. */
 int file_read_at(int dir_fd, const char *path, struct buf *buf);
 
+/* One read from the first byte on. Returns how many bytes came, or a negative errno. */
+int file_read_once(int fd, char *out, size_t size);
+
 /*
  * A one-line attribute: trimmed, NUL-terminated, at most size - 1 bytes. Returns its length or a negative errno; a
  * value that is only white space has length 0.
@@ -51,7 +54,7 @@ static inline bool file_is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Writes everything, however long that takes. Returns 0 or a negative errno. */
+/* Writes everything, however long that takes. Returns 0 or a negative errno; part of it may then be written. */
 int file_write_all(int fd, const void *bytes, size_t n);
 
 /*

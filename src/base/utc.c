@@ -20,7 +20,7 @@ static bool is_leap(unsigned year)
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-static unsigned days_in_month(unsigned year, unsigned month)
+unsigned utc_days_in_month(unsigned year, unsigned month)
 {
     static const unsigned char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     return days[month - 1] + (month == 2 && is_leap(year) ? 1U : 0U);
@@ -36,7 +36,7 @@ static int64_t secs_of(const struct civil *at)
 {
     int64_t days = (int64_t)days_before_year(at->year) + at->day - 1 - EPOCH_DAY;
     for (unsigned month = 1; month < at->month; month++)
-        days += days_in_month(at->year, month);
+        days += utc_days_in_month(at->year, month);
     return days * SECS_PER_DAY + at->hour * 3600 + at->minute * 60 + at->second;
 }
 
@@ -53,8 +53,8 @@ static struct civil civil_of(int64_t unix_secs)
     while (days_before_year(at.year + 1) <= day)
         at.year++;
     day -= days_before_year(at.year);
-    for (; day >= days_in_month(at.year, at.month); at.month++)
-        day -= days_in_month(at.year, at.month);
+    for (; day >= utc_days_in_month(at.year, at.month); at.month++)
+        day -= utc_days_in_month(at.year, at.month);
     at.day = day + 1;
     return at;
 }
@@ -123,7 +123,7 @@ static bool take_time(struct str *rest, const char *mark, struct civil *at)
 
 static bool is_date(const struct civil *at)
 {
-    return at->month >= 1 && at->day >= 1 && at->day <= days_in_month(at->year, at->month);
+    return at->month >= 1 && at->day >= 1 && at->day <= utc_days_in_month(at->year, at->month);
 }
 
 /* No fraction at all is fine, a point without digits is not. */

@@ -16,6 +16,8 @@ enum { UTC_ISO_BYTES = 24, UTC_BASIC_BYTES = 20 };
 void utc_format_iso(int64_t unix_secs, char ret_text[static UTC_ISO_BYTES]);
 void utc_format_basic(int64_t unix_secs, char ret_text[static UTC_BASIC_BYTES]);
 
+unsigned utc_days_in_month(unsigned year, unsigned month); /* months from 1 on */
+
 /*
  * "2026-11-15T09:30:00Z", "2026-11-15 09:30:00.123456+01:00", "20261115T093000Z": a date and a time with an offset;
  * without one it is taken for UTC. Fractions are cut. Returns 0 or -EINVAL.

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/utc.h"
 #include "codec/toml_internal.h"
 
 struct cursor {
@@ -40,12 +41,21 @@ static struct toml_position position_of(const struct cursor *cursor)
     return (struct toml_position){cursor->at.line, cursor->at.column + (unsigned)cursor->i};
 }
 
+static bool at_char(const struct cursor *cursor, const char *any)
+{
+    return cursor->i < cursor->text.n && strchr(any, cursor->text.p[cursor->i]);
+}
+
 static bool take_any(struct cursor *cursor, const char *any)
 {
-    if (cursor->i == cursor->text.n || !strchr(any, cursor->text.p[cursor->i]))
-        return false;
-    cursor->i++;
-    return true;
+    bool is_there = at_char(cursor, any);
+    cursor->i += is_there;
+    return is_there;
+}
+
+static int fail(const struct cursor *cursor, const char *text)
+{
+    return toml_lex_fail(cursor->parser, position_of(cursor), -EINVAL, "%s", text);
 }
 
 static int expect(struct cursor *cursor, const char *mark, const char *before)
@@ -75,13 +85,6 @@ static int parse_part(struct cursor *cursor, struct part part, unsigned *ret)
     return 0;
 }
 
-static unsigned days_in_month(unsigned year, unsigned month)
-{
-    static const unsigned char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return days[month - 1] + (month == 2 && leap ? 1U : 0U);
-}
-
 static int parse_date(struct cursor *cursor)
 {
     unsigned year = 0, month = 1, day = 0;
@@ -94,7 +97,7 @@ static int parse_date(struct cursor *cursor)
         r = expect(cursor, "-", "day");
     if (r < 0)
         return r;
-    return parse_part(cursor, (struct part){"day", 2, 1, days_in_month(year, month)}, &day);
+    return parse_part(cursor, (struct part){"day", 2, 1, utc_days_in_month(year, month)}, &day);
 }
 
 static int parse_hour_minute(struct cursor *cursor)
@@ -119,7 +122,7 @@ static int parse_time(struct cursor *cursor)
     if (r < 0 || !take_any(cursor, "."))
         return r;
     if (!digits_at(cursor->text, cursor->i, 1))
-        return toml_lex_fail(cursor->parser, position_of(cursor), -EINVAL, "the fraction of a second needs a digit");
+        return fail(cursor, "the fraction of a second needs a digit");
     while (digits_at(cursor->text, cursor->i, 1))
         cursor->i++;
     return 0;
@@ -150,7 +153,7 @@ static int check_datetime(
     if (r < 0)
         return r;
     if (cursor.i < text.n)
-        return toml_lex_fail(parser, position_of(&cursor), -EINVAL, "this character is not allowed in a date or time");
+        return fail(&cursor, "this character is not allowed in a date or time");
     *ret_kind = kind;
     return 0;
 }
@@ -172,49 +175,28 @@ static struct str take_word(struct toml_parser *parser)
     return (struct str){start, (size_t)(p - start)};
 }
 
-struct number {
-    struct str text;
-    struct toml_position at;
-    size_t i;
-};
-
-static int fail_at(struct toml_parser *parser, const struct number *number, const char *words)
-{
-    struct toml_position at = {number->at.line, number->at.column + (unsigned)number->i};
-    return toml_lex_fail(parser, at, -EINVAL, "%s", words);
-}
-
-static bool at_char(const struct number *number, const char *any)
-{
-    return number->i < number->text.n && strchr(any, number->text.p[number->i]);
-}
-
 /* The value of a digit of this base, -1 for other characters. */
 static int digit_value(char c, int base)
 {
-    int value = ascii_is_digit(c)      ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : 99;
+    int value = ascii_hex_value(c);
     return value < base ? value : -1;
 }
 
-static bool at_digit(const struct number *number, int base)
+static bool at_digit(const struct cursor *number, int base)
 {
     return number->i < number->text.n && digit_value(number->text.p[number->i], base) >= 0;
 }
 
 /* digits, single underscores between them; leaves number->i behind. */
-static int skip_digits(struct toml_parser *parser, struct number *number, int base)
+static int skip_digits(struct cursor *number, int base)
 {
     if (!at_digit(number, base))
-        return fail_at(parser, number, "expected a digit in this number");
+        return fail(number, "expected a digit in this number");
     for (;;) {
         number->i++;
-        if (at_char(number, "_")) {
-            number->i++;
+        if (take_any(number, "_")) {
             if (!at_digit(number, base))
-                return fail_at(parser, number, "an underscore in a number must be between digits");
+                return fail(number, "an underscore in a number must be between digits");
         } else if (!at_digit(number, base)) {
             return 0;
         }
@@ -222,19 +204,19 @@ static int skip_digits(struct toml_parser *parser, struct number *number, int ba
 }
 
 /* Decimal digits before a point or exponent: "0" or no zero in front. */
-static int skip_whole(struct toml_parser *parser, struct number *number)
+static int skip_whole(struct cursor *number)
 {
     size_t first = number->i;
     bool zero = at_char(number, "0");
-    int r = skip_digits(parser, number, 10);
+    int r = skip_digits(number, 10);
     if (r == 0 && zero && number->i > first + 1) {
         number->i = first;
-        return fail_at(parser, number, "a number must not start with a zero");
+        return fail(number, "a number must not start with a zero");
     }
     return r;
 }
 
-static int convert_integer(struct toml_parser *parser, const struct number *number, int base, int64_t *ret)
+static int convert_integer(const struct cursor *number, int base, int64_t *ret)
 {
     bool negative = number->text.p[0] == '-';
     uint64_t limit = (uint64_t)INT64_MAX + (negative ? 1 : 0);
@@ -244,77 +226,73 @@ static int convert_integer(struct toml_parser *parser, const struct number *numb
         if (digit < 0)
             continue; /* sign or underscore, checked before */
         if (value > (limit - (uint64_t)digit) / (uint64_t)base)
-            return toml_lex_fail(parser, number->at, -EINVAL, "this integer does not fit into 64 bits");
+            return toml_lex_fail(number->parser, number->at, -EINVAL, "this integer does not fit into 64 bits");
         value = value * (uint64_t)base + (uint64_t)digit;
     }
     *ret = negative ? (int64_t)(0 - value) : (int64_t)value;
     return 0;
 }
 
-static int convert_float(struct toml_parser *parser, const struct number *number, double *ret)
+static int convert_float(const struct cursor *number, double *ret)
 {
     /* Written behind the stored text and not kept. Not num_parse_f64: a TOML float may have any number of digits. */
-    char *p = parser->out;
+    char *p = number->parser->out;
     for (size_t i = 0; i < number->text.n; i++) {
         if (number->text.p[i] != '_')
             *p++ = number->text.p[i];
     }
     *p = '\0';
-    double value = strtod(parser->out, NULL);
+    double value = strtod(number->parser->out, NULL);
     if (isinf(value))
-        return toml_lex_fail(parser, number->at, -EINVAL, "this float is too large; write inf for infinity");
+        return toml_lex_fail(number->parser, number->at, -EINVAL, "this float is too large; write inf for infinity");
     *ret = value;
     return 0;
 }
 
-static int parse_based(struct toml_parser *parser, struct number *number, int base, struct toml_node *node)
+static int parse_based(struct cursor *number, int base, struct toml_node *node)
 {
     number->i = 2;
-    int r = skip_digits(parser, number, base);
+    int r = skip_digits(number, base);
     if (r < 0)
         return r;
     if (number->i < number->text.n)
-        return fail_at(parser, number, "this character is not allowed in a number of this base");
+        return fail(number, "this character is not allowed in a number of this base");
     node->type = TOML_INTEGER;
-    return convert_integer(parser, number, base, &node->value.integer);
+    return convert_integer(number, base, &node->value.integer);
 }
 
-static int parse_decimal(struct toml_parser *parser, struct number *number, struct toml_node *node)
+static int parse_decimal(struct cursor *number, struct toml_node *node)
 {
-    number->i = at_char(number, "+-") ? 1 : 0;
-    int r = skip_whole(parser, number);
+    (void)take_any(number, "+-");
+    int r = skip_whole(number);
     bool real = false;
-    if (r == 0 && at_char(number, ".")) {
+    if (r == 0 && take_any(number, ".")) {
         real = true;
-        number->i++;
-        r = skip_digits(parser, number, 10);
+        r = skip_digits(number, 10);
     }
-    if (r == 0 && at_char(number, "eE")) {
+    if (r == 0 && take_any(number, "eE")) {
         real = true;
-        number->i++;
-        if (at_char(number, "+-"))
-            number->i++;
-        r = skip_digits(parser, number, 10);
+        (void)take_any(number, "+-");
+        r = skip_digits(number, 10);
     }
     if (r < 0)
         return r;
     if (number->i < number->text.n)
-        return fail_at(parser, number, "this character is not allowed in a number");
+        return fail(number, "this character is not allowed in a number");
     node->type = real ? TOML_FLOAT : TOML_INTEGER;
-    return real ? convert_float(parser, number, &node->value.real)
-                : convert_integer(parser, number, 10, &node->value.integer);
+    return real ? convert_float(number, &node->value.real) : convert_integer(number, 10, &node->value.integer);
 }
 
 static int parse_number(struct toml_parser *parser, struct str text, struct toml_position at, struct toml_node *node)
 {
-    struct number number = {.text = text, .at = at};
+    struct cursor number = {.parser = parser, .text = text, .at = at};
     if (str_starts(text, STR("0x")))
-        return parse_based(parser, &number, 16, node);
+        return parse_based(&number, 16, node);
     if (str_starts(text, STR("0o")))
-        return parse_based(parser, &number, 8, node);
+        return parse_based(&number, 8, node);
     if (str_starts(text, STR("0b")))
-        return parse_based(parser, &number, 2, node);
-    return parse_decimal(parser, &number, node);
+        return parse_based(&number, 2, node);
+    return parse_decimal(&number, node);
 }
 
 /* true, false, inf and nan; false where the word is none of them. */

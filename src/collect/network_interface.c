@@ -85,12 +85,9 @@ void network_interface_reset(struct network_interface_shared *shared, struct net
 static int link_read_fd(int fd, char *out, size_t size)
 {
     char raw[128];
-    ssize_t n;
-    do {
-        n = pread(fd, raw, sizeof(raw), 0);
-    } while (n < 0 && errno == EINTR);
+    int n = file_read_once(fd, raw, sizeof(raw));
     if (n < 0)
-        return -errno;
+        return n;
     struct str text = str_trim((struct str){raw, (size_t)n});
     return str_copy(text, out, size) ? (int)text.n : -EMSGSIZE;
 }

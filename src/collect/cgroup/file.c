@@ -31,12 +31,9 @@ int cgroup_file_open(const struct sysroot *root, struct cgroup_file *file)
 
 static int file_pread(const struct cgroup_file *file, char *out, struct str *ret_text)
 {
-    ssize_t n;
-    do {
-        n = pread(file->fd, out, CGROUP_FILE_BYTES_MAX, 0);
-    } while (n < 0 && errno == EINTR);
+    int n = file_read_once(file->fd, out, CGROUP_FILE_BYTES_MAX);
     if (n < 0)
-        return -errno;
+        return n;
     if (n == CGROUP_FILE_BYTES_MAX)
         return -EFBIG;
     *ret_text = (struct str){out, (size_t)n};

@@ -49,11 +49,7 @@ static int read_file(int sys_fd, const char *path, char value[static PROBE_VALUE
     AUTO_FD int fd = file_open_at(sys_fd, path, O_RDONLY);
     if (fd < 0)
         return fd;
-    ssize_t n;
-    do {
-        n = pread(fd, value, PROBE_VALUE_BYTES, 0);
-    } while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : (int)n;
+    return file_read_once(fd, value, PROBE_VALUE_BYTES);
 }
 
 int probe_read(const struct sysroot *root, const struct probe_subject *subject, unsigned attribute,

@@ -99,21 +99,6 @@ bool spool_walk_next(struct spool_walk *walk, struct dir_entry *ret_entry)
     return false;
 }
 
-int spool_file_write(int fd, struct str bytes)
-{
-    while (bytes.n > 0) {
-        ssize_t n = write(fd, bytes.p, bytes.n);
-        if (n < 0) {
-            if (errno == EINTR)
-                continue;
-            return -errno;
-        }
-        bytes.p += n;
-        bytes.n -= (size_t)n;
-    }
-    return 0;
-}
-
 int spool_file_sync(int fd)
 {
     if (fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)
@@ -127,7 +112,7 @@ static int write_and_rename(int dir_fd, const char *name, struct str bytes, int 
     char beside[SPOOL_FILE_BYTES + 8];
     (void)snprintf(beside, sizeof(beside), "%s%s", name, new_suffix.p);
     AUTO_FD int fd = openat(dir_fd, beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
-    int r = fd >= 0 ? spool_file_write(fd, bytes) : -errno;
+    int r = fd >= 0 ? file_write_all(fd, bytes.p, bytes.n) : -errno;
     if (r == 0 && sync)
         r = sync(fd);
     /* Some file systems report only now that a quota is used up. */

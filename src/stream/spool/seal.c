@@ -75,7 +75,7 @@ static int append_journal(struct spool_run *run, struct str lines)
         r = cut_journal(run);
     if (r < 0)
         return r;
-    r = spool_file_write(run->journal_fd, lines);
+    r = file_write_all(run->journal_fd, lines.p, lines.n);
     if (r < 0) {
         (void)cut_journal(run);
         return r;

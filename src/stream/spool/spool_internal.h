@@ -44,9 +44,6 @@ struct spool_walk {
 void spool_walk_begin(struct spool_walk *walk, int dir_fd);
 bool spool_walk_next(struct spool_walk *walk, struct dir_entry *ret_entry);
 
-/* Everything or a negative errno; part of it may then be written. */
-int spool_file_write(int fd, struct str bytes);
-
 /* fsync; file systems that have no such thing for directories are forgiven. */
 int spool_file_sync(int fd);
 
