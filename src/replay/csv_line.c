@@ -10,94 +10,66 @@
 #include <errno.h>
 #include <stddef.h>
 
+enum cell_kind {
+    CELL_REAL,
+    CELL_WHOLE,
+    CELL_CONVERTED, /* into bytes or shares: up to an amount whose bytes fit and whose shares add up again */
+};
+
+/* Those that are copied to a member of the sample, and those that need more than that. */
+/* clang-format off */
+#define COLUMNS(copied, other) \
+    other(TIMESTAMP, "timestamp", CELL_REAL) \
+    copied(PROCESSES, "processes", CELL_WHOLE, cpu.process_count) \
+    copied(UTIME, "utime", CELL_REAL, cpu.utime_secs) \
+    copied(STIME, "stime", CELL_REAL, cpu.stime_secs) \
+    copied(CPU_USAGE, "cpu_usage", CELL_REAL, cpu.utilization_pct) \
+    copied(MEMORY_FREE, "memory_free", CELL_REAL, memory.free_mib) \
+    copied(MEMORY_USED, "memory_used", CELL_REAL, memory.used_mib) \
+    copied(MEMORY_BUFFERS, "memory_buffers", CELL_REAL, memory.buffers_mib) \
+    copied(MEMORY_CACHED, "memory_cached", CELL_REAL, memory.cached_mib) \
+    copied(MEMORY_ACTIVE, "memory_active", CELL_REAL, memory.active_mib) \
+    copied(MEMORY_INACTIVE, "memory_inactive", CELL_REAL, memory.inactive_mib) \
+    other(DISK_READ, "disk_read_bytes", CELL_WHOLE) \
+    other(DISK_WRITE, "disk_write_bytes", CELL_WHOLE) \
+    other(SPACE_TOTAL, "disk_space_total_gb", CELL_CONVERTED) \
+    other(SPACE_USED, "disk_space_used_gb", CELL_CONVERTED) \
+    other(SPACE_FREE, "disk_space_free_gb", CELL_CONVERTED) \
+    other(NET_RECV, "net_recv_bytes", CELL_WHOLE) \
+    other(NET_SENT, "net_sent_bytes", CELL_WHOLE) \
+    other(GPU_USAGE, "gpu_usage", CELL_CONVERTED) \
+    other(GPU_VRAM, "gpu_vram", CELL_CONVERTED) \
+    other(GPU_UTILIZED, "gpu_utilized", CELL_WHOLE) \
+    copied(PROCESS_PID, "process_pid", CELL_WHOLE, tracked_pid) \
+    copied(PROCESS_CHILDREN, "process_children", CELL_WHOLE, cpu.process_child_count) \
+    copied(PROCESS_UTIME, "process_utime", CELL_REAL, cpu.process_utime_secs) \
+    copied(PROCESS_STIME, "process_stime", CELL_REAL, cpu.process_stime_secs) \
+    copied(PROCESS_CPU_USAGE, "process_cpu_usage", CELL_REAL, cpu.process_cores_used) \
+    copied(PROCESS_MEMORY, "process_memory", CELL_REAL, cpu.process_pss_mib) \
+    copied(PROCESS_DISK_READ, "process_disk_read_bytes", CELL_WHOLE, cpu.process_disk_read_bytes) \
+    copied(PROCESS_DISK_WRITE, "process_disk_write_bytes", CELL_WHOLE, cpu.process_disk_write_bytes) \
+    copied(PROCESS_GPU_USAGE, "process_gpu_usage", CELL_REAL, cpu.process_gpu_usage) \
+    copied(PROCESS_GPU_VRAM, "process_gpu_vram", CELL_REAL, cpu.process_gpu_vram_mib) \
+    copied(PROCESS_GPU_UTILIZED, "process_gpu_utilized", CELL_WHOLE, cpu.process_gpu_utilized) \
+    copied(MEMORY_UNAVAILABLE, "memory_used_mib", CELL_REAL, memory.unavailable_mib) \
+    copied(STEAL, "steal_time", CELL_REAL, cpu.steal_secs)
+/* clang-format on */
+
+#define COLUMN_ID(id, ...) COLUMN_##id,
+#define COPIED_ROW(id, name, kind, member) {name, kind, offsetof(struct sample, member)},
+#define OTHER_ROW(id, name, kind) {name, kind, 0},
+
 enum csv_column {
-    COLUMN_TIMESTAMP,
-    COLUMN_PROCESSES,
-    COLUMN_UTIME,
-    COLUMN_STIME,
-    COLUMN_CPU_USAGE,
-    COLUMN_MEMORY_FREE,
-    COLUMN_MEMORY_USED,
-    COLUMN_MEMORY_BUFFERS,
-    COLUMN_MEMORY_CACHED,
-    COLUMN_MEMORY_ACTIVE,
-    COLUMN_MEMORY_INACTIVE,
-    COLUMN_DISK_READ,
-    COLUMN_DISK_WRITE,
-    COLUMN_SPACE_TOTAL,
-    COLUMN_SPACE_USED,
-    COLUMN_SPACE_FREE,
-    COLUMN_NET_RECV,
-    COLUMN_NET_SENT,
-    COLUMN_GPU_USAGE,
-    COLUMN_GPU_VRAM,
-    COLUMN_GPU_UTILIZED,
-    COLUMN_PROCESS_PID,
-    COLUMN_PROCESS_CHILDREN,
-    COLUMN_PROCESS_UTIME,
-    COLUMN_PROCESS_STIME,
-    COLUMN_PROCESS_CPU_USAGE,
-    COLUMN_PROCESS_MEMORY,
-    COLUMN_PROCESS_DISK_READ,
-    COLUMN_PROCESS_DISK_WRITE,
-    COLUMN_PROCESS_GPU_USAGE,
-    COLUMN_PROCESS_GPU_VRAM,
-    COLUMN_PROCESS_GPU_UTILIZED,
-    COLUMN_MEMORY_UNAVAILABLE,
-    COLUMN_STEAL,
-    COLUMN_COUNT, /* and the number of those that are not known */
+    COLUMNS(COLUMN_ID, COLUMN_ID) COLUMN_COUNT, /* and the number of those that are not known */
 };
 
-/* In the order of the columns above. */
-static const char column_names[] =
-    "timestamp\nprocesses\nutime\nstime\ncpu_usage\nmemory_free\nmemory_used\nmemory_buffers\nmemory_cached\n"
-    "memory_active\nmemory_inactive\ndisk_read_bytes\ndisk_write_bytes\ndisk_space_total_gb\ndisk_space_used_gb\n"
-    "disk_space_free_gb\nnet_recv_bytes\nnet_sent_bytes\ngpu_usage\ngpu_vram\ngpu_utilized\nprocess_pid\n"
-    "process_children\nprocess_utime\nprocess_stime\nprocess_cpu_usage\nprocess_memory\nprocess_disk_read_bytes\n"
-    "process_disk_write_bytes\nprocess_gpu_usage\nprocess_gpu_vram\nprocess_gpu_utilized\nmemory_used_mib\n"
-    "steal_time";
+static const struct {
+    char name[25];
+    unsigned char kind; /* enum cell_kind */
+    unsigned short offset; /* 0: other */
+} known_columns[COLUMN_COUNT] = {COLUMNS(COPIED_ROW, OTHER_ROW)};
 
-static const double bytes_per_gb = 1e9;
-
-#define BIT(column) (UINT64_C(1) << (column))
-
-/* Columns that hold whole numbers. */
-static const uint64_t whole_columns =
-    BIT(COLUMN_PROCESSES) | BIT(COLUMN_DISK_READ) | BIT(COLUMN_DISK_WRITE) | BIT(COLUMN_NET_RECV) |
-    BIT(COLUMN_NET_SENT) | BIT(COLUMN_GPU_UTILIZED) | BIT(COLUMN_PROCESS_PID) | BIT(COLUMN_PROCESS_CHILDREN) |
-    BIT(COLUMN_PROCESS_DISK_READ) | BIT(COLUMN_PROCESS_DISK_WRITE) | BIT(COLUMN_PROCESS_GPU_UTILIZED);
-
-/* Columns that are converted into bytes or shares: up to an amount whose bytes fit and whose shares add up again. */
-static const uint64_t converted_columns = BIT(COLUMN_SPACE_TOTAL) | BIT(COLUMN_SPACE_USED) | BIT(COLUMN_SPACE_FREE) |
-                                          BIT(COLUMN_GPU_USAGE) | BIT(COLUMN_GPU_VRAM);
-static const double converted_max = 4e9;
-
-/* The member of the sample that a column is copied to; 0: it needs more than that. */
-static const unsigned short offsets[COLUMN_COUNT] = {
-    [COLUMN_PROCESSES] = offsetof(struct sample, cpu.process_count),
-    [COLUMN_UTIME] = offsetof(struct sample, cpu.utime_secs),
-    [COLUMN_STIME] = offsetof(struct sample, cpu.stime_secs),
-    [COLUMN_CPU_USAGE] = offsetof(struct sample, cpu.utilization_pct),
-    [COLUMN_MEMORY_FREE] = offsetof(struct sample, memory.free_mib),
-    [COLUMN_MEMORY_USED] = offsetof(struct sample, memory.used_mib),
-    [COLUMN_MEMORY_BUFFERS] = offsetof(struct sample, memory.buffers_mib),
-    [COLUMN_MEMORY_CACHED] = offsetof(struct sample, memory.cached_mib),
-    [COLUMN_MEMORY_ACTIVE] = offsetof(struct sample, memory.active_mib),
-    [COLUMN_MEMORY_INACTIVE] = offsetof(struct sample, memory.inactive_mib),
-    [COLUMN_PROCESS_PID] = offsetof(struct sample, tracked_pid),
-    [COLUMN_PROCESS_CHILDREN] = offsetof(struct sample, cpu.process_child_count),
-    [COLUMN_PROCESS_UTIME] = offsetof(struct sample, cpu.process_utime_secs),
-    [COLUMN_PROCESS_STIME] = offsetof(struct sample, cpu.process_stime_secs),
-    [COLUMN_PROCESS_CPU_USAGE] = offsetof(struct sample, cpu.process_cores_used),
-    [COLUMN_PROCESS_MEMORY] = offsetof(struct sample, cpu.process_pss_mib),
-    [COLUMN_PROCESS_DISK_READ] = offsetof(struct sample, cpu.process_disk_read_bytes),
-    [COLUMN_PROCESS_DISK_WRITE] = offsetof(struct sample, cpu.process_disk_write_bytes),
-    [COLUMN_PROCESS_GPU_USAGE] = offsetof(struct sample, cpu.process_gpu_usage),
-    [COLUMN_PROCESS_GPU_VRAM] = offsetof(struct sample, cpu.process_gpu_vram_mib),
-    [COLUMN_PROCESS_GPU_UTILIZED] = offsetof(struct sample, cpu.process_gpu_utilized),
-    [COLUMN_MEMORY_UNAVAILABLE] = offsetof(struct sample, memory.unavailable_mib),
-    [COLUMN_STEAL] = offsetof(struct sample, cpu.steal_secs),
-};
+static const double bytes_per_gb = 1e9, converted_max = 4e9;
 
 enum { COLUMN_NAME_BYTES = 48 };
 
@@ -136,10 +108,8 @@ static bool next_cell(struct str *rest, struct str *ret_cell, bool *ret_is_last)
 
 static unsigned char column_named(struct str name)
 {
-    struct str names = {column_names, sizeof(column_names) - 1};
-    struct str known;
     unsigned char column = 0;
-    while (str_line(&names, &known) && !str_eq(known, name))
+    while (column < COLUMN_COUNT && !str_eq(str_of(known_columns[column].name), name))
         column++;
     return column;
 }
@@ -227,12 +197,13 @@ static void read_cell(struct row *row, unsigned char column, struct str text)
 {
     struct json_number number;
     union cell *cell = &row->cells[column];
-    double max = converted_columns & BIT(column) ? converted_max : JSON_NUMBER_MAX;
+    unsigned char kind = known_columns[column].kind;
+    double max = kind == CELL_CONVERTED ? converted_max : JSON_NUMBER_MAX;
     double real;
     if (text.n == 0)
         return;
     bool is_number = json_scan_number(text.p, text.p + text.n, &number) == text.p + text.n;
-    if (whole_columns & BIT(column))
+    if (kind == CELL_WHOLE)
         cell->whole.has = is_number && json_number_u64(&number, &cell->whole.v);
     else if (is_number && json_number_f64(&number, &real) && real >= 0 && real <= max)
         cell->real = some_f64(real);
@@ -264,9 +235,9 @@ static struct opt_u64 bytes_of(const struct row *row, enum csv_column column, do
 static void fill_members(const struct row *row, struct sample *sample)
 {
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        if (offsets[i] == 0)
+        if (known_columns[i].offset == 0)
             continue;
-        memcpy((char *)sample + offsets[i], &row->cells[i], sizeof(row->cells[i]));
+        memcpy((char *)sample + known_columns[i].offset, &row->cells[i], sizeof(row->cells[i]));
         if ((i >= COLUMN_MEMORY_FREE && i <= COLUMN_MEMORY_INACTIVE) || i == COLUMN_MEMORY_UNAVAILABLE)
             sample->memory.present |= row->cells[i].real.has;
     }
