@@ -92,9 +92,6 @@ struct aws_profile {
 int aws_profile_read(
     struct str text, enum aws_profile_file file, struct str name, struct aws_profile *ret_profile, struct err *err);
 
-/* Bytes that may stand in keys, tokens and headers: printable ASCII without blanks, at least one. */
-bool aws_profile_is_word(struct str text);
-
 /*
  * What S3 says when it does not take an object, and what that means. Bodies are XML of which three elements are of
  * interest; a body of another kind (a proxy's page) just has none of them. Pure: no I/O.

@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/utc.h"
 #include "codec/json_read.h"
 #include "net/http.h"
@@ -70,7 +71,7 @@ int aws_remote_fetch_ok(const struct aws_context *context, struct aws_remote_ask
 
 static bool take_word(const struct json_value *value, char *out, size_t size)
 {
-    return json_string_copy(value, out, size) && aws_profile_is_word(str_of(out));
+    return json_string_copy(value, out, size) && text_is_visible(str_of(out));
 }
 
 static bool take_credentials(const struct json_value *object, struct s3_credentials *to)
@@ -172,8 +173,8 @@ static bool put_path(const struct aws_context *context, enum aws_profile_file fi
 {
     static const char *const variables[FILES] = {"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"};
     static const char *const names[FILES] = {"/.aws/credentials", "/.aws/config"};
-    const char *given = aws_env(context->environment, variables[file]);
-    const char *home = aws_env(context->environment, "HOME");
+    const char *given = env_get(context->environment, variables[file]);
+    const char *home = env_get(context->environment, "HOME");
     bool is_in_home = !given || strncmp(given, "~/", 2) == 0;
     if (is_in_home && !home)
         return false;
@@ -214,9 +215,9 @@ static int read_file(
 
 static int read_profiles(const struct aws_context *context, struct profiles *profiles, struct err *err)
 {
-    const char *given = aws_env(context->environment, "AWS_PROFILE");
+    const char *given = env_get(context->environment, "AWS_PROFILE");
     if (!given)
-        given = aws_env(context->environment, "AWS_DEFAULT_PROFILE");
+        given = env_get(context->environment, "AWS_DEFAULT_PROFILE");
     *profiles = (struct profiles){.name = given ? given : "default", .is_named = given != NULL};
     int r = read_file(context, AWS_PROFILE_CREDENTIALS, profiles, err);
     return r < 0 ? r : read_file(context, AWS_PROFILE_CONFIG, profiles, err);
@@ -226,9 +227,9 @@ static int read_profiles(const struct aws_context *context, struct profiles *pro
 static void known_region(
     const struct aws_context *context, const struct profiles *profiles, char ret_region[static S3_REGION_BYTES])
 {
-    const char *given = aws_env(context->environment, "AWS_REGION");
+    const char *given = env_get(context->environment, "AWS_REGION");
     if (!given || !s3_is_region(str_of(given)))
-        given = aws_env(context->environment, "AWS_DEFAULT_REGION");
+        given = env_get(context->environment, "AWS_DEFAULT_REGION");
     if (!given || !s3_is_region(str_of(given)))
         given = profiles->files[AWS_PROFILE_CONFIG].credentials.region;
     if (!given[0])
@@ -239,15 +240,15 @@ static void known_region(
 static bool take_env(const char *text, char *out, size_t size)
 {
     struct str value = str_trim(str_of(text));
-    return aws_profile_is_word(value) && str_copy(value, out, size);
+    return text_is_visible(value) && str_copy(value, out, size);
 }
 
 static int find_in_environment(const struct aws_context *context, struct s3_credentials *to, struct err *err)
 {
-    const char *access_key = aws_env(context->environment, "AWS_ACCESS_KEY_ID");
-    const char *secret_key = aws_env(context->environment, "AWS_SECRET_ACCESS_KEY");
-    const char *token = aws_env(context->environment, "AWS_SESSION_TOKEN");
-    const char *expiry = aws_env(context->environment, "AWS_CREDENTIAL_EXPIRATION");
+    const char *access_key = env_get(context->environment, "AWS_ACCESS_KEY_ID");
+    const char *secret_key = env_get(context->environment, "AWS_SECRET_ACCESS_KEY");
+    const char *token = env_get(context->environment, "AWS_SESSION_TOKEN");
+    const char *expiry = env_get(context->environment, "AWS_CREDENTIAL_EXPIRATION");
     if (!access_key && !secret_key)
         return -ENOENT;
     if (!access_key || !secret_key)
@@ -337,7 +338,7 @@ static bool is_instance_next(const struct aws_context *context, const struct pro
     static const char *const names[] = {"AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE",
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (aws_env(context->environment, names[i]))
+        if (env_get(context->environment, names[i]))
             return false;
     for (size_t i = 0; i < FILES; i++)
         if (profiles->files[i].credentials.access_key[0] || profiles->files[i].has_foreign_source)

@@ -16,12 +16,6 @@ struct aws_context {
     const char *sts_endpoint; /* NULL: of the region */
 };
 
-/* "x" of the first NAME=x; NULL where it is not set or empty. */
-static inline const char *aws_env(char *const *environment, const char *name)
-{
-    return env_get(environment, name);
-}
-
 /*
  * Returns 0 or a negative errno with a message that says where it looked: -ENOENT (none anywhere, and what to set),
  * -EAGAIN (a service that should have them does not answer now), -EINVAL (a file or a setting is broken, or a named

@@ -10,6 +10,8 @@
 
 #include <errno.h>
 
+#include "base/text.h"
+
 enum slot { SLOT_ACCESS_KEY, SLOT_SECRET_KEY, SLOT_SESSION_TOKEN, SLOT_REGION, SLOTS };
 
 /* Where the reader stands. */
@@ -26,14 +28,6 @@ struct reading {
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
-}
-
-bool aws_profile_is_word(struct str text)
-{
-    for (size_t i = 0; i < text.n; i++)
-        if (text.p[i] <= ' ' || text.p[i] > '~')
-            return false;
-    return text.n > 0;
 }
 
 /* "  name " and "'my name'" */
@@ -107,7 +101,7 @@ static int take_value(
     for (size_t i = 0; i < SLOTS; i++) {
         if (!str_eq_nocase(key, str_of(places[i].name)) || value.n == 0 || places[i].out[0])
             continue;
-        if (value.n >= places[i].size || !aws_profile_is_word(value) || (i == SLOT_REGION && !s3_is_region(value)))
+        if (value.n >= places[i].size || !text_is_visible(value) || (i == SLOT_REGION && !s3_is_region(value)))
             return err_set(err, -EINVAL, "line %u: %s is no such value", reading->line, places[i].name);
         (void)str_copy(value, places[i].out, places[i].size);
     }

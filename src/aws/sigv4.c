@@ -222,7 +222,8 @@ static int put_headers(struct buf *buf, const struct sigv4_request *request)
     return count < 0 ? count : 0;
 }
 
-int sigv4_put_signed_headers(const struct sigv4_request *request, struct buf *buf)
+/* "host;x-amz-date" */
+static int put_signed_headers(const struct sigv4_request *request, struct buf *buf)
 {
     const struct sigv4_header *sorted[SIGV4_HEADERS_MAX];
     int count = sort_headers(request, sorted);
@@ -250,7 +251,7 @@ int sigv4_put_canonical(const struct sigv4_request *request, struct buf *buf)
     if (r < 0)
         return r;
     buf_puts(buf, "\n\n");
-    r = sigv4_put_signed_headers(request, buf);
+    r = put_signed_headers(request, buf);
     if (r < 0)
         return r;
     buf_putc(buf, '\n');
@@ -348,7 +349,7 @@ static int put_authorization(
     buf_putc(buf, '/');
     put_scope(buf, key);
     buf_puts(buf, ", SignedHeaders=");
-    r = sigv4_put_signed_headers(request, buf);
+    r = put_signed_headers(request, buf);
     if (r < 0)
         return r;
     buf_puts(buf, ", Signature=");

@@ -41,9 +41,8 @@ struct sigv4_key {
  */
 int sigv4_sign_request(const struct sigv4_request *request, const struct sigv4_key *key, struct buf *buf);
 
-/* Its steps, which the published vectors show one by one; the names are "host;x-amz-date". */
+/* Its steps, which the published vectors show one by one. */
 int sigv4_put_canonical(const struct sigv4_request *request, struct buf *buf);
-int sigv4_put_signed_headers(const struct sigv4_request *request, struct buf *buf);
 int sigv4_put_string_to_sign(struct str canonical, const struct sigv4_key *key, struct buf *buf);
 
 #endif

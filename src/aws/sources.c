@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "base/utc.h"
 #include "net/http.h"
 #include "net/url.h"
@@ -25,7 +26,7 @@ struct sts_request {
 static bool take_element(struct str xml, const char *name, char *out, size_t size)
 {
     struct str text = str_trim(s3_error_element(xml, name));
-    return text.n > 0 && s3_error_decode(text, out, size) && aws_profile_is_word(str_of(out));
+    return text.n > 0 && s3_error_decode(text, out, size) && text_is_visible(str_of(out));
 }
 
 int aws_web_identity_read(struct str body, struct s3_credentials *ret_credentials)
@@ -53,7 +54,7 @@ static void put_field(struct buf *form, const char *name, struct str value)
 
 static void put_session_name(const struct aws_context *context, struct buf *form)
 {
-    const char *given = aws_env(context->environment, "AWS_ROLE_SESSION_NAME");
+    const char *given = env_get(context->environment, "AWS_ROLE_SESSION_NAME");
     put_field(form, "&RoleSessionName=", str_of(given ? given : "resource-tracker-"));
     if (!given)
         num_put_i64(form, clock_read(context->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC);
@@ -62,7 +63,7 @@ static void put_session_name(const struct aws_context *context, struct buf *form
 static void put_endpoint(const struct aws_context *context, struct str region, struct buf *url)
 {
     const char *given =
-        context->sts_endpoint ? context->sts_endpoint : aws_env(context->environment, "AWS_ENDPOINT_URL_STS");
+        context->sts_endpoint ? context->sts_endpoint : env_get(context->environment, "AWS_ENDPOINT_URL_STS");
     if (given) {
         buf_puts(url, given);
         return;
@@ -133,8 +134,8 @@ static void fill_request(
 int aws_web_identity_find(const struct aws_context *context, struct str region, int64_t deadline_ns,
     struct s3_credentials *ret_credentials, struct err *err)
 {
-    const char *path = aws_env(context->environment, "AWS_WEB_IDENTITY_TOKEN_FILE");
-    const char *role = aws_env(context->environment, "AWS_ROLE_ARN");
+    const char *path = env_get(context->environment, "AWS_WEB_IDENTITY_TOKEN_FILE");
+    const char *role = env_get(context->environment, "AWS_ROLE_ARN");
     if (!path)
         return -ENOENT;
     if (!role)
@@ -189,8 +190,8 @@ int aws_container_check_uri(const char *uri, struct err *err)
 /* Where to ask; -ENOENT where this is no such container. */
 static int put_container_uri(const struct aws_context *context, struct buf *buf, struct err *err)
 {
-    const char *relative = aws_env(context->environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-    const char *full = aws_env(context->environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    const char *relative = env_get(context->environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const char *full = env_get(context->environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
     if (!relative && !full)
         return -ENOENT;
     if (relative && relative[0] != '/')
@@ -208,8 +209,8 @@ static int put_container_uri(const struct aws_context *context, struct buf *buf,
 static int find_container_token(
     const struct aws_context *context, struct buf *ret_buf, struct str *ret_token, struct err *err)
 {
-    const char *path = aws_env(context->environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-    const char *text = aws_env(context->environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
+    const char *path = env_get(context->environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    const char *text = env_get(context->environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
     if (path)
         return aws_remote_read_token(path, CONTAINER_TOKEN_BYTES_MAX, ret_buf, ret_token, err);
     *ret_token = str_trim(str_of(text ? text : ""));
@@ -260,8 +261,8 @@ struct visit {
 
 static const char *endpoint_of(const struct aws_context *context)
 {
-    const char *given = aws_env(context->environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
-    const char *mode = aws_env(context->environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
+    const char *given = env_get(context->environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    const char *mode = env_get(context->environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
     if (given)
         return given;
     return mode && strcasecmp(mode, "ipv6") == 0 ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
@@ -305,7 +306,7 @@ static int fetch_word(const struct visit *visit, const char *path, char *ret_wor
     struct str rest = buf_str(&answer.body), line = {0};
     (void)str_line(&rest, &line);
     line = str_trim(line);
-    if (line.n >= size || !aws_profile_is_word(line))
+    if (line.n >= size || !text_is_visible(line))
         r = err_set(err, -EAGAIN, "AWS credentials: invalid answer from the metadata service");
     else
         (void)str_copy(line, ret_word, size);
@@ -316,7 +317,7 @@ static int fetch_word(const struct visit *visit, const char *path, char *ret_wor
 /* -ENOENT where nothing answers: then this is no instance of EC2, or one that keeps its role to itself. */
 static int open_visit(struct visit *visit, struct err *err)
 {
-    const char *disabled = aws_env(visit->context->environment, "AWS_EC2_METADATA_DISABLED");
+    const char *disabled = env_get(visit->context->environment, "AWS_EC2_METADATA_DISABLED");
     if (disabled && strcasecmp(disabled, "true") == 0)
         return -ENOENT;
     char token[IMDS_TOKEN_BYTES];

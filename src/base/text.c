@@ -76,6 +76,15 @@ bool text_is_unsafe(struct str character)
     return false;
 }
 
+bool text_is_visible(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] <= ' ' || text.p[i] > '~')
+            return false;
+    }
+    return text.n > 0;
+}
+
 bool text_is_plain(struct str text)
 {
     while (text.n > 0) {

@@ -34,6 +34,9 @@ size_t utf8_encode(uint32_t point, char ret_bytes[static UTF8_BYTES_MAX]);
 bool text_is_control(struct str character);
 bool text_is_unsafe(struct str character);
 
+/* Printable ASCII without blanks, at least one character: what may stand in keys, tokens and headers. */
+bool text_is_visible(struct str text);
+
 /* Is it well-formed throughout, without controls? */
 bool text_is_plain(struct str text);
 

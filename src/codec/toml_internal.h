@@ -48,7 +48,6 @@ int toml_lex_expected(struct toml_parser *parser, const char *what);
 int toml_lex_check(struct toml_parser *parser);
 
 bool toml_lex_at_newline(const struct toml_parser *parser); /* LF or CR LF */
-void toml_lex_skip_newline(struct toml_parser *parser); /* only where toml_lex_at_newline */
 void toml_lex_skip_blanks(struct toml_parser *parser);
 void toml_lex_skip_comment(struct toml_parser *parser);
 void toml_lex_skip_lines(struct toml_parser *parser); /* blanks, comments and newlines */

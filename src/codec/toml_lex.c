@@ -51,13 +51,21 @@ int toml_lex_expected(struct toml_parser *parser, const char *what)
     return toml_lex_fail(parser, at, -EINVAL, "expected %s, found the character U+%04X", what, c);
 }
 
+/* Only where toml_lex_at_newline. */
+static void skip_newline(struct toml_parser *parser)
+{
+    parser->p += *parser->p == '\r' ? 2 : 1;
+    parser->line_start = parser->p;
+    parser->line++;
+}
+
 int toml_lex_check(struct toml_parser *parser)
 {
     struct toml_parser scan = *parser;
     while (scan.p < scan.end) {
         unsigned char c = (unsigned char)*scan.p;
         if (toml_lex_at_newline(&scan)) {
-            toml_lex_skip_newline(&scan);
+            skip_newline(&scan);
             continue;
         }
         if (c == '\r')
@@ -81,13 +89,6 @@ bool toml_lex_at_newline(const struct toml_parser *parser)
     return p < parser->end && (*p == '\n' || (*p == '\r' && p + 1 < parser->end && p[1] == '\n'));
 }
 
-void toml_lex_skip_newline(struct toml_parser *parser)
-{
-    parser->p += *parser->p == '\r' ? 2 : 1;
-    parser->line_start = parser->p;
-    parser->line++;
-}
-
 void toml_lex_skip_blanks(struct toml_parser *parser)
 {
     while (parser->p < parser->end && (*parser->p == ' ' || *parser->p == '\t'))
@@ -109,7 +110,7 @@ void toml_lex_skip_lines(struct toml_parser *parser)
         toml_lex_skip_comment(parser);
         if (!toml_lex_at_newline(parser))
             return;
-        toml_lex_skip_newline(parser);
+        skip_newline(parser);
     }
 }
 
@@ -156,7 +157,7 @@ static bool take_line_continuation(struct toml_parser *parser)
     if (!toml_lex_at_newline(&ahead))
         return false;
     while (toml_lex_at_newline(&ahead)) {
-        toml_lex_skip_newline(&ahead);
+        skip_newline(&ahead);
         toml_lex_skip_blanks(&ahead);
     }
     *parser = ahead;
@@ -202,7 +203,7 @@ static int parse_multi(struct toml_parser *parser)
     char quote = *parser->p;
     parser->p += 3;
     if (toml_lex_at_newline(parser))
-        toml_lex_skip_newline(parser);
+        skip_newline(parser);
     while (parser->p < parser->end) {
         if (*parser->p == quote && take_multi_close(parser, quote))
             return 0;
@@ -212,7 +213,7 @@ static int parse_multi(struct toml_parser *parser)
                 return r;
         } else if (toml_lex_at_newline(parser)) {
             put_char(parser, '\n');
-            toml_lex_skip_newline(parser);
+            skip_newline(parser);
         } else {
             put_char(parser, *parser->p++);
         }

@@ -70,11 +70,11 @@ static void find_addresses(struct addresses *addresses, const struct settings *s
 /* " through the proxy HOST:PORT", or nothing. */
 static void put_proxy(struct buf *buf, const struct address *address, char *const *environment)
 {
-    const char *https = aws_env(environment, "https_proxy"), *no = aws_env(environment, "no_proxy");
+    const char *https = env_get(environment, "https_proxy"), *no = env_get(environment, "no_proxy");
     struct proxy_rules rules = {
-        .https_proxy = https ? https : aws_env(environment, "HTTPS_PROXY"),
-        .http_proxy = aws_env(environment, "http_proxy"),
-        .no_proxy = no ? no : aws_env(environment, "NO_PROXY"),
+        .https_proxy = https ? https : env_get(environment, "HTTPS_PROXY"),
+        .http_proxy = env_get(environment, "http_proxy"),
+        .no_proxy = no ? no : env_get(environment, "NO_PROXY"),
     };
     struct proxy proxy;
     struct url url;
@@ -122,8 +122,8 @@ static void check_certificates(struct doctor *doctor, const struct addresses *ad
 {
     char *const *environment = doctor->settings->environment;
     struct tls_trust trust = {
-        .file = aws_env(environment, "SSL_CERT_FILE"), .dir = aws_env(environment, "SSL_CERT_DIR")};
-    bool has_bundle = aws_env(environment, "AWS_CA_BUNDLE") != NULL, is_needed = false;
+        .file = env_get(environment, "SSL_CERT_FILE"), .dir = env_get(environment, "SSL_CERT_DIR")};
+    bool has_bundle = env_get(environment, "AWS_CA_BUNDLE") != NULL, is_needed = false;
     for (size_t i = 0; i < addresses->count; i++)
         is_needed |= addresses->items[i].is_https && !(addresses->items[i].target->is_s3 && has_bundle);
     if (!is_needed && !doctor->is_online)

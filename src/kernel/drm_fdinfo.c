@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "base/num.h"
+#include "base/text.h"
 
 struct drm_parser {
     struct drm_fdinfo info;
@@ -23,11 +24,7 @@ typedef int drm_parse(struct drm_parser *parser, struct str suffix, struct str v
 
 static bool is_name(struct str text)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        if (text.p[i] <= ' ' || text.p[i] > '~')
-            return false;
-    }
-    return text.n > 0 && text.n < DRM_NAME_BYTES;
+    return text.n < DRM_NAME_BYTES && text_is_visible(text);
 }
 
 static bool drop_prefix(struct str *text, struct str prefix)

@@ -53,8 +53,8 @@ static struct stream_options options_of(const struct settings *settings)
     return (struct stream_options){
         .settings = settings,
         .spool_paths = {.given = settings->spool,
-            .state_home = aws_env(settings->environment, "XDG_STATE_HOME"),
-            .home = aws_env(settings->environment, "HOME")},
+            .state_home = env_get(settings->environment, "XDG_STATE_HOME"),
+            .home = env_get(settings->environment, "HOME")},
         .spool_max_bytes = (uint64_t)settings->spool_max_mib * 1024 * 1024,
         .clock = &clock_system,
         .job = job_of(settings),

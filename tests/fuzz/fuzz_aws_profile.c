@@ -8,12 +8,13 @@
 #include <errno.h>
 
 #include "aws/aws_internal.h"
+#include "base/text.h"
 
 static void check_word(const char *text, size_t size)
 {
     const char *end = memchr(text, '\0', size);
     check(end);
-    check(end == text || aws_profile_is_word((struct str){text, (size_t)(end - text)}));
+    check(end == text || text_is_visible((struct str){text, (size_t)(end - text)}));
 }
 
 static void check_profile(const struct aws_profile *profile)

@@ -139,11 +139,11 @@ static void environment_lookup(void **state)
     (void)state;
     char first[] = "AB=1", second[] = "A=", third[] = "A=2", fourth[] = "B=x=y";
     char *const environment[] = {first, second, third, fourth, NULL};
-    assert_null(aws_env(environment, "A"));
-    assert_string_equal(aws_env(environment, "AB"), "1");
-    assert_string_equal(aws_env(environment, "B"), "x=y");
-    assert_null(aws_env(environment, "C"));
-    assert_null(aws_env(NULL, "C"));
+    assert_null(env_get(environment, "A"));
+    assert_string_equal(env_get(environment, "AB"), "1");
+    assert_string_equal(env_get(environment, "B"), "x=y");
+    assert_null(env_get(environment, "C"));
+    assert_null(env_get(NULL, "C"));
 }
 
 static void from_environment(void **state)

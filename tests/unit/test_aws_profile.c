@@ -181,17 +181,6 @@ static void refused(void **state)
     assert_int_equal(read_text(with_nul, AWS_PROFILE_CREDENTIALS, "ci", &profile), -EINVAL);
 }
 
-static void word_check(void **state)
-{
-    (void)state;
-    assert_true(aws_profile_is_word(STR("aB9/+=~!")));
-    assert_false(aws_profile_is_word(STR("")));
-    assert_false(aws_profile_is_word(STR("a b")));
-    assert_false(aws_profile_is_word(STR("a\n")));
-    assert_false(aws_profile_is_word(STR("\x7f")));
-    assert_false(aws_profile_is_word(STR("\xc3\xa9")));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,7 +190,6 @@ int main(void)
         cmocka_unit_test(twice),
         cmocka_unit_test(foreign_sources),
         cmocka_unit_test(refused),
-        cmocka_unit_test(word_check),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

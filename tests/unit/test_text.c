@@ -187,6 +187,17 @@ static void test_any_bytes_become_safe(void **state)
     }
 }
 
+static void test_visible(void **state)
+{
+    (void)state;
+    assert_true(text_is_visible(STR("aB9/+=~!")));
+    assert_false(text_is_visible(STR("")));
+    assert_false(text_is_visible(STR("a b")));
+    assert_false(text_is_visible(STR("a\n")));
+    assert_false(text_is_visible(STR("\x7f")));
+    assert_false(text_is_visible(STR("\xc3\xa9")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_cuts_lie_between_characters),
         cmocka_unit_test(test_file_names_and_lines),
         cmocka_unit_test(test_any_bytes_become_safe),
+        cmocka_unit_test(test_visible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

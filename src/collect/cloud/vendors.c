@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "collect/cloud/cloud.h"
 #include "collect/host/host.h"
 
@@ -168,11 +169,7 @@ bool cloud_copy_string(const struct json_value *value, char ret_value[static CLO
 bool cloud_copy_token(const struct http_answer *answer, struct cloud_probe *probe)
 {
     struct str token = cloud_answer_body(answer);
-    for (size_t i = 0; i < token.n; i++) {
-        if (token.p[i] < 0x21 || token.p[i] > 0x7e)
-            return false;
-    }
-    return token.n > 0 && str_copy(token, probe->token, sizeof(probe->token));
+    return text_is_visible(token) && str_copy(token, probe->token, sizeof(probe->token));
 }
 
 bool cloud_parse_json(const struct http_answer *answer, struct json_doc *ret_doc)

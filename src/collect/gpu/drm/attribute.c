@@ -65,14 +65,6 @@ struct opt_u64 gpu_attribute_read_u64(struct gpu_attribute *attribute, struct bu
     return some_u64(value);
 }
 
-struct opt_i64 gpu_attribute_read_i64(struct gpu_attribute *attribute, struct buf *text)
-{
-    int64_t value;
-    if (gpu_attribute_read(attribute, text) < 0 || num_parse_i64(str_trim(buf_str(text)), &value))
-        return (struct opt_i64){0};
-    return some_i64(value);
-}
-
 struct opt_f64 gpu_counter_rate(struct gpu_counter *counter, struct opt_u64 now, int64_t previous_ns, int64_t now_ns)
 {
     if (!now.has)
@@ -134,9 +126,11 @@ void hwmon_fini(struct hwmon *hwmon)
 
 static struct opt_f64 read_celsius(struct hwmon *hwmon, struct buf *text)
 {
-    struct opt_i64 value = gpu_attribute_read_i64(&hwmon->temperature, text);
-    double celsius = (double)value.v / 1e3;
-    if (!value.has || celsius < CELSIUS_MIN || celsius > CELSIUS_MAX)
+    int64_t value;
+    if (gpu_attribute_read(&hwmon->temperature, text) < 0 || num_parse_i64(str_trim(buf_str(text)), &value) < 0)
+        return (struct opt_f64){0};
+    double celsius = (double)value / 1e3;
+    if (celsius < CELSIUS_MIN || celsius > CELSIUS_MAX)
         return (struct opt_f64){0};
     return some_f64(celsius);
 }

@@ -172,7 +172,8 @@ void drm_card_init_attribute(const struct drm_card *card, struct gpu_attribute *
     gpu_attribute_init(attribute, card->sys_fd, card->directory, name);
 }
 
-enum drm_state drm_card_read_state(struct drm_card *card, struct buf *text)
+/* Asked every tick before anything else is read. */
+static enum drm_state read_state(struct drm_card *card, struct buf *text)
 {
     /* The device outlives its card where the driver is unbound, so its own files do not show it. */
     if (faccessat(card->sys_fd, card->directory, F_OK, 0) != 0)
@@ -287,7 +288,7 @@ int drm_cards_read(void *state, const struct gpu_tick *tick, struct gpu_list *re
         card->reading = (struct gpu_reading){0};
         card->use = (struct gpu_use){0};
         card->energy_joules = (struct opt_f64){0}; /* has_energy stays: one that sleeps at the end is missing */
-        cards->states[i] = drm_card_read_state(&cards->drm[i], &cards->text);
+        cards->states[i] = read_state(&cards->drm[i], &cards->text);
         switch (cards->states[i]) {
         case DRM_AWAKE:
             cards->kind->read(cards, i, tick);

@@ -38,7 +38,6 @@ int gpu_attribute_read(struct gpu_attribute *attribute, struct buf *text);
 
 /* The attribute as a number; absent where it cannot be read or is none. text is scratch space. */
 struct opt_u64 gpu_attribute_read_u64(struct gpu_attribute *attribute, struct buf *text);
-struct opt_i64 gpu_attribute_read_i64(struct gpu_attribute *attribute, struct buf *text);
 
 /* A counter that only grows, of which a rate or a sum is wanted. */
 struct gpu_counter {
@@ -81,9 +80,6 @@ void drm_read_link_name(int sys_fd, const char *path, char *out, size_t size);
 /* Reads what does not change of one device; what it does not show is left empty. */
 void drm_card_init(struct drm_card *card, int sys_fd, const char *directory);
 void drm_card_fini(struct drm_card *card);
-
-/* Asks every tick before anything else is read. */
-enum drm_state drm_card_read_state(struct drm_card *card, struct buf *text);
 
 /* Opens an attribute, named below the directory of the card: "gt_act_freq_mhz", "device/gpu_busy_percent". */
 void drm_card_init_attribute(const struct drm_card *card, struct gpu_attribute *attribute, const char *name);

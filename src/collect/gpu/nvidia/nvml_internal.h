@@ -206,8 +206,4 @@ static inline bool nvml_card_accepted(struct nvml_card *card, unsigned question,
     return code == NVML_OK;
 }
 
-/* Total and used, each absent where the driver does not say; in nvml_read.c. */
-void nvml_card_read_memory(
-    const struct nvml *nvml, struct nvml_card *card, struct opt_u64 *ret_total, struct opt_u64 *ret_used);
-
 #endif

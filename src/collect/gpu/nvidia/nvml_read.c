@@ -67,7 +67,8 @@ static bool nvml_ask_memory(const struct nvml_calls *calls, struct nvml_card *ca
     return true;
 }
 
-void nvml_card_read_memory(
+/* Total and used, each absent where the driver does not say. */
+static void read_memory(
     const struct nvml *nvml, struct nvml_card *card, struct opt_u64 *ret_total, struct opt_u64 *ret_used)
 {
     uint64_t total = 0, used = 0;
@@ -121,7 +122,7 @@ void nvml_read(const struct nvml *nvml, size_t card, struct nvml_reading *ret_re
     if (asked) {
         asked->is_lost = false;
         nvml_read_utilization(&nvml->calls, asked, &reading);
-        nvml_card_read_memory(nvml, asked, &reading.vram_total_bytes, &reading.vram_used_bytes);
+        read_memory(nvml, asked, &reading.vram_total_bytes, &reading.vram_used_bytes);
         reading.temperature_celsius = nvml_read_temperature(&nvml->calls, asked);
         reading.power_watts = nvml_read_power(&nvml->calls, asked);
         reading.frequency_mhz = nvml_read_clock(&nvml->calls, asked);
@@ -250,7 +251,7 @@ void nvml_list_processes(const struct nvml *nvml, size_t card, struct nvml_proce
         return;
     struct opt_u64 total = asked->vram_total_bytes, used;
     if (!total.has)
-        nvml_card_read_memory(nvml, asked, &total, &used);
+        read_memory(nvml, asked, &total, &used);
     for (unsigned list = 0; list < NVML_LIST_COUNT; list++)
         nvml_add_list(nvml, asked, (enum nvml_list)list, total.has ? total.v : VRAM_MAX_BYTES, ret_processes);
 }
