@@ -20,8 +20,8 @@ enum { ATTEMPTS = 3, RETRY_AFTER_MAX_SECS = 300 };
 
 static const char *either(char *const *environment, const char *name, const char *other)
 {
-    const char *value = aws_env(environment, name);
-    return value ? value : aws_env(environment, other);
+    const char *value = env_get(environment, name);
+    return value ? value : env_get(environment, other);
 }
 
 int target_client_new(
@@ -30,15 +30,15 @@ int target_client_new(
     char *const *environment = settings->environment;
     struct http_context context = {
         .wait = wait,
-        .trust = {.file = aws_env(environment, "SSL_CERT_FILE"), .dir = aws_env(environment, "SSL_CERT_DIR")},
+        .trust = {.file = env_get(environment, "SSL_CERT_FILE"), .dir = env_get(environment, "SSL_CERT_DIR")},
         .https_proxy = either(environment, "https_proxy", "HTTPS_PROXY"),
         /* Not HTTP_PROXY: in a CGI program that is a header of the request. */
-        .http_proxy = aws_env(environment, "http_proxy"),
+        .http_proxy = env_get(environment, "http_proxy"),
         .no_proxy = either(environment, "no_proxy", "NO_PROXY"),
         .user_agent = USER_AGENT,
         .allow_http = settings->allow_http,
     };
-    const char *bundle = is_s3 ? aws_env(environment, "AWS_CA_BUNDLE") : NULL;
+    const char *bundle = is_s3 ? env_get(environment, "AWS_CA_BUNDLE") : NULL;
     if (bundle)
         context.trust = (struct tls_trust){.file = bundle};
     return http_client_new(&context, ret_client);
@@ -166,6 +166,18 @@ void target_fail(struct target_run *run, const struct err *err, int64_t retry_af
     plan_retry(&run->retry, run->delivery, retry_after_secs);
     if (run->retry.failures >= ATTEMPTS && !run->delivery->is_over)
         target_report_error(run, TARGET_KEPT);
+}
+
+bool target_settle_upload(struct target_run *run, struct s3_result result, const struct err *err, bool *is_renewed)
+{
+    bool is_expired = result.outcome == S3_EXPIRED;
+    if (result.outcome == S3_DONE)
+        target_succeed(run);
+    if (result.outcome == S3_AGAIN || result.outcome == S3_DENIED || (is_expired && *is_renewed))
+        target_fail(run, err, result.retry_after_secs);
+    if (is_expired || result.outcome == S3_DONE)
+        *is_renewed = is_expired && !*is_renewed;
+    return result.outcome == S3_DONE;
 }
 
 void target_give_up(struct target_run *run, const struct err *err)

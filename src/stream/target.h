@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aws/s3.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "config/settings.h"
@@ -165,6 +166,12 @@ void target_succeed(struct target_run *run);
 
 /* An attempt failed and may work later: plans the next one, and reports when a whole round has failed. */
 void target_fail(struct target_run *run, const struct err *err, int64_t retry_after_secs);
+
+/*
+ * What became of an upload; true where it worked. What is refused is left to the caller. *is_renewed: credentials that
+ * have expired are replaced at once, but only once.
+ */
+bool target_settle_upload(struct target_run *run, struct s3_result result, const struct err *err, bool *is_renewed);
 
 /* Nothing of this run will be accepted: it stays in the spool. */
 void target_give_up(struct target_run *run, const struct err *err);

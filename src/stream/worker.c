@@ -163,7 +163,7 @@ static bool must_leave(struct worker *worker, int64_t now_ns)
 }
 
 /* Waits for the descriptor, for news or for the time, whatever comes first; takes rows. 1: the descriptor is ready. */
-static int rest(struct worker *worker, int fd, short events, int64_t until_ns)
+static int wait_for_news(struct worker *worker, int fd, short events, int64_t until_ns)
 {
     if (until_ns > worker->seal_ns)
         until_ns = worker->seal_ns;
@@ -192,7 +192,7 @@ static int wait_until(void *context, int fd, short events, int64_t deadline_ns)
         if (now_ns >= deadline_ns || must_leave(worker, now_ns))
             return -ETIMEDOUT;
         bool is_leaving = worker->leave_ns > 0 && !worker->is_ending && worker->leave_ns < deadline_ns;
-        int r = rest(worker, fd, events, is_leaving ? worker->leave_ns : deadline_ns);
+        int r = wait_for_news(worker, fd, events, is_leaving ? worker->leave_ns : deadline_ns);
         if (r != 0)
             return r < 0 ? r : 0;
     }
@@ -229,20 +229,24 @@ static void make_facts(struct worker *worker)
     (void)str_copy(str_of(state->run_id), worker->facts.run_id, sizeof(worker->facts.run_id));
 }
 
+/* False where they are too long. */
+static bool put_bodies(struct worker *worker)
+{
+    struct run_state *state = &worker->state;
+    buf_clear(&state->register_body);
+    buf_clear(&state->run_body);
+    payload_register(&state->register_body, &worker->facts, worker->options->omit);
+    payload_run(&state->run_body, &worker->facts, worker->options->omit);
+    return buf_ok(&state->register_body) && buf_ok(&state->run_body);
+}
+
 static void make_bodies(struct worker *worker)
 {
-    buf_clear(&worker->state.register_body);
-    buf_clear(&worker->state.run_body);
-    payload_register(&worker->state.register_body, &worker->facts, worker->options->omit);
-    payload_run(&worker->state.run_body, &worker->facts, worker->options->omit);
-    if (buf_ok(&worker->state.register_body) && buf_ok(&worker->state.run_body))
+    if (put_bodies(worker))
         return;
     exchange_notify(worker->exchange, LOG_WARNING, "streaming: the tags are too long and are left out");
     worker->facts.job.tag_count = 0;
-    buf_clear(&worker->state.register_body);
-    buf_clear(&worker->state.run_body);
-    payload_register(&worker->state.register_body, &worker->facts, worker->options->omit);
-    payload_run(&worker->state.run_body, &worker->facts, worker->options->omit);
+    (void)put_bodies(worker);
 }
 
 static void open_targets(struct worker *worker)
@@ -473,7 +477,7 @@ void worker_run(struct worker *worker)
         for (size_t i = 0; i < stream_target_count; i++)
             target_clients_close_idle(&worker->clients[i]);
         http_client_close_idle(worker->hooks.http);
-        (void)rest(worker, fd, POLLIN, due_ns);
+        (void)wait_for_news(worker, fd, POLLIN, due_ns);
     }
     worker_end(worker);
     exchange_finish(worker->exchange);

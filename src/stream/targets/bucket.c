@@ -28,7 +28,7 @@ struct to_bucket {
     struct s3_credentials credentials;
     bool has_credentials;
     bool is_valid; /* the URI is usable */
-    bool is_fresh_tried; /* new credentials did not help */
+    bool is_renewed; /* new credentials were asked for, and nothing has worked with them */
 };
 
 static bool is_wanted(const struct settings *settings)
@@ -200,26 +200,9 @@ static bool put_object(struct target_run *run, const struct s3_object *object, i
     *ret_outcome = result.outcome;
     if (result.outcome != S3_DONE)
         (void)err_wrap(err, "cannot upload");
-    switch (result.outcome) {
-    case S3_DONE:
-        to->is_fresh_tried = false;
-        target_succeed(run);
-        return true;
-    case S3_EXPIRED:
+    if (result.outcome == S3_EXPIRED)
         to->has_credentials = false;
-        if (to->is_fresh_tried)
-            target_fail(run, err, result.retry_after_secs);
-        to->is_fresh_tried = !to->is_fresh_tried;
-        break;
-    case S3_AGAIN:
-    case S3_DENIED:
-        target_fail(run, err, result.retry_after_secs);
-        break;
-    case S3_REFUSED:
-    case S3_CANCELED:
-        break;
-    }
-    return false;
+    return target_settle_upload(run, result, err, &to->is_renewed);
 }
 
 static void upload_run(struct target_run *run, int64_t deadline_ns)
@@ -288,9 +271,9 @@ static bool put_url(const struct settings *settings, size_t i, struct buf *url)
 /* The first source that will be asked, as far as that is known without asking. */
 static const char *credential_source(char *const *environment)
 {
-    if (aws_env(environment, "AWS_ACCESS_KEY_ID"))
+    if (env_get(environment, "AWS_ACCESS_KEY_ID"))
         return "the environment";
-    if (aws_env(environment, "AWS_WEB_IDENTITY_TOKEN_FILE"))
+    if (env_get(environment, "AWS_WEB_IDENTITY_TOKEN_FILE"))
         return "a web identity";
     return "a profile, the container or the instance";
 }

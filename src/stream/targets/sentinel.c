@@ -7,6 +7,7 @@
 
 #include "aws/chain.h"
 #include "base/auto.h"
+#include "base/text.h"
 #include "codec/gzip.h"
 #include "codec/json_read.h"
 #include "encode/json.h"
@@ -27,7 +28,7 @@ struct to_sentinel {
     bool has_bucket; /* the API has named one, and it is usable */
     const char *s3_endpoint; /* instead of Amazon's; NULL: none */
     bool is_path_style;
-    bool is_fresh_tried; /* new credentials did not help */
+    bool is_renewed; /* new credentials were asked for, and nothing has worked with them */
     bool is_inline_refused; /* the data is uploaded then */
 };
 
@@ -40,11 +41,9 @@ static bool is_wanted(const struct settings *settings)
 static int check(const struct settings *settings, struct err *err)
 {
     struct url url;
-    for (const char *p = settings->sentinel_token; *p; p++) {
-        if (*p < 0x21 || *p > 0x7e)
-            return err_set(err, -EINVAL,
-                "the token (SENTINEL_API_TOKEN) holds a blank, a line end or another character that cannot be sent");
-    }
+    if (settings->sentinel_token[0] && !text_is_visible(str_of(settings->sentinel_token)))
+        return err_set(err, -EINVAL,
+            "the token (SENTINEL_API_TOKEN) holds a blank, a line end or another character that cannot be sent");
     const char *text = settings->sentinel_url;
     int r = target_check_url(settings, "the address of the Sentinel API (SENTINEL_API_URL)", text, err);
     if (r < 0)
@@ -89,8 +88,8 @@ static bool read_state(struct target_run *run, const struct json_value *value)
 /* The credentials that come with the token go where the environment says, as the token does. */
 static const char *endpoint_of(char *const *environment)
 {
-    const char *own = aws_env(environment, "AWS_ENDPOINT_URL_S3");
-    return own ? own : aws_env(environment, "AWS_ENDPOINT_URL");
+    const char *own = env_get(environment, "AWS_ENDPOINT_URL_S3");
+    return own ? own : env_get(environment, "AWS_ENDPOINT_URL");
 }
 
 static void open_run(struct target_run *run)
@@ -223,32 +222,15 @@ static bool prepare_upload(struct target_run *run, int64_t deadline_ns)
 static void settle_upload(struct target_run *run, uint32_t number, struct s3_result result, struct err *err)
 {
     struct to_sentinel *to = run->state;
-    switch (result.outcome) {
-    case S3_DONE:
-        to->is_fresh_tried = false;
-        target_succeed(run);
-        target_note_batch(run, number);
-        break;
-    case S3_EXPIRED:
-        (void)err_wrap(err, "Sentinel: cannot upload a batch");
-        /* New credentials at once, but only once. */
+    bool is_refused = result.outcome == S3_REFUSED;
+    if (result.outcome != S3_DONE)
+        (void)err_wrap(err, is_refused ? "Sentinel" : "Sentinel: cannot upload a batch");
+    if (result.outcome == S3_EXPIRED)
         to->api.must_refresh = true;
-        if (to->is_fresh_tried)
-            target_fail(run, err, result.retry_after_secs);
-        to->is_fresh_tried = !to->is_fresh_tried;
-        break;
-    case S3_AGAIN:
-    case S3_DENIED:
-        (void)err_wrap(err, "Sentinel: cannot upload a batch");
-        target_fail(run, err, result.retry_after_secs);
-        break;
-    case S3_REFUSED:
-        (void)err_wrap(err, "Sentinel");
+    if (target_settle_upload(run, result, err, &to->is_renewed))
+        target_note_batch(run, number);
+    else if (is_refused)
         target_refuse_batch(run, number, err);
-        break;
-    case S3_CANCELED:
-        break;
-    }
 }
 
 static void upload(struct target_run *run, uint32_t number, int64_t deadline_ns)

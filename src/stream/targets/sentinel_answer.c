@@ -24,16 +24,6 @@ static bool is_run_id(const char *text)
     return text[strspn(text, allowed)] == '\0';
 }
 
-/* Goes into header lines and signatures: visible ASCII. */
-static bool is_key(const char *text)
-{
-    for (; *text; text++) {
-        if (*text < 0x21 || *text > 0x7e)
-            return false;
-    }
-    return true;
-}
-
 static bool is_given(const struct json_value *value)
 {
     return value && value->type != JSON_NULL;
@@ -71,7 +61,7 @@ static int read_key(
     out[0] = '\0';
     if (!is_given(value))
         return is_needed ? err_set(err, -EBADMSG, "upload_credentials without %s", name) : 0;
-    if (!json_string_copy(value, out, size) || !is_key(out) || (is_needed && !out[0]))
+    if (!json_string_copy(value, out, size) || (out[0] ? !text_is_visible(str_of(out)) : is_needed))
         return err_set(err, -EBADMSG, "upload_credentials with an unusable %s", name);
     return 0;
 }
@@ -175,23 +165,13 @@ enum { TEXT_BYTES_MAX = 256 * 1024, LIST_MAX = 8, LOC_MAX = 8 };
 #define MASK "***"
 #define ELLIPSIS "\xe2\x80\xa6"
 
-static bool is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
 /* Does text begin with the (lower case) word, in any case? */
 static bool starts_with_word(struct str text, struct str word)
 {
     if (text.n < word.n)
         return false;
     for (size_t i = 0; i < word.n; i++) {
-        char c = is_upper(text.p[i]) ? (char)(text.p[i] - 'A' + 'a') : text.p[i];
+        char c = ascii_to_lower(text.p[i]);
         if (c != word.p[i])
             return false;
     }
@@ -323,7 +303,7 @@ static bool is_plain_word(struct str word)
     while (word.n > 0 && strchr(".,;:!?\"')", word.p[word.n - 1]))
         word.n--;
     for (size_t i = 0; i < word.n; i++) {
-        if (!is_lower(word.p[i]))
+        if (!ascii_is_lower(word.p[i]))
             return false;
     }
     return word.n <= 16;

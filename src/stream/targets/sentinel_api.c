@@ -62,11 +62,9 @@ static void put_url(struct buf *buf, const struct sentinel *sentinel, const char
 static int put_authorization(struct buf *buf, const char *token, struct err *err)
 {
     size_t n = strlen(token);
-    for (size_t i = 0; i < n; i++) {
-        if (token[i] < 0x21 || token[i] > 0x7e)
-            return err_set(err, -EINVAL,
-                "the token holds a blank or another character that cannot be sent; check SENTINEL_API_TOKEN");
-    }
+    if (n > 0 && !text_is_visible(str_of(token)))
+        return err_set(
+            err, -EINVAL, "the token holds a blank or another character that cannot be sent; check SENTINEL_API_TOKEN");
     if (n == 0 || n > TOKEN_BYTES_MAX)
         return err_set(err, -EINVAL, "the token is %s; check SENTINEL_API_TOKEN", n == 0 ? "empty" : "too long");
     if (!buf_reserve(buf, sizeof("Bearer ") + n))
