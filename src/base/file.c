@@ -190,11 +190,6 @@ long dir_read_some(int fd, char *entries, size_t size)
     return n < 0 ? -errno : n;
 }
 
-long dir_read(int fd, char entries[static DIR_BYTES])
-{
-    return dir_read_some(fd, entries, DIR_BYTES);
-}
-
 bool dir_next(const char *entries, size_t n, size_t *at, struct dir_entry *ret_entry)
 {
     if (*at >= n)
@@ -204,4 +199,35 @@ bool dir_next(const char *entries, size_t n, size_t *at, struct dir_entry *ret_e
     *ret_entry = (struct dir_entry){.name = entries + *at + offsetof(struct raw_entry, name), .type = head.type};
     *at += head.bytes;
     return true;
+}
+
+void dir_walk_begin(struct dir_walk *walk, int fd)
+{
+    walk->fd = fd;
+    walk->error = 0;
+    walk->at = walk->bytes = 0;
+}
+
+void dir_walk_again(struct dir_walk *walk, int fd)
+{
+    dir_walk_begin(walk, fd);
+    walk->error = lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
+}
+
+bool dir_walk_next(struct dir_walk *walk, struct dir_entry *ret_entry)
+{
+    while (walk->error == 0) {
+        while (dir_next(walk->entries, walk->bytes, &walk->at, ret_entry)) {
+            const char *name = ret_entry->name;
+            if (name[0] != '.' || (strcmp(name, ".") != 0 && strcmp(name, "..") != 0))
+                return true;
+        }
+        long n = dir_read_some(walk->fd, walk->entries, sizeof(walk->entries));
+        if (n == 0)
+            return false;
+        walk->error = n < 0 ? (int)n : 0;
+        walk->at = 0;
+        walk->bytes = n > 0 ? (size_t)n : 0;
+    }
+    return false;
 }

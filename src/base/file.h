@@ -83,10 +83,18 @@ struct dir_entry {
 /* The next entries, as many as fit. Returns their bytes, 0 at the end, or a negative errno. */
 long dir_read_some(int fd, char *entries, size_t size);
 
-/* The same into DIR_BYTES. */
-long dir_read(int fd, char entries[static DIR_BYTES]);
-
 /* Steps through n bytes of entries; *at begins with 0. False behind the last one. */
 bool dir_next(const char *entries, size_t n, size_t *at, struct dir_entry *ret_entry);
+
+/* Both of it, but for "." and "..": dir_walk_next is false at the end, or where walk->error is a negative errno. */
+struct dir_walk {
+    int fd, error;
+    size_t at, bytes;
+    char entries[DIR_BYTES];
+};
+
+void dir_walk_begin(struct dir_walk *walk, int fd); /* fd: just opened */
+void dir_walk_again(struct dir_walk *walk, int fd); /* from the first entry on, however far it was read */
+bool dir_walk_next(struct dir_walk *walk, struct dir_entry *ret_entry);
 
 #endif

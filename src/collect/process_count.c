@@ -62,7 +62,7 @@ static bool list_proc(struct process_count *count, struct proc_listing *ret_list
     struct proc_listing listing = {0};
     char entries[DIR_BYTES];
     for (;;) {
-        long n = dir_read(count->list_fd, entries);
+        long n = dir_read_some(count->list_fd, entries, sizeof(entries));
         if (n < 0)
             return false;
         count_entries(entries, (size_t)n, &listing);

@@ -155,35 +155,33 @@ static bool is_in_progress(int run_fd)
 /* "NNNNNN.csv.gz", and "NNNNNN.csv" with the rows that a killed tracker left. */
 static size_t count_batches(int run_fd)
 {
-    char entries[DIR_BYTES];
+    struct dir_walk walk;
     struct dir_entry entry;
     size_t count = 0;
-    for (long n; count < SPOOL_BATCHES_MAX && (n = dir_read(run_fd, entries)) > 0;) {
-        for (size_t at = 0; dir_next(entries, (size_t)n, &at, &entry);)
-            count += strspn(entry.name, "0123456789") == 6 && strncmp(entry.name + 6, ".csv", 4) == 0;
-    }
+    dir_walk_begin(&walk, run_fd);
+    while (count < SPOOL_BATCHES_MAX && dir_walk_next(&walk, &entry))
+        count += strspn(entry.name, "0123456789") == 6 && strncmp(entry.name + 6, ".csv", 4) == 0;
     return count;
 }
 
 static struct undelivered count_undelivered(int dir_fd)
 {
-    char entries[DIR_BYTES];
+    struct dir_walk walk;
     struct dir_entry entry;
     struct undelivered found = {0};
-    for (long n; found.runs < SPOOL_RUNS_MAX && (n = dir_read(dir_fd, entries)) > 0;) {
-        for (size_t at = 0; dir_next(entries, (size_t)n, &at, &entry);) {
-            if (entry.name[0] == '.')
-                continue;
-            AUTO_FD int run_fd = openat(dir_fd, entry.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-            if (run_fd < 0 && errno == ENOTDIR)
-                continue;
-            if (run_fd >= 0 && is_in_progress(run_fd)) {
-                found.running++;
-                continue;
-            }
-            found.runs++;
-            found.batches += run_fd >= 0 ? count_batches(run_fd) : 0;
+    dir_walk_begin(&walk, dir_fd);
+    while (found.runs < SPOOL_RUNS_MAX && dir_walk_next(&walk, &entry)) {
+        if (entry.name[0] == '.')
+            continue;
+        AUTO_FD int run_fd = openat(dir_fd, entry.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (run_fd < 0 && errno == ENOTDIR)
+            continue;
+        if (run_fd >= 0 && is_in_progress(run_fd)) {
+            found.running++;
+            continue;
         }
+        found.runs++;
+        found.batches += run_fd >= 0 ? count_batches(run_fd) : 0;
     }
     return found;
 }

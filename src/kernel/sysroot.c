@@ -77,10 +77,12 @@ static int compare_pids(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int add_entries(struct pid_list *list, size_t max, const char *entries, size_t n)
+static int read_entries(int dir_fd, size_t max, struct pid_list *list)
 {
+    struct dir_walk walk;
     struct dir_entry entry;
-    for (size_t at = 0; dir_next(entries, n, &at, &entry);) {
+    dir_walk_again(&walk, dir_fd);
+    while (dir_walk_next(&walk, &entry)) {
         uint64_t pid;
         if (num_parse_u64(str_of(entry.name), &pid) < 0 || pid > INT32_MAX)
             continue;
@@ -89,22 +91,7 @@ static int add_entries(struct pid_list *list, size_t max, const char *entries, s
             return r;
         list->items[list->count++] = (pid_t)pid;
     }
-    return 0;
-}
-
-static int read_entries(int dir_fd, size_t max, struct pid_list *list)
-{
-    if (lseek(dir_fd, 0, SEEK_SET) < 0)
-        return -errno;
-    char entries[DIR_BYTES];
-    for (;;) {
-        long n = dir_read(dir_fd, entries);
-        if (n <= 0)
-            return (int)n;
-        int r = add_entries(list, max, entries, (size_t)n);
-        if (r < 0)
-            return r;
-    }
+    return walk.error;
 }
 
 int pid_list_read(int dir_fd, size_t max, struct pid_list *list)

@@ -99,11 +99,6 @@ bool target_takes(const struct target_run *run)
            run->target->takes(run);
 }
 
-void target_step(struct target_run *run, int64_t deadline_ns)
-{
-    run->target->step(run, deadline_ns);
-}
-
 void target_end(struct target_run *run)
 {
     run->retry.next_ns = run->retry.asked_ns;

@@ -155,7 +155,6 @@ bool target_is_open(const struct target_run *run); /* wanted, and not everything
 bool target_needs_batch(const struct target_run *run, uint32_t number); /* it takes batches and has not got this one */
 int64_t target_next_due(const struct target_run *run);
 bool target_takes(const struct target_run *run);
-void target_step(struct target_run *run, int64_t deadline_ns);
 
 /* The run is over: our own pauses are, too (those that the server asked for are not), and what was refused is tried
  * once more. */

@@ -133,7 +133,7 @@ static void deliver_to(struct upload *upload, struct target_run *target)
             due_ns - delivery_now(target->delivery) > UPLOAD_PAUSE_NS)
             return;
         (void)net_wait_until(&upload->wait, -1, 0, due_ns);
-        target_step(target, delivery_now(target->delivery) + DELIVERY_REQUEST_NS);
+        target->target->step(target, delivery_now(target->delivery) + DELIVERY_REQUEST_NS);
     }
 }
 

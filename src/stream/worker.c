@@ -415,7 +415,7 @@ void worker_deliver(struct worker *worker, int64_t deadline_ns)
         if (target_next_due(target) > now_ns)
             continue;
         worker->next_target = index + 1;
-        target_step(target, deadline_ns);
+        target->target->step(target, deadline_ns);
         break;
     }
     worker->is_stepping = false;

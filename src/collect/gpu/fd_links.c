@@ -38,17 +38,6 @@ static int visit_entry(struct fd_walk *walk, const char *name)
     return walk->visit(walk->context, (int)fd, target) ? 0 : 1;
 }
 
-static int visit_entries(struct fd_walk *walk, const char *entries, size_t n)
-{
-    struct dir_entry entry;
-    for (size_t at = 0; dir_next(entries, n, &at, &entry);) {
-        int r = visit_entry(walk, entry.name);
-        if (r != 0)
-            return r;
-    }
-    return 0;
-}
-
 int fd_links_each(int proc_fd, pid_t pid, fd_links_visit *visit, void *context)
 {
     char path[32];
@@ -56,14 +45,14 @@ int fd_links_each(int proc_fd, pid_t pid, fd_links_visit *visit, void *context)
     AUTO_FD int dir_fd = file_open_at(proc_fd, path, O_RDONLY | O_DIRECTORY);
     if (dir_fd < 0)
         return dir_fd;
-    struct fd_walk walk = {.dir_fd = dir_fd, .visit = visit, .context = context};
-    char entries[DIR_BYTES];
-    for (;;) {
-        long n = dir_read(dir_fd, entries);
-        if (n <= 0)
-            return (int)n;
-        int r = visit_entries(&walk, entries, (size_t)n);
+    struct fd_walk fds = {.dir_fd = dir_fd, .visit = visit, .context = context};
+    struct dir_walk walk;
+    struct dir_entry entry;
+    dir_walk_begin(&walk, dir_fd);
+    while (dir_walk_next(&walk, &entry)) {
+        int r = visit_entry(&fds, entry.name);
         if (r != 0)
             return r < 0 ? r : 0;
     }
+    return walk.error;
 }

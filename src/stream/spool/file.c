@@ -71,34 +71,6 @@ bool spool_is_run_name(const char *name)
     return n > 0 && n < SPOOL_NAME_BYTES && name[0] != '.' && strspn(name, allowed) == n;
 }
 
-void spool_walk_begin(struct spool_walk *walk, int dir_fd)
-{
-    walk->fd = dir_fd;
-    walk->at = walk->bytes = 0;
-    walk->error = lseek(dir_fd, 0, SEEK_SET) < 0 ? -errno : 0;
-}
-
-bool spool_walk_next(struct spool_walk *walk, struct dir_entry *ret_entry)
-{
-    while (walk->error == 0) {
-        struct dir_entry entry;
-        while (dir_next(walk->entries, walk->bytes, &walk->at, &entry)) {
-            if (strcmp(entry.name, ".") == 0 || strcmp(entry.name, "..") == 0)
-                continue;
-            *ret_entry = entry;
-            return true;
-        }
-        long n = dir_read(walk->fd, walk->entries);
-        if (n == 0)
-            return false;
-        if (n < 0)
-            walk->error = (int)n;
-        walk->at = 0;
-        walk->bytes = n > 0 ? (size_t)n : 0;
-    }
-    return false;
-}
-
 int spool_file_sync(int fd)
 {
     if (fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)
@@ -164,12 +136,12 @@ int spool_lock_take(int dir_fd, int flags)
 /* One pass over the directory; returns how many files went, or a negative errno. */
 static int remove_known(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES])
 {
-    struct spool_walk walk;
+    struct dir_walk walk;
     struct dir_entry entry;
     int removed = 0;
     ret_foreign[0] = '\0';
-    spool_walk_begin(&walk, dir_fd);
-    while (spool_walk_next(&walk, &entry)) {
+    dir_walk_again(&walk, dir_fd);
+    while (dir_walk_next(&walk, &entry)) {
         uint32_t number;
         enum spool_kind kind = spool_file_kind(entry.name, &number);
         if (kind == SPOOL_KIND_LOCK)

@@ -95,11 +95,11 @@ static int compare_batches(const void *a, const void *b)
 /* Sealed batches into the list, leftovers away. */
 static int list_batches(struct spool_run *run)
 {
-    struct spool_walk walk;
+    struct dir_walk walk;
     struct dir_entry entry;
     struct stat st;
-    spool_walk_begin(&walk, run->dir_fd);
-    while (spool_walk_next(&walk, &entry)) {
+    dir_walk_again(&walk, run->dir_fd);
+    while (dir_walk_next(&walk, &entry)) {
         uint32_t number;
         enum spool_kind kind = spool_file_kind(entry.name, &number);
         if (kind == SPOOL_KIND_TEMPORARY)
@@ -121,15 +121,15 @@ static int list_batches(struct spool_run *run)
 
 int spool_run_find_journal(struct spool_run *run)
 {
-    struct spool_walk walk;
+    struct dir_walk walk;
     struct dir_entry entry;
     size_t count = run->batches.count;
     bool is_found = false;
     run->open_number = count > 0 ? run->batches.items[count - 1].number + 1 : 0;
     if (run->dir_fd < 0)
         return 0;
-    spool_walk_begin(&walk, run->dir_fd);
-    while (spool_walk_next(&walk, &entry)) {
+    dir_walk_again(&walk, run->dir_fd);
+    while (dir_walk_next(&walk, &entry)) {
         uint32_t number;
         if (spool_file_kind(entry.name, &number) != SPOOL_KIND_JOURNAL)
             continue;

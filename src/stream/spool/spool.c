@@ -322,10 +322,10 @@ struct entries {
 
 static int list_runs(const struct spool *spool, struct entries *entries)
 {
-    struct spool_walk walk;
+    struct dir_walk walk;
     struct dir_entry entry;
-    spool_walk_begin(&walk, spool->dir_fd);
-    while (spool_walk_next(&walk, &entry)) {
+    dir_walk_again(&walk, spool->dir_fd);
+    while (dir_walk_next(&walk, &entry)) {
         bool is_hidden = entry.name[0] == '.';
         if (!spool_is_run_name(entry.name + is_hidden) || !is_dir(spool->dir_fd, &entry))
             continue;
@@ -359,15 +359,15 @@ int spool_list(struct spool *spool, struct spool_entry **ret_entries, struct err
 
 static uint64_t count_run_bytes(const struct spool *spool, const char *name, uint64_t enough)
 {
-    struct spool_walk walk;
+    struct dir_walk walk;
     struct dir_entry entry;
     struct stat st;
     uint64_t bytes = 0;
     AUTO_FD int dir_fd = spool_dir_open(spool->dir_fd, name);
     if (dir_fd < 0)
         return 0;
-    spool_walk_begin(&walk, dir_fd);
-    while (bytes <= enough && spool_walk_next(&walk, &entry)) {
+    dir_walk_again(&walk, dir_fd);
+    while (bytes <= enough && dir_walk_next(&walk, &entry)) {
         if (fstatat(dir_fd, entry.name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
             bytes += (uint64_t)st.st_size;
     }
@@ -376,12 +376,12 @@ static uint64_t count_run_bytes(const struct spool *spool, const char *name, uin
 
 uint64_t spool_count_bytes(const struct spool *spool, const char *but_run, uint64_t enough)
 {
-    struct spool_walk walk;
+    struct dir_walk walk;
     struct dir_entry entry;
     uint64_t bytes = 0;
     size_t runs = 0;
-    spool_walk_begin(&walk, spool->dir_fd);
-    while (bytes <= enough && runs < SPOOL_RUNS_MAX && spool_walk_next(&walk, &entry)) {
+    dir_walk_again(&walk, spool->dir_fd);
+    while (bytes <= enough && runs < SPOOL_RUNS_MAX && dir_walk_next(&walk, &entry)) {
         if (!spool_is_run_name(entry.name) || strcmp(entry.name, but_run) == 0 || !is_dir(spool->dir_fd, &entry))
             continue;
         bytes += count_run_bytes(spool, entry.name, enough - bytes);

@@ -35,15 +35,6 @@ void spool_file_name_journal(char ret_name[static SPOOL_FILE_BYTES], uint32_t nu
 /* Letters, digits, '-', '_' and '.', the first no dot, at most SPOOL_NAME_BYTES - 1 of them. */
 bool spool_is_run_name(const char *name);
 
-/* The entries of a directory from the first on, without "." and ".."; `error` says why it ended early. */
-struct spool_walk {
-    int fd, error;
-    size_t at, bytes;
-    char entries[DIR_BYTES];
-};
-void spool_walk_begin(struct spool_walk *walk, int dir_fd);
-bool spool_walk_next(struct spool_walk *walk, struct dir_entry *ret_entry);
-
 /* fsync; file systems that have no such thing for directories are forgiven. */
 int spool_file_sync(int fd);
 

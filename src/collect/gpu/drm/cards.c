@@ -51,17 +51,15 @@ int drm_list_numbers(int sys_fd, const char *directory, const char *prefix, size
     if (fd < 0)
         return fd;
     size_t count = 0;
-    char entries[DIR_BYTES];
-    long n;
-    while ((n = dir_read(fd, entries)) > 0) {
-        struct dir_entry entry;
-        for (size_t at = 0; dir_next(entries, (size_t)n, &at, &entry);) {
-            unsigned number;
-            if (parse_number(entry.name, str_of(prefix), &number))
-                count = insert_number(ret_numbers, count, max, number);
-        }
+    struct dir_walk walk;
+    struct dir_entry entry;
+    dir_walk_begin(&walk, fd);
+    while (dir_walk_next(&walk, &entry)) {
+        unsigned number;
+        if (parse_number(entry.name, str_of(prefix), &number))
+            count = insert_number(ret_numbers, count, max, number);
     }
-    return n < 0 ? (int)n : (int)count;
+    return walk.error < 0 ? walk.error : (int)count;
 }
 
 __attribute__((format(printf, 3, 4))) static bool join_path(char *out, size_t size, const char *fmt, ...)
