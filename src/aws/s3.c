@@ -19,35 +19,29 @@
 
 enum { BUCKET_BYTES_MIN = 3, BUCKET_BYTES_MAX = 255, LABEL_BYTES_MAX = 63 };
 
-static bool is_lower_or_digit(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
 static bool is_bucket_byte(char c)
 {
-    return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' || c == '-';
+    return ascii_is_alnum(c) || c == '.' || c == '_' || c == '-';
+}
+
+static bool has_label_bytes_only(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (!ascii_is_lower(text.p[i]) && !ascii_is_digit(text.p[i]) && text.p[i] != '-')
+            return false;
+    return true;
 }
 
 bool s3_is_region(struct str text)
 {
-    if (text.n == 0 || text.n >= S3_REGION_BYTES)
-        return false;
-    for (size_t i = 0; i < text.n; i++)
-        if (!is_lower_or_digit(text.p[i]) && text.p[i] != '-')
-            return false;
-    return true;
+    return text.n > 0 && text.n < S3_REGION_BYTES && has_label_bytes_only(text);
 }
 
 /* May the bucket stand in front of a host that has a certificate for "*."? */
 static bool is_label(struct str bucket)
 {
-    if (bucket.n > LABEL_BYTES_MAX || bucket.p[0] == '-' || bucket.p[bucket.n - 1] == '-')
-        return false;
-    for (size_t i = 0; i < bucket.n; i++)
-        if (!is_lower_or_digit(bucket.p[i]) && bucket.p[i] != '-')
-            return false;
-    return true;
+    return bucket.n <= LABEL_BYTES_MAX && bucket.p[0] != '-' && bucket.p[bucket.n - 1] != '-' &&
+           has_label_bytes_only(bucket);
 }
 
 static int take_bucket(struct str name, char *out, size_t size, struct err *err)

@@ -94,12 +94,6 @@ static int tree_init(struct toml_parser *parser, size_t source_bytes)
     return 0;
 }
 
-static void tree_fini(struct toml_parser *parser)
-{
-    free(parser->buckets);
-    parser->buckets = NULL;
-}
-
 void toml_free(struct toml_doc *doc)
 {
     if (!doc)
@@ -446,7 +440,7 @@ int toml_parse(struct str text, struct toml_doc **ret_doc, struct err *err)
         r = toml_lex_check(&parser);
     if (r == 0)
         r = parse_document(&parser);
-    tree_fini(&parser);
+    free(parser.buckets);
     if (r < 0)
         toml_free(parser.doc);
     else

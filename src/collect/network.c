@@ -243,12 +243,6 @@ static void network_refresh(
         network_interface_identify(&state->shared, interface, now_ns);
 }
 
-static void update_speed(struct network_state *state, struct network_interface *interface)
-{
-    if (interface->in_sysfs)
-        network_interface_update_speed(&state->shared, interface);
-}
-
 static void network_refresh_all(struct network_state *state, int64_t now_ns, bool is_brief)
 {
     sysfs_check_owner(state, now_ns);
@@ -275,7 +269,8 @@ static int network_report(
     network_refresh_all(state, now_ns, probe_is_too_late(state->env, tick));
     for (size_t i = 0; i < count; i++) {
         struct network_interface *interface = &state->interfaces.items[i];
-        update_speed(state, interface);
+        if (interface->in_sysfs)
+            network_interface_update_speed(&state->shared, interface);
         interface_derive(interface, now_ns - state->read_ns, &state->out.items[i]);
     }
     state->out.count = count;

@@ -52,23 +52,19 @@ void show_origin(
     }
 }
 
-static void put_code_point(struct buf *buf, uint32_t point)
-{
-    buf_printf(buf, point > 0xffff ? "\\U%08X" : "\\u%04X", (unsigned)point);
-}
-
 void show_toml_string(struct buf *buf, struct str text)
 {
     buf_putc(buf, '"');
     while (text.n > 0) {
         size_t n = utf8_length(text);
-        unsigned char c = (unsigned char)text.p[0];
+        struct str character = {text.p, n};
+        unsigned point = n > 0 ? utf8_decode(character) : 0;
         if (n == 0)
             buf_puts(buf, "\\uFFFD");
-        else if (c == '"' || c == '\\')
-            buf_printf(buf, "\\%c", c);
-        else if (text_is_unsafe((struct str){text.p, n}))
-            put_code_point(buf, utf8_decode((struct str){text.p, n}));
+        else if (point == '"' || point == '\\')
+            buf_printf(buf, "\\%c", (int)point);
+        else if (text_is_unsafe(character))
+            buf_printf(buf, point > 0xffff ? "\\U%08X" : "\\u%04X", point);
         else
             buf_append(buf, text.p, n);
         str_skip(&text, n > 0 ? n : 1);

@@ -186,12 +186,6 @@ static void expect_rule(struct words *words, const struct program_rule *rule)
     words->pending.separator = rule->separator;
 }
 
-static void take_rule_value(struct words *words, const struct program_rule *rule, struct str value)
-{
-    expect_rule(words, rule);
-    (void)take_pending(words, value);
-}
-
 /* Where the option stands behind letters that take no value; body.n: nowhere. */
 static size_t find_flag(struct str body, const char *flags, char option)
 {
@@ -231,7 +225,8 @@ static bool take_rule(struct words *words, const struct program_rule *rule, stru
     }
     if (!is_long && !(rule->form & FORM_GLUED))
         return false;
-    take_rule_value(words, rule, is_long ? str_from(rest, 1) : rest);
+    expect_rule(words, rule);
+    (void)take_pending(words, is_long ? str_from(rest, 1) : rest);
     return true;
 }
 

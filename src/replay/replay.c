@@ -178,11 +178,6 @@ static ssize_t read_piece(int fd, char piece[static PIECE_BYTES], size_t least)
     return (ssize_t)n;
 }
 
-static int add_piece(struct reader *reader, struct str piece)
-{
-    return reader->gunzip ? gunzip_add(reader->gunzip, piece, add_text, reader) : add_text(reader, piece);
-}
-
 static int read_pieces(struct reader *reader, int fd)
 {
     ssize_t n = read_piece(fd, reader->piece, MAGIC_BYTES);
@@ -192,7 +187,8 @@ static int read_pieces(struct reader *reader, int fd)
             return code;
     }
     while (n > 0) {
-        int code = add_piece(reader, (struct str){reader->piece, (size_t)n});
+        struct str piece = {reader->piece, (size_t)n};
+        int code = reader->gunzip ? gunzip_add(reader->gunzip, piece, add_text, reader) : add_text(reader, piece);
         if (code < 0)
             return code;
         reader->bytes += (uint64_t)n;

@@ -11,11 +11,6 @@
 /* What the compression may give out at once beyond the bytes that went in: all that it had held back. */
 enum { BATCH_HELD_BACK_BYTES = 128 * 1024 };
 
-static struct str header_of(const struct batch *batch)
-{
-    return (struct str){batch->header.data, batch->header_bytes};
-}
-
 int batch_init(struct batch *batch, struct spool_run *run, struct str header)
 {
     *batch = (struct batch){.run = run};
@@ -79,7 +74,8 @@ static int make_room(struct batch *batch, struct str lines, struct err *err)
 
 static int compress_lines(struct batch *batch, struct str lines)
 {
-    int r = batch->rows == 0 ? gzip_add(batch->gzip, header_of(batch), &batch->compressed) : 0;
+    struct str header = {batch->header.data, batch->header_bytes};
+    int r = batch->rows == 0 ? gzip_add(batch->gzip, header, &batch->compressed) : 0;
     return r < 0 ? r : gzip_add(batch->gzip, lines, &batch->compressed);
 }
 

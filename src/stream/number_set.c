@@ -27,12 +27,6 @@ bool number_set_has(const struct number_set *set, uint32_t number)
     return at < set->count && set->ranges[at].first <= number;
 }
 
-static void remove_range(struct number_set *set, size_t at)
-{
-    set->count--;
-    memmove(&set->ranges[at], &set->ranges[at + 1], (set->count - at) * sizeof(set->ranges[0]));
-}
-
 static int insert_range(struct number_set *set, size_t at, uint32_t number)
 {
     if (set->count == NUMBER_SET_RANGES_MAX)
@@ -52,7 +46,8 @@ int number_set_add(struct number_set *set, uint32_t number)
     bool joins_behind = at < set->count && set->ranges[at].first - 1 == number;
     if (joins_before && joins_behind) {
         set->ranges[at - 1].last = set->ranges[at].last;
-        remove_range(set, at);
+        set->count--;
+        memmove(&set->ranges[at], &set->ranges[at + 1], (set->count - at) * sizeof(set->ranges[0]));
     } else if (joins_before) {
         set->ranges[at - 1].last = number;
     } else if (joins_behind) {

@@ -387,13 +387,6 @@ void worker_fini(struct worker *worker)
     buf_fini(&worker->rows);
 }
 
-/* The machine is known, and so are the GPUs as far as they ever will be: the targets may be informed. */
-static void introduce_in_time(struct worker *worker, int64_t now_ns)
-{
-    if (!worker->is_introduced && (worker->news.has_sampled || now_ns - worker->started_ns >= INTRODUCTION_NS))
-        worker_introduce(worker);
-}
-
 int64_t worker_next_delivery(const struct worker *worker)
 {
     int64_t next_ns = DELIVERY_NEVER;
@@ -440,7 +433,9 @@ static void start(struct worker *worker)
 static bool act(struct worker *worker, int64_t *ret_due_ns, int *ret_fd)
 {
     int64_t now_ns = worker_now(worker);
-    introduce_in_time(worker, now_ns);
+    /* The machine is known, and so are the GPUs as far as they ever will be. */
+    if (!worker->is_introduced && (worker->news.has_sampled || now_ns - worker->started_ns >= INTRODUCTION_NS))
+        worker_introduce(worker);
     int64_t heartbeat_ns = hooks_beat(&worker->hooks, now_ns);
     int64_t hook_ns = hooks_continue(&worker->hooks, ret_fd);
     int64_t due_ns = worker_next_delivery(worker);

@@ -33,11 +33,6 @@ static bool read_joined(const struct http_answer *answer, char separator, char r
     return ret_value[0] != '\0';
 }
 
-static bool is_region(const char *text)
-{
-    return !strchr(text, '.');
-}
-
 static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_answer *answer)
 {
     struct cloud_facts *facts = &probe->facts;
@@ -49,8 +44,8 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
     case STEP_TYPE:
         return read_joined(answer, '.', facts->instance_type) ? CLOUD_ASK_MORE : CLOUD_REJECT;
     case STEP_REGION:
-        return read_joined(answer, '-', facts->region_id) && is_region(facts->region_id) ? CLOUD_ASK_MORE
-                                                                                         : CLOUD_REJECT;
+        return read_joined(answer, '-', facts->region_id) && !strchr(facts->region_id, '.') ? CLOUD_ASK_MORE
+                                                                                            : CLOUD_REJECT;
     case STEP_ZONE:
         (void)read_joined(answer, '-', facts->zone_id);
         return CLOUD_ACCEPT;

@@ -139,11 +139,6 @@ static void remember(struct disk_state *disk)
     disk->prev_ns = disk->read_ns;
 }
 
-static struct disk_device *device_at(const struct disk_table *table, size_t position)
-{
-    return table->rows.items[table->order.items[position]].device;
-}
-
 /*
  * Does a filesystem of another listed device hold this path? A ZFS dataset does too: its pool's members are listed.
  * Unknown where no mount of ours holds it (chroot) or it lies on an overlay, whose device we do not see.
@@ -280,7 +275,7 @@ static int assign_mounts(struct disk_state *disk)
         return r;
     disk->assigned.count = 0;
     for (size_t position = 0; position < disk->table.order.count; position++) {
-        struct disk_device *device = device_at(&disk->table, position);
+        struct disk_device *device = disk->table.rows.items[disk->table.order.items[position]].device;
         device->first_mount = disk->assigned.count;
         for (size_t i = 0; i < list->count; i++) {
             if (list->items[i].owner == device)

@@ -154,11 +154,6 @@ static void finish_question(struct probe *probe, struct probe_question *question
         remove_question(probe, question);
 }
 
-static const char *module_of(enum probe_kind kind)
-{
-    return kind == PROBE_SPEED ? "network" : "disk";
-}
-
 /* The helper was reading for the oldest question when it hung or died. The others are for its successor. */
 static void fail_current(struct probe *probe, int error)
 {
@@ -168,7 +163,7 @@ static void fail_current(struct probe *probe, int error)
         return;
     char path[PROBE_NAME_BYTES + 32];
     probe_path(&question->subject, question->next, path, sizeof(path));
-    const char *module = module_of(question->subject.kind);
+    const char *module = question->subject.kind == PROBE_SPEED ? "network" : "disk";
     const char *root = probe->env->root->path;
     probe->why_subject = question->subject;
     if (error == -ETIMEDOUT)
@@ -186,12 +181,6 @@ static void fail_current(struct probe *probe, int error)
         question->next = 0;
         question->answer = probe_no_answer(&question->subject);
     }
-}
-
-static void charge_cpu(struct probe *probe)
-{
-    if (probe->env->helpers)
-        probe->env->helpers->probe_cpu_ns = probe->past_cpu_ns + probe->cpu_ns;
 }
 
 static void close_channel(struct probe *probe, int64_t now_ns)
@@ -328,7 +317,8 @@ static void talk(struct probe *probe, int64_t now_ns)
 {
     send_questions(probe);
     int r = drain(probe);
-    charge_cpu(probe);
+    if (probe->env->helpers)
+        probe->env->helpers->probe_cpu_ns = probe->past_cpu_ns + probe->cpu_ns;
     if (r > 0) {
         probe->heard_ns = now_ns;
         probe->gap_ns = GAP_LEAST_NS;

@@ -353,21 +353,17 @@ bool fdinfo_scan_tree_holds(const struct fdinfo_scan *scan, const char *compute_
     return false;
 }
 
-static bool is_broken_non_member(const struct fdinfo_link *link)
-{
-    return link->is_broken && !link->holder.is_member;
-}
-
 static void rescan_broken(struct fdinfo_scan *scan)
 {
     struct fdinfo_table *table = scan->table;
     for (size_t i = 0; i < table->links.count;) {
-        if (!is_broken_non_member(&table->links.items[i])) {
+        const struct fdinfo_link *link = &table->links.items[i];
+        if (!link->is_broken || link->holder.is_member) {
             i++;
             continue;
         }
         struct scan_found found;
-        (void)scan_process(scan, table->links.items[i].holder, scan->round.began_ns, &found);
+        (void)scan_process(scan, link->holder, scan->round.began_ns, &found);
         i = 0; /* the links have moved; none of this one is broken any more */
     }
 }

@@ -157,12 +157,6 @@ static int add_link(struct fdinfo_table *table, struct fdinfo_link link)
     return 0;
 }
 
-/* Closed meanwhile. */
-static bool is_nothing(int r)
-{
-    return r == -ENOENT || r == -ESRCH;
-}
-
 int fdinfo_table_note(struct fdinfo_table *table, struct fdinfo_holder holder, int fd, struct opt_i64 since_ns)
 {
     struct fdinfo_link *link = find_link(table, holder, fd);
@@ -174,7 +168,7 @@ int fdinfo_table_note(struct fdinfo_table *table, struct fdinfo_holder holder, i
     struct drm_fdinfo info;
     int r = file < 0 ? file : read_info(table, file, &info);
     if (r < 0)
-        return is_nothing(r) ? 0 : r;
+        return r == -ENOENT || r == -ESRCH ? 0 : r; /* closed meanwhile */
     if (link && is_same_client(&table->clients.items[link->client].info, &info)) {
         link->is_seen = true;
         link->is_broken = false;
