@@ -214,32 +214,20 @@ static int fail_complete(struct toml_parser *parser, const struct toml_item *old
         parser, key->at, -EINVAL, "the %s \"%s\" from line %u cannot be extended", kind, name, old->node.key_line);
 }
 
-/* One step down the path of a header, or of a dotted key: finds or makes the table. */
-static int tree_enter_header(
-    struct toml_parser *parser, struct toml_item *parent, const struct toml_key *key, struct toml_item **ret)
+/* One step down the path of a header (TOML_BY_SUPER) or of a dotted key (TOML_BY_DOTTED): finds or makes the table. */
+static int tree_enter(struct toml_parser *parser, struct toml_item *parent, const struct toml_key *key,
+    enum toml_origin origin, struct toml_item **ret)
 {
     struct toml_item *old = find(parser, parent, key->text);
     if (!old)
-        return add_table(parser, parent, key, TOML_BY_SUPER, ret);
+        return add_table(parser, parent, key, origin, ret);
     if (old->origin == TOML_BY_VALUE)
         return fail_complete(parser, old, key);
-    if (old->origin == TOML_BY_ELEMENTS)
+    if (origin == TOML_BY_SUPER && old->origin == TOML_BY_ELEMENTS)
         old = (struct toml_item *)old->node.value.children.last;
-    *ret = old;
-    return 0;
-}
-
-static int tree_enter_dotted(
-    struct toml_parser *parser, struct toml_item *parent, const struct toml_key *key, struct toml_item **ret)
-{
-    struct toml_item *old = find(parser, parent, key->text);
-    if (!old)
-        return add_table(parser, parent, key, TOML_BY_DOTTED, ret);
-    if (old->origin == TOML_BY_VALUE)
-        return fail_complete(parser, old, key);
-    if (old->origin == TOML_BY_SUPER)
+    if (origin == TOML_BY_DOTTED && old->origin == TOML_BY_SUPER)
         make_table(old, TOML_BY_DOTTED, key->at);
-    if (old->origin != TOML_BY_DOTTED)
+    if (origin == TOML_BY_DOTTED && old->origin != TOML_BY_DOTTED)
         return fail_taken(parser, old, key);
     *ret = old;
     return 0;
@@ -324,7 +312,7 @@ static int parse_pair(struct toml_parser *parser, struct toml_item *table)
     bool more;
     int r = toml_lex_key(parser, &key, &more);
     while (r == 0 && more) {
-        r = tree_enter_dotted(parser, table, &key, &table);
+        r = tree_enter(parser, table, &key, TOML_BY_DOTTED, &table);
         if (r == 0)
             r = toml_lex_key(parser, &key, &more);
     }
@@ -390,7 +378,7 @@ static int parse_header(struct toml_parser *parser, struct toml_item **ret_table
     bool more;
     int r = toml_lex_key(parser, &key, &more);
     while (r == 0 && more) {
-        r = tree_enter_header(parser, table, &key, &table);
+        r = tree_enter(parser, table, &key, TOML_BY_SUPER, &table);
         if (r == 0)
             r = toml_lex_key(parser, &key, &more);
     }

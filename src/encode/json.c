@@ -184,6 +184,7 @@ static char *write_amount(char *p, double value)
 /* Numbers and flags straight into reserved memory; NULL for kinds that need more. */
 static char *write_scalar(char *p, const struct field *field, const void *at)
 {
+    const struct opt_f64 *real = at;
     char *end = NULL;
     switch ((enum field_kind)field->kind) {
     case FIELD_U64: {
@@ -196,26 +197,18 @@ static char *write_scalar(char *p, const struct field *field, const void *at)
         end = value->has ? num_write_i64(p, value->v) : NULL;
         break;
     }
-    case FIELD_F64: {
-        const struct opt_f64 *value = at;
-        end = value->has ? num_write_short(p, value->v) : NULL;
+    case FIELD_F64:
+        end = real->has ? num_write_short(p, real->v) : NULL;
         break;
-    }
-    case FIELD_WHOLE: {
-        const struct opt_f64 *value = at;
-        end = value->has ? write_nearest(p, value->v) : NULL;
+    case FIELD_WHOLE:
+        end = real->has ? write_nearest(p, real->v) : NULL;
         break;
-    }
-    case FIELD_MIB: {
-        const struct opt_f64 *value = at;
-        end = value->has ? write_amount(p, value->v) : NULL;
+    case FIELD_MIB:
+        end = real->has ? write_amount(p, real->v) : NULL;
         break;
-    }
-    case FIELD_MIB_BYTES: {
-        const struct opt_f64 *value = at;
-        end = value->has ? write_amount(p, value->v * BYTES_PER_MIB + 0.5) : NULL;
+    case FIELD_MIB_BYTES:
+        end = real->has ? write_amount(p, real->v * BYTES_PER_MIB + 0.5) : NULL;
         break;
-    }
     case FIELD_BOOL: {
         const struct opt_bool *value = at;
         if (value->has)

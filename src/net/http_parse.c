@@ -158,17 +158,12 @@ static int parse_chunk_size(struct http_parse *parse, struct str line)
     uint64_t size = 0;
     size_t i = 0;
     for (; i < line.n; i++) {
-        char c = line.p[i];
-        unsigned digit;
-        if (ascii_is_digit(c))
-            digit = (unsigned)(c - '0');
-        else if ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))
-            digit = (unsigned)((c | 0x20) - 'a') + 10;
-        else
+        int digit = ascii_hex_value(line.p[i]);
+        if (digit < 0)
             break;
         if (size > UINT64_MAX >> 4)
             return -EPROTO;
-        size = size << 4 | digit;
+        size = size << 4 | (unsigned)digit;
     }
     struct str rest = str_trim((struct str){line.p + i, line.n - i});
     if (i == 0 || http_text_has_control(line) || (rest.n > 0 && rest.p[0] != ';'))

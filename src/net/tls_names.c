@@ -66,16 +66,11 @@ static bool find_extension(const mbedtls_x509_crt *crt, const char *oid, struct 
     return false;
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 /* All of it, NUL bytes too: they are half of a text in UTF-16. */
 static bool is_same_text(struct str a, struct str b)
 {
     size_t i = 0;
-    while (i < a.n && i < b.n && lower(a.p[i]) == lower(b.p[i]))
+    while (i < a.n && i < b.n && ascii_to_lower(a.p[i]) == ascii_to_lower(b.p[i]))
         i++;
     return i == a.n && i == b.n;
 }

@@ -15,17 +15,6 @@
 
 enum { FIRST_TEXT_BYTES = 4096 };
 
-static bool cut_column(struct str *line, struct str *ret_column)
-{
-    const char *tab = memchr(line->p, '\t', line->n);
-    if (!tab)
-        return false;
-    size_t n = (size_t)(tab - line->p);
-    *ret_column = (struct str){line->p, n};
-    *line = (struct str){tab + 1, line->n - n - 1};
-    return true;
-}
-
 static bool parse_amount(struct str column, struct opt_u64 *ret_amount)
 {
     uint64_t bytes;
@@ -58,7 +47,8 @@ static bool parse_pool(struct str line, struct zfs_pool *pool)
 {
     struct str name, size, alloc;
     *pool = (struct zfs_pool){0};
-    if (!cut_column(&line, &name) || !cut_column(&line, &size) || !cut_column(&line, &alloc) || !is_pool_name(name))
+    if (!str_cut(&line, '\t', &name) || !str_cut(&line, '\t', &size) || !str_cut(&line, '\t', &alloc) ||
+        !is_pool_name(name))
         return false;
     memcpy(pool->device, "zfs:", 4);
     memcpy(pool->device + 4, name.p, name.n);

@@ -264,18 +264,12 @@ bool host_clean_text(struct str text, char *out, size_t size)
     return text_clean(text, TEXT_NAME, "", out, size) > 0;
 }
 
-static bool is_alphanumeric(char c)
-{
-    char lower = (char)(c | 0x20);
-    return (c >= '0' && c <= '9') || (lower >= 'a' && lower <= 'z');
-}
-
 /* "0000", "....", "xx-xx": one letter or digit again and again, or none at all. */
 static bool is_monotonous(const char *text)
 {
     char seen = '\0';
     for (; *text; text++) {
-        if (!is_alphanumeric(*text))
+        if (!ascii_is_alnum(*text))
             continue;
         if (seen != '\0' && *text != seen)
             return false;
@@ -308,7 +302,7 @@ bool host_is_asset_tag(struct str text)
         return false;
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];
-        if (!is_alphanumeric(c) && c != '.' && c != '_' && c != '-')
+        if (!ascii_is_alnum(c) && c != '.' && c != '_' && c != '-')
             return false;
     }
     (void)str_copy(text, tag, sizeof(tag));
@@ -320,7 +314,7 @@ bool host_is_machine_id(struct str text)
     bool is_zero = true;
     for (size_t i = 0; i < text.n; i++) {
         char lower = (char)(text.p[i] | 0x20);
-        if (!is_alphanumeric(text.p[i]) || lower > 'f')
+        if (!ascii_is_alnum(text.p[i]) || lower > 'f')
             return false;
         is_zero = is_zero && text.p[i] == '0';
     }
