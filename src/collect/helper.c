@@ -233,7 +233,11 @@ void helper_release(struct helper *helper)
     helper->has_group = false;
 }
 
-int helper_make_channel(int *ret_ours, int *ret_theirs)
+/*
+ * A pair of connected sockets: ours and the end for channel_fd, which has a number that an old libc does not close when
+ * it makes HELPER_CHANNEL_FD of it.
+ */
+static int make_channel(int *ret_ours, int *ret_theirs)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -250,6 +254,59 @@ int helper_make_channel(int *ret_ours, int *ret_theirs)
     *ret_ours = ends[0];
     *ret_theirs = ends[1];
     return 0;
+}
+
+int helper_start_with_channel(struct helper *helper, struct helpers *helpers, const char *path, char *const *argv,
+    char *const *environment, int *ret_channel_fd)
+{
+    AUTO_FD int ours = -1;
+    AUTO_FD int theirs = -1;
+    int r = make_channel(&ours, &theirs);
+    if (r < 0)
+        return r;
+    const struct helper_request request = {.path = path,
+        .argv = argv,
+        .environment = environment,
+        .stdout_fd = -1,
+        .channel_fd = theirs,
+        .is_apart = true};
+    r = helper_start(helper, helpers, &request);
+    if (r == 0)
+        *ret_channel_fd = fd_take(&ours);
+    return r;
+}
+
+size_t helper_abandon(struct helper *helper, struct helper *abandoned)
+{
+    size_t left = 0;
+    helper_kill(helper);
+    for (size_t i = 0; i < HELPER_ABANDONED_MAX; i++) {
+        if (abandoned[i].pid == 0 && helper->pid > 0) {
+            abandoned[i] = *helper;
+            *helper = (struct helper)HELPER_NONE;
+        }
+        left += abandoned[i].pid > 0;
+    }
+    return left;
+}
+
+size_t helper_reap_abandoned(struct helper *abandoned, struct helpers *helpers)
+{
+    size_t left = 0;
+    struct opt_i64 status;
+    for (size_t i = 0; i < HELPER_ABANDONED_MAX; i++)
+        left += abandoned[i].pid > 0 && !helper_reap(&abandoned[i], helpers, &status);
+    return left;
+}
+
+void helper_end(struct helper *helper, struct helper *abandoned, struct helpers *helpers)
+{
+    struct opt_i64 status;
+    if (helper->pid > 0 && !helper_reap(helper, helpers, &status))
+        helper_kill(helper);
+    helper_release(helper);
+    for (size_t i = 0; i < HELPER_ABANDONED_MAX; i++)
+        helper_release(&abandoned[i]);
 }
 
 void helper_restrict_self(const char *name)

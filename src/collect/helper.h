@@ -12,7 +12,7 @@
 
 #include "base/opt.h"
 
-enum { HELPER_CHANNEL_FD = 3, HELPERS_MAX = 12 };
+enum { HELPER_CHANNEL_FD = 3, HELPERS_MAX = 12, HELPER_ABANDONED_MAX = 3 };
 
 /* The account of all helpers: children of ours that do not belong to the tree. */
 struct helpers {
@@ -71,11 +71,19 @@ void helper_kill(const struct helper *helper);
 /* Closes what we have of it, gone or not. */
 void helper_release(struct helper *helper);
 
+/* helper_start in a group of its own, with a socket for messages; *ret_channel_fd is our end of it. */
+int helper_start_with_channel(struct helper *helper, struct helpers *helpers, const char *path, char *const *argv,
+    char *const *environment, int *ret_channel_fd);
+
 /*
- * A pair of connected sockets that keep messages apart: ours and the end for channel_fd, which has a number that an old
- * libc does not close when it makes HELPER_CHANNEL_FD of it. 0 or a negative errno.
+ * Helpers that hang, in an array of HELPER_ABANDONED_MAX. helper_abandon kills one and moves it there, where there is
+ * a slot; helper_reap_abandoned drops those that are gone. Both return how many are left.
  */
-int helper_make_channel(int *ret_ours, int *ret_theirs);
+size_t helper_abandon(struct helper *helper, struct helper *abandoned);
+size_t helper_reap_abandoned(struct helper *abandoned, struct helpers *helpers);
+
+/* Ends one and releases those that hang; never waits. */
+void helper_end(struct helper *helper, struct helper *abandoned, struct helpers *helpers);
 
 /*
  * For the helper itself, where it is this program with a channel: under a name of its own, without core dumps and

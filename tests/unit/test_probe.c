@@ -199,9 +199,9 @@ static void test_too_many_hang(void **state)
         size_t helpers = 0;
         for (size_t k = 0; k < HELPERS_MAX; k++)
             helpers += scenario.helpers.processes[k].pid > 0;
-        assert_true(helpers <= PROBE_ABANDONED_MAX + 1);
+        assert_true(helpers <= HELPER_ABANDONED_MAX + 1);
     }
-    assert_true(failed >= PROBE_ABANDONED_MAX);
+    assert_true(failed >= HELPER_ABANDONED_MAX);
     scenario_close(&scenario);
 }
 

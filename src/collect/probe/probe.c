@@ -27,19 +27,14 @@ void probe_init(struct probe *probe, const struct collect_env *env)
 {
     *probe = (struct probe){
         .env = env, .process = HELPER_NONE, .channel_fd = -1, .timer_fd = -1, .pause_ns = PROBE_PAUSE_NS};
-    for (size_t i = 0; i < PROBE_ABANDONED_MAX; i++)
+    for (size_t i = 0; i < HELPER_ABANDONED_MAX; i++)
         probe->abandoned[i] = (struct helper)HELPER_NONE;
 }
 
 /* Never waits: a helper that hangs in the kernel stays, with nothing of ours but memory. */
 void probe_fini(struct probe *probe)
 {
-    struct opt_i64 status;
-    if (probe->process.pid > 0 && !helper_reap(&probe->process, probe->env->helpers, &status))
-        helper_kill(&probe->process);
-    helper_release(&probe->process);
-    for (size_t i = 0; i < PROBE_ABANDONED_MAX; i++)
-        helper_release(&probe->abandoned[i]);
+    helper_end(&probe->process, probe->abandoned, probe->env->helpers);
     fd_close(&probe->channel_fd);
     fd_close(&probe->timer_fd);
     free(probe->questions.items);
@@ -193,52 +188,14 @@ static void close_channel(struct probe *probe, int64_t now_ns)
         probe->pause_ns = PROBE_PAUSE_NS;
 }
 
-static void set_aside(struct probe *probe)
-{
-    helper_kill(&probe->process);
-    for (size_t i = 0; i < PROBE_ABANDONED_MAX; i++) {
-        if (probe->abandoned[i].pid == 0) {
-            probe->abandoned[i] = probe->process;
-            probe->process = (struct helper)HELPER_NONE;
-            return;
-        }
-    }
-}
-
-/* True where there is a slot for one more that may hang. */
-static bool reap_abandoned(struct probe *probe)
-{
-    bool has_slot = false;
-    struct opt_i64 status;
-    for (size_t i = 0; i < PROBE_ABANDONED_MAX; i++) {
-        if (probe->abandoned[i].pid > 0)
-            (void)helper_reap(&probe->abandoned[i], probe->env->helpers, &status);
-        has_slot |= probe->abandoned[i].pid == 0;
-    }
-    return has_slot;
-}
-
 static int start_process(struct probe *probe)
 {
-    AUTO_FD int ours = -1;
-    AUTO_FD int theirs = -1;
-    int r = helper_make_channel(&ours, &theirs);
-    if (r < 0)
-        return r;
     char name[] = "resource-tracker", flag[] = PROBE_HELPER_FLAG, root[PATH_MAX];
     (void)str_copy(str_of(probe->env->root->path), root, sizeof(root));
     char *argv[PROBE_HELPER_ARGUMENTS + 1] = {name, flag, root, NULL};
     char *environment[] = {NULL};
-    const struct helper_request request = {.path = probe->env->program,
-        .argv = argv,
-        .environment = environment,
-        .stdout_fd = -1,
-        .channel_fd = theirs,
-        .is_apart = true};
-    r = helper_start(&probe->process, probe->env->helpers, &request);
-    if (r == 0)
-        probe->channel_fd = fd_take(&ours);
-    return r;
+    return helper_start_with_channel(
+        &probe->process, probe->env->helpers, probe->env->program, argv, environment, &probe->channel_fd);
 }
 
 static void start(struct probe *probe, int64_t now_ns)
@@ -246,7 +203,7 @@ static void start(struct probe *probe, int64_t now_ns)
     probe->due_ns = now_ns + probe->pause_ns;
     probe->pause_ns = probe->pause_ns < PROBE_PAUSE_MOST_NS / 2 ? probe->pause_ns * 2 : PROBE_PAUSE_MOST_NS;
     /* A machine on which so many processes hang has been asked enough; what is pending stays unknown. */
-    if (!reap_abandoned(probe))
+    if (helper_reap_abandoned(probe->abandoned, probe->env->helpers) == HELPER_ABANDONED_MAX)
         return;
     int r = start_process(probe);
     if (r < 0) {
@@ -332,7 +289,7 @@ static void talk(struct probe *probe, int64_t now_ns)
         fail_current(probe, r == 0 ? -ETIMEDOUT : -EIO);
     close_channel(probe, now_ns);
     if (r != -EPIPE)
-        set_aside(probe);
+        (void)helper_abandon(&probe->process, probe->abandoned);
 }
 
 /* The channel is closed: it is on its way out, or does not even get there. */
@@ -340,7 +297,7 @@ static void end_process(struct probe *probe, int64_t now_ns)
 {
     struct opt_i64 status;
     if (!helper_reap(&probe->process, probe->env->helpers, &status) && now_ns - probe->heard_ns >= PROBE_DEADLINE_NS)
-        set_aside(probe);
+        (void)helper_abandon(&probe->process, probe->abandoned);
 }
 
 static void plan(struct probe *probe, int64_t now_ns)

@@ -22,7 +22,7 @@
 #include "collect/helper.h"
 #include "kernel/sysroot.h"
 
-enum { PROBE_NAME_BYTES = 256, PROBE_VALUE_BYTES = 512, PROBE_QUESTIONS_MAX = 4096, PROBE_ABANDONED_MAX = 3 };
+enum { PROBE_NAME_BYTES = 256, PROBE_VALUE_BYTES = 512, PROBE_QUESTIONS_MAX = 4096 };
 
 #define PROBE_DELAY_NS (100 * NS_PER_MS) /* after the start, and half an interval at most */
 #define PROBE_DEADLINE_NS (5 * NS_PER_SEC) /* without an answer */
@@ -77,7 +77,7 @@ struct probe {
     void *begin_state;
     bool has_begun;
     int64_t due_ns, pause_ns; /* when the next helper may be started, and the time to the one after it */
-    struct helper process, abandoned[PROBE_ABANDONED_MAX];
+    struct helper process, abandoned[HELPER_ABANDONED_MAX];
     int channel_fd;
     bool is_all_sent, has_failed; /* of the present helper */
     int64_t heard_ns;

@@ -25,18 +25,13 @@ void nvidia_link_open(struct nvidia_link *link, const struct collect_env *env, i
         .slot_ns = due_ns,
         .process = HELPER_NONE,
         .channel_fd = -1};
-    for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++)
+    for (size_t i = 0; i < HELPER_ABANDONED_MAX; i++)
         link->abandoned[i] = (struct helper)HELPER_NONE;
 }
 
 void nvidia_link_close(struct nvidia_link *link)
 {
-    struct opt_i64 status;
-    if (link->process.pid > 0 && !helper_reap(&link->process, link->env->helpers, &status))
-        helper_kill(&link->process);
-    helper_release(&link->process);
-    for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++)
-        helper_release(&link->abandoned[i]);
+    helper_end(&link->process, link->abandoned, link->env->helpers);
     fd_close(&link->channel_fd);
     free(link->cards.items);
     link->cards.items = NULL;
@@ -46,11 +41,6 @@ void nvidia_link_close(struct nvidia_link *link)
 static int start_process(struct nvidia_link *link)
 {
     const struct collect_gpu *gpu = &link->env->gpu;
-    AUTO_FD int ours = -1;
-    AUTO_FD int theirs = -1;
-    int r = helper_make_channel(&ours, &theirs);
-    if (r < 0)
-        return r;
     char name[] = "resource-tracker", flag[] = NVML_HELPER_FLAG, library[PATH_MAX], start[NUM_TEXT_BYTES],
          interval[NUM_TEXT_BYTES], lists[] = "0";
     if (!str_copy(str_of(gpu->nvml_library ? gpu->nvml_library : "libnvidia-ml.so.1"), library, sizeof(library)))
@@ -59,16 +49,8 @@ static int start_process(struct nvidia_link *link)
     *num_write_i64(interval, link->env->interval_ns) = '\0';
     lists[0] = link->env->tracked && link->env->tracked->root > 0 ? '1' : '0';
     char *argv[NVML_HELPER_ARGUMENTS + 1] = {name, flag, library, start, interval, lists, NULL};
-    struct helper_request request = {.path = gpu->program,
-        .argv = argv,
-        .environment = gpu->environment,
-        .stdout_fd = -1,
-        .channel_fd = theirs,
-        .is_apart = true};
-    r = helper_start(&link->process, link->env->helpers, &request);
-    if (r == 0)
-        link->channel_fd = fd_take(&ours);
-    return r;
+    return helper_start_with_channel(
+        &link->process, link->env->helpers, gpu->program, argv, gpu->environment, &link->channel_fd);
 }
 
 /* The next one comes after a pause; one that worked for long makes up for earlier failures. */
@@ -257,15 +239,7 @@ static void explain_end(struct nvidia_link *link, struct opt_i64 status)
 
 static void set_aside(struct nvidia_link *link)
 {
-    size_t stuck = 0;
-    for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++) {
-        if (link->abandoned[i].pid == 0 && link->process.pid > 0) {
-            link->abandoned[i] = link->process;
-            link->process = (struct helper)HELPER_NONE;
-        }
-        stuck += link->abandoned[i].pid > 0;
-    }
-    if (stuck < NVIDIA_ABANDONED_MAX)
+    if (helper_abandon(&link->process, link->abandoned) < HELPER_ABANDONED_MAX)
         return;
     link->phase = NVIDIA_GIVEN_UP;
     (void)err_set(&link->why, -ETIMEDOUT, "nvidia: processes hang in the driver, and it is not asked again");
@@ -282,7 +256,6 @@ static void end_process(struct nvidia_link *link, int64_t now_ns)
         if (!link->is_empty)
             explain_end(link, status);
     } else {
-        helper_kill(&link->process);
         set_aside(link);
     }
     if (link->phase == NVIDIA_RUNNING)
@@ -312,15 +285,6 @@ static void check_process(struct nvidia_link *link, int64_t now_ns)
         end_process(link, now_ns);
 }
 
-static void reap_abandoned(struct nvidia_link *link)
-{
-    struct opt_i64 status;
-    for (size_t i = 0; i < NVIDIA_ABANDONED_MAX; i++) {
-        if (link->abandoned[i].pid > 0)
-            (void)helper_reap(&link->abandoned[i], link->env->helpers, &status);
-    }
-}
-
 static void read_cpu(struct nvidia_link *link)
 {
     const struct collect_env *env = link->env;
@@ -335,7 +299,7 @@ void nvidia_link_tick(struct nvidia_link *link, int64_t now_ns)
     bool has_slept = now_ns - link->now_ns > NVIDIA_ASLEEP_NS;
     link->now_ns = now_ns;
     read_cpu(link);
-    reap_abandoned(link);
+    (void)helper_reap_abandoned(link->abandoned, link->env->helpers);
     if (link->channel_fd >= 0) {
         drain(link);
         if (has_slept && link->heard_ns > link->started_ns)

@@ -21,8 +21,6 @@
 
 #define NVIDIA_DRIVERS "nvidia"
 
-enum { NVIDIA_ABANDONED_MAX = 3 };
-
 #define NVIDIA_INIT_NS (60 * NS_PER_SEC) /* a machine with many sleeping GPUs takes its time */
 #define NVIDIA_SILENCE_NS (5 * NS_PER_SEC)
 #define NVIDIA_SPIN_NS (10 * NS_PER_SEC) /* of CPU time without an answer */
@@ -47,7 +45,7 @@ struct nvidia_link {
     int channel_fd;
     bool is_broken; /* it has closed its end, or sends invalid messages */
     bool is_invalid;
-    struct helper abandoned[NVIDIA_ABANDONED_MAX];
+    struct helper abandoned[HELPER_ABANDONED_MAX];
     struct err why; /* why there is nothing new; code 0: no reason to complain yet */
     struct nvidia_cards {
         struct nvidia_card {
