@@ -256,20 +256,16 @@ static int make_channel(int *ret_ours, int *ret_theirs)
     return 0;
 }
 
-int helper_start_with_channel(struct helper *helper, struct helpers *helpers, const char *path, char *const *argv,
-    char *const *environment, int *ret_channel_fd)
+int helper_start_with_channel(
+    struct helper *helper, struct helpers *helpers, struct helper_request request, int *ret_channel_fd)
 {
     AUTO_FD int ours = -1;
     AUTO_FD int theirs = -1;
     int r = make_channel(&ours, &theirs);
     if (r < 0)
         return r;
-    const struct helper_request request = {.path = path,
-        .argv = argv,
-        .environment = environment,
-        .stdout_fd = -1,
-        .channel_fd = theirs,
-        .is_apart = true};
+    request.channel_fd = theirs;
+    request.is_apart = true;
     r = helper_start(helper, helpers, &request);
     if (r == 0)
         *ret_channel_fd = fd_take(&ours);

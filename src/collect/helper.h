@@ -72,8 +72,8 @@ void helper_kill(const struct helper *helper);
 void helper_release(struct helper *helper);
 
 /* helper_start in a group of its own, with a socket for messages; *ret_channel_fd is our end of it. */
-int helper_start_with_channel(struct helper *helper, struct helpers *helpers, const char *path, char *const *argv,
-    char *const *environment, int *ret_channel_fd);
+int helper_start_with_channel(
+    struct helper *helper, struct helpers *helpers, struct helper_request request, int *ret_channel_fd);
 
 /*
  * Helpers that hang, in an array of HELPER_ABANDONED_MAX. helper_abandon kills one and moves it there, where there is

@@ -193,7 +193,7 @@ static int next_option(int argc, char **argv, const struct syntax *syntax, struc
 int cli_parse(int argc, char **argv, struct cli *ret_cli, struct err *err)
 {
     /* Ten KiB: not for the stack, which may be limited to a few pages (ulimit -s). */
-    AUTO_FREE struct syntax *syntax = malloc(sizeof(*syntax));
+    struct syntax *syntax = malloc(sizeof(*syntax));
     if (!syntax)
         return err_set(err, -ENOMEM, "out of memory");
     syntax_init(syntax);
@@ -204,6 +204,7 @@ int cli_parse(int argc, char **argv, struct cli *ret_cli, struct err *err)
     do {
         r = next_option(argc, argv, syntax, &cli, err);
     } while (r > 0);
+    free(syntax);
     if (r < 0) {
         cli_fini(&cli);
         return r;

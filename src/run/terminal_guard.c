@@ -25,10 +25,6 @@ enum { MESSAGE_BYTES_MAX = 512, WRITE_TRIES = 500, END_TRIES = 200, PAUSE_MS = 1
 
 static int start(struct terminal_guard *guard, int fd)
 {
-    int theirs;
-    int r = helper_make_channel(&guard->channel_fd, &theirs);
-    if (r < 0)
-        return r;
     char name[] = "resource-tracker", flag[] = GUARD_FLAG;
     char *const argv[] = {name, flag, NULL};
     const struct helper_request request = {
@@ -36,14 +32,8 @@ static int start(struct terminal_guard *guard, int fd)
         .argv = argv,
         .environment = guard->environment,
         .stdout_fd = fd,
-        .channel_fd = theirs,
-        .is_apart = true,
     };
-    r = helper_start(&guard->process, guard->helpers, &request);
-    (void)close(theirs);
-    if (r < 0)
-        fd_close(&guard->channel_fd);
-    return r;
+    return helper_start_with_channel(&guard->process, guard->helpers, request, &guard->channel_fd);
 }
 
 void terminal_guard_set(void *context, int fd, struct str text)

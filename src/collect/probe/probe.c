@@ -194,8 +194,9 @@ static int start_process(struct probe *probe)
     (void)str_copy(str_of(probe->env->root->path), root, sizeof(root));
     char *argv[PROBE_HELPER_ARGUMENTS + 1] = {name, flag, root, NULL};
     char *environment[] = {NULL};
-    return helper_start_with_channel(
-        &probe->process, probe->env->helpers, probe->env->program, argv, environment, &probe->channel_fd);
+    const struct helper_request request = {
+        .path = probe->env->program, .argv = argv, .environment = environment, .stdout_fd = -1};
+    return helper_start_with_channel(&probe->process, probe->env->helpers, request, &probe->channel_fd);
 }
 
 static void start(struct probe *probe, int64_t now_ns)

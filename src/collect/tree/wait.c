@@ -218,10 +218,9 @@ static int list_tasks(struct pass *pass, const struct tree_member *member)
 {
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof(path), "%d/task", (int)member->pid);
-    AUTO_FD int fresh = -1;
-    int fd = member->threads.task_fd;
-    if (fd < 0)
-        fd = fresh = file_open_at(pass->wait->env->root->proc_fd, path, O_RDONLY | O_DIRECTORY);
+    int kept = member->threads.task_fd;
+    AUTO_FD int opened = kept < 0 ? file_open_at(pass->wait->env->root->proc_fd, path, O_RDONLY | O_DIRECTORY) : -1;
+    int fd = kept < 0 ? opened : kept;
     return fd < 0 ? fd : pid_list_read(fd, WAIT_THREADS_MAX, pass->list);
 }
 

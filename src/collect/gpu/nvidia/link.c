@@ -49,8 +49,9 @@ static int start_process(struct nvidia_link *link)
     *num_write_i64(interval, link->env->interval_ns) = '\0';
     lists[0] = link->env->tracked && link->env->tracked->root > 0 ? '1' : '0';
     char *argv[NVML_HELPER_ARGUMENTS + 1] = {name, flag, library, start, interval, lists, NULL};
-    return helper_start_with_channel(
-        &link->process, link->env->helpers, gpu->program, argv, gpu->environment, &link->channel_fd);
+    const struct helper_request request = {
+        .path = gpu->program, .argv = argv, .environment = gpu->environment, .stdout_fd = -1};
+    return helper_start_with_channel(&link->process, link->env->helpers, request, &link->channel_fd);
 }
 
 /* The next one comes after a pause; one that worked for long makes up for earlier failures. */
