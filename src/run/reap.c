@@ -48,6 +48,10 @@ static bool take_child(struct tracked *tracked, struct helpers *helpers, pid_t p
     }
     if (is_of_helper)
         return true;
+    /* With the exec the peak of the memory in which the command began is its own: ours. */
+    struct rusage ours;
+    if (pid == tracked->root && getrusage(RUSAGE_SELF, &ours) == 0 && usage.ru_maxrss <= ours.ru_maxrss)
+        usage.ru_maxrss = 0;
     add_usage(&tracked->reaped, &usage);
     tracked_note_reaped(tracked, pid);
     return true;

@@ -108,14 +108,14 @@ static int execute_path(const char *path, char *const argv[], char *const enviro
     return code == ENOEXEC ? execute_script(path, argv, environment, ret_script_argv) : code;
 }
 
-/* Unlike env_get: an empty PATH is the working directory. */
-static const char *search_path(char *const environment[])
+/* The text behind "NAME="; NULL where it is not set. Unlike env_get: an empty PATH is the working directory. */
+static const char *value_of(char *const environment[], struct str name)
 {
     for (size_t i = 0; environment[i]; i++) {
-        if (strncmp(environment[i], "PATH=", 5) == 0)
-            return environment[i] + 5;
+        if (strncmp(environment[i], name.p, name.n) == 0)
+            return environment[i] + name.n;
     }
-    return PATH_DEFAULT;
+    return NULL;
 }
 
 /* Does the search go on after this errno? As execvp has it: what is not there, or not to be reached. */
@@ -132,7 +132,11 @@ int spawn_execute(char *const argv[], char *const environment[], const char **re
     const size_t name_bytes = strlen(name) + 1;
     if (name_bytes == 1)
         return ENOENT;
-    const char *dir = search_path(environment);
+    if (name_bytes > NAME_MAX + 1)
+        return ENAMETOOLONG;
+    const char *dir = value_of(environment, STR("PATH="));
+    if (!dir)
+        dir = PATH_DEFAULT;
     for (int last = ENOENT, refused = 0;; dir++) {
         char path[PATH_MAX];
         size_t length = strcspn(dir, ":");
@@ -192,9 +196,17 @@ static void release(struct spawn_memory *memory)
         free(memory);
 }
 
+/* valgrind ends a program that starts a process in its own memory; it preloads libraries of its own. */
+static bool is_below_valgrind(char *const environment[])
+{
+    const char *preloaded = value_of(environment, STR("LD_PRELOAD="));
+    return preloaded && strstr(preloaded, "/vgpreload_");
+}
+
 static pid_t start_sharing(const struct spawn_request *request, struct spawn_memory **ret_memory)
 {
-    struct spawn_memory *memory = CAN_SHARE_MEMORY && request->group_fd < 0 ? malloc(memory_bytes(request)) : NULL;
+    bool can_share = CAN_SHARE_MEMORY && request->group_fd < 0 && !is_below_valgrind(request->environment);
+    struct spawn_memory *memory = can_share ? malloc(memory_bytes(request)) : NULL;
     if (!memory)
         return -ENOSYS;
     memory->request = *request;

@@ -7,6 +7,7 @@ WORKLOAD names the program of tests/fake/workload.c.
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import pty
@@ -232,6 +233,18 @@ def the_tracker_needs_no_process_but_the_command():
         with Tracker(*words, before=before, cwd=place) as tracker:
             equal(tracker.wait(), 0, "exit status")
         expect(len((place / "out").read_bytes().splitlines()) >= 3, "too few samples")
+
+
+@test
+def the_peak_of_a_small_command_is_not_ours():
+    with directory() as place:
+        summary = place / "summary.json"
+        done = subprocess.run([BINARY, "-i", "0.1", "-q", "--summary-json", str(summary), "--", "sleep", "0.5"],
+                              env=clean_env(), timeout=WAIT_SECS, capture_output=True, check=False)
+        equal(done.returncode, 0, f"exit status ({done.stderr!r})")
+        memory = json.loads(summary.read_text(encoding="utf-8"))["memory"]
+    largest = memory["processes"][0]["rss_mib"]
+    equal(memory["rss_peak_mib"], largest, "highest memory, that of the largest process in a sample")
 
 
 @test

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,10 @@ static void test_by_name(void **state)
 static void test_not_found(void **state)
 {
     (void)state;
+    char longest[NAME_MAX + 2], bin[] = "PATH=/bin";
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    assert_int_equal(run_script(longest, bin), NOT_RUN + ENAMETOOLONG);
     char name[] = "rt-no-such-job", nowhere[] = "PATH=/nowhere", empty[] = "PATH=";
     assert_int_equal(run_script(name, nowhere), NOT_RUN + ENOENT);
     assert_int_equal(run_script(name, empty), NOT_RUN + ENOENT);

@@ -283,7 +283,11 @@ def _refuse_constant(word):
 
 def file_lines(path):
     """The whole lines of a file as bytes; the file must end with LF where it holds anything."""
-    content = pathlib.Path(path).read_bytes()
+    for _ in range(100):  # a write of several pages can be seen half done
+        content = pathlib.Path(path).read_bytes()
+        if not content or content.endswith(b"\n"):
+            break
+        time.sleep(0.01)
     expect(not content or content.endswith(b"\n"), "the last line is cut:", content[-200:])
     return content.split(b"\n")[:-1]
 
