@@ -555,6 +555,8 @@ static void fill_oom_kills(
 static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
 {
     struct cgroup_state *state = opaque;
+    if (!tick->baseline)
+        cgroup_own_list_job(&state->own, state->env, tick);
     int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
     struct opt_u64 cur[GROUP_VALUES];
     struct values_outcome outcome;

@@ -6,10 +6,12 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/str.h"
+#include "collect/helper.h"
 #include "kernel/sysroot.h"
 
 /* Where our own control group is mounted, per controller: v1, v2 and hybrids of both, in and out of containers. */
@@ -55,11 +57,21 @@ bool cgroup_path_translate(
 /* Shortens *len, the length of a group's directory, to that of its parent; false at the top. */
 bool cgroup_path_up(const struct cgroup_location *location, size_t *len);
 
+enum { CGROUP_MEMBERS_MAX = 1024 };
+
+/* The processes of the job and of the tracker: a copy, for the tree goes on while this collector is stuck in a read. */
+struct cgroup_job {
+    pid_t items[CGROUP_MEMBERS_MAX + HELPERS_MAX + 2];
+    size_t count; /* 0: not known */
+    pid_t last_before; /* all numbers up to it were given out before those of the job; 0: not known */
+};
+
 /* The group whose numbers are reported; all zeros at the start. */
 struct cgroup_own {
     bool is_known; /* the others are, as far as they can be */
     char path[PATH_MAX]; /* below the mount of its hierarchy: "/" for the top */
     struct opt_bool is_own; /* nothing but the job is in it */
+    struct cgroup_job job;
 };
 
 struct cgroup_own_source {
@@ -72,9 +84,12 @@ struct collect_env;
 struct sample_run;
 struct tick;
 
+/* Before the first read of a sample: after one that was stuck the lists are not ours any more. */
+void cgroup_own_list_job(struct cgroup_own *own, const struct collect_env *env, const struct tick *tick);
+
 /*
- * Fills in the group, with the first sample found out by its list of processes: three files and, where a process is
- * not known, a few of processes; none of them where a command was over too soon.
+ * Fills in the group, with the first sample found out by its list of processes: two files of the group, and none where
+ * a command was over too soon.
  */
 void cgroup_own_fill(struct cgroup_own *own, const struct collect_env *env, const struct tick *tick,
     const struct cgroup_own_source *source, struct sample_run *run);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is a control group the job's own? Its list of processes is compared with the tree, once. Processes that were born
- * since the tree was read are followed to their parents; one that is older than the tree, or has no parent in it, is
- * another job's. Everything is bounded; what stays open is unknown.
+ * Is a control group the job's own? Its list of processes is compared with the tree, once. A process that is not in the
+ * tree is another job's where its number says that it is older; one born since may be of either. No file of a process
+ * is read: that of another job's process can hang, and the whole collector with it.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
@@ -17,83 +14,32 @@
 #include "collect/collect.h"
 #include "collect/probe/probe.h"
 #include "kernel/cgroup_files.h"
-#include "kernel/pid.h"
-
-enum { STAT_BYTES = 1024, STAT_PATH_BYTES = 32, PARENTS_MAX = 8, STATS_MAX = 16, MEMBERS_MAX = 1024 };
 
 enum owner { OWNER_JOB, OWNER_OTHER, OWNER_UNKNOWN };
 
-struct own_check {
-    const struct collect_env *env;
-    struct opt_u64 root_start_ticks;
-    unsigned stats; /* files of processes that were read */
-};
-
-static ssize_t read_once(int dir_fd, const char *path, char *out, size_t size)
-{
-    AUTO_FD int fd = file_open_at(dir_fd, path, O_RDONLY);
-    if (fd < 0)
-        return fd;
-    ssize_t n;
-    do {
-        n = pread(fd, out, size, 0);
-    } while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : n;
-}
-
-static ssize_t read_group_file(const struct collect_env *env, const struct cgroup_location *location, size_t dir_len,
+static int read_group_file(const struct collect_env *env, const struct cgroup_location *location, size_t dir_len,
     const char *name, char out[static CGROUP_FILE_BYTES_MAX])
 {
     char path[CGROUP_FILE_PATH_BYTES];
     const struct cgroup_file file = {.location = location, .dir_len = dir_len, .name = name};
     cgroup_file_path(&file, path);
-    return read_once(env->root->root_fd, path, out, CGROUP_FILE_BYTES_MAX);
+    AUTO_FD int fd = file_open_at(env->root->root_fd, path, O_RDONLY);
+    return fd < 0 ? fd : file_read_once(fd, out, CGROUP_FILE_BYTES_MAX);
 }
 
-static bool is_of_job(const struct own_check *check, pid_t pid)
+static enum owner owner_of(const struct cgroup_job *job, pid_t pid)
 {
-    const struct tree_status *tree = check->env->tree;
-    if (pid == check->env->tracked->tracker || pid == check->env->tracked->root)
-        return true;
-    for (size_t i = 0; i < tree->members.count; i++) {
-        if (tree->members.items[i].pid == pid)
-            return true;
-    }
-    return false;
-}
-
-static int read_stat(struct own_check *check, pid_t pid, struct pid_stat *ret_stat)
-{
-    char path[STAT_PATH_BYTES], text[STAT_BYTES];
-    (void)snprintf(path, sizeof(path), "%d/stat", (int)pid);
-    ssize_t n = read_once(check->env->root->proc_fd, path, text, sizeof(text));
-    return n < 0 ? (int)n : pid_stat_parse((struct str){text, (size_t)n}, ret_stat);
-}
-
-static enum owner owner_of(struct own_check *check, pid_t pid)
-{
-    for (int i = 0; i < PARENTS_MAX && check->stats < STATS_MAX; i++) {
-        struct pid_stat stat;
-        if (is_of_job(check, pid))
+    if (pid == 0)
+        return OWNER_OTHER;
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->items[i] == pid)
             return OWNER_JOB;
-        if (pid <= 0)
-            return OWNER_OTHER;
-        check->stats++;
-        int r = read_stat(check, pid, &stat);
-        /* It has ended since; what has lost its parent on the way is not known any more. */
-        if (i == 0 && (r == -ENOENT || r == -ESRCH))
-            return OWNER_JOB;
-        if (r < 0)
-            return OWNER_UNKNOWN;
-        if (check->root_start_ticks.has && stat.start_ticks < check->root_start_ticks.v)
-            return OWNER_OTHER;
-        pid = stat.parent <= INT_MAX ? (pid_t)stat.parent : 0;
     }
-    return OWNER_UNKNOWN;
+    return pid <= job->last_before ? OWNER_OTHER : OWNER_UNKNOWN;
 }
 
 /* "4711\n4712\n"; 0 stands for a process outside of our PID namespace. */
-static enum owner owner_of_all(struct own_check *check, struct str procs, bool is_cut)
+static enum owner owner_of_all(const struct cgroup_job *job, struct str procs, bool is_cut)
 {
     enum owner owner = is_cut ? OWNER_UNKNOWN : OWNER_JOB;
     struct str line;
@@ -103,7 +49,7 @@ static enum owner owner_of_all(struct own_check *check, struct str procs, bool i
             break;
         if (!num_next_u64(&line, &pid) || pid > INT_MAX)
             return OWNER_UNKNOWN;
-        enum owner its = owner_of(check, (pid_t)pid);
+        enum owner its = owner_of(job, (pid_t)pid);
         if (its == OWNER_OTHER)
             return its;
         if (its == OWNER_UNKNOWN)
@@ -139,7 +85,7 @@ static bool has_groups_below(const struct collect_env *env, const struct cgroup_
     char text[CGROUP_FILE_BYTES_MAX];
     if (location->version != 2)
         return false;
-    ssize_t n = read_group_file(env, location, dir_len, "cgroup.stat", text);
+    int n = read_group_file(env, location, dir_len, "cgroup.stat", text);
     struct opt_u64 below = {0};
     if (n > 0)
         below = cgroup_keyed_u64((struct str){text, (size_t)n}, STR("nr_descendants"));
@@ -148,32 +94,45 @@ static bool has_groups_below(const struct collect_env *env, const struct cgroup_
     return below.has && below.v > ours;
 }
 
-static struct opt_bool find_own(
-    const struct collect_env *env, const struct cgroup_location *location, size_t dir_len, struct str groups)
+static struct opt_bool find_own(const struct cgroup_job *job, const struct collect_env *env,
+    const struct cgroup_location *location, size_t dir_len, struct str groups)
 {
-    const struct tracked *tracked = env->tracked;
-    const struct tree_status *tree = env->tree;
     const struct opt_bool unknown = {0};
-    if (!tracked || tracked->root == 0 || !env->root->names_us || location->version == 0)
+    if (job->count == 0 || !env->root->names_us || location->version == 0)
         return unknown;
-    if ((tree->live > 0 && tree->members.count == 0) || tree->members.count > MEMBERS_MAX)
-        return unknown;
-    struct own_check check = {.env = env};
-    for (size_t i = 0; i < tree->members.count; i++) {
-        if (tree->members.items[i].pid == tracked->root && tree->members.items[i].start_ticks > 0)
-            check.root_start_ticks = some_u64(tree->members.items[i].start_ticks);
-    }
     char text[CGROUP_FILE_BYTES_MAX];
-    ssize_t n = read_group_file(env, location, dir_len, "cgroup.procs", text);
+    int n = read_group_file(env, location, dir_len, "cgroup.procs", text);
     if (n < 0)
         return unknown;
-    enum owner owner = owner_of_all(&check, (struct str){text, (size_t)n}, n == CGROUP_FILE_BYTES_MAX);
+    enum owner owner = owner_of_all(job, (struct str){text, (size_t)n}, n == CGROUP_FILE_BYTES_MAX);
     if (owner == OWNER_OTHER)
         return some_bool(false);
     if (owner == OWNER_UNKNOWN || !shows_all(env, location, dir_len, groups) ||
         has_groups_below(env, location, dir_len))
         return unknown;
     return some_bool(true);
+}
+
+void cgroup_own_list_job(struct cgroup_own *own, const struct collect_env *env, const struct tick *tick)
+{
+    const struct tracked *tracked = env->tracked;
+    const struct tree_status *tree = env->tree;
+    struct cgroup_job *job = &own->job;
+    job->count = 0;
+    if (own->is_known || !tracked || tracked->root == 0 || (tree->live > 0 && tree->members.count == 0) ||
+        tree->members.count > CGROUP_MEMBERS_MAX)
+        return;
+    job->items[job->count++] = tracked->tracker;
+    job->items[job->count++] = tracked->root;
+    for (size_t i = 0; i < tree->members.count; i++)
+        job->items[job->count++] = tree->members.items[i].pid;
+    for (size_t i = 0; env->helpers && i < HELPERS_MAX; i++) {
+        if (env->helpers->processes[i].pid > 0)
+            job->items[job->count++] = env->helpers->processes[i].pid;
+    }
+    /* Once numbers began again from the start, a small one may be a new one. */
+    struct opt_u64 newest = tick->births ? tick->births->last_pid : (struct opt_u64){0};
+    job->last_before = newest.has && newest.v < (uint64_t)tracked->root ? 0 : tracked->root;
 }
 
 void cgroup_own_fill(struct cgroup_own *own, const struct collect_env *env, const struct tick *tick,
@@ -187,7 +146,7 @@ void cgroup_own_fill(struct cgroup_own *own, const struct collect_env *env, cons
         if (source->of_command)
             own->is_own = some_bool(true);
         else if (!probe_is_too_late(env, tick))
-            own->is_own = find_own(env, location, dir_len, source->groups);
+            own->is_own = find_own(&own->job, env, location, dir_len, source->groups);
     }
     own->is_known = true;
     run->cgroup_path = own->path;
