@@ -430,6 +430,29 @@ static void test_two_thousand_small(void **state)
     assert_int_equal(fake_env_open_count(), open_before);
 }
 
+/* A process that hangs holds a lock which this file needs, too, whichever of its files hung first. */
+static void test_stuck_files(void **state)
+{
+    struct pss_scenario *scenario = *state;
+    static const char *const files[] = {"smaps_rollup", "stat", "cmdline"};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        static struct blocking_thread stall;
+        stall = (struct blocking_thread){.state = BLOCKING_ABANDONED, .pid = PSS_SCENARIO_FIRST_PID, .file = files[i]};
+        struct blocking blocking = {.stalls = {&stall}, .stall_count = 1};
+        pss_scenario_open(scenario, TRACKED_PSS_ALWAYS);
+        scenario->fake.env.blocking = &blocking;
+        size_t stuck = pss_scenario_add(scenario, 1000, 100, 100 * NS_PER_SEC);
+        size_t other = pss_scenario_add(scenario, 1000, 100, 100 * NS_PER_SEC);
+        (void)pss_scenario_tick(scenario);
+        assert_false(scenario->memories[stuck].is_known);
+        assert_true(scenario->memories[other].is_known);
+        atomic_store(&stall.state, BLOCKING_RETURNED);
+        (void)pss_scenario_tick_after(scenario, PSS_RETRY_NS);
+        assert_true(scenario->memories[stuck].is_known);
+        pss_scenario_close(scenario);
+    }
+}
+
 int main(void)
 {
     static struct pss_scenario scenario;
@@ -453,6 +476,7 @@ int main(void)
         cmocka_unit_test_prestate(test_largest_is_saved_for, &scenario),
         cmocka_unit_test_prestate(test_an_hour_of_four_gib, &scenario),
         cmocka_unit_test_prestate(test_two_thousand_small, &scenario),
+        cmocka_unit_test_prestate(test_stuck_files, &scenario),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

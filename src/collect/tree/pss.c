@@ -66,8 +66,9 @@ static int read_rollup(struct pss *pss, pid_t pid, struct smaps_rollup *ret_roll
 {
     struct blocking *blocking = pss->env->blocking;
     struct pid_path path = pid_path(pid, "smaps_rollup");
-    /* A process whose stat does not answer holds the lock of this one, too. */
-    if (blocking_is_stuck(blocking, pid, "smaps_rollup") || blocking_is_stuck(blocking, pid, "stat"))
+    /* A process whose stat or command line does not answer holds the lock of this one, too. */
+    if (blocking_is_stuck(blocking, pid, "smaps_rollup") || blocking_is_stuck(blocking, pid, "stat") ||
+        blocking_is_stuck(blocking, pid, "cmdline"))
         return -ETIMEDOUT;
     struct blocking_thread *bracket = blocking_enter(blocking, pid, "smaps_rollup");
     char *text = bracket ? bracket->text : pss->text;
