@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of members: finding by PID, slots that are used again, and the order of reading. */
+/* The table of members: finding by PID, slots that are used again, the order of reading, and what is kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,9 +7,11 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "collect/tree/members.h"
+#include "collect/tree/read.h"
 
 static void assert_order(const struct tree_members *members, size_t count, const pid_t *pids)
 {
@@ -238,6 +240,21 @@ static void test_many(void **unused)
     tree_members_fini(&members);
 }
 
+/* A thread whose file was opened and whose first read was abandoned: nothing has counted it yet. */
+static void test_release_after_an_abandoned_read(void **unused)
+{
+    (void)unused;
+    struct tree_reader reader = {.kept = 1};
+    struct wait_thread *thread = calloc(1, sizeof(*thread));
+    assert_non_null(thread);
+    thread->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true(thread->fd >= 0);
+    struct tree_member member = {.wait = {.first.fd = -1, .others = {thread, 1, 1}}};
+    wait_release(&reader, &member);
+    assert_int_equal(reader.kept, 0);
+    assert_int_equal(reader.kept_threads, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +267,7 @@ int main(void)
         cmocka_unit_test(test_loop_is_undone),
         cmocka_unit_test(test_relink),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_release_after_an_abandoned_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

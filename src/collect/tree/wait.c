@@ -112,10 +112,17 @@ static uint64_t cpu_of(const struct wait *wait, const struct tree_member *member
                               : (member->stat.user_ticks + member->stat.system_ticks) * clock_tick_ns(wait);
 }
 
+static void count_thread(struct tree_reader *reader, struct wait_thread *thread)
+{
+    bool is_kept = thread->fd >= 0;
+    reader->kept_threads += (size_t)is_kept - thread->is_counted;
+    thread->is_counted = is_kept;
+}
+
 static void release_thread(struct tree_reader *reader, struct wait_thread *thread)
 {
-    reader->kept_threads -= thread->fd >= 0;
     tree_release_fd(reader, &thread->fd);
+    count_thread(reader, thread);
 }
 
 void wait_release(struct tree_reader *reader, struct tree_member *member)
@@ -192,9 +199,8 @@ static void read_other(struct pass *pass, struct tree_member *member, struct wai
     struct wait *wait = pass->wait;
     struct wait_process *process = &member->wait;
     struct pid_schedstat now, growth = {0};
-    bool was_kept = thread->fd >= 0;
     int r = tree_read_schedstat(pass->reader, member->pid, thread->tid, &thread->fd, &now);
-    pass->reader->kept_threads += (size_t)(thread->fd >= 0) - was_kept;
+    count_thread(pass->reader, thread);
     if (r == 0)
         advance(thread, &now, &growth);
     else

@@ -32,6 +32,7 @@ enum {
 struct wait_thread {
     pid_t tid;
     int fd; /* -1: not kept */
+    bool is_counted; /* in kept_threads of the reader: not yet where its first read was abandoned */
     bool needs_reference; /* it was there before tracking began: counting starts with its first reading */
     bool is_read; /* at least once */
     bool is_active; /* it ran between its last two readings, or was not read yet */
