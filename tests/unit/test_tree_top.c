@@ -380,6 +380,40 @@ static void test_root_at_its_end(void **unused)
     fake_tree_end(&tree);
 }
 
+/* One that was seen, was neither busy nor large, and turns out to have used the most. */
+static void check_late_root(uint64_t pages, const char *command)
+{
+    struct fake_tree tree;
+    begin(&tree);
+    tree.tracked.root_program = tree.tracked.root_command = "started";
+    for (pid_t i = 0; i < 9; i++) {
+        fake_tree_fork(&tree, 101 + i, FAKE_ROOT, 0);
+        fake_tree_write_file(&tree, 101 + i, "cmdline", "busy");
+        set_pages(&tree, 101 + i, 100, "busy");
+    }
+    fake_tree_find(&tree, FAKE_ROOT)->rss_pages = pages;
+    fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
+    fake_tree_write_file(&tree, FAKE_ROOT, "cmdline", "seen");
+    fake_tree_collect_after(&tree, TICK_NS);
+    fake_tree_exit(&tree, FAKE_ROOT);
+    fake_tree_reap(&tree, FAKE_ROOT);
+    tree.tracked.root_cpu_ns = some_u64(700 * NS_PER_MS);
+    const struct sample_process *processes = ranked(&tree, 8);
+    assert_int_equal(processes[0].pid.v, FAKE_ROOT);
+    assert_non_null(processes[0].name);
+    assert_string_equal(processes[0].command, command);
+    assert_string_equal(processes[1].command, "busy");
+    fake_tree_assert_count(tree.sample.end.processes_seen, 10);
+    fake_tree_end(&tree);
+}
+
+static void test_root_is_ranked_at_its_end(void **unused)
+{
+    (void)unused;
+    check_late_root(10, "started");
+    check_late_root(1000, "seen"); /* among the largest */
+}
+
 /* A command line longer than what is read. */
 static void test_long_command(void **unused)
 {
@@ -415,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_storm),
         cmocka_unit_test(test_rising),
         cmocka_unit_test(test_root_at_its_end),
+        cmocka_unit_test(test_root_is_ranked_at_its_end),
         cmocka_unit_test(test_long_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

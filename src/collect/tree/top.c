@@ -172,9 +172,15 @@ static void rank_member(struct tree_top *top, const struct tree_member *member, 
     move_up(top, at);
 }
 
-/* The root as it was started, where it has ended before any tick could see it. */
+/* The root as it was last seen, or as it was started where no tick has read its command line. */
 static size_t label_of_command(struct tree_top *top, const struct tracked *tracked)
 {
+    for (size_t i = 0; i < TREE_TOP_LABELS; i++) {
+        if (top->labels[i].pid == tracked->root && top->labels[i].is_read) {
+            top->labels[i].is_ranked = true;
+            return i;
+        }
+    }
     if (!tracked->root_program)
         return NO_LABEL;
     size_t at = free_label(top);
@@ -202,8 +208,7 @@ static void rank_root(struct tree_top *top, const struct tracked *tracked)
             return;
         at = add_ranked(top);
         top->ranked[at].pid = tracked->root;
-        if (!top->has_root)
-            top->ranked[at].label = label_of_command(top, tracked);
+        top->ranked[at].label = label_of_command(top, tracked);
     }
     if (cpu_ns > top->ranked[at].cpu_ns)
         top->ranked[at].cpu_ns = cpu_ns;
