@@ -234,7 +234,7 @@ static const struct field end_rows[] = {
     ROW(U64, NULLABLE, "voluntary_switches", voluntary_switches, "", "Context switches of the same because they waited for something.")
     ROW(U64, NULLABLE, "involuntary_switches", involuntary_switches, "", "Context switches of the same because their time slice was over or another task came first.")
     ROW(U64, NULLABLE, "processes_seen", processes_seen, "", "Processes of the tree seen in samples, the first one included.")
-    NEST(OBJECT_LIST, "processes_by_cpu", processes_by_cpu, process, "Those of them with the most CPU time of their own.")
+    NEST(OBJECT_LIST, "processes_by_cpu", processes_by_cpu, process, "Those of them with the most CPU time of their own; here cpu_secs is that of the run, not of their lives.")
 };
 TABLE_OF(end);
 #undef TABLE

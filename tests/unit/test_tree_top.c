@@ -285,6 +285,46 @@ static void test_cpu_ranking(void **unused)
     fake_tree_end(&tree);
 }
 
+/* --pid: what was used before the run does not count in the ranking; among the largest it is that of a life. */
+static void test_attached(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_init_attached(&tree);
+    tree.tracked.wants_top = true;
+    fake_tree_add(&tree, 101, FAKE_ROOT);
+    fake_tree_add(&tree, 102, FAKE_ROOT);
+    fake_tree_write_children(&tree, FAKE_ROOT);
+    fake_tree_run(&tree, FAKE_ROOT, 3600 * NS_PER_SEC, 0);
+    fake_tree_run(&tree, 101, 600 * NS_PER_SEC, 0);
+    fake_tree_run(&tree, 102, 60 * NS_PER_SEC, 0);
+    fake_tree_open(&tree);
+    fake_tree_baseline(&tree);
+    fake_tree_run(&tree, FAKE_ROOT, 100 * NS_PER_MS, 0);
+    fake_tree_run(&tree, 101, 300 * NS_PER_MS, 0);
+    fake_tree_fork(&tree, 103, FAKE_ROOT, 0);
+    fake_tree_run(&tree, 103, 200 * NS_PER_MS, 0);
+    fake_tree_collect_after(&tree, TICK_NS);
+    const struct sample_process *processes = tree.sample.processes.items;
+    bool has_root = false;
+    for (size_t i = 0; i < tree.sample.processes.count; i++) {
+        if (processes[i].pid.v != FAKE_ROOT)
+            continue;
+        has_root = true;
+        fake_tree_assert_near(processes[i].cpu_secs, 3600.100001);
+    }
+    assert_true(has_root);
+    processes = ranked(&tree, 4);
+    /* To make a child takes 1 us. */
+    static const pid_t order[] = {101, 103, FAKE_ROOT, 102};
+    static const double secs[] = {0.3, 0.2, 0.100001, 0};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(processes[i].pid.v, order[i]);
+        fake_tree_assert_near(processes[i].cpu_secs, secs[i]);
+    }
+    fake_tree_end(&tree);
+}
+
 /* Every process of a storm is seen once and costs no file; a PID that is used again is another process. */
 static void test_storm(void **unused)
 {
@@ -446,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_before_the_exec),
         cmocka_unit_test(test_no_command_line),
         cmocka_unit_test(test_cpu_ranking),
+        cmocka_unit_test(test_attached),
         cmocka_unit_test(test_storm),
         cmocka_unit_test(test_rising),
         cmocka_unit_test(test_root_at_its_end),

@@ -126,6 +126,7 @@ struct tree_member {
     int fds[TREE_KEPT_FILES]; /* -1: not kept */
     struct tree_threads threads;
     struct opt_u64 cpu_ns; /* its CPU clock */
+    uint64_t cpu_before_ns; /* what it had used itself before the run */
     struct pid_stat stat; /* the newest that could be read */
     struct pid_io io;
     bool has_stat; /* once read */

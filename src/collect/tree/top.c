@@ -224,7 +224,7 @@ static void rank_members(
         const struct tree_member *member = tree_member_at(members, members->order.items[i]);
         if (member->stat_ns <= top->ranked_ns || !member->has_stat || member->is_hidden)
             continue;
-        uint64_t cpu_ns = own_cpu_ns(reader, member);
+        uint64_t cpu_ns = counter_delta(member->cpu_before_ns, own_cpu_ns(reader, member));
         if (is_ranked_above_last(top, cpu_ns, member->pid))
             rank_member(top, member, cpu_ns);
     }
@@ -284,6 +284,14 @@ static void read_labels(
         }
     }
     top->has_unread = has_unread;
+}
+
+void tree_top_baseline(const struct tree_reader *reader, const struct tree_members *members)
+{
+    for (size_t i = 0; i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        member->cpu_before_ns = own_cpu_ns(reader, member);
+    }
 }
 
 void tree_top_read(struct tree_top *top, struct tree_reader *reader, const struct tree_members *members,

@@ -28,7 +28,7 @@ struct tree_label {
 struct tree_top_entry {
     size_t label;
     pid_t pid;
-    uint64_t cpu_ns;
+    uint64_t cpu_ns; /* of its life among the largest, of the run in the ranking */
     struct opt_u64 rss_pages;
 };
 
@@ -44,6 +44,9 @@ struct tree_top {
     struct tree_label labels[TREE_TOP_LABELS];
     struct sample_process largest_items[TREE_TOP_COUNT], ranked_items[TREE_TOP_COUNT];
 };
+
+/* --pid: what the members used before the run does not count in the ranking. */
+void tree_top_baseline(const struct tree_reader *reader, const struct tree_members *members);
 
 /*
  * Ranks the members of this tick, rss_pages being the memory of all, and reads command lines of those that are new in a

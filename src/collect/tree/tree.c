@@ -404,6 +404,7 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
     if (tick->baseline) {
         state->user_reported_ns = view.user_ns;
         state->previous_ns = now_ns;
+        tree_top_baseline(&state->walk.reader, &state->walk.members);
     } else {
         fill_tree(state, &view, now_ns, cpu);
         state->has_reported = true;
