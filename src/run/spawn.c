@@ -90,22 +90,22 @@ static int execute(const char *path, const void *argv, char *const environment[]
     return (int)-raw_call(SYS_execve, (long)path, (long)argv, (long)environment);
 }
 
-static int execute_script(const char *path, char *const argv[], char *const environment[], const char **ret_script_argv)
+static int execute_script(const char *path, char *const argv[], char *const environment[], const char **script_argv)
 {
     size_t count = 0;
-    ret_script_argv[count++] = SHELL;
-    ret_script_argv[count++] = path;
+    script_argv[count++] = SHELL;
+    script_argv[count++] = path;
     for (size_t i = 1; argv[i]; i++)
-        ret_script_argv[count++] = argv[i];
-    ret_script_argv[count] = NULL;
-    int code = execute(SHELL, ret_script_argv, environment);
+        script_argv[count++] = argv[i];
+    script_argv[count] = NULL;
+    int code = execute(SHELL, script_argv, environment);
     return code == ENOENT ? ENOEXEC : code;
 }
 
-static int execute_path(const char *path, char *const argv[], char *const environment[], const char **ret_script_argv)
+static int execute_path(const char *path, char *const argv[], char *const environment[], const char **script_argv)
 {
     int code = execute(path, argv, environment);
-    return code == ENOEXEC ? execute_script(path, argv, environment, ret_script_argv) : code;
+    return code == ENOEXEC ? execute_script(path, argv, environment, script_argv) : code;
 }
 
 /* The text behind "NAME="; NULL where it is not set. Unlike env_get: an empty PATH is the working directory. */
@@ -124,11 +124,11 @@ static bool is_absent(int code)
     return code == EACCES || code == ENOENT || code == ENOTDIR || code == ENODEV || code == ESTALE || code == ETIMEDOUT;
 }
 
-int spawn_execute(char *const argv[], char *const environment[], const char **ret_script_argv)
+int spawn_execute(char *const argv[], char *const environment[], const char **script_argv)
 {
     const char *name = argv[0];
     if (strchr(name, '/'))
-        return execute_path(name, argv, environment, ret_script_argv);
+        return execute_path(name, argv, environment, script_argv);
     const size_t name_bytes = strlen(name) + 1;
     if (name_bytes == 1)
         return ENOENT;
@@ -144,7 +144,7 @@ int spawn_execute(char *const argv[], char *const environment[], const char **re
             memcpy(path, dir, length);
             path[length] = '/';
             memcpy(path + length + (length > 0), name, name_bytes);
-            last = execute_path(path, argv, environment, ret_script_argv);
+            last = execute_path(path, argv, environment, script_argv);
             if (!is_absent(last))
                 return last;
             if (last == EACCES)

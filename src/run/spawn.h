@@ -53,9 +53,9 @@ pid_t clone_into_cgroup(int dir_fd);
 
 /*
  * execvpe(), as the C library has it, scripts without "#!" included, but with the PATH of this environment and without
- * errno. Returns only where nothing could be executed: the errno, positive. ret_script_argv has space for two pointers
- * more than argv has arguments.
+ * errno. Returns only where nothing could be executed: the errno, positive. script_argv: space to work in, for two
+ * pointers more than argv has arguments.
  */
-int spawn_execute(char *const argv[], char *const environment[], const char **ret_script_argv);
+int spawn_execute(char *const argv[], char *const environment[], const char **script_argv);
 
 #endif
