@@ -91,7 +91,7 @@ static void add_of_tree(struct live_block *block, const struct sample *sample, s
     block->is_pss = cpu->process_pss_mib.has;
     block->vram_mib = cpu->process_gpu_vram_mib;
     block->processes = cpu->process_child_count;
-    block->processes.v++; /* the first process itself */
+    block->processes.v += !block->is_root_gone;
     if (sample->run.present)
         block->cpus_allowed = opt_scaled(sample->run.cpus_allowed, 1);
     struct opt_f64 cpus = lower(block->cpus_allowed, count_of(&cpu->per_core_pct));

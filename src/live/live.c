@@ -290,6 +290,11 @@ static void draw(struct live *live)
     }
 }
 
+void live_set_root_gone(struct live *live, bool is_root_gone)
+{
+    live->block.is_root_gone = is_root_gone;
+}
+
 void live_sample(struct live *live, const struct sample *sample, const struct sample_totals *totals)
 {
     live_block_add(&live->block, sample, totals);

@@ -39,6 +39,9 @@ struct live_job {
  */
 int live_new(const struct live_terminal *terminal, const struct live_job *job, struct live **ret_live);
 
+/* Has the first process of the tree ended? To be said before the sample that does not count it. */
+void live_set_root_gone(struct live *live, bool is_root_gone);
+
 /* Draws the block anew with this sample, at most ten times a second; the first time it reserves its lines. */
 void live_sample(struct live *live, const struct sample *sample, const struct sample_totals *totals);
 
@@ -97,6 +100,7 @@ struct live_block {
     struct opt_f64 histories[LIVE_HISTORIES][LIVE_BLOCK_HISTORY]; /* rings */
     size_t newest, count; /* index into the rings; how many samples are in them */
     bool is_tree; /* else the host */
+    bool is_root_gone; /* of the tree; set by the owner before a sample is added */
     bool has_gpu; /* seen at least once */
     bool is_pss; /* what the memory of a tree is; else RSS */
     struct opt_f64 elapsed_secs, vram_mib, host_cores;

@@ -162,6 +162,12 @@ void reports_set_samples_path(struct reports *reports, const char *path)
     reports->samples_path = path ? strdup(path) : NULL;
 }
 
+void reports_set_root_gone(struct reports *reports, bool is_root_gone)
+{
+    if (reports->live)
+        live_set_root_gone(reports->live, is_root_gone);
+}
+
 void reports_sample(struct reports *reports, const struct sample *sample, const struct sample_totals *totals)
 {
     if (reports->accumulator)

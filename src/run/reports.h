@@ -71,6 +71,9 @@ static inline bool reports_want_rates(const struct reports *reports)
     return reports->series || reports->live;
 }
 
+/* Before a sample: has the first process of the tree ended? */
+void reports_set_root_gone(struct reports *reports, bool is_root_gone);
+
 /* totals may be NULL where no samples are wanted. */
 void reports_sample(struct reports *reports, const struct sample *sample, const struct sample_totals *totals);
 

@@ -121,6 +121,7 @@ static int emit_to_readers(struct session *session, const struct sample *sample,
     int r = output_sample(&session->output, sample, totals);
     if (streaming_takes_samples(&session->streaming))
         stream_sample(session->streaming.stream, &session->info, sample, totals);
+    reports_set_root_gone(&session->reports, session->tree.is_root_gone);
     reports_sample(&session->reports, sample, totals);
     return r;
 }

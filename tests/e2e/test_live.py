@@ -8,6 +8,7 @@ import pathlib
 import re
 import select
 import signal
+import subprocess
 import termios
 import time
 
@@ -571,6 +572,21 @@ def the_host_alone():
             terminal.type(word)
             terminal.end(event)
             terminal.expect_clean([])
+
+
+@test
+def a_root_that_has_ended_is_not_counted():
+    with subprocess.Popen(["/bin/sh", "-c", "sleep 40 & read line"], stdin=subprocess.PIPE) as root:
+        (child,) = wait_until(lambda: children(root.pid), "child")
+        with Terminal(options=(*OPTIONS, "--pid", str(root.pid))) as terminal:
+            terminal.until(lambda: any(", 2 processes " in line for line in terminal.picture.lines()), "both")
+            root.kill()
+            root.wait()
+            terminal.until(lambda: any(", 1 process " in line for line in terminal.picture.lines()), "the child alone")
+            os.kill(child, signal.SIGKILL)
+            terminal.until(lambda: any(", 0 processes " in line for line in terminal.picture.lines()), "the end of it")
+            terminal.type(CTRL_C)
+            terminal.end("exited 0")
 
 
 @test

@@ -236,6 +236,22 @@ static void test_absent_values_are_dashes_and_gaps(void **state)
     EXPECT(&block, 1, 60, "CPU               1 core                % %");
 }
 
+/* Its descendants are counted without it. */
+static void test_a_root_that_is_gone_is_not_counted(void **state)
+{
+    (void)state;
+    struct live_block block = {.name = "x", .is_root_gone = true};
+    struct sample sample = tree_sample(1, 1, 64);
+    add(&block, &sample);
+    EXPECT(&block, 0, 40, "-- 1 s, 2 processes: x ----------------");
+    sample.cpu.process_child_count = some_u64(0);
+    add(&block, &sample);
+    EXPECT(&block, 0, 40, "-- 1 s, 0 processes: x ----------------");
+    struct sample unknown = {.tracked_pid = some_u64(1)};
+    add(&block, &unknown);
+    EXPECT(&block, 0, 40, "-- : x --------------------------------");
+}
+
 static void test_the_host(void **state)
 {
     (void)state;
@@ -467,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_what_a_value_is_of),
         cmocka_unit_test(test_pss_counts_where_it_is_known_and_the_lower_limit),
         cmocka_unit_test(test_absent_values_are_dashes_and_gaps),
+        cmocka_unit_test(test_a_root_that_is_gone_is_not_counted),
         cmocka_unit_test(test_the_host),
         cmocka_unit_test(test_a_gpu_gets_a_line_that_stays),
         cmocka_unit_test(test_long_runs),
