@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -131,9 +130,6 @@ int compressed_open(
     *compressed = (struct compressed){0};
     buf_init(&compressed->bytes, gzip_bound(SINK_RECORD_BYTES_MAX));
     sink->torn = false; /* there are no lines in it */
-    /* A filesystem without locks is used without one. */
-    if (flock(sink->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-        return err_set(err, -EBUSY, "cannot write to %s: another process is writing to it", path);
     bool is_new = head->count == 0;
     int r = is_new ? 0 : unpack_head(head, path, err);
     if (r == 0 && !is_new)

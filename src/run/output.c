@@ -62,10 +62,11 @@ static int open_file(struct output *output, const struct settings *settings, str
         return r;
     (void)str_copy(str_of(path), output->name, sizeof(output->name));
     struct sink_head head;
-    r = sink_open_file(&output->sink, path, settings->append, &head, err);
+    bool is_compressed = compressed_is_meant(path);
+    unsigned how = (settings->append ? SINK_APPEND : 0) | (is_compressed ? SINK_ALONE : 0);
+    r = sink_open_file(&output->sink, path, how, &head, err);
     if (r < 0)
         return r;
-    bool is_compressed = compressed_is_meant(path);
     if (is_compressed && output_is_on_stderr(output))
         r = err_set(err, -EEXIST, "cannot write gzip to %s: stderr goes there as well", output->name);
     else if (is_compressed)

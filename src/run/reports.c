@@ -46,7 +46,7 @@ static int open_file(
     struct sink_head unused;
     struct stat before;
     bool is_new = lstat(expanded, &before) < 0 && errno == ENOENT;
-    r = sink_open_file(sink, expanded, true, &unused, err);
+    r = sink_open_file(sink, expanded, SINK_APPEND, &unused, err);
     reports->is_ours[file] = r == 0 && !is_same_file(sink->fd, STDIN_FILENO) &&
                              !is_same_file(sink->fd, STDOUT_FILENO) && !is_same_file(sink->fd, STDERR_FILENO);
     reports->is_made[file] = r == 0 && is_new;

@@ -65,7 +65,7 @@ static int look_at_existing(const char *path, off_t size, struct sink_head *ret_
     return 0;
 }
 
-int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct sink_head *ret_head, struct err *err)
+int sink_open_file(struct sink *ret_sink, const char *path, unsigned how, struct sink_head *ret_head, struct err *err)
 {
     /*
      * O_APPEND always: another process may empty the file while we write (logrotate). O_NONBLOCK keeps a FIFO without a
@@ -79,8 +79,12 @@ int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct 
         return err_set(err, -ENXIO, "cannot open the output file %s: a named pipe without a reader", path);
     if (failure < 0)
         return err_sys(err, failure, "cannot open the output file %s", path);
+    /* Before it is emptied. A filesystem without locks is used without one. */
+    if ((how & SINK_ALONE) && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return err_set(err, -EBUSY, "cannot write to %s: another process is writing to it", path);
     if (fstat(fd, &st) < 0)
         return err_sys(err, -errno, "cannot use the output file %s", path);
+    bool append = how & SINK_APPEND;
     struct sink sink = {.owned = true};
     int r = 0;
     ret_head->count = 0;

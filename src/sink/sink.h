@@ -44,12 +44,17 @@ struct sink_head {
     size_t count;
 };
 
+enum sink_open {
+    SINK_APPEND = 1, /* else what is there is removed */
+    SINK_ALONE = 2, /* one writer at a time: locked (flock) until it is closed; -EBUSY where another process has it */
+};
+
 /*
- * Opens or creates FILE (mode 0666 less umask), emptied unless `append`. With `append` *ret_head is what is
- * there already (count 0: nothing), so that the caller sees whether a header is. Returns 0 or a negative errno with a
- * message.
+ * Opens or creates FILE (mode 0666 less umask). how: of enum sink_open. With SINK_APPEND *ret_head is what is there
+ * already (count 0: nothing), so that the caller sees whether a header is. Returns 0 or a negative errno with a
+ * message; the file is then as it was.
  */
-int sink_open_file(struct sink *ret_sink, const char *path, bool append, struct sink_head *ret_head, struct err *err);
+int sink_open_file(struct sink *ret_sink, const char *path, unsigned how, struct sink_head *ret_head, struct err *err);
 
 /*
  * Before the first record into a file that others may append to as well. Returns true where the file is still empty:

@@ -55,7 +55,7 @@ static int teardown(void **state)
 
 static int place_open(struct place *place, bool append)
 {
-    return sink_open_file(&place->sink, place->path, append, &place->head, &place->err);
+    return sink_open_file(&place->sink, place->path, append ? SINK_APPEND : 0, &place->head, &place->err);
 }
 
 static void assert_content(const struct place *place, const char *expected)
@@ -259,7 +259,7 @@ static void test_full_device(void **state)
     char record[1000];
     memset(record, 'r', sizeof(record) - 1);
     record[sizeof(record) - 1] = '\n';
-    assert_int_equal(sink_open_file(&sink, "/dev/full", false, &head, &err), 0);
+    assert_int_equal(sink_open_file(&sink, "/dev/full", 0, &head, &err), 0);
     for (unsigned i = 1; i <= 300; i++) {
         assert_int_equal(sink_write(&sink, (struct str){record, sizeof(record)}), -ENOSPC);
         assert_int_equal(sink.backlog.len, (i < 262 ? i : 262) * sizeof(record));
@@ -289,7 +289,7 @@ static void test_a_huge_record_on_a_full_device(void **state)
     buf_init(&record, 1024 * 1024);
     while (record.len < 300000)
         buf_puts(&record, "0123456789");
-    assert_int_equal(sink_open_file(&sink, "/dev/full", false, &head, &err), 0);
+    assert_int_equal(sink_open_file(&sink, "/dev/full", 0, &head, &err), 0);
     assert_int_equal(sink_write(&sink, (struct str){record.data, record.len}), -ENOSPC);
     /* The first record always waits, whatever its size; the next one does not fit. */
     assert_int_equal(sink.dropped, 0);
@@ -349,6 +349,25 @@ static void test_torn_line_on_a_limited_file(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* A second one is refused, and has not changed the file. */
+static void test_one_writer_at_a_time(void **state)
+{
+    struct place *place = *state;
+    assert_int_equal(sink_open_file(&place->sink, place->path, SINK_ALONE, &place->head, &place->err), 0);
+    assert_int_equal(sink_write(&place->sink, STR("a\n")), 0);
+    for (unsigned how = SINK_ALONE; how <= (SINK_ALONE | SINK_APPEND); how++) {
+        struct sink second;
+        assert_int_equal(sink_open_file(&second, place->path, how, &place->head, &place->err), -EBUSY);
+        assert_non_null(strstr(place->err.msg, "another process is writing to it"));
+        err_clear(&place->err);
+        assert_content(place, "a\n");
+    }
+    sink_close(&place->sink);
+    assert_int_equal(sink_open_file(&place->sink, place->path, SINK_ALONE, &place->head, &place->err), 0);
+    assert_content(place, "");
+    sink_close(&place->sink);
+}
+
 int main(void)
 {
     /* As the program does: these are errors of write(2), not our end. */
@@ -372,6 +391,7 @@ int main(void)
         TEST(test_fifo_whose_reader_leaves),
         TEST(test_fifo_whose_reader_leaves_on_append),
         TEST(test_a_socket_is_not_called_a_pipe),
+        TEST(test_one_writer_at_a_time),
         cmocka_unit_test(test_full_device),
         cmocka_unit_test(test_a_huge_record_on_a_full_device),
         TEST(test_file_size_limit),
