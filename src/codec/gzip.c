@@ -145,6 +145,11 @@ bool gunzip_is_whole(const struct gunzip *gunzip)
     return gunzip->is_ended;
 }
 
+uint64_t gunzip_position(const struct gunzip *gunzip)
+{
+    return gunzip->before_bytes + gunzip->stream.total_in;
+}
+
 /* Tapes and block devices fill up with zeros behind the last member; nothing else may follow those. */
 static int skip_padding(struct gunzip *gunzip)
 {

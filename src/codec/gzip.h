@@ -59,6 +59,9 @@ enum { GZIP_END_BYTES = 10 };
 void gunzip_note_ends(struct gunzip *gunzip);
 bool gunzip_mend(const struct gunzip *gunzip, uint64_t *ret_bytes, char ret_end[static GZIP_END_BYTES]);
 
+/* How many bytes were read: up to where it is broken, after -EBADMSG. */
+uint64_t gunzip_position(const struct gunzip *gunzip);
+
 /* Did the last member come to its end, with nothing but zeros behind it? */
 bool gunzip_is_whole(const struct gunzip *gunzip);
 

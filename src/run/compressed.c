@@ -12,10 +12,17 @@
 #include "base/file.h"
 #include "base/log.h"
 
-/* Reading a file to its end before a command is started takes 5 s for this much. */
-#define CHECKED_BYTES_MAX (64 * INT64_C(1048576))
+enum {
+    /* The command waits for the check of a file: each of these takes about 50 ms. */
+    CHECKED_BYTES_MAX = 4 * 1024 * 1024,
+    UNPACKED_BYTES_MAX = 16 * 1024 * 1024,
+    PIECE_BYTES = 64 * 1024,
+    HEADER_BYTES = 10,
+    MARK_BYTES = 4,
+};
 
-enum { PIECE_BYTES = 64 * 1024, END_OFFSET = GZIP_END_BYTES };
+/* The last bytes of every flush. */
+static const char flush_mark[MARK_BYTES] = {0, 0, '\xff', '\xff'};
 
 bool compressed_is_meant(const char *path)
 {
@@ -23,11 +30,25 @@ bool compressed_is_meant(const char *path)
     return name.n > 3 && memcmp(name.p + name.n - 3, ".gz", 3) == 0;
 }
 
-static int ignore_text(void *context, struct str piece)
+static int refuse_broken(const char *path, uint64_t at, struct err *err)
 {
-    (void)context;
-    (void)piece;
-    return 0;
+    return err_set(err, -EEXIST, "cannot append to %s: it is broken at byte %" PRIu64, path, at);
+}
+
+static int refuse_large(const char *path, struct err *err)
+{
+    return err_set(err, -EEXIST,
+        "cannot append to %s: it was not ended by a run, and is too large to be checked before the command starts: "
+        "write to another file (gzip -t checks this one)",
+        path);
+}
+
+/* Stops, by -EFBIG, when it was too much. */
+static int count_text(void *context, struct str piece)
+{
+    size_t *count = context;
+    *count += piece.n;
+    return *count > UNPACKED_BYTES_MAX ? -EFBIG : 0;
 }
 
 /* Stops, by -ENOSPC, when there is enough. */
@@ -50,49 +71,80 @@ static int unpack_head(struct sink_head *head, const char *path, struct err *err
     if (r < 0)
         return err_sys(err, r, "cannot append to %s", path);
     r = gunzip_add(gunzip, (struct str){head->bytes, head->count}, take_head, &text);
+    uint64_t at = gunzip_position(gunzip);
     gunzip_free(gunzip);
+    if (r == -EBADMSG)
+        return refuse_broken(path, at, err);
     if (r < 0 && r != -ENOSPC)
         return err_sys(err, r, "cannot append to %s", path);
     *head = text;
     return 0;
 }
 
-/* Does it end as gzip_finish ends a flushed file? Else it is cut, or made by another program. */
+/*
+ * Does it end as a run does, with an empty last block behind a flush, or behind the header where there was no sample?
+ * Else it is cut, or made by another program. Behind a flush no other block begins with these bytes.
+ */
 static bool is_ended(int fd, int64_t size)
 {
-    char end[GZIP_END_BYTES];
-    return size > END_OFFSET && pread(fd, end, sizeof(end), size - END_OFFSET) == sizeof(end) && end[0] == 3 &&
-           end[1] == 0;
+    static const char header[] = {'\x1f', '\x8b', 8, 0}, no_text[GZIP_END_BYTES] = {3};
+    char last[HEADER_BYTES + GZIP_END_BYTES];
+    const char *end = last + HEADER_BYTES;
+    if (size < (int64_t)sizeof(last) || pread(fd, last, sizeof(last), size - (int64_t)sizeof(last)) != sizeof(last))
+        return false;
+    if (memcmp(last, header, sizeof(header)) == 0 && memcmp(end, no_text, sizeof(no_text)) == 0)
+        return true;
+    return memcmp(end - MARK_BYTES, flush_mark, MARK_BYTES) == 0 && end[0] == 3 && end[1] == 0 &&
+           memcmp(end + GZIP_END_BYTES - MARK_BYTES, flush_mark, MARK_BYTES) != 0;
 }
 
-/* Unpacks it all. Returns 0 or a negative errno: -EBADMSG where something is wrong with it. */
+/* Unpacks it all. Returns 0 or a negative errno: -EBADMSG where something is wrong with it, -EFBIG. */
 static int scan(struct gunzip *gunzip, int fd)
 {
     AUTO_FREE char *piece = malloc(PIECE_BYTES);
     ssize_t n;
     int r = piece ? 0 : -ENOMEM;
     off_t at = 0;
+    size_t unpacked = 0;
     while (r == 0 && (n = pread(fd, piece, PIECE_BYTES, at)) != 0) {
-        r = n < 0 ? -errno : gunzip_add(gunzip, (struct str){piece, (size_t)n}, ignore_text, NULL);
+        r = n < 0 ? -errno : gunzip_add(gunzip, (struct str){piece, (size_t)n}, count_text, &unpacked);
         at += n;
     }
     return r;
 }
 
-static int end_file(const struct gunzip *gunzip, struct sink *sink, int64_t size, const char *path, struct err *err)
+/* Can what is behind this place be one sample that is cut? Not where a flush is in it: that ended a whole one. */
+static int check_tail(int fd, uint64_t from, int64_t size, const char *path, struct err *err)
+{
+    size_t n = (size_t)(size - (int64_t)from);
+    AUTO_FREE char *tail = malloc(n > 0 ? n : 1);
+    if (!tail)
+        return err_sys(err, -ENOMEM, "cannot append to %s", path);
+    ssize_t got = pread(fd, tail, n, (off_t)from);
+    if (got < 0)
+        return err_sys(err, -errno, "cannot append to %s", path);
+    return memmem(tail, (size_t)got, flush_mark, MARK_BYTES) ? refuse_broken(path, from, err) : 0;
+}
+
+static int end_file(
+    const struct gunzip *gunzip, struct sink *sink, int fd, int64_t size, const char *path, struct err *err)
 {
     char end[GZIP_END_BYTES];
     uint64_t bytes;
     if (!gunzip_mend(gunzip, &bytes, end))
-        return err_set(err, -EEXIST, "cannot append to %s: it is broken or cut", path);
+        return err_set(
+            err, -EEXIST, "cannot append to %s: its end is missing, and no whole sample is before that", path);
+    int r = check_tail(fd, bytes, size, path, err);
+    if (r < 0)
+        return r;
     if (ftruncate(sink->fd, (off_t)bytes) < 0)
         return err_sys(err, -errno, "cannot append to %s", path);
-    int r = sink_write_note(sink, (struct str){end, sizeof(end)});
+    r = sink_write_note(sink, (struct str){end, sizeof(end)});
     if (r < 0)
         return err_sys(err, r, "cannot append to %s", path);
     if ((int64_t)bytes < size)
-        log_warning(
-            "%s was cut: its last %" PRId64 " bytes, part of a sample, are removed", path, size - (int64_t)bytes);
+        log_warning("%s was cut: its last %" PRId64 " bytes, which are no whole sample, are removed", path,
+            size - (int64_t)bytes);
     else
         log_info("%s was not ended by the run before: it is now", path);
     return 0;
@@ -108,18 +160,21 @@ static int check_end(struct sink *sink, const char *path, struct err *err)
     if (is_ended(fd, st.st_size))
         return 0;
     if (st.st_size > CHECKED_BYTES_MAX)
-        return err_set(
-            err, -EEXIST, "cannot append to %s: it was not ended by this program, and is too large to check", path);
+        return refuse_large(path, err);
     struct gunzip *gunzip;
     int r = gunzip_new(&gunzip);
     if (r < 0)
         return err_sys(err, r, "cannot append to %s", path);
     gunzip_note_ends(gunzip);
     r = scan(gunzip, fd);
-    if (r < 0 && r != -EBADMSG)
+    if (r == -EBADMSG)
+        r = refuse_broken(path, gunzip_position(gunzip), err);
+    else if (r == -EFBIG)
+        r = refuse_large(path, err);
+    else if (r < 0)
         (void)err_sys(err, r, "cannot append to %s", path);
-    else if (r < 0 || !gunzip_is_whole(gunzip))
-        r = end_file(gunzip, sink, st.st_size, path, err);
+    else if (!gunzip_is_whole(gunzip))
+        r = end_file(gunzip, sink, fd, st.st_size, path, err);
     gunzip_free(gunzip);
     return r;
 }

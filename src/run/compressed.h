@@ -22,8 +22,8 @@ bool compressed_is_meant(const char *path);
 
 /*
  * For the file that the sink was opened on, with SINK_ALONE. head: how it begins, which becomes how its text begins. A
- * file that the run before could not end is ended here. Returns 0 or a negative errno with a message. To be closed in
- * any case.
+ * file that the run before could not end is ended here; one that is broken, or too large to be checked at once, is
+ * refused. Returns 0 or a negative errno with a message. To be closed in any case.
  */
 int compressed_open(
     struct compressed *compressed, struct sink *sink, const char *path, struct sink_head *head, struct err *err);

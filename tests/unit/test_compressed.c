@@ -227,8 +227,8 @@ static void test_what_is_no_gzip_is_left_alone(void **state)
     } rows[] = {
         {"{\"a\":1}\n", 8, "it is not a gzip file"},
         {"\x1f", 1, "it is not a gzip file"},
-        {"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10, "it is broken or cut"},
-        {"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff\xff\xff", 14, "Bad message"},
+        {"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10, "its end is missing, and no whole sample is before that"},
+        {"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff\xff\xff", 14, "it is broken at byte 1"},
     };
     stage->settings.append = true;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -239,6 +239,132 @@ static void test_what_is_no_gzip_is_left_alone(void **state)
         read_file(stage);
         assert_int_equal(stage->file.len, rows[i].n);
     }
+}
+
+/* A file of many samples that was never ended. Returns how many bytes its largest sample takes. */
+static size_t record_unended(struct stage *stage, unsigned samples)
+{
+    size_t largest = 0;
+    struct stat st = {0};
+    assert_int_equal(stage_open(stage), 0);
+    for (unsigned i = 0; i < samples; i++) {
+        off_t before = st.st_size;
+        write_sample(stage, i * 1.37);
+        assert_int_equal(stat(stage->path, &st), 0);
+        if ((size_t)(st.st_size - before) > largest)
+            largest = (size_t)(st.st_size - before);
+    }
+    sink_close(&stage->output.sink);
+    output_close(&stage->output);
+    return largest;
+}
+
+/* Never more than one sample is removed, wherever it is damaged; else it is refused and left as it is. */
+static void test_a_damaged_file_is_left_alone(void **state)
+{
+    struct stage *stage = *state;
+    size_t largest = record_unended(stage, 60);
+    AUTO_BUF struct buf sound, damaged;
+    buf_init(&sound, BYTES_MAX);
+    buf_init(&damaged, BYTES_MAX);
+    read_file(stage);
+    size_t n = stage->file.len - 11; /* the last sample is cut */
+    buf_append(&sound, stage->file.data, n);
+    stage->settings.append = true;
+    unsigned refused = 0;
+    for (size_t at = 10; at + 4 < n; at += 3) {
+        buf_clear(&damaged);
+        buf_append(&damaged, sound.data, n);
+        for (size_t i = at; i < at + 4; i++)
+            damaged.data[i] = (char)(damaged.data[i] ^ (int)(0x5a + i % 64));
+        write_bytes(stage, damaged.data, n);
+        int r = stage_open(stage);
+        output_close(&stage->output);
+        read_file(stage);
+        if (r < 0) {
+            refused++;
+            assert_int_equal(r, -EEXIST);
+            assert_non_null(strstr(stage->err.msg, "cannot append to "));
+            assert_int_equal(stage->file.len, n);
+            assert_memory_equal(stage->file.data, damaged.data, n);
+        } else {
+            assert_in_range(stage->file.len, n - 2 * largest, n + 64);
+        }
+    }
+    assert_true(refused > 0);
+}
+
+/* What looks like our end, but is the end of a sample by chance, is no end. */
+static void test_a_chance_end_is_no_end(void **state)
+{
+    struct stage *stage = *state;
+    record_unended(stage, 20);
+    read_file(stage);
+    AUTO_BUF struct buf file;
+    buf_init(&file, BYTES_MAX);
+    buf_append(&file, stage->file.data, stage->file.len);
+    /* Part of a stored block behind the last flush. */
+    static const char chance[] = {0, 40, 0, '\xd7', '\xff', 'x', 3, 0, 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x'};
+    buf_append(&file, chance, sizeof(chance));
+    write_bytes(stage, file.data, file.len);
+    stage->settings.append = true;
+    record(stage, 1);
+    assert_samples(stage, 21);
+}
+
+/* Runs without a sample are ended as well: nothing of a large file is read. */
+static void test_an_empty_run_is_ended(void **state)
+{
+    struct stage *stage = *state;
+    stage->settings.append = true;
+    record(stage, 3);
+    record(stage, 0);
+    record(stage, 0);
+    record(stage, 1);
+    assert_samples(stage, 4);
+}
+
+static void assert_too_large(struct stage *stage)
+{
+    read_file(stage);
+    size_t n = stage->file.len;
+    stage->settings.append = true;
+    assert_int_equal(stage_open(stage), -EEXIST);
+    assert_non_null(strstr(stage->err.msg, "too large to be checked before the command starts"));
+    assert_non_null(strstr(stage->err.msg, "write to another file"));
+    output_close(&stage->output);
+    read_file(stage);
+    assert_int_equal(stage->file.len, n);
+}
+
+/* The command must not wait for a check of any length. */
+static void test_a_large_file_without_an_end_is_refused(void **state)
+{
+    struct stage *stage = *state;
+    record_unended(stage, 200);
+    int fd = open(stage->path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(ftruncate(fd, 4 * 1024 * 1024 + 1), 0);
+    assert_int_equal(close(fd), 0);
+    assert_too_large(stage);
+}
+
+static void test_a_file_that_unpacks_to_too_much_is_refused(void **state)
+{
+    struct stage *stage = *state;
+    AUTO_BUF struct buf made;
+    buf_init(&made, BYTES_MAX);
+    struct gzip *gzip;
+    assert_int_equal(gzip_new(&gzip), 0);
+    static char text[1024 * 1024];
+    memset(text, 'a', sizeof(text));
+    text[0] = '{';
+    text[sizeof(text) - 1] = '\n';
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(gzip_add_flushed(gzip, (struct str){text, sizeof(text)}, &made), 0);
+    gzip_free(gzip);
+    assert_in_range(made.len, 1, 1024 * 1024);
+    write_bytes(stage, made.data, made.len);
+    assert_too_large(stage);
 }
 
 static void test_a_file_by_gzip_is_continued(void **state)
@@ -334,6 +460,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_header_of_csv_stands_once, stage_make, stage_free),
         cmocka_unit_test_setup_teardown(test_a_file_that_was_cut_is_continued, stage_make, stage_free),
         cmocka_unit_test_setup_teardown(test_what_is_no_gzip_is_left_alone, stage_make, stage_free),
+        cmocka_unit_test_setup_teardown(test_a_damaged_file_is_left_alone, stage_make, stage_free),
+        cmocka_unit_test_setup_teardown(test_a_chance_end_is_no_end, stage_make, stage_free),
+        cmocka_unit_test_setup_teardown(test_an_empty_run_is_ended, stage_make, stage_free),
+        cmocka_unit_test_setup_teardown(test_a_large_file_without_an_end_is_refused, stage_make, stage_free),
+        cmocka_unit_test_setup_teardown(test_a_file_that_unpacks_to_too_much_is_refused, stage_make, stage_free),
         cmocka_unit_test_setup_teardown(test_a_file_by_gzip_is_continued, stage_make, stage_free),
         cmocka_unit_test_setup_teardown(test_one_writer_at_a_time, stage_make, stage_free),
         cmocka_unit_test_setup_teardown(test_a_limited_file_recovers, stage_make, stage_free),
