@@ -220,6 +220,7 @@ int output_sample(struct output *output, const struct sample *sample, const stru
     sink_release(&output->sink);
     output->begun |= output->sink.dropped == dropped;
     output->last_result = result;
+    output->has_written |= result == 0;
     output->reader_gone = result == -EPIPE;
     if (!output->reader_gone && (waited || result != -EAGAIN))
         report_result(output, result);
@@ -233,8 +234,10 @@ bool output_waits(const struct output *output)
 
 int output_drain(struct output *output, int timeout_ms)
 {
+    bool waited = output->sink.backlog.len > 0;
     int result = sink_flush(&output->sink, timeout_ms);
     output->last_result = result;
+    output->has_written |= waited && result == 0;
     output->reader_gone = result == -EPIPE;
     if (result != -EAGAIN && result != -EPIPE)
         report_result(output, result);
@@ -265,6 +268,16 @@ static void report_lost(const struct output *output)
                                : "");
     else if (output->sink.backlog.len > 0)
         log_warning("%s did not accept everything: its end is missing", output->name);
+}
+
+const char *output_written_file(const struct output *output)
+{
+    struct stat ours, named;
+    int fd = output->sink.fd;
+    /* The command may have removed or replaced it. */
+    bool is_file = output->has_written && output->path && fd >= 0 && fstat(fd, &ours) == 0 && S_ISREG(ours.st_mode) &&
+                   stat(output->path, &named) == 0 && file_is_same(&ours, &named);
+    return is_file && !is_same_file(fd, STDOUT_FILENO) && !is_same_file(fd, STDERR_FILENO) ? output->path : NULL;
 }
 
 bool output_close(struct output *output)

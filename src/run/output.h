@@ -21,6 +21,7 @@ struct output {
     char *path; /* of the file, owned; NULL: there is none */
     struct buf line;
     bool begun; /* the header is out, or was there */
+    bool has_written; /* at least one sample is out */
     bool is_shared; /* a file that others may append to as well */
     bool reader_gone;
     struct complaint complaint;
@@ -75,6 +76,9 @@ int output_drain(struct output *output, int timeout_ms);
 
 /* A descriptor that reports when the reader goes away or accepts more, or -1. */
 int output_watch_fd(const struct output *output);
+
+/* Before output_close: the path of the file where samples are; NULL where there is no file of ours, or no sample. */
+const char *output_written_file(const struct output *output);
 
 /* Waits for the reader a last time, reports what was lost (where stderr can be written), closes. False where something
  * was lost. */

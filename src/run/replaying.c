@@ -59,7 +59,6 @@ static int open_output(struct replaying *replaying)
     if (!replaying->writes_samples)
         return 0;
     int r = output_open(&replaying->output, replaying->settings, &replaying->info, &replaying->last_error);
-    reports_set_samples_path(&replaying->reports, replaying->output.path);
     return r;
 }
 
@@ -242,6 +241,7 @@ int replaying_run(const struct settings *settings, struct err *err)
         r = 0;
         err_clear(err);
     }
+    reports_set_samples_path(&replaying.reports, output_written_file(&replaying.output));
     bool is_whole = output_close(&replaying.output) || is_left;
     bool is_good = r < 0 || reports_finish(&replaying.reports);
     reports_close(&replaying.reports);

@@ -248,7 +248,7 @@ static size_t list_files(const struct reports *reports, const char *ret_paths[st
 {
     size_t count = 0;
     struct stat st;
-    if (reports->samples_path && stat(reports->samples_path, &st) == 0 && S_ISREG(st.st_mode))
+    if (reports->samples_path)
         ret_paths[count++] = reports->samples_path;
     for (int i = 0; i < REPORTS_FILES; i++) {
         bool is_file = reports->paths[i] && reports->is_whole[i] && fstat(reports->files[i].fd, &st) == 0;

@@ -56,7 +56,7 @@ int reports_open(struct reports *reports, const struct settings *settings, struc
  */
 int reports_check_files(const struct reports *reports, const struct settings *settings, struct err *err);
 
-/* The file that samples are written to, for the list of files in the summary; NULL: none. */
+/* The file that samples were written to, for the list of files in the summary; NULL: none. */
 void reports_set_samples_path(struct reports *reports, const char *path);
 
 /* Are samples wanted? */

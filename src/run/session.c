@@ -338,7 +338,6 @@ static int session_start(
     r = output_open(&session->output, settings, &session->info, err);
     if (r < 0)
         return r;
-    reports_set_samples_path(&session->reports, session->output.path);
     r = streaming_init(&session->streaming, settings, &session->root, &session->info, err);
     if (r < 0)
         return r;
@@ -376,6 +375,7 @@ bool session_close(struct session *session, bool is_free)
     if (end->stop_signal == SIGINT && session->reports.prints_summary && !session->reports.begins_line &&
         isatty(STDERR_FILENO))
         (void)log_text(STR("\n"));
+    reports_set_samples_path(&session->reports, output_written_file(&session->output));
     if (session->has_sampled)
         (void)reports_finish(&session->reports);
     reports_close(&session->reports);

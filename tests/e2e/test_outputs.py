@@ -14,8 +14,8 @@ import time
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import (PATIENCE_SECS, Lines, Tracker, directory, file_lines, grid_index, parse, run, wait_file_lines,
-                     wait_until)
+from tracker import (BINARY, PATIENCE_SECS, WAIT_SECS, Lines, Tracker, clean_env, directory, file_lines, grid_index,
+                     parse, run, wait_file_lines, wait_until)
 
 SYSTEM = (b"timestamp,processes,utime,stime,cpu_usage,memory_free,memory_used,memory_buffers,memory_cached,"
           b"memory_active,memory_inactive,disk_read_bytes,disk_write_bytes,disk_space_total_gb,"
@@ -486,6 +486,28 @@ def progress_is_for_terminals_that_nothing_else_uses():
     equal(shown, b"", "stderr that is a pipe")
     shown = progress_of("--summary=never", "-f", "json", "-o", "-", wait=False)
     expect(not PROGRESS.search(shown), "beside samples for a pipe:", shown)
+
+
+def files_named(line, place):
+    """What the summary of a run in this shell names as files."""
+    done = subprocess.run(["/bin/sh", "-c", line], env={**clean_env(), "BINARY": BINARY}, cwd=place,
+                          capture_output=True, text=True, timeout=WAIT_SECS, check=False)
+    expect("exit status 0" in done.stderr, "no summary:", done.stderr)
+    return [row.split(None, 1)[1] for row in done.stderr.splitlines() if row.startswith("  files ")]
+
+
+@test
+def a_file_for_samples_is_named_where_samples_are_in_it():
+    with directory() as place:
+        for name in ("a.jsonl", "a.jsonl.gz"):
+            equal(files_named(f"$BINARY --summary -o {name} -- true", place), [name], "written")
+            equal(files_named(f"ulimit -f 0; exec $BINARY --summary -o {name} -- true", place), [],
+                  "none could be written")
+            equal(files_named(f"$BINARY --summary -o {name} -- rm {name}", place), [], "the command has removed it")
+        equal(files_named("$BINARY --summary -o /dev/stdout -- true >> b.jsonl", place), [], "stdout")
+        equal(files_named("$BINARY --summary --from b.jsonl -o c.jsonl", place), ["c.jsonl"], "a replay")
+        equal(files_named("ulimit -f 0; exec $BINARY --summary --from b.jsonl -o d.jsonl", place), [],
+              "a replay that could not be written")
 
 
 if __name__ == "__main__":
