@@ -125,6 +125,11 @@ static enum way choose_way(const struct settings *settings)
     return may_use_stderr(settings) ? WAY_STDERR : WAY_NONE;
 }
 
+bool output_writes_samples(const struct settings *settings)
+{
+    return choose_way(settings) != WAY_NONE;
+}
+
 bool output_shows_samples(const struct settings *settings)
 {
     enum way way = choose_way(settings);

@@ -63,6 +63,9 @@ bool output_has_view(const struct settings *settings);
 /* Is stdout captured: is it a pipe, a file or a socket? */
 bool output_is_captured(void);
 
+/* Will samples go anywhere? */
+bool output_writes_samples(const struct settings *settings);
+
 /* Will samples go to where stderr leads? */
 bool output_shows_samples(const struct settings *settings);
 

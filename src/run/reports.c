@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "run/file_name.h"
+#include "run/output.h"
 #include "summary/write.h"
 
 enum { TEXT_BYTES_MAX = 256 * 1024, PATIENCE_MS = 5000 };
@@ -105,8 +106,9 @@ static const char *title_of(const struct settings *settings)
 static int open_live(struct reports *reports, const struct settings *settings, struct helpers *helpers, struct err *err)
 {
     if (!isatty(STDERR_FILENO)) {
-        log_warning("--live needs a terminal on stderr: ignored%s",
-            reports->prints_summary ? ", the summary comes at the end" : "");
+        log_warning("--live needs a terminal on stderr: there is no live view%s%s",
+            settings->quiet || output_writes_samples(settings) ? "" : ", and samples are only written with -o FILE",
+            reports->prints_summary ? "; the summary comes at the end" : "");
         return 0;
     }
     reports->guard.helpers = helpers;

@@ -291,10 +291,20 @@ def live_without_a_terminal_is_a_message_and_the_summary():
                           env=clean_env(), capture_output=True, text=True, timeout=WAIT_SECS, check=False)
     lines = done.stderr.splitlines()
     equal((done.returncode, done.stdout), (0, "one\n"), "status and stdout")
-    expect("resource-tracker: warning: --live needs a terminal on stderr: ignored, the summary comes at the end" in
-           lines, lines)
+    expect("resource-tracker: warning: --live needs a terminal on stderr: there is no live view, and samples are only "
+           "written with -o FILE; the summary comes at the end" in lines, lines)
     expect("two" in lines and not any(map(is_sample, lines)), "samples:", lines)
     expect(any("exit status 0" in line for line in lines), "no summary:", lines)
+
+
+@test
+def live_without_a_terminal_says_nothing_of_samples_that_come():
+    message = "resource-tracker: warning: --live needs a terminal on stderr: there is no live view"
+    with directory() as place:
+        for args in (("-o", place / "run.jsonl"), ("-f", "json"), ("-q",)):
+            done = subprocess.run([BINARY, *map(str, args), "--live", "--summary=never", "--", "true"], env=clean_env(),
+                                  capture_output=True, text=True, timeout=WAIT_SECS, check=False)
+            expect(message in done.stderr.splitlines(), args, done.stderr)
 
 
 @test
