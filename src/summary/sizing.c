@@ -114,6 +114,11 @@ bool summary_is_too_short(const struct summary *summary)
     return summary->samples.v < SAMPLES_MIN || summary->wall_secs.v * runs < WALL_MIN_SECS;
 }
 
+bool summary_is_of_cgroup(const char *limit_source)
+{
+    return limit_source && strcmp(limit_source, "cgroup") == 0;
+}
+
 bool summary_is_throttled(const struct summary *summary)
 {
     const struct summary_cpu *cpu = &summary->cpu;
@@ -174,10 +179,27 @@ static void put_used_all(const struct summary_cpu *cpu, struct buf *text)
         buf_puts(text, " and may want more: its waiting for a CPU is not known");
     } else if (cpu->wanted_p95.v > cpu->limit_cores.v * WANTED_MORE) {
         buf_puts(text, "; wanted about ");
-        units_put_figure(text,
-            (double)(uint64_t)((cpu->wanted_p95.v < CORES_MOST ? cpu->wanted_p95.v : CORES_MOST) * 10 + 0.5) / 10);
+        units_put_figure(text, wanted_about(cpu->wanted_p95.v));
     } else {
         buf_puts(text, " and wanted no more");
+    }
+}
+
+/* Throttled in bursts, while most of the time used less than the limit. */
+static void put_held_back(const struct summary_cpu *cpu, struct buf *text)
+{
+    buf_puts(text, "held back by the ");
+    if (summary_is_of_cgroup(cpu->limit_source)) {
+        buf_puts(text, "limit of ");
+        units_put_count(text, cpu->limit_cores.v, "core");
+    } else {
+        buf_puts(text, "CPU limit");
+    }
+    if (cpu->wanted_p95.has) {
+        buf_puts(text, "; wanted about ");
+        units_put_figure(text, wanted_about(cpu->wanted_p95.v));
+    } else {
+        buf_puts(text, " and may want more: its waiting for a CPU is not known");
     }
 }
 
@@ -215,8 +237,10 @@ static void size_cpu(const struct summary *summary, struct buf *text, struct sum
     sizing->vcpus = some_u64(vcpus > 0 ? vcpus : 1);
     sizing->cpu_millicores = some_u64((tens > 0 ? tens : 1) * MILLICORES_STEP);
     bool is_saturated = cpu->saturated_pct.has && cpu->saturated_pct.v > USED_ALL_PCT;
-    if (cpu->limit_cores.has && (is_saturated || summary_is_throttled(summary)))
+    if (cpu->limit_cores.has && is_saturated)
         put_used_all(cpu, text);
+    else if (cpu->limit_cores.has && summary_is_throttled(summary))
+        put_held_back(cpu, text);
     else
         put_demand(cpu, text);
     if (summary->machine.cpus.has && sizing->vcpus.v > summary->machine.cpus.v) {

@@ -238,6 +238,13 @@ static inline int64_t a_tenth_more(int64_t value)
     return __builtin_add_overflow(value, value / 10, &more) ? INT64_MAX : more;
 }
 
+/* Cores that were wanted, as precisely as they are known: in tenths. */
+static inline double wanted_about(double cores)
+{
+    static const double most = 1e9;
+    return (double)(uint64_t)((cores < most ? cores : most) * 10 + 0.5) / 10;
+}
+
 /* Copies a text, cut between characters where it is too long; bytes that are no UTF-8 become U+FFFD, as in JSON. */
 void keep_text(const char *text, char *out, size_t size);
 void keep_processes(struct kept_processes *processes, const struct sample_list *list, int64_t at_fixed4);
@@ -279,6 +286,9 @@ bool summary_is_too_short(const struct summary *summary);
 
 /* The CPU limit of the cgroup held the tree back for at least a twentieth of the time. */
 bool summary_is_throttled(const struct summary *summary);
+
+/* Is the cgroup the source of a limit? */
+bool summary_is_of_cgroup(const char *limit_source);
 
 /* Did memory run out, for the job or for another process of its cgroup? */
 bool summary_ran_out_of_memory(const struct summary *summary);

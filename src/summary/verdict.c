@@ -35,6 +35,7 @@
 #define SINGLE_LIMIT 1.5
 #define IDLE_CORES 0.1
 #define IDLE_GPUS 0.1
+#define AT_LIMIT_SHARE 0.95 /* of the limit, from which on it counts as all of it */
 
 /* What several rules and texts need. */
 struct facts {
@@ -136,8 +137,8 @@ static bool is_starved(const struct facts *facts)
     if (cpu->limit_cores.has && within > cpu->limit_cores.v)
         within = cpu->limit_cores.v;
     double missing = within - cpu->cores_mean.v, others = cpu->host_cores_mean.v - cpu->cores_mean.v;
-    return missing >= STARVED_CORES && missing >= within * STARVED_SHARE &&
-           (!cpu->host_cores_mean.has || others >= missing * STARVED_OTHERS_SHARE);
+    return missing >= STARVED_CORES && missing >= within * STARVED_SHARE && cpu->host_cores_mean.has &&
+           others >= missing * STARVED_OTHERS_SHARE;
 }
 
 static bool is_gpu_starved(const struct facts *facts)
@@ -174,20 +175,27 @@ static bool is_cpu_bound(const struct facts *facts)
            (cpu->cores_p95.v >= BOUND_CORES && cpu->cores_mean.v >= whole_cores(facts) * BOUND_SHARE);
 }
 
+/* GPUs of the host were busy, and whether with the job is not known. */
+static bool may_use_gpus(const struct facts *facts)
+{
+    const struct summary_gpu *gpu = &facts->summary->gpu;
+    return gpu->present && !gpu->usage_mean.has && gpu->host_usage_mean.has && gpu->host_usage_mean.v >= IDLE_GPUS;
+}
+
 static bool is_single_threaded(const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
     bool has_more = !cpu->limit_cores.has || cpu->limit_cores.v >= SINGLE_LIMIT;
     bool wants_more = cpu->wanted_p95.has && cpu->wanted_p95.v > SINGLE_PEAK;
-    return has_more && !wants_more && facts->gpus_used <= 0 && cpu->cores_mean.v >= SINGLE_MEAN &&
-           cpu->cores_p95.v <= SINGLE_P95 && cpu->cores_peak.v <= SINGLE_PEAK;
+    return has_more && !wants_more && facts->gpus_used <= 0 && !may_use_gpus(facts) &&
+           cpu->cores_mean.v >= SINGLE_MEAN && cpu->cores_p95.v <= SINGLE_P95 && cpu->cores_peak.v <= SINGLE_PEAK;
 }
 
 static bool is_idle(const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
     return cpu->cores_mean.v < IDLE_CORES && !(cpu->wanted_mean.has && cpu->wanted_mean.v >= IDLE_CORES) &&
-           facts->gpu_run_share < IDLE_GPUS;
+           facts->gpu_run_share < IDLE_GPUS && !may_use_gpus(facts);
 }
 
 static bool is_any(const struct facts *facts)
@@ -209,13 +217,25 @@ static void put_cores(struct buf *text, const struct facts *facts, double cores)
     units_put_count(text, cpu->limit_cores.v, "core");
 }
 
+/* "1.88 s of 5 s". Times that are added up over CPUs can be more than the time there was. */
+static void put_share_of_wall(struct buf *text, const struct facts *facts, double secs)
+{
+    units_put_secs(text, secs);
+    if (secs > facts->wall) {
+        buf_puts(text, ", summed over CPUs");
+        return;
+    }
+    buf_puts(text, " of ");
+    units_put_secs(text, facts->wall);
+}
+
 static void put_wanted(struct buf *text, const struct facts *facts, double above)
 {
     struct opt_f64 wanted = facts->cpu->wanted_p95;
     if (!wanted.has || wanted.v < above)
         return;
     buf_puts(text, "; it wanted about ");
-    units_put_count(text, (double)(uint64_t)((wanted.v < 1e9 ? wanted.v : 1e9) * 10 + 0.5) / 10, "core");
+    units_put_count(text, wanted_about(wanted.v), "core");
 }
 
 static void put_pct(struct buf *text, double share)
@@ -304,22 +324,14 @@ static void put_gpu_bound(struct buf *text, const struct facts *facts)
 static void put_throttled(struct buf *text, const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
-    bool is_of_cgroup = cpu->limit_source && strcmp(cpu->limit_source, "cgroup") == 0;
     buf_puts(text, "Throttled: the CPU limit ");
-    if (is_of_cgroup && cpu->limit_cores.has) {
+    if (summary_is_of_cgroup(cpu->limit_source) && cpu->limit_cores.has) {
         buf_puts(text, "of ");
         units_put_count(text, cpu->limit_cores.v, "core");
         buf_putc(text, ' ');
     }
     buf_puts(text, "held it back for ");
-    units_put_secs(text, cpu->throttled_secs.v);
-    /* The kernel adds up the CPUs, so it can be more than the time there was. */
-    if (cpu->throttled_secs.v <= facts->wall) {
-        buf_puts(text, " of ");
-        units_put_secs(text, facts->wall);
-    } else {
-        buf_puts(text, ", summed over CPUs");
-    }
+    put_share_of_wall(text, facts, cpu->throttled_secs.v);
     put_wanted(text, facts, 0);
 }
 
@@ -374,9 +386,7 @@ static void put_disk(struct buf *text, const struct facts *facts)
     buf_puts(text, ", wrote ");
     units_put_bytes(text, (double)disk->write_bytes.v);
     buf_puts(text, "; tasks waited for I/O for ");
-    units_put_secs(text, pressure.has ? pressure.v : disk->host_iowait_secs.v);
-    buf_puts(text, " of ");
-    units_put_secs(text, facts->wall);
+    put_share_of_wall(text, facts, pressure.has ? pressure.v : disk->host_iowait_secs.v);
 }
 
 static void put_growing(struct buf *text, const struct facts *facts)
@@ -393,11 +403,7 @@ static void put_cpu_bound(struct buf *text, const struct facts *facts)
     const struct summary_cpu *cpu = facts->cpu;
     double used = cpu->cores_p95.v;
     /* "2 of 2 cores", not 1.98. */
-    if (used >= 1)
-        used = whole_cores(facts);
-    else if (cpu->limit_cores.has && used > cpu->limit_cores.v * BOUND_SHARE)
-        used = cpu->limit_cores.v;
-    if (cpu->limit_cores.has && used > cpu->limit_cores.v)
+    if (cpu->limit_cores.has && used >= cpu->limit_cores.v * AT_LIMIT_SHARE)
         used = cpu->limit_cores.v;
     buf_puts(text, "CPU-bound on ");
     put_cores(text, facts, used);

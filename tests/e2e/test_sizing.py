@@ -190,7 +190,9 @@ def a_quota_is_named():
         equal(summary["cpu"]["limit_cores"], 0.3, summary["cpu"])
         expect(summary["cpu"]["throttled_secs"] > 0.2, summary["cpu"])
         equal(summary["verdict"]["kind"], "throttled", summary["verdict"])
-        expect("used all 0.3 cores" in summary["sizing"]["vcpus_reason"], summary["sizing"])
+        # On a busy host it cannot use up its quota in every interval.
+        expect("used all 0.3 cores" in summary["sizing"]["vcpus_reason"] or
+               "held back by the limit of 0.3 cores" in summary["sizing"]["vcpus_reason"], summary["sizing"])
         need_wanted(summary)
         equal(summary["sizing"]["vcpus"], 2, summary["sizing"])
 

@@ -168,13 +168,34 @@ static void test_throttled(void **state)
     summary.cpu.wanted_p95 = some_f64(2);
     summary.cpu.throttled_secs = some_f64(1.88);
     summary.cpu.wait_secs = some_f64(8.5);
+    summary.cpu.saturated_pct = some_f64(90);
     assert_string_equal(vcpus_reason(&summary, &texts), "used all 0.3 cores; wanted about 2");
     assert_int_equal(summary.sizing.vcpus.v, 2);
+    summary.cpu.saturated_pct = some_f64(0);
     /* Others of the cgroup were held back. */
     summary.cpu.wait_secs = some_f64(0.1);
     summary.cpu.wanted_p95 = some_f64(0.3);
     assert_string_equal(vcpus_reason(&summary, &texts), "P95 of 0.3 cores wanted");
     assert_int_equal(summary.sizing.vcpus.v, 1);
+}
+
+/* In bursts: most of the time it used less than the limit. */
+static void test_throttled_in_bursts(void **state)
+{
+    (void)state;
+    struct sizing_texts texts;
+    struct summary summary = usual();
+    summary.cpu.limit_source = "cgroup";
+    summary.cpu.cores_p95 = some_f64(1);
+    summary.cpu.wanted_p95 = some_f64(1.32);
+    summary.cpu.throttled_secs = summary.cpu.wait_secs = some_f64(5);
+    assert_string_equal(vcpus_reason(&summary, &texts), "held back by the limit of 4 cores; wanted about 1.3");
+    assert_int_equal(summary.sizing.vcpus.v, 2);
+    summary.cpu.limit_source = "affinity"; /* then the limit that held it back is another */
+    assert_string_equal(vcpus_reason(&summary, &texts), "held back by the CPU limit; wanted about 1.3");
+    summary.cpu.wanted_p95.has = false;
+    assert_string_equal(vcpus_reason(&summary, &texts),
+        "held back by the CPU limit and may want more: its waiting for a CPU is not known");
 }
 
 static void test_small_memory(void **state)
@@ -534,6 +555,7 @@ int main(void)
         cmocka_unit_test(test_noise_of_waiting),
         cmocka_unit_test(test_used_all),
         cmocka_unit_test(test_throttled),
+        cmocka_unit_test(test_throttled_in_bursts),
         cmocka_unit_test(test_small_memory),
         cmocka_unit_test(test_more_memory_than_there_is),
         cmocka_unit_test(test_too_short),

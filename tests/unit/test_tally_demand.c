@@ -26,6 +26,7 @@ static void add_seconds(struct accumulator *tally, unsigned seconds, double used
         struct sample sample = second(i, used, 100);
         sample.cpu.process_wait_secs = waited;
         sample.cpu.per_core_pct = (struct sample_list){true, 2, cpus};
+        sample.cpu.utilization_pct = some_f64(2); /* cores of the host */
         sample.end.present = i == seconds;
         sample.end.exit_code = some_i64(0);
         add_sample(tally, &sample);

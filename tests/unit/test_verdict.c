@@ -292,8 +292,8 @@ static void test_starved(void **state)
     starve(&summary, 1, 2, 4);
     assert_verdict(
         &summary, "starved", "Starved by other work: it got 1 of the 2 cores it wanted, and waited 10 s for a CPU.");
-    summary.cpu.host_cores_mean.has = false; /* as in some containers */
-    assert_kind(&summary, "starved");
+    summary.cpu.host_cores_mean.has = false; /* whether there was other work is not known */
+    assert_kind(&summary, "mixed");
     /* Near: little was missing. */
     starve(&summary, 0.95, 1.04, 4);
     assert_kind(&summary, "single-threaded");
@@ -343,7 +343,10 @@ static void test_disk(void **state)
     summary.pressure = (struct sample_pressure){0};
     assert_kind(&summary, "idle");
     summary.disk.host_iowait_secs = some_f64(6);
-    assert_kind(&summary, "disk");
+    assert_verdict(&summary, "disk", "Waits for disk: read 0 B, wrote 800 MB; tasks waited for I/O for 6 s of 10 s.");
+    summary.disk.host_iowait_secs = some_f64(40);
+    assert_verdict(
+        &summary, "disk", "Waits for disk: read 0 B, wrote 800 MB; tasks waited for I/O for 40 s, summed over CPUs.");
 }
 
 static void test_growing(void **state)
@@ -370,6 +373,12 @@ static void test_cpu_bound(void **state)
     assert_verdict(&summary, "cpu-bound", "CPU-bound on 2 of 4 cores.");
     summary.cpu.limit_cores.has = false;
     assert_verdict(&summary, "cpu-bound", "CPU-bound on 2 cores.");
+    summary.cpu.limit_cores = some_f64(8);
+    busy(&summary, 1.82);
+    assert_verdict(&summary, "cpu-bound", "CPU-bound on 1.82 of 8 cores.");
+    summary.cpu.limit_cores = some_f64(2.4);
+    busy(&summary, 2.38);
+    assert_verdict(&summary, "cpu-bound", "CPU-bound on 2.4 of 2.4 cores.");
     /* All of a limit of less than a core, and of one core. */
     summary = usual();
     summary.cpu.limit_cores = some_f64(0.5);
@@ -422,6 +431,27 @@ static void test_idle(void **state)
     busy(&summary, 0.05);
     summary.cpu.wanted_mean = some_f64(0.12);
     assert_kind(&summary, "mixed");
+}
+
+/* GPUs were busy, and what of that was the job is not known: it may have waited for them. */
+static void test_unknown_use_of_gpus(void **state)
+{
+    (void)state;
+    static const struct {
+        double cores;
+        const char *kind;
+    } cases[] = {{0.01, "idle"}, {0.99, "single-threaded"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct summary summary = usual();
+        busy(&summary, cases[i].cores);
+        summary.gpu = (struct summary_gpu){.present = true, .count = some_u64(1), .host_usage_mean = some_f64(0.1)};
+        assert_kind(&summary, "mixed");
+        summary.gpu.host_usage_mean = some_f64(0.09);
+        assert_kind(&summary, cases[i].kind);
+        summary.gpu.host_usage_mean = some_f64(0.9); /* of others */
+        summary.gpu.usage_mean = some_f64(0);
+        assert_kind(&summary, cases[i].kind);
+    }
 }
 
 /* Of two that apply, the one that is first in the table. */
@@ -479,6 +509,7 @@ int main(void)
         cmocka_unit_test(test_cpu_bound),
         cmocka_unit_test(test_single_threaded),
         cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_unknown_use_of_gpus),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_huge_numbers),
     };
