@@ -3,13 +3,12 @@
  * The blocks of a summary: the rows of the job, of the host and of the run in their order, and those of them that no
  * table describes: processes, devices, the cgroup, the machine, tags.
  */
-#include <string.h>
-
 #include "base/num.h"
 #include "summary/rows.h"
+#include "summary/summary_internal.h"
 #include "summary/units.h"
 
-/* ", and 17 more (at 52 min)" */
+/* ", and 17 more", " (at 52 min)" */
 static void put_more(struct buf *buf, uint64_t more, struct opt_f64 at_secs)
 {
     if (more > 0) {
@@ -55,8 +54,9 @@ static void put_processes(struct summary_rows *rows, const struct summary *summa
         if (!amount.has || !(amount.v > 0))
             break;
     }
+    /* Of the whole run. How many there were at the moment of the largest is not known: the list has only the first. */
     struct opt_u64 seen = summary->cpu.processes_seen;
-    uint64_t all = seen.has && seen.v > list->count ? seen.v : list->count;
+    uint64_t all = seen.has && seen.v > list->count ? seen.v : list->count, more = by_cpu ? all - shown : 0;
     for (size_t i = 0; i < shown; i++) {
         const struct sample_process *process = &processes[i];
         if (by_cpu)
@@ -70,28 +70,22 @@ static void put_processes(struct summary_rows *rows, const struct summary *summa
         }
         put_command(&rows->aside, process);
         if (i + 1 == shown)
-            put_more(&rows->tail, all - shown, by_cpu ? (struct opt_f64){0} : summary->memory.processes_at_secs);
+            put_more(&rows->tail, more, by_cpu ? (struct opt_f64){0} : summary->memory.processes_at_secs);
         rows->shape = SUMMARY_ROW_CUT;
         summary_rows_end(rows, i == 0 ? label : "");
     }
 }
 
-static bool is_cgroup(const char *source)
-{
-    return source && strcmp(source, "cgroup") == 0;
-}
-
-/* Is the cgroup the job's own: does it hold nothing else, or set the limit of the job? */
-static bool has_own_cgroup(const struct summary *summary)
+bool summary_has_own_cgroup(const struct summary *summary)
 {
     const struct summary_memory *memory = &summary->memory;
-    return (memory->cgroup_is_own.has && memory->cgroup_is_own.v) || is_cgroup(memory->limit_source);
+    return (memory->cgroup_is_own.has && memory->cgroup_is_own.v) || summary_is_of_cgroup(memory->limit_source);
 }
 
 static void put_cgroup(struct summary_rows *rows, const struct summary *summary, bool is_own)
 {
     const struct summary_memory *memory = &summary->memory;
-    if (!memory->cgroup_peak_mib.has || !(memory->cgroup_peak_mib.v > 0) || has_own_cgroup(summary) != is_own)
+    if (!memory->cgroup_peak_mib.has || !(memory->cgroup_peak_mib.v > 0) || summary_has_own_cgroup(summary) != is_own)
         return;
     buf_puts(&rows->value, "peak ");
     units_put_mib(&rows->value, memory->cgroup_peak_mib.v);

@@ -10,6 +10,7 @@
 #include "base/utc.h"
 #include "summary/body_internal.h"
 #include "summary/rows.h"
+#include "summary/summary_internal.h"
 #include "summary/units.h"
 
 enum { PICTURE_COLUMNS = 240, SHARE_HIGH_PCT = 90 };
@@ -158,10 +159,10 @@ static void put_badge(struct markup *m, const struct summary *summary)
         return;
     bool is_bad = summary->runs_failed.has && summary->runs_failed.v > 0;
     bool is_several = summary->runs.has && summary->runs.v > 1;
-    bool is_open = strcmp(verdict, SUMMARY_UNKNOWN) == 0,
+    bool is_open = strcmp(verdict, SUMMARY_UNKNOWN) == 0 || strcmp(verdict, SUMMARY_STOPPED) == 0,
          is_doubtful = strcmp(verdict, SUMMARY_MAYBE_OUT_OF_MEMORY) == 0;
     if (!is_several)
-        is_bad = strcmp(verdict, SUMMARY_FINISHED) != 0;
+        is_bad = outcome_is_bad(&summary->result);
     buf_puts(m->out, is_open       ? "<b class=\"badge dim\">? "
                      : is_doubtful ? "<b class=\"badge warn\">? "
                      : is_bad      ? "<b class=\"badge bad\">✕ "
@@ -290,7 +291,7 @@ static void put_memory_tile(struct markup *m, const struct summary *summary)
     put_part(m, "PSS ", units_put_mib, memory->pss_peak_mib);
     put_part(m, "RSS ", units_put_mib, memory->rss_peak_mib);
     put_detail(m);
-    if (memory->cgroup_is_own.has && memory->cgroup_is_own.v)
+    if (summary_has_own_cgroup(summary))
         put_part(m, "cgroup with page cache ", units_put_mib, memory->cgroup_peak_mib);
     put_detail(m);
     end_tile(m);

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "base/utc.h"
+#include "summary/rows.h"
 #include "summary/units.h"
 
 #define LIMIT(name, is_count, member) name, is_count, (unsigned short)offsetof(struct summary, member)
@@ -112,10 +113,11 @@ struct chart_peak chart_peak(const struct chart_view *view, enum series_chart nu
 
 const char *chart_line_name(const struct chart_view *view, size_t line)
 {
-    struct opt_bool is_own = view->summary->memory.cgroup_is_own;
-    if (line != SERIES_CGROUP || !is_own.has)
+    if (line != SERIES_CGROUP)
         return series_lines[line].name;
-    return is_own.v ? "cgroup of the job" : "shared cgroup";
+    if (summary_has_own_cgroup(view->summary))
+        return "cgroup of the job";
+    return view->summary->memory.cgroup_is_own.has ? "shared cgroup" : series_lines[line].name;
 }
 
 void chart_put_value(struct buf *buf, enum series_chart number, double value)

@@ -64,6 +64,9 @@ void summary_put_gpus(struct buf *buf, const char *before, struct opt_u64 count,
 /* Is there a job, or only the host? */
 bool summary_has_job(const struct summary *summary);
 
+/* Is the cgroup the job's own: does it hold nothing else, or set the limit of the job? */
+bool summary_has_own_cgroup(const struct summary *summary);
+
 /* Is anything known of the host? */
 bool summary_has_host(const struct summary *summary);
 

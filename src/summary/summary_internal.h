@@ -80,7 +80,7 @@ struct meter_tick {
 };
 
 enum { KEPT_NAME_BYTES = 48 }; /* 15 bytes of any kind, each of which may have become U+FFFD on its way */
-enum { KEPT_COMMAND_LINE_BYTES = 256 };
+enum { KEPT_COMMAND_LINE_BYTES = SAMPLE_PROCESS_BYTES };
 
 struct kept_processes {
     size_t count;

@@ -422,6 +422,66 @@ static void test_body_has_every_part(void **state)
     series_free(series);
 }
 
+/* The badge of a run by how it ended. */
+static void test_badge(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *verdict, *badge;
+    } cases[] = {
+        {SUMMARY_FINISHED, "badge good\">✓ finished"},
+        {SUMMARY_STOPPED, "badge dim\">? stopped"},
+        {SUMMARY_UNKNOWN, "badge dim\">? unknown"},
+        {SUMMARY_MAYBE_OUT_OF_MEMORY, "badge warn\">? maybe"},
+        {SUMMARY_FAILED, "badge bad\">✕ failed"},
+        {SUMMARY_SIGNALED, "badge bad\">✕ signaled"},
+    };
+    struct series *series = made();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct summary summary;
+        summary_case_fill_full(&summary);
+        summary.result.verdict = cases[i].verdict;
+        AUTO_BUF struct buf body;
+        buf_init(&body, DATA_MAX);
+        body_put(&body, &summary, series);
+        if (!strstr(buf_cstr(&body), cases[i].badge))
+            fail_msg("no %s", cases[i].badge);
+    }
+    series_free(series);
+}
+
+/* A cgroup that sets the limit is the job's in tile and chart, as in the rows. */
+static void test_own_cgroup(void **state)
+{
+    (void)state;
+    static const struct {
+        struct opt_bool is_own;
+        const char *source, *line;
+    } cases[] = {
+        {{true, true}, "machine", "cgroup of the job"},
+        {{true, false}, "cgroup", "cgroup of the job"},
+        {{false, false}, "cgroup", "cgroup of the job"},
+        {{true, false}, "machine", "shared cgroup"},
+        {{false, false}, "machine", NULL},
+    };
+    struct series *series = made();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct summary summary;
+        struct chart_view view;
+        summary_case_fill_full(&summary);
+        summary.memory.cgroup_is_own = cases[i].is_own;
+        summary.memory.limit_source = cases[i].source;
+        chart_view_init(&view, &summary, series, 1);
+        const char *line = cases[i].line ? cases[i].line : series_lines[SERIES_CGROUP].name;
+        assert_string_equal(chart_line_name(&view, SERIES_CGROUP), line);
+        AUTO_BUF struct buf body;
+        buf_init(&body, DATA_MAX);
+        body_put(&body, &summary, series);
+        assert_int_equal(strstr(buf_cstr(&body), "cgroup with page cache") != NULL, i < 3);
+    }
+    series_free(series);
+}
+
 static void test_no_room(void **state)
 {
     (void)state;
@@ -461,6 +521,8 @@ int main(void)
         cmocka_unit_test(test_page_around_the_data),
         cmocka_unit_test(test_hostile_body_and_picture),
         cmocka_unit_test(test_body_has_every_part),
+        cmocka_unit_test(test_badge),
+        cmocka_unit_test(test_own_cgroup),
         cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

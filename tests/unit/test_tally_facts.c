@@ -49,7 +49,7 @@ static void test_end(void **state)
     assert_int_equal(summary->cpu.processes.count, SUMMARY_PROCESSES_MAX);
     const struct sample_process *processes = summary->cpu.processes.items;
     assert_string_equal(processes[0].name, "python3");
-    assert_int_equal(strlen(processes[0].command), 255);
+    assert_int_equal(strlen(processes[0].command), SAMPLE_PROCESS_BYTES - 1);
     assert_int_equal(processes[0].command[0], 'x');
     assert_f64(processes[0].cpu_secs, 9);
     assert_null(processes[1].name);

@@ -52,6 +52,22 @@ static void test_long_texts_are_cut(void **state)
     assert_string_equal(((const char *const *)summary->command.items)[65], "...");
 }
 
+/* As long as a sample has it. */
+static void test_whole_command_line(void **state)
+{
+    static char command[SAMPLE_PROCESS_BYTES];
+    memset(command, 'x', sizeof(command) - 2);
+    command[sizeof(command) - 2] = 'y';
+    struct sample_process process = {.pid = some_u64(9), .name = "x", .command = command, .rss_mib = some_f64(5)};
+    struct sample sample = second(1, 1, 1);
+    sample.processes = (struct sample_list){true, 1, &process};
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
+    const struct sample_process *kept = summary->memory.processes.items;
+    assert_int_equal(summary->memory.processes.count, 1);
+    assert_string_equal(kept->command, command);
+}
+
 static void test_long_argument_is_left_out(void **state)
 {
     static char script[13000];
@@ -273,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_texts_are_copied),
         TEST(test_long_texts_are_cut),
+        TEST(test_whole_command_line),
         TEST(test_long_argument_is_left_out),
         TEST(test_notes),
         TEST(test_pss_of_an_ended_tree),
