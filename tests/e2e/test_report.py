@@ -21,7 +21,8 @@ import tap
 from tap import Skip, diag, equal, expect, test
 from tracker import BINARY, SLOW, clean_env, directory
 
-PEERS = pathlib.Path(__file__).resolve().parents[2] / "build-tools" / "peers"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PEERS = ROOT / "build-tools" / "peers"
 SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "peers" / "report.js"
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
 BROWSER_SECS = 90
@@ -223,6 +224,24 @@ def it_shows_the_run_and_follows_the_pointer():
     expect("for CPU 5 %" in found["hover"][4], "pressure:", found["hover"][4])
     equal(found["left"], [None] * 6, "tooltips after the pointer left")
     expect("CPU 0 90\u00a0%" in found["heat"], "heat map:", found["heat"])
+
+
+@test
+def numbers_are_spelled_as_in_the_summary():
+    node = shutil.which("node")
+    if not node:
+        raise Skip("there is no node")
+    source = (ROOT / "src" / "summary" / "page" / "page.js").read_text(encoding="utf-8")
+    functions = "".join(re.search(rf"^function {name}\(.*?^}}$", source, re.M | re.S).group(0) + "\n"
+                        for name in ("num", "duration"))
+    values = {"num": {0: "0", 0.0001: "<0.001", 0.042: "0.042", 9.996: "10", 999.6: "1,000", 1234567: "1,234,567"},
+              "duration": {0: "0 s", 12.34: "12.3 s", 59.96: "1 min", 185: "3 min 5 s", 3599.6: "1 h",
+                           3733: "1 h 2 min", 86399: "23 h 59 min", 99252: "1 d 3 h", 1e9: "11,574 d 1 h"}}
+    script = "const {round, floor} = Math\n" + functions + "console.log(JSON.stringify([" + ", ".join(
+        f"{name}({value})" for name, pairs in values.items() for value in pairs) + "]))"
+    out = subprocess.run([node, "-e", script], capture_output=True, text=True, timeout=20, check=True).stdout
+    equal([text.replace("\u00a0", " ") for text in json.loads(out)],
+          [text for pairs in values.values() for text in pairs.values()], "spelling")
 
 
 @test(limit=120)

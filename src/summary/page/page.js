@@ -26,7 +26,7 @@ const small = words => el('small', '', words)
 // Numbers as src/summary/units.c writes them. A kind is its unit's step and the names of the units.
 function num(v) {
     if (v > 0 && v < .0005) return '<0.001'
-    return String(+v.toFixed(v >= 99.95 ? 0 : v >= 9.995 ? 1 : v >= .0995 || !v ? 2 : 3))
+    return String(+v.toFixed(v >= 99.95 ? 0 : v >= 9.995 ? 1 : v >= .0995 || !v ? 2 : 3)).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 const KINDS = {
     cores: [1, 'cores'], GPUs: [1, 'GPUs'], '%': [1, '%'],
@@ -46,8 +46,9 @@ function duration(s) {
     if (s < 59.95) return num(s) + '\u00a0s'
     const names = ['s', 'min', 'h', 'd'], sizes = [60, 60, 24]
     let unit = 0, n = round(s)
-    while (unit < 2 && n >= sizes[unit] * sizes[unit + 1]) s /= sizes[unit++], n = round(s)
-    return floor(n / sizes[unit]) + ' ' + names[unit + 1] + ' ' + two(n % sizes[unit]) + ' ' + names[unit]
+    while (unit < 2 && n >= sizes[unit] * sizes[unit + 1]) n = floor(n / sizes[unit++])
+    const rest = n % sizes[unit]
+    return num(floor(n / sizes[unit])) + ' ' + names[unit + 1] + (rest ? ' ' + rest + ' ' + names[unit] : '')
 }
 function clock(s, step) {
     const whole = floor(s + 1e-6), hours = whole / 3600 | 0, minutes = whole / 60 % 60 | 0, seconds = two(whole % 60)
