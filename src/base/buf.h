@@ -24,6 +24,19 @@ struct buf {
 void buf_init(struct buf *buf, size_t max);
 void buf_fini(struct buf *buf);
 
+/* Over bytes of the caller, which are neither grown nor freed; the last of them is left for buf_over_end. */
+static inline struct buf buf_over(char *bytes, size_t size)
+{
+    return (struct buf){.data = bytes, .cap = size - 1, .max = size - 1};
+}
+
+/* The content with a NUL behind it, also where a write did not fit. */
+static inline const char *buf_over_end(struct buf *buf)
+{
+    buf->data[buf->len] = '\0';
+    return buf->data;
+}
+
 /* Makes room for at least n more bytes; false (and failed) where that exceeds max or memory. */
 bool buf_reserve(struct buf *buf, size_t n);
 

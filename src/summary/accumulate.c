@@ -184,14 +184,9 @@ static void add_known(struct accumulated_run *run, unsigned meter, struct opt_i6
         meter_add(run, meter, value.v, tick);
 }
 
-static struct opt_i64 mib_fixed4(struct opt_u64 total)
+static struct opt_i64 mib_of(struct opt_u64 bytes)
 {
-    enum { MIB_BITS = 20 };
-    struct opt_i64 bytes = count_of(total);
-    if (!bytes.has)
-        return bytes;
-    int64_t below = bytes.v & ((1 << MIB_BITS) - 1);
-    return some_i64((bytes.v >> MIB_BITS) * FIXED4 + ((below * FIXED4 + (1 << (MIB_BITS - 1))) >> MIB_BITS));
+    return (struct opt_i64){bytes.has, mib_fixed4(bytes.v)};
 }
 
 /* Watts over milliseconds as joules, all in ten-thousandths. */
@@ -215,8 +210,8 @@ static void add_devices(struct accumulated_run *run, const struct sample *sample
     struct opt_i64 pct = totals->gpu_usage_pct;
     meter_add(run, METER_GPUS, (int64_t)sample->gpu.count, tick);
     add_known(run, METER_GPU_HOST_USAGE, (struct opt_i64){pct.has, pct.v / 100 + (pct.v % 100 >= 50)}, tick);
-    add_known(run, METER_GPU_HOST_VRAM, mib_fixed4(totals->vram_used_bytes), tick);
-    add_known(run, METER_GPU_VRAM_TOTAL, mib_fixed4(totals->vram_total_bytes), tick);
+    add_known(run, METER_GPU_HOST_VRAM, mib_of(totals->vram_used_bytes), tick);
+    add_known(run, METER_GPU_VRAM_TOTAL, mib_of(totals->vram_total_bytes), tick);
     add_known(run, METER_GPU_ENERGY, energy_fixed4(totals->gpu_power_watts, tick->weight_ms), tick);
 }
 

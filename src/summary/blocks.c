@@ -102,13 +102,13 @@ static bool is_some(struct opt_f64 value)
     return value.has && value.v > 0;
 }
 
-static void put_known(struct buf *buf, const char *before, struct opt_f64 value, const char *behind)
+static void put_known(
+    struct buf *buf, const char *before, void (*put_value)(struct buf *, double), struct opt_f64 value)
 {
     if (!value.has)
         return;
     summary_put_part(buf, before);
-    units_put_figure(buf, value.v);
-    buf_puts(buf, behind);
+    put_value(buf, value.v);
 }
 
 /* "GPU 0: mean 98 %, VRAM 80 GiB", beside it what else is known of the device. */
@@ -123,16 +123,16 @@ static void put_device(
     else
         num_put_u64(value, (uint64_t)(device - first));
     buf_putc(value, ':');
-    put_known(value, " mean ", of_job ? device->usage_mean_pct : device->host_usage_mean_pct, " %");
+    put_known(value, " mean ", units_put_pct, of_job ? device->usage_mean_pct : device->host_usage_mean_pct);
     if (of_job && device->vram_peak_mib.has) {
         bool is_first = !device->usage_mean_pct.has;
         summary_put_part(value, is_first ? " VRAM " : "VRAM ");
         units_put_mib(value, device->vram_peak_mib.v);
     }
     if (of_job)
-        put_known(aside, "peak ", device->usage_peak_pct, " %");
-    put_known(aside, "", device->power_mean_watts, " W");
-    put_known(aside, "up to ", device->temperature_peak_celsius, " C");
+        put_known(aside, "peak ", units_put_pct, device->usage_peak_pct);
+    put_known(aside, "", units_put_watts, device->power_mean_watts);
+    put_known(aside, "up to ", units_put_celsius, device->temperature_peak_celsius);
     if (gpu->names.present && gpu->names.count > 1 && device->name) {
         summary_put_part(aside, "");
         units_put_foreign(aside, device->name);
@@ -217,9 +217,51 @@ bool summary_has_host(const struct summary *summary)
            summary->network.host_received_bytes.has || summary->gpu.present;
 }
 
-static void put_machine(struct summary_rows *rows, const struct summary *summary)
+void summary_put_machine_cpus(struct buf *buf, const char *before, const struct summary *summary)
 {
     const struct summary_machine *machine = &summary->machine;
+    if (machine->cpu_model) {
+        summary_put_part(buf, before);
+        units_put_foreign(buf, machine->cpu_model);
+        before = "";
+    }
+    if (!machine->cpus.has)
+        return;
+    summary_put_part(buf, before);
+    units_put_count(buf, (double)machine->cpus.v, "core");
+}
+
+void summary_put_machine_memory(struct buf *buf, const char *before, const struct summary *summary)
+{
+    const struct summary_machine *machine = &summary->machine;
+    if (machine->memory_mib.has) {
+        summary_put_part(buf, before);
+        units_put_mib(buf, machine->memory_mib.v);
+        buf_puts(buf, " of memory");
+        before = "";
+    }
+    if (!is_some(machine->swap_mib))
+        return;
+    summary_put_part(buf, before);
+    units_put_mib(buf, machine->swap_mib.v);
+    buf_puts(buf, " of swap");
+}
+
+void summary_put_machine_gpus(struct buf *buf, const char *before, const struct summary *summary)
+{
+    const struct summary_machine *machine = &summary->machine;
+    bool has_names = summary->gpu.names.present && summary->gpu.names.count > 0;
+    size_t start = buf->len;
+    summary_put_gpus(buf, before, summary->gpu.count, has_names ? &summary->gpu.names : &machine->gpus);
+    if (!machine->gpu_driver || buf->len == start)
+        return;
+    buf_puts(buf, " (driver ");
+    units_put_foreign(buf, machine->gpu_driver);
+    buf_putc(buf, ')');
+}
+
+static void put_machine(struct summary_rows *rows, const struct summary *summary)
+{
     struct buf *value = &rows->value;
     const char *first = "";
     if (summary->hostname && summary_has_job(summary)) {
@@ -228,36 +270,9 @@ static void put_machine(struct summary_rows *rows, const struct summary *summary
         first = " ";
     }
     size_t before = value->len;
-    if (machine->cpu_model) {
-        summary_put_part(value, first);
-        units_put_foreign(value, machine->cpu_model);
-        first = "";
-    }
-    if (machine->cpus.has) {
-        summary_put_part(value, first);
-        units_put_count(value, (double)machine->cpus.v, "core");
-        first = "";
-    }
-    if (machine->memory_mib.has) {
-        summary_put_part(value, first);
-        units_put_mib(value, machine->memory_mib.v);
-        buf_puts(value, " of memory");
-        first = "";
-    }
-    if (is_some(machine->swap_mib)) {
-        summary_put_part(value, first);
-        units_put_mib(value, machine->swap_mib.v);
-        buf_puts(value, " of swap");
-        first = "";
-    }
-    bool has_names = summary->gpu.names.present && summary->gpu.names.count > 0;
-    size_t before_gpus = value->len;
-    summary_put_gpus(value, first, summary->gpu.count, has_names ? &summary->gpu.names : &machine->gpus);
-    if (machine->gpu_driver && value->len > before_gpus) {
-        buf_puts(value, " (driver ");
-        units_put_foreign(value, machine->gpu_driver);
-        buf_putc(value, ')');
-    }
+    summary_put_machine_cpus(value, first, summary);
+    summary_put_machine_memory(value, value->len > before ? "" : first, summary);
+    summary_put_machine_gpus(value, value->len > before ? "" : first, summary);
     if (value->len == before && before > 0)
         value->len--; /* the colon */
     /* The rows below it need a head. */

@@ -95,27 +95,12 @@ static void put_limits(struct markup *m, const struct summary *summary)
 
 static void put_machine(struct markup *m, const struct summary *summary)
 {
-    const struct summary_machine *machine = &summary->machine;
-    if (machine->present) {
-        if (machine->cpus.has)
-            units_put_count(&m->text, (double)machine->cpus.v, "CPU");
-        if (machine->cpu_model) {
-            put(m, m->text.len > 0 ? ", " : "");
-            units_put_foreign(&m->text, machine->cpu_model);
-        }
+    if (summary->machine.present) {
+        summary_put_machine_cpus(&m->text, "", summary);
         end_fact(m, "CPUs");
-        if (machine->memory_mib.has)
-            units_put_mib(&m->text, machine->memory_mib.v);
-        if (machine->swap_mib.has && machine->swap_mib.v > 0) {
-            put(m, m->text.len > 0 ? ", swap " : "swap ");
-            units_put_mib(&m->text, machine->swap_mib.v);
-        }
+        summary_put_machine_memory(&m->text, "", summary);
         end_fact(m, "Memory of the host");
-        put_names(m, &machine->gpus);
-        if (machine->gpu_driver) {
-            put(m, m->text.len > 0 ? ", driver " : "driver ");
-            units_put_foreign(&m->text, machine->gpu_driver);
-        }
+        summary_put_machine_gpus(&m->text, "", summary);
         end_fact(m, "GPUs");
     }
     put_limits(m, summary);
@@ -278,8 +263,7 @@ static void put_memory_tile(struct markup *m, const struct summary *summary)
     units_put_mib(&m->text, most.v);
     begin_tile(m, "Peak memory", need.has ? " of the job" : " of the host", memory->limit_used_pct);
     if (memory->limit_used_pct.has) {
-        units_put_figure(&m->text, memory->limit_used_pct.v);
-        put(m, " %");
+        units_put_pct(&m->text, memory->limit_used_pct.v);
         if (memory->limit_mib.has) {
             put(m, " of ");
             units_put_mib(&m->text, memory->limit_mib.v);
@@ -383,8 +367,7 @@ static void put_pressure_tile(struct markup *m, const struct summary *summary)
     if (!pressure->present || !(wall_secs > 0) || worst == 3)
         return;
     double share = secs[worst].v * 100 / wall_secs;
-    units_put_figure(&m->text, share < 100 ? share : 100);
-    put(m, " %");
+    units_put_pct(&m->text, share < 100 ? share : 100);
     begin_tile(m, "Waiting", " on the host", (struct opt_f64){0});
     put(m, "of the time a task waited for ");
     buf_append(&m->text, names[worst], strlen(names[worst]) - 1);
@@ -393,8 +376,7 @@ static void put_pressure_tile(struct markup *m, const struct summary *summary)
         if (i == worst || !secs[i].has)
             continue;
         share = secs[i].v * 100 / wall_secs;
-        put_part(m, names[i], units_put_figure, some_f64(share < 100 ? share : 100));
-        put(m, " %");
+        put_part(m, names[i], units_put_pct, some_f64(share < 100 ? share : 100));
     }
     put_detail(m);
     end_tile(m);
@@ -405,8 +387,7 @@ static void put_tracker_tile(struct markup *m, const struct summary *summary)
     const struct summary_tracker *tracker = &summary->tracker;
     if (!tracker->present || !tracker->cpu_pct.has)
         return;
-    units_put_figure(&m->text, tracker->cpu_pct.v);
-    put(m, " %");
+    units_put_pct(&m->text, tracker->cpu_pct.v);
     begin_tile(m, "Cost of tracking", "", (struct opt_f64){0});
     put(m, "of a core");
     put_part(m, "CPU time ", units_put_secs, tracker->cpu_secs);

@@ -95,24 +95,6 @@ static void put_text_cell(struct markup *m, const char *text)
     markup_tag(m, "</td>");
 }
 
-static void put_pct(struct buf *buf, double value)
-{
-    units_put_figure(buf, value);
-    buf_puts(buf, " %");
-}
-
-static void put_watts(struct buf *buf, double value)
-{
-    units_put_figure(buf, value);
-    buf_puts(buf, " W");
-}
-
-static void put_degrees(struct buf *buf, double value)
-{
-    units_put_figure(buf, value);
-    buf_puts(buf, " °C");
-}
-
 static void put_gpus(struct markup *m, const struct summary *summary)
 {
     static const char *const heads[] = {"GPU", "Name", "Job: mean", "Job: peak", "Job: memory", "Host: mean", "Memory",
@@ -133,14 +115,14 @@ static void put_gpus(struct markup *m, const struct summary *summary)
         }
         markup_tag(m, "</th>");
         put_text_cell(m, gpu->name);
-        put_cell(m, put_pct, gpu->usage_mean_pct);
-        put_cell(m, put_pct, gpu->usage_peak_pct);
+        put_cell(m, units_put_pct, gpu->usage_mean_pct);
+        put_cell(m, units_put_pct, gpu->usage_peak_pct);
         put_cell(m, units_put_mib, gpu->vram_peak_mib);
-        put_cell(m, put_pct, gpu->host_usage_mean_pct);
+        put_cell(m, units_put_pct, gpu->host_usage_mean_pct);
         put_cell(m, units_put_mib, gpu->vram_total_mib);
-        put_cell(m, put_watts, gpu->power_mean_watts);
-        put_cell(m, put_watts, gpu->power_peak_watts);
-        put_cell(m, put_degrees, gpu->temperature_peak_celsius);
+        put_cell(m, units_put_watts, gpu->power_mean_watts);
+        put_cell(m, units_put_watts, gpu->power_peak_watts);
+        put_cell(m, units_put_celsius, gpu->temperature_peak_celsius);
         markup_tag(m, "</tr>\n");
     }
     markup_tag(m, "</tbody>" TABLE_END);

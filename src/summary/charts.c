@@ -128,10 +128,9 @@ void chart_put_value(struct buf *buf, enum series_chart number, double value)
     else if (strcmp(unit, "bytes/s") == 0) {
         units_put_bytes(buf, value);
         buf_puts(buf, "/s");
-    } else if (strcmp(unit, "%") == 0) {
-        units_put_figure(buf, value);
-        buf_puts(buf, " %");
-    } else
+    } else if (strcmp(unit, "%") == 0)
+        units_put_pct(buf, value);
+    else
         units_put_count(buf, value, strcmp(unit, "GPUs") == 0 ? "GPU" : "core");
 }
 

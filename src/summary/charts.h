@@ -63,7 +63,7 @@ const char *chart_line_name(const struct chart_view *view, size_t line);
 /* "12.7 GiB", "1 core", "3.2 MB/s", "98 %" */
 void chart_put_value(struct buf *buf, enum series_chart chart, double value);
 
-/* "12.7 GiB at 8 h 00 min" */
+/* "12.7 GiB at 8 h 5 min" */
 void chart_put_peak(struct buf *buf, enum series_chart chart, const struct chart_peak *peak);
 
 /* The name of its job; where another run has it too, with its number and start. */

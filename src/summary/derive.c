@@ -124,6 +124,17 @@ struct opt_f64 summary_memory_need(const struct summary *summary)
     return need;
 }
 
+bool summary_has_tree(const struct summary *summary)
+{
+    return summary->cpu.total_secs.has || summary->cpu.cores_p95.has || summary_memory_need(summary).has;
+}
+
+bool summary_has_job(const struct summary *summary)
+{
+    bool has_command = summary->command.present && summary->command.count > 0;
+    return summary->tracked_pid.has || has_command || summary_has_tree(summary);
+}
+
 static double value_of(const struct meter *meter, enum aspect aspect)
 {
     switch (aspect) {

@@ -14,8 +14,6 @@
 #define RESERVED_DEVICE_SHARE 0.5
 enum { RESERVED_FIRST_SAMPLES = 2, RESERVED_SAMPLES_MIN = 5 };
 
-enum { MIB_BITS = 20 };
-
 static void device_meter_add(struct device_meter *meter, struct opt_f64 value, const struct meter_tick *tick)
 {
     struct opt_i64 fixed4 = fixed4_of(value);
@@ -28,17 +26,9 @@ static void device_meter_add(struct device_meter *meter, struct opt_f64 value, c
     meter->weight += tick->weight_ms;
 }
 
-static int64_t bytes_fixed4(uint64_t bytes)
-{
-    static const uint64_t limit = (uint64_t)1 << 62;
-    uint64_t known = bytes < limit ? bytes : limit;
-    return (int64_t)(known >> MIB_BITS) * FIXED4 +
-           (int64_t)(((known & ((1U << MIB_BITS) - 1)) * FIXED4 + (1U << (MIB_BITS - 1))) >> MIB_BITS);
-}
-
 static void add_held(struct kept_gpu *kept, uint64_t bytes)
 {
-    int64_t held = bytes_fixed4(bytes);
+    int64_t held = mib_fixed4(bytes);
     kept->has_vram = true;
     if (held > kept->vram_max_fixed4)
         kept->vram_max_fixed4 = held;
@@ -120,7 +110,7 @@ void devices_add(struct kept_gpus *gpus, const struct sample_list *list, const s
         device_meter_add(&kept->temperature, gpu->temperature_celsius, tick);
         if (gpu->vram_total_bytes.has) {
             kept->has_vram_total = true;
-            kept->vram_total_fixed4 = bytes_fixed4(gpu->vram_total_bytes.v);
+            kept->vram_total_fixed4 = mib_fixed4(gpu->vram_total_bytes.v);
         }
         if (gpu->process_vram_bytes.has)
             add_held(kept, gpu->process_vram_bytes.v);

@@ -11,8 +11,6 @@
 #include "base/num.h"
 #include "summary/summary_internal.h"
 
-enum { SHELL_KILLED = 128 + SIGKILL };
-
 static void put_signal(struct buf *out, int64_t number)
 {
     static const char names[][7] = {
@@ -125,7 +123,7 @@ static const char *put_end(const struct accumulated_run *run, struct buf *out)
     const struct sample_end *end = &run->end;
     if (!end->present)
         return put_no_end(run, out);
-    if (end->signal.has ? end->signal.v == SIGKILL : end->exit_code.has && end->exit_code.v == SHELL_KILLED)
+    if (outcome_was_killed(end->exit_code, end->signal))
         return put_kill_verdict(run, out);
     if (end->exit_code.has || end->signal.has)
         return put_exit(end, out);
@@ -146,16 +144,21 @@ static const char *put_end(const struct accumulated_run *run, struct buf *out)
 void outcome_of_run(const struct accumulated_run *run, char *detail, struct summary_result *ret_result)
 {
     const struct sample_end *end = &run->end;
-    struct buf out = {.data = detail, .cap = KEPT_DETAIL_BYTES - 1, .max = KEPT_DETAIL_BYTES - 1};
+    struct buf out = buf_over(detail, KEPT_DETAIL_BYTES);
     const char *verdict = put_end(run, &out);
-    detail[out.len] = '\0';
-    *ret_result = (struct summary_result){.present = true, .verdict = verdict, .detail = detail};
+    *ret_result = (struct summary_result){.present = true, .verdict = verdict, .detail = buf_over_end(&out)};
     if (!end->present)
         return;
     ret_result->exit_code = end->exit_code;
     ret_result->signal = end->signal;
     ret_result->oom_kills = end->oom_kills;
     ret_result->host_oom_kills = end->host_oom_kills;
+}
+
+bool outcome_was_killed(struct opt_i64 exit_code, struct opt_i64 signal)
+{
+    enum { SHELL_KILLED = 128 + SIGKILL };
+    return signal.has ? signal.v == SIGKILL : exit_code.has && exit_code.v == SHELL_KILLED;
 }
 
 bool outcome_is_bad(const struct summary_result *result)
@@ -171,14 +174,12 @@ bool outcome_is_bad(const struct summary_result *result)
 static struct buf note_begin(struct accumulator *acc)
 {
     /* There are fewer kinds of notes than KEPT_NOTES_MAX. */
-    return (struct buf){
-        .data = acc->note_texts[acc->note_count], .cap = KEPT_NOTE_BYTES - 1, .max = KEPT_NOTE_BYTES - 1};
+    return buf_over(acc->note_texts[acc->note_count], KEPT_NOTE_BYTES);
 }
 
 static void note_end(struct accumulator *acc, struct buf *out)
 {
-    out->data[out->len] = '\0';
-    acc->notes[acc->note_count++] = out->data;
+    acc->notes[acc->note_count++] = buf_over_end(out);
 }
 
 static void note(struct accumulator *acc, const char *text)
@@ -207,11 +208,6 @@ static void note_unknown_memory(struct accumulator *acc)
     note_end(acc, &out);
 }
 
-static bool has_tree(const struct summary *total)
-{
-    return total->cpu.total_secs.has || total->cpu.cores_p95.has || summary_memory_need(total).has;
-}
-
 static void note_runs(struct accumulator *acc)
 {
     struct buf out = note_begin(acc);
@@ -233,7 +229,7 @@ void outcome_put_notes(struct accumulator *acc)
     /* Of a single run the result says so. */
     if (acc->without_end > 0 && total->runs.v > 1)
         note(acc, "the recording has no end: the tracker was killed, or the file was cut");
-    if (total->samples.v > 0 && !has_tree(total) && (total->tracked_pid.has || !total->version))
+    if (total->samples.v > 0 && !summary_has_tree(total) && (total->tracked_pid.has || !total->version))
         note(acc, "the recording has no process values");
     else if (total->memory.unknown_samples.v > 0)
         note_unknown_memory(acc);
@@ -245,8 +241,10 @@ void outcome_put_notes(struct accumulator *acc)
         note(acc, "the peak of memory fell between two samples: with several processes it may have been higher");
     if (total->cpu.is_lower_bound.v)
         note(acc, "CPU time is a lower bound: some processes were never waited for");
-    if (total->runs.v == 1 && outcome_is_bad(&total->result) && summary_is_of_job(total) &&
-        !summary_is_too_short(total))
+    bool has_sizes = summary_has_job(total) && !summary_is_too_short(total);
+    if (has_sizes && total->runs.v > 1 && total->runs_failed.v == total->runs.v)
+        note(acc, "all runs failed: sizes are of what they did until then");
+    else if (has_sizes && total->runs.v == 1 && outcome_is_bad(&total->result))
         note(acc, total->result.signal.has ? "the run was ended by a signal: sizes are of what it did until then"
                                            : "the run failed: sizes are of what it did until then");
     if (acc->left_running > 0)

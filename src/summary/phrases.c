@@ -14,12 +14,6 @@ static bool has_command(const struct summary *summary)
     return summary->command.present && summary->command.count > 0;
 }
 
-bool summary_has_job(const struct summary *summary)
-{
-    return summary->tracked_pid.has || has_command(summary) || summary->cpu.total_secs.has ||
-           summary->cpu.cores_p95.has || summary_memory_need(summary).has;
-}
-
 void summary_put_name(struct buf *buf, const struct summary *summary)
 {
     const char *name = summary->job_name;
@@ -131,10 +125,6 @@ void summary_put_sizes(struct buf *buf, const struct summary_sizing *sizing)
     if (!sizing->gpus.has)
         return;
     buf_puts(buf, buf->len > start ? ", " : "");
-    if (sizing->gpus.v == 0) {
-        buf_puts(buf, "no GPU");
-        return;
-    }
     units_put_count(buf, (double)sizing->gpus.v, "GPU");
     if (!sizing->vram_mib.has)
         return;

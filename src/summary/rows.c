@@ -265,6 +265,9 @@ static void put_unit(struct buf *buf, const struct item *item, double amount)
     case KIND_CPUS:
         units_put_count(buf, amount, "core");
         break;
+    case KIND_PCT:
+        units_put_pct(buf, amount);
+        break;
     case KIND_JOULES:
         units_put_joules(buf, amount);
         break;
@@ -274,8 +277,6 @@ static void put_unit(struct buf *buf, const struct item *item, double amount)
     default:
         units_put_figure(buf, amount);
     }
-    if (item->kind == KIND_PCT)
-        buf_puts(buf, " %");
 }
 
 /* True where something was put into `cell`, which is the value or the aside. */

@@ -61,8 +61,10 @@ void summary_put_in_brackets(struct buf *buf, const char *text);
 /* "2 x NVIDIA H200", or "3 GPUs: NVIDIA H200, NVIDIA L4". */
 void summary_put_gpus(struct buf *buf, const char *before, struct opt_u64 count, const struct sample_list *names);
 
-/* Is there a job, or only the host? */
-bool summary_has_job(const struct summary *summary);
+/* Of the machine: "Xeon, 8 cores", "16 GiB of memory, 2 GiB of swap", "2 x NVIDIA H200 (driver 550.54)". */
+void summary_put_machine_cpus(struct buf *buf, const char *before, const struct summary *summary);
+void summary_put_machine_memory(struct buf *buf, const char *before, const struct summary *summary);
+void summary_put_machine_gpus(struct buf *buf, const char *before, const struct summary *summary);
 
 /* Is the cgroup the job's own: does it hold nothing else, or set the limit of the job? */
 bool summary_has_own_cgroup(const struct summary *summary);

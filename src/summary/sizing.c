@@ -3,14 +3,13 @@
  * What to ask for next time: amounts with their reasons, by the rules of docs/guide/sizing.md. CPU is compressible, so
  * P95 of what was wanted is enough; memory is not, so it is the peak and a reserve.
  */
-#include <signal.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "summary/summary_internal.h"
 #include "summary/units.h"
 
-enum { MIB_PER_GIB = 1024, SAMPLES_MIN = 3, SHELL_KILLED = 128 + SIGKILL };
+enum { MIB_PER_GIB = 1024, SAMPLES_MIN = 3 };
 enum { MEMORY_STEP_MIN_MIB = 16, MEMORY_MIN_MIB = 32, MEMORY_STEPS = 8, MILLICORES_STEP = 10 };
 
 #define WALL_MIN_SECS 2.0
@@ -29,17 +28,6 @@ enum { MEMORY_STEP_MIN_MIB = 16, MEMORY_MIN_MIB = 32, MEMORY_STEPS = 8, MILLICOR
 #define STILL_GROWING_SHARE 0.05 /* of the need, in the last quarter */
 #define STILL_GROWING_MIB 8.0
 
-static struct buf text_over(char *text)
-{
-    return (struct buf){.data = text, .cap = SIZING_TEXT_BYTES - 1, .max = SIZING_TEXT_BYTES - 1};
-}
-
-static const char *text_end(struct buf *text)
-{
-    text->data[text->len] = '\0';
-    return text->data;
-}
-
 static uint64_t round_up(double value)
 {
     static const double limit = 1e15;
@@ -57,13 +45,6 @@ uint64_t sizing_ladder_mib(double mib)
     while (step * 2 * MEMORY_STEPS <= whole)
         step *= 2;
     return (whole + step - 1) / step * step;
-}
-
-static bool was_killed(const struct summary_result *result)
-{
-    if (result->signal.has)
-        return result->signal.v == SIGKILL;
-    return result->exit_code.has && result->exit_code.v == SHELL_KILLED;
 }
 
 static bool is_verdict(const struct summary_result *result, const char *verdict)
@@ -92,7 +73,7 @@ bool sizing_peak_is_uncertain(const struct summary *summary)
     struct opt_f64 at = memory->pss_peak_at_secs.has ? memory->pss_peak_at_secs : memory->rss_peak_at_secs;
     if (summary_ran_out_of_memory(summary))
         return true;
-    if (!was_killed(&summary->result) || !at.has || !summary->wall_secs.has)
+    if (!outcome_was_killed(summary->result.exit_code, summary->result.signal) || !at.has || !summary->wall_secs.has)
         return false;
     /* The last tenth, or the last two intervals: nothing was seen after the kill. */
     double late = summary->wall_secs.v / 10;
@@ -101,11 +82,6 @@ bool sizing_peak_is_uncertain(const struct summary *summary)
     /* Where no sample was as high as one process, the peak may have come after the last. */
     bool is_unseen = memory->largest_process_mib.has && !(memory->largest_process_mib.v < memory->rss_peak_mib.v);
     return (is_unseen || at.v >= summary->wall_secs.v - late) && was_growing(memory, summary_memory_need(summary).v);
-}
-
-bool summary_is_of_job(const struct summary *summary)
-{
-    return summary->tracked_pid.has || summary->cpu.cores_p95.has || summary_memory_need(summary).has;
 }
 
 bool summary_is_too_short(const struct summary *summary)
@@ -142,18 +118,6 @@ static bool put_obstacle(const struct summary *summary, struct buf *text)
     units_put_count(text, (double)summary->samples.v, "sample");
     buf_putc(text, ')');
     return true;
-}
-
-/* Sizes of runs that all went wrong are of what they did until then. */
-static void put_caveat(const struct summary *summary, struct buf *text)
-{
-    const struct summary_result *result = &summary->result;
-    if (summary->runs.v > 1) {
-        if (summary->runs_failed.v == summary->runs.v)
-            buf_puts(text, "; all runs failed");
-    } else if (result->verdict && outcome_is_bad(result)) {
-        buf_puts(text, result->signal.has ? "; the run was ended by a signal" : "; the run failed");
-    }
 }
 
 /* Did it wait for a CPU so much that it shows? */
@@ -248,7 +212,6 @@ static void size_cpu(const struct summary *summary, struct buf *text, struct sum
         units_put_count(text, (double)summary->machine.cpus.v, "CPU");
         buf_puts(text, " of this machine");
     }
-    put_caveat(summary, text);
 }
 
 static void put_ran_out(const struct summary *summary, struct buf *text)
@@ -256,7 +219,9 @@ static void put_ran_out(const struct summary *summary, struct buf *text)
     const struct summary_memory *memory = &summary->memory;
     const struct summary_result *result = &summary->result;
     struct opt_f64 need = summary_memory_need(summary);
-    buf_puts(text, was_killed(result) ? "it was" : result->oom_kills.v == 1 ? "a process was" : "processes were");
+    buf_puts(text, outcome_was_killed(result->exit_code, result->signal) ? "it was"
+                   : result->oom_kills.v == 1                            ? "a process was"
+                                                                         : "processes were");
     buf_puts(text, " killed by the OOM killer");
     if (need.has && need.v > 0) {
         buf_puts(text, " at ");
@@ -327,7 +292,6 @@ static void size_memory(const struct summary *summary, struct buf *text, struct 
     }
     if (memory->growth_mib.has)
         buf_puts(text, "; it grew to the end");
-    put_caveat(summary, text);
 }
 
 static void size_gpus(const struct summary *summary, struct buf *text, struct opt_u64 *ret_gpus)
@@ -356,7 +320,6 @@ static void size_gpus(const struct summary *summary, struct buf *text, struct op
         num_put_u64(text, gpu->count.v);
     }
     buf_puts(text, " used");
-    put_caveat(summary, text);
 }
 
 /* The device of which the tree held most, or used most where its memory is not known; NULL where nothing is. */
@@ -402,13 +365,12 @@ static void size_vram(const struct summary *summary, struct buf *text, struct op
     struct opt_u64 gpus = summary->sizing.gpus;
     struct opt_f64 peak = summary->gpu.vram_peak_mib;
     const struct summary_gpu_device *largest = largest_share(&summary->gpu);
-    if (!gpus.has || gpus.v == 0) {
+    if (!gpus.has) {
         buf_puts(text, summary->sizing.gpus_reason);
         return;
     }
     if (largest && largest->vram_peak_mib.v > 0) {
         size_share(largest, text, ret_mib);
-        put_caveat(summary, text);
         return;
     }
     if (!peak.has || !(peak.v > 0)) {
@@ -424,7 +386,6 @@ static void size_vram(const struct summary *summary, struct buf *text, struct op
         buf_puts(text, " GPUs, the share of each not known,");
     }
     buf_puts(text, " + 20 %, next GiB");
-    put_caveat(summary, text);
 }
 
 /* Of the GPUs that were used; where that is not known, of the first. */
@@ -439,22 +400,22 @@ static const char *driver_of(const struct summary_gpu *gpu)
 void sizing_fill(struct summary *summary, struct sizing_texts *texts)
 {
     struct summary_sizing *sizing = &summary->sizing;
-    *sizing = (struct summary_sizing){.present = summary_is_of_job(summary)};
+    *sizing = (struct summary_sizing){.present = summary_has_job(summary)};
     if (!sizing->present)
         return;
-    struct buf text = text_over(texts->vcpus);
+    struct buf text = buf_over(texts->vcpus, SIZING_TEXT_BYTES);
     size_cpu(summary, &text, sizing);
-    sizing->vcpus_reason = text_end(&text);
-    text = text_over(texts->memory);
+    sizing->vcpus_reason = buf_over_end(&text);
+    text = buf_over(texts->memory, SIZING_TEXT_BYTES);
     size_memory(summary, &text, &sizing->memory_mib);
-    sizing->memory_reason = text_end(&text);
+    sizing->memory_reason = buf_over_end(&text);
     if (summary->gpu.present) {
-        text = text_over(texts->gpus);
+        text = buf_over(texts->gpus, SIZING_TEXT_BYTES);
         size_gpus(summary, &text, &sizing->gpus);
-        sizing->gpus_reason = text_end(&text);
-        text = text_over(texts->vram);
+        sizing->gpus_reason = buf_over_end(&text);
+        text = buf_over(texts->vram, SIZING_TEXT_BYTES);
         size_vram(summary, &text, &sizing->vram_mib);
-        sizing->vram_reason = text_end(&text);
+        sizing->vram_reason = buf_over_end(&text);
     }
     sizing_put_lines(sizing, driver_of(&summary->gpu), texts);
 }

@@ -39,7 +39,7 @@ struct line {
 
 static struct line line_over(char *text, const char *opening)
 {
-    struct line line = {.text = {.data = text, .cap = SIZING_TEXT_BYTES - 1, .max = SIZING_TEXT_BYTES - 1}, .gap = ""};
+    struct line line = {.text = buf_over(text, SIZING_TEXT_BYTES), .gap = ""};
     buf_puts(&line.text, opening);
     return line;
 }
@@ -47,8 +47,7 @@ static struct line line_over(char *text, const char *opening)
 static const char *line_end(struct line *line, const char *closing)
 {
     buf_puts(&line->text, closing);
-    line->text.data[line->text.len] = '\0';
-    return line->text.data;
+    return buf_over_end(&line->text);
 }
 
 static void put_key(struct line *line, const char *key, const char *next_gap)

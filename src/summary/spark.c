@@ -176,7 +176,7 @@ static void put_line(struct buf *buf, const struct spark *spark, enum line line,
 static void put_times(struct buf *buf, const struct spark *spark, size_t columns)
 {
     char bytes[32];
-    struct buf end = {.data = bytes, .cap = sizeof(bytes), .max = sizeof(bytes)};
+    struct buf end = buf_over(bytes, sizeof(bytes));
     static const char start[] = "0 s";
     units_put_secs(&end, fixed4_value(spark->elapsed_fixed4.v));
     put_blanks(buf, LABEL_COLUMNS);

@@ -72,8 +72,8 @@ struct summary_memory {
     struct opt_f64 host_used_mean_mib, host_used_peak_mib, host_total_mib, host_swap_used_peak_mib;
     struct sample_list processes; /* struct sample_process at the highest sample, the largest first */
     struct opt_f64 processes_at_secs;
-    /* without a key: what sizes and notes are derived from */
     struct opt_f64 need_mib; /* summary_memory_need of the run that needed most; absent: derived from the peaks */
+    /* without a key: what sizes and notes are derived from */
     struct opt_f64 largest_process_mib; /* rss_peak_mib where no sample was so high: that of one process */
     struct opt_f64 uncertain_mib; /* the highest need of a run that was killed before it had all it needed */
     struct opt_u64 unknown_samples; /* in which the memory of the tree was not known */
@@ -152,7 +152,7 @@ struct summary {
     const char *job_name, *hostname, *kernel;
     struct opt_u64 tracked_pid;
     struct sample_list command; /* const char * */
-    struct opt_u64 runs, runs_failed; /* failed: with another verdict than "finished" and "unknown" */
+    struct opt_u64 runs, runs_failed; /* failed: outcome_is_bad */
     struct opt_i64 started_ms, finished_ms; /* Unix */
     struct opt_f64 wall_secs, interval_secs;
     struct opt_u64 samples, missed_samples;
@@ -175,5 +175,11 @@ extern const struct field_table field_summary;
 
 /* The memory that counts for sizes and limits: PSS peak, else RSS peak, at least that of the largest process. */
 struct opt_f64 summary_memory_need(const struct summary *summary);
+
+/* Is anything known of a tree? */
+bool summary_has_tree(const struct summary *summary);
+
+/* Was there a job, or only the host? */
+bool summary_has_job(const struct summary *summary);
 
 #endif

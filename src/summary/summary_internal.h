@@ -238,6 +238,14 @@ static inline int64_t a_tenth_more(int64_t value)
     return __builtin_add_overflow(value, value / 10, &more) ? INT64_MAX : more;
 }
 
+/* Bytes as MiB, in ten-thousandths. */
+static inline int64_t mib_fixed4(uint64_t bytes)
+{
+    enum { MIB_BITS = 20 };
+    uint64_t below = bytes & ((UINT64_C(1) << MIB_BITS) - 1), half = UINT64_C(1) << (MIB_BITS - 1);
+    return (int64_t)((bytes >> MIB_BITS) * FIXED4 + ((below * FIXED4 + half) >> MIB_BITS));
+}
+
 /* Cores that were wanted, as precisely as they are known: in tenths. */
 static inline double wanted_about(double cores)
 {
@@ -272,14 +280,14 @@ void merge_run(struct accumulator *acc);
 /* How the run ended; the detail is written to KEPT_DETAIL_BYTES. */
 void outcome_of_run(const struct accumulated_run *run, char *detail, struct summary_result *ret_result);
 
+/* By SIGKILL, which a shell reports as an exit status. */
+bool outcome_was_killed(struct opt_i64 exit_code, struct opt_i64 signal);
+
 /* Did the run go wrong? One whose end is unknown did not, nor one that was only no longer tracked. */
 bool outcome_is_bad(const struct summary_result *result);
 
 /* What is missing or uncertain, once all runs are in. */
 void outcome_put_notes(struct accumulator *acc);
-
-/* A job was tracked, not the host alone. */
-bool summary_is_of_job(const struct summary *summary);
 
 /* Too short, or too few samples, to say anything of. */
 bool summary_is_too_short(const struct summary *summary);

@@ -70,6 +70,24 @@ void units_put_mib(struct buf *buf, double mib)
     put_scaled(buf, mib * 1024, 1024, units, 3);
 }
 
+void units_put_pct(struct buf *buf, double pct)
+{
+    units_put_figure(buf, pct);
+    buf_puts(buf, " %");
+}
+
+void units_put_watts(struct buf *buf, double watts)
+{
+    units_put_figure(buf, watts);
+    buf_puts(buf, " W");
+}
+
+void units_put_celsius(struct buf *buf, double celsius)
+{
+    units_put_figure(buf, celsius);
+    buf_puts(buf, " °C");
+}
+
 void units_put_joules(struct buf *buf, double joules)
 {
     static const char units[][4] = {"J", "kJ", "Wh", "kWh", "MWh"};

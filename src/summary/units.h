@@ -27,6 +27,11 @@ void units_put_mib(struct buf *buf, double mib);
  */
 void units_put_secs(struct buf *buf, double secs);
 
+/* 98.5 %, 114 W, 71 °C. */
+void units_put_pct(struct buf *buf, double pct);
+void units_put_watts(struct buf *buf, double watts);
+void units_put_celsius(struct buf *buf, double celsius);
+
 /* 812 J, 3.1 kJ, and from 3600 J on 114 Wh, 1.2 kWh. */
 void units_put_joules(struct buf *buf, double joules);
 

@@ -79,7 +79,7 @@ static struct facts facts_of(const struct summary *summary)
 
 static bool is_host(const struct facts *facts)
 {
-    return facts->summary->samples.v > 0 && !summary_is_of_job(facts->summary);
+    return facts->summary->samples.v > 0 && !summary_has_job(facts->summary);
 }
 
 static bool is_out_of_memory(const struct facts *facts)
@@ -238,12 +238,6 @@ static void put_wanted(struct buf *text, const struct facts *facts, double above
     units_put_count(text, wanted_about(wanted.v), "core");
 }
 
-static void put_pct(struct buf *text, double share)
-{
-    (void)num_put_fixed(text, share * 100, 0);
-    buf_puts(text, " %");
-}
-
 static void put_host(struct buf *text, const struct facts *facts)
 {
     (void)facts;
@@ -317,7 +311,7 @@ static void put_gpu_bound(struct buf *text, const struct facts *facts)
     buf_puts(text, "GPU-bound: it kept ");
     put_gpus(text, facts);
     buf_puts(text, " busy for ");
-    put_pct(text, facts->gpu_share);
+    units_put_pct(text, facts->gpu_share * 100);
     buf_puts(text, facts->gpu_run_share < facts->gpu_share ? " of the time in use" : " of the time");
 }
 
@@ -366,7 +360,7 @@ static void put_gpu_starved(struct buf *text, const struct facts *facts)
     buf_puts(text, "GPU starved: ");
     put_gpus(text, facts);
     buf_puts(text, facts->gpus_used < 2 ? " was idle " : " were idle ");
-    put_pct(text, 1 - facts->gpu_share);
+    units_put_pct(text, (1 - facts->gpu_share) * 100);
     buf_puts(text, " of the time while ");
     if (is_one) {
         buf_puts(text, "one core was full");
@@ -423,7 +417,7 @@ static void put_idle(struct buf *text, const struct facts *facts)
     put_cores(text, facts, facts->cpu->cores_mean.v);
     if (facts->gpus_used > 0) {
         buf_puts(text, " and ");
-        put_pct(text, facts->gpu_run_share);
+        units_put_pct(text, facts->gpu_run_share * 100);
         buf_puts(text, " of ");
         put_gpus(text, facts);
     }
@@ -437,7 +431,7 @@ static void put_mixed(struct buf *text, const struct facts *facts)
     units_put_figure(text, facts->cpu->cores_p95.v);
     if (facts->gpus_used > 0) {
         buf_puts(text, ", and ");
-        put_pct(text, facts->gpu_run_share);
+        units_put_pct(text, facts->gpu_run_share * 100);
         buf_puts(text, " of ");
         put_gpus(text, facts);
     }
@@ -515,14 +509,12 @@ static size_t keep_evidence(const struct rule *rule, const struct summary *summa
 {
     size_t count = 0;
     for (size_t i = 0; i < VERDICT_EVIDENCE_MAX && rule->evidence[i] > 0; i++) {
-        char *key = texts->keys[count];
-        struct buf text = {.data = key, .cap = VERDICT_KEY_BYTES - 1, .max = VERDICT_KEY_BYTES - 1};
+        struct buf text = buf_over(texts->keys[count], VERDICT_KEY_BYTES);
         /* Every opt begins with whether it is known. */
         if (!*(const bool *)((const char *)summary + rule->evidence[i]))
             continue;
         put_key(&text, rule->evidence[i]);
-        key[text.len] = '\0';
-        texts->evidence[count++] = key;
+        texts->evidence[count++] = buf_over_end(&text);
     }
     return count;
 }
@@ -533,11 +525,10 @@ void verdict_fill(struct summary *summary, struct verdict_texts *texts)
     const struct rule *rule = rules;
     while (!rule->applies(&facts))
         rule++;
-    struct buf text = {.data = texts->text, .cap = VERDICT_TEXT_BYTES - 1, .max = VERDICT_TEXT_BYTES - 1};
+    struct buf text = buf_over(texts->text, VERDICT_TEXT_BYTES);
     rule->put(&text, &facts);
     buf_putc(&text, '.');
-    texts->text[text.len] = '\0';
     size_t count = keep_evidence(rule, summary, texts);
     summary->verdict = (struct summary_verdict){
-        .present = true, .kind = rule->kind, .text = texts->text, .evidence = {true, count, texts->evidence}};
+        .present = true, .kind = rule->kind, .text = buf_over_end(&text), .evidence = {true, count, texts->evidence}};
 }

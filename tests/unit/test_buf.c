@@ -112,6 +112,22 @@ static void test_printf_too_long(void **state)
     buf_fini(&buf);
 }
 
+/* What does not fit is left out; the bytes behind are never written. */
+static void test_over_bytes_of_the_caller(void **state)
+{
+    (void)state;
+    char bytes[7] = "......!";
+    struct buf buf = buf_over(bytes, 6);
+    buf_puts(&buf, "abc");
+    assert_string_equal(buf_over_end(&buf), "abc");
+    buf_puts(&buf, "de");
+    assert_true(buf_ok(&buf));
+    buf_putc(&buf, 'f');
+    assert_false(buf_ok(&buf));
+    assert_string_equal(buf_over_end(&buf), "abcde");
+    assert_int_equal(bytes[6], '!');
+}
+
 static void test_consume(void **state)
 {
     (void)state;
@@ -158,6 +174,7 @@ int main(void)
         cmocka_unit_test(test_huge_request),
         cmocka_unit_test(test_maximum_of_zero),
         cmocka_unit_test(test_printf_too_long),
+        cmocka_unit_test(test_over_bytes_of_the_caller),
         cmocka_unit_test(test_consume),
         cmocka_unit_test(test_scope_cleanup),
     };

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "tally_scenario.h"
 
@@ -112,6 +113,30 @@ static void test_the_last_that_went_wrong(void **state)
     assert_int_equal(summary->result.exit_code.v, 2);
 }
 
+static bool has_note(const struct summary *summary, const char *text)
+{
+    const char *const *notes = summary->notes.items;
+    bool is_found = false;
+    for (size_t i = 0; i < summary->notes.count; i++)
+        is_found |= strcmp(notes[i], text) == 0;
+    return is_found;
+}
+
+/* One of several that failed is no reason to doubt the others. */
+static void test_all_failed(void **state)
+{
+    static const char text[] = "all runs failed: sizes are of what they did until then";
+    run(*state, &(struct course){.seconds = 4, .exit_code = 1});
+    run(*state, &(struct course){.seconds = 4, .exit_code = 2});
+    assert_true(has_note(accumulate_finish(*state), text));
+    struct accumulator *other;
+    assert_int_equal(accumulate_new(&other), 0);
+    run(other, &(struct course){.seconds = 4, .exit_code = 1});
+    run(other, &(struct course){.seconds = 4});
+    assert_false(has_note(accumulate_finish(other), text));
+    accumulate_free(other);
+}
+
 static void test_newest_without_failures(void **state)
 {
     run(*state, &(struct course){.seconds = 4});
@@ -169,6 +194,7 @@ int main(void)
         TEST(test_needs_and_amounts),
         TEST(test_mean_of_those_that_know),
         TEST(test_the_last_that_went_wrong),
+        TEST(test_all_failed),
         TEST(test_newest_without_failures),
         TEST(test_killed_and_well),
         TEST(test_killed_at_the_highest),

@@ -70,6 +70,17 @@ static void test_secs(void **state)
     CHECK(units_put_secs, amounts);
 }
 
+static void test_shares_watts_and_degrees(void **state)
+{
+    (void)state;
+    static const struct amount shares[] = {{0, "0 %"}, {0.01, "0.01 %"}, {98.46, "98.5 %"}, {1200, "1,200 %"}};
+    static const struct amount watts[] = {{114, "114 W"}, {9.5, "9.5 W"}};
+    static const struct amount degrees[] = {{71, "71 °C"}, {-3, "-3 °C"}};
+    CHECK(units_put_pct, shares);
+    CHECK(units_put_watts, watts);
+    CHECK(units_put_celsius, degrees);
+}
+
 static void test_joules(void **state)
 {
     (void)state;
@@ -153,6 +164,7 @@ int main(void)
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_mib),
         cmocka_unit_test(test_secs),
+        cmocka_unit_test(test_shares_watts_and_degrees),
         cmocka_unit_test(test_joules),
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_counts),
