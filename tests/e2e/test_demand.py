@@ -243,7 +243,7 @@ def a_quota_of_one():
 @test(limit=40)
 def processes_that_live_for_a_moment_are_unknown_not_nothing():
     need_schedstat()
-    with Job(["loop", "100", "10", "2"], 0.3) as job:
+    with Job(["loop", "200", "10", "2"], 0.3) as job:
         samples, _ = job.finish()
     # What ran between two samples has left no trace of what it waited.
     busy = [sample for sample in samples if cpu_of(sample) > 0.02]
