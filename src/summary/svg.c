@@ -25,6 +25,7 @@ enum {
     VERDICT_COLUMNS = 115,
     TEXT_COLUMNS = 145,
     TICKS_MAX = 4,
+    LABELS_MAX = 8, /* below the time */
     COLUMNS = 600, /* of the file */
 };
 
@@ -212,8 +213,10 @@ static void put_axes(struct plot *plot, double by)
         units_put_figure(&m->text, step * i);
         end_text(m);
     }
-    double every = time_step(plot->secs, 8);
-    for (double secs = 0; secs <= plot->secs * 1.000001; secs += every) {
+    double every = time_step(plot->secs, LABELS_MAX);
+    unsigned labels = every > 0 ? (unsigned)(plot->secs * 1.000001 / every) : 0;
+    for (unsigned i = 0; i <= labels && i <= LABELS_MAX; i++) {
+        double secs = every * i;
         begin_text(m, x_of(plot, secs), plot->y + PLOT_TALL + 16,
             x_of(plot, secs) > RIGHT - 30 ? " text-anchor=\"end\" fill=\"#4d5868\""
                                           : " text-anchor=\"middle\" fill=\"#4d5868\"");
