@@ -212,9 +212,11 @@ static pid_t start_sharing(const struct spawn_request *request, struct spawn_mem
     memory->request = *request;
     memory->failure = 0;
     memory->is_mapped = false;
+    int before = errno;
     pid_t pid = clone(run_child, memory->stack + sizeof(memory->stack), CLONE_VM | SIGCHLD, memory);
     if (pid < 0) {
         pid = -errno;
+        errno = before; /* an emulator that refuses this is no error */
         release(memory);
     } else {
         *ret_memory = memory;

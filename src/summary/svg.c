@@ -25,7 +25,7 @@ enum {
     VERDICT_COLUMNS = 115,
     TEXT_COLUMNS = 145,
     TICKS_MAX = 4,
-    LABELS_MAX = 8, /* below the time */
+    LABELS_MAX = 8, /* of the axis of time */
     COLUMNS = 600, /* of the file */
 };
 
