@@ -68,10 +68,9 @@ static bool parse_columns(const char *p, struct pid_stat *stat)
     if (!num_next_in_line(&p, &stat->parent))
         return false;
     uint64_t flags;
-    /* 5 pgrp, session (both -1 of a process that is just being removed), tty_nr, tpgid; behind the flags minflt,
-     * cminflt
-     */
-    if (!skip_signed(&p, 4) || !num_next_in_line(&p, &flags) || !num_skip_in_line(&p, 2))
+    /* 5 pgrp, session (both -1 of a process that is just being removed), tty_nr, tpgid; behind minflt cminflt */
+    if (!skip_signed(&p, 4) || !num_next_in_line(&p, &flags) || !num_next_in_line(&p, &stat->minor_faults) ||
+        !num_skip_in_line(&p, 1))
         return false;
     stat->has_not_execed = flags & FORKED_WITHOUT_EXEC;
     if (!num_next_in_line(&p, &stat->major_faults) || !num_next_in_line(&p, &stat->children_major_faults))
@@ -137,22 +136,40 @@ int pid_io_parse(struct str text, struct pid_io *ret)
     return 0;
 }
 
-/*
- * /proc/PID/task/TID/schedstat, one line:
- *   4120345678 17034221 902
- * Columns behind those we know are not read.
- */
-int pid_schedstat_parse(struct str text, struct pid_schedstat *ret)
+/* The first three numbers of a line; columns behind them are not read. */
+static bool parse_three(struct str text, uint64_t ret[static 3])
 {
-    struct pid_schedstat schedstat;
     const char *p = text.p;
     /* This LF is what stops every loop below. */
     if (text.n == 0 || text.p[text.n - 1] != '\n')
+        return false;
+    return num_next_in_line(&p, &ret[0]) && *p == ' ' && num_next_in_line(&p, &ret[1]) && *p == ' ' &&
+           num_next_in_line(&p, &ret[2]) && (*p == ' ' || *p == '\n');
+}
+
+/*
+ * /proc/PID/statm, one line of pages: size, resident, shared, text, lib, data, dt:
+ *   1131 397 312 19 0 98 0
+ */
+int pid_statm_parse(struct str text, struct pid_statm *ret)
+{
+    uint64_t numbers[3];
+    if (!parse_three(text, numbers))
         return -EINVAL;
-    if (!num_next_in_line(&p, &schedstat.run_ns) || *p != ' ' || !num_next_in_line(&p, &schedstat.wait_ns) ||
-        *p != ' ' || !num_next_in_line(&p, &schedstat.runs) || (*p != ' ' && *p != '\n'))
+    *ret = (struct pid_statm){.resident_pages = numbers[1], .file_pages = numbers[2]};
+    return 0;
+}
+
+/*
+ * /proc/PID/task/TID/schedstat, one line:
+ *   4120345678 17034221 902
+ */
+int pid_schedstat_parse(struct str text, struct pid_schedstat *ret)
+{
+    uint64_t numbers[3];
+    if (!parse_three(text, numbers))
         return -EINVAL;
-    *ret = schedstat;
+    *ret = (struct pid_schedstat){.run_ns = numbers[0], .wait_ns = numbers[1], .runs = numbers[2]};
     return 0;
 }
 

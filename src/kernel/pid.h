@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of one process: /proc/PID/stat, io, schedstat and smaps_rollup. */
+/* The files of one process: /proc/PID/stat, statm, io, schedstat and smaps_rollup. */
 #ifndef KERNEL_PID_H
 #define KERNEL_PID_H
 
@@ -17,7 +17,7 @@ struct pid_stat {
     uint64_t pid, parent;
     char name[PID_NAME_BYTES]; /* of its first thread: any bytes but NUL */
     char state; /* R S D T t Z X … */
-    uint64_t major_faults, children_major_faults;
+    uint64_t minor_faults, major_faults, children_major_faults;
     uint64_t user_ticks, system_ticks; /* of all its threads */
     uint64_t children_user_ticks, children_system_ticks; /* of children it has waited for, and theirs */
     uint64_t threads;
@@ -43,6 +43,15 @@ static inline bool pid_stat_is_dead(const struct pid_stat *stat)
 {
     return pid_stat_is_leader_dead(stat) && stat->threads <= 1;
 }
+
+/* /proc/PID/statm (proc_pid_statm(5)). */
+struct pid_statm {
+    uint64_t resident_pages;
+    uint64_t file_pages; /* of them, of files and of shared memory */
+};
+
+/* Returns 0 or -EINVAL for a line that is cut or broken; *ret is written only on success. */
+int pid_statm_parse(struct str text, struct pid_statm *ret);
 
 /* /proc/PID/io (proc_pid_io(5)). Children that were waited for are included. */
 struct pid_io {

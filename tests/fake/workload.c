@@ -341,20 +341,40 @@ static int play_idle(char **words)
     return 0;
 }
 
-/* hold MIB SHARERS: touches memory, forks children that share it, and keeps it till the input ends */
-static int play_hold(char **words)
+/* Touches memory, forks children that share it or write to all of it, and keeps it till the input ends. */
+static int share_memory(char **words, bool is_rewritten)
 {
-    (void)touch_memory(read_number(words[0], MIB_MAX));
-    for (unsigned int i = read_number(words[1], 100); i > 0; i--) {
-        if (start() == 0) {
-            hold();
-            _exit(0);
-        }
+    unsigned int mib = read_number(words[0], MIB_MAX), count = read_number(words[1], 100);
+    char *memory = touch_memory(mib);
+    int ends[2];
+    open_pipe(ends);
+    for (unsigned int i = 0; i < count; i++) {
+        if (start() != 0)
+            continue;
+        if (is_rewritten)
+            memset(memory, 2, (size_t)mib * MIB);
+        if (write(ends[1], "", 1) != 1)
+            give_up("write");
+        hold();
+        _exit(0);
     }
+    await_bytes(ends[0], count);
     say_ready();
     hold();
     reap_all();
     return 0;
+}
+
+/* hold MIB SHARERS */
+static int play_hold(char **words)
+{
+    return share_memory(words, false);
+}
+
+/* rewrite MIB WRITERS */
+static int play_rewrite(char **words)
+{
+    return share_memory(words, true);
 }
 
 /* The program that children execute: this one, with nothing to do. */
@@ -555,11 +575,11 @@ struct verb {
 static const struct verb verbs[] = {{"burn", 1, play_burn}, {"busy", 3, play_busy}, {"pin", 2, play_pin},
     {"sleep", 1, play_sleep}, {"exit", 1, play_exit}, {"loop", 3, play_loop}, {"waves", 4, play_waves},
     {"threads", 2, play_threads}, {"make", 3, play_make}, {"daemons", 3, play_daemons}, {"ignore", 3, play_ignore},
-    {"idle", 2, play_idle}, {"hold", 2, play_hold}, {"spike", 2, play_spike}, {"write", 3, play_write},
-    {"child", 1, play_child}, {"leave", 1, play_leave}, {"reaper", 1, play_reaper}, {"private", 1, play_private},
-    {"become", 1, play_become}, {"name", 1, play_name}, {"reuse", 2, play_reuse}, {"headless", 2, play_headless},
-    {"sibling", 1, play_sibling}, {"chaos", 3, play_chaos}, {"vforks", 3, play_vforks}, {"forks", 2, play_forks},
-    {"crowd", 4, play_crowd}, {"exec", 1, play_exec}};
+    {"idle", 2, play_idle}, {"hold", 2, play_hold}, {"rewrite", 2, play_rewrite}, {"spike", 2, play_spike},
+    {"write", 3, play_write}, {"child", 1, play_child}, {"leave", 1, play_leave}, {"reaper", 1, play_reaper},
+    {"private", 1, play_private}, {"become", 1, play_become}, {"name", 1, play_name}, {"reuse", 2, play_reuse},
+    {"headless", 2, play_headless}, {"sibling", 1, play_sibling}, {"chaos", 3, play_chaos}, {"vforks", 3, play_vforks},
+    {"forks", 2, play_forks}, {"crowd", 4, play_crowd}, {"exec", 1, play_exec}};
 
 static int play_words(char **words)
 {

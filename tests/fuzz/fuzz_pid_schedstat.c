@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /proc/PID/schedstat: what is accepted is one whole line of three numbers, and columns to come change nothing. */
+/* /proc/PID/schedstat and statm: what is accepted is one whole line of three numbers, and columns to come change
+ * nothing. */
 #include "fuzz.h"
 
 #include <errno.h>
@@ -15,6 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pid_schedstat schedstat = {0};
     int r = pid_schedstat_parse(text, &schedstat);
     check(r == 0 || (r == -EINVAL && schedstat.run_ns == 0 && schedstat.wait_ns == 0 && schedstat.runs == 0));
+    struct pid_statm statm = {0};
+    check(pid_statm_parse(text, &statm) == r);
+    check(r != 0 || (statm.resident_pages == schedstat.wait_ns && statm.file_pages == schedstat.runs));
     if (r == 0) {
         const char *lf = memchr(copy, '\n', size);
         check(lf && size >= 6);

@@ -157,13 +157,14 @@ static void write_stat(struct fake_tree *tree, const struct fake_process *p)
 {
     char text[TEXT_BYTES];
     (void)snprintf(text, sizeof(text),
-        "%d (%s) %c %d %d %d 0 -1 %d 77 88 %llu %llu %llu %llu %llu %llu 20 0 %zu 0 %llu %llu %llu "
+        "%d (%s) %c %d %d %d 0 -1 %d %llu 88 %llu %llu %llu %llu %llu %llu 20 0 %zu 0 %llu %llu %llu "
         "18446744073709551615 1 2 %llu 4 5 0 0 %d 0 1 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
         (int)p->pid, p->name, p->state, (int)p->parent, (int)p->pid, (int)p->pid,
-        4194304 | (p->has_not_execed ? 0x40 : 0), (unsigned long long)p->faults, (unsigned long long)p->waited_faults,
-        ticks(p->user_ns), ticks(p->system_ns), ticks(p->waited_user_ns), ticks(p->waited_system_ns), p->threads,
-        (unsigned long long)p->start_ticks, (unsigned long long)p->vsize_bytes, (unsigned long long)p->rss_pages,
-        (unsigned long long)p->stack_start, p->ignores_sigchld ? 1 << (SIGCHLD - 1) : 0);
+        4194304 | (p->has_not_execed ? 0x40 : 0), (unsigned long long)p->minor_faults, (unsigned long long)p->faults,
+        (unsigned long long)p->waited_faults, ticks(p->user_ns), ticks(p->system_ns), ticks(p->waited_user_ns),
+        ticks(p->waited_system_ns), p->threads, (unsigned long long)p->start_ticks, (unsigned long long)p->vsize_bytes,
+        (unsigned long long)p->rss_pages, (unsigned long long)p->stack_start,
+        p->ignores_sigchld ? 1 << (SIGCHLD - 1) : 0);
     fake_tree_write_file(tree, p->pid, "stat", text);
 }
 

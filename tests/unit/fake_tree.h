@@ -30,6 +30,7 @@ struct fake_process {
     uint64_t waited_user_ns, waited_system_ns, waited_faults; /* of children it has waited for */
     uint64_t read_bytes, write_bytes; /* both, as the kernel keeps them */
     uint64_t rss_pages, vsize_bytes, stack_start;
+    uint64_t minor_faults;
     bool has_not_execed;
     uint64_t wait_ns; /* of its first thread, for a CPU */
     uint64_t others_run_ns; /* CPU time that is not its first thread's */

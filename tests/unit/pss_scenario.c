@@ -81,6 +81,8 @@ struct opt_f64 pss_scenario_tick(struct pss_scenario *scenario)
         scenario->list[i] = (struct pss_process){.pid = (pid_t)(PSS_SCENARIO_FIRST_PID + i),
             .age_ns = scenario->age_ns[i],
             .rss_pages = scenario->rss_pages[i],
+            .own_pages = scenario->own_pages[i].v,
+            .is_copy = scenario->own_pages[i].has && scenario->memories[i].read_ns == 0,
             .memory = &scenario->memories[i]};
     }
     err_clear(&scenario->err);

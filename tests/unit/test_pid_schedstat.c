@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /proc/PID/schedstat. */
+/* /proc/PID/schedstat and statm: lines of numbers, of which the first three are read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,6 +26,18 @@ static void test_ordinary(void **state)
     assert_int_equal(pid_schedstat_parse(STR("0 18446744073709551615 1 more\n"), &schedstat), 0);
     assert_int_equal(schedstat.run_ns, 0);
     assert_true(schedstat.wait_ns == UINT64_MAX);
+}
+
+static void test_statm(void **state)
+{
+    (void)state;
+    struct pid_statm statm = {42, 42};
+    assert_int_equal(pid_statm_parse(STR("1131 397 312 19 0 98 0\n"), &statm), 0);
+    assert_int_equal(statm.resident_pages, 397);
+    assert_int_equal(statm.file_pages, 312);
+    assert_int_equal(pid_statm_parse(STR("1131 397\n"), &statm), -EINVAL);
+    assert_int_equal(pid_statm_parse(STR("1131 397 312 19"), &statm), -EINVAL);
+    assert_int_equal(statm.resident_pages, 397);
 }
 
 static void test_every_prefix(void **state)
@@ -62,6 +74,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ordinary),
+        cmocka_unit_test(test_statm),
         cmocka_unit_test(test_every_prefix),
         cmocka_unit_test(test_broken),
     };

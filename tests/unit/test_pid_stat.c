@@ -74,6 +74,7 @@ static void test_first_process_and_kernel_thread(void **state)
         0);
     assert_int_equal(stat.pid, 1);
     assert_int_equal(stat.parent, 0);
+    assert_int_equal(stat.minor_faults, 109905);
     assert_int_equal(stat.major_faults, 69);
     assert_int_equal(stat.children_major_faults, 31682);
     assert_int_equal(stat.user_ticks, 741);

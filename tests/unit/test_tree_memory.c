@@ -25,12 +25,25 @@ static void set_root_pages(struct fake_tree *tree, uint64_t pages)
     fake_tree_run(tree, FAKE_ROOT, 1000, 0);
 }
 
+static void write_file(struct fake_tree *tree, pid_t pid, const char *name, const char *text)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "proc/%d/%s", (int)pid, name);
+    fake_env_write(&tree->fake, path, text);
+}
+
+static const char whole_rollup[] = "1000-2000 ---p 00000000 00:00 0 [rollup]\nRss: 102400 kB\nPss: 102400 kB\n"
+                                   "Pss_Anon: 102400 kB\nAnonymous: 102400 kB\n";
+
 /* A root of 100 MiB, and a child that has not executed anything yet: the same as its parent but for the number. */
 static struct fake_process *begin_with_child(struct fake_tree *tree, int64_t age_ns)
 {
-    fake_tree_begin(tree);
+    fake_tree_init(tree);
+    tree->tracked.pss = TRACKED_PSS_AUTO;
+    fake_tree_open(tree);
     tree->tracked.wants_top = true;
     set_root_pages(tree, BIG_PAGES);
+    write_file(tree, FAKE_ROOT, "smaps_rollup", whole_rollup);
     fake_tree_collect_after(tree, TURN_NS);
     struct fake_process *child = fake_tree_fork(tree, CHILD, FAKE_ROOT, 0), *root = fake_tree_find(tree, FAKE_ROOT);
     /* What the clock will say at the tick, in ticks. */
@@ -113,6 +126,35 @@ static void test_newborn(void **unused)
     tick(&tree, 2 * BIG_MIB + 1);
     assert_int_equal(tree.comparisons, 1);
     fake_tree_end(&tree);
+}
+
+/* A copy in its first second, with so many minor faults, and pages of files; its PSS cannot be read. */
+static double pss_with_copy(uint64_t faults, uint64_t file_pages)
+{
+    struct fake_tree tree;
+    struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+    char statm[64];
+    (void)snprintf(statm, sizeof(statm), "30000 %d %d 1 0 2 0\n", (int)BIG_PAGES, (int)file_pages);
+    write_file(&tree, CHILD, "statm", statm);
+    child->minor_faults = faults;
+    fake_tree_write(&tree, child);
+    tick(&tree, 2 * BIG_MIB);
+    assert_true(tree.sample.cpu.process_pss_mib.has);
+    double mib = tree.sample.cpu.process_pss_mib.v;
+    fake_tree_end(&tree);
+    return mib;
+}
+
+/* What it has written to since the fork is its own; faults on pages of files are none of that. */
+static void test_a_copy_that_writes(void **unused)
+{
+    (void)unused;
+    assert_true(pss_with_copy(0, 512) == BIG_MIB);
+    assert_true(pss_with_copy(BIG_PAGES / 8 - 1, 0) == BIG_MIB);
+    assert_true(pss_with_copy(BIG_PAGES / 2 + 512, 512) == BIG_MIB * 1.5);
+    assert_true(pss_with_copy(BIG_PAGES + 512, 0) == 2 * BIG_MIB);
+    assert_true(pss_with_copy(4 * BIG_PAGES, 512) == 2 * BIG_MIB - 2);
+    assert_true(pss_with_copy(BIG_PAGES - 512, BIG_PAGES - 512) == BIG_MIB);
 }
 
 /* It executes its program between the reading of its stat and the comparison. */
@@ -265,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_one_address_space_counts_once),
         cmocka_unit_test(test_a_copy_counts),
         cmocka_unit_test(test_newborn),
+        cmocka_unit_test(test_a_copy_that_writes),
         cmocka_unit_test(test_exec_before_the_comparison),
         cmocka_unit_test(test_without_kcmp),
         cmocka_unit_test(test_copies_without_kcmp),

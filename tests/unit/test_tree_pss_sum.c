@@ -264,6 +264,40 @@ static void write_anonymous(struct pss_scenario *scenario, size_t i, unsigned lo
     pss_scenario_write(scenario, i, text);
 }
 
+/* Four copies of a process that was read: their own pages count, and nothing is read of those that share the rest. */
+static void test_copies_that_were_not_read(void **state)
+{
+    struct pss_scenario *scenario = *state;
+    pss_scenario_open(scenario, TRACKED_PSS_AUTO);
+    scenario->cost_ns = 30 * NS_PER_US;
+    (void)pss_scenario_add(scenario, 10000, 40000, NS_PER_SEC);
+    pss_scenario_assert_bytes(pss_scenario_tick(scenario), 40000 * 1024);
+    for (int i = 0; i < 4; i++)
+        scenario->own_pages[pss_scenario_add(scenario, 10000, 8000, 0)] = some_u64(100);
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, NS_PER_SEC / 10), 40000 * 1024 + 400 * 4096);
+    assert_int_equal(pss_scenario_reads(scenario), 1);
+    pss_scenario_close(scenario);
+}
+
+/* Copies that write are read at once as far as the budget goes; those that are left count as these have shown. */
+static void test_copies_that_write(void **state)
+{
+    struct pss_scenario *scenario = *state;
+    pss_scenario_open(scenario, TRACKED_PSS_AUTO);
+    (void)pss_scenario_add(scenario, 10000, 40000, NS_PER_SEC);
+    (void)pss_scenario_tick(scenario);
+    for (int i = 0; i < 4; i++)
+        scenario->own_pages[pss_scenario_add(scenario, 12000, 10000, 0)] = some_u64(5000);
+    /* The first of the tick takes all of the budget. */
+    scenario->cost_ns = PSS_BANK_NS;
+    struct opt_f64 sum = pss_scenario_tick_after(scenario, NS_PER_SEC / 10);
+    assert_int_equal(pss_scenario_reads(scenario), 2);
+    /* Half of what they seem to own is theirs; the root is unknown now, and has a share as the copy that was read. */
+    double copy_bytes = 10000 * 1024.0, ratio = copy_bytes / (12000 * 4096.0);
+    pss_scenario_assert_bytes(sum, 4 * copy_bytes + ratio * 10000 * 4096);
+    pss_scenario_close(scenario);
+}
+
 /* The reading waited for a fork: every page of the process is shared with a child that is not in the tree. */
 static void test_read_during_a_fork(void **state)
 {
@@ -333,6 +367,8 @@ int main(void)
         cmocka_unit_test_prestate(test_kernel_that_has_it_keeps_it, &scenario),
         cmocka_unit_test_prestate(test_empty_file, &scenario),
         cmocka_unit_test_prestate(test_broken_file, &scenario),
+        cmocka_unit_test_prestate(test_copies_that_were_not_read, &scenario),
+        cmocka_unit_test_prestate(test_copies_that_write, &scenario),
         cmocka_unit_test_prestate(test_read_during_a_fork, &scenario),
         cmocka_unit_test_prestate(test_shared_within_the_tree, &scenario),
         cmocka_unit_test_prestate(test_shared_with_others_when_attached, &scenario),

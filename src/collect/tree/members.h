@@ -109,8 +109,11 @@ struct tree_memory {
     bool is_parents; /* it is */
     bool is_unknown; /* its first thread has ended, and no other could be read */
     pid_t tid; /* the thread whose files show it; 0: the first */
+    bool is_copy; /* forked a moment ago, without an exec, and its PSS was never read */
     uint64_t resident_pages; /* what its address space holds, its own or not */
-    uint64_t rss_pages, pss_pages; /* the part that counts for the tree's sum of RSS, and is considered for PSS */
+    uint64_t rss_pages; /* the part that counts for the tree's sum of RSS */
+    uint64_t own_pages; /* of a copy: what it does not share with its parent, as far as is seen */
+    uint64_t file_pages, at_faults; /* of a copy: from its statm, at so many minor faults; 0: not read */
 };
 
 struct tree_member {

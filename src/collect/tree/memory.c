@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 
-enum { PATH_BYTES = 32, THREADS_MAX = 65536, THREADS_TRIED_MAX = 64, KCMP_ADDRESS_SPACE = 1 };
+enum { PATH_BYTES = 32, THREADS_MAX = 65536, THREADS_TRIED_MAX = 64, KCMP_ADDRESS_SPACE = 1, FAULTS_MIN = 1024 };
 
 int tree_memory_kcmp(void *context, pid_t a, pid_t b)
 {
@@ -84,11 +84,40 @@ static void read_own(struct tree_reader *reader, struct tree_member *member)
     member->stat.has_not_execed = stat.has_not_execed;
 }
 
-/* How much of it the parent has as well: pages that a copy has more than its parent are its own. */
-static uint64_t more_than(const struct tree_member *member, const struct tree_member *parent)
+static uint64_t minus(uint64_t a, uint64_t b)
 {
-    uint64_t pages = member->memory.resident_pages, copied = parent->memory.resident_pages;
-    return pages > copied ? pages - copied : 0;
+    return a > b ? a - b : 0;
+}
+
+/*
+ * Pages that a copy has written to since the fork are its own, and each has cost it a minor fault. So have its pages of
+ * files, which fork does not copy: statm has their number, and is read when the faults could matter, again when they
+ * have doubled.
+ */
+static uint64_t written_pages(struct tree_reader *reader, struct tree_member *member)
+{
+    struct tree_memory *memory = &member->memory;
+    uint64_t faults = member->stat.minor_faults;
+    struct pid_statm statm;
+    if (faults < FAULTS_MIN || faults < memory->resident_pages / PSS_WRITING_SHARE)
+        return 0;
+    if (faults / 2 >= memory->at_faults && tree_read_statm(reader, member->pid, &statm) == 0) {
+        memory->file_pages = statm.file_pages;
+        memory->at_faults = faults;
+    }
+    if (memory->at_faults == 0)
+        return 0;
+    uint64_t written = minus(faults, memory->file_pages), most = minus(memory->resident_pages, memory->file_pages);
+    return written < most ? written : most;
+}
+
+/* What of a copy its parent does not have, as far as is seen: more pages, or other ones. */
+static uint64_t own_pages(struct tree_reader *reader, const struct tree_member *parent, struct tree_member *member)
+{
+    uint64_t more = minus(member->memory.resident_pages, parent->memory.resident_pages);
+    /* One that may still have the memory of its parent writes to that. */
+    uint64_t written = member->memory.is_own ? written_pages(reader, member) : 0;
+    return more > written ? more : written;
 }
 
 static void settle_forked(
@@ -104,10 +133,10 @@ static void settle_forked(
             read_own(reader, member);
     }
     memory->resident_pages = member->stat.rss_pages;
-    memory->rss_pages = memory->is_parents ? 0 : newborn ? more_than(member, parent) : memory->resident_pages;
-    bool is_copy = env->tracked->pss != TRACKED_PSS_ALWAYS && !member->pss.is_known && member->stat.has_not_execed &&
-                   now_ns - member->first_ns < TREE_COPY_NS;
-    memory->pss_pages = is_copy && !memory->is_parents ? more_than(member, parent) : memory->rss_pages;
+    memory->is_copy = !memory->is_parents && member->stat.has_not_execed && member->pss.read_ns == 0 &&
+                      now_ns - member->first_ns < TREE_COPY_NS;
+    memory->own_pages = memory->is_copy ? own_pages(reader, parent, member) : 0;
+    memory->rss_pages = memory->is_parents ? 0 : newborn ? memory->own_pages : memory->resident_pages;
 }
 
 static bool has_memory(const struct pid_stat *stat)
@@ -150,7 +179,8 @@ static void settle_leaderless(struct tree_reader *reader, struct tree_member *me
     struct pid_stat stat;
     int r = read_any_thread(reader, member, list, &stat);
     memory->is_unknown = r < 0 && r != -ESRCH;
-    memory->resident_pages = memory->rss_pages = memory->pss_pages = r == 0 ? stat.rss_pages : 0;
+    memory->is_copy = false;
+    memory->resident_pages = memory->rss_pages = r == 0 ? stat.rss_pages : 0;
 }
 
 void tree_memory_settle(struct tree_reader *reader, const struct tree_members *members, struct tree_member *member,
@@ -171,6 +201,6 @@ void tree_memory_settle(struct tree_reader *reader, const struct tree_members *m
         settle_forked(reader, tree_member_at(members, member->parent), member, now_ns);
         return;
     }
-    memory->is_parents = false;
-    memory->resident_pages = memory->rss_pages = memory->pss_pages = member->stat.rss_pages;
+    memory->is_parents = memory->is_copy = false;
+    memory->resident_pages = memory->rss_pages = member->stat.rss_pages;
 }

@@ -34,7 +34,7 @@ enum {
 
 /* Sums over the tree, in pages but for known_bytes. */
 struct tally {
-    double known_bytes, known, refused, unknown;
+    double known_bytes, known, refused, copies, unknown;
 };
 
 _Static_assert((int)PSS_TEXT_BYTES <= (int)BLOCKING_TEXT_BYTES, "a text fits where a bracket reads it");
@@ -135,7 +135,9 @@ static uint64_t missing_kib(const struct pss *pss, const struct pss_process *pro
         return 0;
     uint64_t anonymous = rollup->anonymous_kib.v;
     uint64_t counted = rollup->pss_anon_kib.has ? rollup->pss_anon_kib.v : rollup->pss_kib;
-    uint64_t others = (pss->tree_pages - process->rss_pages) * ((uint64_t)pss->env->page_bytes / BYTES_PER_KIB);
+    /* What copies share with their parent counts there as long as they are not read. */
+    uint64_t other_pages = (process->is_copy ? pss->resident_pages : pss->tree_pages) - process->rss_pages;
+    uint64_t others = other_pages * ((uint64_t)pss->env->page_bytes / BYTES_PER_KIB);
     uint64_t explained = others / 2 + (rollup->ksm_kib.has ? rollup->ksm_kib.v : 0);
     uint64_t missing = counted + explained < anonymous ? anonymous - counted - explained : 0;
     return missing > anonymous / MISSING_SHARE + MISSING_KIB_MIN ? missing : 0;
@@ -160,6 +162,11 @@ static bool settle_reading(const struct pss *pss, const struct pss_process *proc
     return true;
 }
 
+static uint64_t counted_pages(const struct pss_process *process)
+{
+    return process->is_copy ? process->own_pages : process->rss_pages;
+}
+
 static int read_process(struct pss *pss, const struct pss_process *process, int64_t now_ns, struct err *err)
 {
     struct pss_memory *memory = process->memory;
@@ -178,7 +185,11 @@ static int read_process(struct pss *pss, const struct pss_process *process, int6
     memory->is_known = true;
     memory->pss_kib = rollup.pss_kib;
     memory->at_rss_pages = process->rss_pages;
-    memory->others_pages = pss->tree_pages - process->rss_pages;
+    memory->others_pages = pss->tree_pages - counted_pages(process);
+    if (process->is_copy) {
+        pss->copies_read_bytes += (double)rollup.pss_kib * BYTES_PER_KIB;
+        pss->copies_own_bytes += (double)process->own_pages * (double)pss->env->page_bytes;
+    }
     return 0;
 }
 
@@ -238,7 +249,10 @@ static bool is_due(const struct pss *pss, const struct pss_process *process, int
 {
     const struct pss_memory *memory = process->memory;
     int64_t since_ns = now_ns - memory->read_ns;
-    if (memory->is_refused || process->rss_pages == 0 || process->age_ns < PSS_MIN_AGE_NS)
+    /* A copy that writes makes memory that nothing else has: it is not left alone until it is older. */
+    bool is_young = process->is_copy ? process->own_pages < process->rss_pages / PSS_WRITING_SHARE
+                                     : process->age_ns < PSS_MIN_AGE_NS;
+    if (memory->is_refused || counted_pages(process) == 0 || is_young)
         return false;
     if (memory->has_failed)
         return since_ns >= PSS_RETRY_NS;
@@ -291,7 +305,7 @@ static void tally_add(struct tally *tally, const struct pss_process *process, in
         return;
     }
     if (!memory->is_known) {
-        tally->unknown += pages;
+        *(process->is_copy ? &tally->copies : &tally->unknown) += (double)counted_pages(process);
         return;
     }
     double read_bytes = (double)memory->pss_kib * BYTES_PER_KIB;
@@ -311,16 +325,24 @@ static struct tally tally_all(const struct pss_process *processes, size_t count,
     return tally;
 }
 
-static struct opt_f64 tally_sum(const struct tally *tally, int64_t page_bytes)
+/* What copies seem to have written may be memory that they had for a moment only: those that were read show how much.
+ */
+static double copies_ratio(const struct pss *pss)
 {
-    double all = tally->known + tally->refused + tally->unknown;
+    return pss->copies_read_bytes < pss->copies_own_bytes ? pss->copies_read_bytes / pss->copies_own_bytes : 1;
+}
+
+static struct opt_f64 tally_sum(const struct pss *pss, const struct tally *tally)
+{
+    double page_bytes = (double)pss->env->page_bytes, copies = tally->copies * copies_ratio(pss);
+    double all = tally->known + tally->refused + copies + tally->unknown;
     if (all <= 0)
         return some_f64(tally->known_bytes);
-    if (tally->known <= 0 || tally->known + tally->refused < all / 2)
+    if (tally->known <= 0 || tally->known + tally->refused + copies < all / 2)
         return (struct opt_f64){0};
-    double ratio = tally->known_bytes / (tally->known * (double)page_bytes);
-    double others = tally->refused + tally->unknown * (ratio < 1 ? ratio : 1);
-    return some_f64(tally->known_bytes + others * (double)page_bytes);
+    double ratio = tally->known_bytes / (tally->known * page_bytes);
+    double others = tally->refused + copies + tally->unknown * (ratio < 1 ? ratio : 1);
+    return some_f64(tally->known_bytes + others * page_bytes);
 }
 
 /* The first tick gets what the tree would have earned since its oldest process was first seen. */
@@ -340,19 +362,20 @@ static void earn(struct pss *pss, const struct pss_process *processes, size_t co
         pss->bank_ns = PSS_BANK_NS;
 }
 
-static uint64_t count_pages(const struct pss_process *processes, size_t count)
+static void count_pages(struct pss *pss, const struct pss_process *processes, size_t count)
 {
-    uint64_t pages = 0;
-    for (size_t i = 0; i < count; i++)
-        pages += processes[i].rss_pages;
-    return pages;
+    pss->tree_pages = pss->resident_pages = 0;
+    for (size_t i = 0; i < count; i++) {
+        pss->tree_pages += counted_pages(&processes[i]);
+        pss->resident_pages += processes[i].rss_pages;
+    }
 }
 
 /* Where so much memory came or went elsewhere in the tree, what was shared then says nothing of what is shared now. */
 static void reset_outdated(const struct pss *pss, const struct pss_process *process)
 {
     struct pss_memory *memory = process->memory;
-    uint64_t others = pss->tree_pages - process->rss_pages, then = memory->others_pages;
+    uint64_t others = pss->tree_pages - counted_pages(process), then = memory->others_pages;
     uint64_t change = others > then ? others - then : then - others;
     uint64_t scale = then > process->rss_pages ? then : process->rss_pages;
     if (change > scale / 4 + SLACK_PAGES)
@@ -410,7 +433,7 @@ struct opt_f64 pss_tick(struct pss *pss, struct pss_process *processes, size_t c
         return (struct opt_f64){0};
     int64_t page_bytes = pss->env->page_bytes;
     struct tally tally;
-    pss->tree_pages = count_pages(processes, count);
+    count_pages(pss, processes, count);
     if (pss->mode == TRACKED_PSS_ALWAYS) {
         for (size_t i = 0; i < count && !pss->is_absent; i++)
             (void)read_process(pss, &processes[i], now_ns, err);
@@ -426,5 +449,5 @@ struct opt_f64 pss_tick(struct pss *pss, struct pss_process *processes, size_t c
     }
     if (pss->is_absent)
         return (struct opt_f64){0};
-    return tally_sum(&tally, page_bytes);
+    return tally_sum(pss, &tally);
 }

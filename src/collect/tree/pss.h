@@ -19,6 +19,7 @@
 #define PSS_BANK_NS (60 * NS_PER_MS) /* what may be saved up */
 #define PSS_TICK_NS (4 * NS_PER_MS) /* what one tick may take if it is more than one read */
 #define PSS_MIN_AGE_NS (NS_PER_SEC / 2) /* of a process before its first read */
+enum { PSS_WRITING_SHARE = 8 }; /* a copy of which less is its own is not read before it is older */
 #define PSS_STALE_NS (30 * NS_PER_SEC) /* read again even where nothing seems to change */
 #define PSS_SHARED_NS (5 * NS_PER_SEC) /* the same after processes came or went, that may share pages */
 #define PSS_RETRY_NS (5 * NS_PER_SEC) /* after a read that failed */
@@ -33,7 +34,7 @@ struct pss_memory {
     bool has_failed; /* the last read did, for another reason */
     unsigned char doubts; /* readings in a row that were not believed */
     uint64_t pss_kib, at_rss_pages; /* at_rss_pages: its RSS in the tick of the reading */
-    uint64_t others_pages; /* RSS of the other processes in that tick */
+    uint64_t others_pages; /* of the other processes in that tick, as they counted */
     int64_t read_ns; /* monotonic, when it was last read or tried */
     double ns_per_page; /* moving average; 0: not measured yet */
 };
@@ -42,7 +43,9 @@ struct pss_memory {
 struct pss_process {
     pid_t pid; /* or the number of one of its threads: whose smaps_rollup is read */
     int64_t age_ns; /* since it was first seen */
-    uint64_t rss_pages; /* its own: none of a copy that was forked only now */
+    uint64_t rss_pages;
+    uint64_t own_pages; /* what counts of a copy as long as it is one */
+    bool is_copy; /* forked a moment ago and never read: most of its pages are its parent's as well */
     struct pss_memory *memory;
 };
 
@@ -58,7 +61,10 @@ struct pss {
     uint32_t measured; /* reads in that mean */
     size_t count; /* processes in the last tick */
     int64_t count_changed_ns; /* monotonic, when that was last another number */
-    uint64_t tree_pages; /* RSS of all processes in this tick */
+    uint64_t tree_pages; /* of all processes in this tick, as they count */
+    uint64_t resident_pages; /* RSS of all processes in this tick */
+    double copies_read_bytes,
+        copies_own_bytes; /* of the copies that were read so far: their PSS, and as they counted */
     bool is_absent; /* this kernel has no smaps_rollup */
     bool has_read; /* it has one */
 };
@@ -67,12 +73,12 @@ void pss_open(struct pss *pss, const struct collect_env *env, enum tracked_pss m
 
 /*
  * One tick over the live processes of the tree (any order; the list may be re-ordered): reads those that are due
- * within the budget, and returns the sum in bytes: measured where known, RSS where refused, else RSS times the mean
- * ratio of the others. Absent where the kernel has none, where the mode is never, where none could be read, or where
- * the processes that were read or refused hold less than half of the tree's resident memory. A tree without resident
- * memory has 0. err (left alone where it is set already) names a process that may not be read, once per
- * process, or a file that is broken. A process that has gone or was replaced meanwhile (ESRCH, ENOENT) is silently
- * skipped.
+ * within the budget, and returns the sum in bytes: measured where known, RSS where refused, its own pages of a copy,
+ * else RSS times the mean ratio of the others. Absent where the kernel has none, where the mode is never, where none
+ * could be read, or where the processes that were read or refused hold less than half of the tree's resident memory. A
+ * tree without resident memory has 0. err (left alone where it is set already) names a process that may not be read,
+ * once per process, or a file that is broken. A process that has gone or was replaced meanwhile (ESRCH, ENOENT) is
+ * silently skipped.
  */
 struct opt_f64 pss_tick(struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct err *err);
 

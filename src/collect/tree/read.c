@@ -182,6 +182,15 @@ int tree_read_schedstat(struct tree_reader *reader, pid_t pid, pid_t tid, int *f
     return n < 0 ? (int)n : pid_schedstat_parse((struct str){text, (size_t)n}, ret_schedstat);
 }
 
+int tree_read_statm(struct tree_reader *reader, pid_t pid, struct pid_statm *ret_statm)
+{
+    const char *text;
+    int fd = -1;
+    ssize_t n = read_file(reader, (struct tree_path){pid, 0, "statm"}, &fd, &text);
+    tree_release_fd(reader, &fd);
+    return n < 0 ? (int)n : pid_statm_parse((struct str){text, (size_t)n}, ret_statm);
+}
+
 /* Is the PID in use, as far as we may know? */
 static bool exists(const struct collect_env *env, pid_t pid)
 {

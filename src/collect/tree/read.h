@@ -47,6 +47,9 @@ int tree_read_candidate(struct tree_reader *reader, pid_t pid, struct pid_stat *
 /* The same through the descriptor at *fd, which is kept there where descriptors go so far. */
 int tree_read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_stat *ret_stat);
 
+/* Its statm, read without a kept descriptor. Returns 0 or a negative errno. */
+int tree_read_statm(struct tree_reader *reader, pid_t pid, struct pid_statm *ret_statm);
+
 /* The children that one thread has made, as text in reader->list. */
 int tree_read_children(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd);
 
@@ -80,7 +83,7 @@ void tree_release_fd(struct tree_reader *reader, int *fd);
 
 /* Most children execute their program within this time; older ones are asked for their address space. */
 #define TREE_NEWBORN_NS (100 * NS_PER_MS)
-/* A copy that was not read yet adds to PSS what it has more than its parent, for so long. */
+/* A copy that was not read yet adds to PSS what it has more than its parent or has written to, for so long. */
 #define TREE_COPY_NS NS_PER_SEC
 
 /*

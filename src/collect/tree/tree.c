@@ -161,7 +161,9 @@ static void view_memory(struct tree_state *state, struct tree_member *member, in
     state->processes.items[state->processes.count++] =
         (struct pss_process){.pid = memory->tid != 0 ? memory->tid : member->pid,
             .age_ns = now_ns - member->first_ns,
-            .rss_pages = memory->pss_pages,
+            .rss_pages = memory->resident_pages,
+            .own_pages = memory->own_pages,
+            .is_copy = memory->is_copy,
             .memory = &member->pss};
 }
 
