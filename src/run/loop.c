@@ -2,6 +2,9 @@
 #include "run/loop.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -48,6 +51,55 @@ int loop_open(struct loop *ret_loop, const sigset_t *signals, struct err *err)
         return err_sys(err, r, "cannot set up the timer and the signals");
     }
     return 0;
+}
+
+/* Where handlers, which know nothing else, write to. */
+static atomic_int caught_fd = -1;
+
+static void catch_signal(int number, siginfo_t *info, void *unused)
+{
+    (void)unused;
+    int before = errno;
+    const struct signalfd_siginfo news = {.ssi_signo = (uint32_t)number,
+        .ssi_code = info->si_code,
+        .ssi_pid = (uint32_t)info->si_pid,
+        .ssi_ptr = (uint64_t)(uintptr_t)info->si_value.sival_ptr};
+    /* Where the pipe is full, as many signals are waiting as it holds. */
+    ssize_t n = write(atomic_load(&caught_fd), &news, sizeof(news));
+    (void)n;
+    errno = before;
+}
+
+static void install_handlers(const sigset_t *signals)
+{
+    struct sigaction catching = {.sa_sigaction = catch_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
+    (void)sigfillset(&catching.sa_mask);
+    for (int i = 1; i <= SIGRTMAX; i++) {
+        if (sigismember(signals, i) == 1 && sigaction(i, NULL, &before) == 0 &&
+            (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN))
+            (void)sigaction(i, &catching, NULL);
+    }
+    /* These must not stop us, and are not read. */
+    (void)signal(SIGTTIN, SIG_IGN);
+    (void)signal(SIGTTOU, SIG_IGN);
+}
+
+int loop_catch_signals(struct loop *loop, const sigset_t *signals)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -errno;
+    int r = watch(loop, ends[0], EPOLLIN, &loop->signal_fd);
+    if (r < 0) {
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        return r;
+    }
+    fd_close(&loop->signal_fd);
+    loop->signal_fd = ends[0];
+    atomic_store(&caught_fd, ends[1]);
+    install_handlers(signals);
+    return pthread_sigmask(SIG_UNBLOCK, signals, NULL) == 0 ? 0 : -EINVAL;
 }
 
 int loop_start(struct loop *loop, const struct grid *grid, struct err *err)

@@ -84,6 +84,13 @@ struct loop {
  */
 int loop_open(struct loop *ret_loop, const sigset_t *signals, struct err *err);
 
+/*
+ * The same signals by handlers, for a process with threads that are not ours: the kernel may deliver to those what is
+ * blocked in ours, and then nothing is left to read. Signals that have a handler already keep it. From here on
+ * signal_fd is a pipe, with what a signalfd would hold. Only one loop of the process may do this.
+ */
+int loop_catch_signals(struct loop *loop, const sigset_t *signals);
+
 /* Arms the timer on the grid. */
 int loop_start(struct loop *loop, const struct grid *grid, struct err *err);
 

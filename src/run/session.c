@@ -326,10 +326,13 @@ static int session_start(
     session->env.zpool_path = session->root.is_host ? "zpool" : NULL;
     if (session->root.is_host)
         session->env.gpu = gpu_environment(settings);
+    bool has_other_threads = signals_has_other_threads();
     sigset_t signals = signals_to_read(settings->command != NULL, output_has_view(settings));
     r = loop_open(&session->loop, &signals, err);
     if (r < 0)
         return r;
+    if (has_other_threads && !settings->command)
+        (void)loop_catch_signals(&session->loop, &signals);
     r = reports_open(&session->reports, settings, &session->helpers, output_shows_samples(settings), false, err);
     if (r == 0)
         r = reports_check_files(&session->reports, settings, err);
@@ -356,6 +359,9 @@ static int session_start(
         start_attached(session, settings, pid);
     if (r < 0)
         return r;
+    /* Not before the command was started, which would not have the dispositions of our caller. */
+    if (has_other_threads && settings->command && loop_catch_signals(&session->loop, &signals) == 0)
+        (void)kill(getpid(), SIGCHLD); /* one that came before may be lost */
     if (settings->renice.has)
         renice_self(settings);
     else if (settings->command)

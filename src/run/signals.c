@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -285,6 +286,13 @@ enum supervisor_event signals_classify(
     }
 }
 
+bool signals_has_other_threads(void)
+{
+    enum { LINKS_OF_ONE = 3 }; /* of a directory with one subdirectory */
+    struct stat info;
+    return stat(SYSROOT_OWN_THREADS, &info) == 0 && info.st_nlink > LINKS_OF_ONE;
+}
+
 void signals_hold_stops(void)
 {
     sigset_t stops;
@@ -332,10 +340,15 @@ int signals_stop_with(int signal, bool is_asked, pid_t command)
 
 void signals_stop_self(int signal)
 {
+    const struct sigaction stop = {.sa_handler = SIG_DFL};
+    struct sigaction catching;
     sigset_t one, before;
     (void)sigemptyset(&one);
     (void)sigaddset(&one, signal);
+    bool is_caught = sigaction(signal, &stop, &catching) == 0 && catching.sa_handler != SIG_DFL;
     (void)raise(signal);
     (void)sigprocmask(SIG_UNBLOCK, &one, &before);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    if (is_caught)
+        (void)sigaction(signal, &catching, NULL);
 }

@@ -43,6 +43,9 @@ sigset_t signals_to_read(bool with_command, bool with_view);
 enum supervisor_event signals_classify(
     const struct loop_event *event, pid_t command, const struct sysroot *root, sigset_t *early);
 
+/* Has anything started threads before us (a library that was preloaded)? Only before we start our own. */
+bool signals_has_other_threads(void);
+
 /* With a command: a terminal that we do not read from does not stop us before the command stops. */
 void signals_hold_stops(void);
 

@@ -13,7 +13,7 @@ import tap
 from job import (COUNTER, END, ENDED_BY_TEST, PASSED_ON, WAITER, Job, Session, ask, children, need_pid_namespace,
                  python, ready_pid, state_of, status_of, wait_signals_taken, wait_state, wrap)
 from tap import Skip, equal, expect, test
-from tracker import BINARY, PATIENCE_SECS, SANITIZED, SLOW, directory, parse, wait_until
+from tracker import BINARY, PATIENCE_SECS, SANITIZED, SLOW, Tracker, clean_env, directory, parse, wait_until
 
 CTRL_C, CTRL_Z, CTRL_BACKSLASH = b"\x03", b"\x1a", b"\x1c"
 
@@ -476,18 +476,23 @@ def as_PID_1_it_ends_with_the_command():
 # The start of the command, widened by tests/fake/slow_start.c
 
 
+def need_library(variable):
+    library = os.environ.get(variable, "")
+    if not os.path.exists(library):
+        raise Skip(f"{variable} does not name a library")
+    if SANITIZED:
+        raise Skip("no library can be loaded before that of a sanitizer")
+    return os.path.abspath(library)
+
+
 @contextlib.contextmanager
 def slow_start(moment):
     """A FIFO at which the start waits, and the environment that makes it wait there."""
-    library = os.environ.get("SLOW_START_LIB", "")
-    if not os.path.exists(library):
-        raise Skip("SLOW_START_LIB does not name a library")
-    if SANITIZED:
-        raise Skip("no library can be loaded before that of a sanitizer")
+    library = need_library("SLOW_START_LIB")
     with directory() as empty:
         fifo = empty / "fifo"
         os.mkfifo(fifo)
-        yield fifo, {"LD_PRELOAD": os.path.abspath(library), f"SLOW_START_{moment}": str(fifo)}
+        yield fifo, {"LD_PRELOAD": library, f"SLOW_START_{moment}": str(fifo)}
 
 
 def try_release(fifo):
@@ -552,6 +557,65 @@ def suspend_in_a_shell_gives_the_terminal_back():
         session.proceed()
         session.type(b"exit 5\n")
         equal(session.event(), "exited 5", "the end")
+
+
+# A library with a thread that blocks no signal, preloaded by tests/fake/other_thread.c, in the tracker alone.
+
+
+def beside_a_thread(command):
+    return {"LD_PRELOAD": need_library("OTHER_THREAD_LIB")}, ["env", "-u", "LD_PRELOAD", *command]
+
+
+@test(limit=60)
+def beside_a_foreign_thread_the_end_is_noticed():
+    env, command = beside_a_thread(["sh", "-c", "exit 7"])
+    for _ in range(30):
+        with Job("-q", command=command, env=env) as job:
+            equal(job.wait(), 7, "exit status")
+
+
+@test
+def beside_a_foreign_thread_signals_arrive_once_each():
+    env, command = beside_a_thread(python(COUNTER))
+    with Job("-i", "0.05", "-o", "out", command=command, env=env) as job:
+        job.wait_command()
+        for name in PASSED_ON:
+            number = getattr(signal, name)
+            job.send(number)
+            equal(next_signal(job.stdout), number, "the signal that arrives")
+        equal(job.finish(), ([], ENDED_BY_TEST), "more signals, exit status")
+
+
+@test
+def beside_a_foreign_thread_Ctrl_Z_stops_both():
+    env, command = beside_a_thread(python(COUNTER))
+    with Session(wrap(command, "-i", "0.05", "-o", "out"), env=env) as session:
+        pid = ready_pid(session.screen)
+        session.type(CTRL_Z)
+        equal(session.event(), "stopped", "what the shell hears")
+        wait_state(pid, "T", "the command")
+        session.proceed()
+        wait_state(pid, "S", "the command")
+        os.kill(pid, END)
+        equal(session.event(), f"exited {ENDED_BY_TEST}", "the end")
+
+
+@test
+def beside_a_foreign_thread_ignored_signals_stay_ignored_in_the_command():
+    env, command = beside_a_thread(["sh", "-c", "grep SigIgn /proc/self/status"])
+    words = ["sh", "-c", 'trap "" HUP USR2; exec "$@"', "sh", *wrap(command)]
+    said = ask(words, env={**clean_env(), **env}).stdout
+    mask = int(said.split()[1], 16)
+    expect(mask & 1 << signal.SIGHUP - 1 and mask & 1 << signal.SIGUSR2 - 1, said)
+
+
+@test
+def beside_a_foreign_thread_host_mode_ends_with_its_last_sample():
+    env, _ = beside_a_thread([])
+    with Tracker("-i", "60", "-o", "out", env=env) as tracker:
+        wait_until(lambda: (tracker.cwd / "out").exists(), "the output")
+        equal(tracker.stop(signal.SIGTERM, 2 + PATIENCE_SECS), 0, "exit status")
+        equal(len((tracker.cwd / "out").read_bytes().splitlines()), 1, "samples")
 
 
 if __name__ == "__main__":

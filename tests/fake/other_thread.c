@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Preloaded: a thread that is there before main and blocks no signal, as profilers and allocators have one. */
+#include <pthread.h>
+#include <unistd.h>
+
+static void *wait_forever(void *unused)
+{
+    for (;;)
+        (void)pause();
+    return unused;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    pthread_t thread;
+    (void)pthread_create(&thread, NULL, wait_forever, NULL);
+}
