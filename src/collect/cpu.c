@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "collect/collect.h"
-#include "collect/process_count.h"
+#include "collect/collect_internal.h"
 #include "kernel/proc.h"
 
 /*

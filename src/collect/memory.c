@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's memory from /proc/meminfo. Amounts, not counters: nothing is kept between samples. */
-#include "collect/memory.h"
+#include "collect/collect_internal.h"
 
 #include "base/auto.h"
 #include "base/file.h"

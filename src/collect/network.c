@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "collect/collect.h"
-#include "collect/network_interface.h"
+#include "collect/collect_internal.h"
 #include "collect/probe/probe.h"
 
 enum {

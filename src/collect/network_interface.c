@@ -5,7 +5,7 @@
  * driver, which may have to ask the device: the probe reads it when the link has changed, that of an interface without
  * hardware (bonds, bridges) also when any link of hardware has, and every SPEED_NS in any case.
  */
-#include "collect/network_interface.h"
+#include "collect/collect_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "collect/collect.h"
-#include "model/run_info.h"
+#include "model/run_facts.h"
 
 enum { PIPELINE_STAGES_MAX = 16 };
 

@@ -5,7 +5,7 @@
  * the other directories are counted: they are listed before the processes (fs/proc/root.c), which may be thousands.
  * With the first sample on the grid it is checked against a whole listing.
  */
-#include "collect/process_count.h"
+#include "collect/collect_internal.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "encode/formats.h"
-#include "model/run_info.h"
+#include "model/run_facts.h"
 #include "model/totals.h"
 
 struct encoder {

@@ -44,4 +44,13 @@ struct end_facts {
     int64_t finished_secs; /* Unix */
 };
 
+/* What is known of a run before its first sample. */
+struct run_info {
+    const char *version;
+    const char *job_name; /* NULL: none */
+    struct opt_u64 tracked_pid; /* absent: the host alone */
+    int64_t interval_ns;
+    struct opt_i64 start_ns; /* monotonic, when the command was started; absent: when the first counters are read */
+};
+
 #endif

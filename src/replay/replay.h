@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "model/run_info.h"
+#include "model/run_facts.h"
 #include "model/sample.h"
 
 enum { REPLAY_NOTES_MAX = 12, REPLAY_NOTE_BYTES = 240, REPLAY_LINE_BYTES_MAX = 8 * 1024 * 1024 };

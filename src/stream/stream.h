@@ -11,7 +11,6 @@
 
 #include "base/err.h"
 #include "model/run_facts.h"
-#include "model/run_info.h"
 #include "model/totals.h"
 #include "stream/exchange.h"
 #include "stream/target.h"

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "config/settings.h"
 #include "kernel/sysroot.h"
-#include "model/run_info.h"
+#include "model/run_facts.h"
 #include "stream/stream.h"
 
 struct streaming {

@@ -2,7 +2,7 @@
 /* /proc/cpuinfo: the name lies in the text, kinds of cores differ and are in range; so is a main ID register. */
 #include "fuzz.h"
 
-#include "kernel/cpuinfo.h"
+#include "kernel/proc.h"
 
 static void check_core(struct cpuinfo_core core)
 {

@@ -15,7 +15,7 @@
 #include "collect/collect.h"
 #include "collect/pipeline.h"
 #include "kernel/sysroot.h"
-#include "model/run_info.h"
+#include "model/run_facts.h"
 
 enum { FIXTURE_TICKS_MAX = 64, FIXTURE_SPACES_MAX = 64, FIXTURE_PATH_BYTES = 512 };
 

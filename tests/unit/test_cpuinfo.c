@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "kernel/cpuinfo.h"
+#include "kernel/proc.h"
 
 static void assert_name(const struct cpuinfo *info, const char *name)
 {

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "collect/memory.h"
+#include "collect/collect_internal.h"
 #include "fake_env.h"
 
 static const char usual[] = "MemTotal:       16777216 kB\nMemFree:         4194304 kB\nMemAvailable:    9437184 kB\n"

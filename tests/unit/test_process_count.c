@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "collect/process_count.h"
+#include "collect/collect_internal.h"
 #include "fake_env.h"
 #include "skip.h"
 

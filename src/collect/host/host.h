@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/opt.h"
-#include "kernel/cpuinfo.h"
+#include "kernel/proc.h"
 #include "kernel/sysroot.h"
 #include "model/run_facts.h"
 

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/opt.h"
 #include "base/str.h"
-#include "kernel/cpuinfo.h"
+#include "kernel/proc.h"
 #include "kernel/sysroot.h"
 
 /*

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One network interface: its counters as the collector last read them, and its identity and link state from
- * /sys/class/net/NAME. The collector decides whether that sysfs is to be believed and asks when the facts are due; one
- * that cannot be read is absent.
- */
-#ifndef COLLECT_NETWORK_INTERFACE_H
-#define COLLECT_NETWORK_INTERFACE_H
+/* What single collectors of this directory are made of: network interfaces, the count of processes, memory. */
+#ifndef COLLECT_COLLECT_INTERNAL_H
+#define COLLECT_COLLECT_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +10,14 @@
 #include "base/opt.h"
 #include "collect/collect.h"
 #include "kernel/devices.h"
+#include "kernel/proc.h"
+#include "model/sample.h"
+
+/*
+ * One network interface: its counters as the collector last read them, and its identity and link state from
+ * /sys/class/net/NAME. The collector decides whether that sysfs is to be believed and asks when the facts are due; one
+ * that cannot be read is absent.
+ */
 
 enum { NETWORK_INTERFACE_LINKS = 4, NETWORK_INTERFACE_MAC_BYTES = 100 };
 
@@ -74,5 +78,35 @@ void network_interface_update_speed(struct network_interface_shared *shared, str
 
 /* What is not there is an answer; any other errno (no descriptor left, no permission) hides one. */
 bool network_interface_is_absence(int r);
+
+/*
+ * How many processes the host has, by the cheapest way that is right: the link count of /proc where it can be trusted,
+ * else a listing of the directory at most once a second, and less often where that takes long.
+ */
+struct process_count {
+    const struct collect_env *env;
+    int list_fd; /* kept for listing; -1: not yet opened */
+    bool by_links;
+    uint64_t other_links; /* st_nlink of /proc less the processes */
+    int64_t calibrated_ns; /* when that was last found out */
+    int64_t listed_ns; /* when the directory was last listed for a count */
+    int64_t list_cost_ns; /* what that took */
+    struct opt_u64 listed;
+    struct opt_u64 listed_links, listed_forks; /* of the whole host then */
+};
+
+void process_count_init(struct process_count *count, const struct collect_env *env);
+void process_count_fini(struct process_count *count);
+
+/*
+ * Absent where /proc cannot be read. grid_ns is when this sample was due: lateness must not make
+ * one listing serve two samples. forks: processes made since boot, absent where unknown.
+ */
+struct opt_u64 process_count_read(struct process_count *count, int64_t grid_ns, struct opt_u64 forks);
+
+/* The arithmetic of the memory section, apart from reading. */
+
+/* Fills everything but `present`; what the kernel does not say stays absent. */
+void memory_derive(const struct meminfo *info, struct sample_memory *ret_memory);
 
 #endif
