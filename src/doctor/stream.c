@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where samples are streamed to. Of an address only scheme, host and port are shown or asked (HEAD /): paths and
- * queries of hooks are secrets, and asking for one of them may already mean something. Nothing leaves this machine
- * unless online.
+ * queries may be secrets, and asking for one of them may already mean something. Nothing leaves this machine unless
+ * online.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "stream/exchange.h"
+#include "stream/payload.h"
 #include "stream/run_state.h"
 #include "stream/spool/spool.h"
 #include "stream/target.h"
@@ -22,6 +23,8 @@ struct delivery {
     struct spool_run *run;
     struct run_state *state;
     struct exchange *exchange; /* for notices to the user */
+    const struct run_facts *facts; /* as far as they are known by now; NULL: the run is from the spool */
+    int64_t started_ns; /* monotonic; with facts */
     bool is_over; /* the run has ended: what is left is all there is */
     bool is_spool_failing; /* the disk does not take everything; it was reported */
     unsigned unreadable; /* batches that were in the spool and could not be read back */

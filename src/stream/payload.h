@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is sent to the targets, as JSON: the registration, the finish call, run.json of a bucket, the hooks. Unknown
+ * What is sent to the targets, as JSON: the registration of a run, its description, its events and its end. Unknown
  * values are left out, never null.
  */
 #ifndef STREAM_PAYLOAD_H
@@ -42,6 +42,6 @@ struct payload_event {
     double elapsed_secs;
     const struct end_facts *end;
 };
-void payload_hook(struct buf *buf, const struct run_facts *facts, const struct payload_event *event, const char *omit);
+void payload_event(struct buf *buf, const struct run_facts *facts, const struct payload_event *event, const char *omit);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* {"format":1,"run_id":"20261115T093000Z-1f2e3d4c","started_at":"…","register":{…},"run":{…},"sentinel":{…},…} */
+/* {"format":1,"run_id":"20261115T093000Z-1f2e3d4c","started_at":"…","register":{…},"run":{…},"KEY-OF-A-TARGET":{…},…}
+ */
 #include "stream/run_state.h"
 
 #include <errno.h>
@@ -51,7 +52,7 @@ void run_state_fini(struct run_state *state)
 bool run_state_has_targets(const struct run_state *state)
 {
     for (size_t i = 0; i < stream_target_count; i++) {
-        if (state->targets[i].is_wanted)
+        if (target_is_kept(&state->targets[i]))
             return true;
     }
     return false;
@@ -60,7 +61,7 @@ bool run_state_has_targets(const struct run_state *state)
 bool run_state_is_delivered(const struct run_state *state)
 {
     for (size_t i = 0; i < stream_target_count; i++) {
-        if (target_is_open(&state->targets[i]))
+        if (target_is_kept(&state->targets[i]) && !state->targets[i].is_done)
             return false;
     }
     return true;
@@ -94,7 +95,7 @@ void run_state_put(struct buf *buf, const struct run_state *state)
     put_object(buf, "run", &state->run_body);
     for (size_t i = 0; i < stream_target_count; i++) {
         const struct target_run *run = &state->targets[i];
-        if (!run->is_wanted)
+        if (!target_is_kept(run))
             continue;
         buf_printf(buf, ",\"%s\":{\"kind\":\"%s\"", run->target->state_key, run->target->state_key);
         run->target->put_state(run, buf);

@@ -33,7 +33,7 @@ struct run_state {
 int run_state_init(struct run_state *state);
 void run_state_fini(struct run_state *state);
 
-/* Is there a target that takes from the spool? */
+/* Is there a target that the spool keeps something for? */
 bool run_state_has_targets(const struct run_state *state);
 bool run_state_is_delivered(const struct run_state *state); /* to all of them */
 

@@ -84,7 +84,7 @@ bool stream_is_wanted(const struct settings *settings)
 bool stream_takes_samples(const struct settings *settings)
 {
     for (size_t i = 0; i < stream_target_count; i++) {
-        if (stream_targets[i]->step && stream_targets[i]->is_wanted(settings))
+        if (stream_targets[i]->state_key && stream_targets[i]->is_wanted(settings))
             return true;
     }
     return false;

@@ -17,7 +17,7 @@
 
 struct stream;
 
-/* Are there targets? With hooks alone no samples are needed. */
+/* Are there targets, and some among them that samples are kept for? */
 bool stream_is_wanted(const struct settings *settings);
 bool stream_takes_samples(const struct settings *settings);
 

@@ -15,7 +15,6 @@
 #include "stream/exchange.h"
 #include "stream/payload.h"
 #include "stream/target.h"
-#include "stream/targets/hooks.h"
 
 struct worker {
     const struct stream_options *options;
@@ -28,7 +27,6 @@ struct worker {
     struct batch batch;
     struct run_state state;
     struct delivery delivery;
-    struct hooks hooks;
     struct run_facts facts;
     struct exchange_news news;
     struct buf rows; /* taken and not yet in the batch */
@@ -67,7 +65,9 @@ int64_t worker_now(const struct worker *worker); /* monotonic */
 void worker_seal(struct worker *worker);
 void worker_settle_passing(struct worker *worker); /* the batch that nothing had room for: kept now, or lost */
 int64_t worker_next_delivery(const struct worker *worker);
-void worker_deliver(struct worker *worker, int64_t deadline_ns); /* one attempt of a target that is due */
+void worker_deliver_prompt(struct worker *worker, int64_t deadline_ns); /* of all that are prompt and due */
+void worker_deliver(struct worker *worker, int64_t deadline_ns); /* one attempt of another target that is due */
+void worker_wait(struct worker *worker, int64_t until_ns); /* for news, for a target, or for the time; takes rows */
 void worker_open_spool(struct worker *worker); /* and the targets; again: nothing happens */
 void worker_introduce(struct worker *worker); /* the description of the run is complete */
 

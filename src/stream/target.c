@@ -24,7 +24,7 @@ static const char *either(char *const *environment, const char *name, const char
     return value ? value : env_get(environment, other);
 }
 
-int target_client_new(
+static int make_client(
     const struct settings *settings, const struct net_wait *wait, bool is_s3, struct http_client **ret_client)
 {
     char *const *environment = settings->environment;
@@ -46,8 +46,8 @@ int target_client_new(
 
 int target_clients_init(struct target_clients *clients, const struct settings *settings, const struct net_wait *wait)
 {
-    int r = target_client_new(settings, wait, false, &clients->http);
-    return r < 0 ? r : target_client_new(settings, wait, true, &clients->http_s3);
+    int r = make_client(settings, wait, false, &clients->http);
+    return r < 0 ? r : make_client(settings, wait, true, &clients->http_s3);
 }
 
 void target_clients_close_idle(struct target_clients *clients)
@@ -83,6 +83,11 @@ bool target_is_open(const struct target_run *run)
     return run->is_wanted && !run->is_done;
 }
 
+bool target_is_kept(const struct target_run *run)
+{
+    return run->is_wanted && run->target->state_key;
+}
+
 bool target_needs_batch(const struct target_run *run, uint32_t number)
 {
     return run->is_wanted && run->target->takes_batches && !number_set_has(&run->delivered, number);
@@ -91,6 +96,11 @@ bool target_needs_batch(const struct target_run *run, uint32_t number)
 int64_t target_next_due(const struct target_run *run)
 {
     return target_is_open(run) && !run->is_stuck ? run->target->next_due(run) : DELIVERY_NEVER;
+}
+
+int target_watch_fd(const struct target_run *run)
+{
+    return target_is_open(run) && !run->is_stuck && run->target->watch_fd ? run->target->watch_fd(run) : -1;
 }
 
 bool target_takes(const struct target_run *run)
@@ -106,6 +116,12 @@ void target_end(struct target_run *run)
     run->last_error.refusal[0] = '\0';
     if (run->is_wanted && run->target->end)
         run->target->end(run);
+}
+
+void target_leave(struct target_run *run)
+{
+    if (target_is_open(run) && run->target->leave)
+        run->target->leave(run);
 }
 
 void target_succeed(struct target_run *run)

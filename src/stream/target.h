@@ -49,14 +49,13 @@ struct target_finding {
     char text[400];
 };
 
-/*
- * A target. Functions that may be NULL say so. Rows without `step` take nothing from the spool and have no
- * target_run: the worker drives them itself (hooks).
- */
+/* A target. Functions that may be NULL say so. */
 struct stream_target {
     const char *name; /* in --doctor */
     const char *label; /* within a sentence: "samples are lost to LABEL" */
-    const char *state_key; /* of its object in state.json, and the "kind" there; never to be changed */
+    const char *state_key; /* of its object in state.json, and the "kind" there; never to be changed. NULL: the spool
+                            * keeps nothing for it, and what it has not got by the end of the run is lost to it */
+    bool is_prompt; /* it acts before the others, also before the machine is fully known, and does not take long */
     bool is_s3; /* its addresses are S3: AWS_CA_BUNDLE, where it is set, names the roots */
     bool takes_batches; /* of the spool: each is kept until all targets that take them have it */
     size_t state_bytes; /* of target_run.state */
@@ -69,7 +68,8 @@ struct stream_target {
     void (*begin)(struct target_run *run, const struct run_state *state, const struct settings *settings);
 
     /* Its members of state.json, each with a comma before it, run->delivered among them and "done" not; and back,
-     * false where they are unusable. run->delivered and run->is_done are read for it. No secrets. */
+     * false where they are unusable. run->delivered and run->is_done are read for it. No secrets. NULL without
+     * state_key. */
     void (*put_state)(const struct target_run *run, struct buf *buf);
     bool (*read_state)(struct target_run *run, const struct json_value *value);
 
@@ -84,6 +84,9 @@ struct stream_target {
      * neither done nor stuck. */
     int64_t (*next_due)(const struct target_run *run);
 
+    /* A descriptor that is readable when it wants to act before next_due; -1: none. Asked as next_due. May be NULL. */
+    int (*watch_fd)(const struct target_run *run);
+
     /* Would it accept a batch at once, as far as is known? Asked as next_due, and after no failure. NULL without
      * takes_batches. */
     bool (*takes)(const struct target_run *run);
@@ -93,6 +96,9 @@ struct stream_target {
 
     /* The run is over, beyond what target_end does. May be NULL. */
     void (*end)(struct target_run *run);
+
+    /* Nothing more is waited for: gives up on what it has begun, and reports that. May be NULL. */
+    void (*leave)(struct target_run *run);
 
     /* For --doctor: appends the address number i, counted from 0; false behind the last one. */
     bool (*put_url)(const struct settings *settings, size_t i, struct buf *url);
@@ -111,9 +117,7 @@ struct target_clients {
     struct http_client *http_s3; /* AWS_CA_BUNDLE, where it is set, names the roots */
 };
 
-/* Both return 0 or -ENOMEM; what was made is to be freed in any case. Proxies and roots are the environment's. */
-int target_client_new(
-    const struct settings *settings, const struct net_wait *wait, bool is_s3, struct http_client **ret_client);
+/* Returns 0 or -ENOMEM; what was made is to be freed in any case. Proxies and roots are the environment's. */
 int target_clients_init(struct target_clients *clients, const struct settings *settings, const struct net_wait *wait);
 void target_clients_close_idle(struct target_clients *clients); /* harmless where nothing was made, as is fini */
 void target_clients_fini(struct target_clients *clients);
@@ -153,12 +157,17 @@ void target_open(struct target_run *run, struct delivery *delivery, struct targe
 
 bool target_is_open(const struct target_run *run); /* wanted, and not everything is there */
 bool target_needs_batch(const struct target_run *run, uint32_t number); /* it takes batches and has not got this one */
+bool target_is_kept(const struct target_run *run); /* wanted, and the spool keeps what it has not got */
 int64_t target_next_due(const struct target_run *run);
+int target_watch_fd(const struct target_run *run); /* -1: none */
 bool target_takes(const struct target_run *run);
 
 /* The run is over: our own pauses are, too (those that the server asked for are not), and what was refused is tried
  * once more. */
 void target_end(struct target_run *run);
+
+/* Nothing more is waited for. */
+void target_leave(struct target_run *run);
 
 /* An attempt worked: what was wrong before is over. */
 void target_succeed(struct target_run *run);

@@ -17,6 +17,9 @@
 /* How long the introduction waits for the first sample, which knows the GPUs. */
 #define INTRODUCTION_NS (15 * NS_PER_SEC)
 
+/* Of the descriptors that are waited for: the first ones are those of every wait, and targets may add so many. */
+enum { OURS = 2, WATCHED_MAX = 8 };
+
 /* What getrandom(2) calls GRND_NONBLOCK; older headers do not name it. */
 enum { DO_NOT_BLOCK = 1 };
 
@@ -162,24 +165,30 @@ static bool must_leave(struct worker *worker, int64_t now_ns)
     return now_ns >= worker->leave_ns;
 }
 
-/* Waits for the descriptor, for news or for the time, whatever comes first; takes rows. 1: the descriptor is ready. */
-static int wait_for_news(struct worker *worker, int fd, short events, int64_t until_ns)
+/*
+ * Waits for news, for the time or for one of the descriptors, whatever comes first; takes rows. The first OURS of fds
+ * are filled in here. 1: a descriptor behind them is ready.
+ */
+static int wait_for_news(struct worker *worker, struct pollfd *fds, nfds_t count, int64_t until_ns)
 {
     if (until_ns > worker->seal_ns)
         until_ns = worker->seal_ns;
     if (worker->news.is_over && until_ns > worker->news.give_up_ns)
         until_ns = worker->news.give_up_ns;
     int64_t left_ns = until_ns - worker_now(worker);
-    struct pollfd fds[] = {{.fd = worker->exchange->wake_fd, .events = POLLIN}, {.fd = fd, .events = events},
-        {.fd = worker->cancel.fd, .events = POLLIN}};
+    fds[0] = (struct pollfd){.fd = worker->exchange->wake_fd, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = worker->cancel.fd, .events = POLLIN};
     int64_t left_ms = left_ns <= 0 ? 0 : left_ns / NS_PER_MS + 1;
-    int r = poll(fds, 3, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
+    int r = poll(fds, count, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
     if (r < 0 && errno != EINTR)
         return -errno;
-    if (r > 0 && fds[2].revents != 0 && worker->cancel.is_cancelled(worker->cancel.fd))
+    if (r > 0 && fds[1].revents != 0 && worker->cancel.is_cancelled(worker->cancel.fd))
         exchange_give_up(worker->exchange, 0);
     worker_take_rows(worker);
-    return r > 0 && fds[1].revents != 0;
+    bool is_ready = false;
+    for (nfds_t i = OURS; r > 0 && i < count; i++)
+        is_ready |= fds[i].revents != 0;
+    return is_ready;
 }
 
 static int wait_until(void *context, int fd, short events, int64_t deadline_ns)
@@ -192,13 +201,14 @@ static int wait_until(void *context, int fd, short events, int64_t deadline_ns)
         if (now_ns >= deadline_ns || must_leave(worker, now_ns))
             return -ETIMEDOUT;
         bool is_leaving = worker->leave_ns > 0 && !worker->is_ending && worker->leave_ns < deadline_ns;
-        int r = wait_for_news(worker, fd, events, is_leaving ? worker->leave_ns : deadline_ns);
+        struct pollfd fds[OURS + 1] = {[OURS] = {.fd = fd, .events = events}};
+        int r = wait_for_news(worker, fds, OURS + 1, is_leaving ? worker->leave_ns : deadline_ns);
         if (r != 0)
             return r < 0 ? r : 0;
     }
 }
 
-/* Unique among all runs of all machines that share a spool or a bucket. */
+/* Unique among all runs of all machines that share a spool or a target. */
 static void make_run_id(char *ret_id, size_t size, int64_t unix_secs)
 {
     char when[UTC_BASIC_BYTES];
@@ -217,7 +227,7 @@ static void make_facts(struct worker *worker)
     make_run_id(state->run_id, sizeof(state->run_id), state->started_secs);
     for (size_t i = 0; i < stream_target_count; i++) {
         struct target_run *target = &state->targets[i];
-        target->is_wanted = target->target->step && target->target->is_wanted(options->settings);
+        target->is_wanted = target->target->is_wanted(options->settings);
         if (target->is_wanted)
             target->target->begin(target, state, options->settings);
     }
@@ -256,6 +266,8 @@ static void open_targets(struct worker *worker)
         .run = &worker->run,
         .state = &worker->state,
         .exchange = worker->exchange,
+        .facts = &worker->facts,
+        .started_ns = worker->started_ns,
     };
     for (size_t i = 0; i < stream_target_count; i++)
         target_open(&worker->state.targets[i], &worker->delivery, &worker->clients[i]);
@@ -343,7 +355,7 @@ static int make_clients(struct worker *worker)
     int r = worker->clients ? 0 : -ENOMEM;
     for (size_t i = 0; r == 0 && i < stream_target_count; i++) {
         const struct settings *settings = worker->options->settings;
-        if (stream_targets[i]->step && stream_targets[i]->is_wanted(settings))
+        if (stream_targets[i]->is_wanted(settings))
             r = target_clients_init(&worker->clients[i], settings, &worker->wait);
     }
     return r;
@@ -366,8 +378,6 @@ int worker_init(struct worker *worker, const struct stream_options *options, str
     if (r == 0)
         r = make_clients(worker);
     if (r == 0)
-        r = hooks_init(&worker->hooks, options, &worker->wait, &worker->facts, exchange);
-    if (r == 0)
         make_facts(worker);
     if (r < 0)
         worker_fini(worker);
@@ -383,18 +393,46 @@ void worker_fini(struct worker *worker)
     for (size_t i = 0; worker->clients && i < stream_target_count; i++)
         target_clients_fini(&worker->clients[i]);
     free(worker->clients);
-    hooks_fini(&worker->hooks);
     buf_fini(&worker->rows);
+}
+
+/* May it act? The others wait until the machine is known. */
+static bool is_admitted(const struct worker *worker, const struct target_run *target)
+{
+    return worker->is_introduced || target->target->is_prompt;
 }
 
 int64_t worker_next_delivery(const struct worker *worker)
 {
     int64_t next_ns = DELIVERY_NEVER;
-    for (size_t i = 0; worker->is_introduced && i < stream_target_count; i++) {
-        int64_t due_ns = target_next_due(&worker->state.targets[i]);
+    for (size_t i = 0; i < stream_target_count; i++) {
+        const struct target_run *target = &worker->state.targets[i];
+        int64_t due_ns = is_admitted(worker, target) ? target_next_due(target) : DELIVERY_NEVER;
         next_ns = due_ns < next_ns ? due_ns : next_ns;
     }
     return next_ns;
+}
+
+void worker_wait(struct worker *worker, int64_t until_ns)
+{
+    struct pollfd fds[OURS + WATCHED_MAX];
+    nfds_t count = OURS;
+    for (size_t i = 0; i < stream_target_count && count < OURS + WATCHED_MAX; i++) {
+        const struct target_run *target = &worker->state.targets[i];
+        int fd = is_admitted(worker, target) ? target_watch_fd(target) : -1;
+        if (fd >= 0)
+            fds[count++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    }
+    (void)wait_for_news(worker, fds, count, until_ns);
+}
+
+void worker_deliver_prompt(struct worker *worker, int64_t deadline_ns)
+{
+    for (size_t i = 0; i < stream_target_count; i++) {
+        struct target_run *target = &worker->state.targets[i];
+        if (target->target->is_prompt && target_next_due(target) <= worker_now(worker))
+            target->target->step(target, deadline_ns);
+    }
 }
 
 void worker_deliver(struct worker *worker, int64_t deadline_ns)
@@ -405,7 +443,7 @@ void worker_deliver(struct worker *worker, int64_t deadline_ns)
     for (size_t i = 0; i < stream_target_count; i++) {
         size_t index = (worker->next_target + i) % stream_target_count;
         struct target_run *target = &worker->state.targets[index];
-        if (target_next_due(target) > now_ns)
+        if (target->target->is_prompt || !is_admitted(worker, target) || target_next_due(target) > now_ns)
             continue;
         worker->next_target = index + 1;
         target->target->step(target, deadline_ns);
@@ -423,21 +461,20 @@ static void start(struct worker *worker)
     const struct stream_options *options = worker->options;
     worker_open_spool(worker);
     options->discover_host(options->discover_context, &worker->facts.host);
-    hooks_start(&worker->hooks, HOOKS_START, NULL, DELIVERY_NEVER);
-    /* Hooks do not report the cloud. */
+    worker_deliver_prompt(worker, worker_now(worker) + DELIVERY_REQUEST_NS);
+    /* Only what may be delivered later reports the cloud. */
     if (run_state_has_targets(&worker->state))
         options->discover_cloud(options->discover_context, &worker->wait, &worker->facts.cloud);
 }
 
-/* What is due; false where there is nothing, and *ret_due_ns says until when, or until *ret_fd is readable. */
-static bool act(struct worker *worker, int64_t *ret_due_ns, int *ret_fd)
+/* What is due; false where there is nothing, and *ret_due_ns says until when. */
+static bool act(struct worker *worker, int64_t *ret_due_ns)
 {
     int64_t now_ns = worker_now(worker);
     /* The machine is known, and so are the GPUs as far as they ever will be. */
     if (!worker->is_introduced && (worker->news.has_sampled || now_ns - worker->started_ns >= INTRODUCTION_NS))
         worker_introduce(worker);
-    int64_t heartbeat_ns = hooks_beat(&worker->hooks, now_ns);
-    int64_t hook_ns = hooks_continue(&worker->hooks, ret_fd);
+    worker_deliver_prompt(worker, now_ns + DELIVERY_REQUEST_NS);
     int64_t due_ns = worker_next_delivery(worker);
     if (due_ns <= now_ns) {
         worker_deliver(worker, now_ns + DELIVERY_REQUEST_NS);
@@ -445,8 +482,7 @@ static bool act(struct worker *worker, int64_t *ret_due_ns, int *ret_fd)
     }
     if (!worker->is_introduced && due_ns > worker->started_ns + INTRODUCTION_NS)
         due_ns = worker->started_ns + INTRODUCTION_NS;
-    due_ns = due_ns < hook_ns ? due_ns : hook_ns;
-    *ret_due_ns = due_ns < heartbeat_ns ? due_ns : heartbeat_ns;
+    *ret_due_ns = due_ns;
     return false;
 }
 
@@ -466,13 +502,11 @@ void worker_run(struct worker *worker)
     start(worker);
     while (!worker->news.is_over) {
         int64_t due_ns;
-        int fd;
-        if (act(worker, &due_ns, &fd))
+        if (act(worker, &due_ns))
             continue;
         for (size_t i = 0; i < stream_target_count; i++)
             target_clients_close_idle(&worker->clients[i]);
-        http_client_close_idle(worker->hooks.http);
-        (void)wait_for_news(worker, fd, POLLIN, due_ns);
+        worker_wait(worker, due_ns);
     }
     worker_end(worker);
     exchange_finish(worker->exchange);

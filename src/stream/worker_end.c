@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a run: the last batch, the end at every target, and what is left for later. */
 #include <errno.h>
-#include <poll.h>
 
 #include "base/auto.h"
 #include "stream/stream_internal.h"
@@ -11,7 +10,7 @@ static int64_t fair_deadline(const struct worker *worker, int64_t now_ns)
 {
     int64_t open = 0;
     for (size_t i = 0; i < stream_target_count; i++)
-        open += target_is_open(&worker->state.targets[i]);
+        open += target_is_open(&worker->state.targets[i]) && !worker->state.targets[i].target->is_prompt;
     int64_t limit_ns = now_ns + (worker->news.give_up_ns - now_ns) / (open > 0 ? open : 1);
     return limit_ns < now_ns + DELIVERY_REQUEST_NS ? limit_ns : now_ns + DELIVERY_REQUEST_NS;
 }
@@ -19,16 +18,16 @@ static int64_t fair_deadline(const struct worker *worker, int64_t now_ns)
 static void deliver_remainder(struct worker *worker)
 {
     for (;;) {
-        int fd;
-        int64_t hook_ns = hooks_continue(&worker->hooks, &fd);
         int64_t now_ns = worker_now(worker);
+        worker_deliver_prompt(worker, now_ns + (worker->news.give_up_ns - now_ns) / 3);
+        now_ns = worker_now(worker);
         int64_t due_ns = worker_next_delivery(worker);
-        due_ns = due_ns < hook_ns ? due_ns : hook_ns;
         if (due_ns >= worker->news.give_up_ns || now_ns >= worker->news.give_up_ns)
             return;
-        if (due_ns > now_ns && net_wait_until(&worker->wait, fd, POLLIN, due_ns) == -ECANCELED)
-            return;
-        worker_deliver(worker, fair_deadline(worker, worker_now(worker)));
+        if (due_ns > now_ns)
+            worker_wait(worker, due_ns);
+        else
+            worker_deliver(worker, fair_deadline(worker, now_ns));
     }
 }
 
@@ -148,12 +147,9 @@ void worker_end(struct worker *worker)
         (void)delivery_note_end(&worker->delivery, &ignored);
     worker_introduce(worker);
     worker_seal(worker);
-    int64_t now_ns = worker_now(worker);
-    int64_t hook_ns = now_ns + (worker->news.give_up_ns - now_ns) / 3;
-    hooks_limit(&worker->hooks, hook_ns);
-    hooks_start(&worker->hooks, HOOKS_STOP, &worker->state.end, hook_ns);
     deliver_remainder(worker);
-    hooks_cancel(&worker->hooks);
+    for (size_t i = 0; i < stream_target_count; i++)
+        target_leave(&worker->state.targets[i]);
     worker_settle_passing(worker);
     report_lost(worker);
     close_run(worker);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hooks against a server of our own: what is sent, what a status means, and that no secret is in a message. */
+/*
+ * Hooks against a server of our own: what is sent, what a status means, that no secret is in a message; and the row of
+ * the table: which event is sent when.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +16,8 @@
 
 #include "base/clock.h"
 #include "loopback.h"
-#include "stream/targets/hooks.h"
+#include "stream/delivery.h"
+#include "stream/targets/hooks_internal.h"
 
 #define BODY "{\"event\":\"start\"}"
 
@@ -142,15 +146,12 @@ static void test_none(void **state)
     (void)state;
     struct hooks hooks = {.urls = {NULL, "", "http://127.0.0.1:1/"}};
     struct err err = {0};
-    assert_false(hooks_has(&hooks, HOOKS_START));
-    assert_false(hooks_has(&hooks, HOOKS_HEARTBEAT));
-    assert_true(hooks_has(&hooks, HOOKS_STOP));
     assert_int_equal(hooks_send(&hooks, HOOKS_START, STR(BODY), soon(), &err), 0);
     assert_int_equal(hooks_send(&hooks, HOOKS_HEARTBEAT, STR(BODY), soon(), &err), 0);
     assert_string_equal(err.msg, "");
-    assert_string_equal(hooks_name(HOOKS_START), "start");
-    assert_string_equal(hooks_name(HOOKS_HEARTBEAT), "heartbeat");
-    assert_string_equal(hooks_name(HOOKS_STOP), "stop");
+    hooks.http = new_client();
+    assert_true(hooks_send(&hooks, HOOKS_STOP, STR(BODY), soon(), &err) < 0);
+    http_client_free(hooks.http);
 }
 
 static void test_bad_headers(void **state)
@@ -198,6 +199,140 @@ static void test_most_headers(void **state)
     loopback_fini(&server);
 }
 
+/* The row, with everything that it uses; the clock is the system's and can be put forward. */
+struct scenario {
+    struct settings settings;
+    struct stream_options options;
+    struct run_facts facts;
+    struct exchange exchange;
+    struct run_state state;
+    struct delivery delivery;
+    struct target_clients clients;
+    struct target_run *hooks;
+};
+
+static int64_t read_ahead(void *context, enum clock_kind kind)
+{
+    return clock_read(&clock_system, kind) + *(int64_t *)context;
+}
+
+static int64_t ahead_ns;
+static const struct clock clock_ahead = {.read_ns = read_ahead, .context = &ahead_ns};
+
+static void scenario_open(struct scenario *scenario, char *url)
+{
+    static char *no_environment[] = {NULL};
+    *scenario = (struct scenario){
+        .settings = {.http_start_url = url,
+            .http_heartbeat_url = url,
+            .http_stop_url = url,
+            .http_heartbeat_ns = 60 * NS_PER_SEC,
+            .environment = no_environment},
+        .options = {.settings = &scenario->settings, .clock = &clock_ahead},
+        .facts = {.run_id = "20261115T093000Z-1f2e3d4c"},
+    };
+    ahead_ns = 0;
+    assert_int_equal(exchange_init(&scenario->exchange, NULL), 0);
+    assert_int_equal(run_state_init(&scenario->state), 0);
+    assert_int_equal(target_clients_init(&scenario->clients, &scenario->settings, &net_wait_plain), 0);
+    scenario->delivery = (struct delivery){.options = &scenario->options,
+        .state = &scenario->state,
+        .exchange = &scenario->exchange,
+        .facts = &scenario->facts,
+        .started_ns = clock_read(&clock_ahead, CLOCK_KIND_MONOTONIC)};
+    for (size_t i = 0; i < stream_target_count; i++) {
+        if (strcmp(stream_targets[i]->name, "hook") == 0)
+            scenario->hooks = &scenario->state.targets[i];
+    }
+    assert_non_null(scenario->hooks);
+    scenario->hooks->is_wanted = scenario->hooks->target->is_wanted(&scenario->settings);
+    scenario->hooks->target->begin(scenario->hooks, &scenario->state, &scenario->settings);
+    target_open(scenario->hooks, &scenario->delivery, &scenario->clients);
+}
+
+static void scenario_close(struct scenario *scenario)
+{
+    run_state_fini(&scenario->state);
+    target_clients_fini(&scenario->clients);
+    exchange_fini(&scenario->exchange);
+}
+
+/* Steps once, where it is due; false where it is not. */
+static bool step(struct scenario *scenario)
+{
+    int64_t now_ns = clock_read(&clock_ahead, CLOCK_KIND_MONOTONIC);
+    if (target_next_due(scenario->hooks) > now_ns)
+        return false;
+    scenario->hooks->target->step(scenario->hooks, now_ns + 30 * NS_PER_SEC);
+    return true;
+}
+
+static void assert_notice(struct scenario *scenario, const char *text)
+{
+    struct exchange_notice notice;
+    if (text) {
+        assert_true(exchange_next_notice(&scenario->exchange, &notice));
+        assert_string_equal(notice.text, text);
+    }
+    assert_false(exchange_next_notice(&scenario->exchange, &notice));
+}
+
+static void test_events_of_a_run(void **state)
+{
+    (void)state;
+    static const char *const events[] = {"start", "heartbeat", "heartbeat", "heartbeat", "stop"};
+    static const char *const answers[] = {LOOPBACK_ANSWER("200 OK", "", ""), LOOPBACK_ANSWER("500 No", "", ""),
+        LOOPBACK_ANSWER("500 No", "", ""), LOOPBACK_ANSWER("200 OK", "", ""), LOOPBACK_ANSWER("204 Thanks", "", "")};
+    static const char *const notices[] = {NULL, "the heartbeat hook: 127.0.0.1 answered 500 Internal Server Error",
+        NULL, "the heartbeat hook works again", NULL};
+    static struct scenario scenario;
+    struct loopback server;
+    char url[64];
+    assert_true(loopback_start(&server, answers, 5));
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/", server.port);
+    scenario_open(&scenario, url);
+    for (size_t i = 0; i < 5; i++) {
+        if (i == 4) {
+            scenario.delivery.is_over = true;
+            scenario.state.end = (struct end_facts){.exit_code = some_i64(3), .is_failed = true};
+        }
+        assert_true(step(&scenario));
+        assert_notice(&scenario, notices[i]);
+        assert_false(step(&scenario)); /* each is tried once */
+        assert_int_equal(target_watch_fd(scenario.hooks), -1);
+        assert_int_equal(scenario.hooks->is_done, i == 4);
+        ahead_ns += 61 * NS_PER_SEC;
+    }
+    assert_false(step(&scenario)); /* no heartbeat after the end */
+    loopback_stop(&server);
+    assert_int_equal(server.request_count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        char want[32];
+        const char *body = buf_cstr(&server.requests[i].body);
+        (void)snprintf(want, sizeof(want), "{\"event\":\"%s\",", events[i]);
+        assert_memory_equal(body, want, strlen(want));
+        assert_int_equal(strstr(body, "\"exit_code\":3") != NULL, i == 4);
+    }
+    loopback_fini(&server);
+    scenario_close(&scenario);
+}
+
+static void test_nothing_is_kept(void **state)
+{
+    (void)state;
+    static struct scenario scenario;
+    char url[] = "http://127.0.0.1:1/";
+    scenario_open(&scenario, url);
+    struct buf text = {.max = 64 * 1024};
+    run_state_put(&text, &scenario.state);
+    assert_null(strstr(buf_cstr(&text), "hook"));
+    assert_false(run_state_has_targets(&scenario.state));
+    assert_true(target_is_open(scenario.hooks));
+    assert_true(run_state_is_delivered(&scenario.state));
+    buf_fini(&text);
+    scenario_close(&scenario);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +343,8 @@ int main(void)
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_bad_headers),
         cmocka_unit_test(test_most_headers),
+        cmocka_unit_test(test_events_of_a_run),
+        cmocka_unit_test(test_nothing_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

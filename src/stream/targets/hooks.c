@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stream/targets/hooks.h"
+/*
+ * HTTP hooks: a small JSON POST at the start, from time to time, and at the end. Each is tried once, and the spool
+ * keeps none. URLs and headers may hold secrets: a message names the host of a hook and nothing else of it.
+ */
+#include "stream/targets/hooks_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <strings.h>
 
 #include "base/auto.h"
-#include "net/http.h"
 #include "net/url.h"
 #include "stream/delivery.h"
 
@@ -24,12 +26,7 @@ static const char *const names[HOOKS_EVENTS] = {
 static const char forbidden[][18] = {
     "Host", "Content-Length", "Transfer-Encoding", "Connection", "User-Agent", "Expect", "Upgrade", "TE", "Trailer"};
 
-const char *hooks_name(enum hooks_event event)
-{
-    return names[event];
-}
-
-bool hooks_has(const struct hooks *hooks, enum hooks_event event)
+static bool has_url(const struct hooks *hooks, enum hooks_event event)
 {
     return hooks->urls[event] && hooks->urls[event][0];
 }
@@ -102,7 +99,7 @@ static int send_hook(struct http_client *http, const struct http_request *reques
 int hooks_send(const struct hooks *hooks, enum hooks_event event, struct str body, int64_t deadline_ns, struct err *err)
 {
     struct http_header headers[HTTP_HEADERS_MAX];
-    if (!hooks_has(hooks, event))
+    if (!has_url(hooks, event))
         return 0;
     int r = check_headers(hooks, err);
     if (r == 0) {
@@ -120,123 +117,171 @@ int hooks_send(const struct hooks *hooks, enum hooks_event event, struct str bod
         r = send_hook(hooks->http, &request, err);
     }
     if (r < 0)
-        (void)err_wrap(err, "the %s hook", hooks_name(event));
+        (void)err_wrap(err, "the %s hook", names[event]);
     return r;
 }
 
-static int64_t now(const struct hooks *hooks)
-{
-    return clock_read(hooks->options->clock, CLOCK_KIND_MONOTONIC);
-}
+/* The hooks of one run. */
+struct to_hooks {
+    struct hooks hooks;
+    struct http_header headers[HOOKS_HEADERS_MAX + 1]; /* the last: there are too many */
+    int64_t heartbeat_ns; /* monotonic; when the next heartbeat is due */
+    bool is_heartbeat_failing; /* it was reported */
+    bool is_started, is_stopped; /* that event was begun, or has no hook */
+    /* On their way: a hook waits for the name of its host, while other targets are served. */
+    struct {
+        bool is_pending;
+        int64_t deadline_ns;
+        struct payload_event event;
+    } pending[HOOKS_EVENTS];
+};
 
-int hooks_init(struct hooks *hooks, const struct stream_options *options, const struct net_wait *wait,
-    const struct run_facts *facts, struct exchange *exchange)
+static void begin(struct target_run *run, const struct run_state *state, const struct settings *settings)
 {
-    const struct settings *settings = options->settings;
-    *hooks = (struct hooks){
-        .urls = {settings->http_start_url, settings->http_heartbeat_url, settings->http_stop_url},
-        .options = options,
-        .facts = facts,
-        .exchange = exchange,
-        .heartbeat_ns = DELIVERY_NEVER,
-    };
-    hooks->started_ns = now(hooks);
-    if (hooks_has(hooks, HOOKS_HEARTBEAT))
-        hooks->heartbeat_ns = hooks->started_ns + settings->http_heartbeat_ns;
-    hooks->own_headers = calloc(settings->http_headers.count + 1, sizeof(*hooks->own_headers));
-    if (!hooks->own_headers)
-        return -ENOMEM;
-    for (size_t i = 0; i < settings->http_headers.count; i++) {
+    struct to_hooks *to = run->state;
+    (void)state;
+    to->hooks =
+        (struct hooks){.urls = {settings->http_start_url, settings->http_heartbeat_url, settings->http_stop_url},
+            .headers = to->headers};
+    for (size_t i = 0; i < settings->http_headers.count && i <= HOOKS_HEADERS_MAX; i++) {
         const struct settings_pair *pair = &settings->http_headers.items[i];
-        hooks->own_headers[i] = (struct http_header){.name = pair->key, .value = str_of(pair->value)};
+        to->headers[to->hooks.header_count++] = (struct http_header){.name = pair->key, .value = str_of(pair->value)};
     }
-    hooks->headers = hooks->own_headers;
-    hooks->header_count = settings->http_headers.count;
-    return target_client_new(settings, wait, false, &hooks->http);
 }
 
-void hooks_fini(struct hooks *hooks)
+static void open_run(struct target_run *run)
 {
-    http_client_free(hooks->http);
-    free(hooks->own_headers);
+    struct to_hooks *to = run->state;
+    const struct delivery *delivery = run->delivery;
+    to->hooks.http = run->clients->http;
+    to->heartbeat_ns = has_url(&to->hooks, HOOKS_HEARTBEAT)
+                           ? delivery->started_ns + delivery->options->settings->http_heartbeat_ns
+                           : DELIVERY_NEVER;
 }
 
-static void send_pending(struct hooks *hooks, enum hooks_event event)
+/* The one that is next. In their order: no end is reported before the start. HOOKS_EVENTS: none. */
+static size_t first_pending(const struct to_hooks *to)
 {
+    size_t i = 0;
+    while (i < HOOKS_EVENTS && !to->pending[i].is_pending)
+        i++;
+    return i;
+}
+
+/* -1 where it can be sent, else what is readable when the name of its host is known. */
+static int lookup_fd(const struct to_hooks *to, size_t event)
+{
+    return http_client_look_up(to->hooks.http, str_of(to->hooks.urls[event]));
+}
+
+static int watch_fd(const struct target_run *run)
+{
+    const struct to_hooks *to = run->state;
+    size_t event = first_pending(to);
+    return event < HOOKS_EVENTS ? lookup_fd(to, event) : -1;
+}
+
+static int64_t next_due(const struct target_run *run)
+{
+    const struct to_hooks *to = run->state;
+    bool is_over = run->delivery->is_over;
+    if (!to->is_started || (is_over && !to->is_stopped))
+        return 0;
+    int64_t due_ns = is_over ? DELIVERY_NEVER : to->heartbeat_ns;
+    size_t event = first_pending(to);
+    if (event == HOOKS_EVENTS)
+        return due_ns;
+    if (lookup_fd(to, event) < 0)
+        return 0;
+    return to->pending[event].deadline_ns < due_ns ? to->pending[event].deadline_ns : due_ns;
+}
+
+static void send_pending(struct target_run *run, enum hooks_event event)
+{
+    struct to_hooks *to = run->state;
+    struct delivery *delivery = run->delivery;
     AUTO_BUF struct buf body = {.max = RUN_STATE_BODY_MAX};
-    payload_hook(&body, hooks->facts, &hooks->pending[event].event, hooks->options->omit);
-    hooks->pending[event].is_pending = false;
+    payload_event(&body, delivery->facts, &to->pending[event].event, delivery->options->omit);
+    to->pending[event].is_pending = false;
     struct err err = {0};
-    int r = hooks_send(hooks, event, buf_str(&body), hooks->pending[event].deadline_ns, &err);
-    bool is_again = event == HOOKS_HEARTBEAT && hooks->is_heartbeat_failing;
+    int r = hooks_send(&to->hooks, event, buf_str(&body), to->pending[event].deadline_ns, &err);
+    bool is_again = event == HOOKS_HEARTBEAT && to->is_heartbeat_failing;
     if (r < 0 && !is_again)
-        exchange_notify(hooks->exchange, LOG_WARNING, "%s", err.msg);
+        exchange_notify(delivery->exchange, LOG_WARNING, "%s", err.msg);
     else if (r == 0 && is_again)
-        exchange_notify(hooks->exchange, LOG_WARNING, "the heartbeat hook works again");
+        exchange_notify(delivery->exchange, LOG_WARNING, "the heartbeat hook works again");
     if (event == HOOKS_HEARTBEAT)
-        hooks->is_heartbeat_failing = r < 0;
+        to->is_heartbeat_failing = r < 0;
 }
 
-int64_t hooks_continue(struct hooks *hooks, int *ret_fd)
+/* Sends those whose host is known by now, or whose time is over. */
+static void send_ready(struct target_run *run)
 {
-    *ret_fd = -1;
-    /* In their order: no end is reported before the start. */
-    for (int i = 0; i < HOOKS_EVENTS; i++) {
-        if (!hooks->pending[i].is_pending)
-            continue;
-        int64_t now_ns = now(hooks);
-        int fd = http_client_look_up(hooks->http, str_of(hooks->urls[i]));
-        if (fd >= 0 && now_ns < hooks->pending[i].deadline_ns) {
-            *ret_fd = fd;
-            return hooks->pending[i].deadline_ns;
-        }
+    struct to_hooks *to = run->state;
+    size_t event;
+    while ((event = first_pending(to)) < HOOKS_EVENTS) {
+        int64_t now_ns = delivery_now(run->delivery);
+        int fd = lookup_fd(to, event);
+        if (fd >= 0 && now_ns < to->pending[event].deadline_ns)
+            return;
         if (fd >= 0) /* too late: only for the message that says what it waited for */
-            hooks->pending[i].deadline_ns = now_ns + HOOK_LATE_NS;
-        send_pending(hooks, (enum hooks_event)i);
+            to->pending[event].deadline_ns = now_ns + HOOK_LATE_NS;
+        send_pending(run, (enum hooks_event)event);
     }
-    return DELIVERY_NEVER;
+    run->is_done = to->is_stopped;
 }
 
-void hooks_start(struct hooks *hooks, enum hooks_event event, const struct end_facts *end, int64_t deadline_ns)
+/* Puts a hook among those that are on their way. */
+static void add_pending(struct target_run *run, enum hooks_event event, int64_t deadline_ns)
 {
-    if (!hooks_has(hooks, event) || hooks->pending[event].is_pending)
+    struct to_hooks *to = run->state;
+    const struct delivery *delivery = run->delivery;
+    if (!has_url(&to->hooks, event) || to->pending[event].is_pending)
         return;
-    int64_t now_ns = now(hooks);
-    hooks->pending[event].is_pending = true;
-    hooks->pending[event].deadline_ns = now_ns + HOOK_NS < deadline_ns ? now_ns + HOOK_NS : deadline_ns;
-    hooks->pending[event].event = (struct payload_event){
-        .event = hooks_name(event),
-        .now_secs = clock_read(hooks->options->clock, CLOCK_KIND_REALTIME) / NS_PER_SEC,
-        .elapsed_secs = (double)(now_ns - hooks->started_ns) / 1e9,
-        .end = end,
+    int64_t now_ns = delivery_now(delivery);
+    to->pending[event].is_pending = true;
+    to->pending[event].deadline_ns = now_ns + HOOK_NS < deadline_ns ? now_ns + HOOK_NS : deadline_ns;
+    to->pending[event].event = (struct payload_event){
+        .event = names[event],
+        .now_secs = delivery_unix_secs(delivery),
+        .elapsed_secs = (double)(now_ns - delivery->started_ns) / 1e9,
+        .end = event == HOOKS_STOP ? &delivery->state->end : NULL,
     };
-    int fd;
-    (void)hooks_continue(hooks, &fd);
 }
 
-int64_t hooks_beat(struct hooks *hooks, int64_t now_ns)
-{
-    if (now_ns >= hooks->heartbeat_ns) {
-        while (hooks->heartbeat_ns <= now_ns)
-            hooks->heartbeat_ns += hooks->options->settings->http_heartbeat_ns;
-        hooks_start(hooks, HOOKS_HEARTBEAT, NULL, DELIVERY_NEVER);
-    }
-    return hooks->heartbeat_ns;
-}
-
-void hooks_limit(struct hooks *hooks, int64_t deadline_ns)
+/* Those that wait get no more time than this. */
+static void limit(struct to_hooks *to, int64_t deadline_ns)
 {
     for (size_t i = 0; i < HOOKS_EVENTS; i++) {
-        if (hooks->pending[i].deadline_ns > deadline_ns)
-            hooks->pending[i].deadline_ns = deadline_ns;
+        if (to->pending[i].deadline_ns > deadline_ns)
+            to->pending[i].deadline_ns = deadline_ns;
     }
 }
 
-void hooks_cancel(struct hooks *hooks)
+static void step(struct target_run *run, int64_t deadline_ns)
 {
-    int fd;
-    hooks_limit(hooks, 0);
-    (void)hooks_continue(hooks, &fd);
+    struct to_hooks *to = run->state;
+    const struct delivery *delivery = run->delivery;
+    int64_t now_ns = delivery_now(delivery);
+    if (!to->is_started) {
+        to->is_started = true;
+        add_pending(run, HOOKS_START, deadline_ns);
+    } else if (delivery->is_over && !to->is_stopped) {
+        to->is_stopped = true;
+        limit(to, deadline_ns);
+        add_pending(run, HOOKS_STOP, deadline_ns);
+    } else if (!delivery->is_over && now_ns >= to->heartbeat_ns) {
+        while (to->heartbeat_ns <= now_ns)
+            to->heartbeat_ns += delivery->options->settings->http_heartbeat_ns;
+        add_pending(run, HOOKS_HEARTBEAT, deadline_ns);
+    }
+    send_ready(run);
+}
+
+static void leave(struct target_run *run)
+{
+    limit(run->state, 0);
+    send_ready(run);
 }
 
 static const char *url_of(const struct settings *settings, size_t i)
@@ -270,7 +315,15 @@ static bool put_url(const struct settings *settings, size_t i, struct buf *url)
 const struct stream_target hooks_target = {
     .name = "hook",
     .label = "the hooks",
+    .is_prompt = true,
+    .state_bytes = sizeof(struct to_hooks),
     .is_wanted = is_wanted,
     .check = check,
+    .begin = begin,
+    .open = open_run,
+    .next_due = next_due,
+    .watch_fd = watch_fd,
+    .step = step,
+    .leave = leave,
     .put_url = put_url,
 };
