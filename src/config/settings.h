@@ -76,8 +76,8 @@ struct settings {
     /* streaming */
     char *sentinel_token, *sentinel_url;
     int sentinel_inline; /* enum settings_inline */
-    bool sentinel_send_command;
-    char *sentinel_omit; /* names of fields joined with commas, each once: "host_ip,host_id"; NULL: none */
+    bool send_command;
+    char *omit; /* names of fields joined with commas, each once: "host_ip,host_id"; NULL: none */
     int64_t upload_interval_ns;
     char *s3_uri, *s3_endpoint, *s3_region;
     bool s3_path_style;

@@ -252,7 +252,7 @@ void session_mask_command(struct session *session)
             session->command.items, session->command.count, session->command_text, sizeof(session->command_text));
         session->tracked.root_command = session->command_text;
     }
-    if (session->streaming.stream && settings->sentinel_send_command)
+    if (session->streaming.stream && settings->send_command)
         stream_set_command(session->streaming.stream, session->command.items);
 }
 

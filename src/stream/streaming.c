@@ -58,7 +58,7 @@ static struct stream_options options_of(const struct settings *settings)
         .spool_max_bytes = (uint64_t)settings->spool_max_mib * 1024 * 1024,
         .clock = &clock_system,
         .job = job_of(settings),
-        .omit = settings->sentinel_omit,
+        .omit = settings->omit,
         .version = RT_VERSION,
         .discover_host = discover_host,
         .discover_cloud = discover_cloud,

@@ -57,7 +57,7 @@ static void check_accepted(const struct config *config)
     const struct settings *settings = &config->settings;
     check(settings->interval_ns > 0 && settings->config_path && settings->config_path[0]);
     check(settings->tags.count <= SETTINGS_PAIRS_MAX && settings->http_headers.count <= SETTINGS_HEADERS_MAX);
-    check(!settings->sentinel_omit || (settings->sentinel_omit[0] && !strstr(settings->sentinel_omit, ",,")));
+    check(!settings->omit || (settings->omit[0] && !strstr(settings->omit, ",,")));
     check_automatic(config);
     check(config->warning_count <= CONFIG_WARNINGS_MAX);
     struct buf printed;

@@ -259,8 +259,8 @@ static void test_defaults(void **state)
     assert_string_equal(s->sysroot, "/");
     assert_string_equal(s->sentinel_url, "https://api.sentinel.sparecores.net");
     assert_int_equal(s->sentinel_inline, INLINE_AUTO);
-    assert_true(s->subreaper && s->auto_metadata && s->sentinel_send_command);
-    assert_null(s->sentinel_omit);
+    assert_true(s->subreaper && s->auto_metadata && s->send_command);
+    assert_null(s->omit);
     assert_true(s->collect_gpu && s->collect_disk && s->collect_network && s->collect_cloud);
     assert_false(
         s->append || s->quiet || s->cgroup || s->stop_with_pid || s->live || s->allow_http || s->s3_path_style);

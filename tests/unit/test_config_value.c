@@ -237,9 +237,9 @@ static void assert_omit(const struct given *given, const char *want)
     struct config config;
     given_ok(given, &config);
     if (want)
-        assert_string_equal(config.settings.sentinel_omit, want);
+        assert_string_equal(config.settings.omit, want);
     else
-        assert_null(config.settings.sentinel_omit);
+        assert_null(config.settings.omit);
     config_fini(&config);
 }
 
@@ -299,13 +299,13 @@ static void test_sentinel(void **state)
     struct config config;
     given_ok(GIVEN(.file = "[sentinel]\ninline = \"plain\"\nsend_command = false"), &config);
     assert_int_equal(config.settings.sentinel_inline, INLINE_PLAIN);
-    assert_false(config.settings.sentinel_send_command);
+    assert_false(config.settings.send_command);
     config_fini(&config);
     given_ok(GIVEN(.file = "[sentinel]\ninline = \"plain\"\nsend_command = false",
                  .env = {"TRACKER_SENTINEL_INLINE=base64", "TRACKER_SEND_COMMAND=yes"}),
         &config);
     assert_int_equal(config.settings.sentinel_inline, INLINE_BASE64);
-    assert_true(config.settings.sentinel_send_command);
+    assert_true(config.settings.send_command);
     config_fini(&config);
     given_refused(GIVEN(.env = {"TRACKER_SENTINEL_INLINE=gzip"}),
         "inline = gzip (from TRACKER_SENTINEL_INLINE): must be auto, base64 or plain");
