@@ -16,7 +16,7 @@
 #include "run/session.h"
 #include "run/signals.h"
 #include "run/terminal_guard.h"
-#include "stream/streaming.h"
+#include "stream/stream.h"
 
 enum { EXIT_TRACKER_FAILED = 125, TEXT_BYTES_MAX = 1024 * 1024 };
 
@@ -37,7 +37,7 @@ static int put_action(const struct config *config, struct buf *text, struct err 
     case CONFIG_DOCTOR:
         return doctor_examine(settings, config->doctor_online, is_json, text, err);
     case CONFIG_UPLOAD_SPOOL:
-        return streaming_upload(settings, text, err);
+        return stream_upload(settings, text, err);
     case CONFIG_PRINT:
     case CONFIG_RUN:
         break;

@@ -18,7 +18,7 @@
 #include "net/proxy.h"
 #include "net/tls.h"
 #include "net/url.h"
-#include "stream/streaming.h"
+#include "stream/stream.h"
 
 #define ANSWER_NS (5 * NS_PER_SEC)
 enum { ADDRESSES_MAX = 16, BASE_BYTES = URL_HOST_MAX + 24 };
@@ -231,10 +231,9 @@ static void check_targets(struct doctor *doctor)
 
 void doctor_check_streaming(struct doctor *doctor)
 {
-    struct run_info info = {.version = RT_VERSION, .interval_ns = doctor->env.interval_ns};
-    struct streaming streaming;
+    struct stream_options options = stream_options_of(doctor->settings);
     struct err err = {0};
-    int r = streaming_init(&streaming, doctor->settings, &doctor->root, &info, &err);
+    int r = stream_check(doctor->settings, &err);
     if (r < 0)
         doctor_say(doctor, "targets", DOCTOR_BROKEN, "Mend the setting: no run starts with it.", "%s", err.msg);
     else if (!stream_is_wanted(doctor->settings))
@@ -245,6 +244,5 @@ void doctor_check_streaming(struct doctor *doctor)
     if (r == 0 && (stream_is_wanted(doctor->settings) || doctor->is_online))
         check_targets(doctor);
     if (r == 0)
-        check_spool(doctor, &streaming.options);
-    (void)streaming_fini(&streaming);
+        check_spool(doctor, &options);
 }

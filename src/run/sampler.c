@@ -112,15 +112,15 @@ static void report_findings(struct session *session, bool has_no_reader)
 static bool wants_totals(const struct session *session)
 {
     return output_uses_totals(&session->output) || reports_want_samples(&session->reports) ||
-           streaming_takes_samples(&session->streaming);
+           stream_wants_samples(session->stream);
 }
 
 /* To everything that reads samples. Returns like output_sample. */
 static int emit_to_readers(struct session *session, const struct sample *sample, const struct sample_totals *totals)
 {
     int r = output_sample(&session->output, sample, totals);
-    if (streaming_takes_samples(&session->streaming))
-        stream_sample(session->streaming.stream, &session->info, sample, totals);
+    if (stream_wants_samples(session->stream))
+        stream_sample(session->stream, &session->info, sample, totals);
     reports_set_root_gone(&session->reports, session->tree.is_root_gone);
     reports_sample(&session->reports, sample, totals);
     return r;
@@ -215,7 +215,7 @@ static void conclude(struct session *session)
     if (sampler->end.kind == SAMPLER_FINISH_JOB)
         log_end(session);
     /* What became of the command is reported at once, whatever streaming has still to do. */
-    if (session->exec_err.code < 0 && session->streaming.stream)
+    if (session->exec_err.code < 0 && session->stream)
         log_error("%s", session->exec_err.msg);
     if (session->gpu_status.joules.has && sampler->end.kind != SAMPLER_FINISH_LEAVE)
         log_info("the GPUs used %.1f J of energy, including other work on them", session->gpu_status.joules.v);
@@ -255,8 +255,8 @@ static void drain(struct session *session)
 static void handle_change(struct session *session, void *watcher)
 {
     struct pipeline_stage *stage = watcher;
-    if (watcher == session->streaming.stream)
-        stream_tell(session->streaming.stream);
+    if (watcher == session->stream)
+        stream_log(session->stream);
     else if (pipeline_stage_is_stuck(stage))
         loop_unwatch(&session->sampler.loop, stage->collector->watch_fd(stage->state));
     else
@@ -360,8 +360,8 @@ static void begin(struct session *session)
     struct sampler *sampler = &session->sampler;
     struct err err = {0};
     session_mask_command(session);
-    if (session->streaming.stream)
-        stream_begin(session->streaming.stream);
+    if (session->stream)
+        stream_begin(session->stream);
     if (session_wants_samples(session))
         start_facts_init(&session->facts, session->settings, &session->root, session->command.items);
     session->grid =
@@ -370,8 +370,8 @@ static void begin(struct session *session)
         if (!pipeline_stage_is_stuck(&session->pipeline.stages[i]))
             watch_stage(session, &session->pipeline.stages[i]);
     }
-    if (session->streaming.stream)
-        loop_watch_input(&sampler->loop, stream_watch_fd(session->streaming.stream), session->streaming.stream);
+    if (session->stream)
+        loop_watch_input(&sampler->loop, stream_watch_fd(session->stream), session->stream);
     loop_watch_output(&sampler->loop, output_watch_fd(&session->output));
     if (loop_start(&sampler->loop, &session->grid, &err) < 0)
         log_warning("%s; only the last sample is taken", err.msg);

@@ -152,7 +152,7 @@ void session_open_collectors(struct session *session)
 static bool needs_sampler(const struct session *session)
 {
     const struct settings *settings = session->settings;
-    return session_wants_samples(session) || !settings->command || settings->verbosity > 0 || session->streaming.stream;
+    return session_wants_samples(session) || !settings->command || settings->verbosity > 0 || session->stream;
 }
 
 static int init_sampler(struct session *session, struct err *err)
@@ -175,7 +175,7 @@ static void drop_tracking(struct session *session, const char *why)
 static int prepare_sampler(struct session *session, struct err *err)
 {
     int r = init_sampler(session, err);
-    if (r < 0 && streaming_drop(&session->streaming, strerror(-r))) {
+    if (r < 0 && stream_drop(&session->stream, strerror(-r))) {
         sampler_fini(&session->sampler);
         err_clear(err);
         r = init_sampler(session, err);
@@ -210,11 +210,11 @@ static int start_child(struct session *session, struct spawn_request *request, s
         request->group_fd = -1;
         r = spawn_start(request, ret_spawn);
     }
-    if (r == -EAGAIN && session->streaming.stream && stream_do_without_thread(session->streaming.stream)) {
+    if (r == -EAGAIN && session->stream && stream_do_without_thread(session->stream)) {
         log_warning("streaming: cannot start a thread beside the command; everything is delivered at the end");
         r = spawn_in_time(request, ret_spawn);
     }
-    if ((r == -EMFILE || r == -ENFILE || r == -ENOMEM) && streaming_drop(&session->streaming, strerror(-r)))
+    if ((r == -EMFILE || r == -ENFILE || r == -ENOMEM) && stream_drop(&session->stream, strerror(-r)))
         r = spawn_start(request, ret_spawn);
     if ((r == -EMFILE || r == -ENFILE) && session->has_sampler) {
         drop_tracking(session, strerror(-r));
@@ -242,8 +242,7 @@ static void make_group(struct session *session)
 void session_mask_command(struct session *session)
 {
     const struct settings *settings = session->settings;
-    if (!settings->command || !settings->record_command ||
-        !(session_wants_samples(session) || session->streaming.stream))
+    if (!settings->command || !settings->record_command || !(session_wants_samples(session) || session->stream))
         return;
     if (mask_command(settings->command, start_facts_mask(settings), &session->command) < 0)
         log_warning("out of memory: the command line is not recorded");
@@ -252,8 +251,8 @@ void session_mask_command(struct session *session)
             session->command.items, session->command.count, session->command_text, sizeof(session->command_text));
         session->tracked.root_command = session->command_text;
     }
-    if (session->streaming.stream && settings->send_command)
-        stream_set_command(session->streaming.stream, session->command.items);
+    if (session->stream && settings->send_command)
+        stream_set_command(session->stream, session->command.items);
 }
 
 static int start_job(struct session *session, const struct settings *settings, const sigset_t *mask, struct err *err)
@@ -341,10 +340,9 @@ static int session_start(
     r = output_open(&session->output, settings, &session->info, err);
     if (r < 0)
         return r;
-    r = streaming_init(&session->streaming, settings, &session->root, &session->info, err);
+    r = stream_new(&session->stream, settings, &session->root, &session->info, err);
     if (r < 0)
         return r;
-    streaming_start(&session->streaming);
     session->env.gpu.wants_energy |= session->reports.accumulator != NULL;
     if (!session_wants_samples(session))
         session->tracked.pss = TRACKED_PSS_NEVER;
@@ -385,8 +383,7 @@ bool session_close(struct session *session, bool is_free)
     if (session->has_sampled)
         (void)reports_finish(&session->reports);
     reports_close(&session->reports);
-    streaming_end(
-        &session->streaming, end->status, end->is_asked, session->settings->grace_ns, session->loop.signal_fd);
+    stream_end(session->stream, end->status, end->is_asked, session->settings->grace_ns, session->loop.signal_fd);
     (void)output_close(&session->output);
     if (!own_cgroup_remove(&session->group))
         log_warning("cgroup: /%s is not removed: groups in it are in use", session->group.dir);
@@ -396,7 +393,7 @@ bool session_close(struct session *session, bool is_free)
         tree_status_fini(&session->tree);
         buf_fini(&session->mountinfo);
     }
-    if (!streaming_fini(&session->streaming))
+    if (!stream_free(session->stream))
         return false;
     mask_command_fini(&session->command);
     return true;

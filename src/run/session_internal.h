@@ -18,7 +18,7 @@
 #include "run/spawn.h"
 #include "run/start_facts.h"
 #include "run/supervisor.h"
-#include "stream/streaming.h"
+#include "stream/stream.h"
 
 struct session {
     /* made before the sampler starts, and then left as it is */
@@ -38,7 +38,7 @@ struct session {
     struct helpers helpers;
     struct own_cgroup group;
     struct output output;
-    struct streaming streaming;
+    struct stream *stream; /* NULL: no target */
     struct reports reports;
     struct mask_command command; /* as it may be shown and sent; empty: not at all */
     char command_text[SAMPLE_PROCESS_BYTES]; /* the same as one text */
@@ -67,7 +67,7 @@ struct session {
 /* Does any output need samples? */
 static inline bool session_wants_samples(const struct session *session)
 {
-    return output_is_wanted(&session->output) || streaming_takes_samples(&session->streaming) ||
+    return output_is_wanted(&session->output) || stream_wants_samples(session->stream) ||
            reports_want_samples(&session->reports);
 }
 

@@ -317,7 +317,7 @@ static void handle_event(struct session *session, const struct loop_event *event
 static bool wait_for_sampler(struct session *session, struct err *err)
 {
     struct sampler *sampler = &session->sampler;
-    int64_t deadline_ns = now() + FINISH_NS + (session->streaming.stream ? session->settings->grace_ns : 0);
+    int64_t deadline_ns = now() + FINISH_NS + (session->stream ? session->settings->grace_ns : 0);
     sampler->end = session->end;
     sampler->end.stop_signal = session->stop_signal;
     sampler_request(sampler, SAMPLER_FINISH);
@@ -356,7 +356,7 @@ int supervise(struct session *session, struct err *err)
         session->is_stuck = session->sampler.is_started || session->spawn.memory;
         return r;
     }
-    if (session->exec_err.code < 0 && !session->streaming.stream)
+    if (session->exec_err.code < 0 && !session->stream)
         *err = session->exec_err;
     if (session->sampler.is_started)
         session->is_stuck = !wait_for_sampler(session, err) || !session->sampler.is_tidy;

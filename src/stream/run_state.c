@@ -88,8 +88,9 @@ void run_state_put(struct buf *buf, const struct run_state *state)
     buf_printf(buf, "{\"format\":%d", STATE_FORMAT);
     target_put_text(buf, "run_id", state->run_id);
     put_time(buf, "started_at", state->started_secs);
-    buf_printf(buf, ",\"made_folders\":%u", state->made_folders);
-    if (state->made_folders > 0)
+    /* The key is in files that earlier versions wrote and read. */
+    buf_printf(buf, ",\"made_folders\":%u", state->made_directories);
+    if (state->made_directories > 0)
         target_put_text(buf, "made_in", state->made_in);
     put_object(buf, "register", &state->register_body);
     put_object(buf, "run", &state->run_body);
@@ -174,7 +175,7 @@ static bool read_all(const struct json_value *root, struct run_state *state)
     int64_t format, made;
     if (json_integer(json_get(root, "made_folders"), &made) && made > 0 && made <= DIRECTORIES_MAX &&
         json_string_copy(json_get(root, "made_in"), state->made_in, sizeof(state->made_in)))
-        state->made_folders = (unsigned)made;
+        state->made_directories = (unsigned)made;
     return json_integer(json_get(root, "format"), &format) && format == STATE_FORMAT &&
            json_string_copy(json_get(root, "run_id"), state->run_id, sizeof(state->run_id)) &&
            read_time(json_get(root, "started_at"), &state->started_secs) &&

@@ -25,7 +25,7 @@ struct run_state {
     struct target_run *targets; /* one for each row of stream_targets */
     bool has_end;
     struct end_facts end;
-    unsigned made_folders; /* of the spool's path, by this run; they go with the last run */
+    unsigned made_directories; /* of the spool's path, by this run; they go with the last run */
     char made_in[4096]; /* that path: of a spool that was moved no directory is ours to remove */
 };
 

@@ -6,9 +6,15 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
+#include "aws/chain.h"
 #include "base/auto.h"
 #include "base/log.h"
+#include "collect/cloud/cloud.h"
+#include "collect/host/host.h"
 #include "encode/encode.h"
 #include "stream/exchange.h"
 #include "stream/stream_internal.h"
@@ -56,13 +62,17 @@ const char *means_allocation(const struct means *means)
     return is_shared ? "shared" : "dedicated";
 }
 
-enum { WORKER_STACK_BYTES = 512 * 1024, ROW_BYTES_MAX = 64 * 1024 };
+enum { WORKER_STACK_BYTES = 512 * 1024, ROW_BYTES_MAX = 64 * 1024, CSV_HEADER_BYTES_MAX = 8192 };
+enum { STATUS_TRACKER_FAILED = 125 };
 
 /* Of the time to wait, what is left to the worker for writing down what it could not deliver. */
 #define TIDY_NS (500 * NS_PER_MS)
 
 struct stream {
     struct stream_options options; /* a copy: a worker that is stuck outlives the caller's */
+    const struct sysroot *root;
+    struct job_tag *tags;
+    struct buf csv_header;
     struct exchange exchange;
     struct worker worker;
     struct means means;
@@ -124,30 +134,157 @@ static int start_thread(struct stream *stream)
     return -r;
 }
 
-int stream_new(struct stream **ret_stream, const struct stream_options *options, struct err *err)
+/* Zeros but for the options; NULL where there is no memory. */
+static struct stream *make(const struct stream_options *options)
 {
     struct stream *stream = calloc(1, sizeof(*stream));
     if (!stream)
-        return err_set(err, -ENOMEM, "streaming: out of memory");
-    int r = exchange_init(&stream->exchange, err);
-    if (r < 0) {
-        free(stream);
-        return r;
-    }
+        return NULL;
     stream->options = *options;
     buf_init(&stream->row, ROW_BYTES_MAX);
+    buf_init(&stream->csv_header, CSV_HEADER_BYTES_MAX);
+    return stream;
+}
+
+static void release(struct stream *stream)
+{
+    buf_fini(&stream->row);
+    buf_fini(&stream->csv_header);
+    free(stream->tags);
+    free(stream);
+}
+
+/* Makes the worker and its thread. Returns 0 or a negative errno with a message, and then the stream is gone. */
+static int start(struct stream *stream, struct err *err)
+{
+    int r = exchange_init(&stream->exchange, err);
+    if (r < 0) {
+        release(stream);
+        return r;
+    }
     r = worker_init(&stream->worker, &stream->options, &stream->exchange);
     if (r < 0) {
         exchange_fini(&stream->exchange);
-        free(stream);
+        release(stream);
         return err_set(err, r, "streaming: out of memory");
     }
     r = start_thread(stream);
     stream->has_thread = r == 0;
     if (r < 0)
         log_warning("streaming: cannot start a thread (%s); everything is delivered at the end", strerror(-r));
-    *ret_stream = stream;
     return 0;
+}
+
+int stream_new_with(struct stream **ret_stream, const struct stream_options *options, struct err *err)
+{
+    struct stream *stream = make(options);
+    int r = stream ? start(stream, err) : err_set(err, -ENOMEM, "streaming: out of memory");
+    if (r == 0)
+        *ret_stream = stream;
+    return r;
+}
+
+static void discover_host(void *context, struct host_facts *ret_host)
+{
+    const struct stream *stream = context;
+    host_discover(stream->root, ret_host);
+}
+
+static void discover_cloud(void *context, const struct net_wait *wait, struct cloud_facts *ret_cloud)
+{
+    const struct stream *stream = context;
+    if (stream->options.settings->collect_cloud)
+        (void)cloud_discover(stream->root, NULL, wait, ret_cloud);
+}
+
+static struct job_facts job_of(const struct settings *settings)
+{
+    return (struct job_facts){
+        .job_name = settings->job_name,
+        .project_name = settings->project_name,
+        .stage_name = settings->stage_name,
+        .task_name = settings->task_name,
+        .team = settings->team,
+        .env = settings->env,
+        .language = settings->language,
+        .orchestrator = settings->orchestrator,
+        .executor = settings->executor,
+        .external_run_id = settings->external_run_id,
+        .container_image = settings->container_image,
+    };
+}
+
+struct stream_options stream_options_of(const struct settings *settings)
+{
+    return (struct stream_options){
+        .settings = settings,
+        .spool_paths = {.given = settings->spool,
+            .state_home = env_get(settings->environment, "XDG_STATE_HOME"),
+            .home = env_get(settings->environment, "HOME")},
+        .spool_max_bytes = (uint64_t)settings->spool_max_mib * 1024 * 1024,
+        .clock = &clock_system,
+        .job = job_of(settings),
+        .omit = settings->omit,
+        .version = RT_VERSION,
+        .discover_host = discover_host,
+        .discover_cloud = discover_cloud,
+    };
+}
+
+static bool copy_tags(struct stream *stream, const struct settings *settings)
+{
+    stream->tags = calloc(settings->tags.count + 1, sizeof(*stream->tags));
+    if (!stream->tags)
+        return false;
+    for (size_t i = 0; i < settings->tags.count; i++)
+        stream->tags[i] = (struct job_tag){.key = settings->tags.items[i].key, .value = settings->tags.items[i].value};
+    stream->options.job.tags = stream->tags;
+    stream->options.job.tag_count = settings->tags.count;
+    return true;
+}
+
+/* By settings. Returns 0 or a negative errno with a message. */
+static int open_stream(struct stream **ret_stream, const struct settings *settings, const struct sysroot *root,
+    const struct run_info *info, struct err *err)
+{
+    struct stream_options options = stream_options_of(settings);
+    struct stream *stream = make(&options);
+    if (!stream)
+        return err_set(err, -ENOMEM, "streaming: out of memory");
+    stream->root = root;
+    stream->options.discover_context = stream;
+    encoder_csv_full.begin(info, &stream->csv_header);
+    stream->options.csv_header = buf_cstr(&stream->csv_header);
+    if (!copy_tags(stream, settings)) {
+        release(stream);
+        return err_set(err, -ENOMEM, "streaming: out of memory");
+    }
+    int r = start(stream, err);
+    if (r == 0)
+        *ret_stream = stream;
+    return r;
+}
+
+int stream_new(struct stream **ret_stream, const struct settings *settings, const struct sysroot *root,
+    const struct run_info *info, struct err *err)
+{
+    *ret_stream = NULL;
+    if (!stream_is_wanted(settings))
+        return 0;
+    int r = stream_check(settings, err);
+    if (r < 0)
+        return r;
+    /* Tokens and keys are in our memory from here on: neither core dumps nor other processes of the user get at it. */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    struct err why = {0};
+    if (open_stream(ret_stream, settings, root, info, &why) < 0)
+        log_warning("%s; nothing is streamed", why.msg);
+    return 0;
+}
+
+bool stream_wants_samples(const struct stream *stream)
+{
+    return stream && stream_takes_samples(stream->options.settings);
 }
 
 static void set_gpus(struct stream *stream, const struct sample_list *list, const struct sample_totals *totals)
@@ -175,7 +312,7 @@ void stream_sample(
         exchange_push_row(&stream->exchange, buf_str(&stream->row));
     if (!stream->has_thread) {
         worker_take_rows(&stream->worker);
-        stream_tell(stream);
+        stream_log(stream);
     }
 }
 
@@ -184,7 +321,7 @@ int stream_watch_fd(const struct stream *stream)
     return stream->exchange.notice_fd;
 }
 
-void stream_tell(struct stream *stream)
+void stream_log(struct stream *stream)
 {
     exchange_log(&stream->exchange);
 }
@@ -196,6 +333,17 @@ bool stream_do_without_thread(struct stream *stream)
     exchange_retire(&stream->exchange);
     (void)pthread_join(stream->thread, NULL);
     stream->has_thread = false;
+    return true;
+}
+
+bool stream_drop(struct stream **stream, const char *why)
+{
+    if (!*stream)
+        return false;
+    (void)stream_do_without_thread(*stream);
+    if (stream_free(*stream))
+        *stream = NULL;
+    log_warning("streaming is off: the command cannot be started beside it (%s)", why);
     return true;
 }
 
@@ -216,7 +364,7 @@ static bool wait_for_worker(struct stream *stream, int64_t deadline_ns, const st
 {
     const struct clock *clock = stream->worker.options->clock;
     for (;;) {
-        stream_tell(stream);
+        stream_log(stream);
         if (exchange_is_done(&stream->exchange))
             return true;
         int64_t left_ns = deadline_ns - clock_read(clock, CLOCK_KIND_MONOTONIC);
@@ -231,7 +379,7 @@ static bool wait_for_worker(struct stream *stream, int64_t deadline_ns, const st
     }
 }
 
-void stream_finish(
+static void finish(
     struct stream *stream, const struct end_facts *end, int64_t grace_ns, const struct stream_cancel *cancel)
 {
     int64_t now_ns = clock_read(stream->worker.options->clock, CLOCK_KIND_MONOTONIC);
@@ -240,13 +388,13 @@ void stream_finish(
     if (!stream->has_thread) {
         stream->worker.cancel = *cancel;
         worker_run(&stream->worker);
-        stream_tell(stream);
+        stream_log(stream);
         return;
     }
     /* A disk may take its time: what is on the way to the spool is worth a moment more than no grace at all. */
     int64_t wait_ns = grace_ns > TIDY_NS ? grace_ns : TIDY_NS;
     bool is_done = wait_for_worker(stream, now_ns + wait_ns, cancel);
-    stream_tell(stream);
+    stream_log(stream);
     if (is_done) {
         (void)pthread_join(stream->thread, NULL);
         stream->has_thread = false;
@@ -259,6 +407,33 @@ void stream_finish(
     }
 }
 
+/* Of the signals that come in while we wait, those that mean us. */
+static bool is_cancelled(int signal_fd)
+{
+    bool is_meant = false;
+    struct signalfd_siginfo info;
+    while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        is_meant |= info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
+                    info.ssi_signo == SIGQUIT;
+    return is_meant;
+}
+
+void stream_end(struct stream *stream, int status, bool is_asked, int64_t grace_ns, int signal_fd)
+{
+    if (!stream)
+        return;
+    if (status < 0)
+        status = STATUS_TRACKER_FAILED;
+    struct end_facts end = {
+        /* How an attached process ended is not ours to know. */
+        .exit_code = stream->options.settings->pid.has ? (struct opt_i64){0} : some_i64(status),
+        .is_failed = status != 0 && !is_asked,
+        .finished_secs = clock_read(&clock_system, CLOCK_KIND_REALTIME) / NS_PER_SEC,
+    };
+    struct stream_cancel cancel = {.fd = signal_fd, .is_cancelled = is_cancelled};
+    finish(stream, &end, grace_ns, &cancel);
+}
+
 bool stream_free(struct stream *stream)
 {
     if (!stream)
@@ -267,7 +442,20 @@ bool stream_free(struct stream *stream)
         return false;
     worker_fini(&stream->worker);
     exchange_fini(&stream->exchange);
-    buf_fini(&stream->row);
-    free(stream);
+    release(stream);
     return true;
+}
+
+int stream_upload(const struct settings *settings, struct buf *report, struct err *err)
+{
+    struct run_info info = {.version = RT_VERSION, .interval_ns = settings->interval_ns};
+    AUTO_BUF struct buf header = {.max = CSV_HEADER_BYTES_MAX};
+    encoder_csv_full.begin(&info, &header);
+    struct stream_options options = stream_options_of(settings);
+    options.csv_header = buf_cstr(&header);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    int r = stream_check(settings, err);
+    if (r == 0)
+        r = upload_spool(&options, report, err);
+    return r > 0 ? 1 : r;
 }

@@ -46,6 +46,11 @@ struct worker {
     bool is_journal_failing; /* rows of the open batch are not on the disk */
 };
 
+struct stream;
+
+/* stream_new behind its checks: with these options. Returns 0 or a negative errno with a message. */
+int stream_new_with(struct stream **ret_stream, const struct stream_options *options, struct err *err);
+
 /* Quick; opens nothing. Returns 0 or -ENOMEM. */
 int worker_init(struct worker *worker, const struct stream_options *options, struct exchange *exchange);
 void worker_fini(struct worker *worker);

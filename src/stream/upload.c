@@ -97,8 +97,8 @@ static int load(struct upload_run *run, struct err *err)
         r = run_state_parse(buf_str(&text), &run->state, err);
     if (r < 0)
         return r;
-    if (run->state.made_folders > run->run.spool->made && strcmp(run->state.made_in, run->run.spool->path) == 0)
-        run->run.spool->made = run->state.made_folders;
+    if (run->state.made_directories > run->run.spool->made && strcmp(run->state.made_in, run->run.spool->path) == 0)
+        run->run.spool->made = run->state.made_directories;
     (void)spool_run_find_journal(&run->run);
     find_end(run);
     r = batch_recover(&run->run, err);

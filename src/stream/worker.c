@@ -325,7 +325,7 @@ void worker_open_spool(struct worker *worker)
         report_no_spool(worker, err.msg);
     if (spool_run_create(&worker->run, &worker->spool, worker->state.run_id, &err) < 0)
         report_no_spool(worker, err.msg);
-    worker->state.made_folders = worker->spool.made;
+    worker->state.made_directories = worker->spool.made;
     (void)str_copy(str_of(worker->spool.path), worker->state.made_in, sizeof(worker->state.made_in));
     if (worker->run.dir_fd >= 0)
         set_later(worker);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "stream/stream.h"
+#include "stream/stream_internal.h"
 
 enum { PATIENCE_MS = 10 * 1000 };
 
@@ -44,15 +45,14 @@ static struct stream *begin(int *bell_fd)
     *bell_fd = eventfd(0, EFD_CLOEXEC);
     assert_true(*bell_fd >= 0);
     struct stream *stream = NULL;
-    assert_int_equal(stream_new(&stream, &options, NULL), 0);
+    assert_int_equal(stream_new_with(&stream, &options, NULL), 0);
     stream_begin(stream);
     return stream;
 }
 
 static void finish(struct stream *stream)
 {
-    const struct stream_cancel no_cancel = {.fd = -1};
-    stream_finish(stream, &(struct end_facts){0}, 0, &no_cancel);
+    stream_end(stream, 0, false, 0, -1);
 }
 
 static void test_done_in_time(void **state)
