@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,6 +16,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "net/wait.h"
 
 /* Name service modules of other makers run on this stack. */
@@ -134,25 +133,6 @@ static void *job_run(void *data)
     return NULL;
 }
 
-static int start_thread(struct lookup_job *job)
-{
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0)
-        return -ENOMEM;
-    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    /* The thread inherits the mask: signals stay with those who expect them. */
-    sigset_t all;
-    sigset_t before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    int r = pthread_create(&thread, &attributes, job_run, job);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
-    return -r;
-}
-
 /* NULL where there is no memory, descriptor or thread for it. */
 static struct lookup_job *start_job(lookup_function *resolve, const char *name)
 {
@@ -168,7 +148,7 @@ static struct lookup_job *start_job(lookup_function *resolve, const char *name)
     (void)str_copy(str_of(name), job->name, sizeof(job->name));
     atomic_init(&job->holders, 2);
     /* Without a thread there would be no deadline. */
-    if (start_thread(job) < 0) {
+    if (thread_start(job_run, job, STACK_BYTES, NULL) < 0) {
         (void)close(job->event_fd);
         free(job);
         return NULL;

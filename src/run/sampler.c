@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/syscalls.h"
+#include "base/thread.h"
 #include "collect/tree/wait.h"
 #include "kernel/pid.h"
 #include "run/resident.h"
@@ -419,23 +419,6 @@ static void *run_thread(void *context)
     return NULL;
 }
 
-/* No signal is for the thread: all are blocked in it, as they are inherited. */
-static int start_thread(struct sampler_thread *thread)
-{
-    pthread_attr_t attributes;
-    int r = pthread_attr_init(&attributes);
-    if (r != 0)
-        return -r;
-    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigset_t all, before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&thread->id, &attributes, run_thread, thread);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
-    return -r;
-}
-
 int sampler_init(struct sampler *sampler, struct err *err)
 {
     *sampler = (struct sampler)SAMPLER_NONE;
@@ -462,7 +445,7 @@ void sampler_start(struct session *session)
     session->env.blocking = &sampler->blocking;
     sampler->has_thread = true;
     loop_watch_input(&session->loop, sampler->report_fd, sampler);
-    if (start_thread(sampler->thread) == 0)
+    if (thread_start(run_thread, sampler->thread, STACK_BYTES, &sampler->thread->id) == 0)
         return;
     /* Too many threads or processes: then a file that does not answer holds us up. */
     sampler->has_thread = false;
@@ -529,7 +512,7 @@ static void replace_thread(struct session *session)
     sampler->abandoned = sampler->thread;
     sampler->abandoned_count++;
     sampler->thread = next;
-    if (start_thread(next) == 0)
+    if (thread_start(run_thread, next, STACK_BYTES, &next->id) == 0)
         return;
     sampler->has_thread = false;
     sampler->loop.timeout_ms = 0;

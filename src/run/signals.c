@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "base/thread.h"
 #include "kernel/pid.h"
 #include "kernel/sysroot.h"
 
@@ -181,23 +182,6 @@ static void *ask_descent(void *context)
     return NULL;
 }
 
-static bool start_descent(struct descent *descent)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    (void)pthread_attr_setstacksize(&attributes, DESCENT_STACK_BYTES);
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = pthread_create(&thread, &attributes, ask_descent, descent);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
-    return r == 0;
-}
-
 /* Where there is no answer in time, the question stays allocated for the thread that asks it. */
 static bool is_descendant(const struct sysroot *root, pid_t pid)
 {
@@ -213,7 +197,7 @@ static bool is_descendant(const struct sysroot *root, pid_t pid)
     int64_t deadline_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + DESCENT_NS;
     struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / NS_PER_SEC), .tv_nsec = deadline_ns % NS_PER_SEC};
     (void)pthread_mutex_lock(&descent->lock);
-    int r = start_descent(descent) ? 0 : -EAGAIN;
+    int r = thread_start(ask_descent, descent, DESCENT_STACK_BYTES, NULL) == 0 ? 0 : -EAGAIN;
     while (r == 0 && !descent->is_answered)
         r = pthread_cond_timedwait(&descent->answered, &descent->lock, &deadline);
     bool is_answered = descent->is_answered, descends = descent->descends;

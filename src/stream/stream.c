@@ -13,6 +13,7 @@
 #include "aws/chain.h"
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "collect/cloud/cloud.h"
 #include "collect/host/host.h"
 #include "encode/encode.h"
@@ -117,23 +118,6 @@ static void *run_worker(void *context)
     return NULL;
 }
 
-/* No signal is for the worker: all are blocked in it, as they are inherited. */
-static int start_thread(struct stream *stream)
-{
-    pthread_attr_t attributes;
-    int r = pthread_attr_init(&attributes);
-    if (r != 0)
-        return -r;
-    (void)pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
-    sigset_t all, before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&stream->thread, &attributes, run_worker, &stream->worker);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
-    return -r;
-}
-
 /* Zeros but for the options; NULL where there is no memory. */
 static struct stream *make(const struct stream_options *options)
 {
@@ -168,7 +152,7 @@ static int start(struct stream *stream, struct err *err)
         release(stream);
         return err_set(err, r, "streaming: out of memory");
     }
-    r = start_thread(stream);
+    r = thread_start(run_worker, &stream->worker, WORKER_STACK_BYTES, &stream->thread);
     stream->has_thread = r == 0;
     if (r < 0)
         log_warning("streaming: cannot start a thread (%s); everything is delivered at the end", strerror(-r));
