@@ -119,14 +119,11 @@ void value_put_list(struct buf *buf, const char *list)
 
 static int check_header(struct str name, struct str value, struct err *err)
 {
-    static const char ours[][18] = {"Host", "Connection", "Content-Length", "Transfer-Encoding", "User-Agent", "Expect",
-        "Upgrade", "TE", "Trailer"};
+    const char *reserved = http_header_reserved(name);
     if (!http_text_is_token(name))
         return err_set(err, -EINVAL, "a header name may only contain letters, digits and !#$%%&'*+-.^_`|~");
-    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-        if (str_eq_nocase(name, str_of(ours[i])))
-            return err_set(err, -EINVAL, "the header %s is set by resource-tracker itself", ours[i]);
-    }
+    if (reserved)
+        return err_set(err, -EINVAL, "the header %s is set by resource-tracker itself", reserved);
     if (http_text_has_control(value)) /* a line break would make two headers of one */
         return err_set(err, -EINVAL, "a header value must not contain control characters");
     return 0;

@@ -95,6 +95,9 @@ const char *http_status_text(int status);
 /* Asking again may help: 408, 429 and 5xx. */
 bool http_status_may_pass(int status);
 
+/* A header that users cannot choose, as it is usually spelled; NULL where this is none of them. */
+const char *http_header_reserved(struct str name);
+
 /* The characters of HTTP (RFC 9110, 5.5 and 5.6.2), for both directions. */
 
 /* What methods and names of headers are made of; not empty. */

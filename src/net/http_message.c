@@ -12,15 +12,23 @@
 #include "net/http.h"
 #include "net/http_internal.h"
 
-/* Where the message ends must not depend on the caller's headers. */
-static bool is_ours(const char *name)
+/* The first OF_MESSAGE of them say where the message goes and where it ends: no caller sets them. */
+static const char reserved[][18] = {
+    "Host", "Content-Length", "Transfer-Encoding", "Connection", "User-Agent", "Expect", "Upgrade", "TE", "Trailer"};
+enum { OF_MESSAGE = 4, RESERVED = sizeof(reserved) / sizeof(reserved[0]) };
+
+static const char *find_reserved(struct str name, size_t count)
 {
-    static const char ours[][18] = {"Host", "Content-Length", "Transfer-Encoding", "Connection"};
-    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-        if (strcasecmp(name, ours[i]) == 0)
-            return true;
+    for (size_t i = 0; i < count; i++) {
+        if (str_eq_nocase(name, str_of(reserved[i])))
+            return reserved[i];
     }
-    return false;
+    return NULL;
+}
+
+const char *http_header_reserved(struct str name)
+{
+    return find_reserved(name, RESERVED);
 }
 
 static bool has_header(const struct http_request *request, const char *name)
@@ -42,7 +50,7 @@ int http_request_check(const struct http_request *request, struct err *err)
         const struct http_header *header = &request->headers[i];
         if (!http_text_is_token(str_of(header->name)))
             return err_set(err, -EINVAL, "the name of header %zu is not valid", i + 1);
-        if (is_ours(header->name))
+        if (find_reserved(str_of(header->name), OF_MESSAGE))
             return err_set(err, -EINVAL, "the header %s cannot be set", header->name);
         if (http_text_has_control(header->value))
             return err_set(err, -EINVAL, "the value of the header %s holds a control character", header->name);

@@ -22,10 +22,6 @@ static const char *const names[HOOKS_EVENTS] = {
     [HOOKS_STOP] = "stop",
 };
 
-/* The client's own business. */
-static const char forbidden[][18] = {
-    "Host", "Content-Length", "Transfer-Encoding", "Connection", "User-Agent", "Expect", "Upgrade", "TE", "Trailer"};
-
 static bool has_url(const struct hooks *hooks, enum hooks_event event)
 {
     return hooks->urls[event] && hooks->urls[event][0];
@@ -39,10 +35,9 @@ static int check_headers(const struct hooks *hooks, struct err *err)
         const struct http_header *header = &hooks->headers[i];
         if (!http_text_is_token(str_of(header->name)) || http_text_has_control(header->value))
             return err_set(err, -EINVAL, "header %zu cannot be sent", i + 1);
-        for (size_t k = 0; k < sizeof(forbidden) / sizeof(forbidden[0]); k++) {
-            if (strcasecmp(header->name, forbidden[k]) == 0)
-                return err_set(err, -EINVAL, "the header %s cannot be chosen", forbidden[k]);
-        }
+        const char *reserved = http_header_reserved(str_of(header->name));
+        if (reserved)
+            return err_set(err, -EINVAL, "the header %s cannot be chosen", reserved);
     }
     return 0;
 }
