@@ -192,6 +192,18 @@ void text_file_name(const char *text, char *out, size_t size)
     out[n] = '\0';
 }
 
+void text_put_quoted(struct buf *buf, struct str text)
+{
+    buf_putc(buf, '\'');
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '\'')
+            buf_puts(buf, "'\\''");
+        else
+            buf_putc(buf, text.p[i]);
+    }
+    buf_putc(buf, '\'');
+}
+
 size_t text_fit(struct str text, size_t width)
 {
     if (text.n <= width)

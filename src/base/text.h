@@ -67,6 +67,9 @@ size_t text_clean(struct str text, enum text_style style, const char *dots, char
  */
 void text_file_name(const char *text, char *out, size_t size);
 
+/* As one word of a shell: in single quotes, a single quote itself as '\''. */
+void text_put_quoted(struct buf *buf, struct str text);
+
 /* How much of a text goes into a line of this width: up to the last blank that fits, or as much as fits. */
 size_t text_fit(struct str text, size_t width);
 

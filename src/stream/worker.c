@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/syscalls.h"
+#include "base/text.h"
 #include "base/utc.h"
 #include "stream/stream_internal.h"
 
@@ -281,18 +282,6 @@ static void report_no_spool(struct worker *worker, const char *why)
         "streaming: %s; what cannot be delivered at once waits in memory and is lost with the tracker", why);
 }
 
-static void put_quoted(struct buf *buf, const char *text)
-{
-    buf_putc(buf, '\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            buf_puts(buf, "'\\''");
-        else
-            buf_putc(buf, *text);
-    }
-    buf_putc(buf, '\'');
-}
-
 /* The command for later. A path that is not the default is named, from the root on. */
 static void set_later(struct worker *worker)
 {
@@ -301,7 +290,7 @@ static void set_later(struct worker *worker)
     buf_printf(&text, "wait in %s/%s; deliver them with: ", worker->spool.path, worker->run.name);
     if (places->given || places->state_home || worker->spool.is_shared) {
         buf_puts(&text, "TRACKER_SPOOL=");
-        put_quoted(&text, worker->spool.path);
+        text_put_quoted(&text, str_of(worker->spool.path));
         buf_putc(&text, ' ');
     }
     buf_puts(&text, "resource-tracker --upload-spool");

@@ -5,7 +5,9 @@
  */
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "summary/rows.h"
 #include "summary/units.h"
 
@@ -37,7 +39,7 @@ void summary_put_name(struct buf *buf, const struct summary *summary)
         buf_puts(buf, "unnamed");
 }
 
-/* As a shell reads it: in single quotes where a character needs them; a single quote itself becomes '\''. */
+/* As a shell reads it: quoted where a character needs it. */
 static void put_argument(struct buf *buf, const char *argument)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
@@ -45,18 +47,9 @@ static void put_argument(struct buf *buf, const char *argument)
         units_put_foreign(buf, argument);
         return;
     }
-    buf_putc(buf, '\'');
-    size_t from = buf->len;
-    units_put_foreign(buf, argument);
-    for (size_t i = from; i < buf->len && buf_ok(buf); i++) {
-        if (buf->data[i] != '\'' || !buf_reserve(buf, 3))
-            continue;
-        memmove(buf->data + i + 4, buf->data + i + 1, buf->len - i - 1);
-        memcpy(buf->data + i, "'\\''", 4);
-        buf->len += 3;
-        i += 3;
-    }
-    buf_putc(buf, '\'');
+    AUTO_BUF struct buf shown = {.max = UNITS_FOREIGN_BYTES + 16};
+    units_put_foreign(&shown, argument);
+    text_put_quoted(buf, buf_str(&shown));
 }
 
 void summary_put_command(struct buf *buf, const struct summary *summary)

@@ -198,6 +198,26 @@ static void test_visible(void **state)
     assert_false(text_is_visible(STR("\xc3\xa9")));
 }
 
+static void test_words_of_a_shell(void **state)
+{
+    (void)state;
+    static const struct {
+        struct str text;
+        const char *want;
+    } cases[] = {
+        {{"", 0}, "''"},
+        {{"a b", 3}, "'a b'"},
+        {{"it's", 4}, "'it'\\''s'"},
+        {{"''", 2}, "''\\'''\\'''"},
+        {{"$HOME `x` \"\\", 12}, "'$HOME `x` \"\\'"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        AUTO_BUF struct buf buf = {.max = 64};
+        text_put_quoted(&buf, cases[i].text);
+        assert_string_equal(buf_cstr(&buf), cases[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_file_names_and_lines),
         cmocka_unit_test(test_any_bytes_become_safe),
         cmocka_unit_test(test_visible),
+        cmocka_unit_test(test_words_of_a_shell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
