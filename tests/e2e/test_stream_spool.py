@@ -103,7 +103,7 @@ def leaves_nothing(scenario, env):
     before = sorted(scenario.directory.rglob("*"))
     with Job(scenario, "-i", "0.05", env=env) as job:
         job.wait_rows(3)
-        equal(len(run_directories(scenario)), 1, "runs in the spool meanwhile")
+        wait_for(lambda: len(run_directories(scenario)) == 1, "the run in the spool")
         job.done().ended(STATUS, is_silent=True)
         job.check_arrived()
     scenario.check_strict()
