@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "net/connect.h"
 #include "net/http_internal.h"
-#include "net/http_parse.h"
 #include "net/proxy.h"
 #include "net/url.h"
 

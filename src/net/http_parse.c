@@ -3,7 +3,6 @@
  * Answers by RFC 9112: "HTTP/1.1 200 OK", header lines, an empty line, a body. Lines may end with a bare LF. What an
  * intermediary could read differently than we do is refused rather than interpreted.
  */
-#include "net/http_parse.h"
 
 #include <errno.h>
 

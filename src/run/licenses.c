@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/licenses.h"
+/* --licenses and --version: the text that tools/embed-licenses has packed, and what the program is built with. */
+#include "run/run.h"
 
 #include <errno.h>
 

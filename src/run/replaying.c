@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/replaying.h"
+/* --from: recorded samples instead of new ones, through the same outputs. */
+#include "run/run.h"
 
 #include <errno.h>
 #include <stdio.h>

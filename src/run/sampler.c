@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/sampler.h"
+/* Sampling in a thread of its own: collectors, outputs, the summary, and the final sample. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,6 @@
 #include "base/thread.h"
 #include "collect/tree/wait.h"
 #include "kernel/pid.h"
-#include "run/resident.h"
 #include "run/session_internal.h"
 
 enum { STAT_BYTES = 1024, STACK_BYTES = 512 * 1024, LATE_STALLS_MAX = 4, ABANDONED_MAX = 24 };

@@ -3,7 +3,7 @@
  * A run from its start to its end. The order matters: what can fail and must stop us comes before the command is
  * started, what takes time comes while it already runs.
  */
-#include "run/session.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <limits.h>

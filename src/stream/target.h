@@ -16,7 +16,6 @@
 #include "base/err.h"
 #include "config/settings.h"
 #include "model/run_facts.h"
-#include "net/backoff.h"
 #include "net/http.h"
 #include "stream/number_set.h"
 #include "stream/spool/spool.h"
@@ -121,6 +120,23 @@ struct target_clients {
 int target_clients_init(struct target_clients *clients, const struct settings *settings, const struct net_wait *wait);
 void target_clients_close_idle(struct target_clients *clients); /* harmless where nothing was made, as is fini */
 void target_clients_fini(struct target_clients *clients);
+
+/*
+ * How long to wait before the next attempt: doubling from a base up to a ceiling, with full jitter above half of it, so
+ * that a thousand machines do not come back at once.
+ */
+struct backoff {
+    int64_t base_ns, max_ns;
+    unsigned failures;
+    uint64_t random; /* state of the generator; any seed */
+};
+
+/* The seed is the caller's: time and PID in the program, a constant in tests. */
+void backoff_init(struct backoff *backoff, int64_t base_ns, int64_t max_ns, uint64_t seed);
+
+/* One more failure: the time to wait, between half of and all of min(max, base * 2^failures before this one). */
+int64_t backoff_next(struct backoff *backoff);
+void backoff_reset(struct backoff *backoff);
 
 /* When to try again. Attempts of a round follow each other with growing pauses; after the last one the next round is
  * waited for. */

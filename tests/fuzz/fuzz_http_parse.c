@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "net/http_parse.h"
+#include "net/http.h"
 
 enum { ANSWER_MAX = 512 };
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
-#include "net/backoff.h"
+#include "stream/target.h"
 
 static void assert_between(int64_t value, int64_t low, int64_t high)
 {

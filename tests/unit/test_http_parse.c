@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "net/http_parse.h"
+#include "net/http.h"
 
 enum { ANSWER_MAX = 1000 };
 

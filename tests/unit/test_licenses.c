@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "base/auto.h"
-#include "run/licenses.h"
+#include "run/run.h"
 
 enum { TEXT_BYTES_MAX = 64 * 1024, PACKED_BYTES_MAX = 5 * 1024 };
 

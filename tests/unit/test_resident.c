@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "run/resident.h"
+#include "run/session_internal.h"
 
 #define MAPPING(head, anonymous, swap)                                                                                 \
     head "\nSize: 8 kB\nRss: 8 kB\nAnonymous:             " anonymous " kB\nSwap:                  " swap              \

@@ -17,7 +17,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/num.h"
-#include "net/http_parse.h"
+#include "net/http.h"
 
 enum { REQUEST_BYTES_MAX = 4096, READ_BYTES = 4096, HTTP_PORT = 80 };
 
