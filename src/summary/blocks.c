@@ -4,6 +4,7 @@
  * table describes: processes, devices, the cgroup, the machine, tags.
  */
 #include "base/num.h"
+#include "summary/charts.h"
 #include "summary/rows.h"
 #include "summary/summary_internal.h"
 #include "summary/units.h"
@@ -82,6 +83,63 @@ bool summary_has_own_cgroup(const struct summary *summary)
     return (memory->cgroup_is_own.has && memory->cgroup_is_own.v) || summary_is_of_cgroup(memory->limit_source);
 }
 
+static bool is_some(struct opt_f64 value)
+{
+    return value.has && value.v > 0;
+}
+
+static void put_known(
+    struct buf *buf, const char *before, void (*put_value)(struct buf *, double), struct opt_f64 value)
+{
+    if (!value.has)
+        return;
+    summary_put_part(buf, before);
+    put_value(buf, value.v);
+}
+
+void summary_put_memory_share(struct buf *buf, const struct summary *summary)
+{
+    const struct summary_memory *memory = &summary->memory;
+    if (!memory->limit_used_pct.has || !memory->limit_mib.has)
+        return;
+    bool is_limit = summary_is_of_cgroup(memory->limit_source);
+    units_put_pct(buf, memory->limit_used_pct.v);
+    buf_puts(buf, is_limit ? " of the limit " : " of ");
+    units_put_mib(buf, memory->limit_mib.v);
+    buf_puts(buf, is_limit ? "" : " of RAM");
+}
+
+static bool is_same(struct opt_f64 a, struct opt_f64 b)
+{
+    return a.has && b.has && a.v == b.v;
+}
+
+/* The peak, and beside it which of its values is so much of the limit: the one that the job needs. */
+static void put_memory(struct summary_rows *rows, const struct summary *summary)
+{
+    const struct summary_memory *memory = &summary->memory;
+    struct opt_f64 need = summary_memory_need(summary), pss = memory->pss_peak_mib, rss = memory->rss_peak_mib;
+    struct buf *value = &rows->value, *aside = &rows->aside;
+    if (pss.has && is_same(need, rss) && peak_kind_of(need, pss.v) == PEAK_BETWEEN) {
+        put_known(value, "peak RSS ", units_put_mib, rss);
+        put_known(value, "PSS in samples ", units_put_mib, pss);
+    } else {
+        put_known(value, "peak PSS ", units_put_mib, pss);
+        put_known(value, pss.has ? "RSS " : "peak RSS ", units_put_mib, rss);
+    }
+    if (value->len == 0)
+        buf_puts(value, "unknown");
+    else if (memory->limit_used_pct.has && memory->limit_mib.has) {
+        if (!is_same(need, pss) && !is_same(need, rss)) {
+            put_known(aside, "largest process ", units_put_mib, need);
+            buf_puts(aside, " is ");
+        } else
+            buf_puts(aside, is_same(need, pss) ? "PSS is " : "RSS is ");
+        summary_put_memory_share(aside, summary);
+    }
+    summary_rows_end(rows, "memory");
+}
+
 static void put_cgroup(struct summary_rows *rows, const struct summary *summary, bool is_own)
 {
     const struct summary_memory *memory = &summary->memory;
@@ -95,20 +153,6 @@ static void put_cgroup(struct summary_rows *rows, const struct summary *summary,
     }
     summary_put_part(&rows->aside, "page cache included");
     summary_rows_end(rows, "cgroup");
-}
-
-static bool is_some(struct opt_f64 value)
-{
-    return value.has && value.v > 0;
-}
-
-static void put_known(
-    struct buf *buf, const char *before, void (*put_value)(struct buf *, double), struct opt_f64 value)
-{
-    if (!value.has)
-        return;
-    summary_put_part(buf, before);
-    put_value(buf, value.v);
 }
 
 /* "GPU 0: mean 98 %, VRAM 80 GiB", beside it what else is known of the device. */
@@ -194,7 +238,8 @@ void summary_rows_put_job(struct summary_rows *rows, const struct summary *summa
     summary_rows_put_table(rows, summary, SUMMARY_JOB_CPU);
     if (has_wanted_more(&summary->cpu))
         summary_rows_put_table(rows, summary, SUMMARY_JOB_WANTED);
-    summary_rows_put_table(rows, summary, SUMMARY_JOB_MEMORY);
+    summary_rows_put_table(rows, summary, SUMMARY_JOB_THROTTLED);
+    put_memory(rows, summary);
     put_cgroup(rows, summary, true);
     put_processes(rows, summary, false);
     /* The one process there was is the largest, and has all of the CPU time. */

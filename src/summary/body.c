@@ -231,8 +231,10 @@ static void put_cpu_tile(struct markup *m, const struct summary *summary)
     if (!cpu->present || !mean.has)
         return;
     units_put_count(&m->text, mean.v, "core");
-    begin_tile(
-        m, "Mean CPU", is_job ? " of the job" : " of the host", is_job ? cpu->limit_used_pct : (struct opt_f64){0});
+    /* The bar is of the value above it, not of the P95 that limit_used_pct is. */
+    bool has_share = is_job && cpu->limit_cores.has && cpu->limit_cores.v > 0;
+    struct opt_f64 share = {has_share, has_share ? mean.v * 100 / cpu->limit_cores.v : 0};
+    begin_tile(m, "Mean CPU", is_job ? " of the job" : " of the host", share);
     put_part(m, "P95 ", units_put_figure, is_job ? cpu->cores_p95 : cpu->host_cores_p95);
     put_part(m, "peak ", units_put_figure, is_job ? cpu->cores_peak : cpu->host_cores_peak);
     if (is_job && cpu->limit_cores.has) {
@@ -262,14 +264,9 @@ static void put_memory_tile(struct markup *m, const struct summary *summary)
         return;
     units_put_mib(&m->text, most.v);
     begin_tile(m, "Peak memory", need.has ? " of the job" : " of the host", memory->limit_used_pct);
-    if (memory->limit_used_pct.has) {
-        units_put_pct(&m->text, memory->limit_used_pct.v);
-        if (memory->limit_mib.has) {
-            put(m, " of ");
-            units_put_mib(&m->text, memory->limit_mib.v);
-        }
-        put_in_brackets(m, memory->limit_source);
-    } else if (!need.has && memory->host_total_mib.has)
+    if (need.has)
+        summary_put_memory_share(&m->text, summary);
+    else
         put_part(m, "of ", units_put_mib, memory->host_total_mib);
     put_detail(m);
     put_part(m, "PSS ", units_put_mib, memory->pss_peak_mib);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "summary/charts.h"
 
-#include <math.h>
-
 #include "base/num.h"
 #include "base/text.h"
 #include "base/utc.h"
@@ -74,22 +72,35 @@ struct opt_f64 chart_limit(const struct chart_view *view, enum series_chart numb
     return some_f64(limit.v * chart->scale);
 }
 
-/* PSS or RSS: the one from which the need was taken; the first line where that is not known. */
-static size_t peak_line(const struct chart_view *view, enum series_chart number)
+enum peak_kind peak_kind_of(struct opt_f64 need_mib, double sampled_mib)
 {
-    struct opt_f64 need = number == SERIES_MEMORY ? summary_memory_need(view->summary) : (struct opt_f64){0};
+    static const double same = 1.001, near = 1.1;
+    if (!need_mib.has || need_mib.v <= sampled_mib * same)
+        return PEAK_IN_SAMPLE;
+    return need_mib.v <= sampled_mib * near ? PEAK_NEAR_SAMPLE : PEAK_BETWEEN;
+}
+
+/*
+ * PSS or RSS: the one from which the need was taken, which is the highest that is not above it; the first line where
+ * that is not known.
+ */
+static size_t peak_line(const struct chart_view *view, enum series_chart number, struct opt_f64 need)
+{
     size_t best = SERIES_LINES;
-    double best_off = 0;
+    bool is_best_above = false;
     for (size_t line = 0; line < SERIES_LINES; line++) {
-        struct series_peak peak = series_peak(view->series, line);
-        if (series_lines[line].chart != number || !peak.has)
-            continue;
-        double off = need.has ? fabs(peak.value - need.v) : 0;
+        struct series_peak peak = series_peak(view->series, line), best_peak = {0};
         bool is_job = series_lines[line].is_of_tree;
-        bool is_better = best == SERIES_LINES || (is_job && off < best_off);
-        if (is_better && (is_job || best == SERIES_LINES)) {
+        if (series_lines[line].chart != number || !peak.has || (!is_job && best < SERIES_LINES))
+            continue;
+        if (best < SERIES_LINES)
+            best_peak = series_peak(view->series, best);
+        bool is_above = need.has && peak.value > need.v;
+        bool is_better = is_above ? is_best_above && peak.value < best_peak.value
+                                  : is_best_above || (need.has && peak.value > best_peak.value);
+        if (best == SERIES_LINES || is_better) {
             best = line;
-            best_off = off;
+            is_best_above = is_above;
         }
     }
     return best;
@@ -97,11 +108,19 @@ static size_t peak_line(const struct chart_view *view, enum series_chart number)
 
 struct chart_peak chart_peak(const struct chart_view *view, enum series_chart number)
 {
-    size_t line = charts[number].shows_highest ? peak_line(view, number) : SERIES_LINES;
+    struct opt_f64 need = number == SERIES_MEMORY ? summary_memory_need(view->summary) : (struct opt_f64){0};
+    size_t line = charts[number].shows_highest ? peak_line(view, number, need) : SERIES_LINES;
     if (line == SERIES_LINES)
         return (struct chart_peak){0};
     struct series_peak peak = series_peak(view->series, line);
-    struct chart_peak found = {peak.value > 0, line, 0, peak.value * charts[number].scale, peak.secs};
+    enum peak_kind kind = peak_kind_of(need, peak.value);
+    double value = kind == PEAK_IN_SAMPLE ? peak.value : need.v;
+    struct chart_peak found = {.has = value > 0,
+        .kind = kind,
+        .line = line,
+        .value = value * charts[number].scale,
+        .drawn = (kind == PEAK_BETWEEN ? value : peak.value) * charts[number].scale,
+        .secs = peak.secs};
     for (size_t run = 1; run < view->run_count; run++) {
         if (peak.secs > view->runs[run].start_secs)
             found.run = run;
@@ -137,7 +156,11 @@ void chart_put_value(struct buf *buf, enum series_chart number, double value)
 void chart_put_peak(struct buf *buf, enum series_chart number, const struct chart_peak *peak)
 {
     chart_put_value(buf, number, peak->value);
-    buf_puts(buf, " at ");
+    if (peak->kind == PEAK_BETWEEN) {
+        buf_puts(buf, " between samples");
+        return;
+    }
+    buf_puts(buf, peak->kind == PEAK_NEAR_SAMPLE ? ", highest sample at " : " at ");
     units_put_secs(buf, peak->secs);
 }
 

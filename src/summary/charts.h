@@ -47,11 +47,23 @@ bool chart_view_has_history(const struct chart_view *view);
 /* In units of the chart; absent where there is none, or it is no amount that can be drawn. */
 struct opt_f64 chart_limit(const struct chart_view *view, enum series_chart chart);
 
+/* How the peak of the run lies to the highest sample. */
+enum peak_kind {
+    PEAK_IN_SAMPLE, /* it is that sample */
+    PEAK_NEAR_SAMPLE, /* up to a tenth higher: when it was is not known, but a mark at that sample does not mislead */
+    PEAK_BETWEEN, /* higher than any sample shows */
+};
+
+/* The need of the job is known from the processes that ended too, which no sample may have seen so large. */
+enum peak_kind peak_kind_of(struct opt_f64 need_mib, double sampled_mib);
+
 struct chart_peak {
     bool has;
+    enum peak_kind kind;
     size_t line, run;
-    double value; /* in units of the chart */
-    double secs; /* since the start of that run */
+    double value; /* what the run needed, as the tiles and rows have it; in units of the chart, as the next */
+    double drawn; /* where it is marked: at the highest sample; PEAK_BETWEEN: across the chart */
+    double secs; /* since the start of that run; PEAK_BETWEEN: of the highest sample */
 };
 
 /* Of the line that sizes rest on: the job's, the host's where there is no job. Only of charts that show the highest. */
@@ -63,7 +75,7 @@ const char *chart_line_name(const struct chart_view *view, size_t line);
 /* "12.7 GiB", "1 core", "3.2 MB/s", "98 %" */
 void chart_put_value(struct buf *buf, enum series_chart chart, double value);
 
-/* "12.7 GiB at 8 h 5 min" */
+/* "12.7 GiB at 8 h 5 min", "12.7 GiB, highest sample at 8 h 5 min", "12.7 GiB between samples" */
 void chart_put_peak(struct buf *buf, enum series_chart chart, const struct chart_peak *peak);
 
 /* The name of its job; where another run has it too, with its number and start. */

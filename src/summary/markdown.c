@@ -102,13 +102,13 @@ static void put_tables(struct section *section, const struct summary *summary)
     summary_rows_put_host(&section->rows, summary);
 }
 
-static void put_chart(struct buf *out, const struct spark *spark)
+static void put_chart(struct buf *out, const struct spark *spark, const struct summary *summary)
 {
     static const char opening[] = "\n```\n";
     size_t start = out->len;
     buf_puts(out, opening);
     size_t before = out->len;
-    spark_put(out, spark);
+    spark_put(out, spark, summary);
     if (out->len > before)
         buf_puts(out, "```\n");
     else
@@ -171,7 +171,7 @@ void summary_put_markdown(struct buf *buf, const struct summary *summary, const 
     summary_rows_init(&section.rows, put_row);
     put_head(&section, summary);
     if (spark)
-        put_chart(buf, spark);
+        put_chart(buf, spark, summary);
     put_tables(&section, summary);
     put_sizing(&section, summary);
     put_list(&section, summary);

@@ -71,19 +71,10 @@ static const struct item job_wanted[] = {
     {"wanted", KIND_END, 0, 0},
 };
 
-static const struct item job_memory[] = {
+static const struct item job_throttled[] = {
     {"", KIND_SECS, RULE_SOME, AT(cpu.throttled_secs)},
     {"by the CPU limit", KIND_TEXT, RULE_ASIDE | RULE_WITH, 0},
     {"throttled", KIND_END, 0, 0},
-
-    {"peak PSS ", KIND_MIB, 0, AT(memory.pss_peak_mib)},
-    {"RSS ", KIND_MIB, RULE_WITH, AT(memory.rss_peak_mib)},
-    {"peak RSS ", KIND_MIB, RULE_ELSE, AT(memory.rss_peak_mib)},
-    {"unknown", KIND_TEXT, RULE_ELSE, 0},
-    {"peak is ", KIND_PCT, RULE_ASIDE, AT(memory.limit_used_pct)},
-    {" of ", KIND_MIB, RULE_ASIDE, AT(memory.limit_mib)},
-    {"", KIND_SOURCE, RULE_ASIDE, AT(memory.limit_source)},
-    {"memory", KIND_END, 0, 0},
 };
 
 static const struct item job_io[] = {
@@ -337,7 +328,7 @@ struct table {
 static const struct table tables[] = {
     [SUMMARY_JOB_CPU] = TABLE(job_cpu),
     [SUMMARY_JOB_WANTED] = TABLE(job_wanted),
-    [SUMMARY_JOB_MEMORY] = TABLE(job_memory),
+    [SUMMARY_JOB_THROTTLED] = TABLE(job_throttled),
     [SUMMARY_JOB_IO] = TABLE(job_io),
     [SUMMARY_JOB_GPU] = TABLE(job_gpu),
     [SUMMARY_JOB_VRAM] = TABLE(job_vram),

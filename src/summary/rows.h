@@ -40,7 +40,7 @@ void summary_rows_end(struct summary_rows *rows, const char *label);
 enum summary_table {
     SUMMARY_JOB_CPU,
     SUMMARY_JOB_WANTED,
-    SUMMARY_JOB_MEMORY,
+    SUMMARY_JOB_THROTTLED,
     SUMMARY_JOB_IO,
     SUMMARY_JOB_GPU,
     SUMMARY_JOB_VRAM,
@@ -65,6 +65,9 @@ void summary_put_gpus(struct buf *buf, const char *before, struct opt_u64 count,
 void summary_put_machine_cpus(struct buf *buf, const char *before, const struct summary *summary);
 void summary_put_machine_memory(struct buf *buf, const char *before, const struct summary *summary);
 void summary_put_machine_gpus(struct buf *buf, const char *before, const struct summary *summary);
+
+/* What the job needed of its limit: "78 % of the limit 4 GiB", "1.3 % of 15.6 GiB of RAM". */
+void summary_put_memory_share(struct buf *buf, const struct summary *summary);
 
 /* Is the cgroup the job's own: does it hold nothing else, or set the limit of the job? */
 bool summary_has_own_cgroup(const struct summary *summary);

@@ -168,6 +168,9 @@ static void set_tree(const struct sample *sample, double secs, struct values *va
     values->at[SERIES_PSS] = held(cpu->process_pss_mib, is_end);
     values->at[SERIES_TREE_READ] = per_sec(opt_scaled(cpu->process_disk_read_bytes, 1), secs);
     values->at[SERIES_TREE_WRITE] = per_sec(opt_scaled(cpu->process_disk_write_bytes, 1), secs);
+    /* Of a machine without GPUs the tree uses a known 0, which is no chart. */
+    if (sample->gpu.present && sample->gpu.count == 0)
+        return;
     values->at[SERIES_GPU_TREE] = fixed4_rounded(cpu->process_gpu_usage);
     values->at[SERIES_VRAM_TREE] = held(cpu->process_gpu_vram_mib, is_end);
 }

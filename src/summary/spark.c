@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "summary/charts.h"
 #include "summary/units.h"
 
 enum { LABEL_COLUMNS = 8 };
@@ -150,7 +151,19 @@ static void put_block(struct buf *buf, struct opt_f64 value, double highest)
     buf_append(buf, bytes, utf8_encode(LOWEST_BLOCK + level - 1, bytes));
 }
 
-static void put_line(struct buf *buf, const struct spark *spark, enum line line, size_t count, size_t repeat)
+static void put_peak(struct buf *buf, const struct summary *summary, double sampled_mib)
+{
+    struct opt_f64 need = summary_memory_need(summary);
+    enum peak_kind kind = peak_kind_of(need, sampled_mib);
+    if (kind == PEAK_IN_SAMPLE)
+        return;
+    buf_puts(buf, ", peak ");
+    units_put_mib(buf, need.v);
+    buf_puts(buf, kind == PEAK_BETWEEN ? " between samples" : "");
+}
+
+static void put_line(struct buf *buf, const struct spark *spark, const struct summary *summary, enum line line,
+    size_t count, size_t repeat)
 {
     static const char label[][LABEL_COLUMNS + 1] = {"cores   ", "memory  ", "memory  "};
     double highest = 0;
@@ -169,6 +182,8 @@ static void put_line(struct buf *buf, const struct spark *spark, enum line line,
     else
         units_put_mib(buf, highest);
     buf_puts(buf, line == LINE_PSS ? " (PSS)" : line == LINE_RSS && spark->has_job ? " (RSS)" : "");
+    if (line != LINE_CORES && spark->has_job)
+        put_peak(buf, summary, highest);
     buf_putc(buf, '\n');
 }
 
@@ -186,7 +201,7 @@ static void put_times(struct buf *buf, const struct spark *spark, size_t columns
     buf_putc(buf, '\n');
 }
 
-void spark_put(struct buf *buf, const struct spark *spark)
+void spark_put(struct buf *buf, const struct spark *spark, const struct summary *summary)
 {
     size_t count = spark->count;
     /* The sample at the end comes when the job ends: a bucket of next to nothing is no bucket. */
@@ -198,8 +213,8 @@ void spark_put(struct buf *buf, const struct spark *spark)
     for (size_t i = 0; i < count; i++)
         has_pss &= spark->buckets[i].has_pss || !spark->buckets[i].has_rss;
     size_t start = buf->len, repeat = SPARK_BUCKETS / count;
-    put_line(buf, spark, LINE_CORES, count, repeat);
-    put_line(buf, spark, has_pss ? LINE_PSS : LINE_RSS, count, repeat);
+    put_line(buf, spark, summary, LINE_CORES, count, repeat);
+    put_line(buf, spark, summary, has_pss ? LINE_PSS : LINE_RSS, count, repeat);
     if (buf->len > start)
         put_times(buf, spark, count * repeat);
 }

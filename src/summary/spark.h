@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "model/totals.h"
+#include "summary/summary.h"
 
 enum { SPARK_BUCKETS = 60 };
 
@@ -30,7 +31,10 @@ struct spark {
 void spark_add(struct spark *spark, const struct sample *sample);
 void spark_next_run(struct spark *spark);
 
-/* Lines with what a full block stands for, and the time below them. Nothing where there are less than two buckets. */
-void spark_put(struct buf *buf, const struct spark *spark);
+/*
+ * Lines with what a full block stands for, and the time below them; behind memory the peak of the run, which may be
+ * more than any sample shows. Nothing where there are less than two buckets.
+ */
+void spark_put(struct buf *buf, const struct spark *spark, const struct summary *summary);
 
 #endif

@@ -167,6 +167,9 @@ static bool choose_lines(struct plot *plot)
         if (series_lines[line].chart == plot->number && series_lines[line].is_of_tree && series_has(series, line))
             job = series_peak(series, line).value > job ? series_peak(series, line).value : job;
     }
+    struct chart_peak whole = chart_peak(plot->view, plot->number);
+    if (whole.has && job > 0 && whole.drawn > job * scale)
+        job = whole.drawn / scale;
     for (size_t line = 0; line < SERIES_LINES; line++) {
         struct series_peak peak = series_peak(series, line);
         bool is_flat = !series_lines[line].is_of_tree && job > 0 && peak.value > host_times_max * job;
@@ -177,6 +180,7 @@ static bool choose_lines(struct plot *plot)
         if (plot->view->run_count > 1)
             break;
     }
+    most = whole.has && whole.drawn > most ? whole.drawn : most;
     plot->limit = chart_limit(plot->view, plot->number);
     plot->limit.has &= plot->limit.v < limit_times_max * most;
     plot->top = plot->limit.has && plot->limit.v > most ? plot->limit.v : most;
@@ -318,24 +322,33 @@ static void put_band(const struct plot *plot, size_t line, size_t run)
     buf_puts(out, "\"/>\n");
 }
 
+/* A dot at its sample, or a line across the chart where no sample has it. */
 static void put_peak(const struct plot *plot)
 {
     struct markup *m = plot->m;
     struct chart_peak peak = chart_peak(plot->view, plot->number);
-    bool is_drawn = false;
+    bool is_drawn = false, is_between = peak.kind == PEAK_BETWEEN;
     for (size_t i = 0; i < plot->line_count; i++)
         is_drawn |= plot->lines[i] == peak.line;
     if (!peak.has || !is_drawn)
         return;
-    double x = x_of(plot, peak.secs), y = y_of(plot, peak.value);
+    double x = is_between ? LEFT : x_of(plot, peak.secs), y = y_of(plot, peak.drawn);
+    const char *colour = colour_of(plot, peak.line, peak.run);
     bool is_right = x > (LEFT + RIGHT) / 2.0;
-    buf_puts(m->out, "<circle r=\"4\"");
-    put_attribute(m->out, "cx", x);
-    put_attribute(m->out, "cy", y);
-    buf_puts(m->out, " stroke=\"#fff\" fill=\"");
-    buf_puts(m->out, colour_of(plot, peak.line, peak.run));
-    buf_puts(m->out, "\"/>\n");
-    begin_text(m, is_right ? x - 8 : x + 8, y < plot->y + 8 ? y + 5 : y - 4,
+    if (is_between)
+        put_rule(m->out, LEFT, RIGHT, y, plot->view->run_count > 1 ? colours[0] : colour,
+            " stroke-width=\"1.5\" stroke-dasharray=\"2 3\"");
+    else {
+        buf_puts(m->out, "<circle r=\"4\"");
+        put_attribute(m->out, "cx", x);
+        put_attribute(m->out, "cy", y);
+        buf_puts(m->out, " stroke=\"#fff\" fill=\"");
+        buf_puts(m->out, colour);
+        buf_puts(m->out, "\"/>\n");
+    }
+    bool is_high = y < plot->y + (is_between ? 16 : 8);
+    double below = is_between ? 15 : 5;
+    begin_text(m, is_right ? x - 8 : x + 8, is_high ? y + below : y - 4,
         is_right ? " text-anchor=\"end\" font-weight=\"bold\" stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\""
                  : " font-weight=\"bold\" stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\"");
     buf_puts(&m->text, "peak ");

@@ -498,6 +498,27 @@ def the_picture_needs_no_browser():
 
 
 @test
+def a_peak_between_samples_is_the_same_everywhere():
+    """A job that held 313 MiB between two samples: process_peak_rss_mib has it, no sample does."""
+    with directory() as place:
+        source, page, picture, markdown = (place / name for name in ("run.jsonl", "run.html", "run.svg", "run.md"))
+        samples = recording(100)
+        samples[-1]["cpu"]["process_peak_rss_mib"] = 313.0
+        write_lines(source, map(json.dumps, samples))
+        convert(place, source, "--report", page, "--summary-markdown", markdown)
+        convert(place, source, "--report", picture)
+        text = page.read_text(encoding="utf-8").replace("\u00a0", " ")
+        expect('Peak memory of the job</b> <span class="big">313 <small>MiB' in text, "the tile:", text[:8000])
+        [memory] = [chart for chart in data_of(page)["charts"] if chart["title"] == "Memory"]
+        equal((memory["peak"]["text"], memory["peak"]["between"], memory["peak"]["value"]),
+              ("313 MiB between samples", True, 313 << 20), "the chart")
+        expect(">peak 313 MiB between samples</text>" in picture.read_text(encoding="utf-8"), "the picture")
+        [line] = [line for line in markdown.read_text(encoding="utf-8").splitlines() if line.startswith("memory")]
+        expect(line.endswith("(PSS), peak 313 MiB between samples"), "Markdown:", line)
+        equal([chart["title"] for chart in data_of(page)["charts"] if "GPU" in chart["title"]], [], "charts of no GPU")
+
+
+@test
 def an_hour_is_complete():
     with directory() as place:
         page, *_ = make_report(place, map(json.dumps, recording(3600)))

@@ -27,13 +27,15 @@ static void add(struct spark *spark, double elapsed, double cores, double rss_mi
     spark_add(spark, &sample);
 }
 
+static const struct summary no_summary;
+
 /* What the chart shows of line i, as text from its first block to the end of the line; "" where there is none. */
 static void read_line(const struct spark *spark, const char *label, struct buf *ret_line)
 {
     AUTO_BUF struct buf chart;
     buf_init(&chart, 4096);
     buf_init(ret_line, 4096);
-    spark_put(&chart, spark);
+    spark_put(&chart, spark, &no_summary);
     const char *at = strstr(buf_cstr(&chart), label);
     if (at)
         buf_append(ret_line, at + strlen(label), strcspn(at + strlen(label), "\n"));
@@ -57,7 +59,7 @@ static void test_two_halves(void **state)
         strcat(expected, i >= 30 && i < 45 ? FULL : LOW);
     assert_string_equal(buf_cstr(&memory), strcat(expected, "  " FULL " = 1 GiB (RSS)"));
     buf_init(&all, 4096);
-    spark_put(&all, &spark);
+    spark_put(&all, &spark, &no_summary);
     assert_non_null(strstr(buf_cstr(&all), "\n        0 s                                                      4 s\n"));
 }
 
@@ -140,19 +142,45 @@ static void test_host_and_pss(void **state)
     assert_non_null(strstr(buf_cstr(&pss), "= 300 MiB (PSS)"));
 }
 
+/* Behind the highest sample the peak of the run, where that is more. */
+static void test_peak_that_no_sample_has(void **state)
+{
+    (void)state;
+    static const struct {
+        struct opt_f64 need;
+        const char *legend;
+    } cases[] = {
+        {{0}, " = 64 MiB (RSS)\n"},
+        {{true, 64}, " = 64 MiB (RSS)\n"},
+        {{true, 50}, " = 64 MiB (RSS)\n"}, /* of PSS, which is not shown where it is not always known */
+        {{true, 66}, " = 64 MiB (RSS), peak 66 MiB\n"},
+        {{true, 313}, " = 64 MiB (RSS), peak 313 MiB between samples\n"},
+    };
+    struct spark spark = {0};
+    for (unsigned i = 1; i <= 4; i++)
+        add(&spark, i, 1, 64);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct summary summary = {.memory = {.present = true, .need_mib = cases[i].need}};
+        AUTO_BUF struct buf buf;
+        buf_init(&buf, 4096);
+        spark_put(&buf, &spark, &summary);
+        assert_non_null(strstr(buf_cstr(&buf), cases[i].legend));
+    }
+}
+
 static void test_nothing_to_show(void **state)
 {
     (void)state;
     struct spark spark = {0};
     AUTO_BUF struct buf buf;
     buf_init(&buf, 4096);
-    spark_put(&buf, &spark);
+    spark_put(&buf, &spark, &no_summary);
     add(&spark, 1, 1, 1);
-    spark_put(&buf, &spark); /* one sample */
+    spark_put(&buf, &spark, &no_summary); /* one sample */
     spark_next_run(&spark);
     for (unsigned i = 1; i < 9; i++)
         add(&spark, i, 1, 1);
-    spark_put(&buf, &spark); /* two runs */
+    spark_put(&buf, &spark, &no_summary); /* two runs */
     assert_int_equal(buf.len, 0);
 }
 
@@ -178,7 +206,7 @@ static void test_odd_values(void **state)
         }
         AUTO_BUF struct buf buf;
         buf_init(&buf, 4096);
-        spark_put(&buf, &spark);
+        spark_put(&buf, &spark, &no_summary);
         assert_true(buf_ok(&buf));
         struct str rest = {buf.data, buf.len};
         while (rest.n > 0) {
@@ -197,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_last_sample),
         cmocka_unit_test(test_late_sample),
         cmocka_unit_test(test_host_and_pss),
+        cmocka_unit_test(test_peak_that_no_sample_has),
         cmocka_unit_test(test_nothing_to_show),
         cmocka_unit_test(test_odd_values),
     };

@@ -227,6 +227,44 @@ static void test_nothing_is_cut(void **state)
     }
 }
 
+/* The share says of which value it is, and of what. */
+static void test_memory_share(void **state)
+{
+    (void)state;
+    static const struct {
+        struct opt_f64 pss, rss, need;
+        const char *source, *row;
+    } cases[] = {
+        {{true, 100}, {true, 150}, {true, 100}, "machine",
+            "memory peak PSS 100 MiB, RSS 150 MiB PSS is 10 % of 1,000 MiB of RAM"},
+        {{0}, {true, 150}, {true, 150}, "cgroup", "memory peak RSS 150 MiB RSS is 15 % of the limit 1,000 MiB"},
+        {{true, 100}, {true, 105}, {true, 105}, "cgroup",
+            "memory peak PSS 100 MiB, RSS 105 MiB RSS is 10.5 % of the limit 1,000 MiB"},
+        {{true, 100}, {true, 300}, {true, 300}, "machine",
+            "memory peak RSS 300 MiB, PSS in samples 100 MiB RSS is 30 % of 1,000 MiB of RAM"},
+        {{true, 100}, {true, 150}, {true, 110}, "cgroup",
+            "memory peak PSS 100 MiB, RSS 150 MiB largest process 110 MiB is 11 % of the limit 1,000 MiB"},
+        {{0}, {0}, {0}, "machine", "memory unknown "},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct summary summary;
+        summary_case_fill_full(&summary);
+        struct summary_memory *memory = &summary.memory;
+        memory->pss_peak_mib = cases[i].pss;
+        memory->rss_peak_mib = cases[i].rss;
+        memory->need_mib = cases[i].need;
+        memory->largest_process_mib = (struct opt_f64){0};
+        memory->limit_mib = some_f64(1000);
+        memory->limit_source = cases[i].source;
+        memory->limit_used_pct = (struct opt_f64){cases[i].need.has, cases[i].need.v / 10};
+        AUTO_BUF struct buf buf, text;
+        render(&buf, &summary, 80, false);
+        join_lines(&buf, &text);
+        if (!strstr(buf_cstr(&text), cases[i].row))
+            fail_msg("%s\nis not in %s", cases[i].row, buf_cstr(&text));
+    }
+}
+
 static void test_many_notes(void **state)
 {
     (void)state;
@@ -373,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_usual_length),
         cmocka_unit_test(test_ready_lines),
         cmocka_unit_test(test_nothing_is_cut),
+        cmocka_unit_test(test_memory_share),
         cmocka_unit_test(test_many_notes),
         cmocka_unit_test(test_cgroup),
         cmocka_unit_test(test_rows_of_zeros),

@@ -124,22 +124,34 @@ function drawLine(chart, c, line, run) {
     trace(chart, c, run, line.values, from, to)
     c.stroke()
 }
+const peakIsOn = ({peak, lines}) => peak && lines[peak.line].on
 function drawPeak(chart, c) {
-    const {line, run, secs, value, text: words} = chart.peak || {line: -1}, plot = chart.area
-    if (line < 0 || !chart.lines[line].on || !runs[run].on || secs < view[0] || secs > view[1]) return
-    const x = plot.x(secs), y = chart.y(value), label = 'peak ' + words
+    const {line, run, secs, value, between, text: words} = chart.peak || {line: -1}, plot = chart.area
+    if (line < 0 || !peakIsOn(chart) || !between && (!runs[run].on || secs < view[0] || secs > view[1])) return
+    const x = between ? left : plot.x(secs), y = chart.y(value), label = 'peak ' + words
     c.setLineDash([])
-    c.fillStyle = hueOf(chart.lines[line], runs[run])
-    c.strokeStyle = colour.card
-    c.lineWidth = 2
+    c.fillStyle = isOverlay && between ? colour.dim : hueOf(chart.lines[line], runs[run])
     c.beginPath()
-    c.arc(x, y, 4.5, 0, 7)
-    c.fill()
+    // A peak that no sample has is a line across the chart.
+    if (between) {
+        c.strokeStyle = c.fillStyle
+        c.lineWidth = 1.5
+        c.setLineDash([2, 3])
+        c.moveTo(left, y)
+        c.lineTo(plot.w - RIGHT, y)
+    } else {
+        c.strokeStyle = colour.card
+        c.lineWidth = 2
+        c.arc(x, y, 4.5, 0, 7)
+        c.fill()
+    }
     c.stroke()
+    c.setLineDash([])
+    c.strokeStyle = colour.card
     c.font = '600 11.5px system-ui, sans-serif'
     // Above the dot where there is space for it, else beside it.
     const wide = c.measureText(label).width, isHigh = y < TOP + 20, isRight = x + wide + 9 > plot.w
-    const place = [label, isHigh ? isRight ? x - wide - 9 : x + 9 : max(left, min(x - wide / 2, plot.w - wide - 2)), isHigh ? max(TOP + 6, y) : y - 13]
+    const place = between ? [label, left + 6, isHigh ? y + 10 : y - 10] : [label, isHigh ? isRight ? x - wide - 9 : x + 9 : max(left, min(x - wide / 2, plot.w - wide - 2)), isHigh ? max(TOP + 6, y) : y - 13]
     c.textAlign = 'left'
     c.lineWidth = 4
     c.lineJoin = 'round'
@@ -150,7 +162,7 @@ function drawPeak(chart, c) {
 // The scale, and how wide its labels are.
 function measure(chart) {
     const bound = chart.cap, c = chart.area.base.getContext('2d'), on = chart.lines.filter(line => line.on)
-    const most = max(highest(on, true) * chart.one, bound && bound.on ? bound.top : 0) || 1
+    const most = max(highest(on, true) * chart.one, peakIsOn(chart) && chart.peak.between ? chart.peak.value : 0, bound && bound.on ? bound.top : 0) || 1
     const [by, unit] = unitFor(chart.sort, most, 0), step = steps(most / by, 4)
     const labels = [...Array(ceil(most / by / step - 1e-9) + 1)].map((_, i) => String(+(i * step).toPrecision(6)))
     chart.axis = {by, step, labels, top: (labels.length - 1) * step}
@@ -219,7 +231,8 @@ function entry(item, tint, words) {
 }
 function makeChart({title: label, about, unit, one, lines, limit: most, limit_name: word, peak}) {
     const kind = KINDS[unit], chart = {sort: kind, one, lines, peak, scale: small(), area: makePlot(label)}
-    const job = highest(lines.filter(line => line.job)), everything = highest(lines)
+    const beyond = peak && peak.between ? peak.value / one : 0
+    const job = max(highest(lines.filter(line => line.job)), beyond), everything = highest(lines)
     lines.forEach((line, i) => {
         line.hue = line.hue || (lines.some(other => other.job) || i ? 0 : 1)
         // What others did on a much larger machine would press the lines of the job flat: one click brings it back.
@@ -228,7 +241,7 @@ function makeChart({title: label, about, unit, one, lines, limit: most, limit_na
     })
     const legend = div('legend', ...lines.map(line => entry(line, isOverlay ? 'dim' : 'c' + line.hue, line.name)))
     if (most) {
-        chart.cap = {top: most, dash: true, on: most < 2.5 * highest(lines.filter(line => line.on)) * one}
+        chart.cap = {top: most, dash: true, on: most < 2.5 * max(highest(lines.filter(line => line.on)), beyond) * one}
         legend.append(entry(chart.cap, 'dim', word + ' ' + text(kind, most)))
     }
     const plot = chart.area

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/auto.h"
+#include "summary/charts.h"
+#include "summary/write.h"
+
+enum { PICTURE_MAX = 1024 * 1024 };
+
+static struct sample at_secs(double secs)
+{
+    struct sample sample = {.elapsed_secs = some_f64(secs), .actual_interval_ms = some_f64(1000)};
+    sample.cpu.present = true;
+    return sample;
+}
+
+static void add(struct series *series, const struct sample *sample)
+{
+    const struct sample_totals totals = sample_totals_of(sample, true);
+    series_add(series, sample, &totals);
+}
+
+static struct series *made(void)
+{
+    struct series *series = NULL;
+    assert_int_equal(series_new(&series), 0);
+    return series;
+}
+
+static void put_picture(struct buf *svg, const struct summary *summary, const struct series *series)
+{
+    buf_init(svg, PICTURE_MAX);
+    assert_int_equal(report_put_svg(svg, summary, series), 0);
+}
+
+/* The peak of charts is that of the tile, also where no sample has it. */
+static void test_peak_that_no_sample_has(void **state)
+{
+    (void)state;
+    static const struct {
+        struct opt_f64 need;
+        const char *text;
+        enum series_line_number line;
+        enum peak_kind kind;
+        double drawn_mib;
+    } cases[] = {
+        {{true, 100}, "100 MiB at 2 s", SERIES_PSS, PEAK_IN_SAMPLE, 100},
+        {{true, 150}, "150 MiB at 2 s", SERIES_RSS, PEAK_IN_SAMPLE, 150},
+        {{true, 104}, "104 MiB, highest sample at 2 s", SERIES_PSS, PEAK_NEAR_SAMPLE, 100},
+        {{true, 145}, "145 MiB between samples", SERIES_PSS, PEAK_BETWEEN, 145},
+        {{true, 313}, "313 MiB between samples", SERIES_RSS, PEAK_BETWEEN, 313},
+        {{true, 90}, "100 MiB at 2 s", SERIES_PSS, PEAK_IN_SAMPLE, 100}, /* a recording that contradicts itself */
+        {{0}, "150 MiB at 2 s", SERIES_RSS, PEAK_IN_SAMPLE, 150},
+    };
+    struct series *series = made();
+    for (int i = 1; i <= 3; i++) {
+        struct sample sample = at_secs(i);
+        sample.cpu.process_rss_mib = some_f64(i == 2 ? 150 : 15);
+        sample.cpu.process_pss_mib = some_f64(i == 2 ? 100 : 10);
+        add(series, &sample);
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct summary summary = {.memory = {.present = true, .need_mib = cases[i].need}};
+        struct chart_view view;
+        AUTO_BUF struct buf svg, label;
+        chart_view_init(&view, &summary, series, 1);
+        struct chart_peak peak = chart_peak(&view, SERIES_MEMORY);
+        assert_true(peak.has);
+        assert_int_equal(peak.line, cases[i].line);
+        assert_int_equal(peak.kind, cases[i].kind);
+        assert_true(peak.drawn == cases[i].drawn_mib * (1 << 20));
+        assert_true(peak.secs == 2);
+        buf_init(&label, 200);
+        buf_puts(&label, ">peak ");
+        chart_put_peak(&label, SERIES_MEMORY, &peak);
+        assert_string_equal(buf_cstr(&label) + strlen(">peak "), cases[i].text);
+        buf_puts(&label, "</text>");
+        put_picture(&svg, &summary, series);
+        assert_non_null(strstr(buf_cstr(&svg), buf_cstr(&label)));
+        assert_int_equal(strstr(buf_cstr(&svg), "<circle") == NULL, cases[i].kind == PEAK_BETWEEN);
+        /* The axis goes up to it. */
+        assert_int_equal(strstr(buf_cstr(&svg), ">400</text>") != NULL, cases[i].need.v > 300);
+    }
+    series_free(series);
+}
+
+/* A tree on a machine without GPUs uses a known 0 of them. */
+static void test_no_gpu_no_chart(void **state)
+{
+    (void)state;
+    struct summary summary = {0};
+    for (size_t gpus = 0; gpus < 2; gpus++) {
+        struct series *series = made();
+        struct sample_gpu gpu = {.utilization_pct = some_f64(0)};
+        for (int i = 1; i <= 2; i++) {
+            struct sample sample = at_secs(i);
+            sample.cpu.process_cores_used = some_f64(1);
+            sample.cpu.process_gpu_usage = sample.cpu.process_gpu_vram_mib = some_f64(0);
+            sample.gpu = (struct sample_list){true, gpus, &gpu};
+            add(series, &sample);
+        }
+        AUTO_BUF struct buf svg;
+        assert_true(series_has(series, SERIES_CPU_TREE));
+        assert_int_equal(series_has(series, SERIES_GPU_TREE), gpus > 0);
+        assert_int_equal(series_has(series, SERIES_VRAM_TREE), gpus > 0);
+        put_picture(&svg, &summary, series);
+        assert_int_equal(strstr(buf_cstr(&svg), ">GPU, GPUs") != NULL, gpus > 0);
+        series_free(series);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_peak_that_no_sample_has),
+        cmocka_unit_test(test_no_gpu_no_chart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
