@@ -51,7 +51,7 @@ complete -c resource-tracker -n 'not __resource_tracker_has_command' -l sysroot 
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l summary -a 'auto always never' -d 'print a summary at the end: always, never or auto (if stderr is a terminal and gets no samples)'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l summary-json -r -F -d 'write the summary as JSON'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l summary-markdown -r -F -d 'append the summary as Markdown, for example to $GITHUB_STEP_SUMMARY'
-complete -c resource-tracker -n 'not __resource_tracker_has_command' -l report -r -F -d 'write a self-contained HTML page with charts; FILE.svg: a picture'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l report -r -F -d 'write a self-contained HTML page with charts; FILE.svg: a picture; the page saves a PNG'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l grace -x -d 'maximum time that streaming may delay the exit'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l cgroup -d 'run the command in its own cgroup if permitted'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l no-subreaper -d 'do not adopt descendants whose parent has exited'

@@ -153,7 +153,7 @@ void config_short_help(struct buf *buf)
                   "  -q, --quiet              do not write samples\n"
                   "      --live               show current usage at the bottom of the terminal\n"
                   "      --summary[=WHEN]     summary at the end: auto, always or never\n"
-                  "      --report FILE.html   page with charts\n"
+                  "      --report FILE.html   page with charts (FILE.svg: a picture)\n"
                   "  -n, --job-name NAME      name of the job\n"
                   "  -p, --pid PID            track a running process and its descendants\n"
                   "      --from FILE          recorded samples instead of new ones\n"

@@ -119,7 +119,7 @@ const struct option_row options[] = {
         AT(summary_markdown)),
     ROW(.flag = "report", .envs = {"TRACKER_REPORT"}, .key = "tracker.report", .type = OPTION_STRING,
         .metavar = "FILE.html", .group = GROUP_SUMMARY,
-        .help = "write a self-contained HTML page with charts; FILE.svg: a picture", .props = OPTION_NONEMPTY,
+        .help = "write a self-contained HTML page with charts; FILE.svg: a picture; the page saves a PNG", .props = OPTION_NONEMPTY,
         AT(report)),
 
     ROW(.flag = "grace", .envs = {"TRACKER_GRACE"}, .key = "tracker.grace_secs", .type = OPTION_DURATION, .min = 0,

@@ -2,9 +2,9 @@
 #include "run/reports.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +27,41 @@ static bool is_same_file(int a, int b)
            file_is_same(&sa, &sb);
 }
 
+/* How the name ends, with its point; "" where it has no ending. */
+static const char *ending_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *point = strrchr(slash ? slash : path, '.');
+    return point ? point : "";
+}
+
+/* A page in a file that is named as something else is found out only when it is opened. */
+static int check_ending(const char *path, struct err *err)
+{
+    static const struct {
+        char ending[8], hint[64];
+    } others[] = {
+        {".png", "the page makes a PNG by its button \"Save as PNG\""},
+        {".jpg", "the page makes a PNG by its button \"Save as PNG\""},
+        {".jpeg", "the page makes a PNG by its button \"Save as PNG\""},
+        {".gif", "the page makes a PNG by its button \"Save as PNG\""},
+        {".webp", "the page makes a PNG by its button \"Save as PNG\""},
+        {".pdf", "a browser makes a PDF when it prints the page"},
+        {".json", "JSON is written by --summary-json FILE"},
+        {".md", "Markdown is written by --summary-markdown FILE"},
+        {".jsonl", "samples are written by --output FILE"},
+        {".csv", "samples are written by --output FILE"},
+        {".gz", "it is not compressed"},
+    };
+    const char *ending = ending_of(path);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (strcasecmp(ending, others[i].ending) == 0)
+            return err_set(err, -EINVAL, "cannot write the report %s: a report is HTML (.html) or SVG (.svg); %s", path,
+                others[i].hint);
+    }
+    return 0;
+}
+
 static int open_file(
     struct reports *reports, enum report_file file, const char *path, const char *job_name, struct err *err)
 {
@@ -41,8 +76,11 @@ static int open_file(
     }
     char expanded[FILE_NAME_BYTES];
     int r = file_name_expand(path, job_name, expanded, sizeof(expanded), err);
+    if (r == 0 && file == REPORTS_REPORT)
+        r = check_ending(expanded, err);
     if (r < 0)
         return r;
+    reports->is_svg |= file == REPORTS_REPORT && strcasecmp(ending_of(expanded), ".svg") == 0;
     (void)str_copy(str_of(expanded), name, sizeof(reports->names[file]));
     struct sink_head unused;
     struct stat before;
@@ -149,7 +187,6 @@ int reports_open(struct reports *reports, const struct settings *settings, struc
     bool is_terminal = isatty(STDERR_FILENO);
     reports->has_colour = settings->has_colour && is_terminal;
     reports->begins_line = settings->command && is_terminal && isatty(STDOUT_FILENO);
-    reports->is_svg = settings->report && fnmatch("*.svg", settings->report, 0) == 0;
     int r = reports->prints_summary || has_files ? accumulate_new(&reports->accumulator) : 0;
     if (r == 0 && settings->report)
         r = series_new(&reports->series);

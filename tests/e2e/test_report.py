@@ -498,6 +498,34 @@ def the_picture_needs_no_browser():
 
 
 @test
+def the_name_decides_what_is_written():
+    """HTML, SVG, or one line of error before the command starts and before anything is made."""
+    with directory() as place:
+        def track(name, job="z"):
+            words = [BINARY, "-q", "-o", "kept.jsonl", "--summary-json", "new.json", "--job-name", job, "--report", name]
+            return subprocess.run([*words, "sh", "-c", "echo ran"], env=clean_env(), cwd=place, text=True,
+                                  capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
+        for name, begin in (("a.html", "<!doctype html>"), ("a.htm", "<!doctype html>"), ("a", "<!doctype html>"),
+                            ("v1.5", "<!doctype html>"), ("a.svg", "<?xml"), ("a.SVG", "<?xml"), ("{job}.svg", "<?xml")):
+            done = track(name)
+            equal((done.returncode, done.stdout), (0, "ran\n"), f"{name}: {done.stderr}")
+            made = place / name.replace("{job}", "z")
+            expect(made.read_text(encoding="utf-8").startswith(begin), f"{name} is something else")
+        equal(track("{job}", "z.svg").returncode, 0, "an ending of the job's name")
+        (place / "new.json").unlink()
+        before = sorted(place.iterdir())
+        for name, job, words in (("a.png", "z", "button"), ("a.PNG", "z", "button"), ("{job}.png", "z", "button"),
+                                 ("{job}", "z.png", "button"), ("a.pdf", "z", "prints the page"),
+                                 ("a.json", "z", "--summary-json"), ("a.html.gz", "z", "not compressed")):
+            done = track(name, job)
+            equal((done.returncode, done.stdout), (125, ""), f"{name}: {done.stderr}")
+            lines = [line for line in done.stderr.splitlines() if "--quiet overrides" not in line]
+            equal(len(lines), 1, f"lines of error: {lines}")
+            expect("HTML (.html) or SVG (.svg)" in lines[0] and words in lines[0], name, lines)
+            equal(sorted(place.iterdir()), before, f"{name}: files")
+
+
+@test
 def a_peak_between_samples_is_the_same_everywhere():
     """A job that held 313 MiB between two samples: process_peak_rss_mib has it, no sample does."""
     with directory() as place:
