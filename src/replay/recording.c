@@ -155,6 +155,10 @@ static void begin_run(struct recording *recording, int64_t interval_ns)
     recording->emitted = (struct recording_times){0};
     recording->run_samples = 0;
     recording->report->runs++;
+    if (sample->run.present)
+        recording->has_start = true;
+    else
+        recording->pieces += recording->has_start;
     previous_reset(&recording->previous);
     const struct run_info info = {.version = keep_text(&recording->version, sample->version),
         .job_name = keep_text(&recording->job_name, sample->job_name),

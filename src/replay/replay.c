@@ -102,8 +102,11 @@ static void notes_add_recording(const struct recording *recording)
     struct replay_report *report = recording->report;
     if (report->samples == 0)
         return;
-    if (report->runs > 1)
-        notes_add(report, "%" PRIu64 " runs follow each other", report->runs);
+    if (recording->pieces > 0)
+        notes_add(report,
+            "samples of several runs are mixed, as trackers leave them that write to one file at once: read as "
+            "%" PRIu64 " runs; give each its own file (-o 'run-{pid}.jsonl')",
+            report->runs);
     if (recording->versions.count > 1)
         notes_add_names(report, "made by versions", &recording->versions);
     put_lines(recording, report);

@@ -194,6 +194,8 @@ struct recording {
     struct name_list versions;
     /* for the notes */
     uint64_t line_number, no_samples, first_no_sample, too_long, first_mistyped;
+    bool has_start; /* a run began with what only the first sample has */
+    uint64_t pieces; /* runs after it that did not: what is between them is of other runs */
     bool is_cut;
 };
 

@@ -345,14 +345,30 @@ static bool is_same_job(const struct kept_identity *before, const char *name)
     return before->has_job_name == (name != NULL) && (!name || strcmp(before->job_name, copy) == 0);
 }
 
+/* FNV-1a: are two commands the same? */
+static uint64_t hash_command(const struct kept_identity *identity)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; identity->has_command && i < identity->argument_count; i++) {
+        const char *at = identity->arguments[i];
+        do
+            hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+        while (*at++);
+    }
+    return hash;
+}
+
 void accumulate_add(struct accumulator *acc, const struct sample *sample, const struct sample_totals *totals)
 {
     struct accumulated_run *run = &acc->run;
     bool is_first = run->samples++ == 0;
-    if (is_first && acc->total.runs.v > 0)
+    bool is_next = is_first && acc->total.runs.v > 0;
+    uint64_t before = is_next ? hash_command(&acc->identity) : 0;
+    if (is_next)
         acc->has_other_names |= !is_same_job(&acc->identity, sample->job_name);
     if (is_first || sample->run.present)
         keep_identity(&acc->identity, sample, is_first);
+    acc->has_other_commands |= is_next && hash_command(&acc->identity) != before;
     keep_start(run, &sample->run);
     struct meter_tick tick = tick_of(run, sample);
     keep_times(run, sample, tick.elapsed_fixed4);

@@ -120,9 +120,11 @@ static void put_memory(struct summary_rows *rows, const struct summary *summary)
     const struct summary_memory *memory = &summary->memory;
     struct opt_f64 need = summary_memory_need(summary), pss = memory->pss_peak_mib, rss = memory->rss_peak_mib;
     struct buf *value = &rows->value, *aside = &rows->aside;
-    if (pss.has && is_same(need, rss) && peak_kind_of(need, pss.v) == PEAK_BETWEEN) {
+    if (is_same(need, rss) && memory->rss_sampled_mib.has &&
+        peak_kind_of(rss, memory->rss_sampled_mib.v) == PEAK_BETWEEN) {
         put_known(value, "peak RSS ", units_put_mib, rss);
-        put_known(value, "PSS in samples ", units_put_mib, pss);
+        buf_puts(value, " between samples");
+        put_known(value, "PSS ", units_put_mib, pss);
     } else {
         put_known(value, "peak PSS ", units_put_mib, pss);
         put_known(value, pss.has ? "RSS " : "peak RSS ", units_put_mib, rss);

@@ -174,7 +174,8 @@ static void put_header(struct markup *m, const struct summary *summary)
     if (summary->verdict.present)
         units_put_foreign(&m->text, summary->verdict.text);
     markup_wrap(m, "<p class=\"verdict\">", "</p>\n");
-    units_put_foreign(&m->text, summary->result.present ? summary->result.detail : NULL);
+    if (summary->result.present)
+        summary_put_evidence(&m->text, summary);
     markup_wrap(m, "<p class=\"dim\">", "</p>\n");
     summary_put_command(&m->text, summary);
     markup_wrap(m, "<p class=\"command\"><code>", "</code></p>\n");

@@ -76,6 +76,7 @@ static const struct row rows[] = {
     VALUE(memory, host_swap_used_peak_mib, MAX, HOST_SWAP),
     ALONE(memory.largest_process_mib, NEED),
     ALONE(memory.need_mib, NEED),
+    ALONE(memory.rss_sampled_mib, NEED),
     ALONE(memory.uncertain_mib, NEED),
     ALONE(memory.growth_mib, NEED),
     ALONE(memory.late_growth_mib, NEED),
@@ -343,6 +344,7 @@ static void finish_memory(const struct accumulated_run *run, struct summary *sum
         memory->rss_peak_mib = memory->largest_process_mib;
     else if (sampled->seen > 0)
         memory->rss_peak_mib = some_f64(fixed4_value(sampled->max));
+    memory->rss_sampled_mib = (struct opt_f64){sampled->seen > 0, fixed4_value(sampled->max)};
     keep_need(run, memory);
     growth_fill(&run->growth, memory);
     /* A process was higher between two samples, or after the last: which of the two is not known. */

@@ -175,6 +175,9 @@ const struct summary *accumulate_finish(struct accumulator *acc)
     struct summary *total = &acc->total;
     accumulate_next_run(acc);
     fill_identity(&acc->identity, total);
+    /* The command of one run beside the result of another would be a statement about neither. */
+    if (acc->has_other_commands)
+        total->command = (struct sample_list){0};
     total->schema_version = some_u64(SUMMARY_SCHEMA_VERSION);
     if (!total->runs.has)
         total->runs = total->runs_failed = total->samples = some_u64(0);

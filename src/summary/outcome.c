@@ -226,9 +226,13 @@ void outcome_put_notes(struct accumulator *acc)
         note_runs(acc);
     if (acc->has_other_names)
         note(acc, "the runs are of jobs with different names: that of the last is shown");
+    if (acc->has_other_commands)
+        note(acc, "the runs are of different commands: none is shown");
     /* Of a single run the result says so. */
     if (acc->without_end > 0 && total->runs.v > 1)
-        note(acc, "the recording has no end: the tracker was killed, or the file was cut");
+        note_number(acc, acc->without_end,
+            " run has no end in its recording: the tracker was killed, or the file was cut",
+            " runs have no end in their recordings: the tracker was killed, or the file was cut");
     if (total->samples.v > 0 && !summary_has_tree(total) && (total->tracked_pid.has || !total->version))
         note(acc, "the recording has no process values");
     else if (total->memory.unknown_samples.v > 0)

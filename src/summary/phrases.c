@@ -16,6 +16,11 @@ static bool has_command(const struct summary *summary)
     return summary->command.present && summary->command.count > 0;
 }
 
+static bool is_of_several_runs(const struct summary *summary)
+{
+    return summary->runs.has && summary->runs.v > 1;
+}
+
 void summary_put_name(struct buf *buf, const struct summary *summary)
 {
     const char *name = summary->job_name;
@@ -28,14 +33,18 @@ void summary_put_name(struct buf *buf, const struct summary *summary)
         units_put_foreign(buf, name);
         return;
     }
-    if (summary->tracked_pid.has) {
+    bool is_several = is_of_several_runs(summary);
+    if (is_several)
+        units_put_count(buf, (double)summary->runs.v, "run");
+    else if (summary->tracked_pid.has) {
         buf_puts(buf, "process ");
         num_put_u64(buf, summary->tracked_pid.v);
     }
+    bool has_subject = is_several || summary->tracked_pid.has;
     if (summary->hostname) {
-        buf_puts(buf, summary->tracked_pid.has ? " on " : "host ");
+        buf_puts(buf, has_subject ? " on " : "host ");
         units_put_foreign(buf, summary->hostname);
-    } else if (!summary->tracked_pid.has)
+    } else if (!has_subject)
         buf_puts(buf, "unnamed");
 }
 
@@ -83,7 +92,7 @@ void summary_put_result(struct summary_rows *rows, const struct summary *summary
     const char *verdict = summary->result.verdict ? summary->result.verdict : SUMMARY_UNKNOWN;
     const char *before_wall = " after ";
     const char *behind_wall = "";
-    if (summary->runs.has && summary->runs.v > 1) {
+    if (is_of_several_runs(summary)) {
         put_runs(value, summary);
         before_wall = ", ";
         behind_wall = " on average";
@@ -97,11 +106,22 @@ void summary_put_result(struct summary_rows *rows, const struct summary *summary
         units_put_secs(value, summary->wall_secs.v);
         buf_puts(value, behind_wall);
     }
-    if (summary->result.detail)
-        units_put_foreign(&rows->aside, summary->result.detail);
-    else if (summary->result.exit_code.has) {
-        buf_puts(&rows->aside, "exit status ");
-        num_put_i64(&rows->aside, summary->result.exit_code.v);
+    summary_put_evidence(&rows->aside, summary);
+}
+
+void summary_put_evidence(struct buf *buf, const struct summary *summary)
+{
+    const struct summary_result *result = &summary->result;
+    bool is_several = is_of_several_runs(summary);
+    /* Of runs that all went well there is nothing to say; else it is that of the last that did not. */
+    if ((is_several && summary->runs_failed.v == 0) || (!result->detail && !result->exit_code.has))
+        return;
+    buf_puts(buf, is_several ? "last failure: " : "");
+    if (result->detail)
+        units_put_foreign(buf, result->detail);
+    else {
+        buf_puts(buf, "exit status ");
+        num_put_i64(buf, result->exit_code.v);
     }
 }
 

@@ -91,6 +91,9 @@ void summary_put_command(struct buf *buf, const struct summary *summary);
 /* "finished after 12.3 s" or "5 runs (1 failed), 12.3 s on average", and beside it why. */
 void summary_put_result(struct summary_rows *rows, const struct summary *summary);
 
+/* "exit status 3"; of several runs "last failure: exit status 3", or nothing where none failed. */
+void summary_put_evidence(struct buf *buf, const struct summary *summary);
+
 /* "1 vCPU, 2 GiB of memory, 1 GPU with 4 GiB": what is recommended, "" where nothing is. */
 void summary_put_sizes(struct buf *buf, const struct summary_sizing *sizing);
 

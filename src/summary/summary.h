@@ -75,6 +75,7 @@ struct summary_memory {
     struct opt_f64 need_mib; /* summary_memory_need of the run that needed most; absent: derived from the peaks */
     /* without a key: what sizes and notes are derived from */
     struct opt_f64 largest_process_mib; /* rss_peak_mib where no sample was so high: that of one process */
+    struct opt_f64 rss_sampled_mib; /* the highest sample, of which rss_peak_mib may be more */
     struct opt_f64 uncertain_mib; /* the highest need of a run that was killed before it had all it needed */
     struct opt_u64 unknown_samples; /* in which the memory of the tree was not known */
     struct opt_f64 growth_mib; /* RSS over the second half of a run in which it grew to the end; absent: it did not */

@@ -222,6 +222,7 @@ struct accumulator {
     struct kept_gpus gpus;
     uint64_t left_running, without_end;
     bool has_other_names; /* not all runs are of one job */
+    bool has_other_commands; /* nor of one command */
     bool has_missed_peak; /* one process had more memory than the tree in any sample, and it was not alone */
     char detail[KEPT_DETAIL_BYTES];
     size_t note_count;

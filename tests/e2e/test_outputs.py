@@ -175,6 +175,48 @@ def csv_appended_by_several_at_once_has_one_header():
 
 
 @test
+def json_appended_by_several_at_once_is_whole():
+    """Every sample of four trackers is there, in its order; a replay says that they are mixed."""
+    with directory() as place:
+        words = [BINARY, "--append", "-o", "run.jsonl", "-i", "0.02", "--", "sleep", "0.6"]
+        jobs = [subprocess.Popen(words, cwd=place, env=clean_env(), stderr=subprocess.PIPE, text=True)
+                for _ in range(4)]
+        for job in jobs:
+            equal((job.communicate(timeout=WAIT_SECS)[1], job.returncode), ("", 0), "stderr and status")
+        samples = [parse(line) for line in file_lines(place / "run.jsonl")]
+        done = run(["--from", "run.jsonl", "--summary-json", "s.json"], cwd=place)
+    runs = {}
+    for sample in samples:
+        runs.setdefault(sample["tracked_pid"], []).append(sample)
+    equal(len(runs), 4, "runs")
+    for own in runs.values():
+        missed = sum(sample["tracker"]["missed_samples"] for sample in own)
+        expect("run" in own[0] and "end" in own[-1], "the first or the last is lost")
+        equal(grid_index(own[-2], 0.02), len(own) - 1 + missed, "samples of a run")
+        equal([sample["elapsed_secs"] for sample in own], sorted(sample["elapsed_secs"] for sample in own), "order")
+    equal(done.returncode, 0, "status of the replay")
+    expect(re.search(r"run\.jsonl: samples of several runs are mixed.* give each its own file", done.stderr), done.stderr)
+
+
+@test
+def runs_appended_one_after_the_other_are_merged_without_a_warning():
+    with directory() as place:
+        for command in (["sleep", "0.1"], ["sh", "-c", "exit 3"], ["true"]):
+            equal(run(["-i", "0.05", "--append", "-o", "run.jsonl", "--", *command], cwd=place).stderr, "", "stderr")
+        done = run(["--from", "run.jsonl", "--summary", "--report", "r.html", "--summary-markdown", "s.md"], cwd=place)
+        page = (place / "r.html").read_text(encoding="utf-8")
+        markdown = (place / "s.md").read_text(encoding="utf-8")
+    equal(done.returncode, 0, "status")
+    expect("warning" not in done.stderr, done.stderr)
+    head, *rows = done.stderr.splitlines()
+    expect(re.fullmatch(r"resource-tracker: 3 runs( on \S+)?", head), "the head:", head)
+    [result] = [row for row in rows if row.startswith("  result ")]
+    expect(re.search(r"3 runs \(1 failed\), .* on average +last failure: exit status 3$", result), result)
+    expect("✕ 1 of 3 runs failed" in page and "last failure: exit status 3" in page, "the page")
+    expect("<code>true" not in page + markdown, "the command of one run beside the status of another")
+
+
+@test
 def csv_appended_to_an_empty_file_begins_with_the_header():
     with directory() as place:
         (place / "run.csv").touch()
@@ -308,6 +350,33 @@ def check_full(tracker):
 def a_full_device_is_one_warning():
     with Tracker("-i", "0.05", "-o", "/dev/full") as tracker:
         check_full(tracker)
+
+
+def check_lost(done, written):
+    """All samples are either in the output, whole, or counted as lost."""
+    taken = int(re.search(r"(\d+) samples, every", done.stderr)[1])
+    lost = int(re.search(r"did not accept everything: (\d+) samples are lost", done.stderr)[1])
+    equal(written + lost, taken, f"samples written and lost, {written} and {lost} of those taken")
+
+
+@test
+def what_a_full_device_loses_is_counted_in_samples():
+    words = ["-i", "0.1", "--summary", "--", "sleep", "0.55"]
+    with directory() as place:
+        for more in ([], ["-f", "csv"]):
+            check_lost(run(["-o", "/dev/full", *more, *words], cwd=place), 0)
+        (place / "full.gz").symlink_to("/dev/full")
+        check_lost(run(["-o", "full.gz", *words], cwd=place), 0)
+        if not shutil.which("prlimit"):
+            return
+        for limit in (2000, 10000, 11000):
+            # stderr is a pipe: the limit is that of files.
+            done = subprocess.run(["prlimit", f"--fsize={limit}", "--", BINARY, "-o", "out", *words], cwd=place,
+                                  env=clean_env(), capture_output=True, text=True, timeout=WAIT_SECS, check=False)
+            content = (place / "out").read_bytes()
+            equal(len(content), limit, "bytes written")
+            check_lost(done, content.count(b"\n"))
+            expect("the first of them is cut" in done.stderr, done.stderr)
 
 
 @test

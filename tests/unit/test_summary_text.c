@@ -232,19 +232,22 @@ static void test_memory_share(void **state)
 {
     (void)state;
     static const struct {
-        struct opt_f64 pss, rss, need;
+        struct opt_f64 pss, rss, sampled, need;
         const char *source, *row;
     } cases[] = {
-        {{true, 100}, {true, 150}, {true, 100}, "machine",
+        {{true, 100}, {true, 150}, {true, 150}, {true, 100}, "machine",
             "memory peak PSS 100 MiB, RSS 150 MiB PSS is 10 % of 1,000 MiB of RAM"},
-        {{0}, {true, 150}, {true, 150}, "cgroup", "memory peak RSS 150 MiB RSS is 15 % of the limit 1,000 MiB"},
-        {{true, 100}, {true, 105}, {true, 105}, "cgroup",
+        {{0}, {true, 150}, {true, 150}, {true, 150}, "cgroup",
+            "memory peak RSS 150 MiB RSS is 15 % of the limit 1,000 MiB"},
+        {{true, 100}, {true, 105}, {true, 105}, {true, 105}, "cgroup",
             "memory peak PSS 100 MiB, RSS 105 MiB RSS is 10.5 % of the limit 1,000 MiB"},
-        {{true, 100}, {true, 300}, {true, 300}, "machine",
-            "memory peak RSS 300 MiB, PSS in samples 100 MiB RSS is 30 % of 1,000 MiB of RAM"},
-        {{true, 100}, {true, 150}, {true, 110}, "cgroup",
+        {{true, 100}, {true, 300}, {true, 110}, {true, 300}, "machine",
+            "memory peak RSS 300 MiB between samples, PSS 100 MiB RSS is 30 % of 1,000 MiB of RAM"},
+        {{true, 100}, {true, 150}, {true, 150}, {true, 110}, "cgroup",
             "memory peak PSS 100 MiB, RSS 150 MiB largest process 110 MiB is 11 % of the limit 1,000 MiB"},
-        {{0}, {0}, {0}, "machine", "memory unknown "},
+        {{true, 100}, {true, 300}, {true, 300}, {true, 300}, "machine",
+            "memory peak PSS 100 MiB, RSS 300 MiB RSS is 30 % of 1,000 MiB of RAM"},
+        {{0}, {0}, {0}, {0}, "machine", "memory unknown "},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct summary summary;
@@ -252,6 +255,7 @@ static void test_memory_share(void **state)
         struct summary_memory *memory = &summary.memory;
         memory->pss_peak_mib = cases[i].pss;
         memory->rss_peak_mib = cases[i].rss;
+        memory->rss_sampled_mib = cases[i].sampled;
         memory->need_mib = cases[i].need;
         memory->largest_process_mib = (struct opt_f64){0};
         memory->limit_mib = some_f64(1000);

@@ -13,6 +13,7 @@ struct course {
     unsigned seconds;
     double cores, rss;
     const char *job_name;
+    struct sample_list command;
     struct sample_process process; /* the largest at the peak */
     int64_t exit_code;
     struct opt_u64 oom_kills;
@@ -40,6 +41,7 @@ static void run(struct accumulator *tally, const struct course *course)
         sample.tracker = (struct sample_tracker){.present = true, .missed_samples = some_u64(i == 1)};
         sample.cgroup = (struct sample_cgroup){.present = true, .memory_limit_mib = course->limit_mib};
         sample.run.present = i == 1;
+        sample.run.command = course->command;
         sample.processes = (struct sample_list){is_peak, 1, &course->process};
         sample.end.present = i == course->seconds;
         sample.end.exit_code = some_i64(course->exit_code);
@@ -173,6 +175,28 @@ static void test_killed_at_the_highest(void **state)
         summary->sizing.memory_reason, "the run that needed most was killed at 255 MiB: it may have wanted more");
 }
 
+/* The command of one run must not stand beside the exit status of another. */
+static void test_commands(void **state)
+{
+    static const char *const one[] = {"make", "all"}, *const other[] = {"make", "al", "l"}, *const third[] = {"make"};
+    const struct sample_list lists[] = {{true, 2, one}, {true, 3, other}, {true, 1, third}, {0}};
+    for (size_t i = 0; i < 4; i++) {
+        struct accumulator *tally = NULL;
+        assert_int_equal(accumulate_new(&tally), 0);
+        run(tally, &(struct course){.seconds = 4, .command = lists[0]});
+        run(tally, &(struct course){.seconds = 4, .command = lists[i]});
+        run(tally, &(struct course){.seconds = 4, .command = lists[0]});
+        const struct summary *summary = accumulate_finish(tally);
+        const char *const *notes = summary->notes.items;
+        assert_int_equal(summary->command.present, i == 0);
+        assert_int_equal(summary->notes.count, i == 0 ? 1 : 2);
+        if (i > 0)
+            assert_string_equal(notes[1], "the runs are of different commands: none is shown");
+        accumulate_free(tally);
+    }
+    (void)state;
+}
+
 static void test_need_of_different_kinds(void **state)
 {
     struct sample sample = {.elapsed_secs = some_f64(1), .tracked_pid = some_u64(1)};
@@ -198,6 +222,7 @@ int main(void)
         TEST(test_newest_without_failures),
         TEST(test_killed_and_well),
         TEST(test_killed_at_the_highest),
+        TEST(test_commands),
         TEST(test_need_of_different_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
