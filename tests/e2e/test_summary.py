@@ -533,7 +533,6 @@ def recordings_with_odd_ends_are_used_with_a_word():
     cases = {
         "cut": (content[:-20], "cut"),
         "noise": (b"resource-tracker: warning: x\n" + content, "line 1"),
-        "twice": (content + content, "2 runs"),
         "unknown": (lines[0].replace(b"{", b'{"new_key":[{"a":1}],', 1) + b"".join(lines[1:]), "new_key"),
     }
     with directory() as place:
@@ -543,6 +542,10 @@ def recordings_with_odd_ends_are_used_with_a_word():
             expect(word in result.stderr and name in result.stderr, name, result.stderr)
         summary = json.loads((place / "s.json").read_text(encoding="utf-8"))
         equal(summary["samples"], len(lines), "samples")
+        # As --append leaves them, which needs no word.
+        (place / "twice").write_bytes(content + content)
+        equal(replay(place, "twice", "--summary-json", "s.json").stderr, "", "two runs")
+        equal(json.loads((place / "s.json").read_text(encoding="utf-8"))["runs"], 2, "runs")
         (place / "empty").write_bytes(b"")
         (place / "text").write_bytes(b"hello\nthere\n")
         for name in ("empty", "text", ".", "nowhere"):
