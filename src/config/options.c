@@ -119,8 +119,8 @@ const struct option_row options[] = {
         AT(summary_markdown)),
     ROW(.flag = "report", .envs = {"TRACKER_REPORT"}, .key = "tracker.report", .type = OPTION_STRING,
         .metavar = "FILE.html", .group = GROUP_SUMMARY,
-        .help = "write a self-contained HTML page with charts; FILE.svg: a picture; the page saves a PNG", .props = OPTION_NONEMPTY,
-        AT(report)),
+        .help = "write a self-contained HTML page with charts; FILE.svg: a picture; the page saves a PNG",
+        .props = OPTION_NONEMPTY, AT(report)),
 
     ROW(.flag = "grace", .envs = {"TRACKER_GRACE"}, .key = "tracker.grace_secs", .type = OPTION_DURATION, .min = 0,
         .max = 3600 * NS_PER_SEC, .fallback = "5", .metavar = "SECS", .group = GROUP_WRAPPER,
@@ -431,7 +431,10 @@ bool options_explain_flag(struct str typed, struct buf *ret_text)
         {"json", "--format json"},
         {"markdown", "--summary-markdown FILE"},
         {"name", "--job-name NAME"},
+        {"pdf", "--report FILE.html"}, /* the page makes these */
+        {"png", "--report FILE.html"},
         {"stdout", "--output -"},
+        {"svg", "--report FILE.svg"},
         {"timeout", "--duration TIME"},
     };
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {

@@ -121,7 +121,7 @@ static void put_memory(struct summary_rows *rows, const struct summary *summary)
     struct opt_f64 need = summary_memory_need(summary), pss = memory->pss_peak_mib, rss = memory->rss_peak_mib;
     struct buf *value = &rows->value, *aside = &rows->aside;
     if (is_same(need, rss) && memory->rss_sampled_mib.has &&
-        peak_kind_of(rss, memory->rss_sampled_mib.v) == PEAK_BETWEEN) {
+        peak_kind_of(summary, memory->rss_sampled_mib.v) == PEAK_BETWEEN) {
         put_known(value, "peak RSS ", units_put_mib, rss);
         buf_puts(value, " between samples");
         put_known(value, "PSS ", units_put_mib, pss);

@@ -47,23 +47,32 @@ bool chart_view_has_history(const struct chart_view *view);
 /* In units of the chart; absent where there is none, or it is no amount that can be drawn. */
 struct opt_f64 chart_limit(const struct chart_view *view, enum series_chart chart);
 
-/* How the peak of the run lies to the highest sample. */
+/* How the memory that the job needed lies to the highest sample of a line. */
 enum peak_kind {
     PEAK_IN_SAMPLE, /* it is that sample */
     PEAK_NEAR_SAMPLE, /* up to a tenth higher: when it was is not known, but a mark at that sample does not mislead */
-    PEAK_BETWEEN, /* higher than any sample shows */
+    PEAK_OF_PROCESS, /* one process had more than the PSS of all comes to; not more than their RSS */
+    PEAK_BETWEEN, /* a process that ended had more than any sample shows */
 };
 
-/* The need of the job is known from the processes that ended too, which no sample may have seen so large. */
-enum peak_kind peak_kind_of(struct opt_f64 need_mib, double sampled_mib);
+enum peak_kind peak_kind_of(const struct summary *summary, double sampled_mib);
+
+/* Has it no sample? Then it is marked across the chart. */
+static inline bool peak_is_apart(enum peak_kind kind)
+{
+    return kind >= PEAK_OF_PROCESS;
+}
+
+/* " between samples", " in the largest process"; "" of the others. */
+const char *peak_where(enum peak_kind kind);
 
 struct chart_peak {
     bool has;
     enum peak_kind kind;
     size_t line, run;
     double value; /* what the run needed, as the tiles and rows have it; in units of the chart, as the next */
-    double drawn; /* where it is marked: at the highest sample; PEAK_BETWEEN: across the chart */
-    double secs; /* since the start of that run; PEAK_BETWEEN: of the highest sample */
+    double drawn; /* where it is marked: at the highest sample, or across the chart */
+    double secs; /* of the highest sample, since the start of that run */
 };
 
 /* Of the line that sizes rest on: the job's, the host's where there is no job. Only of charts that show the highest. */

@@ -4,7 +4,7 @@
  * {"summary":{…},"resolution":"Each point is
  * …","runs":[{"name":"train","points":60}],"ms":[…],"charts":[{"title":"CPU", "about":"Cores in use.
  * …","unit":"cores","one":0.001,"highest":false,"limit":2,"limit_name":"limit","peak":{"line":0,
- * "run":0,"between":false,"secs":7.5,"value":1.5,"text":"1.5 cores at 7.5
+ * "run":0,"apart":false,"secs":7.5,"value":1.5,"text":"1.5 cores at 7.5
  * s"},"lines":[{"name":"job","job":true,"hue":1,"dash":false,
  * "values":[…],"low":[…],"high":[…]}]}],"heats":[{"title":"…","about":"…","unit":"%","most":100,"points":1,"rows":["AY…"]}]}
  * ms are the lengths of the points of all runs, one run after the other. Values are whole numbers, each worth `one` of
@@ -217,7 +217,7 @@ static void put_peak(struct buf *buf, const struct chart_view *view, enum series
     num_put_u64(buf, before);
     put_key(buf, "run");
     num_put_u64(buf, peak.run);
-    put_flag(buf, "between", peak.kind == PEAK_BETWEEN);
+    put_flag(buf, "apart", peak_is_apart(peak.kind));
     put_key(buf, "secs");
     (void)num_put_short(buf, peak.secs);
     put_key(buf, "value");

@@ -327,15 +327,15 @@ static void put_peak(const struct plot *plot)
 {
     struct markup *m = plot->m;
     struct chart_peak peak = chart_peak(plot->view, plot->number);
-    bool is_drawn = false, is_between = peak.kind == PEAK_BETWEEN;
+    bool is_drawn = false, is_apart = peak_is_apart(peak.kind);
     for (size_t i = 0; i < plot->line_count; i++)
         is_drawn |= plot->lines[i] == peak.line;
     if (!peak.has || !is_drawn)
         return;
-    double x = is_between ? LEFT : x_of(plot, peak.secs), y = y_of(plot, peak.drawn);
+    double x = is_apart ? LEFT : x_of(plot, peak.secs), y = y_of(plot, peak.drawn);
     const char *colour = colour_of(plot, peak.line, peak.run);
     bool is_right = x > (LEFT + RIGHT) / 2.0;
-    if (is_between)
+    if (is_apart)
         put_rule(m->out, LEFT, RIGHT, y, plot->view->run_count > 1 ? colours[0] : colour,
             " stroke-width=\"1.5\" stroke-dasharray=\"2 3\"");
     else {
@@ -346,8 +346,8 @@ static void put_peak(const struct plot *plot)
         buf_puts(m->out, colour);
         buf_puts(m->out, "\"/>\n");
     }
-    bool is_high = y < plot->y + (is_between ? 16 : 8);
-    double below = is_between ? 15 : 5;
+    bool is_high = y < plot->y + (is_apart ? 16 : 8);
+    double below = is_apart ? 15 : 5;
     begin_text(m, is_right ? x - 8 : x + 8, is_high ? y + below : y - 4,
         is_right ? " text-anchor=\"end\" font-weight=\"bold\" stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\""
                  : " font-weight=\"bold\" stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\"");

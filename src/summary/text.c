@@ -114,7 +114,7 @@ static size_t find_break(struct str text, size_t n, enum summary_row_shape shape
         blank = i;
         /* A number stays with its unit. */
         between_words = ascii_is_digit(text.p[i - 1]) ? between_words : i;
-        behind_comma = text.p[i - 1] == ',' && i > n / 2 ? i : behind_comma;
+        behind_comma = text.p[i - 1] == ',' && i > n / 3 ? i : behind_comma;
     }
     if (shape == SUMMARY_ROW_LIST && behind_comma > 0)
         return behind_comma;

@@ -538,7 +538,7 @@ def a_peak_between_samples_is_the_same_everywhere():
         text = page.read_text(encoding="utf-8").replace("\u00a0", " ")
         expect('Peak memory of the job</b> <span class="big">313 <small>MiB' in text, "the tile:", text[:8000])
         [memory] = [chart for chart in data_of(page)["charts"] if chart["title"] == "Memory"]
-        equal((memory["peak"]["text"], memory["peak"]["between"], memory["peak"]["value"]),
+        equal((memory["peak"]["text"], memory["peak"]["apart"], memory["peak"]["value"]),
               ("313 MiB between samples", True, 313 << 20), "the chart")
         expect(">peak 313 MiB between samples</text>" in picture.read_text(encoding="utf-8"), "the picture")
         [line] = [line for line in markdown.read_text(encoding="utf-8").splitlines() if line.startswith("memory")]

@@ -280,6 +280,8 @@ static void test_flags_of_other_programs(void **state)
         {"--json", ", did you mean \"--format json\"?"},
         {"--csv", ", did you mean \"--format csv\"?"},
         {"--html", ", did you mean \"--report FILE.html\"?"},
+        {"--png", ", did you mean \"--report FILE.html\"?"},
+        {"--svg", ", did you mean \"--report FILE.svg\"?"},
         {"--markdown", ", did you mean \"--summary-markdown FILE\"?"},
         {"--name", ", did you mean \"--job-name NAME\"?"},
         {"--timeout", ", did you mean \"--duration TIME\"?"},

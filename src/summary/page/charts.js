@@ -126,14 +126,14 @@ function drawLine(chart, c, line, run) {
 }
 const peakIsOn = ({peak, lines}) => peak && lines[peak.line].on
 function drawPeak(chart, c) {
-    const {line, run, secs, value, between, text: words} = chart.peak || {line: -1}, plot = chart.area
-    if (line < 0 || !peakIsOn(chart) || !between && (!runs[run].on || secs < view[0] || secs > view[1])) return
-    const x = between ? left : plot.x(secs), y = chart.y(value), label = 'peak ' + words
+    const {line, run, secs, value, apart, text: words} = chart.peak || {line: -1}, plot = chart.area
+    if (line < 0 || !peakIsOn(chart) || !apart && (!runs[run].on || secs < view[0] || secs > view[1])) return
+    const x = apart ? left : plot.x(secs), y = chart.y(value), label = 'peak ' + words
     c.setLineDash([])
-    c.fillStyle = isOverlay && between ? colour.dim : hueOf(chart.lines[line], runs[run])
+    c.fillStyle = isOverlay && apart ? colour.dim : hueOf(chart.lines[line], runs[run])
     c.beginPath()
     // A peak that no sample has is a line across the chart.
-    if (between) {
+    if (apart) {
         c.strokeStyle = c.fillStyle
         c.lineWidth = 1.5
         c.setLineDash([2, 3])
@@ -151,7 +151,7 @@ function drawPeak(chart, c) {
     c.font = '600 11.5px system-ui, sans-serif'
     // Above the dot where there is space for it, else beside it.
     const wide = c.measureText(label).width, isHigh = y < TOP + 20, isRight = x + wide + 9 > plot.w
-    const place = between ? [label, left + 6, isHigh ? y + 10 : y - 10] : [label, isHigh ? isRight ? x - wide - 9 : x + 9 : max(left, min(x - wide / 2, plot.w - wide - 2)), isHigh ? max(TOP + 6, y) : y - 13]
+    const place = apart ? [label, left + 6, isHigh ? y + 10 : y - 10] : [label, isHigh ? isRight ? x - wide - 9 : x + 9 : max(left, min(x - wide / 2, plot.w - wide - 2)), isHigh ? max(TOP + 6, y) : y - 13]
     c.textAlign = 'left'
     c.lineWidth = 4
     c.lineJoin = 'round'
@@ -162,7 +162,7 @@ function drawPeak(chart, c) {
 // The scale, and how wide its labels are.
 function measure(chart) {
     const bound = chart.cap, c = chart.area.base.getContext('2d'), on = chart.lines.filter(line => line.on)
-    const most = max(highest(on, true) * chart.one, peakIsOn(chart) && chart.peak.between ? chart.peak.value : 0, bound && bound.on ? bound.top : 0) || 1
+    const most = max(highest(on, true) * chart.one, peakIsOn(chart) && chart.peak.apart ? chart.peak.value : 0, bound && bound.on ? bound.top : 0) || 1
     const [by, unit] = unitFor(chart.sort, most, 0), step = steps(most / by, 4)
     const labels = [...Array(ceil(most / by / step - 1e-9) + 1)].map((_, i) => String(+(i * step).toPrecision(6)))
     chart.axis = {by, step, labels, top: (labels.length - 1) * step}
@@ -231,7 +231,7 @@ function entry(item, tint, words) {
 }
 function makeChart({title: label, about, unit, one, lines, limit: most, limit_name: word, peak}) {
     const kind = KINDS[unit], chart = {sort: kind, one, lines, peak, scale: small(), area: makePlot(label)}
-    const beyond = peak && peak.between ? peak.value / one : 0
+    const beyond = peak && peak.apart ? peak.value / one : 0
     const job = max(highest(lines.filter(line => line.job)), beyond), everything = highest(lines)
     lines.forEach((line, i) => {
         line.hue = line.hue || (lines.some(other => other.job) || i ? 0 : 1)
