@@ -29,8 +29,7 @@ static struct opt_f64 amount_of(const struct sample_process *process, bool by_cp
     return by_cpu ? process->cpu_secs : process->rss_mib;
 }
 
-/* Without the directory of the program, which would leave no space for its arguments. */
-static void put_command(struct buf *buf, const struct sample_process *process)
+void summary_put_process(struct buf *buf, const struct sample_process *process)
 {
     const char *command = process->command ? process->command : process->name ? process->name : "?";
     if (*command == '/') {
@@ -69,7 +68,7 @@ static void put_processes(struct summary_rows *rows, const struct summary *summa
             num_put_u64(&rows->aside, process->pid.v);
             buf_puts(&rows->aside, ": ");
         }
-        put_command(&rows->aside, process);
+        summary_put_process(&rows->aside, process);
         if (i + 1 == shown)
             put_more(&rows->tail, more, by_cpu ? (struct opt_f64){0} : summary->memory.processes_at_secs);
         rows->shape = SUMMARY_ROW_CUT;
@@ -120,6 +119,9 @@ static void put_memory(struct summary_rows *rows, const struct summary *summary)
     const struct summary_memory *memory = &summary->memory;
     struct opt_f64 need = summary_memory_need(summary), pss = memory->pss_peak_mib, rss = memory->rss_peak_mib;
     struct buf *value = &rows->value, *aside = &rows->aside;
+    /* No job has none: it ended before it was seen. */
+    pss.has = is_some(pss);
+    rss.has = is_some(rss);
     if (is_same(need, rss) && memory->rss_sampled_mib.has &&
         peak_kind_of(summary, memory->rss_sampled_mib.v) == PEAK_BETWEEN) {
         put_known(value, "peak RSS ", units_put_mib, rss);

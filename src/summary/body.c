@@ -93,13 +93,25 @@ static void put_limits(struct markup *m, const struct summary *summary)
     end_fact(m, "Limits");
 }
 
+static void put_host_memory(struct markup *m, const struct summary *summary)
+{
+    const struct summary_machine *machine = &summary->machine;
+    if (machine->memory_mib.has)
+        units_put_mib(&m->text, machine->memory_mib.v);
+    if (machine->swap_mib.has && machine->swap_mib.v > 0) {
+        put(m, m->text.len > 0 ? ", " : "");
+        units_put_mib(&m->text, machine->swap_mib.v);
+        put(m, " of swap");
+    }
+    end_fact(m, "Memory of the host");
+}
+
 static void put_machine(struct markup *m, const struct summary *summary)
 {
     if (summary->machine.present) {
         summary_put_machine_cpus(&m->text, "", summary);
         end_fact(m, "CPUs");
-        summary_put_machine_memory(&m->text, "", summary);
-        end_fact(m, "Memory of the host");
+        put_host_memory(m, summary);
         summary_put_machine_gpus(&m->text, "", summary);
         end_fact(m, "GPUs");
     }
@@ -261,7 +273,8 @@ static void put_memory_tile(struct markup *m, const struct summary *summary)
     const struct summary_memory *memory = &summary->memory;
     struct opt_f64 need = memory->present ? summary_memory_need(summary) : (struct opt_f64){0};
     struct opt_f64 most = need.has ? need : memory->host_used_peak_mib;
-    if (!memory->present || !most.has)
+    /* 0: the job ended before it was seen. */
+    if (!memory->present || !most.has || !(most.v > 0))
         return;
     units_put_mib(&m->text, most.v);
     begin_tile(m, "Peak memory", need.has ? " of the job" : " of the host", memory->limit_used_pct);
@@ -288,7 +301,8 @@ static void put_flow_tile(struct markup *m, const char *label, const char *of, c
     const struct opt_u64 own[2], const struct opt_u64 host[2])
 {
     struct opt_f64 total = sum_of(own[0], own[1]);
-    if (!total.has)
+    bool is_zero = !(total.v > 0) && !(host && sum_of(host[0], host[1]).v > 0);
+    if (!total.has || is_zero)
         return;
     units_put_bytes(&m->text, total.v);
     begin_tile(m, label, of, (struct opt_f64){0});
@@ -397,6 +411,7 @@ static void put_tracker_tile(struct markup *m, const struct summary *summary)
 static void put_tiles(struct markup *m, const struct summary *summary)
 {
     markup_tag(m, "<div class=\"tiles\">\n");
+    m->binds_units = true;
     put_cpu_tile(m, summary);
     put_memory_tile(m, summary);
     put_flow_tiles(m, summary);
@@ -404,6 +419,7 @@ static void put_tiles(struct markup *m, const struct summary *summary)
     put_pressure_tile(m, summary);
     put_tracker_tile(m, summary);
     markup_tag(m, "</div>\n");
+    m->binds_units = false;
 }
 
 /* The picture goes when the script draws. */

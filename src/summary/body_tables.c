@@ -60,13 +60,13 @@ void body_put_sizing(struct markup *m, const struct summary *summary)
 }
 
 #define TABLE_OF(look) "<div class=\"card " look "\"><table border=\"1\" cellpadding=\"4\">"
-#define TABLE TABLE_OF("wide")
 #define TABLE_END "</table></div>\n"
 
 /* Column heads; those behind the first `texts` are of numbers. */
-static void put_heads(struct markup *m, const char *const *heads, size_t count, size_t texts)
+static void put_heads(struct markup *m, const char *table, const char *const *heads, size_t count, size_t texts)
 {
-    markup_tag(m, TABLE "<thead><tr>");
+    markup_tag(m, table);
+    markup_tag(m, "<thead><tr>");
     for (size_t i = 0; i < count; i++) {
         markup_tag(m, i < texts ? "<th scope=\"col\">" : "<th scope=\"col\" class=\"n\">");
         buf_puts(&m->text, heads[i]);
@@ -104,7 +104,7 @@ static void put_gpus(struct markup *m, const struct summary *summary)
     if (!summary->gpu.present || !list->present || list->count == 0)
         return;
     markup_tag(m, "<h2>Each GPU</h2>\n");
-    put_heads(m, heads, sizeof(heads) / sizeof(heads[0]), 2);
+    put_heads(m, TABLE_OF("wide"), heads, sizeof(heads) / sizeof(heads[0]), 2);
     for (size_t i = 0; i < list->count; i++, gpu++) {
         markup_tag(m, "<tr><th scope=\"row\">");
         num_put_u64(&m->text, i);
@@ -143,7 +143,7 @@ static void put_processes(struct markup *m, const struct sample_list *list, cons
         markup_wrap(m, "<small>", "</small>");
     }
     markup_tag(m, "</h2>\n");
-    put_heads(m, heads, sizeof(heads) / sizeof(heads[0]), 3);
+    put_heads(m, TABLE_OF("wide processes"), heads, sizeof(heads) / sizeof(heads[0]), 3);
     for (size_t i = 0; i < list->count; i++, process++) {
         markup_tag(m, "<tr><td>");
         if (process->pid.has)
@@ -151,7 +151,12 @@ static void put_processes(struct markup *m, const struct sample_list *list, cons
         markup_tag(m, "</td><th scope=\"row\">");
         units_put_foreign(&m->text, process->name ? process->name : "?");
         markup_tag(m, "</th>");
-        put_text_cell(m, process->command);
+        markup_tag(m, "<td class=\"c\">");
+        if (process->command && *process->command)
+            summary_put_process(&m->text, process);
+        else
+            buf_puts(&m->text, "–");
+        markup_tag(m, "</td>");
         put_cell(m, units_put_mib, process->rss_mib);
         put_cell(m, units_put_secs, process->cpu_secs);
         markup_tag(m, "</tr>\n");

@@ -20,9 +20,9 @@ const struct chart charts[SERIES_CHARTS] = {
         "Highest memory held. PSS shares common pages out among processes, RSS counts them in each.", "bytes", true,
         false, MIB, 1024, LIMIT("limit", false, memory.limit_mib)},
     [SERIES_DISK] = {"Disk", "Read from and written to storage; what the page cache answered is not in it.", "bytes/s",
-        false, false, 1, 1, NO_LIMIT},
+        false, false, 1, 1, NO_LIMIT, .hides_zero = true},
     [SERIES_NETWORK] = {"Network of the host", "Received and sent by the interfaces of the host, by all its programs.",
-        "bytes/s", false, false, 1, 1, NO_LIMIT},
+        "bytes/s", false, false, 1, 1, NO_LIMIT, .hides_zero = true},
     [SERIES_GPU] = {"GPU", "GPUs in use: 1 is one GPU that was busy all the time. Host: by all programs.", "GPUs",
         false, true, 1, .001, LIMIT("all", true, gpu.count)},
     [SERIES_VRAM] = {"GPU memory", "Highest memory held on all GPUs together. Host: by all programs.", "bytes", true,
@@ -53,6 +53,16 @@ bool chart_view_has_history(const struct chart_view *view)
 {
     for (size_t i = 0; i < view->run_count; i++) {
         if (view->runs[i].to - view->runs[i].from > 1)
+            return true;
+    }
+    return false;
+}
+
+bool chart_is_shown(const struct chart_view *view, enum series_chart number)
+{
+    for (size_t line = 0; line < SERIES_LINES; line++) {
+        struct series_peak peak = series_peak(view->series, line);
+        if (series_lines[line].chart == number && peak.has && (peak.value > 0 || !charts[number].hides_zero))
             return true;
     }
     return false;
@@ -90,7 +100,7 @@ const char *peak_where(enum peak_kind kind)
 
 /*
  * PSS or RSS: the one from which the need was taken, which is the highest that is not above it; the first line where
- * that is not known.
+ * that is not known. A cgroup is never what the tiles speak of.
  */
 static size_t peak_line(const struct chart_view *view, enum series_chart number, struct opt_f64 need)
 {
@@ -99,7 +109,8 @@ static size_t peak_line(const struct chart_view *view, enum series_chart number,
     for (size_t line = 0; line < SERIES_LINES; line++) {
         struct series_peak peak = series_peak(view->series, line), best_peak = {0};
         bool is_job = series_lines[line].is_of_tree;
-        if (series_lines[line].chart != number || !peak.has || (!is_job && best < SERIES_LINES))
+        if (series_lines[line].chart != number || !peak.has || line == SERIES_CGROUP ||
+            (!is_job && best < SERIES_LINES))
             continue;
         if (best < SERIES_LINES)
             best_peak = series_peak(view->series, best);
@@ -206,6 +217,7 @@ void chart_put_resolution(struct buf *buf, const struct chart_view *view)
 void markup_init(struct markup *markup, struct buf *out)
 {
     markup->out = out;
+    markup->binds_units = false;
     buf_init(&markup->text, MARKUP_TEXT_BYTES);
 }
 
@@ -216,9 +228,16 @@ void markup_fini(struct markup *markup)
     buf_fini(&markup->text);
 }
 
-/* XML has no U+FFFE and U+FFFF. A % never begins a line. */
-static void put_escaped(struct buf *out, struct str text)
+/* The blank between a number and what it is of. */
+static bool is_before_unit(struct str text, char before)
 {
+    return text.n >= 2 && text.p[0] == ' ' && ascii_is_digit(before) && ascii_is_alpha(text.p[1]);
+}
+
+/* XML has no U+FFFE and U+FFFF. A % never begins a line. */
+static void put_escaped(struct buf *out, struct str text, bool binds_units)
+{
+    const char *start = text.p;
     static const char special[] = "&<>\"'";
     static const char names[][7] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
     for (; text.n > 0; str_skip(&text, 1)) {
@@ -228,7 +247,8 @@ static void put_escaped(struct buf *out, struct str text)
             str_skip(&text, 2);
         } else if (found)
             buf_puts(out, names[found - special]);
-        else if (text.n >= 2 && memcmp(text.p, " %", 2) == 0)
+        else if ((text.n >= 2 && memcmp(text.p, " %", 2) == 0) ||
+                 (binds_units && text.p > start && is_before_unit(text, text.p[-1])))
             buf_puts(out, "\xc2\xa0");
         else
             buf_putc(out, *text.p);
@@ -237,7 +257,7 @@ static void put_escaped(struct buf *out, struct str text)
 
 void markup_tag(struct markup *markup, const char *tag)
 {
-    put_escaped(markup->out, (struct str){markup->text.data, markup->text.len});
+    put_escaped(markup->out, (struct str){markup->text.data, markup->text.len}, markup->binds_units);
     markup->text.len = 0;
     buf_puts(markup->out, tag);
 }

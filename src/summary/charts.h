@@ -19,6 +19,7 @@ struct chart {
     char limit_name[6]; /* "": there is none */
     bool limit_is_count; /* the limit is a struct opt_u64, else a struct opt_f64 */
     unsigned short limit_at; /* in struct summary; its value is multiplied by scale too */
+    bool hides_zero; /* where nothing but 0 is known there is no chart: nothing went through it */
 };
 
 extern const struct chart charts[SERIES_CHARTS];
@@ -43,6 +44,9 @@ void chart_view_init(struct chart_view *view, const struct summary *summary, con
 
 /* Has any run a history: two points or more? */
 bool chart_view_has_history(const struct chart_view *view);
+
+/* Is there a line to draw? */
+bool chart_is_shown(const struct chart_view *view, enum series_chart chart);
 
 /* In units of the chart; absent where there is none, or it is no amount that can be drawn. */
 struct opt_f64 chart_limit(const struct chart_view *view, enum series_chart chart);
@@ -100,6 +104,7 @@ void chart_put_resolution(struct buf *buf, const struct chart_view *view);
 struct markup {
     struct buf *out;
     struct buf text;
+    bool binds_units; /* no line break between a number and its unit; not for text that is copied */
 };
 
 void markup_init(struct markup *markup, struct buf *out);

@@ -227,7 +227,7 @@ static void put_peak(struct buf *buf, const struct chart_view *view, enum series
     buf_putc(buf, '}');
 }
 
-/* A chart without any line is left out. Returns how many there are by now. */
+/* Returns how many there are by now. */
 static size_t put_chart(
     struct buf *buf, const struct chart_view *view, enum series_chart number, struct buf *scratch, size_t found)
 {
@@ -336,8 +336,10 @@ static void put_history(struct buf *buf, const struct chart_view *view, struct b
     put_key(buf, "charts");
     buf_putc(buf, '[');
     size_t found = 0;
-    for (unsigned number = 0; number < SERIES_CHARTS; number++)
-        found = put_chart(buf, view, (enum series_chart)number, scratch, found);
+    for (unsigned number = 0; number < SERIES_CHARTS; number++) {
+        if (chart_is_shown(view, (enum series_chart)number))
+            found = put_chart(buf, view, (enum series_chart)number, scratch, found);
+    }
     buf_putc(buf, ']');
     put_heats(buf, view);
 }

@@ -69,6 +69,9 @@ void summary_put_machine_gpus(struct buf *buf, const char *before, const struct 
 /* What the job needed of its limit: "78 % of the limit 4 GiB", "1.3 % of 15.6 GiB of RAM". */
 void summary_put_memory_share(struct buf *buf, const struct summary *summary);
 
+/* The command line of a process, else its name; without the directory, which would leave no space for arguments. */
+void summary_put_process(struct buf *buf, const struct sample_process *process);
+
 /* Is the cgroup the job's own: does it hold nothing else, or set the limit of the job? */
 bool summary_has_own_cgroup(const struct summary *summary);
 

@@ -158,7 +158,7 @@ static const char *colour_of(const struct plot *plot, size_t line, size_t run)
     return colours[series_lines[line].hue > 0 || !is_alone ? series_lines[line].hue : 1];
 }
 
-/* Lines that are known, less those that would press the job's flat; of several runs the first alone. */
+/* Lines that are known, less those that would press the job's flat; of several runs the first that is not 0. */
 static bool choose_lines(struct plot *plot)
 {
     const struct series *series = plot->view->series;
@@ -175,9 +175,11 @@ static bool choose_lines(struct plot *plot)
         bool is_flat = !series_lines[line].is_of_tree && job > 0 && peak.value > host_times_max * job;
         if (series_lines[line].chart != plot->number || !peak.has || is_flat)
             continue;
+        if (plot->view->run_count > 1)
+            plot->line_count = 0;
         plot->lines[plot->line_count++] = line;
         most = peak.value * scale > most ? peak.value * scale : most;
-        if (plot->view->run_count > 1)
+        if (plot->view->run_count > 1 && peak.value > 0)
             break;
     }
     most = whole.has && whole.drawn > most ? whole.drawn : most;
@@ -400,7 +402,7 @@ static void put_legend(const struct plot *plot)
 static bool put_chart(struct markup *m, const struct chart_view *view, enum series_chart number, double y, double secs)
 {
     struct plot plot = {.m = m, .view = view, .number = number, .y = y + PLOT_TOP, .secs = secs};
-    if (!choose_lines(&plot))
+    if (!chart_is_shown(view, number) || !choose_lines(&plot))
         return false;
     begin_text(m, LEFT, y + 14, " font-weight=\"bold\" font-size=\"14\"");
     buf_puts(&m->text, charts[number].title);

@@ -365,12 +365,12 @@ def tiles_say_what_is_meant():
     with directory() as place:
         page, *_ = make_report(place, map(json.dumps, samples))
         found = browse(page)
-        tiles = {words.split("\n")[0]: words for words in found["tiles"]}
+        tiles = {words.split("\n")[0]: words.replace("\u00a0", " ") for words in found["tiles"]}
         memory, cpu = tiles["Peak memory of the job"], tiles["Mean CPU of the job"]
         expect("436 KiB" in memory.split("\n")[1], "memory:", memory)
         expect("1 core" in cpu and "1 cores" not in found["text"], "CPU:", cpu)
         expect("P95 1, peak 1 of 1 core\n" in cpu, "CPU:", cpu)
-        waiting = tiles["Waiting on the host"].replace("\u00a0", " ")
+        waiting = tiles["Waiting on the host"]
         expect("100 %\nof the time a task waited for CPU" in waiting, "pressure:", waiting)
         equal(found["legends"][0][-1], "limit 1\u00a0core", "the limit")
         expect("for CPU 100 %" in found["hover"][4], "pressure:", found["hover"][4])

@@ -248,6 +248,7 @@ static void test_memory_share(void **state)
         {{true, 100}, {true, 300}, {true, 300}, {true, 300}, "machine",
             "memory peak PSS 100 MiB, RSS 300 MiB RSS is 30 % of 1,000 MiB of RAM"},
         {{0}, {0}, {0}, {0}, "machine", "memory unknown "},
+        {{true, 0}, {true, 0}, {true, 0}, {true, 0}, "machine", "memory unknown "},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct summary summary;

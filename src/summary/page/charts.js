@@ -124,7 +124,9 @@ function drawLine(chart, c, line, run) {
     trace(chart, c, run, line.values, from, to)
     c.stroke()
 }
-const peakIsOn = ({peak, lines}) => peak && lines[peak.line].on
+// One that no sample has belongs to no part of the run: it is not shown when that is what is looked at.
+const isWhole = () => view[0] <= 0 && view[1] >= end
+const peakIsOn = ({peak, lines}) => peak && lines[peak.line].on && (!peak.apart || isWhole())
 function drawPeak(chart, c) {
     const {line, run, secs, value, apart, text: words} = chart.peak || {line: -1}, plot = chart.area
     if (line < 0 || !peakIsOn(chart) || !apart && (!runs[run].on || secs < view[0] || secs > view[1])) return
@@ -233,11 +235,13 @@ function makeChart({title: label, about, unit, one, lines, limit: most, limit_na
     const kind = KINDS[unit], chart = {sort: kind, one, lines, peak, scale: small(), area: makePlot(label)}
     const beyond = peak && peak.apart ? peak.value / one : 0
     const job = max(highest(lines.filter(line => line.job)), beyond), everything = highest(lines)
+    // Over each other: the first line that is not 0 throughout.
+    const main = max(0, lines.findIndex(line => highest([line])))
     lines.forEach((line, i) => {
         line.hue = line.hue || (lines.some(other => other.job) || i ? 0 : 1)
         // What others did on a much larger machine would press the lines of the job flat: one click brings it back.
-        line.on = isOverlay ? !i : line.job || !job || everything < 12 * job
-        line.dash = line.dash || isOverlay && i > 0
+        line.on = isOverlay ? i === main : line.job || !job || everything < 12 * job
+        line.dash = isOverlay ? i !== main : line.dash
     })
     const legend = div('legend', ...lines.map(line => entry(line, isOverlay ? 'dim' : 'c' + line.hue, line.name)))
     if (most) {

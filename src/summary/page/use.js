@@ -40,7 +40,7 @@ const zoom = div('zoom'), zoomed = el('span')
 function showSpan(from, to) {
     const least = end / max(1, lead.points - 1) * 2, middle = (from + to) / 2, half = max(to - from, least) / 2
     view = [max(0, min(middle - half, end - least)), min(end, max(middle + half, least))]
-    zoom.hidden = view[0] <= 0 && view[1] >= end
+    zoom.hidden = isWhole()
     zoomed.textContent = duration(view[0]) + ' to ' + duration(view[1])
     ask()
 }
