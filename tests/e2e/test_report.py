@@ -502,11 +502,12 @@ def the_name_decides_what_is_written():
     """HTML, SVG, or one line of error before the command starts and before anything is made."""
     with directory() as place:
         def track(name, job="z"):
-            words = [BINARY, "-q", "-o", "kept.jsonl", "--summary-json", "new.json", "--job-name", job, "--report", name]
+            words = [BINARY, "-q", "-o", "kept.jsonl", "--summary-json", "new.json", "-n", job, "--report", name]
             return subprocess.run([*words, "sh", "-c", "echo ran"], env=clean_env(), cwd=place, text=True,
                                   capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
         for name, begin in (("a.html", "<!doctype html>"), ("a.htm", "<!doctype html>"), ("a", "<!doctype html>"),
-                            ("v1.5", "<!doctype html>"), ("a.svg", "<?xml"), ("a.SVG", "<?xml"), ("{job}.svg", "<?xml")):
+                            ("v1.5", "<!doctype html>"), ("a.svg", "<?xml"), ("a.SVG", "<?xml"),
+                            ("{job}.svg", "<?xml")):
             done = track(name)
             equal((done.returncode, done.stdout), (0, "ran\n"), f"{name}: {done.stderr}")
             made = place / name.replace("{job}", "z")

@@ -3,6 +3,7 @@
 """What users get of a run: the summary in all its forms, right-sizing, and the same again from the recording."""
 
 import contextlib
+import fcntl
 import gzip
 import json
 import os
@@ -10,8 +11,10 @@ import pathlib
 import pty
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 
 import lib  # noqa: F401, finds those that follow
@@ -307,15 +310,36 @@ def killed_from_outside():
         equal((summary["result"]["verdict"], summary["result"]["signal"]), ("signaled", 9), summary["result"])
 
 
-def on_terminal(*args, env=None):
+def on_terminal(*args, env=None, columns=80):
     """What a terminal on stdout and stderr gets, and the exit status."""
     parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     with os.fdopen(parent, "rb", closefd=True):
         with directory() as place:
             with Tracker(*args, stdout=child, stderr=child, cwd=place, env={"TERM": "xterm", **(env or {})}) as tracker:
                 os.close(child)
                 lines = Lines(parent).all()
                 return b"\n".join(lines).decode("utf-8", "replace"), tracker.wait()
+
+
+@test
+def the_summary_fits_the_terminal():
+    """The output of the program, an empty line, then the summary; only lines to copy may be wider than the terminal."""
+    ready = ("  Slurm ", "  Kubernetes ", "  Docker ", "  Metaflow ")
+    program = "import time; print('hello', flush=True); time.sleep(2.3)"
+    for columns in (40, 80, 200):
+        text, status = on_terminal("python3", "-c", program, columns=columns, env={"NO_COLOR": "1"})
+        equal(status, 0, "status")
+        first, second, head, *rows = [line.rstrip("\r") for line in text.split("\n")]
+        equal((first, second), ("hello", ""), "the first lines")
+        expect(head.startswith("resource-tracker: python3 ("), "the head of the summary:", head)
+        wide = [row for row in [head, *rows] if len(row) > columns and not row.startswith(ready)]
+        equal(wide, [], f"lines of more than {columns} columns")
+        equal([row.split()[0] for row in rows if row.startswith(ready)], "Slurm Kubernetes Docker Metaflow".split(),
+              "lines to copy")
+        [at] = [number for number, row in enumerate(rows) if row.startswith("  memory ")]
+        words = " ".join(" ".join(rows[at:at + 4]).split())
+        expect(re.search(r"(PSS|RSS|largest process [\d.]+ .iB) is [\d.]+ % of (the limit )?[\d.,]+ .iB", words), words)
 
 
 @test
