@@ -38,19 +38,22 @@ static const char *ending_of(const char *path)
 /* A page in a file that is named as something else is found out only when it is opened. */
 static int check_ending(const char *path, struct err *err)
 {
+    static const char picture[] = "the page makes a PNG by its button \"Save as PNG\"",
+                      samples[] = "samples are written by --output FILE";
     static const struct {
-        char ending[8], hint[64];
+        char ending[8];
+        const char *hint;
     } others[] = {
-        {".png", "the page makes a PNG by its button \"Save as PNG\""},
-        {".jpg", "the page makes a PNG by its button \"Save as PNG\""},
-        {".jpeg", "the page makes a PNG by its button \"Save as PNG\""},
-        {".gif", "the page makes a PNG by its button \"Save as PNG\""},
-        {".webp", "the page makes a PNG by its button \"Save as PNG\""},
+        {".png", picture},
+        {".jpg", picture},
+        {".jpeg", picture},
+        {".gif", picture},
+        {".webp", picture},
         {".pdf", "a browser makes a PDF when it prints the page"},
         {".json", "JSON is written by --summary-json FILE"},
         {".md", "Markdown is written by --summary-markdown FILE"},
-        {".jsonl", "samples are written by --output FILE"},
-        {".csv", "samples are written by --output FILE"},
+        {".jsonl", samples},
+        {".csv", samples},
         {".gz", "it is not compressed"},
     };
     const char *ending = ending_of(path);
