@@ -15,20 +15,20 @@ enum { MARKUP_TEXT_BYTES = 64 * 1024 };
 
 const struct chart charts[SERIES_CHARTS] = {
     [SERIES_CPU] = {"CPU", "Cores in use. Wanted: in use, or ready to run and waiting for a CPU.", "cores", false, true,
-        1, .001, LIMIT("limit", false, cpu.limit_cores)},
+        false, 1, .001, LIMIT("limit", false, cpu.limit_cores)},
     [SERIES_MEMORY] = {"Memory",
         "Highest memory held. PSS shares common pages out among processes, RSS counts them in each.", "bytes", true,
-        false, MIB, 1024, LIMIT("limit", false, memory.limit_mib)},
+        false, false, MIB, 1024, LIMIT("limit", false, memory.limit_mib)},
     [SERIES_DISK] = {"Disk", "Read from and written to storage; what the page cache answered is not in it.", "bytes/s",
-        false, false, 1, 1, NO_LIMIT, .hides_zero = true},
+        false, false, true, 1, 1, NO_LIMIT},
     [SERIES_NETWORK] = {"Network of the host", "Received and sent by the interfaces of the host, by all its programs.",
-        "bytes/s", false, false, 1, 1, NO_LIMIT, .hides_zero = true},
+        "bytes/s", false, false, true, 1, 1, NO_LIMIT},
     [SERIES_GPU] = {"GPU", "GPUs in use: 1 is one GPU that was busy all the time. Host: by all programs.", "GPUs",
-        false, true, 1, .001, LIMIT("all", true, gpu.count)},
+        false, true, false, 1, .001, LIMIT("all", true, gpu.count)},
     [SERIES_VRAM] = {"GPU memory", "Highest memory held on all GPUs together. Host: by all programs.", "bytes", true,
-        false, MIB, 1024, LIMIT("all", false, gpu.vram_total_mib)},
+        false, false, MIB, 1024, LIMIT("all", false, gpu.vram_total_mib)},
     [SERIES_PRESSURE] = {"Waiting on the host",
-        "Share of the time in which a task of the host, any program, had to wait.", "%", false, false, 1, .01,
+        "Share of the time in which a task of the host, any program, had to wait.", "%", false, false, false, 1, .01,
         NO_LIMIT},
 };
 
