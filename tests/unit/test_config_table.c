@@ -478,7 +478,7 @@ static void test_docs(void **state)
     assert_line(docs, "| `team` | `--team TEXT` | `TRACKER_TEAM` | none | text | Team that owns the job. |");
     assert_line(docs,
         "| `report` | `--report FILE.html` | `TRACKER_REPORT` | none | text | Write a self-contained HTML page with "
-        "charts; FILE.svg: a picture. |");
+        "charts; FILE.svg: a picture; the page saves a PNG. |");
     assert_line(docs, "## [sentinel]");
     struct str rest = {buf.data, buf.len}, line;
     size_t rows = 0;
