@@ -11,9 +11,9 @@
 #include "collect/probe/probe.h"
 #include "config/config.h"
 #include "doctor/doctor.h"
+#include "run/output/terminal_guard.h"
 #include "run/run.h"
 #include "run/signals.h"
-#include "run/terminal_guard.h"
 #include "stream/stream.h"
 
 enum { EXIT_TRACKER_FAILED = 125, TEXT_BYTES_MAX = 1024 * 1024 };

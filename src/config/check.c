@@ -125,7 +125,7 @@ static bool is_name_char(char c)
     return ascii_is_alpha(c) || c == '_';
 }
 
-/* As run/file_name.c fills them in. */
+/* As run/output/file_name.c fills them in. */
 static bool is_placeholder(struct str name)
 {
     static const char known[][9] = {"job", "host", "pid", "datetime"};

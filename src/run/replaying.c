@@ -13,9 +13,9 @@
 #include "base/progress.h"
 #include "replay/replay.h"
 #include "run/command_text.h"
-#include "run/file_name.h"
-#include "run/output.h"
-#include "run/reports.h"
+#include "run/output/file_name.h"
+#include "run/output/output.h"
+#include "run/output/reports.h"
 #include "run/start_facts.h"
 #include "summary/units.h"
 

@@ -4,7 +4,7 @@
  * table describes: processes, devices, the cgroup, the machine, tags.
  */
 #include "base/num.h"
-#include "summary/charts.h"
+#include "summary/report/charts.h"
 #include "summary/rows.h"
 #include "summary/summary_internal.h"
 #include "summary/units.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "summary/charts.h"
+#include "summary/report/charts.h"
 #include "summary/units.h"
 
 enum { LABEL_COLUMNS = 8 };

@@ -323,7 +323,7 @@ void sizing_put_lines(struct summary_sizing *sizing, const char *driver, struct 
 /* What held the run back, by the table of rules. Fills summary->verdict from the other members, sizing included. */
 void verdict_fill(struct summary *summary, struct verdict_texts *texts);
 
-/* The page of src/summary/page as tools/embed-page made it at build time: a gzip file. */
+/* The page of src/summary/report/page as tools/embed-page made it at build time: a gzip file. */
 extern const unsigned char report_page_gz[];
 extern const size_t report_page_gz_bytes;
 enum report_mark { REPORT_TITLE, REPORT_BODY, REPORT_DATA, REPORT_MARKS };

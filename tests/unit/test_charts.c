@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "summary/charts.h"
+#include "summary/report/charts.h"
 #include "summary/write.h"
 
 enum { PICTURE_MAX = 1024 * 1024 };

@@ -19,7 +19,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "run/output.h"
+#include "run/output/output.h"
 #include "tree.h"
 
 enum { BYTES_MAX = 8 * 1024 * 1024 };

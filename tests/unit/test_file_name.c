@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "run/file_name.h"
+#include "run/output/file_name.h"
 
 /* 2026-11-15 09:30:00 UTC */
 static const int64_t when = 1794735000;

@@ -26,7 +26,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "run/output.h"
+#include "run/output/output.h"
 #include "tree.h"
 
 static const struct sample_totals no_totals;

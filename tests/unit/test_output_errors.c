@@ -20,7 +20,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "run/output.h"
+#include "run/output/output.h"
 #include "tree.h"
 
 enum { PIPE_BYTES = 4096 };

@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "codec/json_read.h"
-#include "summary/charts.h"
+#include "summary/report/charts.h"
 #include "summary/summary_internal.h"
 #include "summary/write.h"
 #include "summary_cases.h"

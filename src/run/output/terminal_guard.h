@@ -3,8 +3,8 @@
  * The terminal after a SIGKILL: a process that knows what has to be written to take the live view away, and writes it
  * when the tracker is gone. It is started with the first view that is shown, so that a run without one has none.
  */
-#ifndef RUN_TERMINAL_GUARD_H
-#define RUN_TERMINAL_GUARD_H
+#ifndef RUN_OUTPUT_TERMINAL_GUARD_H
+#define RUN_OUTPUT_TERMINAL_GUARD_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * Samples as gzip, in a file whose name ends in .gz: every sample is flushed, so that a file whose end is missing gives
  * back all of them, and a run is one member. Such a file has one writer at a time (flock).
  */
-#ifndef RUN_COMPRESSED_H
-#define RUN_COMPRESSED_H
+#ifndef RUN_OUTPUT_COMPRESSED_H
+#define RUN_OUTPUT_COMPRESSED_H
 
 #include <stdbool.h>
 

@@ -2,14 +2,14 @@
 /*
  * Samples on their way out: which format, which stream, and what is reported when the stream does not accept them.
  */
-#ifndef RUN_OUTPUT_H
-#define RUN_OUTPUT_H
+#ifndef RUN_OUTPUT_OUTPUT_H
+#define RUN_OUTPUT_OUTPUT_H
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/settings.h"
 #include "encode/encode.h"
-#include "run/compressed.h"
+#include "run/output/compressed.h"
 #include "sink/sink.h"
 
 struct output {

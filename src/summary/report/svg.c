@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "summary/charts.h"
+#include "summary/report/charts.h"
 #include "summary/rows.h"
 #include "summary/units.h"
 #include "summary/write.h"

@@ -8,7 +8,7 @@
 
 #include "base/num.h"
 #include "base/utc.h"
-#include "summary/body_internal.h"
+#include "summary/report/body_internal.h"
 #include "summary/rows.h"
 #include "summary/summary_internal.h"
 #include "summary/units.h"

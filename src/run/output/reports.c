@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/reports.h"
+#include "run/output/reports.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "run/file_name.h"
-#include "run/output.h"
+#include "run/output/file_name.h"
+#include "run/output/output.h"
 #include "summary/write.h"
 
 enum { TEXT_BYTES_MAX = 256 * 1024, PATIENCE_MS = 5000 };

@@ -3,8 +3,8 @@
  * Names of output files with {job}, {host}, {pid} and {datetime} in them. What is put in is made safe: bytes other than
  * letters, digits, '.', '_' and '-' become '_', and it never begins with a dot or a dash.
  */
-#ifndef RUN_FILE_NAME_H
-#define RUN_FILE_NAME_H
+#ifndef RUN_OUTPUT_FILE_NAME_H
+#define RUN_OUTPUT_FILE_NAME_H
 
 #include <stdint.h>
 

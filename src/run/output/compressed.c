@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/compressed.h"
+#include "run/output/compressed.h"
 
 #include <errno.h>
 #include <fcntl.h>

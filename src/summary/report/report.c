@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report: the packed page of src/summary/page with its title, its body and its data as JSON in between.
+ * The report: the packed page of src/summary/report/page with its title, its body and its data as JSON in between.
  * {"summary":{…},"resolution":"Each point is
  * …","runs":[{"name":"train","points":60}],"ms":[…],"charts":[{"title":"CPU", "about":"Cores in use.
  * …","unit":"cores","one":0.001,"highest":false,"limit":2,"limit_name":"limit","peak":{"line":0,
@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "codec/gzip.h"
 #include "encode/json.h"
-#include "summary/charts.h"
+#include "summary/report/charts.h"
 #include "summary/summary_internal.h"
 #include "summary/write.h"
 

@@ -3,8 +3,8 @@
  * What the page and the picture of a report share: which charts there are, what each says of itself, its limit and its
  * peak, how runs are named, how points are grouped, and markup with its text escaped.
  */
-#ifndef SUMMARY_CHARTS_H
-#define SUMMARY_CHARTS_H
+#ifndef SUMMARY_REPORT_CHARTS_H
+#define SUMMARY_REPORT_CHARTS_H
 
 #include "base/buf.h"
 #include "summary/series.h"

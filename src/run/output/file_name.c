@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/file_name.h"
+#include "run/output/file_name.h"
 
 #include <errno.h>
 #include <stdbool.h>

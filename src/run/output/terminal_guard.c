@@ -3,7 +3,7 @@
  * A message is one byte and the text. All signals are blocked in the process, and it leads a group of its own, so that
  * neither Ctrl-C nor a kill of our group ends it before us; it ends when the other side of its channel is closed.
  */
-#include "run/terminal_guard.h"
+#include "run/output/terminal_guard.h"
 
 #include <errno.h>
 #include <poll.h>

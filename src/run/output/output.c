@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/output.h"
+#include "run/output/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "run/file_name.h"
+#include "run/output/file_name.h"
 
 enum { CLOSE_TIMEOUT_MS = 1000 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "summary/charts.h"
+#include "summary/report/charts.h"
 
 #include "base/num.h"
 #include "base/text.h"

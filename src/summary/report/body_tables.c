@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lower part of the page of the report: what to ask for next time, GPUs, processes, every row of the summary. */
 #include "base/num.h"
-#include "summary/body_internal.h"
+#include "summary/report/body_internal.h"
 #include "summary/rows.h"
 #include "summary/units.h"
 

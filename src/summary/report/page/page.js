@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The script of the report: page.js, charts.js and use.js, joined by tools/embed-page into one function. The page is there
-// already; this adds charts from the data that src/summary/report.c wrote, and buttons. Texts go in as text nodes only.
+// already; this adds charts from the data that src/summary/report/report.c wrote, and buttons. Texts go in as text nodes only.
 // tools/embed-page strips it and counts on this: comments fill whole lines, and there are no template literals.
 const root = document.documentElement, byId = id => document.getElementById(id), input = JSON.parse(byId('data').textContent)
 const {max, min, round, floor, ceil, abs} = Math, over = byId('over'), say = byId('say')

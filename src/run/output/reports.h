@@ -3,13 +3,13 @@
  * The readable outputs of a run: the live view while it lasts, and at its end the summary on stderr, its JSON and
  * Markdown files and the report. Fed with samples by a run or by a replay.
  */
-#ifndef RUN_REPORTS_H
-#define RUN_REPORTS_H
+#ifndef RUN_OUTPUT_REPORTS_H
+#define RUN_OUTPUT_REPORTS_H
 
 #include "base/err.h"
 #include "config/settings.h"
 #include "live/live.h"
-#include "run/terminal_guard.h"
+#include "run/output/terminal_guard.h"
 #include "sink/sink.h"
 #include "summary/accumulate.h"
 #include "summary/series.h"
