@@ -28,6 +28,8 @@ static const struct field cpu_rows[] = {
     ROW(F64, NULLABLE, "load5", load5, "", "Load average over 5 minutes.")
     ROW(F64, NULLABLE, "load15", load15, "", "Load average over 15 minutes.")
     ROW(F64, NULLABLE, "process_cores_used", process_cores_used, "cores", "CPU in use by the tracked tree, in cores; what would be more than the machine has counts in the samples that follow.")
+    ROW(F64, NULLABLE, "process_cores_wanted", process_cores_wanted, "cores", "The same and what it would have used more if no thread of it had waited for a CPU; where process_wait_secs is null, an estimate from processes that were read in part; null where it is not known.")
+    ROW(F64, NULLABLE, "process_busiest_cores", process_busiest_cores, "cores", "CPU in use by the process of the tracked tree that used most, in cores; null where none was read.")
     ROW(U64, NULLABLE, "process_child_count", process_child_count, "", "Live descendants of the tracked process, itself not counted.")
     ROW(U64, NULLABLE, "process_thread_count", process_thread_count, "", "Threads of the tracked tree.")
     ROW(F64, NULLABLE, "process_utime_secs", process_utime_secs, "s", "User CPU time of the tracked tree in this interval.")

@@ -39,6 +39,8 @@ struct sample_cpu {
     struct opt_f64 load1, load5, load15;
     /* the tracked tree */
     struct opt_f64 process_cores_used;
+    struct opt_f64 process_cores_wanted; /* and those it waited for; an estimate where process_wait_secs is absent */
+    struct opt_f64 process_busiest_cores; /* of the one process that used most */
     struct opt_u64 process_child_count, process_thread_count;
     struct opt_f64 process_utime_secs, process_stime_secs, process_wait_secs; /* wait: ready to run, without a CPU */
     struct opt_f64 process_rss_mib, process_pss_mib, process_peak_rss_mib;

@@ -176,8 +176,10 @@ void fake_tree_write(struct fake_tree *tree, const struct fake_process *process)
     if (tree->counts_waiting) {
         char line[TEXT_BYTES];
         uint64_t run_ns = process->user_ns + process->system_ns - process->others_run_ns;
-        (void)snprintf(line, sizeof(line), "%llu %llu %d\n", (unsigned long long)run_ns,
-            (unsigned long long)process->wait_ns, process->user_ns + process->system_ns > 0 ? 7 : 0);
+        /* So much at a time. */
+        uint64_t all_ns = process->user_ns + process->system_ns, runs = all_ns > 0 ? 7 + all_ns / NS_PER_MS : 0;
+        (void)snprintf(line, sizeof(line), "%llu %llu %llu\n", (unsigned long long)run_ns,
+            (unsigned long long)process->wait_ns, (unsigned long long)runs);
         fake_tree_write_file(tree, process->pid, "schedstat", line);
     }
     if (process->is_foreign || process->has_no_io)
@@ -298,7 +300,8 @@ void fake_tree_write_thread(struct fake_tree *tree, pid_t pid, size_t thread, ui
 {
     char name[64], line[TEXT_BYTES];
     (void)snprintf(name, sizeof(name), "task/%d/schedstat", (int)pid + (int)thread * FAKE_TID_STEP);
-    (void)snprintf(line, sizeof(line), "%llu %llu 7\n", (unsigned long long)run_ns, (unsigned long long)wait_ns);
+    (void)snprintf(line, sizeof(line), "%llu %llu %llu\n", (unsigned long long)run_ns, (unsigned long long)wait_ns,
+        7 + (unsigned long long)run_ns / NS_PER_MS);
     fake_tree_write_file(tree, pid, name, line);
 }
 

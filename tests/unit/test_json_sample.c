@@ -111,6 +111,8 @@ static void test_cpu(void **state)
         .load5 = some_f64(12),
         .load15 = some_f64(13),
         .process_cores_used = some_f64(14),
+        .process_cores_wanted = some_f64(14.5),
+        .process_busiest_cores = some_f64(0.75),
         .process_child_count = some_u64(15),
         .process_thread_count = some_u64(16),
         .process_utime_secs = some_f64(17),
@@ -131,7 +133,8 @@ static void test_cpu(void **state)
         "\"steal_secs\":6.0,\"steal_time_pct\":0.125,\"per_core_steal_time_pct\":[100.0,null,0.0,33.3333],"
         "\"cgroup_usage_secs\":6.5,\"cgroup_utilization_pct\":6.75,\"process_count\":7,"
         "\"procs_running\":8,\"procs_blocked\":9,\"context_switches\":10,\"load1\":11.0,\"load5\":12.0,"
-        "\"load15\":13.0,\"process_cores_used\":14.0,\"process_child_count\":15,\"process_thread_count\":16,"
+        "\"load15\":13.0,\"process_cores_used\":14.0,\"process_cores_wanted\":14.5,"
+        "\"process_busiest_cores\":0.75,\"process_child_count\":15,\"process_thread_count\":16,"
         "\"process_utime_secs\":17.0,\"process_stime_secs\":18.0,\"process_wait_secs\":null,\"process_rss_mib\":19,"
         "\"process_rss_bytes\":19927040,\"process_pss_mib\":20,\"process_pss_bytes\":21495808,"
         "\"process_peak_rss_mib\":21,\"process_peak_rss_bytes\":22020096,\"process_disk_read_bytes\":22,\"process_disk_"

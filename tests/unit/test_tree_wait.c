@@ -129,6 +129,30 @@ static void test_one_thread(void **unused)
     end(&scenario);
 }
 
+/* What threads want that sleep between bursts, also where they are not read in every tick. */
+static void test_wanted_of_threads(void **unused)
+{
+    (void)unused;
+    for (int is_costly = 0; is_costly < 2; is_costly++) {
+        struct scenario scenario;
+        struct fake_tree *tree = &scenario.tree;
+        begin(&scenario);
+        scenario.cost_ns = is_costly ? 60000 : 2000;
+        add_threads(&scenario, 1, 41);
+        double sum = 0;
+        for (int tick = 0; tick < 60; tick++) {
+            for (size_t i = 1; i < 41; i++)
+                work_thread(&scenario, i, 18 * MS, 55 * MS);
+            fake_tree_collect_after(tree, 100 * MS);
+            if (tick >= 20)
+                sum += tree->sample.cpu.process_cores_wanted.v / 40;
+        }
+        if (sum < 15 || sum > 18.5) /* 40 of 0.4; the slack of a tick weighs more in a second than in two */
+            fail_msg("%.3f cores wanted by 40 threads of 0.4", sum);
+        end(&scenario);
+    }
+}
+
 /* A counter that went backwards gives 0 once. */
 static void test_backwards(void **unused)
 {
@@ -575,6 +599,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_thread),
+        cmocka_unit_test(test_wanted_of_threads),
         cmocka_unit_test(test_backwards),
         cmocka_unit_test(test_no_more_than_the_interval),
         cmocka_unit_test(test_whole_quanta),

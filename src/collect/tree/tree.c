@@ -289,14 +289,26 @@ static void fill_memory(struct tree_state *state, const struct tree_view *view, 
             some_f64((double)(uint64_t)view->pss_bytes.v / BYTES_PER_MIB); /* whole bytes, as JSON has them */
 }
 
+/* What it waited for is of the same interval as the cores it used. */
+static void fill_wait(struct tree_state *state, bool is_hidden, int64_t elapsed_ns, struct sample_cpu *cpu)
+{
+    struct wait_result result = wait_pop(&state->wait, &(struct wait_interval){.cpu_ns = state->growth[FLOW_CPU],
+                                                           .is_hidden = is_hidden,
+                                                           .now_ns = state->previous_ns,
+                                                           .quantum_ns = state->env->tracked->quantum_ns});
+    cpu->process_wait_secs = result.waited_secs;
+    cpu->process_busiest_cores = result.busiest_cores;
+    if (cpu->process_cores_used.has && result.wanted_secs.has && elapsed_ns > 0)
+        cpu->process_cores_wanted =
+            some_f64(cpu->process_cores_used.v + result.wanted_secs.v * 1e9 / (double)elapsed_ns);
+}
+
 static void fill_tree(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)
 {
+    int64_t elapsed_ns = now_ns - state->previous_ns;
     fill_cpu(state, state->growth[FLOW_CPU], view->user_ns, cpu);
     cpu->process_cores_used = cores_used(state, state->growth[FLOW_CPU], now_ns);
-    cpu->process_wait_secs = wait_pop(&state->wait, &(struct wait_interval){.cpu_ns = state->growth[FLOW_CPU],
-                                                        .is_hidden = view->is_hidden,
-                                                        .now_ns = now_ns,
-                                                        .quantum_ns = state->env->tracked->quantum_ns});
+    fill_wait(state, view->is_hidden, elapsed_ns, cpu);
     cpu->process_child_count = some_u64(view->live - (state->env->tree->is_root_gone ? 0 : 1));
     state->pending_read += state->growth[FLOW_READ];
     state->pending_write += state->growth[FLOW_WRITE];

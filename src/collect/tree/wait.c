@@ -27,9 +27,11 @@ enum {
     COST_MIN_NS = 200,
     COST_MAX_NS = 100000,
     SLACK_SHARE = 16, /* CPU time of a process and of its threads may differ by this part, and by two ticks */
+    LENGTH_MIN_TICKS = 2, /* a process that was there for less says nothing of cores in use */
 };
 
 #define COST_WEIGHT 0.3 /* of the newest cost */
+#define SCALE_MAX 1.25 /* up to which what was wanted is in proportion to what was read */
 
 /* What the readings of one tick share. */
 struct pass {
@@ -42,7 +44,9 @@ struct pass {
     int64_t begun_ns; /* our CPU time before that */
     int64_t allowed, used; /* readings */
     uint64_t run_ns; /* of the threads of one process */
-    double unread_rate; /* of its threads that were not read */
+    struct demand_wait unread_rate; /* of its threads that were not read */
+    int64_t length_ns; /* for which it was there and not known to be idle, since its last reading */
+    bool is_born; /* since the last tick */
     bool is_cut; /* some of them since the budget did not last */
     bool has_unread; /* one of these was never read */
 };
@@ -135,18 +139,41 @@ void wait_release(struct tree_reader *reader, struct tree_member *member)
     *process = (struct wait_process){.first.fd = -1};
 }
 
-/* What a thread ran and waited since its last reading; nothing with its first one where it was there before us. */
-static void advance(struct wait_thread *thread, const struct pid_schedstat *now, struct pid_schedstat *ret_growth)
+/*
+ * What a thread ran and waited since its last reading; nothing with its first one where it was there before us.
+ * length_ns: how long that was; 0: it is new, and nothing is known of its sleep.
+ */
+static void advance(const struct wait *wait, struct wait_thread *thread, const struct pid_schedstat *now,
+    int64_t length_ns, struct pid_schedstat *ret_growth)
 {
-    *ret_growth = (struct pid_schedstat){0};
+    struct demand_reading reading = {0};
     if (!thread->needs_reference) {
-        ret_growth->run_ns = counter_delta(thread->run_ns, now->run_ns);
-        ret_growth->wait_ns = counter_delta(thread->wait_ns, now->wait_ns);
+        reading = (struct demand_reading){.run_ns = counter_delta(thread->run_ns, now->run_ns),
+            .wait_ns = counter_delta(thread->wait_ns, now->wait_ns),
+            .waits = counter_delta(thread->runs, now->runs),
+            .length_ns = length_ns};
+        if (length_ns == 0)
+            reading.length_ns = (int64_t)(reading.run_ns + reading.wait_ns);
+        thread->share = demand_share(&thread->history, &reading, (int64_t)clock_tick_ns(wait) / 2);
     }
+    *ret_growth = (struct pid_schedstat){.run_ns = reading.run_ns, .wait_ns = reading.wait_ns};
     thread->needs_reference = false;
     thread->is_read = true;
     thread->run_ns = now->run_ns;
     thread->wait_ns = now->wait_ns;
+    thread->runs = now->runs;
+}
+
+static void add_known(struct wait *wait, double waited_ns, double share)
+{
+    wait->known_ns.waited += waited_ns;
+    wait->known_ns.wanted += waited_ns * share;
+}
+
+static void add_rate(struct demand_wait *rates, struct demand_wait rate, double sign)
+{
+    rates->waited += sign * rate.waited;
+    rates->wanted += sign * rate.wanted;
 }
 
 /* Is there no such file on this kernel? A process that is gone has none either. */
@@ -176,7 +203,7 @@ static int read_first(struct pass *pass, struct tree_member *member, struct pid_
         return -ENODATA;
     }
     wait->has_read |= now.runs > 0;
-    advance(&process->first, &now, ret_growth);
+    advance(wait, &process->first, &now, pass->length_ns, ret_growth);
     return 0;
 }
 
@@ -199,20 +226,23 @@ static void read_other(struct pass *pass, struct tree_member *member, struct wai
     struct wait *wait = pass->wait;
     struct wait_process *process = &member->wait;
     struct pid_schedstat now, growth = {0};
+    int64_t since_ns = process->active_ns - thread->at_ns;
     int r = tree_read_schedstat(pass->reader, member->pid, thread->tid, &thread->fd, &now);
     count_thread(pass->reader, thread);
     if (r == 0)
-        advance(thread, &now, &growth);
+        advance(wait, thread, &now, thread->is_read ? since_ns : pass->is_born ? pass->length_ns : 0, &growth);
     else
         process->listed = 0;
-    int64_t since_ns = process->active_ns - thread->at_ns;
-    double estimated_ns = thread->rate * (double)(since_ns - wait->elapsed_ns);
+    double estimated_ns = (double)(since_ns - wait->elapsed_ns);
     double rate = since_ns > 0 ? (double)growth.wait_ns / (double)since_ns : 0;
-    if (r == 0)
-        wait->known_ns += (double)growth.wait_ns - estimated_ns;
-    pass->unread_rate -= thread->rate;
-    process->rate += rate - thread->rate;
-    thread->rate = rate;
+    if (r == 0) {
+        add_known(wait, (double)growth.wait_ns, thread->share);
+        add_rate(&wait->known_ns, thread->rate, -estimated_ns);
+    }
+    add_rate(&pass->unread_rate, thread->rate, -1);
+    add_rate(&process->rate, thread->rate, -1);
+    thread->rate = (struct demand_wait){rate, rate * thread->share};
+    add_rate(&process->rate, thread->rate, 1);
     thread->at_ns = process->active_ns;
     thread->tick = wait->tick;
     thread->is_active = growth.run_ns > 0 || growth.wait_ns > 0;
@@ -234,17 +264,17 @@ static int list_tasks(struct pass *pass, const struct tree_member *member)
 static void drop_gone(struct pass *pass, struct wait_process *process)
 {
     size_t kept = 0, at = 0;
-    process->rate = 0;
+    process->rate = (struct demand_wait){0};
     for (size_t i = 0; i < process->others.count; i++) {
         struct wait_thread *thread = &process->others.items[i];
         while (at < pass->list->count && pass->list->items[at] < thread->tid)
             at++;
         if (at == pass->list->count || pass->list->items[at] != thread->tid) {
-            pass->unread_rate -= thread->rate;
+            add_rate(&pass->unread_rate, thread->rate, -1);
             release_thread(pass->reader, thread);
             continue;
         }
-        process->rate += thread->rate;
+        add_rate(&process->rate, thread->rate, 1);
         process->others.items[kept++] = *thread;
     }
     process->others.count = kept;
@@ -334,8 +364,8 @@ static void read_others(struct pass *pass, struct tree_member *member, uint64_t 
         if (process->listed == member->stat.threads || pass->is_cut)
             break;
     }
-    if (pass->unread_rate > 0)
-        wait->known_ns += pass->unread_rate * (double)wait->elapsed_ns;
+    if (pass->unread_rate.waited > 0)
+        add_rate(&wait->known_ns, pass->unread_rate, (double)wait->elapsed_ns);
 }
 
 /*
@@ -351,8 +381,42 @@ static void count_starved(struct pass *pass, const struct tree_member *member, s
     int64_t starved_ns = pass->now_ns - process->starved_from_ns;
     if (starved_ns < WAIT_STARVED_NS)
         return;
-    pass->wait->known_ns += (double)(starved_ns - process->starved_ns);
+    add_known(pass->wait, (double)(starved_ns - process->starved_ns), process->first.share);
+    pass->wait->ready.now += process->first.share;
     process->starved_ns = starved_ns;
+}
+
+/* For how long a process was there in this tick, and before it where it was ready all the time. */
+static void measure_length(struct pass *pass, const struct tree_member *member)
+{
+    struct wait *wait = pass->wait;
+    pass->is_born = !member->wait.first.is_read;
+    pass->length_ns = wait->elapsed_ns + member->wait.starved_ns;
+    if (!pass->is_born || member->wait.first.needs_reference)
+        return;
+    if (wait->boot_ns == 0)
+        wait->boot_ns = clock_read(wait->env->clock, CLOCK_KIND_BOOT);
+    int64_t age_ns = wait->boot_ns - (int64_t)(member->stat.start_ticks * clock_tick_ns(wait));
+    if (age_ns > 0 && age_ns < pass->length_ns)
+        pass->length_ns = age_ns;
+}
+
+static void keep_busiest(struct wait *wait, uint64_t cpu_ns, int64_t length_ns)
+{
+    if (length_ns < (int64_t)clock_tick_ns(wait) * LENGTH_MIN_TICKS)
+        return;
+    double cores = (double)cpu_ns / (double)length_ns;
+    if (!wait->busiest_cores.has || cores > wait->busiest_cores.v)
+        wait->busiest_cores = some_f64(cores);
+}
+
+/* Of a process that was just born, only what it does now stands for others: what it did before, they do now. */
+static void count_ready(struct pass *pass, const struct tree_member *member, double ready_ns)
+{
+    double ready = pass->length_ns > 0 ? ready_ns / (double)pass->length_ns : 0;
+    if (pass->is_born && member->stat.threads <= 1)
+        ready = member->stat.state == 'R';
+    pass->wait->ready.now += ready > 0 ? ready : 0;
 }
 
 static void count_process(struct pass *pass, struct tree_member *member)
@@ -362,17 +426,21 @@ static void count_process(struct pass *pass, struct tree_member *member)
     struct pid_schedstat growth;
     bool is_reference = process->first.needs_reference;
     uint64_t cpu_ns = cpu_of(wait, member), cpu_growth_ns = counter_delta(process->cpu_ns, cpu_ns);
+    double wanted_before_ns = wait->known_ns.wanted;
+    measure_length(pass, member);
     if (read_first(pass, member, &growth) < 0)
         return;
     process->cpu_ns = cpu_ns;
     process->active_ns += wait->elapsed_ns;
-    wait->known_ns += (double)growth.wait_ns - (double)process->starved_ns;
+    add_known(wait, (double)growth.wait_ns - (double)process->starved_ns, process->first.share);
+    keep_busiest(wait, cpu_growth_ns, pass->length_ns);
     process->starved_from_ns = member->stat.state == 'R' ? member->stat_ns : 0;
     process->starved_ns = 0;
     pass->run_ns = growth.run_ns;
     pass->is_cut = pass->has_unread = false;
     if (member->stat.threads > 1 || process->others.count > 0)
         read_others(pass, member, cpu_growth_ns);
+    count_ready(pass, member, (double)pass->run_ns + wait->known_ns.wanted - wanted_before_ns);
     /* Threads that came and went have used what is missing. */
     bool is_whole = (pass->is_cut && !pass->has_unread) || pass->run_ns >= less_slack(wait, cpu_growth_ns);
     if (!is_reference)
@@ -423,11 +491,13 @@ void wait_end_root(struct wait *wait, const struct tree_walk *walk)
     if (!tracked->root_end.has || wait->is_root_counted || wait->is_absent)
         return;
     size_t slot = tree_members_find(&walk->members, tracked->root);
-    struct wait_process none = {0};
+    struct wait_process none = {.first.share = 1};
     const struct wait_process *process = slot == TREE_NONE ? &none : &tree_member_at(&walk->members, slot)->wait;
     wait->is_root_counted = wait->has_read = true;
-    wait->known_ns +=
-        (double)counter_delta(process->first.wait_ns, tracked->root_end.wait_ns) - (double)process->starved_ns;
+    double waited_ns = (double)counter_delta(process->first.wait_ns, tracked->root_end.wait_ns);
+    add_known(wait, waited_ns - (double)process->starved_ns, process->first.is_read ? process->first.share : 1);
+    wait->root_end_cpu_ns =
+        counter_delta(process->cpu_ns, tracked->root_cpu_ns.has ? tracked->root_cpu_ns.v : tracked->root_end.run_ns);
     wait->read_cpu_ns += counter_delta(process->first.run_ns, tracked->root_end.run_ns);
     /* It was there, if in no sample. */
     wait->threads[0] += slot == TREE_NONE;
@@ -445,7 +515,11 @@ void wait_tick(struct wait *wait, struct tree_walk *walk, int64_t now_ns, bool i
     wait->tick_ns = now_ns;
     wait->tick++;
     wait->threads[1] = 0;
+    wait->boot_ns = 0;
     earn(wait);
+    if (wait->root_end_cpu_ns > 0)
+        keep_busiest(wait, wait->root_end_cpu_ns, wait->elapsed_ns);
+    wait->root_end_cpu_ns = 0;
     const size_t count = members->order.count, first = wait->cursor < count ? wait->cursor : 0;
     wait->cursor = 0;
     for (size_t n = 0; n < count && !wait->is_absent; n++) {
@@ -456,37 +530,70 @@ void wait_tick(struct wait *wait, struct tree_walk *walk, int64_t now_ns, bool i
     settle_budget(&pass);
     if (!is_baseline)
         return;
-    wait->known_ns = 0;
+    wait->known_ns = (struct demand_wait){0};
+    wait->ready = (struct demand_ready){0};
+    wait->busiest_cores = (struct opt_f64){0};
     wait->read_cpu_ns = 0;
     wait->reported_ns = now_ns;
 }
 
-struct opt_f64 wait_pop(struct wait *wait, const struct wait_interval *interval)
+/* What is reported of what is pending: no thread waits for longer than the interval, and the surplus is spread. */
+static struct wait_result report_pending(struct wait *wait, const struct wait_interval *interval, double most_ns)
 {
-    double known_ns = wait->known_ns, read_ns = (double)wait->read_cpu_ns, used_ns = (double)interval->cpu_ns;
-    double elapsed_ns = (double)(interval->now_ns - wait->reported_ns), scale = 1;
-    uint64_t threads = wait->threads[0] > wait->threads[1] ? wait->threads[0] : wait->threads[1];
-    wait->known_ns = 0;
-    wait->read_cpu_ns = 0;
-    wait->reported_ns = interval->now_ns;
-    wait->threads[0] = wait->threads[1];
-    if (wait->is_absent || !wait->has_read)
-        return (struct opt_f64){0};
-    if (interval->cpu_ns >= clock_tick_ns(wait)) {
-        if (read_ns < used_ns / 2)
-            return (struct opt_f64){0};
-        scale = used_ns > read_ns ? used_ns / read_ns : 1;
-    }
-    wait->pending_ns += known_ns * scale;
-    /* No thread waits for longer than the interval: the surplus is of the time before, and is spread. */
-    double most_ns = (double)threads * scale * elapsed_ns;
-    double reported_ns = wait->pending_ns;
+    struct demand_wait *pending = &wait->pending_ns;
+    double reported_ns = pending->waited;
     if (!interval->is_hidden && reported_ns > most_ns)
         reported_ns = most_ns;
     if (reported_ns <= 0)
-        return some_f64(0);
+        return (struct wait_result){.waited_secs = some_f64(0), .wanted_secs = some_f64(0)};
     if (interval->quantum_ns > 0)
         reported_ns = (double)((int64_t)reported_ns - (int64_t)reported_ns % interval->quantum_ns);
-    wait->pending_ns -= reported_ns;
-    return some_f64(reported_ns / 1e9);
+    double wanted_ns = pending->wanted > 0 ? reported_ns * pending->wanted / pending->waited : 0;
+    wanted_ns = wanted_ns < reported_ns ? wanted_ns : reported_ns;
+    pending->waited -= reported_ns;
+    pending->wanted -= wanted_ns;
+    return (struct wait_result){.waited_secs = some_f64(reported_ns / 1e9), .wanted_secs = some_f64(wanted_ns / 1e9)};
+}
+
+/* Starts the next interval. */
+static void begin_interval(struct wait *wait, int64_t now_ns)
+{
+    wait->known_ns = (struct demand_wait){0};
+    wait->busiest_cores = (struct opt_f64){0};
+    wait->read_cpu_ns = 0;
+    wait->reported_ns = now_ns;
+    wait->threads[0] = wait->threads[1];
+}
+
+struct wait_result wait_pop(struct wait *wait, const struct wait_interval *interval)
+{
+    const struct demand_wait known_ns = wait->known_ns;
+    double read_ns = (double)wait->read_cpu_ns, used_ns = (double)interval->cpu_ns, scale = 1;
+    double elapsed_ns = (double)(interval->now_ns - wait->reported_ns);
+    uint64_t threads = wait->threads[0] > wait->threads[1] ? wait->threads[0] : wait->threads[1];
+    bool is_busy = interval->cpu_ns >= clock_tick_ns(wait);
+    struct opt_f64 busiest = wait->busiest_cores;
+    if (!busiest.has && !is_busy && wait->has_read)
+        busiest = some_f64(0);
+    double ready = demand_ready_pop(&wait->ready, (int64_t)elapsed_ns);
+    begin_interval(wait, interval->now_ns);
+    if (wait->is_absent || !wait->has_read)
+        return (struct wait_result){.busiest_cores = busiest};
+    double more_ns = ready * elapsed_ns - used_ns;
+    struct opt_f64 estimated_secs = some_f64(more_ns > 0 ? more_ns / 1e9 : 0);
+    if (is_busy && read_ns < used_ns / 2) {
+        /* One that was not read may have used more than any that was. */
+        if (busiest.v * elapsed_ns < used_ns - read_ns)
+            busiest = (struct opt_f64){0};
+        return (struct wait_result){.wanted_secs = estimated_secs, .busiest_cores = busiest};
+    }
+    if (is_busy && used_ns > read_ns)
+        scale = used_ns / read_ns;
+    add_rate(&wait->pending_ns, known_ns, scale);
+    struct wait_result result = report_pending(wait, interval, (double)threads * scale * elapsed_ns);
+    /* What is scaled by much varies much: then the threads that were met say more. */
+    if (scale > SCALE_MAX && !interval->is_hidden)
+        result.wanted_secs = estimated_secs;
+    result.busiest_cores = busiest;
+    return result;
 }

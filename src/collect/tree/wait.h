@@ -14,6 +14,7 @@
 
 #include "base/opt.h"
 #include "collect/collect.h"
+#include "collect/tree/demand.h"
 
 #define WAIT_SHARE 0.005
 #define WAIT_BANK_NS                                                                                                   \
@@ -36,10 +37,12 @@ struct wait_thread {
     bool needs_reference; /* it was there before tracking began: counting starts with its first reading */
     bool is_read; /* at least once */
     bool is_active; /* it ran between its last two readings, or was not read yet */
-    uint64_t run_ns, wait_ns; /* as last read */
+    uint64_t run_ns, wait_ns, runs; /* as last read */
     uint64_t tick; /* in which it was last read */
     int64_t at_ns; /* on the clock active_ns of its process, when it was last read */
-    double rate; /* waited per active_ns, between its last two readings */
+    struct demand_wait rate; /* per active_ns, between its last two readings */
+    struct demand_history history;
+    double share; /* of what it waits that is wanted, as last known */
 };
 
 /* What is remembered of one process; all zeros at its birth but for the descriptor. */
@@ -53,7 +56,7 @@ struct wait_process {
     int64_t active_ns; /* clock that moves in ticks in which it ran */
     int64_t starved_from_ns, starved_ns; /* ready to run since then; what was counted of it */
     int64_t retry_ns; /* a file that could not be read is tried again then */
-    double rate; /* of all others together */
+    struct demand_wait rate; /* of all others together */
     uint64_t listed; /* how many threads it had when they were listed; 0: never, or the list is outdated */
     size_t cursor; /* which of the others is next */
 };
@@ -65,9 +68,13 @@ struct wait {
     int64_t tick_ns, elapsed_ns; /* of the last one */
     int64_t bank_ns, cost_ns; /* CPU time that may be spent now; of one reading */
     size_t cursor; /* which member is first where the budget did not last */
-    double known_ns; /* read since the last sample */
+    struct demand_wait known_ns; /* read since the last sample */
     uint64_t read_cpu_ns; /* CPU time of what was read */
-    double pending_ns; /* known and in no sample yet; below 0: an estimate was too high */
+    struct demand_wait pending_ns; /* known and in no sample yet; below 0: an estimate was too high */
+    struct demand_ready ready;
+    struct opt_f64 busiest_cores; /* of one process, since the last sample; absent: none was read for long enough */
+    int64_t boot_ns; /* time since boot in this tick; 0: not read yet */
+    uint64_t root_end_cpu_ns; /* of the root, from its last reading to its end; for the next tick */
     int64_t reported_ns; /* when the last sample was */
     uint64_t threads[2]; /* of the tree: in it, and now */
     bool is_root_counted; /* to its end */
@@ -100,9 +107,16 @@ struct wait_interval {
 };
 
 /*
- * Seconds waited since the last sample, in proportion for what was not read. Absent where the kernel does not count,
- * and where the tree used a clock tick or more and less than half of it is that of threads that were read.
+ * What was waited since the last sample. waited_secs: in proportion for what was not read; absent where the kernel does
+ * not count, and where the tree used a clock tick or more and less than half of it is that of threads that were read.
+ * wanted_secs: the part of it that would have been CPU time. Where less than half was read, it is an estimate from
+ * the processes that were met, and absent where the kernel does not count.
  */
-struct opt_f64 wait_pop(struct wait *wait, const struct wait_interval *interval);
+struct wait_result {
+    struct opt_f64 waited_secs, wanted_secs;
+    struct opt_f64 busiest_cores; /* that the process with the most CPU time in this interval used */
+};
+
+struct wait_result wait_pop(struct wait *wait, const struct wait_interval *interval);
 
 #endif
