@@ -63,6 +63,7 @@ static const struct source sources[] = {
     VALUE(HOST_CORES, cpu, utilization_pct),
     VALUE(GPU_USAGE, cpu, process_gpu_usage),
     VALUE(WAIT, cpu, process_wait_secs),
+    VALUE(BUSIEST, cpu, process_busiest_cores),
     VALUE(HOST_IOWAIT, cpu, iowait_secs),
     VALUE(RSS, cpu, process_rss_mib),
     VALUE(PSS, cpu, process_pss_mib),
@@ -155,18 +156,32 @@ static double wanted_over(const struct wanted_window *window, double newest, boo
     return threads > 0 && wanted > most && wanted <= most * surplus ? most : wanted;
 }
 
+/*
+ * Cores beyond those used, fixed4. Recordings of older versions have only what was waited, which counts in full there:
+ * right for threads that never sleep.
+ */
+static double lacked_cores(const struct sample_cpu *cpu, double used, const struct meter_tick *tick)
+{
+    struct opt_i64 wanted = fixed4_of(cpu->process_cores_wanted), wait = fixed4_of(cpu->process_wait_secs);
+    if (wanted.has)
+        return (double)wanted.v > used ? (double)wanted.v - used : 0;
+    return (double)wait.v / (double)tick->length_fixed4 * FIXED4;
+}
+
 /* Cores that were used, and those that were waited for: a thread that is ready all the time wants one. */
 static void add_wanted(struct accumulated_run *run, const struct sample_cpu *cpu, const struct meter_tick *tick)
 {
     static const double most = 9e17, waiting_share = 0.05;
     struct opt_i64 used = fixed4_of(cpu->process_cores_used), wait = fixed4_of(cpu->process_wait_secs);
     struct wanted_window *window = &run->wanted;
-    if (!cpu->present || !used.has || !wait.has || used.v < 0 || wait.v < 0 || tick->length_fixed4 <= 0) {
+    bool is_known = fixed4_of(cpu->process_cores_wanted).has || (wait.has && wait.v >= 0);
+    if (!cpu->present || !used.has || !is_known || used.v < 0 || tick->length_fixed4 <= 0) {
         window->count = 0;
         return;
     }
-    double waited = (double)wait.v / (double)tick->length_fixed4 * FIXED4;
+    double waited = lacked_cores(cpu, (double)used.v, tick);
     double wanted = (double)used.v + waited;
+    meter_add(run, METER_LACKED, (int64_t)((waited < most ? waited : most) + 0.5), tick);
     window->newest = (window->newest + 1) % WANTED_POINTS;
     window->count += window->count < WANTED_POINTS;
     window->points[window->newest] = (struct wanted_point){

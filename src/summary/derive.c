@@ -51,6 +51,7 @@ static const struct row rows[] = {
     VALUE(cpu, wanted_mean, AMOUNT, NONE),
     VALUE(cpu, wanted_p95, NEED, NONE),
     VALUE(cpu, wanted_peak, MAX, WANTED),
+    VALUE(cpu, busiest_mean, MEAN, BUSIEST),
     VALUE(cpu, saturated_pct, AMOUNT, NONE),
     VALUE(cpu, throttled_secs, SUM, THROTTLED),
     VALUE(cpu, host_cores_mean, MEAN, HOST_CORES),
@@ -254,17 +255,26 @@ static void lift_peak(struct opt_f64 *peak, struct opt_f64 mean)
         raise_to(peak, mean);
 }
 
-/* What was waited for counts where it was known for at least half of the time. */
+/* Was it known for at least half of the time for which the cores in use were? */
+static bool is_mostly_known(const struct accumulated_run *run, unsigned meter)
+{
+    return run->meters[meter].seen > 0 && run->meters[meter].weight >= run->meters[METER_CORES].weight / 2;
+}
+
 static void finish_wanted(const struct accumulated_run *run, struct summary_cpu *cpu)
 {
-    const struct meter *wanted = &run->meters[METER_WANTED];
-    if (wanted->seen == 0 || wanted->weight < run->meters[METER_CORES].weight / 2) {
-        cpu->wait_secs = cpu->wanted_peak = (struct opt_f64){0};
+    bool is_wait_known = is_mostly_known(run, METER_WAIT);
+    if (!is_mostly_known(run, METER_BUSIEST))
+        cpu->busiest_mean = (struct opt_f64){0};
+    if (!is_wait_known || !is_mostly_known(run, METER_WANTED))
+        cpu->wait_secs = (struct opt_f64){0};
+    if (!is_mostly_known(run, METER_WANTED)) {
+        cpu->wanted_peak = (struct opt_f64){0};
         return;
     }
-    const struct meter *wait = &run->meters[METER_WAIT];
+    cpu->wanted_is_estimate = some_bool(!is_wait_known);
     if (cpu->cores_mean.has)
-        cpu->wanted_mean = some_f64(cpu->cores_mean.v + cpu->wait_secs.v / ((double)wait->weight / 1000));
+        cpu->wanted_mean = some_f64(cpu->cores_mean.v + value_of(&run->meters[METER_LACKED], MEAN));
     cpu->wanted_p95 = p95_of(run, METER_WANTED);
     raise_to(&cpu->wanted_p95, cpu->cores_p95);
     raise_to(&cpu->wanted_peak, cpu->cores_peak);

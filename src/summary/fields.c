@@ -66,6 +66,8 @@ static const struct field cpu_rows[] = {
     ROW(F64, NULLABLE, "wanted_mean", wanted_mean, "cores", "Cores the tree used or waited for, mean over time; null where the waiting is not known.")
     ROW(F64, NULLABLE, "wanted_p95", wanted_p95, "cores", "The same: what it stayed at or below for 95 % of the time.")
     ROW(F64, NULLABLE, "wanted_peak", wanted_peak, "cores", "The same: most in an interval.")
+    ROW(BOOL, NULLABLE, "wanted_is_estimate", wanted_is_estimate, "", "True where the three are estimates: most processes of the tree lived between two samples, so that their waiting could not be read.")
+    ROW(F64, NULLABLE, "busiest_mean", busiest_mean, "cores", "Cores used by the process that used most in each sample, mean over time; null where it is not known.")
     ROW(F64, NULLABLE, "saturated_pct", saturated_pct, "%", "Share of the run in which at least 95 % of limit_cores was used.")
     ROW(F64, NULLABLE, "limit_cores", limit_cores, "cores", "Lowest of the CPU limit of the cgroup, the CPUs allowed and those online.")
     ROW(STRING, NULLABLE, "limit_source", limit_source, "", "Which of them it is: cgroup, affinity or machine.")

@@ -32,6 +32,8 @@ static void merge_limits(struct summary *total, const struct summary *run)
     total->memory.present |= memory.value->has;
     if (run->cpu.is_lower_bound.has)
         total->cpu.is_lower_bound = some_bool(run->cpu.is_lower_bound.v || total->cpu.is_lower_bound.v);
+    if (run->cpu.wanted_is_estimate.has)
+        total->cpu.wanted_is_estimate = some_bool(run->cpu.wanted_is_estimate.v || total->cpu.wanted_is_estimate.v);
     if (run->gpu.energy_source)
         total->gpu.energy_source = run->gpu.energy_source;
 }

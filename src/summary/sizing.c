@@ -20,11 +20,14 @@ enum { MEMORY_STEP_MIN_MIB = 16, MEMORY_MIN_MIB = 32, MEMORY_STEPS = 8, MILLICOR
 #define CORES_NOISE_SHARE 0.025
 #define CORES_NOISE_WAITED_SHARE 0.05
 #define CORES_NOISE_MAX 0.1
+#define CORES_NOISE_ESTIMATE 0.25 /* cores, where what was wanted is an estimate */
 #define USED_ALL_PCT 10.0 /* of the time, at the limit */
 #define WANTED_MORE 1.05 /* times what there was */
 #define WAITED_CORES 0.05
 #define THROTTLED_SHARE 0.05 /* of the time */
 #define THROTTLED_LEAST_SECS 0.1
+#define HOST_FULL_SHARE 0.95 /* of the CPUs of the machine */
+#define HOST_FULL_OTHERS 0.5 /* cores */
 #define STILL_GROWING_SHARE 0.05 /* of the need, in the last quarter */
 #define STILL_GROWING_MIB 8.0
 
@@ -106,6 +109,14 @@ bool summary_is_throttled(const struct summary *summary)
            !(cpu->wait_secs.has && cpu->wait_secs.v < least);
 }
 
+bool summary_is_host_full(const struct summary *summary)
+{
+    const struct summary_cpu *cpu = &summary->cpu;
+    struct opt_u64 cpus = summary->machine.cpus;
+    return cpus.has && cpu->host_cores_mean.has && cpu->host_cores_mean.v >= (double)cpus.v * HOST_FULL_SHARE &&
+           cpu->host_cores_mean.v - cpu->cores_mean.v >= HOST_FULL_OTHERS;
+}
+
 /* Why nothing at all can be recommended; false where something can. */
 static bool put_obstacle(const struct summary *summary, struct buf *text)
 {
@@ -127,12 +138,21 @@ static bool has_waited(const struct summary_cpu *cpu)
            cpu->wanted_p95.v - cpu->cores_p95.v >= WAITED_CORES;
 }
 
+static bool is_estimate(const struct summary_cpu *cpu)
+{
+    return cpu->wanted_is_estimate.has && cpu->wanted_is_estimate.v;
+}
+
 /* Cores without what is noise above a whole number. */
-static double without_noise(double cores, double noise_share)
+static double without_noise(const struct summary_cpu *cpu, double cores)
 {
     double whole = cores >= 1 && cores < CORES_MOST ? (double)(uint64_t)cores : 0;
-    double noise = whole * noise_share < CORES_NOISE_MAX ? whole * noise_share : CORES_NOISE_MAX;
-    return cores - whole <= noise ? whole : cores;
+    double noise = whole * (has_waited(cpu) ? CORES_NOISE_WAITED_SHARE : CORES_NOISE_SHARE);
+    noise = noise < CORES_NOISE_MAX ? noise : CORES_NOISE_MAX;
+    /* What was used is no estimate. */
+    if (is_estimate(cpu) && whole >= cpu->cores_p95.v)
+        noise = CORES_NOISE_ESTIMATE;
+    return whole > 0 && cores - whole <= noise ? whole : cores;
 }
 
 static void put_used_all(const struct summary_cpu *cpu, struct buf *text)
@@ -159,7 +179,12 @@ static void put_held_back(const struct summary_cpu *cpu, struct buf *text)
     } else {
         buf_puts(text, "CPU limit");
     }
-    if (cpu->wanted_p95.has) {
+    bool is_cgroup = summary_is_of_cgroup(cpu->limit_source);
+    if (cpu->wanted_p95.has && is_cgroup && cpu->wanted_p95.v <= cpu->limit_cores.v) {
+        buf_puts(text, " in bursts: no less than that (P95 of ");
+        units_put_count(text, cpu->wanted_p95.v, "core");
+        buf_puts(text, " wanted)");
+    } else if (cpu->wanted_p95.has) {
         buf_puts(text, "; wanted about ");
         units_put_figure(text, wanted_about(cpu->wanted_p95.v));
     } else {
@@ -175,13 +200,16 @@ static void put_demand(const struct summary_cpu *cpu, struct buf *text)
         buf_puts(text, " used; its waiting for a CPU is not known");
         return;
     }
-    units_put_count(text, cpu->wanted_p95.v, "core");
+    buf_puts(text, is_estimate(cpu) ? "about " : "");
+    units_put_count(text, is_estimate(cpu) ? wanted_about(cpu->wanted_p95.v) : cpu->wanted_p95.v, "core");
     buf_puts(text, " wanted");
     if (has_waited(cpu)) {
         buf_puts(text, ", ");
         units_put_figure(text, cpu->cores_p95.v);
         buf_puts(text, " used");
     }
+    if (is_estimate(cpu))
+        buf_puts(text, " (estimated: its processes were too short to be read)");
 }
 
 static void size_cpu(const struct summary *summary, struct buf *text, struct summary_sizing *sizing)
@@ -194,16 +222,23 @@ static void size_cpu(const struct summary *summary, struct buf *text, struct sum
         buf_puts(text, "the cores the job used are not known");
         return;
     }
-    double cores = without_noise(
-        demand.v < CORES_MOST ? demand.v : CORES_MOST, has_waited(cpu) ? CORES_NOISE_WAITED_SHARE : CORES_NOISE_SHARE);
+    double cores = without_noise(cpu, demand.v < CORES_MOST ? demand.v : CORES_MOST);
+    bool is_saturated = cpu->limit_cores.has && cpu->saturated_pct.has && cpu->saturated_pct.v > USED_ALL_PCT;
+    bool is_held_back = cpu->limit_cores.has && summary_is_throttled(summary);
+    /* What it had was not enough, whatever P95 says: never less than that. */
+    bool is_short = is_saturated || (is_held_back && summary_is_of_cgroup(cpu->limit_source));
+    if (is_short && cores < cpu->limit_cores.v && cpu->limit_cores.v < CORES_MOST)
+        cores = cpu->limit_cores.v;
     uint64_t vcpus = round_up(cores);
     uint64_t tens = round_up(cores * 1000 / MILLICORES_STEP - 0.001);
     sizing->vcpus = some_u64(vcpus > 0 ? vcpus : 1);
     sizing->cpu_millicores = some_u64((tens > 0 ? tens : 1) * MILLICORES_STEP);
-    bool is_saturated = cpu->saturated_pct.has && cpu->saturated_pct.v > USED_ALL_PCT;
-    if (cpu->limit_cores.has && is_saturated)
+    /* A lower bound: other work may have had what it waited for. */
+    if (!cpu->wanted_p95.has && summary_is_host_full(summary))
+        buf_puts(text, "at least: ");
+    if (is_saturated)
         put_used_all(cpu, text);
-    else if (cpu->limit_cores.has && summary_is_throttled(summary))
+    else if (is_held_back)
         put_held_back(cpu, text);
     else
         put_demand(cpu, text);

@@ -26,6 +26,8 @@ enum meter_id {
     METER_RSS_BESIDE_PSS, /* RSS of samples that know PSS too */
     METER_RSS_ALONE, /* and of those that do not */
     METER_WAIT,
+    METER_LACKED, /* cores that were wanted and not used */
+    METER_BUSIEST,
     METER_USER,
     METER_SYSTEM,
     METER_PROCESSES,
@@ -295,6 +297,9 @@ bool summary_is_too_short(const struct summary *summary);
 
 /* The CPU limit of the cgroup held the tree back for at least a twentieth of the time. */
 bool summary_is_throttled(const struct summary *summary);
+
+/* Were all CPUs of the machine busy, and at least half a core with other work? Then what is ready to run waits. */
+bool summary_is_host_full(const struct summary *summary);
 
 /* Is the cgroup the source of a limit? */
 bool summary_is_of_cgroup(const char *limit_source);

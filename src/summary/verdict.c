@@ -22,6 +22,7 @@
 #define STARVED_SHARE 0.1 /* of the cores wanted */
 #define STARVED_CORES 0.1
 #define STARVED_OTHERS_SHARE 0.5 /* of the cores it did not get */
+#define STARVED_HOST_CORES 0.25 /* of the job, where its waiting is not known: one that sleeps misses nothing */
 #define DISK_PRESSURE_SHARE 0.25
 #define DISK_BYTES_PER_SEC 65536.0
 #define DISK_HOST_SHARE 0.1 /* of the bytes of the host */
@@ -33,6 +34,8 @@
 #define SINGLE_P95 1.05
 #define SINGLE_PEAK 1.15
 #define SINGLE_LIMIT 1.5
+#define SINGLE_BUSIEST 0.7 /* cores of the one process that used most */
+#define SINGLE_CPU_SHARE 0.8 /* of the CPU time, where that is not known */
 #define IDLE_CORES 0.1
 #define IDLE_GPUS 0.1
 #define AT_LIMIT_SHARE 0.95 /* of the limit, from which on it counts as all of it */
@@ -127,30 +130,21 @@ static bool is_at_cpu_limit(const struct facts *facts)
            (cpu->limit_cores.has && cpu->cores_mean.v >= cpu->limit_cores.v * BOUND_SHARE);
 }
 
-/* It waited for CPUs that other work had: not for its own threads, which would have used all there is. */
-static bool is_starved(const struct facts *facts)
-{
-    const struct summary_cpu *cpu = facts->cpu;
-    if (!cpu->wanted_mean.has || is_at_cpu_limit(facts))
-        return false;
-    double within = cpu->wanted_mean.v; /* as much as its limit it could have had */
-    if (cpu->limit_cores.has && within > cpu->limit_cores.v)
-        within = cpu->limit_cores.v;
-    double missing = within - cpu->cores_mean.v, others = cpu->host_cores_mean.v - cpu->cores_mean.v;
-    return missing >= STARVED_CORES && missing >= within * STARVED_SHARE && cpu->host_cores_mean.has &&
-           others >= missing * STARVED_OTHERS_SHARE;
-}
-
 static bool is_gpu_starved(const struct facts *facts)
 {
     return facts->gpus_used > 0 && facts->gpu_share <= GPU_IDLE_SHARE && facts->cpu->cores_mean.v >= GPU_STARVED_CORES;
 }
 
+static double disk_wait_secs(const struct facts *facts)
+{
+    struct opt_f64 pressure = facts->summary->pressure.io_some_secs;
+    return pressure.has ? pressure.v : facts->summary->disk.host_iowait_secs.v;
+}
+
 static bool is_waiting_for_disk(const struct facts *facts)
 {
     const struct summary_disk *disk = &facts->summary->disk;
-    struct opt_f64 pressure = facts->summary->pressure.io_some_secs;
-    double waited = pressure.has ? pressure.v : disk->host_iowait_secs.v;
+    double waited = disk_wait_secs(facts);
     double bytes = (double)disk->read_bytes.v + (double)disk->write_bytes.v;
     double host = (double)disk->host_read_bytes.v + (double)disk->host_write_bytes.v;
     return waited >= facts->wall * DISK_PRESSURE_SHARE && bytes >= facts->wall * DISK_BYTES_PER_SEC &&
@@ -182,20 +176,58 @@ static bool may_use_gpus(const struct facts *facts)
     return gpu->present && !gpu->usage_mean.has && gpu->host_usage_mean.has && gpu->host_usage_mean.v >= IDLE_GPUS;
 }
 
+/* Was one process full, or one after the other? Recordings of older versions have only the CPU time of each. */
+static bool has_full_process(const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    const struct sample_process *first = cpu->processes.items;
+    if (cpu->busiest_mean.has)
+        return cpu->busiest_mean.v >= SINGLE_BUSIEST;
+    if (cpu->processes.present && cpu->processes.count > 0 && cpu->total_secs.has)
+        return first->cpu_secs.v >= cpu->total_secs.v * SINGLE_CPU_SHARE;
+    return cpu->processes_peak.has && cpu->processes_peak.v == 1;
+}
+
 static bool is_single_threaded(const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
     bool has_more = !cpu->limit_cores.has || cpu->limit_cores.v >= SINGLE_LIMIT;
     bool wants_more = cpu->wanted_p95.has && cpu->wanted_p95.v > SINGLE_PEAK;
-    return has_more && !wants_more && facts->gpus_used <= 0 && !may_use_gpus(facts) &&
+    return has_more && !wants_more && has_full_process(facts) && facts->gpus_used <= 0 && !may_use_gpus(facts) &&
            cpu->cores_mean.v >= SINGLE_MEAN && cpu->cores_p95.v <= SINGLE_P95 && cpu->cores_peak.v <= SINGLE_PEAK;
+}
+
+/* Cores that it wanted, as far as its limit allows them, and did not get, where that is enough to count; else 0. */
+static double missing_cores(const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    double within = cpu->wanted_mean.v;
+    if (cpu->limit_cores.has && within > cpu->limit_cores.v)
+        within = cpu->limit_cores.v;
+    double missing = within - cpu->cores_mean.v;
+    return missing >= STARVED_CORES && missing >= within * STARVED_SHARE ? missing : 0;
+}
+
+/* It waited for CPUs that other work had: not for its own threads, which would have used all there is. Where that is
+ * not known, a machine without an idle CPU is evidence, unless the job had all of a number of cores. */
+static bool is_starved(const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    if (is_at_cpu_limit(facts))
+        return false;
+    if (!cpu->wanted_mean.has)
+        return summary_is_host_full(facts->summary) && cpu->cores_mean.v >= STARVED_HOST_CORES &&
+               !is_cpu_bound(facts) && !is_single_threaded(facts) && !is_waiting_for_disk(facts);
+    double missing = missing_cores(facts), others = cpu->host_cores_mean.v - cpu->cores_mean.v;
+    bool is_disk_slower = is_waiting_for_disk(facts) && disk_wait_secs(facts) > missing * facts->wall;
+    return missing > 0 && cpu->host_cores_mean.has && others >= missing * STARVED_OTHERS_SHARE && !is_disk_slower;
 }
 
 static bool is_idle(const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
-    return cpu->cores_mean.v < IDLE_CORES && !(cpu->wanted_mean.has && cpu->wanted_mean.v >= IDLE_CORES) &&
-           facts->gpu_run_share < IDLE_GPUS && !may_use_gpus(facts);
+    bool may_want = cpu->wanted_mean.has ? cpu->wanted_mean.v >= IDLE_CORES : summary_is_host_full(facts->summary);
+    return cpu->cores_mean.v < IDLE_CORES && !may_want && facts->gpu_run_share < IDLE_GPUS && !may_use_gpus(facts);
 }
 
 static bool is_any(const struct facts *facts)
@@ -342,16 +374,40 @@ static void put_memory_limit(struct buf *text, const struct facts *facts)
     }
 }
 
+/* Where its waiting is not known. */
+static void put_full_host(struct buf *text, const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    buf_puts(text, "of the ");
+    units_put_count(text, (double)facts->summary->machine.cpus.v, "CPU");
+    buf_puts(text, ", which were all busy, it got ");
+    units_put_figure(text, cpu->cores_mean.v);
+    buf_puts(text, " and other work ");
+    units_put_figure(text, cpu->host_cores_mean.v - cpu->cores_mean.v);
+    buf_puts(text, "; how long it waited is not known");
+}
+
 static void put_starved(struct buf *text, const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
-    buf_puts(text, "Starved by other work: it got ");
+    buf_puts(text, "Starved by other work: ");
+    if (!cpu->wanted_mean.has) {
+        put_full_host(text, facts);
+        return;
+    }
+    bool is_estimate = cpu->wanted_is_estimate.has && cpu->wanted_is_estimate.v;
+    buf_puts(text, "it got ");
     units_put_figure(text, cpu->cores_mean.v);
-    buf_puts(text, " of the ");
-    units_put_count(text, cpu->wanted_mean.v, "core");
-    buf_puts(text, " it wanted, and waited ");
-    units_put_secs(text, cpu->wait_secs.v);
-    buf_puts(text, " for a CPU");
+    buf_puts(text, is_estimate ? " of about " : " of the ");
+    units_put_count(text, is_estimate ? wanted_about(cpu->wanted_mean.v) : cpu->wanted_mean.v, "core");
+    buf_puts(text, " it wanted");
+    if (cpu->wait_secs.has) {
+        buf_puts(text, ", and waited ");
+        units_put_secs(text, cpu->wait_secs.v);
+        buf_puts(text, " for a CPU");
+    }
+    if (is_estimate)
+        buf_puts(text, " (estimated: its processes were too short to be read)");
 }
 
 static void put_gpu_starved(struct buf *text, const struct facts *facts)
@@ -374,13 +430,12 @@ static void put_gpu_starved(struct buf *text, const struct facts *facts)
 static void put_disk(struct buf *text, const struct facts *facts)
 {
     const struct summary_disk *disk = &facts->summary->disk;
-    struct opt_f64 pressure = facts->summary->pressure.io_some_secs;
     buf_puts(text, "Waits for disk: read ");
     units_put_bytes(text, (double)disk->read_bytes.v);
     buf_puts(text, ", wrote ");
     units_put_bytes(text, (double)disk->write_bytes.v);
     buf_puts(text, "; tasks waited for I/O for ");
-    put_share_of_wall(text, facts, pressure.has ? pressure.v : disk->host_iowait_secs.v);
+    put_share_of_wall(text, facts, disk_wait_secs(facts));
 }
 
 static void put_growing(struct buf *text, const struct facts *facts)
@@ -435,7 +490,13 @@ static void put_mixed(struct buf *text, const struct facts *facts)
         buf_puts(text, " of ");
         put_gpus(text, facts);
     }
-    buf_puts(text, "; no single resource held it back");
+    const struct summary_cpu *cpu = facts->cpu;
+    if (!cpu->wanted_mean.has)
+        buf_puts(text, "; what it waited for a CPU is not known");
+    else if (cpu->wanted_is_estimate.has && cpu->wanted_is_estimate.v)
+        buf_puts(text, "; no single resource is known to have held it back (what it waited for a CPU is estimated)");
+    else
+        buf_puts(text, "; no single resource held it back");
 }
 
 struct rule {
@@ -472,7 +533,8 @@ static const struct rule rules[] = {
         {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.limit_cores), AT(cpu.saturated_pct), AT(cpu.wanted_p95)},
         is_cpu_bound, put_cpu_bound},
     {"single-threaded",
-        {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.cores_peak), AT(cpu.limit_cores), AT(cpu.wanted_p95)},
+        {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.cores_peak), AT(cpu.limit_cores), AT(cpu.wanted_p95),
+            AT(cpu.busiest_mean)},
         is_single_threaded, put_single_threaded},
     {"idle", {AT(cpu.cores_mean), AT(cpu.wanted_mean), AT(gpu.usage_mean)}, is_idle, put_idle},
     {"mixed", {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.wanted_p95), AT(gpu.usage_mean)}, is_any, put_mixed},

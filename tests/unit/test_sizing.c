@@ -189,13 +189,79 @@ static void test_throttled_in_bursts(void **state)
     summary.cpu.cores_p95 = some_f64(1);
     summary.cpu.wanted_p95 = some_f64(1.32);
     summary.cpu.throttled_secs = summary.cpu.wait_secs = some_f64(5);
-    assert_string_equal(vcpus_reason(&summary, &texts), "held back by the limit of 4 cores; wanted about 1.3");
-    assert_int_equal(summary.sizing.vcpus.v, 2);
+    assert_string_equal(vcpus_reason(&summary, &texts),
+        "held back by the limit of 4 cores in bursts: no less than that (P95 of 1.32 cores wanted)");
+    assert_int_equal(summary.sizing.vcpus.v, 4);
+    assert_int_equal(summary.sizing.cpu_millicores.v, 4000);
     summary.cpu.limit_source = "affinity"; /* then the limit that held it back is another */
     assert_string_equal(vcpus_reason(&summary, &texts), "held back by the CPU limit; wanted about 1.3");
+    assert_int_equal(summary.sizing.vcpus.v, 2);
     summary.cpu.wanted_p95.has = false;
     assert_string_equal(vcpus_reason(&summary, &texts),
         "held back by the CPU limit and may want more: its waiting for a CPU is not known");
+}
+
+/* Never less than a limit that was not enough: 0.49 cores is all that was seen of a quota of 0.5. */
+static void test_no_less_than_the_limit(void **state)
+{
+    (void)state;
+    struct sizing_texts texts;
+    struct summary summary = usual();
+    summary.cpu.limit_source = "cgroup";
+    summary.cpu.limit_cores = some_f64(0.5);
+    summary.cpu.cores_p95 = some_f64(0.49);
+    summary.cpu.wanted_p95 = summary.cpu.wait_secs = (struct opt_f64){0};
+    summary.cpu.throttled_secs = some_f64(30);
+    summary.cpu.saturated_pct = some_f64(9);
+    assert_string_equal(vcpus_reason(&summary, &texts),
+        "held back by the limit of 0.5 cores and may want more: its waiting for a CPU is not known");
+    assert_int_equal(summary.sizing.cpu_millicores.v, 500);
+    summary.cpu.throttled_secs = some_f64(0);
+    summary.cpu.saturated_pct = some_f64(60);
+    sizing_fill(&summary, &texts);
+    assert_int_equal(summary.sizing.cpu_millicores.v, 500);
+    /* Near: the limit was enough. */
+    summary.cpu.saturated_pct = some_f64(9);
+    sizing_fill(&summary, &texts);
+    assert_int_equal(summary.sizing.cpu_millicores.v, 490);
+}
+
+static void test_estimate(void **state)
+{
+    (void)state;
+    static const struct {
+        double used, wanted;
+        uint64_t vcpus, millicores;
+    } cases[] = {{0.8, 4.2, 4, 4000}, {0.8, 4.3, 5, 4300}, {0.8, 0.9, 1, 900}, {2.1, 2.2, 3, 2200}};
+    struct sizing_texts texts;
+    struct summary summary = usual();
+    summary.cpu.wanted_is_estimate = some_bool(true);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        summary.cpu.cores_p95 = some_f64(cases[i].used);
+        summary.cpu.wanted_p95 = some_f64(cases[i].wanted);
+        sizing_fill(&summary, &texts);
+        assert_int_equal(summary.sizing.vcpus.v, cases[i].vcpus);
+        assert_int_equal(summary.sizing.cpu_millicores.v, cases[i].millicores);
+    }
+    summary.cpu.cores_p95 = some_f64(0.82);
+    summary.cpu.wanted_p95 = some_f64(3.92);
+    assert_string_equal(vcpus_reason(&summary, &texts),
+        "P95 of about 3.9 cores wanted, 0.82 used (estimated: its processes were too short to be read)");
+}
+
+/* Its waiting is not known, and other work had what it may have waited for. */
+static void test_lower_bound(void **state)
+{
+    (void)state;
+    struct sizing_texts texts;
+    struct summary summary = usual();
+    summary.cpu.wanted_p95 = (struct opt_f64){0};
+    summary.cpu.cores_p95 = summary.cpu.cores_mean = some_f64(0.8);
+    summary.cpu.host_cores_mean = some_f64(3.9);
+    assert_string_equal(
+        vcpus_reason(&summary, &texts), "at least: P95 of 0.8 cores used; its waiting for a CPU is not known");
+    summary.cpu.host_cores_mean = some_f64(3.7);
+    assert_string_equal(vcpus_reason(&summary, &texts), "P95 of 0.8 cores used; its waiting for a CPU is not known");
 }
 
 static void test_small_memory(void **state)
@@ -552,6 +618,9 @@ int main(void)
         cmocka_unit_test(test_used_all),
         cmocka_unit_test(test_throttled),
         cmocka_unit_test(test_throttled_in_bursts),
+        cmocka_unit_test(test_no_less_than_the_limit),
+        cmocka_unit_test(test_estimate),
+        cmocka_unit_test(test_lower_bound),
         cmocka_unit_test(test_small_memory),
         cmocka_unit_test(test_more_memory_than_there_is),
         cmocka_unit_test(test_too_short),

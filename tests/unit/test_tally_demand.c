@@ -25,6 +25,7 @@ static void add_seconds(struct accumulator *tally, unsigned seconds, double used
     for (unsigned i = 1; i <= seconds; i++) {
         struct sample sample = second(i, used, 100);
         sample.cpu.process_wait_secs = waited;
+        sample.cpu.process_busiest_cores = some_f64(used);
         sample.cpu.per_core_pct = (struct sample_list){true, 2, cpus};
         sample.cpu.utilization_pct = some_f64(2); /* cores of the host */
         sample.end.present = i == seconds;
@@ -163,7 +164,50 @@ static void test_waiting_that_was_never_recorded(void **state)
     assert_false(summary->cpu.wait_secs.has);
     assert_false(summary->cpu.wanted_p95.has);
     assert_int_equal(summary->sizing.vcpus.v, 2);
-    assert_string_equal(summary->sizing.vcpus_reason, "P95 of 1.5 cores used; its waiting for a CPU is not known");
+    assert_string_equal(
+        summary->sizing.vcpus_reason, "at least: P95 of 1.5 cores used; its waiting for a CPU is not known");
+    assert_string_equal(summary->verdict.kind, "starved"); /* no CPU of the host was idle */
+    assert_false(summary->cpu.wanted_is_estimate.has);
+}
+
+/* What was wanted is less than used and waited together where threads also sleep. */
+static void test_recorded_demand(void **state)
+{
+    (void)state;
+    for (int has_wait = 0; has_wait < 2; has_wait++) {
+        struct accumulator *tally;
+        assert_int_equal(accumulate_new(&tally), 0);
+        for (unsigned i = 1; i <= 10; i++) {
+            struct sample sample = second(i, 0.36, 100);
+            sample.cpu.process_wait_secs = (struct opt_f64){has_wait, 1.1};
+            sample.cpu.process_cores_wanted = some_f64(0.8);
+            sample.cpu.process_busiest_cores = (struct opt_f64){i > 6, 0.36};
+            add_sample(tally, &sample);
+        }
+        const struct summary *summary = accumulate_finish(tally);
+        assert_near(summary->cpu.wanted_mean, 0.8);
+        assert_f64(summary->cpu.wanted_p95, 0.8);
+        assert_f64(summary->cpu.wanted_peak, 0.8);
+        assert_int_equal(summary->sizing.vcpus.v, 1);
+        assert_int_equal(summary->cpu.wait_secs.has, has_wait);
+        assert_true(summary->cpu.wanted_is_estimate.has);
+        assert_int_equal(summary->cpu.wanted_is_estimate.v, !has_wait);
+        assert_false(summary->cpu.busiest_mean.has); /* known for less than half of the time */
+        accumulate_free(tally);
+    }
+}
+
+/* A recording that is wrong: less was wanted than used. */
+static void test_wanted_below_used(void **state)
+{
+    for (unsigned i = 1; i <= 4; i++) {
+        struct sample sample = second(i, 1, 100);
+        sample.cpu.process_cores_wanted = some_f64(i == 1 ? -1 : i == 2 ? __builtin_nan("") : 0.5);
+        add_sample(*state, &sample);
+    }
+    const struct summary *summary = accumulate_finish(*state);
+    assert_f64(summary->cpu.wanted_p95, 1);
+    assert_f64(summary->cpu.wanted_mean, 1);
 }
 
 static void test_saturated(void **state)
@@ -324,6 +368,8 @@ int main(void)
         TEST(test_same_job_on_an_idle_and_on_a_busy_host),
         TEST(test_waiting_that_is_mostly_unknown),
         TEST(test_waiting_that_was_never_recorded),
+        TEST(test_recorded_demand),
+        TEST(test_wanted_below_used),
         TEST(test_saturated),
         TEST(test_waiting_of_a_made_up_recording),
         TEST(test_growth),

@@ -53,6 +53,7 @@ static void busy(struct summary *summary, double cores)
     summary->cpu.cores_mean = summary->cpu.cores_p95 = summary->cpu.cores_peak = some_f64(cores);
     summary->cpu.wanted_mean = summary->cpu.wanted_p95 = summary->cpu.wanted_peak = some_f64(cores);
     summary->cpu.host_cores_mean = some_f64(cores);
+    summary->cpu.busiest_mean = some_f64(cores < 1 ? cores : 1); /* of one process */
     summary->cpu.saturated_pct = some_f64(cores >= summary->cpu.limit_cores.v * 0.95 ? 100 : 0);
 }
 
@@ -312,10 +313,66 @@ static void test_starved(void **state)
     /* No other work: it was bound to fewer CPUs by itself. */
     starve(&summary, 1, 2, 1.2);
     assert_kind(&summary, "mixed");
-    /* What it waited for is not known. */
+}
+
+/* What it waited for is not known: a machine without an idle CPU is evidence. */
+static void test_starved_without_waiting(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    summary.machine.cpus = some_u64(4);
+    starve(&summary, 0.76, 2, 3.96);
+    summary.cpu.wanted_mean.has = summary.cpu.wanted_p95.has = summary.cpu.wait_secs.has = false;
+    summary.cpu.busiest_mean = some_f64(0.2);
+    assert_verdict(&summary, "starved",
+        "Starved by other work: of the 4 CPUs, which were all busy, it got 0.76 and other work 3.2; how long it waited "
+        "is not known.");
+    /* Near: a CPU was idle; it slept; its thread had a core of its own. */
+    summary.cpu.host_cores_mean = some_f64(3.75);
+    assert_verdict(
+        &summary, "mixed", "Mixed: used 0.76 of 4 cores on average, P95 0.76; what it waited for a CPU is not known.");
+    starve(&summary, 0.05, 2, 3.96);
+    summary.cpu.wanted_mean.has = summary.cpu.wanted_p95.has = summary.cpu.wait_secs.has = false;
+    assert_kind(&summary, "mixed"); /* not idle: it may have waited */
+    summary.cpu.host_cores_mean = some_f64(1);
+    assert_kind(&summary, "idle");
     starve(&summary, 1, 2, 4);
     summary.cpu.wanted_mean.has = summary.cpu.wanted_p95.has = summary.cpu.wait_secs.has = false;
     assert_kind(&summary, "single-threaded");
+}
+
+/* Most of its processes were too short to be read. */
+static void test_starved_by_an_estimate(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    starve(&summary, 0.8, 4.04, 4);
+    summary.cpu.wanted_is_estimate = some_bool(true);
+    summary.cpu.wait_secs.has = false;
+    assert_verdict(&summary, "starved",
+        "Starved by other work: it got 0.8 of about 4 cores it wanted (estimated: its processes were too short to be "
+        "read).");
+    starve(&summary, 0.6, 0.62, 4);
+    summary.cpu.wait_secs.has = false;
+    assert_verdict(&summary, "mixed",
+        "Mixed: used 0.6 of 4 cores on average, P95 0.6; no single resource is known to have held it back (what it "
+        "waited for a CPU is estimated).");
+}
+
+/* It waited for both: the longer wait counts. */
+static void test_starved_or_disk(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    starve(&summary, 0.3, 0.5, 4);
+    summary.disk.write_bytes = summary.disk.host_write_bytes = some_u64(800000000);
+    summary.pressure.io_some_secs = some_f64(2.6);
+    assert_kind(&summary, "disk");
+    starve(&summary, 0.3, 0.57, 4);
+    assert_kind(&summary, "starved");
+    summary.pressure.io_some_secs = some_f64(2.4); /* too little to count, whatever it is compared with */
+    starve(&summary, 0.3, 0.5, 4);
+    assert_kind(&summary, "starved");
 }
 
 static void test_disk(void **state)
@@ -420,6 +477,35 @@ static void test_single_threaded(void **state)
     assert_kind(&summary, "mixed");
 }
 
+/* Many that use a little each are no single thread. */
+static void test_single_threaded_needs_a_full_process(void **state)
+{
+    (void)state;
+    struct sample_process first = {.cpu_secs = some_f64(1)};
+    struct summary summary = usual();
+    busy(&summary, 0.92);
+    summary.cpu.busiest_mean = some_f64(0.1);
+    assert_verdict(
+        &summary, "mixed", "Mixed: used 0.92 of 4 cores on average, P95 0.92; no single resource held it back.");
+    summary.cpu.busiest_mean = some_f64(0.69);
+    assert_kind(&summary, "mixed");
+    summary.cpu.busiest_mean = some_f64(0.7);
+    assert_kind(&summary, "single-threaded");
+    /* Recordings of older versions: CPU time over the run, or the number of processes. */
+    summary.cpu.busiest_mean.has = false;
+    assert_kind(&summary, "mixed");
+    summary.cpu.total_secs = some_f64(9.2);
+    summary.cpu.processes = (struct sample_list){true, 1, &first};
+    assert_kind(&summary, "mixed");
+    first.cpu_secs = some_f64(8);
+    assert_kind(&summary, "single-threaded");
+    summary.cpu.processes = (struct sample_list){0};
+    summary.cpu.processes_peak = some_u64(10);
+    assert_kind(&summary, "mixed");
+    summary.cpu.processes_peak = some_u64(1);
+    assert_kind(&summary, "single-threaded");
+}
+
 static void test_idle(void **state)
 {
     (void)state;
@@ -504,6 +590,10 @@ int main(void)
         cmocka_unit_test(test_throttled),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_starved_without_waiting),
+        cmocka_unit_test(test_starved_by_an_estimate),
+        cmocka_unit_test(test_starved_or_disk),
+        cmocka_unit_test(test_single_threaded_needs_a_full_process),
         cmocka_unit_test(test_disk),
         cmocka_unit_test(test_growing),
         cmocka_unit_test(test_cpu_bound),
