@@ -56,6 +56,9 @@ struct collect_env {
      */
     int (*cpu_time)(void *context, pid_t pid, uint64_t *ret_ns);
     void *cpu_time_context;
+    /* The CPUs a thread may run on, as a cpu_set_t of so many bytes; 0 or a negative errno; NULL: never known. */
+    int (*affinity)(void *context, pid_t tid, size_t bytes, void *ret_set);
+    void *affinity_context;
     /* Do two processes have one address space? 1, 0, or a negative errno where that is not known (no rights, or a
      * kernel without kcmp); NULL: never known. */
     int (*same_memory)(void *context, pid_t a, pid_t b);

@@ -78,6 +78,7 @@ struct tree_status {
         size_t count, cap;
     } members;
     uint64_t largest_rss_bytes; /* of one process, over all samples */
+    struct opt_u64 cpus_allowed; /* that the processes which use CPU time may run on; absent: unknown */
     /* CPU time may be lost: a member ignores SIGCHLD, is in a PID namespace that ends with what lives in it, or was
      * adopted by a process that is not ours */
     bool is_lower_bound;

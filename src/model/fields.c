@@ -229,6 +229,7 @@ static const struct field end_rows[] = {
     ROW(BOOL, NULLABLE, "cpu_is_lower_bound", cpu_is_lower_bound, "", "True where CPU time may be missing because a process was not waited for: its parent ignored SIGCHLD, its PID namespace ended with it, or its parent ended and no subreaper was set.")
     ROW(MIB, NULLABLE, "largest_process_mib", largest_process_mib, "MiB", "Highest resident memory of a single process, in a sample or as the kernel reports it for those that were waited for.")
     ROW(MIB_BYTES, NULLABLE, "largest_process_bytes", largest_process_mib, "bytes", "largest_process_mib to the byte.")
+    ROW(U64, NULLABLE, "cpus_allowed", cpus_allowed, "", "CPUs that the processes which used CPU time might run on (affinity); null where it is not known.")
     ROW(U64, NULLABLE, "left_running", left_running, "", "Processes of the tree that were still running.")
     ROW(BOOL, NULLABLE, "target_is_running", target_is_running, "", "With --pid: true where tracking was stopped before the process ended; null where a command was run.")
     ROW(U64, NULLABLE, "minor_faults", minor_faults, "", "Page faults without I/O of the command and of all processes that were waited for.")

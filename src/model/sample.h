@@ -146,6 +146,7 @@ struct sample_end {
     struct opt_f64 gpu_energy_joules; /* all GPUs, other work on them included */
     struct opt_bool cpu_is_lower_bound; /* CPU time of processes that were not waited for may be lost */
     struct opt_f64 largest_process_mib; /* RSS of one process, as sampled or as wait4 has it */
+    struct opt_u64 cpus_allowed; /* CPUs that the processes which used CPU time might run on (affinity) */
     struct opt_u64 left_running; /* processes of the tree that still ran */
     struct opt_bool target_is_running; /* --pid: tracking was stopped before the process ended */
     /* of the command and what it waited for, as wait4 has them; absent where no command was run */

@@ -127,6 +127,7 @@ void reap_fill_end(const struct tracked *tracked, const struct tree_status *tree
         return;
     end->cpu_is_lower_bound = some_bool(tree->is_lower_bound);
     end->left_running = some_u64(tree->live);
+    end->cpus_allowed = tree->cpus_allowed;
     uint64_t largest_bytes = tree->largest_rss_bytes;
     if (tracked->reaped.max_rss_bytes > largest_bytes)
         largest_bytes = tracked->reaped.max_rss_bytes;

@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/num.h"
 #include "collect/disk/disk.h"
+#include "collect/tree/affinity.h"
 #include "collect/tree/read.h"
 #include "run/command_text.h"
 #include "run/session_internal.h"
@@ -437,6 +438,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .cpu_time = process_cpu,
         .probe = &session->probe,
         .program = SYSROOT_OWN_PROGRAM,
+        .affinity = affinity_of_thread,
         .same_memory = tree_memory_kcmp,
         .describe_command = settings->record_command ? describe_command : NULL,
         .describe_context = session,

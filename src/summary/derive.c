@@ -395,6 +395,7 @@ static void lower(struct opt_f64 *limit, const char **source, struct opt_f64 oth
 }
 
 #define SATURATED_SHARE 0.95
+#define AFFINITY_USED_MAX 1.1 /* times the CPUs it may run on */
 
 static void finish_limits(const struct accumulated_run *run, struct summary *summary)
 {
@@ -405,7 +406,11 @@ static void finish_limits(const struct accumulated_run *run, struct summary *sum
     bool is_online_low = run->cpus_allowed.has && run->cpus_allowed.v > run->cpus_online.v;
     struct opt_u64 online = is_online_low ? run->cpus_allowed : run->cpus_online;
     lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(online, 1), machine);
-    lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(run->cpus_allowed, 1), "affinity");
+    /* What the job may run on itself, where that is known. More than it may is not used: then it was not read right. */
+    struct opt_u64 allowed = run->end.present ? run->end.cpus_allowed : (struct opt_u64){0};
+    if (!allowed.has || (cpu->cores_p95.has && cpu->cores_p95.v > (double)allowed.v * AFFINITY_USED_MAX))
+        allowed = run->cpus_allowed;
+    lower(&cpu->limit_cores, &cpu->limit_source, opt_scaled(allowed, 1), "affinity");
     if (cpu->limit_cores.has && run->meters[METER_CORES].seen > 0) {
         struct opt_f64 share = sketch_share_from(&run->sketches[METER_CORES], cpu->limit_cores.v * SATURATED_SHARE);
         cpu->saturated_pct = (struct opt_f64){share.has, share.v * 100};

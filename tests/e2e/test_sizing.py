@@ -183,6 +183,93 @@ def four_busy_processes_on_two_cpus_want_four():
     expect(summary["verdict"]["kind"] in ("cpu-bound", "starved"), summary["verdict"])
 
 
+# So many processes, each busy for so long of every 100 ms.
+BURSTS = """
+import os, sys, time
+for i in range(int(sys.argv[1]) - 1):
+    if os.fork() == 0:
+        time.sleep(0.1 * (i + 1) / int(sys.argv[1]))
+        break
+busy, end = float(sys.argv[2]), time.monotonic() + float(sys.argv[3])
+while time.monotonic() < end:
+    until = time.thread_time() + busy
+    while time.thread_time() < until:
+        pass
+    time.sleep(0.1 - busy)
+try:
+    while True:
+        os.wait()
+except ChildProcessError:
+    pass
+"""
+# Four at a time, each busy for 100 ms.
+SHORT = "seq {} | xargs -P 4 -n 1 {} -c 'import time\nwhile time.process_time() < 0.1: pass' > /dev/null"
+
+
+@contextlib.contextmanager
+def others(count):
+    """Busy processes that are not of the job."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(count):
+            other = subprocess.Popen(python(BUSY, 1, 60), stdin=subprocess.DEVNULL)
+            stack.callback(other.wait)
+            stack.callback(other.kill)
+        yield
+
+
+def threads_that_sleep_want_the_same(count):
+    """Two that are busy 40 % of the time: 0.8 cores, whatever else runs."""
+    with others(count):
+        summary = measure(python(BURSTS, 2, 0.04, 5), interval="1s")
+    need_wanted(summary)
+    expect(0.6 < summary["cpu"]["wanted_mean"] < 1.1, summary["cpu"])
+    expect(summary["cpu"]["wanted_p95"] < summary["cpu"]["cores_p95"] + summary["cpu"]["wait_secs"] / 4, summary["cpu"])
+    expect(summary["sizing"]["cpu_millicores"] <= 1300, summary["sizing"])
+
+
+tap.add("two that sleep most of the time, idle host", threads_that_sleep_want_the_same, 0, limit=40)
+tap.add("two that sleep most of the time, beside six others", threads_that_sleep_want_the_same, 6, limit=60)
+
+
+def short_processes_want_the_same(count):
+    cpus = allowed_cpus(2)
+    python3 = python("")[0]
+    with others(count):
+        summary = measure(["sh", "-c", SHORT.format(60 if count else 100, python3)], interval="500ms", cpus=cpus, timeout=60)
+    need_wanted(summary)
+    expect(3 < summary["cpu"]["wanted_mean"] < 5, summary["cpu"])
+    expect(4 <= summary["sizing"]["vcpus"] <= 6, summary["sizing"])
+    expect("no single resource held it back" not in summary["verdict"]["text"], summary["verdict"])
+    kinds = ("starved",) if count else ("cpu-bound", "starved")
+    expect(summary["verdict"]["kind"] in kinds, summary["verdict"])
+    if summary["cpu"]["wait_secs"] is None:
+        expect(summary["cpu"]["wanted_is_estimate"], summary["cpu"])
+
+
+tap.add("many short processes, idle host", short_processes_want_the_same, 0, limit=60)
+tap.add("many short processes, beside six others", short_processes_want_the_same, 6, limit=90)
+
+
+@test(limit=40)
+def ten_processes_of_a_tenth_are_no_single_thread():
+    allowed_cpus(2)
+    summary = measure(python(BURSTS, 10, 0.009, 4), interval="1s")
+    expect(summary["verdict"]["kind"] != "single-threaded", summary["verdict"], summary["cpu"])
+    expect(summary["cpu"]["busiest_mean"] is None or summary["cpu"]["busiest_mean"] < 0.5, summary["cpu"])
+
+
+@test(limit=40)
+def a_command_that_binds_itself_has_that_limit():
+    cpu = min(allowed_cpus(2))
+    bind = f"import os; os.sched_setaffinity(0, {{{cpu}}})\n"
+    summary = measure(python(bind + BUSY, 2, BUSY_SECS))
+    equal((summary["cpu"]["limit_cores"], summary["cpu"]["limit_source"]), (1, "affinity"), summary["cpu"])
+    if (summary["cpu"]["saturated_pct"] or 0) > 10:
+        expect("used all 1 core" in summary["sizing"]["vcpus_reason"], summary["sizing"])
+    need_wanted(summary)
+    equal(summary["sizing"]["vcpus"], 2, summary["sizing"])
+
+
 @test(limit=40)
 def a_quota_is_named():
     with cpu_group(0.3) as group:
@@ -195,6 +282,15 @@ def a_quota_is_named():
                "held back by the limit of 0.3 cores" in summary["sizing"]["vcpus_reason"], summary["sizing"])
         need_wanted(summary)
         equal(summary["sizing"]["vcpus"], 2, summary["sizing"])
+
+
+@test(limit=40)
+def bursts_that_are_held_back_ask_for_no_less_than_the_quota():
+    with cpu_group(0.5) as group:
+        summary = measure(python(BURSTS, 4, 0.03, BUSY_SECS), group=group)
+        if summary["verdict"]["kind"] != "throttled":
+            raise Skip("it was not held back for long enough")
+        expect(summary["sizing"]["cpu_millicores"] >= 500, summary["sizing"])
 
 
 @test(limit=40)

@@ -66,6 +66,18 @@ static int fake_tree_same_memory(void *context, pid_t a, pid_t b)
     return (first->memory_of ? first->memory_of : a) == (second->memory_of ? second->memory_of : b);
 }
 
+static int fake_tree_affinity(void *context, pid_t tid, size_t bytes, void *ret_set)
+{
+    struct fake_tree *tree = context;
+    tree->affinities++;
+    if (!tree->affinity)
+        return -ESRCH;
+    uint64_t bits = tree->affinity(tid);
+    memset(ret_set, 0, bytes);
+    memcpy(ret_set, &bits, sizeof(bits));
+    return 0;
+}
+
 /* A real process has to die for it: no other file fails this way. */
 static int open_gone_file(void)
 {
@@ -108,6 +120,8 @@ static void init(struct fake_tree *tree, pid_t parent_of_root)
     tree->fake.env.cpu_time_context = tree;
     tree->fake.env.same_memory = fake_tree_same_memory;
     tree->fake.env.same_memory_context = tree;
+    tree->fake.env.affinity = fake_tree_affinity;
+    tree->fake.env.affinity_context = tree;
     tree->fake.env.descriptors = KEPT_DEFAULT;
     fake_tree_add(tree, FAKE_INIT, 0)->is_non_member = true;
     fake_tree_add(tree, FAKE_TRACKER, FAKE_INIT)->is_non_member = true;

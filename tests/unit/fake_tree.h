@@ -56,6 +56,8 @@ struct fake_tree {
     struct fake_amounts used; /* by all members: the truth */
     struct fake_amounts reported; /* by the collector, all samples together */
     size_t reaps; /* by the tracker */
+    uint64_t (*affinity)(pid_t tid); /* CPUs a thread may run on, as bits; NULL: unknown */
+    size_t affinities; /* how often one was asked for */
     int same_memory_error; /* what is answered instead of a comparison; 0: the truth */
     size_t comparisons;
     int gone_fd; /* a file of a process that is gone: reading it fails as the kernel says */

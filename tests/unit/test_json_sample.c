@@ -376,7 +376,8 @@ static void test_processes_run_and_end(void **state)
         "\"metadata\":null,\"tags\":{\"team\":\"\\\"x\\\"\",\"k\":null}},"
         "\"end\":{\"exit_code\":137,\"signal\":9,\"oom_kills\":1,\"host_oom_kills\":null,"
         "\"gpu_energy_joules\":null,\"cpu_is_lower_bound\":false,\"largest_process_mib\":null,\"largest_process_"
-        "bytes\":null,\"left_running\":null,\"target_is_running\":true,\"minor_faults\":0,\"major_faults\":null,"
+        "bytes\":null,\"cpus_allowed\":null,\"left_running\":null,\"target_is_running\":true,\"minor_faults\":0,"
+        "\"major_faults\":null,"
         "\"voluntary_switches\":50,\"involuntary_switches\":null,\"processes_seen\":3,\"processes_by_cpu\":[{\"pid\":1,"
         "\"name\":\"a\\nb\",\"command\":\"a b\xef\xbf\xbd\",\"rss_mib\":2,\"rss_bytes\":2359296,\"cpu_secs\":3.0}]},"
         "\"resource-tracker-version\":\"9.8.7\"}\n");

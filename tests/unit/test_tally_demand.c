@@ -210,6 +210,38 @@ static void test_wanted_below_used(void **state)
     assert_f64(summary->cpu.wanted_mean, 1);
 }
 
+/* The job's own affinity counts, not ours; but not where it used more than that. */
+static void test_affinity_of_the_job(void **state)
+{
+    (void)state;
+    static const struct {
+        double used;
+        struct opt_u64 ours, jobs;
+        double limit;
+        const char *source;
+    } cases[] = {
+        {1, {true, 2}, {true, 1}, 1, "affinity"}, {1, {true, 2}, {0}, 2, "machine"},
+        {1.8, {true, 2}, {true, 1}, 2, "machine"},
+        {1, {true, 1}, {true, 2}, 2, "machine"}, /* --pid of a process that may run on more */
+    };
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        static const struct opt_f64 cpus[2] = {{true, 100}, {true, 100}};
+        struct accumulator *tally;
+        assert_int_equal(accumulate_new(&tally), 0);
+        for (unsigned i = 1; i <= 5; i++) {
+            struct sample sample = second(i, cases[c].used, 100);
+            sample.cpu.per_core_pct = (struct sample_list){true, 2, cpus};
+            sample.run = (struct sample_run){.present = i == 1, .cpus_allowed = cases[c].ours};
+            sample.end = (struct sample_end){.present = i == 5, .cpus_allowed = cases[c].jobs};
+            add_sample(tally, &sample);
+        }
+        const struct summary_cpu *cpu = &accumulate_finish(tally)->cpu;
+        assert_f64(cpu->limit_cores, cases[c].limit);
+        assert_string_equal(cpu->limit_source, cases[c].source);
+        accumulate_free(tally);
+    }
+}
+
 static void test_saturated(void **state)
 {
     static const double used[] = {2, 1.98, 1.96, 1.85, 1, 0, 0, 0, 2, 1.5};
@@ -370,6 +402,7 @@ int main(void)
         TEST(test_waiting_that_was_never_recorded),
         TEST(test_recorded_demand),
         TEST(test_wanted_below_used),
+        TEST(test_affinity_of_the_job),
         TEST(test_saturated),
         TEST(test_waiting_of_a_made_up_recording),
         TEST(test_growth),

@@ -167,6 +167,83 @@ static void test_phases(void **unused)
     }
 }
 
+static uint64_t on_one(pid_t tid)
+{
+    return tid == CHILD ? 4 : 0xff;
+}
+
+static uint64_t on_one_each(pid_t tid)
+{
+    return UINT64_C(1) << ((tid + tid / FAKE_TID_STEP) % 8);
+}
+
+/* The CPUs of those that use CPU time: the shell that started them does not count, those bound one by one add up. */
+static void test_affinity(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t (*affinity)(pid_t tid);
+        uint64_t root_ms, child_ms, cpus; /* 0: unknown */
+    } cases[] = {{on_one, 5, 900, 1}, {on_one, 30, 900, 1}, {on_one, 300, 900, 8}, {on_one_each, 500, 500, 2},
+        {NULL, 500, 500, 0}, {on_one, 0, 0, 0}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct fake_tree tree;
+        begin(&tree);
+        tree.affinity = cases[c].affinity;
+        fake_tree_fork(&tree, CHILD, FAKE_ROOT, 0);
+        for (int tick = 0; tick < 40; tick++) {
+            work(&tree, FAKE_ROOT, cases[c].root_ms * MS, 0);
+            work(&tree, CHILD, cases[c].child_ms * MS, 0);
+            fake_tree_collect_after(&tree, TICK_NS);
+        }
+        assert_int_equal(tree.status.cpus_allowed.has, cases[c].cpus > 0);
+        assert_int_equal(tree.status.cpus_allowed.v, cases[c].cpus);
+        assert_true(tree.affinities <= 7 * 2); /* at 1, 2, 4, 8, 16, 26 and 36 s */
+        fake_tree_end(&tree);
+    }
+}
+
+/* Bound after it had begun, and for most of its CPU time; and the other way round. */
+static void test_affinity_that_changes(void **unused)
+{
+    (void)unused;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        struct fake_tree tree;
+        begin(&tree);
+        for (int tick = 0; tick < 60; tick++) {
+            tree.affinity = tick < (is_late ? 20 : 2) ? on_one : on_one_each;
+            work(&tree, FAKE_ROOT, 900 * MS, 0);
+            fake_tree_collect_after(&tree, TICK_NS);
+        }
+        assert_int_equal(tree.status.cpus_allowed.v, is_late ? 8 : 1);
+        fake_tree_end(&tree);
+    }
+}
+
+/* Threads that run: all of them, and nothing where they cannot be listed. */
+static void test_affinity_of_threads(void **unused)
+{
+    (void)unused;
+    for (int is_listed = 0; is_listed < 2; is_listed++) {
+        struct fake_tree tree;
+        begin(&tree);
+        tree.affinity = on_one_each;
+        struct fake_process *root = fake_tree_find(&tree, FAKE_ROOT);
+        root->threads = 3;
+        for (int tick = 1; tick < 6; tick++) {
+            root->others_run_ns += 800 * MS;
+            work(&tree, FAKE_ROOT, 1200 * MS, 0);
+            for (size_t i = 1; is_listed && i < 3; i++)
+                fake_tree_write_thread(&tree, FAKE_ROOT, i, (uint64_t)tick * 400 * MS, 0);
+            fake_tree_collect_after(&tree, TICK_NS);
+        }
+        assert_int_equal(tree.status.cpus_allowed.has, is_listed);
+        if (is_listed)
+            assert_int_equal(tree.status.cpus_allowed.v, 3);
+        fake_tree_end(&tree);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +252,9 @@ int main(void)
         cmocka_unit_test(test_busiest),
         cmocka_unit_test(test_late_waits),
         cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_affinity),
+        cmocka_unit_test(test_affinity_that_changes),
+        cmocka_unit_test(test_affinity_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

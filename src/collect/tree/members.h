@@ -145,6 +145,7 @@ struct tree_member {
     struct ledger_account account;
     struct pss_memory pss;
     struct wait_process wait;
+    uint64_t affinity_cpu_ns; /* its CPU time when affinities were last read */
     struct tree_memory memory;
     bool is_namespace_known; /* its PID namespace was read */
 };

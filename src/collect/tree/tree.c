@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/vec.h"
 #include "collect/collect.h"
+#include "collect/tree/affinity.h"
 #include "collect/tree/top.h"
 #include "collect/tree/walk.h"
 
@@ -23,6 +24,7 @@ struct tree_state {
     bool has_group;
     struct pss pss;
     struct wait wait;
+    struct affinity affinity;
     struct tree_top top;
     struct {
         struct pss_process *items;
@@ -88,6 +90,7 @@ static int tree_open(void *opaque, const struct collect_env *env, struct err *er
     tree_walk_open(&state->walk, env, state->has_group ? &state->group : NULL);
     pss_open(&state->pss, env, env->tracked->pss);
     wait_open(&state->wait, env);
+    affinity_open(&state->affinity, env);
     state->previous_ns = env->tracked->start_ns;
     for (size_t i = 0; i < TREE_RESERVED; i++)
         state->reserved[i] = -1;
@@ -385,6 +388,8 @@ static void read_tree(
     for (int i = 0; i < FLOWS; i++)
         state->growth[i] += growth[i];
     wait_tick(&state->wait, &state->walk, now_ns, is_baseline);
+    if (affinity_tick(&state->affinity, &state->walk.members, now_ns, is_baseline))
+        state->env->tree->cpus_allowed = affinity_cpus(&state->affinity);
     view_members(state, now_ns, &view);
     if (!is_baseline && !view.is_hidden && !view.is_memory_unknown)
         view.pss_bytes = pss_tick(&state->pss, state->processes.items, state->processes.count, now_ns, &state->pss_err);
