@@ -96,14 +96,14 @@ static void read_members(struct affinity *affinity, const struct tree_members *m
         keep_count(affinity, cpus, total_ns);
 }
 
-bool affinity_tick(struct affinity *affinity, const struct tree_members *members, int64_t now_ns, bool is_baseline)
+bool affinity_tick(
+    struct affinity *affinity, const struct tree_members *members, int64_t now_ns, const struct tick *tick)
 {
-    const struct collect_env *env = affinity->env;
-    if (!env->affinity || now_ns < affinity->next_ns)
+    if (!affinity->env->affinity || (now_ns < affinity->next_ns && !tick->is_final))
         return false;
-    if (!is_baseline) {
-        int64_t passed_ns = now_ns - env->tracked->start_ns;
-        affinity->next_ns = now_ns + (passed_ns < COLLECT_SLOW_NS ? passed_ns : COLLECT_SLOW_NS);
+    if (!tick->baseline) {
+        if (++affinity->readings >= AFFINITY_FIRST)
+            affinity->next_ns = now_ns + COLLECT_SLOW_NS;
         read_members(affinity, members);
     }
     for (size_t i = 0; i < members->order.count; i++) {

@@ -376,10 +376,11 @@ static int fill_from_outside(struct tree_state *state, int64_t now_ns, struct sa
  * Everything that reads files, and so may be abandoned and called again: what it has found by then is kept in the
  * state. Nothing is filled in before it is over.
  */
-static void read_tree(
-    struct tree_state *state, struct tick_births births, int64_t now_ns, bool is_baseline, struct tree_view *ret_view)
+static void read_tree(struct tree_state *state, const struct tick *tick, int64_t now_ns, struct tree_view *ret_view)
 {
+    struct tick_births births = tick->births ? *tick->births : (struct tick_births){0};
     struct tree_view view = {0};
+    bool is_baseline = tick->baseline;
     uint64_t growth[FLOWS];
     wait_end_root(&state->wait, &state->walk);
     tree_walk_tick(&state->walk, births.forks, births.last_pid, now_ns, growth);
@@ -388,7 +389,7 @@ static void read_tree(
     for (int i = 0; i < FLOWS; i++)
         state->growth[i] += growth[i];
     wait_tick(&state->wait, &state->walk, now_ns, is_baseline);
-    if (affinity_tick(&state->affinity, &state->walk.members, now_ns, is_baseline))
+    if (affinity_tick(&state->affinity, &state->walk.members, now_ns, tick))
         state->env->tree->cpus_allowed = affinity_cpus(&state->affinity);
     view_members(state, now_ns, &view);
     if (!is_baseline && !view.is_hidden && !view.is_memory_unknown)
@@ -403,10 +404,9 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
     struct tree_state *state = opaque;
     const struct tracked *tracked = state->env->tracked;
     struct sample_cpu *cpu = &sample->cpu;
-    struct tick_births births = tick->births ? *tick->births : (struct tick_births){0};
     /* What a command used counts from its start on, so there is nothing to read before the first sample. */
     if (tick->baseline && !tracked->attached) {
-        tree_walk_baseline(&state->walk, births.forks);
+        tree_walk_baseline(&state->walk, tick->births ? tick->births->forks : (struct opt_u64){0});
         return 0;
     }
     cpu->present = !tick->baseline;
@@ -419,7 +419,7 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
     }
     struct tree_view view;
     release_reserve(state);
-    read_tree(state, births, now_ns, tick->baseline, &view);
+    read_tree(state, tick, now_ns, &view);
     if (tick->baseline) {
         state->user_reported_ns = view.user_ns;
         state->previous_ns = now_ns;
