@@ -235,7 +235,8 @@ def short_processes_want_the_same(count):
     cpus = allowed_cpus(2)
     python3 = python("")[0]
     with others(count):
-        summary = measure(["sh", "-c", SHORT.format(60 if count else 100, python3)], interval="500ms", cpus=cpus, timeout=60)
+        summary = measure(["sh", "-c", SHORT.format(60 if count else 100, python3)], interval="500ms", cpus=cpus,
+                          timeout=60)
     need_wanted(summary)
     expect(3 < summary["cpu"]["wanted_mean"] < 5, summary["cpu"])
     expect(4 <= summary["sizing"]["vcpus"] <= 6, summary["sizing"])

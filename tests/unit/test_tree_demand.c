@@ -142,7 +142,7 @@ static void test_late_waits(void **unused)
     }
 }
 
-/* Phases of half a minute are told apart within two seconds. */
+/* Phases of half a minute can be seen within two seconds. */
 static void test_phases(void **unused)
 {
     (void)unused;
