@@ -123,7 +123,7 @@ static struct cpu_shares cpu_derive_shares(const struct proc_stat *base, const s
         .steal_pct = percent(sum.steal, sum.total)};
 }
 
-static int cpu_open(void *opaque, const struct collect_env *env, struct err *err)
+__attribute__((cold)) static int cpu_open(void *opaque, const struct collect_env *env, struct err *err)
 {
     struct cpu_state *state = opaque;
     (void)err;
@@ -224,7 +224,7 @@ static int cpu_collect(void *opaque, const struct tick *tick, struct sample *sam
     return 0;
 }
 
-static void cpu_close(void *opaque)
+__attribute__((cold)) static void cpu_close(void *opaque)
 {
     struct cpu_state *state = opaque;
     process_count_fini(&state->processes);

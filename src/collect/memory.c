@@ -57,7 +57,7 @@ void memory_derive(const struct meminfo *info, struct sample_memory *ret_memory)
     ret_memory->dirty_mib = mib(info->dirty_kib);
 }
 
-static int memory_open(void *opaque, const struct collect_env *env, struct err *err)
+__attribute__((cold)) static int memory_open(void *opaque, const struct collect_env *env, struct err *err)
 {
     struct memory_state *state = opaque;
     (void)err;
@@ -110,7 +110,7 @@ struct oom_state {
     struct opt_u64 first;
 };
 
-static int oom_open(void *opaque, const struct collect_env *env, struct err *err)
+__attribute__((cold)) static int oom_open(void *opaque, const struct collect_env *env, struct err *err)
 {
     (void)err;
     struct oom_state *state = opaque;

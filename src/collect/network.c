@@ -62,7 +62,7 @@ static int interface_compare_name(const void *name, const void *interface)
 }
 
 /* Sorts what was added and removes what this pass has not seen. */
-static void interfaces_settle(struct network_state *state, size_t known)
+__attribute__((cold)) static void interfaces_settle(struct network_state *state, size_t known)
 {
     struct network_interface *items = state->interfaces.items;
     size_t count = state->interfaces.count;
@@ -159,7 +159,7 @@ static int sysfs_compare(const struct network_state *state)
 }
 
 /* Decides whose sysfs this is when there are interfaces to identify, and again while that is not settled. */
-static void sysfs_check_owner(struct network_state *state, int64_t now_ns)
+__attribute__((cold)) static void sysfs_check_owner(struct network_state *state, int64_t now_ns)
 {
     if (state->interfaces.count == 0 || (!state->set_changed && (state->list_matches || now_ns < state->list_due_ns)))
         return;
@@ -279,7 +279,7 @@ static int network_report(
     return 0;
 }
 
-static int network_open(void *opaque, const struct collect_env *env, struct err *err)
+__attribute__((cold)) static int network_open(void *opaque, const struct collect_env *env, struct err *err)
 {
     (void)err;
     struct network_state *state = opaque;
@@ -316,7 +316,7 @@ static int network_collect(void *opaque, const struct tick *tick, struct sample 
     return 0;
 }
 
-static void network_close(void *opaque)
+__attribute__((cold)) static void network_close(void *opaque)
 {
     struct network_state *state = opaque;
     for (size_t i = 0; i < state->interfaces.count; i++)

@@ -14,7 +14,7 @@ bool pipeline_stage_is_stuck(const struct pipeline_stage *stage)
 
 /* Opening may block as well. The state is the stage's before the bracket is left: what sees it returned may use it.
  */
-static void stage_open(const struct pipeline *pipeline, struct pipeline_stage *stage)
+__attribute__((cold)) static void stage_open(const struct pipeline *pipeline, struct pipeline_stage *stage)
 {
     const struct collector *collector = stage->collector;
     void *state = calloc(1, collector->state_bytes);
@@ -104,8 +104,8 @@ static void run_stages(struct pipeline *pipeline)
     }
 }
 
-void pipeline_open(struct pipeline *pipeline, const struct collect_env *env, const struct run_info *info,
-    const struct collector *const *collectors, size_t count)
+__attribute__((cold)) void pipeline_open(struct pipeline *pipeline, const struct collect_env *env,
+    const struct run_info *info, const struct collector *const *collectors, size_t count)
 {
     if (count > PIPELINE_STAGES_MAX)
         count = PIPELINE_STAGES_MAX;
@@ -134,7 +134,7 @@ bool pipeline_settle(struct pipeline *pipeline)
     return is_all_usable && (!blocking || !blocking_has_stalls(blocking));
 }
 
-static void close_stages(struct pipeline *pipeline, bool is_end)
+__attribute__((cold)) static void close_stages(struct pipeline *pipeline, bool is_end)
 {
     for (size_t i = 0; i < pipeline->count; i++) {
         struct pipeline_stage *stage = &pipeline->stages[i];
@@ -150,7 +150,7 @@ static void close_stages(struct pipeline *pipeline, bool is_end)
     pipeline->apart = NULL;
 }
 
-void pipeline_close(struct pipeline *pipeline)
+__attribute__((cold)) void pipeline_close(struct pipeline *pipeline)
 {
     close_stages(pipeline, false);
 }
@@ -221,7 +221,7 @@ static void set_time(struct pipeline *pipeline)
         sample->actual_interval_ms.v += (double)passed_ns / 1e6;
 }
 
-void pipeline_resume(struct pipeline *pipeline, struct blocking_thread *stuck)
+__attribute__((cold)) void pipeline_resume(struct pipeline *pipeline, struct blocking_thread *stuck)
 {
     leave_out(pipeline, stuck);
     if (!pipeline->tick.baseline)

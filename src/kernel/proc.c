@@ -361,7 +361,7 @@ static bool is_name_key(struct str key)
     return false;
 }
 
-void cpuinfo_parse(struct str text, struct cpuinfo *ret_info)
+__attribute__((cold)) void cpuinfo_parse(struct str text, struct cpuinfo *ret_info)
 {
     struct cpuinfo info = {0};
     struct opt_u64 implementer = {0};
@@ -388,7 +388,7 @@ void cpuinfo_parse(struct str text, struct cpuinfo *ret_info)
     *ret_info = info;
 }
 
-int cpuinfo_parse_midr(struct str text, struct cpuinfo_core *ret_core)
+__attribute__((cold)) int cpuinfo_parse_midr(struct str text, struct cpuinfo_core *ret_core)
 {
     uint64_t midr;
     if (!parse_hex(str_trim(text), UINT32_MAX, &midr))

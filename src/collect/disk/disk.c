@@ -79,7 +79,7 @@ static void start_zfs(void *state, int64_t now_ns)
         zfs_poll(&disk->zfs, now_ns, disk->has_zfs);
 }
 
-static int disk_open(void *state, const struct collect_env *env, struct err *err)
+__attribute__((cold)) static int disk_open(void *state, const struct collect_env *env, struct err *err)
 {
     struct disk_state *disk = state;
     (void)err;
@@ -95,7 +95,7 @@ static int disk_open(void *state, const struct collect_env *env, struct err *err
     return 0;
 }
 
-static void disk_close(void *state)
+__attribute__((cold)) static void disk_close(void *state)
 {
     struct disk_state *disk = state;
     zfs_close(&disk->zfs);
@@ -157,7 +157,7 @@ static struct opt_bool lies_on_other_device(struct disk_state *disk, const char 
     return some_bool(owner && owner != self);
 }
 
-static struct opt_bool find_stacked(struct disk_state *disk, const struct disk_row *row)
+__attribute__((cold)) static struct opt_bool find_stacked(struct disk_state *disk, const struct disk_row *row)
 {
     const struct diskstats_row *reading = &row->prev;
     struct opt_bool stacked = disk_identity_has_slaves(disk->table.sys_fd, reading->major, reading->minor);
@@ -168,7 +168,7 @@ static struct opt_bool find_stacked(struct disk_state *disk, const struct disk_r
     return n > 0 ? lies_on_other_device(disk, path, row->device) : some_bool(false);
 }
 
-static void read_capacity(struct disk_state *disk, struct disk_device *device)
+__attribute__((cold)) static void read_capacity(struct disk_state *disk, struct disk_device *device)
 {
     struct opt_u64 capacity = {0};
     uint64_t units;
@@ -211,7 +211,7 @@ static bool is_shown(const struct disk_row *row, const struct diskstats_row *cur
 }
 
 /* Another disk has another identity: the old one is void at once, the new one comes when the probe has it. */
-static void read_identity(const struct disk_state *disk, const struct disk_row *row)
+__attribute__((cold)) static void read_identity(const struct disk_state *disk, const struct disk_row *row)
 {
     const struct diskstats_row *reading = &row->prev;
     struct disk_device *device = row->device;
@@ -262,7 +262,7 @@ static void refresh_devices(struct disk_state *disk, int64_t now_ns, bool mounts
 }
 
 /* Gives every filesystem to its device and groups them so, in the order of their mount points. */
-static int assign_mounts(struct disk_state *disk)
+__attribute__((cold)) static int assign_mounts(struct disk_state *disk)
 {
     struct filesystem_list *list = &disk->mounts.list;
     int r = VEC_GROW(&disk->assigned, list->count, MOUNTS_FILESYSTEMS_MAX);
@@ -296,7 +296,8 @@ static bool has_zfs_mount(const struct mounts *mounts)
 }
 
 /* Mounts, devices and pools brought together again where one of them changed. */
-static int refresh_assignment(struct disk_state *disk, int64_t now_ns, bool may_ask_zfs, bool with_sizes)
+__attribute__((cold)) static int refresh_assignment(
+    struct disk_state *disk, int64_t now_ns, bool may_ask_zfs, bool with_sizes)
 {
     bool mounts_changed = disk->assigned_mounts != disk->mounts.generation;
     if (mounts_changed)

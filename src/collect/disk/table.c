@@ -183,7 +183,7 @@ static int sort_devices(struct disk_table *table)
     return 0;
 }
 
-int disk_table_classify(struct disk_table *table, const struct diskstats *stats)
+__attribute__((cold)) int disk_table_classify(struct disk_table *table, const struct diskstats *stats)
 {
     for (size_t i = 0; i < table->rows.count; i++) {
         struct disk_row *row = &table->rows.items[i];

@@ -33,7 +33,7 @@ static int read_namespace(const struct tree_reader *reader, pid_t pid, ino_t *re
     return 0;
 }
 
-void tree_reader_init(struct tree_reader *reader, const struct collect_env *env)
+__attribute__((cold)) void tree_reader_init(struct tree_reader *reader, const struct collect_env *env)
 {
     *reader = (struct tree_reader){.env = env};
     buf_init(&reader->list, LIST_BYTES_MAX);
@@ -143,7 +143,7 @@ static ssize_t read_file(struct tree_reader *reader, struct tree_path path, int 
     return n;
 }
 
-ssize_t tree_read_command(struct tree_reader *reader, pid_t pid, const char **ret_text)
+__attribute__((cold)) ssize_t tree_read_command(struct tree_reader *reader, pid_t pid, const char **ret_text)
 {
     const struct tree_path path = {pid, 0, "cmdline"};
     struct blocking *blocking = reader->env->blocking;
@@ -182,7 +182,7 @@ int tree_read_schedstat(struct tree_reader *reader, pid_t pid, pid_t tid, int *f
     return n < 0 ? (int)n : pid_schedstat_parse((struct str){text, (size_t)n}, ret_schedstat);
 }
 
-int tree_read_statm(struct tree_reader *reader, pid_t pid, struct pid_statm *ret_statm)
+__attribute__((cold)) int tree_read_statm(struct tree_reader *reader, pid_t pid, struct pid_statm *ret_statm)
 {
     const char *text;
     int fd = -1;
@@ -357,7 +357,7 @@ static bool has_inner_number(struct str text)
     return false;
 }
 
-bool tree_read_is_in_namespace(struct tree_reader *reader, pid_t pid)
+__attribute__((cold)) bool tree_read_is_in_namespace(struct tree_reader *reader, pid_t pid)
 {
     ino_t its = 0;
     if (reader->own_namespace == 0)

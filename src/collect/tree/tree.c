@@ -80,7 +80,7 @@ static void release_reserve(struct tree_state *state)
         fd_close(&state->reserved[i]);
 }
 
-static int tree_open(void *opaque, const struct collect_env *env, struct err *err)
+__attribute__((cold)) static int tree_open(void *opaque, const struct collect_env *env, struct err *err)
 {
     struct tree_state *state = opaque;
     if (!env->tracked || env->tracked->root == 0)
@@ -98,7 +98,7 @@ static int tree_open(void *opaque, const struct collect_env *env, struct err *er
     return 0;
 }
 
-static void tree_close(void *opaque)
+__attribute__((cold)) static void tree_close(void *opaque)
 {
     struct tree_state *state = opaque;
     release_reserve(state);

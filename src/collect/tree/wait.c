@@ -485,7 +485,7 @@ void wait_note_root_end(struct tracked *tracked, const struct sysroot *root)
     tracked->root_end.has = true;
 }
 
-void wait_end_root(struct wait *wait, const struct tree_walk *walk)
+__attribute__((cold)) void wait_end_root(struct wait *wait, const struct tree_walk *walk)
 {
     const struct tracked *tracked = wait->env->tracked;
     if (!tracked->root_end.has || wait->is_root_counted || wait->is_absent)
