@@ -162,7 +162,10 @@ static void set_tree(const struct sample *sample, double secs, struct values *va
     struct opt_f64 used = fixed4_rounded(cpu->process_cores_used);
     struct opt_f64 waited = per_sec(cpu->process_wait_secs, secs);
     values->at[SERIES_CPU_TREE] = used;
-    values->at[SERIES_CPU_WANTED] = (struct opt_f64){used.has && waited.has, used.v + waited.v};
+    /* Recordings of older versions have only what was waited. */
+    values->at[SERIES_CPU_WANTED] = cpu->process_cores_wanted.has
+                                        ? cpu->process_cores_wanted
+                                        : (struct opt_f64){used.has && waited.has, used.v + waited.v};
     values->at[SERIES_CPU_HOST] = fixed4_rounded(cpu->utilization_pct);
     values->at[SERIES_RSS] = held(cpu->process_rss_mib, is_end);
     values->at[SERIES_PSS] = held(cpu->process_pss_mib, is_end);

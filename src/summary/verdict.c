@@ -363,7 +363,7 @@ static void put_throttled(struct buf *text, const struct facts *facts)
 
 static void put_memory_limit(struct buf *text, const struct facts *facts)
 {
-    buf_puts(text, "Memory close to its limit: ");
+    buf_puts(text, facts->memory->limit_used_pct.v < 100 ? "Memory close to its limit: " : "Memory at its limit: ");
     units_put_mib(text, summary_memory_need(facts->summary).v);
     buf_puts(text, " of ");
     units_put_mib(text, facts->memory->limit_mib.v);

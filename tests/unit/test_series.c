@@ -381,10 +381,14 @@ static void test_wanted_is_used_and_waited(void **state)
     sample.cpu.process_wait_secs = some_f64(0.25);
     add(series, &sample);
     assert_value(series, SERIES_CPU_WANTED, 0, 2, 2, 2);
-    sample.cpu.process_wait_secs = (struct opt_f64){0};
+    sample.cpu.process_cores_wanted = some_f64(1.75);
     sample.elapsed_secs = some_f64(2.5);
     add(series, &sample);
-    assert_false(series_at(series, SERIES_CPU_WANTED, 1).has);
+    assert_value(series, SERIES_CPU_WANTED, 1, 1.75, 1.75, 1.75);
+    sample.cpu.process_wait_secs = sample.cpu.process_cores_wanted = (struct opt_f64){0};
+    sample.elapsed_secs = some_f64(3);
+    add(series, &sample);
+    assert_false(series_at(series, SERIES_CPU_WANTED, 2).has);
     series_free(series);
 }
 

@@ -274,6 +274,10 @@ static void test_memory_limit(void **state)
     summary.memory.limit_source = "cgroup";
     summary.memory.limit_used_pct = some_f64(92.8);
     assert_verdict(&summary, "memory-limit", "Memory close to its limit: 950 MiB of 1 GiB (cgroup).");
+    /* RSS counts shared memory more than once. */
+    summary.memory.need_mib = some_f64(1536);
+    summary.memory.limit_used_pct = some_f64(150);
+    assert_verdict(&summary, "memory-limit", "Memory at its limit: 1.5 GiB of 1 GiB (cgroup).");
     summary.memory.limit_used_pct = some_f64(89.9);
     assert_kind(&summary, "mixed");
 }
