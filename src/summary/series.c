@@ -164,7 +164,7 @@ static void set_tree(const struct sample *sample, double secs, struct values *va
     values->at[SERIES_CPU_TREE] = used;
     /* Recordings of older versions have only what was waited. */
     values->at[SERIES_CPU_WANTED] = cpu->process_cores_wanted.has
-                                        ? cpu->process_cores_wanted
+                                        ? fixed4_rounded(cpu->process_cores_wanted)
                                         : (struct opt_f64){used.has && waited.has, used.v + waited.v};
     values->at[SERIES_CPU_HOST] = fixed4_rounded(cpu->utilization_pct);
     values->at[SERIES_RSS] = held(cpu->process_rss_mib, is_end);

@@ -207,11 +207,12 @@ SHORT = "seq {} | xargs -P 4 -n 1 {} -c 'import time\nwhile time.process_time() 
 
 
 @contextlib.contextmanager
-def others(count):
-    """Busy processes that are not of the job."""
+def others(count, cpus=None):
+    """Busy processes that are not of the job, on these CPUs."""
+    bind = f"import os; os.sched_setaffinity(0, {set(cpus)})\n" if cpus else ""
     with contextlib.ExitStack() as stack:
         for _ in range(count):
-            other = subprocess.Popen(python(BUSY, 1, 60), stdin=subprocess.DEVNULL)
+            other = subprocess.Popen(python(bind + BUSY, 1, 60), stdin=subprocess.DEVNULL)
             stack.callback(other.wait)
             stack.callback(other.kill)
         yield
@@ -234,7 +235,7 @@ tap.add("two that sleep most of the time, beside six others", threads_that_sleep
 def short_processes_want_the_same(count):
     cpus = allowed_cpus(2)
     python3 = python("")[0]
-    with others(count):
+    with others(count, cpus):
         summary = measure(["sh", "-c", SHORT.format(60 if count else 100, python3)], interval="500ms", cpus=cpus,
                           timeout=60)
     need_wanted(summary)
