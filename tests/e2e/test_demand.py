@@ -18,7 +18,7 @@ import tempfile
 import lib  # noqa: F401, finds those that follow
 import tap
 from tap import Skip, equal, expect, test
-from tracker import Tracker, clean_env, parse, remove_group, wait_until
+from tracker import SANITIZED, Tracker, clean_env, parse, remove_group, wait_until
 from truth import WORKLOAD, Job, cpu_of, interval_secs, target
 
 SECS = 4
@@ -40,7 +40,9 @@ def wanted(samples, threads):
     steady = [sample for sample in samples[1:-1] if sample["cpu"]["process_thread_count"] >= threads]
     known = [sample for sample in steady if sample["cpu"]["process_wait_secs"] is not None]
     secs = sum(map(interval_secs, known))
-    expect(known and len(known) >= len(steady) - 1, f"{len(known)} of {len(steady)} samples know what was waited for")
+    # Under a sanitizer a reading costs several times as much, and the budget for them is of CPU time.
+    least = len(steady) * 3 // 4 if SANITIZED else len(steady) - 1
+    expect(known and len(known) >= least, f"{len(known)} of {len(steady)} samples know what was waited for")
     used = sum(map(cpu_of, known)) / secs
     waited = sum(sample["cpu"]["process_wait_secs"] for sample in known) / secs
     tap.diag(f"{used:.3f} cores used, {waited:.3f} waited for, {used + waited:.3f} wanted; {len(known)} samples, "
