@@ -148,6 +148,23 @@ static const char *keep_text(struct buf *buf, const char *text)
     return buf_cstr(buf);
 }
 
+/* Only the first sample of a run has its facts: one without them, of a process that was tracked before in this file,
+ * goes on behind samples of others. */
+static void note_pieces(struct recording *recording)
+{
+    const struct sample *sample = &recording->sample;
+    if (!sample->tracked_pid.has)
+        return;
+    for (size_t i = 0; !sample->run.present && i < RECORDING_STARTS; i++) {
+        if (recording->started[i] == sample->tracked_pid.v) {
+            recording->pieces++;
+            return;
+        }
+    }
+    if (sample->run.present)
+        recording->started[recording->starts++ % RECORDING_STARTS] = sample->tracked_pid.v;
+}
+
 static void begin_run(struct recording *recording, int64_t interval_ns)
 {
     const struct sample *sample = &recording->sample;
@@ -155,10 +172,7 @@ static void begin_run(struct recording *recording, int64_t interval_ns)
     recording->emitted = (struct recording_times){0};
     recording->run_samples = 0;
     recording->report->runs++;
-    if (sample->run.present)
-        recording->has_start = true;
-    else
-        recording->pieces += recording->has_start;
+    note_pieces(recording);
     previous_reset(&recording->previous);
     const struct run_info info = {.version = keep_text(&recording->version, sample->version),
         .job_name = keep_text(&recording->job_name, sample->job_name),

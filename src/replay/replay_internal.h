@@ -177,6 +177,8 @@ struct recording_times {
     struct opt_u64 missed_samples, tracked_pid;
 };
 
+enum { RECORDING_STARTS = 16 };
+
 struct recording {
     const struct replay_target *target;
     struct replay_report *report;
@@ -194,8 +196,9 @@ struct recording {
     struct name_list versions;
     /* for the notes */
     uint64_t line_number, no_samples, first_no_sample, too_long, first_mistyped;
-    bool has_start; /* a run began with what only the first sample has */
-    uint64_t pieces; /* runs after it that did not: what is between them is of other runs */
+    uint64_t started[RECORDING_STARTS]; /* tracked PIDs of the last runs that began with the facts of a start */
+    size_t starts;
+    uint64_t pieces; /* runs that go on behind samples of others */
     bool is_cut;
 };
 

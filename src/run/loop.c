@@ -59,13 +59,15 @@ static atomic_int caught_fd = -1;
 static void catch_signal(int number, siginfo_t *info, void *unused)
 {
     (void)unused;
-    int before = errno;
+    int before = errno, fd = atomic_load(&caught_fd);
+    if (fd < 0)
+        return;
     const struct signalfd_siginfo news = {.ssi_signo = (uint32_t)number,
         .ssi_code = info->si_code,
         .ssi_pid = (uint32_t)info->si_pid,
         .ssi_ptr = (uint64_t)(uintptr_t)info->si_value.sival_ptr};
     /* Where the pipe is full, as many signals are waiting as it holds. */
-    ssize_t n = write(atomic_load(&caught_fd), &news, sizeof(news));
+    ssize_t n = write(fd, &news, sizeof(news));
     (void)n;
     errno = before;
 }
@@ -80,8 +82,12 @@ static void install_handlers(const sigset_t *signals)
             (void)sigaction(i, &catching, NULL);
     }
     /* These must not stop us, and are not read. */
-    (void)signal(SIGTTIN, SIG_IGN);
-    (void)signal(SIGTTOU, SIG_IGN);
+    static const int stops[] = {SIGTTIN, SIGTTOU};
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
+        if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            (void)sigaction(stops[i], &ignore, NULL);
+    }
 }
 
 int loop_catch_signals(struct loop *loop, const sigset_t *signals)
@@ -97,6 +103,7 @@ int loop_catch_signals(struct loop *loop, const sigset_t *signals)
     }
     fd_close(&loop->signal_fd);
     loop->signal_fd = ends[0];
+    loop->is_catching = true;
     atomic_store(&caught_fd, ends[1]);
     install_handlers(signals);
     return pthread_sigmask(SIG_UNBLOCK, signals, NULL) == 0 ? 0 : -EINVAL;
@@ -132,6 +139,10 @@ int loop_end_at(struct loop *loop, int64_t end_ns, struct err *err)
 
 void loop_close(struct loop *loop)
 {
+    /* Without a reader every record would raise SIGPIPE, and that another one. The other end stays open: a handler may
+     * be running in a thread that is not ours. */
+    if (loop->is_catching)
+        atomic_store(&caught_fd, -1);
     fd_close(&loop->epoll_fd);
     fd_close(&loop->timer_fd);
     fd_close(&loop->signal_fd);

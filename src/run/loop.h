@@ -71,6 +71,7 @@ struct loop {
     int timeout_ms; /* how long loop_wait waits; -1: for ever */
     int end_fd; /* -1: no end was set */
     int64_t end_ns;
+    bool is_catching; /* signals come by handlers */
 };
 
 #define LOOP_CLOSED                                                                                                    \

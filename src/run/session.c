@@ -309,6 +309,16 @@ static struct collect_gpu gpu_environment(const struct settings *settings)
     };
 }
 
+/* A preloaded library has a thread that may get our signals. */
+static void catch_signals(struct session *session, const sigset_t *signals)
+{
+    int r = loop_catch_signals(&session->loop, signals);
+    if (r < 0)
+        log_warning("a preloaded library has threads, and signals may be lost to them: %s", strerror(-r));
+    else
+        (void)kill(getpid(), SIGCHLD); /* one that came before may be lost */
+}
+
 static int session_start(
     struct session *session, const struct settings *settings, const sigset_t *mask, struct err *err)
 {
@@ -332,7 +342,7 @@ static int session_start(
     if (r < 0)
         return r;
     if (has_other_threads && !settings->command)
-        (void)loop_catch_signals(&session->loop, &signals);
+        catch_signals(session, &signals);
     r = reports_open(&session->reports, settings, &session->helpers, output_shows_samples(settings), false, err);
     if (r == 0)
         r = reports_check_files(&session->reports, settings, err);
@@ -359,8 +369,8 @@ static int session_start(
     if (r < 0)
         return r;
     /* Not before the command was started, which would not have the dispositions of our caller. */
-    if (has_other_threads && settings->command && loop_catch_signals(&session->loop, &signals) == 0)
-        (void)kill(getpid(), SIGCHLD); /* one that came before may be lost */
+    if (has_other_threads && settings->command)
+        catch_signals(session, &signals);
     if (settings->renice.has)
         renice_self(settings);
     else if (settings->command)

@@ -285,7 +285,8 @@ void payload_run(struct buf *buf, const struct run_facts *facts, const char *omi
     buf_putc(buf, '}');
 }
 
-void payload_event(struct buf *buf, const struct run_facts *facts, const struct payload_event *event, const char *omit)
+void payload_put_event(
+    struct buf *buf, const struct run_facts *facts, const struct payload_event *event, const char *omit)
 {
     struct members members = {.buf = buf};
     buf_putc(buf, '{');

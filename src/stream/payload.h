@@ -42,6 +42,7 @@ struct payload_event {
     double elapsed_secs;
     const struct end_facts *end;
 };
-void payload_event(struct buf *buf, const struct run_facts *facts, const struct payload_event *event, const char *omit);
+void payload_put_event(
+    struct buf *buf, const struct run_facts *facts, const struct payload_event *event, const char *omit);
 
 #endif

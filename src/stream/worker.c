@@ -464,6 +464,7 @@ static bool act(struct worker *worker, int64_t *ret_due_ns)
     if (!worker->is_introduced && (worker->news.has_sampled || now_ns - worker->started_ns >= INTRODUCTION_NS))
         worker_introduce(worker);
     worker_deliver_prompt(worker, now_ns + DELIVERY_REQUEST_NS);
+    now_ns = worker_now(worker);
     int64_t due_ns = worker_next_delivery(worker);
     if (due_ns <= now_ns) {
         worker_deliver(worker, now_ns + DELIVERY_REQUEST_NS);

@@ -575,6 +575,14 @@ def beside_a_foreign_thread_the_end_is_noticed():
 
 
 @test
+def beside_a_foreign_thread_a_signal_at_the_very_end_is_harmless():
+    env, command = beside_a_thread(["env", "-u", "OTHER_THREAD_SIGNAL", "sh", "-c", "exit 7"])
+    for _ in range(5):
+        with Job("-q", command=command, env={**env, "OTHER_THREAD_SIGNAL": "1"}) as job:
+            equal(job.wait(), 7, "exit status")
+
+
+@test
 def beside_a_foreign_thread_signals_arrive_once_each():
     env, command = beside_a_thread(python(COUNTER))
     with Job("-i", "0.05", "-o", "out", command=command, env=env) as job:

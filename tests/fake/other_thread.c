@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded: a thread that is there before main and blocks no signal, as profilers and allocators have one. */
+/*
+ * Preloaded: a thread that is there before main and blocks no signal, as profilers and allocators have one. With
+ * OTHER_THREAD_SIGNAL in the environment the process gets SIGCHLD once more while it ends.
+ */
 #include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static void *wait_forever(void *unused)
@@ -14,4 +19,10 @@ __attribute__((constructor)) static void start(void)
 {
     pthread_t thread;
     (void)pthread_create(&thread, NULL, wait_forever, NULL);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    if (getenv("OTHER_THREAD_SIGNAL"))
+        (void)kill(getpid(), SIGCHLD);
 }

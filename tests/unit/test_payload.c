@@ -274,7 +274,7 @@ static char *hook(const struct run_facts *facts, const struct payload_event *eve
 {
     AUTO_BUF struct buf buf;
     buf_init(&buf, PAYLOAD_MAX);
-    payload_event(&buf, facts, event, omit);
+    payload_put_event(&buf, facts, event, omit);
     return copy_valid(&buf);
 }
 

@@ -298,6 +298,25 @@ static void test_copies_that_write(void **state)
     pss_scenario_close(scenario);
 }
 
+/* Those that are read in one tick count in whole in the next, which voids no reading. */
+static void test_copies_that_were_read(void **state)
+{
+    struct pss_scenario *scenario = *state;
+    pss_scenario_open(scenario, TRACKED_PSS_AUTO);
+    scenario->cost_ns = 30 * NS_PER_US;
+    (void)pss_scenario_add(scenario, 10000, 40000, NS_PER_SEC);
+    (void)pss_scenario_tick(scenario);
+    for (int i = 0; i < 4; i++)
+        scenario->own_pages[pss_scenario_add(scenario, 12000, 10000, 0)] = some_u64(5000);
+    (void)pss_scenario_tick_after(scenario, NS_PER_SEC / 10);
+    assert_int_equal(pss_scenario_known(scenario), 5);
+    int reads = pss_scenario_reads(scenario);
+    (void)pss_scenario_tick_after(scenario, NS_PER_SEC / 10);
+    assert_int_equal(pss_scenario_reads(scenario), reads);
+    assert_int_equal(pss_scenario_known(scenario), 5);
+    pss_scenario_close(scenario);
+}
+
 /* The reading waited for a fork: every page of the process is shared with a child that is not in the tree. */
 static void test_read_during_a_fork(void **state)
 {
@@ -369,6 +388,7 @@ int main(void)
         cmocka_unit_test_prestate(test_broken_file, &scenario),
         cmocka_unit_test_prestate(test_copies_that_were_not_read, &scenario),
         cmocka_unit_test_prestate(test_copies_that_write, &scenario),
+        cmocka_unit_test_prestate(test_copies_that_were_read, &scenario),
         cmocka_unit_test_prestate(test_read_during_a_fork, &scenario),
         cmocka_unit_test_prestate(test_shared_within_the_tree, &scenario),
         cmocka_unit_test_prestate(test_shared_with_others_when_attached, &scenario),

@@ -108,7 +108,8 @@ bool affinity_tick(
     }
     for (size_t i = 0; i < members->order.count; i++) {
         struct tree_member *member = tree_member_at(members, members->order.items[i]);
-        member->affinity_cpu_ns = cpu_of(affinity, member);
+        if (member->cpu_ns.has || member->has_stat)
+            member->affinity_cpu_ns = cpu_of(affinity, member);
     }
     return true;
 }

@@ -16,6 +16,13 @@ struct demand_wait {
     double waited, wanted;
 };
 
+/* Adds so many times of it, or with a negative factor removes it. */
+static inline void demand_wait_add(struct demand_wait *sum, struct demand_wait wait, double factor)
+{
+    sum->waited += factor * wait.waited;
+    sum->wanted += factor * wait.wanted;
+}
+
 /* What a thread did in the last second, or in its last two readings where they are further apart. */
 struct demand_history {
     float run_ns, wait_ns, length_ns, waits;

@@ -135,7 +135,7 @@ static void settle_forked(
     memory->resident_pages = member->stat.rss_pages;
     memory->is_copy = !memory->is_parents && member->stat.has_not_execed && member->pss.read_ns == 0 &&
                       now_ns - member->first_ns < TREE_COPY_NS;
-    memory->own_pages = memory->is_copy ? own_pages(reader, parent, member) : 0;
+    memory->own_pages = memory->is_copy || newborn ? own_pages(reader, parent, member) : 0;
     memory->rss_pages = memory->is_parents ? 0 : newborn ? memory->own_pages : memory->resident_pages;
 }
 

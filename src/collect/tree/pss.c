@@ -427,6 +427,20 @@ static bool spend(struct pss *pss, struct pss_process *due, size_t count, int64_
     return has_read;
 }
 
+/* A copy that was read counts in whole from the next tick on: that is no change of what the others share. */
+static void settle_copies(struct pss *pss, const struct pss_process *processes, size_t count, int64_t now_ns)
+{
+    uint64_t total = pss->tree_pages;
+    for (size_t i = 0; i < count; i++) {
+        if (processes[i].is_copy && processes[i].memory->read_ns == now_ns)
+            total += processes[i].rss_pages - processes[i].own_pages;
+    }
+    for (size_t i = 0; total != pss->tree_pages && i < count; i++) {
+        if (processes[i].memory->read_ns == now_ns)
+            processes[i].memory->others_pages = total - processes[i].rss_pages;
+    }
+}
+
 struct opt_f64 pss_tick(struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct err *err)
 {
     if (pss->mode == TRACKED_PSS_NEVER || pss->is_absent)
@@ -444,8 +458,10 @@ struct opt_f64 pss_tick(struct pss *pss, struct pss_process *processes, size_t c
         pss->count = count;
         earn(pss, processes, count, now_ns);
         size_t due = gather_due(pss, processes, count, now_ns, &tally);
-        if (spend(pss, processes, due, now_ns, err))
+        if (spend(pss, processes, due, now_ns, err)) {
+            settle_copies(pss, processes, count, now_ns);
             tally = tally_all(processes, count, page_bytes);
+        }
     }
     if (pss->is_absent)
         return (struct opt_f64){0};

@@ -147,6 +147,7 @@ static void advance(const struct wait *wait, struct wait_thread *thread, const s
     int64_t length_ns, struct pid_schedstat *ret_growth)
 {
     struct demand_reading reading = {0};
+    thread->share = 1; /* with a first reading */
     if (!thread->needs_reference) {
         reading = (struct demand_reading){.run_ns = counter_delta(thread->run_ns, now->run_ns),
             .wait_ns = counter_delta(thread->wait_ns, now->wait_ns),
@@ -168,12 +169,6 @@ static void add_known(struct wait *wait, double waited_ns, double share)
 {
     wait->known_ns.waited += waited_ns;
     wait->known_ns.wanted += waited_ns * share;
-}
-
-static void add_rate(struct demand_wait *rates, struct demand_wait rate, double sign)
-{
-    rates->waited += sign * rate.waited;
-    rates->wanted += sign * rate.wanted;
 }
 
 /* Is there no such file on this kernel? A process that is gone has none either. */
@@ -237,12 +232,12 @@ static void read_other(struct pass *pass, struct tree_member *member, struct wai
     double rate = since_ns > 0 ? (double)growth.wait_ns / (double)since_ns : 0;
     if (r == 0) {
         add_known(wait, (double)growth.wait_ns, thread->share);
-        add_rate(&wait->known_ns, thread->rate, -estimated_ns);
+        demand_wait_add(&wait->known_ns, thread->rate, -estimated_ns);
     }
-    add_rate(&pass->unread_rate, thread->rate, -1);
-    add_rate(&process->rate, thread->rate, -1);
+    demand_wait_add(&pass->unread_rate, thread->rate, -1);
+    demand_wait_add(&process->rate, thread->rate, -1);
     thread->rate = (struct demand_wait){rate, rate * thread->share};
-    add_rate(&process->rate, thread->rate, 1);
+    demand_wait_add(&process->rate, thread->rate, 1);
     thread->at_ns = process->active_ns;
     thread->tick = wait->tick;
     thread->is_active = growth.run_ns > 0 || growth.wait_ns > 0;
@@ -270,11 +265,11 @@ static void drop_gone(struct pass *pass, struct wait_process *process)
         while (at < pass->list->count && pass->list->items[at] < thread->tid)
             at++;
         if (at == pass->list->count || pass->list->items[at] != thread->tid) {
-            add_rate(&pass->unread_rate, thread->rate, -1);
+            demand_wait_add(&pass->unread_rate, thread->rate, -1);
             release_thread(pass->reader, thread);
             continue;
         }
-        add_rate(&process->rate, thread->rate, 1);
+        demand_wait_add(&process->rate, thread->rate, 1);
         process->others.items[kept++] = *thread;
     }
     process->others.count = kept;
@@ -365,7 +360,7 @@ static void read_others(struct pass *pass, struct tree_member *member, uint64_t 
             break;
     }
     if (pass->unread_rate.waited > 0)
-        add_rate(&wait->known_ns, pass->unread_rate, (double)wait->elapsed_ns);
+        demand_wait_add(&wait->known_ns, pass->unread_rate, (double)wait->elapsed_ns);
 }
 
 /*
@@ -433,7 +428,6 @@ static void count_process(struct pass *pass, struct tree_member *member)
     process->cpu_ns = cpu_ns;
     process->active_ns += wait->elapsed_ns;
     add_known(wait, (double)growth.wait_ns - (double)process->starved_ns, process->first.share);
-    keep_busiest(wait, cpu_growth_ns, pass->length_ns);
     process->starved_from_ns = member->stat.state == 'R' ? member->stat_ns : 0;
     process->starved_ns = 0;
     pass->run_ns = growth.run_ns;
@@ -443,8 +437,10 @@ static void count_process(struct pass *pass, struct tree_member *member)
     count_ready(pass, member, (double)pass->run_ns + wait->known_ns.wanted - wanted_before_ns);
     /* Threads that came and went have used what is missing. */
     bool is_whole = (pass->is_cut && !pass->has_unread) || pass->run_ns >= less_slack(wait, cpu_growth_ns);
-    if (!is_reference)
-        wait->read_cpu_ns += is_whole || pass->run_ns > cpu_growth_ns ? cpu_growth_ns : pass->run_ns;
+    if (is_reference)
+        return;
+    wait->read_cpu_ns += is_whole || pass->run_ns > cpu_growth_ns ? cpu_growth_ns : pass->run_ns;
+    keep_busiest(wait, cpu_growth_ns, pass->length_ns);
 }
 
 /* Returns false where the budget did not last. */
@@ -589,7 +585,7 @@ struct wait_result wait_pop(struct wait *wait, const struct wait_interval *inter
     }
     if (is_busy && used_ns > read_ns)
         scale = used_ns / read_ns;
-    add_rate(&wait->pending_ns, known_ns, scale);
+    demand_wait_add(&wait->pending_ns, known_ns, scale);
     struct wait_result result = report_pending(wait, interval, (double)threads * scale * elapsed_ns);
     /* What is scaled by much varies much: then the threads that were met say more. */
     if (scale > SCALE_MAX && !interval->is_hidden)

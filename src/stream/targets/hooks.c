@@ -196,7 +196,7 @@ static void send_pending(struct target_run *run, enum hooks_event event)
     struct to_hooks *to = run->state;
     struct delivery *delivery = run->delivery;
     AUTO_BUF struct buf body = {.max = RUN_STATE_BODY_MAX};
-    payload_event(&body, delivery->facts, &to->pending[event].event, delivery->options->omit);
+    payload_put_event(&body, delivery->facts, &to->pending[event].event, delivery->options->omit);
     to->pending[event].is_pending = false;
     struct err err = {0};
     int r = hooks_send(&to->hooks, event, buf_str(&body), to->pending[event].deadline_ns, &err);
