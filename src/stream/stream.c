@@ -10,7 +10,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "aws/chain.h"
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/thread.h"

@@ -4,7 +4,6 @@
  * table describes: processes, devices, the cgroup, the machine, tags.
  */
 #include "base/num.h"
-#include "summary/report/charts.h"
 #include "summary/rows.h"
 #include "summary/summary_internal.h"
 #include "summary/units.h"
@@ -123,7 +122,7 @@ static void put_memory(struct summary_rows *rows, const struct summary *summary)
     pss.has = is_some(pss);
     rss.has = is_some(rss);
     if (is_same(need, rss) && memory->rss_sampled_mib.has &&
-        peak_kind_of(summary, memory->rss_sampled_mib.v) == PEAK_BETWEEN) {
+        summary_peak_kind(summary, memory->rss_sampled_mib.v) == PEAK_BETWEEN) {
         put_known(value, "peak RSS ", units_put_mib, rss);
         buf_puts(value, " between samples");
         put_known(value, "PSS ", units_put_mib, pss);

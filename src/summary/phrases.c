@@ -179,3 +179,19 @@ unsigned summary_put_reason(struct buf *buf, const struct summary *summary, unsi
     units_put_foreign(buf, reason.text);
     return i;
 }
+
+enum peak_kind summary_peak_kind(const struct summary *summary, double sampled_mib)
+{
+    static const double same = 1.001, near = 1.1;
+    struct opt_f64 need = summary_memory_need(summary), rss = summary->memory.rss_sampled_mib;
+    if (!need.has || need.v <= sampled_mib * same)
+        return PEAK_IN_SAMPLE;
+    if (need.v <= sampled_mib * near)
+        return PEAK_NEAR_SAMPLE;
+    return rss.has && need.v <= rss.v * same ? PEAK_OF_PROCESS : PEAK_BETWEEN;
+}
+
+const char *summary_peak_where(enum peak_kind kind)
+{
+    return kind == PEAK_BETWEEN ? " between samples" : kind == PEAK_OF_PROCESS ? " in the largest process" : "";
+}

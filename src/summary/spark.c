@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "summary/report/charts.h"
 #include "summary/units.h"
 
 enum { LABEL_COLUMNS = 8 };
@@ -153,12 +152,12 @@ static void put_block(struct buf *buf, struct opt_f64 value, double highest)
 
 static void put_peak(struct buf *buf, const struct summary *summary, double sampled_mib)
 {
-    enum peak_kind kind = peak_kind_of(summary, sampled_mib);
+    enum peak_kind kind = summary_peak_kind(summary, sampled_mib);
     if (kind == PEAK_IN_SAMPLE)
         return;
     buf_puts(buf, ", peak ");
     units_put_mib(buf, summary_memory_need(summary).v);
-    buf_puts(buf, peak_where(kind));
+    buf_puts(buf, summary_peak_where(kind));
 }
 
 static void put_line(struct buf *buf, const struct spark *spark, const struct summary *summary, enum line line,

@@ -185,4 +185,23 @@ bool summary_has_tree(const struct summary *summary);
 /* Was there a job, or only the host? */
 bool summary_has_job(const struct summary *summary);
 
+/* How the memory that the job needed lies to the highest sample of a line. */
+enum peak_kind {
+    PEAK_IN_SAMPLE, /* it is that sample */
+    PEAK_NEAR_SAMPLE, /* up to a tenth higher: when it was is not known, but a mark at that sample does not mislead */
+    PEAK_OF_PROCESS, /* one process had more than the PSS of all comes to; not more than their RSS */
+    PEAK_BETWEEN, /* a process that ended had more than any sample shows */
+};
+
+enum peak_kind summary_peak_kind(const struct summary *summary, double sampled_mib);
+
+/* Has it no sample? Then it is marked across the chart. */
+static inline bool summary_peak_is_apart(enum peak_kind kind)
+{
+    return kind >= PEAK_OF_PROCESS;
+}
+
+/* " between samples", " in the largest process"; "" of the others. */
+const char *summary_peak_where(enum peak_kind kind);
+
 #endif

@@ -85,7 +85,7 @@ static void test_peak_that_no_sample_has(void **state)
         buf_puts(&label, "</text>");
         put_picture(&svg, &summary, series);
         assert_non_null(strstr(buf_cstr(&svg), buf_cstr(&label)));
-        assert_int_equal(strstr(buf_cstr(&svg), "<circle") == NULL, peak_is_apart(cases[i].kind));
+        assert_int_equal(strstr(buf_cstr(&svg), "<circle") == NULL, summary_peak_is_apart(cases[i].kind));
         /* The axis goes up to it. */
         assert_int_equal(strstr(buf_cstr(&svg), ">400</text>") != NULL, cases[i].need.v > 300);
     }

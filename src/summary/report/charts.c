@@ -82,22 +82,6 @@ struct opt_f64 chart_limit(const struct chart_view *view, enum series_chart numb
     return some_f64(limit.v * chart->scale);
 }
 
-enum peak_kind peak_kind_of(const struct summary *summary, double sampled_mib)
-{
-    static const double same = 1.001, near = 1.1;
-    struct opt_f64 need = summary_memory_need(summary), rss = summary->memory.rss_sampled_mib;
-    if (!need.has || need.v <= sampled_mib * same)
-        return PEAK_IN_SAMPLE;
-    if (need.v <= sampled_mib * near)
-        return PEAK_NEAR_SAMPLE;
-    return rss.has && need.v <= rss.v * same ? PEAK_OF_PROCESS : PEAK_BETWEEN;
-}
-
-const char *peak_where(enum peak_kind kind)
-{
-    return kind == PEAK_BETWEEN ? " between samples" : kind == PEAK_OF_PROCESS ? " in the largest process" : "";
-}
-
 /*
  * PSS or RSS: the one from which the need was taken, which is the highest that is not above it; the first line where
  * that is not known. A cgroup is never what the tiles speak of.
@@ -132,13 +116,13 @@ struct chart_peak chart_peak(const struct chart_view *view, enum series_chart nu
     if (line == SERIES_LINES)
         return (struct chart_peak){0};
     struct series_peak peak = series_peak(view->series, line);
-    enum peak_kind kind = need.has ? peak_kind_of(view->summary, peak.value) : PEAK_IN_SAMPLE;
+    enum peak_kind kind = need.has ? summary_peak_kind(view->summary, peak.value) : PEAK_IN_SAMPLE;
     double value = kind == PEAK_IN_SAMPLE ? peak.value : need.v;
     struct chart_peak found = {.has = value > 0,
         .kind = kind,
         .line = line,
         .value = value * charts[number].scale,
-        .drawn = (peak_is_apart(kind) ? value : peak.value) * charts[number].scale,
+        .drawn = (summary_peak_is_apart(kind) ? value : peak.value) * charts[number].scale,
         .secs = peak.secs};
     for (size_t run = 1; run < view->run_count; run++) {
         if (peak.secs > view->runs[run].start_secs)
@@ -175,8 +159,8 @@ void chart_put_value(struct buf *buf, enum series_chart number, double value)
 void chart_put_peak(struct buf *buf, enum series_chart number, const struct chart_peak *peak)
 {
     chart_put_value(buf, number, peak->value);
-    buf_puts(buf, peak_where(peak->kind));
-    if (peak_is_apart(peak->kind))
+    buf_puts(buf, summary_peak_where(peak->kind));
+    if (summary_peak_is_apart(peak->kind))
         return;
     buf_puts(buf, peak->kind == PEAK_NEAR_SAMPLE ? ", highest sample at " : " at ");
     units_put_secs(buf, peak->secs);

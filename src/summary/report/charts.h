@@ -51,25 +51,6 @@ bool chart_is_shown(const struct chart_view *view, enum series_chart chart);
 /* In units of the chart; absent where there is none, or it is no amount that can be drawn. */
 struct opt_f64 chart_limit(const struct chart_view *view, enum series_chart chart);
 
-/* How the memory that the job needed lies to the highest sample of a line. */
-enum peak_kind {
-    PEAK_IN_SAMPLE, /* it is that sample */
-    PEAK_NEAR_SAMPLE, /* up to a tenth higher: when it was is not known, but a mark at that sample does not mislead */
-    PEAK_OF_PROCESS, /* one process had more than the PSS of all comes to; not more than their RSS */
-    PEAK_BETWEEN, /* a process that ended had more than any sample shows */
-};
-
-enum peak_kind peak_kind_of(const struct summary *summary, double sampled_mib);
-
-/* Has it no sample? Then it is marked across the chart. */
-static inline bool peak_is_apart(enum peak_kind kind)
-{
-    return kind >= PEAK_OF_PROCESS;
-}
-
-/* " between samples", " in the largest process"; "" of the others. */
-const char *peak_where(enum peak_kind kind);
-
 struct chart_peak {
     bool has;
     enum peak_kind kind;

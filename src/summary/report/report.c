@@ -217,7 +217,7 @@ static void put_peak(struct buf *buf, const struct chart_view *view, enum series
     num_put_u64(buf, before);
     put_key(buf, "run");
     num_put_u64(buf, peak.run);
-    put_flag(buf, "apart", peak_is_apart(peak.kind));
+    put_flag(buf, "apart", summary_peak_is_apart(peak.kind));
     put_key(buf, "secs");
     (void)num_put_short(buf, peak.secs);
     put_key(buf, "value");

@@ -329,7 +329,7 @@ static void put_peak(const struct plot *plot)
 {
     struct markup *m = plot->m;
     struct chart_peak peak = chart_peak(plot->view, plot->number);
-    bool is_drawn = false, is_apart = peak_is_apart(peak.kind);
+    bool is_drawn = false, is_apart = summary_peak_is_apart(peak.kind);
     for (size_t i = 0; i < plot->line_count; i++)
         is_drawn |= plot->lines[i] == peak.line;
     if (!peak.has || !is_drawn)
