@@ -108,7 +108,7 @@ def sample(second, cores=2, **changes):
 
 
 def recording(count, job="nightly build", command=("make", "-j2", "all")):
-    """Samples of a whole run, with what only the first and the last one tell."""
+    """Samples of a whole run, with what only the first and the last one have."""
     samples = [sample(second, job_name=job) for second in range(1, count + 1)]
     samples[0]["run"] = {"interval_secs": 1.0, "hostname": "builder", "kernel": "6.1.0", "cpus_allowed": 2,
                          "command": list(command)}
@@ -231,7 +231,7 @@ def numbers_are_spelled_as_in_the_summary():
     node = shutil.which("node")
     if not node:
         raise Skip("there is no node")
-    source = (ROOT / "src" / "summary" / "page" / "page.js").read_text(encoding="utf-8")
+    source = (ROOT / "src" / "summary" / "report" / "page" / "page.js").read_text(encoding="utf-8")
     functions = "".join(re.search(rf"^function {name}\(.*?^}}$", source, re.M | re.S).group(0) + "\n"
                         for name in ("num", "duration"))
     values = {"num": {0: "0", 0.0001: "<0.001", 0.042: "0.042", 9.996: "10", 999.6: "1,000", 1234567: "1,234,567"},
