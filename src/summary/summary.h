@@ -44,11 +44,11 @@ struct summary_cpu {
     struct opt_bool is_lower_bound;
     struct opt_f64 cores_mean, cores_p95, cores_peak, cores_peak_at_secs; /* mean: total_secs / wall; at: elapsed */
     struct opt_f64 wait_secs; /* ready to run, without a CPU; absent where it was not known in most samples */
-    struct opt_f64 wanted_mean, wanted_p95, wanted_peak; /* used and waited for, in cores */
+    struct opt_f64 wanted_mean, wanted_p95, wanted_peak; /* what it would have used without waiting, in cores */
     struct opt_bool wanted_is_estimate; /* most of what it waited could not be read; absent where wanted_* are */
     struct opt_f64 busiest_mean; /* cores of the process that used most, in each sample */
     struct opt_f64 saturated_pct; /* share of the run in which at least 95 % of limit_cores was used */
-    struct opt_f64 limit_cores; /* the lowest of cgroup limit, affinity and online CPUs */
+    struct opt_f64 limit_cores; /* the lowest of cgroup limit, affinity (of the job, else ours) and online CPUs */
     const char *limit_source; /* "cgroup", "affinity" or "machine" */
     struct opt_f64 limit_used_pct; /* cores_p95 of limit_cores */
     struct opt_f64 throttled_secs;

@@ -109,12 +109,14 @@ struct wait_interval {
 /*
  * What was waited since the last sample. waited_secs: in proportion for what was not read; absent where the kernel does
  * not count, and where the tree used a clock tick or more and less than half of it is that of threads that were read.
- * wanted_secs: the part of it that would have been CPU time. Where less than half was read, it is an estimate from
- * the processes that were met, and absent where the kernel does not count.
+ * wanted_secs: the part of it that would have been CPU time; absent where the kernel does not count. It is an estimate
+ * from the threads that were met ready to run where less than half was read (waited_secs is then absent) and, unless
+ * members are hidden, between half and four fifths (waited_secs is then scaled).
  */
 struct wait_result {
     struct opt_f64 waited_secs, wanted_secs;
-    struct opt_f64 busiest_cores; /* that the process with the most CPU time in this interval used */
+    struct opt_f64 busiest_cores; /* that the process with the most CPU time in this interval used; absent where none
+                                     was read, or one that was not may have used more */
 };
 
 struct wait_result wait_pop(struct wait *wait, const struct wait_interval *interval);

@@ -14,8 +14,8 @@
 enum { MARKUP_TEXT_BYTES = 64 * 1024 };
 
 const struct chart charts[SERIES_CHARTS] = {
-    [SERIES_CPU] = {"CPU", "Cores in use. Wanted: in use, or ready to run and waiting for a CPU.", "cores", false, true,
-        false, 1, .001, LIMIT("limit", false, cpu.limit_cores)},
+    [SERIES_CPU] = {"CPU", "Cores in use. Wanted: what it would have used without waiting for a CPU.", "cores", false,
+        true, false, 1, .001, LIMIT("limit", false, cpu.limit_cores)},
     [SERIES_MEMORY] = {"Memory",
         "Highest memory held. PSS shares common pages out among processes, RSS counts them in each.", "bytes", true,
         false, false, MIB, 1024, LIMIT("limit", false, memory.limit_mib)},
