@@ -69,7 +69,7 @@ struct collect_env {
     void *describe_context;
     size_t descriptors; /* how many the tree may keep open */
     struct collect_gpu gpu;
-    struct probe *probe; /* asks devices off the path (collect/probe.h); NULL: they are asked at once, as tests do */
+    struct probe *probe; /* asks devices off the path (probe/probe.h); NULL: they are asked at once, as tests do */
     const char *program; /* ourselves, executed as its helper */
 };
 

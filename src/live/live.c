@@ -98,7 +98,8 @@ static bool is_raw(const struct live *live)
 /*
  * Writes what waits, asking again until that much time is over. Returns whether everything is out. While others write,
  * a non-blocking write is refused although there would be space, so there is nothing to wait for but time. A write that
- * comes when we are not in the foreground any more does not stop us: guard.c has blocked SIGTTOU.
+ * comes when we are not in the foreground any more does not stop us: guard_streams in run/signals.c has blocked
+ * SIGTTOU.
  */
 static bool flush(struct live *live, int64_t patience_ms)
 {

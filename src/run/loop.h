@@ -2,7 +2,8 @@
 /*
  * The sampling grid, start + k x interval on the monotonic clock: no drift; slots that passed are counted, never made
  * up. And a wait for many things in one epoll set: a timer, signals, and descriptors that report a change. The
- * supervisor has one, with the signals; the sampling thread has one, with the grid.
+ * supervisor has one, with the signals; the sampling thread has one, with the grid. Signals come by a signalfd, or by
+ * handlers that write into a pipe (loop_catch_signals).
  */
 #ifndef RUN_LOOP_H
 #define RUN_LOOP_H

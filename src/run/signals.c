@@ -101,7 +101,7 @@ enum { ANCESTORS_MAX = 64, PID_STAT_BYTES_MAX = 4096, DESCENT_STACK_BYTES = 64 *
 
 /*
  * With a command: every signal that would end us by default, and those of job control. Not our own faults (SIGSEGV,
- * SIGBUS, SIGILL, SIGFPE, SIGABRT), nor what a terminal sends to background readers and writers (guard.c).
+ * SIGBUS, SIGILL, SIGFPE, SIGABRT), nor what a terminal sends to background readers and writers (block_write_signals).
  */
 static void add_passed_on(sigset_t *signals)
 {

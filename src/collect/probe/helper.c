@@ -99,7 +99,7 @@ void probe_add(
 }
 
 /*
- * The other end of collect/probe.c: a process that reads one file after the other and may hang in each of them. It has
+ * The other end of probe.c: a process that reads one file after the other and may hang in each of them. It has
  * no descriptor of ours but the channel, no signal reaches it but SIGKILL, and it ends with the tracker or when all
  * questions are answered.
  */

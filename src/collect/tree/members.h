@@ -103,7 +103,7 @@ struct tree_threads {
     int task_fd; /* the listing; -1: not open */
 };
 
-/* What of its resident memory counts; see tree_memory.h. */
+/* What of its resident memory counts; see read.h. */
 struct tree_memory {
     bool is_own; /* its address space is known not to be that of its parent */
     bool is_parents; /* it is */

@@ -29,7 +29,7 @@ WORKLOAD = for_everyone(WORKLOAD)
 
 MIB = 1 << 20
 TICK_SECS = 1 / os.sysconf("SC_CLK_TCK")
-SHORT_SECS = 0.1  # as in collect/tree.c
+SHORT_SECS = 0.1  # as SHORT_NS in collect/tree/tree.c
 CPUS = os.cpu_count() or 1
 NOBODY = 65534
 NEIGHBOUR = 65533
