@@ -111,8 +111,8 @@ static bool is_among(const char *code, const char *const *codes)
     return false;
 }
 
-/* Amazon says of a token that it is expired with 400, others do with 403 or 401; some have forgotten a temporary key
- * once it has expired, and know it no more. */
+/* Amazon says of a token that it is expired with 400, others do with 403 or 401; some delete a temporary key
+ * once it has expired, and then report it as unknown. */
 static enum s3_outcome outcome_of(int status, const char *code)
 {
     static const char *const expired[] = {"ExpiredToken", "ExpiredTokenException", "InvalidToken", "InvalidTokenId",
@@ -206,9 +206,9 @@ struct s3_result s3_error_classify(
             "S3: this clock and that of the server are %lld s apart; signatures now use the other",
             (long long)bucket->skew_secs);
     } else {
-        const char *words = error.code[0] ? error.code : http_status_text(answer->status);
+        const char *cause = error.code[0] ? error.code : http_status_text(answer->status);
         (void)err_set(err, code_of(result.outcome), "S3: the bucket %s answers %d %s%s%s", bucket->bucket,
-            answer->status, words, error.message[0] ? ": " : "", error.message);
+            answer->status, cause, error.message[0] ? ": " : "", error.message);
     }
     return result;
 }

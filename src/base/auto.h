@@ -38,7 +38,7 @@ static inline int fd_take(int *fd)
  */
 extern _Thread_local bool fd_close_is_left __attribute__((tls_model("local-exec"))); /* only programs link it */
 
-/* Closes and forgets. */
+/* Closes, and resets to -1. */
 static inline void fd_close(int *fd)
 {
     if (*fd >= 0 && !fd_close_is_left)

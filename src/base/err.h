@@ -14,7 +14,7 @@ struct err {
 /* Fills *err (NULL allowed) and returns code, so that `return err_set(...)` reads well. code is a negative errno. */
 __attribute__((format(printf, 3, 4))) int err_set(struct err *err, int code, const char *fmt, ...);
 
-/* Like err_set, with ": " and the words for code behind the message. */
+/* Like err_set, with ": " and the text for code behind the message. */
 __attribute__((format(printf, 3, 4))) int err_sys(struct err *err, int code, const char *fmt, ...);
 
 /* Puts "context: " in front of the message; returns err->code (0 where err is NULL). */

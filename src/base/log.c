@@ -55,13 +55,13 @@ static bool write_out(struct str line)
 /* False where the line was lost; one that is not wanted at this level counts as written. */
 __attribute__((format(printf, 2, 0))) static bool write_line(enum log_level level, const char *fmt, va_list args)
 {
-    static const char words[][8] = {"error", "warning", "info", "debug"};
+    static const char names[][8] = {"error", "warning", "info", "debug"};
     if (level > log_level)
         return true;
     int saved_errno = errno;
     char line[1024];
     size_t room = sizeof(line) - 1;
-    size_t used = (size_t)snprintf(line, room, "resource-tracker: %s: ", words[level]);
+    size_t used = (size_t)snprintf(line, room, "resource-tracker: %s: ", names[level]);
     int n = vsnprintf(line + used, room - used, fmt, args);
     bool is_cut = n > 0 && (size_t)n >= room - used;
     if (n > 0)

@@ -19,12 +19,12 @@ struct toml_position toml_lex_here(const struct toml_parser *parser)
 
 int toml_lex_fail(struct toml_parser *parser, struct toml_position at, int code, const char *fmt, ...)
 {
-    char words[sizeof(parser->err->msg)];
+    char message[sizeof(parser->err->msg)];
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(words, sizeof(words), fmt, args);
+    (void)vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
-    return err_set(parser->err, code, "%u:%u: %s", at.line, at.column, words);
+    return err_set(parser->err, code, "%u:%u: %s", at.line, at.column, message);
 }
 
 void toml_lex_show(struct str text, char ret_shown[static TOML_SHOWN_MAX])

@@ -61,7 +61,8 @@ const struct metadata_system metadata_systems[] = {
         FACTS(CONSTANT(orchestrator, "buildkite"), VARIABLE(project_name, "BUILDKITE_PIPELINE_SLUG"),
             VARIABLE(job_name, "BUILDKITE_STEP_KEY"), VARIABLE(job_name, "BUILDKITE_LABEL"),
             VARIABLE(external_run_id, "BUILDKITE_BUILD_ID"))},
-    /* JOB_NAME, STAGE_NAME and BUILD_ID are anybody's; BUILD_TAG is "jenkins-JOB-NUMBER", BUILD_ID only the number. */
+    /* JOB_NAME, STAGE_NAME and BUILD_ID are common names; BUILD_TAG is "jenkins-JOB-NUMBER", BUILD_ID only the number.
+     */
     {"Jenkins", {"JENKINS_URL", "JENKINS_HOME"}, "BUILD_ID",
         FACTS(CONSTANT(orchestrator, "jenkins"), VARIABLE(job_name, "JOB_NAME"), VARIABLE(stage_name, "STAGE_NAME"),
             VARIABLE(external_run_id, "BUILD_TAG"), VARIABLE(external_run_id, "BUILD_ID"))},

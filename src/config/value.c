@@ -110,11 +110,11 @@ static void put_number(struct buf *buf, const struct option_row *row, int64_t nu
         num_put_i64(buf, number);
 }
 
-static int refuse_range(const struct option_row *row, const char *words, int64_t limit, struct err *err)
+static int refuse_range(const struct option_row *row, const char *side, int64_t limit, struct err *err)
 {
     AUTO_BUF struct buf text = {.max = 64};
     put_number(&text, row, limit);
-    return err_set(err, -ERANGE, "must be at %s %s", words, buf_cstr(&text));
+    return err_set(err, -ERANGE, "must be at %s %s", side, buf_cstr(&text));
 }
 
 static int refuse_low(const struct option_row *row, struct err *err)

@@ -210,7 +210,7 @@ static const struct live_rates *rates_of(const struct live_block *block, enum li
 /* The network is the host's, whatever is tracked. */
 static void put_rates(struct buf *buf, const struct live_block *block, enum live_value history, bool is_short)
 {
-    static const char *const words[][2] = {{"read ", ", write "}, {"in ", ", out "}};
+    static const char *const labels[][2] = {{"read ", ", write "}, {"in ", ", out "}};
     const struct live_rates *rates = rates_of(block, history);
     struct opt_f64 sum = sum_of(rates);
     bool is_network = history == LIVE_NETWORK;
@@ -220,9 +220,9 @@ static void put_rates(struct buf *buf, const struct live_block *block, enum live
         put_rate(buf, sum);
         return;
     }
-    buf_puts(buf, words[is_network][0]);
+    buf_puts(buf, labels[is_network][0]);
     put_rate(buf, rates->in);
-    buf_puts(buf, words[is_network][1]);
+    buf_puts(buf, labels[is_network][1]);
     put_rate(buf, rates->out);
 }
 

@@ -75,7 +75,7 @@ struct http_answer {
  * a message that names host and cause and no secret: -EINVAL (URL, header, proxy's URL), -EPERM (plain http to a
  * foreign host), -ENXIO (no such host), -ECONNREFUSED and its like, -EKEYREJECTED, -ENOENT (no CA certificates),
  * -ETIMEDOUT, -ECANCELED, -ECONNRESET, -EPROTO (malformed answer, or the proxy refused), -EMSGSIZE (answer too large),
- * -ENOMEM. A server that answers before it has read the whole request is heard. ret_answer is valid on success only;
+ * -ENOMEM. The answer of a server that has not read the whole request counts. ret_answer is valid on success only;
  * free it with http_answer_fini.
  */
 int http_send(

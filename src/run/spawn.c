@@ -257,7 +257,7 @@ int spawn_start(const struct spawn_request *request, struct spawn *ret_spawn)
     return 0;
 }
 
-/* A forgotten "env" makes PASSWORD=… the program. */
+/* Where "env" is missing, PASSWORD=… is the program. */
 void spawn_name(const char *program, enum mask_mode mode, char ret_name[static SPAWN_NAME_BYTES])
 {
     if (program[0])

@@ -51,7 +51,7 @@ int sink_open_fd(struct sink *ret_sink, int fd)
 }
 
 /* Reads the first bytes of what is already in the file, and whether its last line is cut. */
-static int look_at_existing(const char *path, off_t size, struct sink_head *ret_head, bool *ret_torn)
+static int read_existing(const char *path, off_t size, struct sink_head *ret_head, bool *ret_torn)
 {
     AUTO_FD int fd = file_open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK);
     if (fd < 0)
@@ -89,7 +89,7 @@ int sink_open_file(struct sink *ret_sink, const char *path, unsigned how, struct
     int r = 0;
     ret_head->count = 0;
     if (append && S_ISREG(st.st_mode) && st.st_size > 0)
-        r = look_at_existing(path, st.st_size, ret_head, &sink.torn);
+        r = read_existing(path, st.st_size, ret_head, &sink.torn);
     /* Not where it is empty: ext4 would write the file to the disk as soon as it is closed. */
     else if (!append && S_ISREG(st.st_mode) && st.st_size > 0 && ftruncate(fd, 0) < 0)
         r = -errno;
@@ -126,7 +126,7 @@ bool sink_claim(struct sink *sink, struct sink_head *ret_head)
     sink_release(sink);
     char path[32];
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", sink->fd);
-    (void)look_at_existing(path, st.st_size, ret_head, &sink->torn);
+    (void)read_existing(path, st.st_size, ret_head, &sink->torn);
     return false;
 }
 

@@ -58,7 +58,7 @@ static uint64_t known(struct opt_u64 count)
 static const char *put_no_end(const struct accumulated_run *run, struct buf *out)
 {
     buf_puts(out, run->has_start ? "the recording has no end: the tracker was killed, or the file was cut"
-                                 : "the recording does not tell how the run ended");
+                                 : "the recording does not say how the run ended");
     return SUMMARY_UNKNOWN;
 }
 

@@ -127,7 +127,7 @@ static void test_recording_without_ends(void **state)
     struct sample sample = {.elapsed_secs = some_f64(1)};
     add_sample(*state, &sample);
     const struct summary *summary = accumulate_finish(*state);
-    assert_result(&summary->result, "unknown", "the recording does not tell how the run ended");
+    assert_result(&summary->result, "unknown", "the recording does not say how the run ended");
     assert_int_equal(summary->runs_failed.v, 0);
 }
 

@@ -251,23 +251,23 @@ static bool accept_reply(struct probe *probe, const struct probe_reply *reply, s
     return true;
 }
 
-/* Returns 1 where it was heard, 0 where not, or a negative errno: it is over. */
+/* Returns 1 where replies were received, 0 where none was, or a negative errno: it is over. */
 static int drain(struct probe *probe)
 {
     struct probe_reply reply;
-    int heard = 0;
+    int received = 0;
     for (;;) {
         ssize_t n = recv(probe->channel_fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_TRUNC);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
-            return heard;
+            return received;
         if (n <= 0)
             return -EPIPE;
         size_t size = (size_t)n;
         if (size < offsetof(struct probe_reply, value) || size > sizeof(reply) || !accept_reply(probe, &reply, size))
             return -EBADMSG;
-        heard = 1;
+        received = 1;
     }
 }
 

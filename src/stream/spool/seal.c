@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The batches of one run: rows are appended to a journal, a full batch becomes a compressed file (or, where the disk
- * does not take it, waits in memory), and is forgotten when it is delivered.
+ * does not take it, waits in memory), and is removed when it is delivered.
  */
 #include "stream/spool/spool.h"
 

@@ -160,7 +160,7 @@ static struct sentinel_result exchange(struct sentinel *sentinel, const struct s
 
 static struct sentinel_result call_api(struct sentinel *sentinel, const struct sentinel_call *call, struct err *err)
 {
-    struct err own; /* the messages of every layer are put together, also for a caller who does not want them */
+    struct err own; /* the messages of every layer are put together, also where the caller wants none */
     AUTO_BUF struct buf url = {.max = URL_BYTES};
     AUTO_BUF struct buf authorization = {.max = TOKEN_BYTES_MAX + sizeof("Bearer ")};
     err = err ? err : &own;

@@ -16,7 +16,7 @@ struct chart {
     bool has_low; /* else the band around a mean begins with it: the lowest says little, and takes space */
     bool hides_zero; /* where nothing but 0 is known there is no chart: nothing went through it */
     double scale; /* of the values of the series to the unit */
-    double least; /* what the page has to tell apart, in units */
+    double least; /* the smallest difference the page has to show, in units */
     char limit_name[6]; /* "": there is none */
     bool limit_is_count; /* the limit is a struct opt_u64, else a struct opt_f64 */
     unsigned short limit_at; /* in struct summary; its value is multiplied by scale too */
