@@ -63,7 +63,7 @@ def a_run_of_several_batches_arrives_whole():
     expect(re.fullmatch(rf"pre/nightly/{STAMP}", directory), "directory", directory)
     equal("end" in first or "batches" in first, False, f"an end in the first run.json {first}")
     equal({key: last[key] for key in first if key != "host"}, {key: first[key] for key in first if key != "host"},
-          "what both run.json tell")
+          "what both run.json hold")
     equal([kinds[0], kinds[-1]], [("run.json", "application/json")] * 2, "first and last object")
     equal({kind for _, kind in kinds[1:-1]}, {"application/gzip"}, "types of the batches")
     expect(last["batches"] >= 3, f"{last['batches']} batches")

@@ -425,7 +425,7 @@ def a_page_instead_of_an_answer_of_S3_is_not_a_stored_object():
 
 
 @test
-def a_key_that_the_server_has_forgotten_is_renewed():
+def a_key_that_the_server_has_deleted_is_renewed():
     gone = Status(403, body=b"<Error><Code>InvalidAccessKeyId</Code><Message>No such key</Message></Error>")
     with Scenario(Plan(upload=[gone]), forms=NO_FORMS) as scenario:
         scenario.api.region = "eu-central-1"

@@ -107,7 +107,7 @@ static int play_make(char **words)
     return take_turns(words, burn_in_child);
 }
 
-static void burn_and_tell(unsigned int ms)
+static void burn_and_report(unsigned int ms)
 {
     burn(ms);
     report_truth();
@@ -117,7 +117,7 @@ static void burn_and_tell(unsigned int ms)
 static int play_ignore(char **words)
 {
     (void)signal(SIGCHLD, SIG_IGN);
-    return take_turns(words, burn_and_tell);
+    return take_turns(words, burn_and_report);
 }
 
 /* waves COUNT WIDTH MS LATE_MS: the children of a wave stay zombies for a while */

@@ -105,7 +105,7 @@ def query_devices():
 
 
 def query_list():
-    """The processes as of now, or None where nvidia-smi does not tell."""
+    """The processes as of now, or None where nvidia-smi does not list them."""
     text = query("--query-compute-apps=gpu_uuid,pid,used_memory", FORMAT)
     return None if text is None else parse_list(text)
 

@@ -16,7 +16,7 @@ enum { FAKE_TREE_MAX = 256, FAKE_INIT = 1, FAKE_TRACKER = 10, FAKE_ROOT = 100, F
 struct fake_process {
     pid_t pid; /* 0: a free place */
     pid_t parent;
-    size_t by_thread; /* of its parent, who made it */
+    size_t by_thread; /* of its parent, which made it */
     uint64_t start_ticks;
     char state;
     const char *name;

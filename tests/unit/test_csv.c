@@ -394,7 +394,7 @@ static void test_gpus_are_summed(void **state)
 }
 
 /* A driver that gives no number must not look like an idle device: an empty field is unknown, 0 is a measurement. */
-static void test_gpus_that_tell_nothing_are_unknown(void **state)
+static void test_gpus_that_report_nothing_are_unknown(void **state)
 {
     (void)state;
     const struct sample_gpu gpus[] = {{.name = "silent"}, {.name = "silent too"}};
@@ -419,7 +419,7 @@ int main(void)
         cmocka_unit_test(test_space_is_summed_over_all_devices),
         cmocka_unit_test(test_network_sums_what_is_known),
         cmocka_unit_test(test_gpus_are_summed),
-        cmocka_unit_test(test_gpus_that_tell_nothing_are_unknown),
+        cmocka_unit_test(test_gpus_that_report_nothing_are_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

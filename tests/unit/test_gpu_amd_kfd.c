@@ -40,7 +40,7 @@ static void add_process(struct gpu_fixture *fixture, int pid, const char *vram, 
     fake_env_write(&fixture->fake, path, occupancy);
 }
 
-static struct gpu_use turn_use(struct gpu_fixture *fixture)
+static struct gpu_use tick_use(struct gpu_fixture *fixture)
 {
     assert_int_equal(gpu_fixture_tick(fixture, NS_PER_SEC), 0);
     return gpu_fixture_card(fixture, 0)->use;
@@ -82,7 +82,7 @@ static void test_partitions(void **state)
     fake_env_write(&fixture->fake, KFD "proc/100/stats_777/cu_occupancy", "3\n");
     fake_env_write(&fixture->fake, KFD "proc/100/vram_779", "1\n");
     assert_int_equal(gpu_fixture_open(fixture), 0);
-    struct gpu_use use = turn_use(fixture);
+    struct gpu_use use = tick_use(fixture);
     assert_u64(gpu_fixture_card(fixture, 0)->facts.core_count, 100);
     assert_u64(use.vram_bytes, 5096);
     assert_f64(use.usage, 0.28);
@@ -98,12 +98,12 @@ static void test_members_only(void **state)
     add_process(fixture, 101, "8192\n", "0\n");
     add_process(fixture, 999, "1000000\n", "96\n");
     assert_int_equal(gpu_fixture_open(fixture), 0);
-    struct gpu_use use = turn_use(fixture);
+    struct gpu_use use = tick_use(fixture);
     assert_u64(use.vram_bytes, 12288);
     assert_f64(use.usage, 0.25);
     int open_count = fake_env_open_count();
     fake_env_write(&fixture->fake, KFD "proc/100/stats_45982/cu_occupancy", "48\n");
-    assert_f64(turn_use(fixture).usage, 0.5);
+    assert_f64(tick_use(fixture).usage, 0.5);
     assert_int_equal(fake_env_open_count(), open_count);
 }
 
@@ -116,22 +116,22 @@ static void test_beside_clients(void **state)
     assert_int_equal(gpu_fixture_open(fixture), 0);
     /* Neither sees what the other does: the larger usage is taken, and the larger memory. */
     gpu_fixture_set_use(fixture, PDEV, 0.125, 0.5, 100);
-    struct gpu_use use = turn_use(fixture);
+    struct gpu_use use = tick_use(fixture);
     assert_f64(use.usage, 1);
     assert_u64(use.vram_bytes, 4096);
     fake_env_write(&fixture->fake, KFD "proc/100/stats_45982/cu_occupancy", "6\n");
-    assert_f64(turn_use(fixture).usage, 0.125);
+    assert_f64(tick_use(fixture).usage, 0.125);
     fake_env_write(&fixture->fake, KFD "proc/100/stats_45982/cu_occupancy", "0\n");
-    assert_f64(turn_use(fixture).usage, 0.125);
+    assert_f64(tick_use(fixture).usage, 0.125);
     /* A driver that reports nothing of clients. */
     fake_env_write(&fixture->fake, KFD "proc/100/stats_45982/cu_occupancy", "96\n");
     gpu_fixture_set_use(fixture, PDEV, -1, -1, 9000);
-    use = turn_use(fixture);
+    use = tick_use(fixture);
     assert_f64(use.usage, 1);
     assert_u64(use.vram_bytes, 9000);
     /* More waves than units is still one GPU. */
     fake_env_write(&fixture->fake, KFD "proc/100/stats_45982/cu_occupancy", "500\n");
-    assert_f64(turn_use(fixture).usage, 1);
+    assert_f64(tick_use(fixture).usage, 1);
 }
 
 /* Not every model reports the units in use: what a process with memory there does is not known. */
@@ -144,19 +144,19 @@ static void test_without_occupancy(void **state)
     add_process(fixture, 100, "8192\n", "24\n");
     fake_env_write(&fixture->fake, KFD "proc/101/vram_45982", "4096\n");
     assert_int_equal(gpu_fixture_open(fixture), 0);
-    struct gpu_use use = turn_use(fixture);
+    struct gpu_use use = tick_use(fixture);
     assert_false(use.usage.has);
     assert_u64(use.vram_bytes, 12288);
     /* One that holds nothing there does nothing there. */
     fake_env_write(&fixture->fake, KFD "proc/101/vram_45982", "0\n");
-    use = turn_use(fixture);
+    use = tick_use(fixture);
     assert_f64(use.usage, 0.25);
     assert_u64(use.vram_bytes, 8192);
     /* A non-member does not count. */
     fake_env_write(&fixture->fake, KFD "proc/101/vram_45982", "4096\n");
-    assert_false(turn_use(fixture).usage.has);
+    assert_false(tick_use(fixture).usage.has);
     set_members(fixture, 1);
-    assert_f64(turn_use(fixture).usage, 0.25);
+    assert_f64(tick_use(fixture).usage, 0.25);
 }
 
 /* Two files for each node and process: of 90 nodes, three processes are too many. */
@@ -177,14 +177,14 @@ static void test_too_many_files(void **state)
     gpu_fixture_set_use(fixture, PDEV, 0.125, 0.5, 100);
     set_members(fixture, 2);
     assert_int_equal(gpu_fixture_open(fixture), 0);
-    assert_u64(turn_use(fixture).vram_bytes, 8192);
+    assert_u64(tick_use(fixture).vram_bytes, 8192);
     set_members(fixture, 3);
-    struct gpu_use use = turn_use(fixture);
+    struct gpu_use use = tick_use(fixture);
     assert_false(use.usage.has);
     assert_false(use.vram_bytes.has);
     /* There is space again as soon as one has ended. */
     fake_env_remove(&fixture->fake, KFD "proc/100");
-    use = turn_use(fixture);
+    use = tick_use(fixture);
     assert_f64(use.usage, 0.5);
     assert_u64(use.vram_bytes, 8192);
 }
@@ -200,11 +200,11 @@ static void test_other_pids(void **state)
     fixture->fake.root.is_host = true;
     fake_env_link(&fixture->fake, "proc/self/ns/pid", "pid:[4026532000]");
     assert_int_equal(gpu_fixture_open(fixture), 0);
-    struct gpu_use use = turn_use(fixture);
+    struct gpu_use use = tick_use(fixture);
     assert_f64(use.usage, 0.125);
     assert_u64(use.vram_bytes, 100);
     fixture->clients.has_kfd = true;
-    use = turn_use(fixture);
+    use = tick_use(fixture);
     assert_false(use.usage.has);
     assert_false(use.vram_bytes.has);
 }
@@ -221,7 +221,7 @@ static void test_own_pids(void **state)
     fixture->fake.root.is_host = true;
     fake_env_link(&fixture->fake, "proc/self/ns/pid", "pid:[4026531836]");
     assert_int_equal(gpu_fixture_open(fixture), 0);
-    struct gpu_use use = turn_use(fixture);
+    struct gpu_use use = tick_use(fixture);
     assert_f64(use.usage, 0.25);
     assert_u64(use.vram_bytes, 4096);
 }
@@ -233,26 +233,26 @@ static void test_come_and_go(void **state)
     set_members(fixture, 2);
     gpu_fixture_set_use(fixture, PDEV, 0, 0, 0);
     assert_int_equal(gpu_fixture_open(fixture), 0);
-    assert_u64(turn_use(fixture).vram_bytes, 0);
+    assert_u64(tick_use(fixture).vram_bytes, 0);
     /* The directory is there before its files. */
     fake_env_mkdir(&fixture->fake, KFD "proc/100");
-    assert_u64(turn_use(fixture).vram_bytes, 0);
+    assert_u64(tick_use(fixture).vram_bytes, 0);
     add_process(fixture, 100, "4096\n", "24\n");
-    assert_u64(turn_use(fixture).vram_bytes, 4096);
+    assert_u64(tick_use(fixture).vram_bytes, 4096);
     int open_count = fake_env_open_count();
     add_process(fixture, 101, "10\n", "0\n");
-    assert_u64(turn_use(fixture).vram_bytes, 4106);
+    assert_u64(tick_use(fixture).vram_bytes, 4106);
     assert_int_equal(fake_env_open_count(), open_count + 2);
     fake_env_remove(&fixture->fake, KFD "proc/101");
-    assert_u64(turn_use(fixture).vram_bytes, 4096);
+    assert_u64(tick_use(fixture).vram_bytes, 4096);
     assert_int_equal(fake_env_open_count(), open_count);
     /* Another process of the same number; the old descriptors are not its own. */
     fake_env_remove(&fixture->fake, KFD "proc/100");
     add_process(fixture, 100, "5\n", "0\n");
     fixture->members[0].start_ticks++;
-    assert_u64(turn_use(fixture).vram_bytes, 5);
+    assert_u64(tick_use(fixture).vram_bytes, 5);
     fixture->member_count = 0;
-    assert_u64(turn_use(fixture).vram_bytes, 0);
+    assert_u64(tick_use(fixture).vram_bytes, 0);
     assert_int_equal(fake_env_open_count(), open_count - 2);
 }
 
@@ -264,9 +264,9 @@ static void test_sleeping_card(void **state)
     add_process(fixture, 100, "4096\n", "24\n");
     assert_int_equal(gpu_fixture_open(fixture), 0);
     gpu_fixture_write(fixture, PDEV, "power/runtime_status", "suspended\n");
-    assert_false(turn_use(fixture).vram_bytes.has);
+    assert_false(tick_use(fixture).vram_bytes.has);
     gpu_fixture_write(fixture, PDEV, "power/runtime_status", "active\n");
-    assert_u64(turn_use(fixture).vram_bytes, 4096);
+    assert_u64(tick_use(fixture).vram_bytes, 4096);
 }
 
 static void test_broken(void **state)
@@ -277,17 +277,17 @@ static void test_broken(void **state)
     gpu_fixture_set_use(fixture, PDEV, 0.125, 0.5, 100);
     add_process(fixture, 100, "x\n", "\n");
     assert_int_equal(gpu_fixture_open(fixture), 0);
-    struct gpu_use use = turn_use(fixture);
+    struct gpu_use use = tick_use(fixture);
     assert_false(use.vram_bytes.has);
     assert_false(use.usage.has);
     add_process(fixture, 100, "18446744073709551615\n", "1\n");
-    use = turn_use(fixture);
+    use = tick_use(fixture);
     assert_false(use.vram_bytes.has);
     assert_false(use.usage.has);
     add_process(fixture, 100, "4096\n", "18446744073709551615\n");
-    assert_false(turn_use(fixture).usage.has);
+    assert_false(tick_use(fixture).usage.has);
     add_process(fixture, 100, "4096\n", "24\n");
-    use = turn_use(fixture);
+    use = tick_use(fixture);
     assert_u64(use.vram_bytes, 4096);
     assert_f64(use.usage, 0.25);
 }

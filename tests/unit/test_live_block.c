@@ -40,7 +40,7 @@ static void add(struct live_block *block, const struct sample *sample)
     live_block_add(block, sample, &totals);
 }
 
-/* How many columns the text can take at most: colours none, what is not ASCII (but rules and courses) two. */
+/* How many columns the text can take at most: colours none, what is not ASCII (but rules and histories) two. */
 static size_t widest(struct str text)
 {
     size_t columns = 0;
@@ -315,7 +315,7 @@ static void test_a_gpu_gets_a_line_that_stays(void **state)
     EXPECT(&block, 3, 80, "GPU  -                                                  -%");
 }
 
-/* The ring is full, and forgets, and with it the scale. */
+/* The ring is full: its oldest values are overwritten, and the scale follows. */
 static void test_long_runs(void **state)
 {
     (void)state;

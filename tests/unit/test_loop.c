@@ -98,8 +98,8 @@ static void test_missed_places_are_counted(void **state)
     int64_t passed = (now_ns() - grid.start_ns) / grid.interval_ns;
     assert_int_equal(event.kind, LOOP_TIMER);
     assert_true(event.expirations >= 10 && event.expirations <= (uint64_t)passed);
-    struct grid_tick turn = grid_advance(&grid, event.expirations, now_ns());
-    assert_true(turn.missed >= 9);
+    struct grid_tick tick = grid_advance(&grid, event.expirations, now_ns());
+    assert_true(tick.missed >= 9);
     /* The next one is on the grid again, not an interval after the late one. */
     event = wait_for(&loop);
     assert_int_equal(event.kind, LOOP_TIMER);

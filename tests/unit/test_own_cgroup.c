@@ -101,7 +101,7 @@ static void test_sweep(void **unused)
     (void)snprintf(living, sizeof(living), "resource-tracker-%jd", (intmax_t)getppid());
     put_group(&fake, "resource-tracker-" NO_PID, OWN_CGROUP_LEFTOVER_SECS + 1);
     put_group(&fake, "resource-tracker-" NO_PID "-2", 100000);
-    /* Of one before us who had our number. */
+    /* Of one before us that had our number. */
     put_group(&fake, ours, OWN_CGROUP_LEFTOVER_SECS + 1);
 
     put_group(&fake, "resource-tracker-" NO_PID "-3", OWN_CGROUP_LEFTOVER_SECS);

@@ -191,7 +191,7 @@ static void test_too_many_hang(void **state)
     /* Those set aside are killed, and waited for before the next start: at no time are there more than so many. */
     for (int i = 0; i < 6; i++) {
         uint32_t ticket = 0;
-        for (int turn = 0; turn < 2000 && !probe_get(&scenario.fake.env, &ticket, &bad, &answer); turn++) {
+        for (int attempt = 0; attempt < 2000 && !probe_get(&scenario.fake.env, &ticket, &bad, &answer); attempt++) {
             fake_env_advance(&scenario.fake, NS_PER_SEC);
             assert_int_equal(fake_env_collect(&scenario.fake, &scenario.run), 0);
         }

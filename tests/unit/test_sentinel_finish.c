@@ -228,7 +228,7 @@ static void test_borders(void **state)
     }
 }
 
-static void test_nothing_to_tell(void **state)
+static void test_nothing_to_report(void **state)
 {
     (void)state;
     static const char *const answers[] = {REFUSAL("400 X", ""), REFUSAL("400 X", ""), OK_ANSWER};
@@ -298,7 +298,7 @@ int main(void)
         cmocka_unit_test(test_other_refusals_end_it),
         cmocka_unit_test(test_pins),
         cmocka_unit_test(test_borders),
-        cmocka_unit_test(test_nothing_to_tell),
+        cmocka_unit_test(test_nothing_to_report),
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_too_large),
     };

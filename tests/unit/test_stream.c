@@ -66,7 +66,7 @@ static void test_done_in_time(void **state)
     (void)close(bell_fd);
 }
 
-/* That a worker which comes back after all was let go is for ThreadSanitizer to see, when this program ends. */
+/* That a worker which comes back after all was released is for ThreadSanitizer to see, when this program ends. */
 static void test_comes_back_too_late(void **state)
 {
     (void)state;

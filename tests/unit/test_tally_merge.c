@@ -9,7 +9,7 @@
 
 #include "tally_scenario.h"
 
-struct course {
+struct scenario {
     unsigned seconds;
     double cores, rss;
     const char *job_name;
@@ -21,39 +21,39 @@ struct course {
 };
 
 /* A run with its peak in the middle. */
-static void run(struct accumulator *tally, const struct course *course)
+static void run(struct accumulator *tally, const struct scenario *scenario)
 {
     accumulate_next_run(tally);
-    for (unsigned i = 1; i <= course->seconds; i++) {
+    for (unsigned i = 1; i <= scenario->seconds; i++) {
         struct sample sample = {.timestamp_ms = some_i64(1000000 + (int64_t)i * 1000), .elapsed_secs = some_f64(i)};
-        bool is_peak = i == course->seconds / 2;
+        bool is_peak = i == scenario->seconds / 2;
         if (i > 1)
             sample.actual_interval_ms = some_f64(1000);
-        sample.tracked_pid = some_u64(course->seconds);
-        sample.job_name = course->job_name;
+        sample.tracked_pid = some_u64(scenario->seconds);
+        sample.job_name = scenario->job_name;
         sample.version = "1";
         sample.cpu.present = true;
-        sample.cpu.process_cores_used = some_f64(course->cores);
-        sample.cpu.process_utime_secs = some_f64(course->cores);
+        sample.cpu.process_cores_used = some_f64(scenario->cores);
+        sample.cpu.process_utime_secs = some_f64(scenario->cores);
         sample.cpu.process_stime_secs = some_f64(0);
-        sample.cpu.process_rss_mib = some_f64(is_peak ? course->rss : course->rss / 2);
+        sample.cpu.process_rss_mib = some_f64(is_peak ? scenario->rss : scenario->rss / 2);
         sample.cpu.process_disk_read_bytes = some_u64(100);
         sample.tracker = (struct sample_tracker){.present = true, .missed_samples = some_u64(i == 1)};
-        sample.cgroup = (struct sample_cgroup){.present = true, .memory_limit_mib = course->limit_mib};
+        sample.cgroup = (struct sample_cgroup){.present = true, .memory_limit_mib = scenario->limit_mib};
         sample.run.present = i == 1;
-        sample.run.command = course->command;
-        sample.processes = (struct sample_list){is_peak, 1, &course->process};
-        sample.end.present = i == course->seconds;
-        sample.end.exit_code = some_i64(course->exit_code);
-        sample.end.oom_kills = course->oom_kills;
+        sample.run.command = scenario->command;
+        sample.processes = (struct sample_list){is_peak, 1, &scenario->process};
+        sample.end.present = i == scenario->seconds;
+        sample.end.exit_code = some_i64(scenario->exit_code);
+        sample.end.oom_kills = scenario->oom_kills;
         add_sample(tally, &sample);
     }
 }
 
 static void test_needs_and_amounts(void **state)
 {
-    run(*state, &(struct course){.seconds = 10, .cores = 1, .rss = 400, .job_name = "a", .process.name = "big"});
-    run(*state, &(struct course){.seconds = 20, .cores = 3, .rss = 100, .job_name = "b", .process.name = "small"});
+    run(*state, &(struct scenario){.seconds = 10, .cores = 1, .rss = 400, .job_name = "a", .process.name = "big"});
+    run(*state, &(struct scenario){.seconds = 20, .cores = 3, .rss = 100, .job_name = "b", .process.name = "small"});
     const struct summary *summary = accumulate_finish(*state);
     assert_int_equal(summary->runs.v, 2);
     assert_int_equal(summary->runs_failed.v, 0);
@@ -104,9 +104,9 @@ static void test_mean_of_those_that_know(void **state)
 
 static void test_the_last_that_went_wrong(void **state)
 {
-    run(*state, &(struct course){.seconds = 4, .exit_code = 1});
-    run(*state, &(struct course){.seconds = 4, .exit_code = 2});
-    run(*state, &(struct course){.seconds = 4});
+    run(*state, &(struct scenario){.seconds = 4, .exit_code = 1});
+    run(*state, &(struct scenario){.seconds = 4, .exit_code = 2});
+    run(*state, &(struct scenario){.seconds = 4});
     const struct summary *summary = accumulate_finish(*state);
     assert_int_equal(summary->runs.v, 3);
     assert_int_equal(summary->runs_failed.v, 2);
@@ -128,20 +128,20 @@ static bool has_note(const struct summary *summary, const char *text)
 static void test_all_failed(void **state)
 {
     static const char text[] = "all runs failed: sizes are of what they did until then";
-    run(*state, &(struct course){.seconds = 4, .exit_code = 1});
-    run(*state, &(struct course){.seconds = 4, .exit_code = 2});
+    run(*state, &(struct scenario){.seconds = 4, .exit_code = 1});
+    run(*state, &(struct scenario){.seconds = 4, .exit_code = 2});
     assert_true(has_note(accumulate_finish(*state), text));
     struct accumulator *other;
     assert_int_equal(accumulate_new(&other), 0);
-    run(other, &(struct course){.seconds = 4, .exit_code = 1});
-    run(other, &(struct course){.seconds = 4});
+    run(other, &(struct scenario){.seconds = 4, .exit_code = 1});
+    run(other, &(struct scenario){.seconds = 4});
     assert_false(has_note(accumulate_finish(other), text));
     accumulate_free(other);
 }
 
 static void test_newest_without_failures(void **state)
 {
-    run(*state, &(struct course){.seconds = 4});
+    run(*state, &(struct scenario){.seconds = 4});
     struct sample sample = {.elapsed_secs = some_f64(1), .version = "1"};
     accumulate_next_run(*state);
     add_sample(*state, &sample);
@@ -154,9 +154,9 @@ static void test_newest_without_failures(void **state)
 /* The run that was killed needed less than the one that went well, so the need is known. */
 static void test_killed_and_well(void **state)
 {
-    run(*state, &(struct course){
+    run(*state, &(struct scenario){
                     .seconds = 10, .rss = 250, .exit_code = 137, .oom_kills = some_u64(1), .limit_mib = some_f64(256)});
-    run(*state, &(struct course){.seconds = 10, .rss = 700, .limit_mib = some_f64(1024)});
+    run(*state, &(struct scenario){.seconds = 10, .rss = 700, .limit_mib = some_f64(1024)});
     const struct summary *summary = accumulate_finish(*state);
     assert_string_equal(summary->result.verdict, "out of memory");
     assert_false(summary->memory.limit_mib.has); /* they had different ones */
@@ -166,9 +166,9 @@ static void test_killed_and_well(void **state)
 
 static void test_killed_at_the_highest(void **state)
 {
-    run(*state, &(struct course){.seconds = 10, .rss = 250});
-    run(*state, &(struct course){.seconds = 10, .rss = 255, .exit_code = 137, .oom_kills = some_u64(1)});
-    run(*state, &(struct course){.seconds = 10, .rss = 250});
+    run(*state, &(struct scenario){.seconds = 10, .rss = 250});
+    run(*state, &(struct scenario){.seconds = 10, .rss = 255, .exit_code = 137, .oom_kills = some_u64(1)});
+    run(*state, &(struct scenario){.seconds = 10, .rss = 250});
     const struct summary *summary = accumulate_finish(*state);
     assert_false(summary->sizing.memory_mib.has);
     assert_string_equal(
@@ -183,9 +183,9 @@ static void test_commands(void **state)
     for (size_t i = 0; i < 4; i++) {
         struct accumulator *tally = NULL;
         assert_int_equal(accumulate_new(&tally), 0);
-        run(tally, &(struct course){.seconds = 4, .command = lists[0]});
-        run(tally, &(struct course){.seconds = 4, .command = lists[i]});
-        run(tally, &(struct course){.seconds = 4, .command = lists[0]});
+        run(tally, &(struct scenario){.seconds = 4, .command = lists[0]});
+        run(tally, &(struct scenario){.seconds = 4, .command = lists[i]});
+        run(tally, &(struct scenario){.seconds = 4, .command = lists[0]});
         const struct summary *summary = accumulate_finish(tally);
         const char *const *notes = summary->notes.items;
         assert_int_equal(summary->command.present, i == 0);

@@ -15,7 +15,7 @@
 #include "fake_tree.h"
 #include "skip.h"
 
-#define TURN_NS NS_PER_SEC
+#define TICK_NS NS_PER_SEC
 #define NS_PER_US INT64_C(1000)
 enum { NOBODY = 65534 };
 
@@ -52,7 +52,7 @@ static void test_fields(void **unused)
     fake_tree_io(&tree, 101, 4096, 8192);
     fake_tree_io(&tree, FAKE_ROOT, 512, 0);
     fake_tree_fault(&tree, 101, 7);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     const struct sample_cpu *cpu = &tree.sample.cpu;
     fake_tree_assert_near(cpu->process_cores_used, 0.5);
     fake_tree_assert_near(cpu->process_utime_secs, 0.3);
@@ -70,7 +70,7 @@ static void test_fields(void **unused)
     assert_int_equal(tree.status.live_pid, FAKE_ROOT);
     assert_false(tree.status.is_lower_bound);
     /* Nothing happens: nothing is reported twice. */
-    fake_tree_collect_after(&tree, TURN_NS / 2);
+    fake_tree_collect_after(&tree, TICK_NS / 2);
     fake_tree_assert_near(cpu->process_cores_used, 0);
     fake_tree_assert_near(cpu->process_utime_secs, 0);
     fake_tree_assert_count(cpu->process_disk_read_bytes, 0);
@@ -87,7 +87,7 @@ static void test_counts_from_the_start(void **unused)
     fake_tree_begin(&tree);
     fake_tree_run(&tree, FAKE_ROOT, 250 * NS_PER_MS, 0);
     fake_tree_baseline(&tree);
-    fake_tree_collect_after(&tree, TURN_NS / 2);
+    fake_tree_collect_after(&tree, TICK_NS / 2);
     fake_tree_assert_near(tree.sample.cpu.process_utime_secs, 0.25);
     fake_tree_assert_near(tree.sample.cpu.process_cores_used, 0.5);
     fake_tree_end(&tree);
@@ -98,13 +98,13 @@ static void test_idle_memory_is_read_again(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 1);
     fake_tree_find(&tree, FAKE_ROOT)->rss_pages = 128;
     fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
-    fake_tree_collect_after(&tree, TURN_NS / 2);
+    fake_tree_collect_after(&tree, TICK_NS / 2);
     fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 1);
-    fake_tree_collect_after(&tree, TURN_NS / 2);
+    fake_tree_collect_after(&tree, TICK_NS / 2);
     fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 0.5);
     fake_tree_assert_near(tree.sample.cpu.process_peak_rss_mib, 1);
     fake_tree_end(&tree);
@@ -115,9 +115,9 @@ static void test_peak_between_samples(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     tree.tracked.reaped.max_rss_bytes = 5 * 1048576;
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_assert_near(tree.sample.cpu.process_peak_rss_mib, 5);
     fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 1);
     fake_tree_end(&tree);
@@ -133,22 +133,22 @@ static void test_waited_for(void **unused)
     fake_tree_run(&tree, 101, 123 * NS_PER_MS, 45 * NS_PER_MS);
     fake_tree_io(&tree, 101, 5120, 512);
     fake_tree_fault(&tree, 101, 3);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_exit(&tree, 101);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
     assert_int_equal(tree.status.live, 1);
     fake_tree_wait(&tree, 101);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_assert_count(tree.sample.cpu.process_disk_read_bytes, 0);
     fake_tree_assert_count(tree.sample.cpu.process_major_faults, 0);
     assert_true(fake_tree_reported_ns(&tree) <= fake_tree_used_ns(&tree));
     fake_tree_exit(&tree, FAKE_ROOT);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_reap(&tree, FAKE_ROOT);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     assert_int_equal(tree.reported.read_bytes, 5120);
     assert_int_equal(tree.reported.write_bytes, 512);
@@ -188,7 +188,7 @@ static void test_taken_apart(void **unused)
     fake_tree_begin(&tree);
     struct fake_process *child = fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_run(&tree, 101, 100 * NS_PER_MS, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     uint64_t before = fake_tree_reported_ns(&tree);
     struct fake_process real = *child;
     *child = (struct fake_process){
@@ -196,13 +196,13 @@ static void test_taken_apart(void **unused)
     fake_tree_write(&tree, child);
     *child = real;
     child->system_ns += 1000;
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_int_equal(fake_tree_reported_ns(&tree), before);
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 0);
     /* The parent was waiting for it. */
     child->state = 'Z';
     fake_tree_wait(&tree, 101);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_true(fake_tree_reported_ns(&tree) >= before);
     assert_true(fake_tree_reported_ns(&tree) <= fake_tree_used_ns(&tree) + 1000);
     fake_tree_end(&tree);
@@ -217,15 +217,15 @@ static void test_ignored_sigchld(void **unused)
     fake_tree_find(&tree, FAKE_ROOT)->ignores_sigchld = true;
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_run(&tree, 101, 100 * NS_PER_MS, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_true(tree.status.is_lower_bound);
     fake_tree_exit(&tree, 101);
     assert_null(fake_tree_find(&tree, 101));
     for (int i = 0; i < 4; i++) {
-        fake_tree_collect_after(&tree, TURN_NS);
+        fake_tree_collect_after(&tree, TICK_NS);
         fake_tree_run(&tree, FAKE_ROOT, 20 * NS_PER_MS, 0);
     }
-    /* Lost is not forgotten: 100 ms stay in the sum. */
+    /* What was lost stays counted: 100 ms are in the sum. */
     assert_in_range(fake_tree_reported_ns(&tree), 160 * NS_PER_MS, fake_tree_used_ns(&tree));
     fake_tree_end(&tree);
 }
@@ -236,16 +236,16 @@ static void test_daemons_after_the_root(void **unused)
     struct fake_tree tree;
     fake_tree_begin(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_finish(&tree, FAKE_ROOT);
     fake_tree_run(&tree, 101, 40 * NS_PER_MS, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 1);
     assert_int_equal(tree.status.live, 1);
     assert_int_equal(tree.status.live_pid, 101);
     fake_tree_finish(&tree, 101);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_int_equal(fake_tree_reported_ns(&tree), fake_tree_used_ns(&tree));
     assert_int_equal(tree.status.live, 0);
     fake_tree_end(&tree);
@@ -259,7 +259,7 @@ static void test_without_descriptors(void **unused)
     fork_ten(&tree);
     for (int i = 0; i < 3; i++) {
         fake_tree_run(&tree, 105, 1000, 0);
-        fake_tree_collect_after(&tree, TURN_NS);
+        fake_tree_collect_after(&tree, TICK_NS);
         assert_int_equal(fake_env_open_count(), before + TREE_RESERVED);
     }
     fake_tree_assert_count(tree.sample.cpu.process_child_count, 10);
@@ -273,11 +273,11 @@ static void test_descriptors_are_given_back(void **unused)
     struct fake_tree tree;
     int before = fake_tree_begin_with(&tree, 10);
     fork_ten(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_int_equal(fake_env_open_count(), before + 10);
     for (pid_t pid = 101; pid < 111; pid++)
         fake_tree_finish(&tree, pid);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_true(fake_env_open_count() <= before + 4);
     fake_tree_close(&tree);
     assert_int_equal(fake_env_open_count(), before);
@@ -303,7 +303,7 @@ static void test_attached(void **unused)
     fake_tree_fork(&tree, 102, 101, 0);
     fake_tree_run(&tree, 102, 50 * NS_PER_MS, 0);
     fake_tree_io(&tree, 102, 512, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_assert_near(tree.sample.cpu.process_utime_secs, 0.15);
     fake_tree_assert_near(tree.sample.cpu.process_cores_used, 0.150001);
     fake_tree_assert_count(tree.sample.cpu.process_disk_read_bytes, 512);
@@ -314,13 +314,13 @@ static void test_attached(void **unused)
         if (pid != FAKE_ROOT)
             fake_tree_wait(&tree, pid);
     }
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     for (int i = 0; i < 2; i++) {
         /* Its number may go to another process. */
         if (i == 1)
             fake_tree_run(&tree, fake_tree_add_non_member(&tree, FAKE_ROOT)->pid, 50 * NS_PER_MS, 0);
         tree.forks.v += 300;
-        fake_tree_collect_after(&tree, TURN_NS);
+        fake_tree_collect_after(&tree, TICK_NS);
         fake_tree_assert_near(tree.sample.cpu.process_utime_secs, 0);
         fake_tree_assert_near(tree.sample.cpu.process_stime_secs, 0);
         fake_tree_assert_near(tree.sample.cpu.process_rss_mib, 0);
@@ -402,12 +402,12 @@ static void test_adopted_by_others(void **unused)
     fake_tree_begin(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_fork(&tree, 102, 101, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_false(tree.status.is_lower_bound);
     fake_tree_finish(&tree, 101);
     fake_tree_find(&tree, 102)->parent = FAKE_INIT;
     fake_tree_run(&tree, 102, 1000, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_true(tree.status.is_lower_bound);
     fake_tree_end(&tree);
 }
@@ -423,11 +423,11 @@ static void test_inner_pid_namespace(void **unused)
     fake_tree_open(&tree);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_env_link(&tree.fake, "proc/101/ns/pid", "../../10/ns/pid");
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_false(tree.status.is_lower_bound);
     fake_tree_fork(&tree, 102, 101, 0);
     fake_env_write(&tree.fake, "proc/102/ns/pid", "");
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_true(tree.status.is_lower_bound);
     fake_tree_end(&tree);
 }
@@ -452,7 +452,7 @@ static void test_closed_pid_namespace(void **unused)
         bool is_root = geteuid() == 0;
         if (is_root && seteuid(NOBODY) != 0)
             SKIP_TEST(test_closed_pid_namespace, "the tests may not take on another user");
-        fake_tree_collect_after(&tree, TURN_NS);
+        fake_tree_collect_after(&tree, TICK_NS);
         if (is_root)
             assert_int_equal(seteuid(0), 0);
         assert_int_equal(fchmodat(tree.fake.root.root_fd, "proc/101/ns", 0755, 0), 0);

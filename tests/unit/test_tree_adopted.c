@@ -12,12 +12,12 @@
 
 #include "fake_tree.h"
 
-#define TURN_NS (100 * NS_PER_MS)
+#define TICK_NS (100 * NS_PER_MS)
 #define AMOUNT_NS (200 * NS_PER_MS)
 
 static void tick(struct fake_tree *tree)
 {
-    fake_tree_collect_after(tree, TURN_NS);
+    fake_tree_collect_after(tree, TICK_NS);
     assert_true(fake_tree_reported_ns(tree) <= fake_tree_used_ns(tree));
     assert_true(tree->reported.read_bytes <= tree->used.read_bytes);
     assert_true(tree->reported.faults <= tree->used.faults);
@@ -100,14 +100,14 @@ static void test_ends_after_sleeping(void **unused)
 
 struct late_end {
     struct fake_tree *tree;
-    pid_t at, who;
+    pid_t at, ending;
 };
 
 static void end_at_clock(void *context, pid_t pid)
 {
     struct late_end *late = context;
-    if (pid == late->at && fake_tree_find(late->tree, late->who))
-        fake_tree_finish(late->tree, late->who);
+    if (pid == late->at && fake_tree_find(late->tree, late->ending))
+        fake_tree_finish(late->tree, late->ending);
 }
 
 /* The same in the middle of a tick, when the new parent is about to be read. */
@@ -118,7 +118,7 @@ static void test_ends_before_its_new_parent_is_read(void **unused)
     begin_chain(&tree, 101, 103);
     fake_tree_finish(&tree, 102);
     tick(&tree);
-    struct late_end late = {.tree = &tree, .at = 101, .who = 103};
+    struct late_end late = {.tree = &tree, .at = 101, .ending = 103};
     tree.on_clock = end_at_clock;
     tree.on_clock_context = &late;
     tick(&tree);

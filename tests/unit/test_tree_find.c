@@ -14,10 +14,10 @@
 #include "collect/tree/read.h"
 #include "fake_tree.h"
 
-#define TURN_NS (100 * NS_PER_MS)
+#define TICK_NS (100 * NS_PER_MS)
 
 /* How many children a tick finds. */
-static void turn_after(struct fake_tree *tree, int64_t ns, uint64_t children)
+static void tick_after(struct fake_tree *tree, int64_t ns, uint64_t children)
 {
     fake_tree_collect_after(tree, ns);
     fake_tree_assert_count(tree->sample.cpu.process_child_count, children);
@@ -25,7 +25,7 @@ static void turn_after(struct fake_tree *tree, int64_t ns, uint64_t children)
 
 static void tick(struct fake_tree *tree, uint64_t children)
 {
-    turn_after(tree, TURN_NS, children);
+    tick_after(tree, TICK_NS, children);
 }
 
 /* A child of the root, which has run to make it; nothing else shows the birth. */
@@ -125,7 +125,7 @@ static void test_gate_between_two_readings(void **unused)
     struct fake_tree tree;
     begin_with_a_birth(&tree);
     tree.last_pid.v = 101;
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     tree.forks.v++;
     tick(&tree, 1);
     fake_tree_end(&tree);
@@ -137,10 +137,10 @@ static void test_gate_with_a_slow_birth(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     tree.last_pid.v = 101;
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     add_child(&tree, 101);
     tree.forks.v++;
     tick(&tree, 1);
@@ -153,14 +153,14 @@ static void test_idle_parents(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_add(&tree, 101, FAKE_ROOT);
     tree.forks.v++;
     tree.last_pid.v = 101;
     tick(&tree, 0);
     tree.forks.v++;
     tree.last_pid.v = 999;
-    turn_after(&tree, COLLECT_SLOW_NS, 1);
+    tick_after(&tree, COLLECT_SLOW_NS, 1);
     fake_tree_end(&tree);
 }
 
@@ -169,7 +169,7 @@ static void test_children_of_second_threads(void **unused)
     (void)unused;
     struct fake_tree tree;
     fake_tree_begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     give_root_threads(&tree, 3);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 2);
     fake_tree_fork(&tree, 102, FAKE_ROOT, 0);
@@ -225,7 +225,7 @@ static void test_gate_is_not_closed_for_ever(void **unused)
     begin_with_a_birth(&tree);
     tick(&tree, 0);
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    turn_after(&tree, COLLECT_SLOW_NS - 3 * TURN_NS, 0);
+    tick_after(&tree, COLLECT_SLOW_NS - 3 * TICK_NS, 0);
     tick(&tree, 1);
     fake_tree_end(&tree);
 }
@@ -264,7 +264,7 @@ static void test_children_of_a_thousand_threads(void **unused)
     fake_tree_close_gate(&tree);
     tree.last_pid = some_u64(101);
     for (int i = 0; i < 2; i++)
-        fake_tree_collect_after(&tree, TURN_NS);
+        fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_fork(&tree, 110, FAKE_ROOT, 700);
     fake_tree_fork(&tree, 112, 110, 0);
     fake_tree_add_non_member(&tree, 111);
@@ -274,11 +274,11 @@ static void test_children_of_a_thousand_threads(void **unused)
     tick(&tree, 3);
     fake_tree_fork(&tree, 5000, FAKE_ROOT, 702);
     tick(&tree, 3);
-    turn_after(&tree, 10 * NS_PER_SEC, 5);
+    tick_after(&tree, 10 * NS_PER_SEC, 5);
     fake_tree_end(&tree);
 }
 
-/* 100 threads are asked once a second; who is due meanwhile is not forgotten. */
+/* 100 threads are asked once a second; one that is due meanwhile is asked all the same. */
 static void test_many_threads(void **unused)
 {
     (void)unused;
@@ -289,11 +289,11 @@ static void test_many_threads(void **unused)
     fake_tree_fork(&tree, 101, FAKE_ROOT, 99);
     tick(&tree, 1);
     fake_tree_fork(&tree, 102, FAKE_ROOT, 50);
-    turn_after(&tree, 500 * NS_PER_MS, 1);
+    tick_after(&tree, 500 * NS_PER_MS, 1);
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    turn_after(&tree, 400 * NS_PER_MS, 1);
+    tick_after(&tree, 400 * NS_PER_MS, 1);
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    turn_after(&tree, 100 * NS_PER_MS, 2);
+    tick_after(&tree, 100 * NS_PER_MS, 2);
     fake_tree_end(&tree);
 }
 
@@ -306,10 +306,10 @@ static void test_many_threads_then_idle(void **unused)
     tree.last_pid.has = false;
     give_root_threads(&tree, 100);
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 50);
-    turn_after(&tree, 500 * NS_PER_MS, 0);
-    turn_after(&tree, 600 * NS_PER_MS, 1);
+    tick_after(&tree, 500 * NS_PER_MS, 0);
+    tick_after(&tree, 600 * NS_PER_MS, 1);
     fake_tree_end(&tree);
 }
 
@@ -343,7 +343,7 @@ static void test_helpers_are_no_members(void **unused)
     fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
     tree.forks.v++;
     tree.last_pid.v = 7;
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_int_equal(tree.status.live, 1);
     fake_tree_end(&tree);
 }
@@ -381,7 +381,7 @@ static void test_odd_names(void **unused)
     fake_tree_end(&tree);
 }
 
-/* The number of one who was waited for goes to a new process in the same interval. */
+/* The number of one that was waited for goes to a new process in the same interval. */
 static void test_number_used_again_at_once(void **unused)
 {
     (void)unused;
@@ -391,7 +391,7 @@ static void test_number_used_again_at_once(void **unused)
         begin_with_a_free_number(&tree, descriptors[i]);
         fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
         fake_tree_run(&tree, 101, 10 * NS_PER_MS, 0);
-        fake_tree_collect_after(&tree, TURN_NS);
+        fake_tree_collect_after(&tree, TICK_NS);
         fake_tree_run(&tree, FAKE_ROOT, 1000, 0);
         tick(&tree, 1);
         assert_in_range(

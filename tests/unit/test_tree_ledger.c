@@ -79,7 +79,7 @@ static void test_flows_are_apart(void **unused)
 }
 
 /* A child of which 70 are known ends with 75, and is waited for before its parent is read. */
-static void test_paid_in_the_same_turn(void **unused)
+static void test_covered_in_the_same_tick(void **unused)
 {
     (void)unused;
     struct ledger ledger = {0};
@@ -100,7 +100,7 @@ static void test_paid_in_the_same_turn(void **unused)
 }
 
 /* The parent was read before it waited: the amount is pending for a tick, and reported meanwhile. */
-static void test_paid_in_the_next_turn(void **unused)
+static void test_covered_in_the_next_tick(void **unused)
 {
     (void)unused;
     struct ledger ledger = {0};
@@ -117,7 +117,7 @@ static void test_paid_in_the_next_turn(void **unused)
     assert_int_equal(tick(&ledger, &parent, 185, 75), 5);
 }
 
-static void test_unpaid_is_lost_after_a_full_turn(void **unused)
+static void test_uncovered_is_lost_after_a_full_tick(void **unused)
 {
     (void)unused;
     struct ledger ledger = {0};
@@ -303,9 +303,9 @@ int main(void)
         cmocka_unit_test(test_not_read_meanwhile),
         cmocka_unit_test(test_values_add_up),
         cmocka_unit_test(test_flows_are_apart),
-        cmocka_unit_test(test_paid_in_the_same_turn),
-        cmocka_unit_test(test_paid_in_the_next_turn),
-        cmocka_unit_test(test_unpaid_is_lost_after_a_full_turn),
+        cmocka_unit_test(test_covered_in_the_same_tick),
+        cmocka_unit_test(test_covered_in_the_next_tick),
+        cmocka_unit_test(test_uncovered_is_lost_after_a_full_tick),
         cmocka_unit_test(test_older_amounts_are_settled_first),
         cmocka_unit_test(test_growth_is_not_saved),
         cmocka_unit_test(test_several_readings),

@@ -187,7 +187,7 @@ static void test_loop_is_undone(void **unused)
     tree_members_fini(&members);
 }
 
-/* Children of those who are gone go to the nearest one above who is not, and know that this is a guess. */
+/* Children of those that are gone go to the nearest one above that is not, and know that this is a guess. */
 static void test_relink(void **unused)
 {
     (void)unused;

@@ -14,7 +14,7 @@
 #include "collect/tree/read.h"
 #include "fake_tree.h"
 
-#define TURN_NS NS_PER_SEC
+#define TICK_NS NS_PER_SEC
 enum { BIG_PAGES = 25600, BIG_MIB = 100, CHILD = 101, THREAD = 777 };
 
 static void set_root_pages(struct fake_tree *tree, uint64_t pages)
@@ -44,10 +44,10 @@ static struct fake_process *begin_with_child(struct fake_tree *tree, int64_t age
     tree->tracked.wants_top = true;
     set_root_pages(tree, BIG_PAGES);
     write_file(tree, FAKE_ROOT, "smaps_rollup", whole_rollup);
-    fake_tree_collect_after(tree, TURN_NS);
+    fake_tree_collect_after(tree, TICK_NS);
     struct fake_process *child = fake_tree_fork(tree, CHILD, FAKE_ROOT, 0), *root = fake_tree_find(tree, FAKE_ROOT);
     /* What the clock will say at the tick, in ticks. */
-    child->start_ticks = (uint64_t)((tree->fake.mono_ns + TURN_NS - age_ns) / FAKE_TICK_NS);
+    child->start_ticks = (uint64_t)((tree->fake.mono_ns + TICK_NS - age_ns) / FAKE_TICK_NS);
     child->rss_pages = root->rss_pages;
     child->vsize_bytes = root->vsize_bytes;
     child->has_not_execed = true;
@@ -57,7 +57,7 @@ static struct fake_process *begin_with_child(struct fake_tree *tree, int64_t age
 
 static void tick(struct fake_tree *tree, double rss_mib)
 {
-    fake_tree_collect_after(tree, TURN_NS);
+    fake_tree_collect_after(tree, TICK_NS);
     fake_tree_assert_near(tree->sample.cpu.process_rss_mib, rss_mib);
 }
 
@@ -75,7 +75,7 @@ static void test_one_address_space_counts_once(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+    struct fake_process *child = begin_with_child(&tree, TICK_NS / 2);
     child->memory_of = FAKE_ROOT;
     set_root_pages(&tree, BIG_PAGES + 1024);
     child->rss_pages = BIG_PAGES + 1024;
@@ -105,7 +105,7 @@ static void test_a_copy_counts(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    (void)begin_with_child(&tree, TURN_NS / 2);
+    (void)begin_with_child(&tree, TICK_NS / 2);
     for (int i = 0; i < 3; i++)
         tick(&tree, 2 * BIG_MIB);
     assert_int_equal(tree.comparisons, 1);
@@ -132,7 +132,7 @@ static void test_newborn(void **unused)
 static double pss_with_copy(uint64_t faults, uint64_t file_pages)
 {
     struct fake_tree tree;
-    struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+    struct fake_process *child = begin_with_child(&tree, TICK_NS / 2);
     char statm[64];
     (void)snprintf(statm, sizeof(statm), "30000 %d %d 1 0 2 0\n", (int)BIG_PAGES, (int)file_pages);
     write_file(&tree, CHILD, "statm", statm);
@@ -170,7 +170,7 @@ static void test_exec_before_the_comparison(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+    struct fake_process *child = begin_with_child(&tree, TICK_NS / 2);
     child->memory_of = FAKE_ROOT;
     tree.fake.env.same_memory = exec_and_compare;
     tick(&tree, BIG_MIB + 1);
@@ -184,7 +184,7 @@ static void test_without_kcmp(void **unused)
     static const int errors[] = {-EPERM, -ENOSYS};
     for (size_t i = 0; i < 2; i++) {
         struct fake_tree tree;
-        struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+        struct fake_process *child = begin_with_child(&tree, TICK_NS / 2);
         tree.same_memory_error = errors[i];
         fake_tree_find(&tree, FAKE_ROOT)->state = 'D';
         fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
@@ -203,7 +203,7 @@ static void test_copies_without_kcmp(void **unused)
     (void)unused;
     for (int i = 0; i < 2; i++) {
         struct fake_tree tree;
-        struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+        struct fake_process *child = begin_with_child(&tree, TICK_NS / 2);
         tree.same_memory_error = -EPERM;
         fake_tree_find(&tree, FAKE_ROOT)->state = i == 0 ? 'S' : 'D';
         fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
@@ -219,7 +219,7 @@ static void test_threads_without_kcmp(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    (void)begin_with_child(&tree, TURN_NS / 2);
+    (void)begin_with_child(&tree, TICK_NS / 2);
     tree.same_memory_error = -EPERM;
     fake_tree_find(&tree, FAKE_ROOT)->threads = 5;
     fake_tree_write_children(&tree, FAKE_ROOT);
@@ -233,7 +233,7 @@ static void test_parent_ends(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
-    struct fake_process *child = begin_with_child(&tree, TURN_NS / 2);
+    struct fake_process *child = begin_with_child(&tree, TICK_NS / 2);
     child->memory_of = FAKE_ROOT;
     tick(&tree, BIG_MIB);
     fake_tree_finish(&tree, FAKE_ROOT);
@@ -294,7 +294,7 @@ static void test_dead_first_thread_of_unreadable_others(void **unused)
     (void)snprintf(path, sizeof(path), "proc/%d/task", FAKE_ROOT);
     fake_env_remove(&tree.fake, path);
     fake_env_write(&tree.fake, path, "no directory");
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     assert_false(tree.sample.cpu.process_rss_mib.has);
     assert_false(tree.sample.cpu.process_pss_mib.has);
     fake_tree_assert_count(tree.sample.cpu.process_thread_count, 2);

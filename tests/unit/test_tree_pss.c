@@ -184,7 +184,7 @@ static void test_twelve_gib(void **state)
 }
 
 /* One read that took long for another reason does not forbid the next ones for good, nor those of others. */
-static void test_wrong_cost_is_forgotten(void **state)
+static void test_wrong_cost_is_dropped(void **state)
 {
     struct pss_scenario *scenario = *state;
     pss_scenario_open(scenario, TRACKED_PSS_AUTO);
@@ -270,7 +270,7 @@ static void test_read_again_when_stale(void **state)
 }
 
 /* A price that empties the bank: one is read in a tick. What was learned of it must not forbid the next. */
-static void turn_for_one(struct pss_scenario *scenario)
+static void tick_for_one(struct pss_scenario *scenario)
 {
     scenario->cost_ns = PSS_BANK_NS;
     for (size_t i = 0; i < scenario->count; i++)
@@ -288,31 +288,31 @@ static void test_order(void **state)
     /* So large that what changes among the others is little. */
     size_t ballast = pss_scenario_add(scenario, 40000000, 1000, 100 * NS_PER_SEC);
     scenario->memories[ballast].is_refused = true;
-    turn_for_one(scenario);
+    tick_for_one(scenario);
     assert_true(pss_scenario_was_read(scenario, large) && pss_scenario_known(scenario) == 1);
-    turn_for_one(scenario);
+    tick_for_one(scenario);
     assert_true(pss_scenario_was_read(scenario, middle) && pss_scenario_known(scenario) == 2);
     /* The unknown one comes before a known one that changed more. */
     scenario->rss_pages[large] = 500000;
-    turn_for_one(scenario);
+    tick_for_one(scenario);
     assert_true(pss_scenario_was_read(scenario, small));
     /* All known: seconds x (change + slack), here 36 x 64,256 against 24 x 76,256 and 12 x 90,656. */
     scenario->rss_pages[large] = 854000;
     scenario->rss_pages[middle] = 230000;
     scenario->rss_pages[small] = 110000;
-    turn_for_one(scenario);
+    tick_for_one(scenario);
     assert_true(pss_scenario_was_read(scenario, large));
     /* 24 x 190,656 against 36 x 76,256. */
     scenario->rss_pages[small] = 210000;
-    turn_for_one(scenario);
+    tick_for_one(scenario);
     assert_true(pss_scenario_was_read(scenario, small));
-    turn_for_one(scenario);
+    tick_for_one(scenario);
     assert_true(pss_scenario_was_read(scenario, middle));
     pss_scenario_close(scenario);
 }
 
 /* A large process forks: its pages are shared from now on, and what was read before says nothing of that. */
-static void test_reading_is_forgotten_when_much_changes(void **state)
+static void test_reading_is_dropped_when_much_changes(void **state)
 {
     struct pss_scenario *scenario = *state;
     pss_scenario_open(scenario, TRACKED_PSS_AUTO);
@@ -330,7 +330,7 @@ static void test_reading_is_forgotten_when_much_changes(void **state)
 }
 
 /* Many short reads wait for the next tick before they make a sample late; one long read must be. */
-static void test_one_turn_takes_little(void **state)
+static void test_one_tick_takes_little(void **state)
 {
     struct pss_scenario *scenario = *state;
     pss_scenario_open(scenario, TRACKED_PSS_AUTO);
@@ -466,13 +466,13 @@ int main(void)
         cmocka_unit_test_prestate(test_overdrawn_budget_recovers, &scenario),
         cmocka_unit_test_prestate(test_long_reads_are_forbidden, &scenario),
         cmocka_unit_test_prestate(test_twelve_gib, &scenario),
-        cmocka_unit_test_prestate(test_wrong_cost_is_forgotten, &scenario),
+        cmocka_unit_test_prestate(test_wrong_cost_is_dropped, &scenario),
         cmocka_unit_test_prestate(test_young_and_empty_wait, &scenario),
         cmocka_unit_test_prestate(test_read_again_when_changed, &scenario),
         cmocka_unit_test_prestate(test_read_again_when_stale, &scenario),
         cmocka_unit_test_prestate(test_order, &scenario),
-        cmocka_unit_test_prestate(test_reading_is_forgotten_when_much_changes, &scenario),
-        cmocka_unit_test_prestate(test_one_turn_takes_little, &scenario),
+        cmocka_unit_test_prestate(test_reading_is_dropped_when_much_changes, &scenario),
+        cmocka_unit_test_prestate(test_one_tick_takes_little, &scenario),
         cmocka_unit_test_prestate(test_largest_is_saved_for, &scenario),
         cmocka_unit_test_prestate(test_an_hour_of_four_gib, &scenario),
         cmocka_unit_test_prestate(test_two_thousand_small, &scenario),

@@ -29,7 +29,7 @@ struct story {
     bool is_attached;
     bool has_no_children_files;
     bool has_subreapers;
-    bool has_deaf; /* those who ignore SIGCHLD */
+    bool has_deaf; /* those that ignore SIGCHLD */
 };
 
 struct player {

@@ -13,7 +13,7 @@
 #include "collect/tree/read.h"
 #include "fake_tree.h"
 
-#define TURN_NS (100 * NS_PER_MS)
+#define TICK_NS (100 * NS_PER_MS)
 
 static void open_without_lists(struct fake_tree *tree)
 {
@@ -35,7 +35,7 @@ static void tick(struct fake_tree *tree, uint64_t births, uint64_t children)
 {
     tree->forks.v += births;
     tree->last_pid.v += births;
-    fake_tree_collect_after(tree, TURN_NS);
+    fake_tree_collect_after(tree, TICK_NS);
     fake_tree_assert_count(tree->sample.cpu.process_child_count, children);
 }
 
@@ -62,7 +62,7 @@ static void test_orphans(void **unused)
     (void)unused;
     struct fake_tree tree;
     begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_fork(&tree, 101, FAKE_ROOT, 0);
     fake_tree_fork(&tree, 102, 101, 0);
     fake_tree_finish(&tree, 101);
@@ -91,13 +91,13 @@ static void test_non_members_are_read_once(void **unused)
 }
 
 /* A number that is free for a tick is a new process when it is there again. */
-static void test_non_members_are_forgotten(void **unused)
+static void test_non_members_are_released(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
     begin(&tree);
     fake_tree_add_non_member(&tree, 200);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_vanish(&tree, 200);
     tick(&tree, 1, 0);
     fake_tree_fork(&tree, 200, FAKE_ROOT, 0);
@@ -110,7 +110,7 @@ static void test_gate(void **unused)
     (void)unused;
     struct fake_tree tree;
     begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_tree_close_gate(&tree);
     fake_tree_add(&tree, 101, FAKE_ROOT);
     tick(&tree, 0, 0);
@@ -124,7 +124,7 @@ static void test_gone_while_scanning(void **unused)
     (void)unused;
     struct fake_tree tree;
     begin(&tree);
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     fake_env_mkdir(&tree.fake, "proc/101");
     struct fake_process *child = fake_tree_fork(&tree, 102, FAKE_ROOT, 0);
     child->parent = 101;
@@ -144,7 +144,7 @@ static void test_helpers(void **unused)
     begin(&tree);
     helpers_add(&tree.helpers, 101);
     fake_tree_fork(&tree, 101, FAKE_TRACKER, 0)->is_non_member = true;
-    fake_tree_collect_after(&tree, TURN_NS);
+    fake_tree_collect_after(&tree, TICK_NS);
     tick(&tree, 1, 0);
     assert_int_equal(tree.status.live, 1);
     fake_tree_end(&tree);
@@ -188,7 +188,7 @@ int main(void)
         cmocka_unit_test(test_finds_all),
         cmocka_unit_test(test_orphans),
         cmocka_unit_test(test_non_members_are_read_once),
-        cmocka_unit_test(test_non_members_are_forgotten),
+        cmocka_unit_test(test_non_members_are_released),
         cmocka_unit_test(test_gate),
         cmocka_unit_test(test_gone_while_scanning),
         cmocka_unit_test(test_helpers),

@@ -20,8 +20,8 @@ COMPILERS = {"amd64": ("cc", "gcc", "clang"), "arm64": ("aarch64-linux-gnu-gcc",
 WORKLOAD = ("tests/fake/workload.c", "tests/fake/workload_steps.c")
 OLD_CALLS = "old calls: "
 PAGES = ("pages", "peak", "OOM killer", "the tree has used")
-# Of those in which no many end at once: the kernel works on when it has closed the books of a process, and without KVM
-# that comes to more than a tick.
+# Of those in which no many end at once: the kernel works on when it has closed the account of a process, and without
+# KVM that comes to more than a tick.
 TREES = ("a loop of 60", "waves of 4", "3 daemons that end")
 OWN_GROUP = ("group", "option", "warning", "swept")
 COMPILE_SECS = 120

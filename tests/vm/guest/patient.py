@@ -38,7 +38,7 @@ def main():
     wait_longer(truth)
     tracker.WAIT_SECS *= FACTOR
     tracker.PATIENCE_SECS *= FACTOR
-    # What a process does when the kernel has closed its books counts in its group only, and a virtual CPU that has to
+    # What a process does when the kernel has closed its account counts in its group only, and a virtual CPU that has to
     # wait for a real one just then makes much of it.
     truth.TICK_SECS *= FACTOR
     truth.check_plausible = check_not_negative
