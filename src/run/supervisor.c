@@ -157,14 +157,16 @@ static void hide(struct session *session)
     handle_reports(session, reports);
 }
 
-static void halt(struct session *session, int signal)
+/* Stops us as the command was stopped, where that was meant. Returns whether it did. */
+static bool halt(struct session *session, int signal)
 {
     bool is_asked = session->suspend_ns.has && now() - session->suspend_ns.v < SUSPEND_NS;
     int stop = signals_stop_with(signal, is_asked, session->command_pid);
     if (stop == 0 || !reap_is_stopped(session->command_pid))
-        return;
+        return false;
     hide(session);
     signals_stop_self(stop);
+    return true;
 }
 
 static void pass_on(struct session *session, const struct loop_event *cause, int signal)
@@ -188,7 +190,9 @@ static void note_suspend(struct session *session, const struct loop_event *cause
     session->suspend_ns = some_i64(now());
     if (cause->signal_code != SI_KERNEL)
         pass_on(session, cause, SIGTSTP);
-    halt(session, SIGTSTP);
+    /* Its SIGCHLD is still to come, and is no reason to stop again behind the SIGCONT that woke us. */
+    if (halt(session, SIGTSTP))
+        session->state = SUPERVISOR_JOB_STOPPED;
 }
 
 static void watch_next(struct session *session)
@@ -241,7 +245,7 @@ static void act(struct session *session, enum supervisor_action action, const st
         reap(session);
         break;
     case SUPERVISOR_HALT:
-        halt(session, cause->signal);
+        (void)halt(session, cause->signal);
         break;
     case SUPERVISOR_WATCH_NEXT:
         watch_next(session);

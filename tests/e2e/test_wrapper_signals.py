@@ -226,6 +226,21 @@ def a_tracker_that_is_paused_alone_disturbs_no_other_process():
         equal(job.wait(1 + PATIENCE_SECS), 7, "exit status")
 
 
+@test(limit=60)
+def a_tracker_that_is_stopped_and_continued_alone_does_so_with_the_command():
+    with Session(wrap(python(COUNTER)), foreground=False) as session:
+        pid = ready_pid(session.screen)
+        for _ in range(8):
+            os.kill(session.pid, signal.SIGTSTP)
+            equal(session.event(), "stopped", "what the shell hears")
+            wait_state(pid, "T", "the command")
+            os.kill(session.pid, signal.SIGCONT)
+            equal(session.event(), "continued", "what the shell hears")
+            wait_state(pid, "S", "the command")
+        os.kill(pid, END)
+        equal(session.event(), f"exited {ENDED_BY_TEST}", "the end")
+
+
 @test
 def SIGCONT_to_the_tracker_wakes_the_command():
     with Job("-q", command=python(COUNTER), start_new_session=True) as job:

@@ -82,6 +82,7 @@ struct opt_f64 pss_scenario_tick(struct pss_scenario *scenario)
             .age_ns = scenario->age_ns[i],
             .rss_pages = scenario->rss_pages[i],
             .own_pages = scenario->own_pages[i].v,
+            .minor_faults = scenario->minor_faults[i],
             .is_copy = scenario->own_pages[i].has && scenario->memories[i].read_ns == 0,
             .memory = &scenario->memories[i]};
     }

@@ -29,6 +29,7 @@ struct pss_scenario {
     size_t count;
     uint64_t rss_pages[PSS_SCENARIO_PROCESSES_MAX];
     int64_t age_ns[PSS_SCENARIO_PROCESSES_MAX];
+    uint64_t minor_faults[PSS_SCENARIO_PROCESSES_MAX];
     struct opt_u64 own_pages[PSS_SCENARIO_PROCESSES_MAX]; /* of copies, until they are read */
     struct pss_memory memories[PSS_SCENARIO_PROCESSES_MAX];
     struct pss_process list[PSS_SCENARIO_PROCESSES_MAX]; /* of the last tick */

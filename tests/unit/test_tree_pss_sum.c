@@ -317,6 +317,32 @@ static void test_copies_that_were_read(void **state)
     pss_scenario_close(scenario);
 }
 
+/* Two that share all of their memory, and one of them writes to it: both are read again, a second later at the soonest.
+ */
+static void test_shared_memory_that_is_written_to(void **state)
+{
+    struct pss_scenario *scenario = *state;
+    pss_scenario_open(scenario, TRACKED_PSS_AUTO);
+    scenario->cost_ns = 30 * NS_PER_US;
+    size_t a = pss_scenario_add(scenario, 10000, 20000, NS_PER_SEC),
+           b = pss_scenario_add(scenario, 10000, 20000, NS_PER_SEC);
+    scenario->minor_faults[a] = scenario->minor_faults[b] = 50000;
+    pss_scenario_assert_bytes(pss_scenario_tick(scenario), 40000 * 1024);
+    assert_int_equal(pss_scenario_reads(scenario), 2);
+    pss_scenario_set_pss(scenario, a, 40000);
+    pss_scenario_set_pss(scenario, b, 40000);
+    scenario->minor_faults[b] += 400; /* too few */
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, PSS_REWRITTEN_NS), 40000 * 1024);
+    scenario->minor_faults[b] += 10000;
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, 1), 80000 * 1024);
+    assert_int_equal(pss_scenario_reads(scenario), 4);
+    /* Nothing is shared any more, so faults say nothing. */
+    scenario->minor_faults[b] += 10000;
+    (void)pss_scenario_tick_after(scenario, PSS_REWRITTEN_NS);
+    assert_int_equal(pss_scenario_reads(scenario), 4);
+    pss_scenario_close(scenario);
+}
+
 /* The reading waited for a fork: every page of the process is shared with a child that is not in the tree. */
 static void test_read_during_a_fork(void **state)
 {
@@ -389,6 +415,7 @@ int main(void)
         cmocka_unit_test_prestate(test_copies_that_were_not_read, &scenario),
         cmocka_unit_test_prestate(test_copies_that_write, &scenario),
         cmocka_unit_test_prestate(test_copies_that_were_read, &scenario),
+        cmocka_unit_test_prestate(test_shared_memory_that_is_written_to, &scenario),
         cmocka_unit_test_prestate(test_read_during_a_fork, &scenario),
         cmocka_unit_test_prestate(test_shared_within_the_tree, &scenario),
         cmocka_unit_test_prestate(test_shared_with_others_when_attached, &scenario),

@@ -186,6 +186,7 @@ static int read_process(struct pss *pss, const struct pss_process *process, int6
     memory->pss_kib = rollup.pss_kib;
     memory->at_rss_pages = process->rss_pages;
     memory->others_pages = pss->tree_pages - counted_pages(process);
+    memory->at_faults = pss->faults;
     if (process->is_copy) {
         pss->copies_read_bytes += (double)rollup.pss_kib * BYTES_PER_KIB;
         pss->copies_own_bytes += (double)process->own_pages * (double)pss->env->page_bytes;
@@ -245,6 +246,26 @@ static uint64_t slack_pages(const struct pss_process *process)
     return process->memory->at_rss_pages / 50 + SLACK_PAGES;
 }
 
+/* What it shared with others when it was read. */
+static uint64_t shared_pages(const struct pss *pss, const struct pss_memory *memory)
+{
+    uint64_t own = memory->pss_kib * BYTES_PER_KIB / (uint64_t)pss->env->page_bytes;
+    return memory->at_rss_pages > own ? memory->at_rss_pages - own : 0;
+}
+
+/* Shared memory that is written to becomes the writer's own, and the others': RSS does not show that, faults do. */
+static void count_faults(struct pss *pss, const struct pss_process *processes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct pss_memory *memory = processes[i].memory;
+        uint64_t growth =
+            memory->minor_faults.has ? counter_delta(memory->minor_faults.v, processes[i].minor_faults) : 0;
+        uint64_t most = memory->is_known ? shared_pages(pss, memory) : processes[i].rss_pages;
+        memory->minor_faults = some_u64(processes[i].minor_faults);
+        pss->faults += growth < most ? growth : most;
+    }
+}
+
 static bool is_due(const struct pss *pss, const struct pss_process *process, int64_t now_ns)
 {
     const struct pss_memory *memory = process->memory;
@@ -259,7 +280,9 @@ static bool is_due(const struct pss *pss, const struct pss_process *process, int
     if (!memory->is_known || (memory->doubts > 0 && memory->doubts < PSS_DOUBTS_MAX) || since_ns >= PSS_STALE_NS ||
         changed_pages(process) > slack_pages(process))
         return true;
-    return since_ns >= PSS_SHARED_NS && memory->read_ns < pss->count_changed_ns;
+    bool is_rewritten = since_ns >= PSS_REWRITTEN_NS && pss->faults - memory->at_faults > slack_pages(process) &&
+                        shared_pages(pss, memory) > slack_pages(process);
+    return is_rewritten || (since_ns >= PSS_SHARED_NS && memory->read_ns < pss->count_changed_ns);
 }
 
 /* What a reading is worth: of the unknown by size, of the known by staleness and change. */
@@ -457,6 +480,7 @@ struct opt_f64 pss_tick(struct pss *pss, struct pss_process *processes, size_t c
             pss->count_changed_ns = now_ns;
         pss->count = count;
         earn(pss, processes, count, now_ns);
+        count_faults(pss, processes, count);
         size_t due = gather_due(pss, processes, count, now_ns, &tally);
         if (spend(pss, processes, due, now_ns, err)) {
             settle_copies(pss, processes, count, now_ns);

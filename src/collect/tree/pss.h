@@ -22,6 +22,7 @@
 enum { PSS_WRITING_SHARE = 8 }; /* a copy of which less is its own is not read before it is older */
 #define PSS_STALE_NS (30 * NS_PER_SEC) /* read again even where nothing seems to change */
 #define PSS_SHARED_NS (5 * NS_PER_SEC) /* the same after processes came or went, that may share pages */
+#define PSS_REWRITTEN_NS NS_PER_SEC /* the same where shared memory seems to be written to */
 #define PSS_RETRY_NS (5 * NS_PER_SEC) /* after a read that failed */
 #define PSS_RESET_NS (600 * NS_PER_SEC) /* a cost that forbids every read could never be corrected otherwise */
 #define PSS_FIRST_NS_PER_PAGE 20.0 /* cost before the first measurement */
@@ -35,6 +36,8 @@ struct pss_memory {
     unsigned char doubts; /* readings in a row that were not believed */
     uint64_t pss_kib, at_rss_pages; /* at_rss_pages: its RSS in the tick of the reading */
     uint64_t others_pages; /* of the other processes in that tick, as they counted */
+    struct opt_u64 minor_faults; /* of the tick before */
+    uint64_t at_faults; /* pss.faults in the tick of the reading */
     int64_t read_ns; /* monotonic, when it was last read or tried */
     double ns_per_page; /* moving average; 0: not measured yet */
 };
@@ -45,6 +48,7 @@ struct pss_process {
     int64_t age_ns; /* since it was first seen */
     uint64_t rss_pages;
     uint64_t own_pages; /* what counts of a copy as long as it is one */
+    uint64_t minor_faults; /* so far */
     bool is_copy; /* forked a moment ago and never read: most of its pages are its parent's as well */
     struct pss_memory *memory;
 };
@@ -63,6 +67,7 @@ struct pss {
     int64_t count_changed_ns; /* monotonic, when that was last another number */
     uint64_t tree_pages; /* of all processes in this tick, as they count */
     uint64_t resident_pages; /* RSS of all processes in this tick */
+    uint64_t faults; /* minor faults so far of processes that share memory: pages that may be shared no longer */
     double copies_read_bytes,
         copies_own_bytes; /* of the copies that were read so far: their PSS, and as they counted */
     bool is_absent; /* this kernel has no smaps_rollup */

@@ -166,6 +166,7 @@ static void view_memory(struct tree_state *state, struct tree_member *member, in
             .age_ns = now_ns - member->first_ns,
             .rss_pages = memory->resident_pages,
             .own_pages = memory->own_pages,
+            .minor_faults = member->stat.minor_faults,
             .is_copy = memory->is_copy,
             .memory = &member->pss};
 }
