@@ -356,6 +356,10 @@ static void finish_memory(const struct accumulated_run *run, struct summary *sum
         memory->rss_peak_mib = some_f64(fixed4_value(sampled->max));
     memory->rss_sampled_mib = (struct opt_f64){sampled->seen > 0, fixed4_value(sampled->max)};
     keep_need(run, memory);
+    /* No job has none: it ended before it was seen. */
+    if (memory->need_mib.has && memory->need_mib.v <= 0)
+        memory->need_mib = memory->pss_peak_mib = memory->pss_peak_at_secs = memory->rss_peak_mib =
+            memory->rss_peak_at_secs = memory->rss_mean_mib = (struct opt_f64){0};
     growth_fill(&run->growth, memory);
     /* A process was higher between two samples, or after the last: which of the two is not known. */
     if (memory->late_growth_mib.has && sampled->seen > 0 && reported->max > sampled->max)

@@ -146,6 +146,15 @@ def an_older_recording_gives_the_same():
 
 
 @test
+def memory_of_a_job_that_was_never_seen_is_unknown():
+    with directory() as place:
+        run(["-q", "--summary-json", "s.json", "--", "true"], cwd=place)
+        memory = json.loads((place / "s.json").read_bytes())["memory"]
+    for key in ("rss_peak_mib", "pss_peak_mib", "need_mib", "limit_used_pct"):
+        expect(memory[key] is None or memory[key] > 0, key, memory)
+
+
+@test
 def a_csv_of_processes_only_is_shown_as_the_tree():
     """What the Python package writes about processes."""
     header = ('"timestamp","pid","children","utime","stime","cpu_usage","memory_mib","disk_read_bytes",'
