@@ -208,8 +208,8 @@ static double missing_cores(const struct facts *facts)
     return missing >= STARVED_CORES && missing >= within * STARVED_SHARE ? missing : 0;
 }
 
-/* It waited for CPUs that other work had: not for its own threads, which would have used all there is. Where that is
- * not known, a machine without an idle CPU is evidence, unless the job had all of a number of cores. */
+/* It waited for CPUs that other work had: its own threads would have used all there is. Where that is not known, a
+ * machine without an idle CPU is evidence, unless the job had all of a number of cores. */
 static bool is_starved(const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
@@ -374,7 +374,6 @@ static void put_memory_limit(struct buf *text, const struct facts *facts)
     }
 }
 
-/* Where its waiting is not known. */
 static void put_full_host(struct buf *text, const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
@@ -401,6 +400,11 @@ static void put_starved(struct buf *text, const struct facts *facts)
     buf_puts(text, is_estimate ? " of about " : " of the ");
     units_put_count(text, is_estimate ? wanted_about(cpu->wanted_mean.v) : cpu->wanted_mean.v, "core");
     buf_puts(text, " it wanted");
+    if (cpu->limit_cores.has && cpu->limit_cores.v < cpu->wanted_mean.v * AT_LIMIT_SHARE) {
+        buf_puts(text, " (it may use ");
+        units_put_figure(text, cpu->limit_cores.v);
+        buf_putc(text, ')');
+    }
     if (cpu->wait_secs.has) {
         buf_puts(text, ", and waited ");
         units_put_secs(text, cpu->wait_secs.v);
