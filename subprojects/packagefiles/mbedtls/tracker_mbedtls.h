@@ -81,8 +81,8 @@
 #define MBEDTLS_SHA512_SMALLER
 
 /*
- * TLS 1.3 works through PSA; its random numbers come from mbedtls_psa_external_get_random in src/net/tls.c. Of
- * PSA only what the handshake asks for; hashes and curves follow those above.
+ * TLS 1.3 works through PSA: that is tracker_psa.c, whose random numbers come from mbedtls_psa_external_get_random in
+ * src/net/tls.c. Of PSA only what the handshake asks for; hashes and curves follow those above.
  */
 #define MBEDTLS_PSA_CRYPTO_C
 #define MBEDTLS_PSA_CRYPTO_EXTERNAL_RNG
