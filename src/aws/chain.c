@@ -46,7 +46,7 @@ int aws_remote_fetch(const struct aws_context *context, struct aws_remote_ask *a
     int r = http_send(context->http, &ask->request, &answer, &own);
     if (r < 0) {
         int code = r == -ECANCELED ? r : r == -EINVAL || r == -EPERM ? -EINVAL : -EAGAIN;
-        return err_set(err, code, "AWS credentials: %s: %s", ask->what, own.msg);
+        return err_set(err, code, "%s: %s", ask->what, own.msg);
     }
     *ret_answer = answer;
     return 0;
@@ -65,8 +65,8 @@ int aws_remote_fetch_ok(const struct aws_context *context, struct aws_remote_ask
     }
     int status = answer.status;
     aws_remote_wipe(&answer);
-    return err_set(err, status == 404 && ask->may_be_absent ? -ENOENT : -EAGAIN, "AWS credentials: %s answers %d %s",
-        ask->what, status, http_status_text(status));
+    return err_set(err, status == 404 && ask->may_be_absent ? -ENOENT : -EAGAIN, "%s answers %d %s", ask->what, status,
+        http_status_text(status));
 }
 
 static bool take_word(const struct json_value *value, char *out, size_t size)
@@ -115,7 +115,7 @@ int aws_remote_fetch_json(const struct aws_context *context, struct aws_remote_a
         return r;
     r = aws_remote_read_json(buf_str(&answer.body), ret_credentials);
     aws_remote_wipe(&answer);
-    return r < 0 ? err_set(err, -EAGAIN, "AWS credentials: invalid answer from %s", ask->what) : 0;
+    return r < 0 ? err_set(err, -EAGAIN, "invalid answer from %s", ask->what) : 0;
 }
 
 /* May stand in a header: printable ASCII. */
@@ -141,16 +141,11 @@ int aws_remote_read_token(const char *path, size_t max, struct buf *ret_buf, str
     }
     aws_remote_wipe_text(&buf);
     if (r == 0)
-        return err_set(err, -EINVAL, "AWS credentials: %s holds no token", path);
+        return err_set(err, -EINVAL, "%s holds no token", path);
     struct err own = {0};
-    (void)err_sys(&own, r, "AWS credentials: the token in %s cannot be read", path);
+    (void)err_sys(&own, r, "the token in %s cannot be read", path);
     return err_set(err, -EINVAL, "%s", own.msg);
 }
-
-/*
- * The order in which AWS tools look for credentials ("Standardized credential providers" of the AWS SDKs reference
- * guide, and what botocore does), and for the region. Names of variables and files are theirs.
- */
 
 enum { FILE_BYTES_MAX = 1024 * 1024, FILES = 2 };
 
@@ -201,12 +196,12 @@ static int read_file(
         return 0;
     }
     if (r < 0) {
-        (void)err_sys(&own, r, "AWS credentials: %s cannot be read", buf_cstr(&path));
+        (void)err_sys(&own, r, "%s cannot be read", buf_cstr(&path));
         r = err_set(err, -EINVAL, "%s", own.msg);
     } else {
         r = aws_profile_read(buf_str(&text), file, str_of(profiles->name), &profiles->files[file], &own);
         profiles->is_found |= r == 0;
-        r = r == -EINVAL ? err_set(err, r, "AWS credentials: %s, %s", buf_cstr(&path), own.msg) : 0;
+        r = r == -EINVAL ? err_set(err, r, "%s, %s", buf_cstr(&path), own.msg) : 0;
     }
     str_wipe(text.data, text.len);
     buf_fini(&text);
@@ -252,14 +247,13 @@ static int find_in_environment(const struct aws_context *context, struct s3_cred
     if (!access_key && !secret_key)
         return -ENOENT;
     if (!access_key || !secret_key)
-        return err_set(err, -EINVAL, "AWS credentials: of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set");
+        return err_set(err, -EINVAL, "of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set");
     if (!take_env(access_key, to->access_key, sizeof(to->access_key)) ||
         !take_env(secret_key, to->secret_key, sizeof(to->secret_key)) ||
         (token && !take_env(token, to->session_token, sizeof(to->session_token))))
         return err_set(err, -EINVAL,
-            "AWS credentials: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY or AWS_SESSION_TOKEN is too long or holds a "
-            "blank "
-            "or an odd character");
+            "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY or AWS_SESSION_TOKEN is too long or holds a "
+            "blank or an odd character");
     if (expiry)
         to->expires_secs.has = utc_parse_iso(str_of(expiry), &to->expires_secs.v) == 0;
     return 0;
@@ -268,15 +262,13 @@ static int find_in_environment(const struct aws_context *context, struct s3_cred
 static int find_in_profiles(const struct profiles *profiles, struct s3_credentials *to, struct err *err)
 {
     if (!profiles->is_found && profiles->is_named)
-        return err_set(err, -EINVAL, "AWS credentials: the profile %s, which the environment names, is in no file",
-            profiles->name);
+        return err_set(err, -EINVAL, "the profile %s, which the environment names, is in no file", profiles->name);
     for (size_t i = 0; i < FILES; i++) {
         const struct s3_credentials *from = &profiles->files[i].credentials;
         if (!from->access_key[0] && !from->secret_key[0])
             continue;
         if (!from->access_key[0] || !from->secret_key[0])
-            return err_set(err, -EINVAL,
-                "AWS credentials: the profile %s has only one of aws_access_key_id and aws_secret_access_key",
+            return err_set(err, -EINVAL, "the profile %s has only one of aws_access_key_id and aws_secret_access_key",
                 profiles->name);
         *to = *from;
         return 0;
@@ -284,7 +276,7 @@ static int find_in_profiles(const struct profiles *profiles, struct s3_credentia
     for (size_t i = 0; i < FILES; i++)
         if (profiles->files[i].has_foreign_source)
             return err_set(err, -EINVAL,
-                "AWS credentials: the profile %s gets them from a role, SSO or a program, which is not supported; "
+                "the profile %s gets them from a role, SSO or a program, which is not supported; "
                 "put the output of 'aws configure export-credentials --profile %s --format env' into the environment",
                 profiles->name, profiles->name);
     return -ENOENT;
@@ -305,9 +297,8 @@ static int find_elsewhere(const struct aws_context *context, const struct profil
         r = aws_instance_find(context, deadline_ns, to, err);
     if (r == -ENOENT)
         return err_set(err, -ENOENT,
-            "AWS credentials: none in the environment, in the profile %s, from a container or from an instance role; "
-            "set "
-            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+            "none in the environment, in the profile %s, from a container or from an instance role; "
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
             profiles->name);
     if (r == 0 && region[0])
         (void)str_copy(str_of(region), to->region, sizeof(to->region));
@@ -328,6 +319,8 @@ int aws_find_credentials(
     }
     if (r == 0)
         *ret_credentials = credentials;
+    else
+        (void)err_wrap(err, "AWS credentials");
     s3_credentials_wipe(&credentials);
     return r;
 }
@@ -335,7 +328,7 @@ int aws_find_credentials(
 /* Is the instance the only source that is left? */
 static bool is_instance_next(const struct aws_context *context, const struct profiles *profiles)
 {
-    static const char *const names[] = {"AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE",
+    static const char names[][39] = {"AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE",
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (env_get(context->environment, names[i]))

@@ -25,11 +25,6 @@ struct reading {
     size_t indent; /* of that key */
 };
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 /* "  name " and "'my name'" */
 static struct str unquote(struct str text)
 {
@@ -48,7 +43,7 @@ static bool is_profile(const struct reading *reading, struct str section)
         return str_eq(section, reading->name);
     if (str_eq(section, STR("default")))
         return str_eq(reading->name, section);
-    if (!str_starts(section, word) || section.n == word.n || !is_blank(section.p[word.n]))
+    if (!str_starts(section, word) || section.n == word.n || !ascii_is_blank(section.p[word.n]))
         return false;
     return str_eq(unquote((struct str){section.p + word.n, section.n - word.n}), reading->name);
 }
@@ -68,7 +63,7 @@ static int read_section(struct reading *reading, struct str line, struct err *er
 static struct str cut_comment(struct str value)
 {
     for (size_t i = 0; i < value.n; i++)
-        if ((value.p[i] == '#' || value.p[i] == ';') && (i == 0 || is_blank(value.p[i - 1])))
+        if ((value.p[i] == '#' || value.p[i] == ';') && (i == 0 || ascii_is_blank(value.p[i - 1])))
             value.n = i;
     return str_trim(value);
 }
@@ -112,7 +107,7 @@ static int take_value(
 static int read_line(struct reading *reading, struct str line, struct aws_profile *profile, struct err *err)
 {
     size_t indent = 0;
-    while (indent < line.n && is_blank(line.p[indent]))
+    while (indent < line.n && ascii_is_blank(line.p[indent]))
         indent++;
     line = str_trim(line);
     if (line.n == 0 || line.p[0] == '#' || line.p[0] == ';')

@@ -184,11 +184,6 @@ void s3_put_uri(struct buf *buf, const struct s3_bucket *bucket, struct str key)
     buf_append(buf, key.p, key.n);
 }
 
-/*
- * Requests to S3 (REST API, "PutObject" and "HeadBucket"): one signed PUT, and the question where a bucket is. Signed
- * are host, content-type and all x-amz headers.
- */
-
 enum { HEADERS_MAX = 5, AUTHORIZATION_BYTES_MAX = 2048, ANSWER_BYTES_MAX = 64 * 1024 };
 #define FIND_REGION_NS (10 * NS_PER_SEC)
 
@@ -287,7 +282,7 @@ static int prepare(struct put *put, const struct s3_bucket *bucket, const struct
 {
     s3_bucket_put_url(bucket, str_of(bucket->region), object->key, &put->url);
     if (!buf_ok(&put->url))
-        return err_set(err, -ENOMEM, "S3: the bucket %s: no memory", bucket->bucket);
+        return err_set(err, -ENOMEM, "S3: the bucket %s: out of memory", bucket->bucket);
     struct url url;
     int r = url_parse(buf_str(&put->url), &url, err);
     if (r < 0) {

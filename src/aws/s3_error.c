@@ -83,7 +83,7 @@ static bool is_code(struct str text)
 {
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];
-        if (!(ascii_is_alpha(c) || (c >= '0' && c <= '9') || c == '.' || c == '_'))
+        if (!(ascii_is_alnum(c) || c == '.' || c == '_'))
             return false;
     }
     return text.n > 0 && text.n < S3_ERROR_CODE_BYTES;
@@ -103,9 +103,11 @@ void s3_error_read(struct str body, struct s3_error *ret_error)
         (void)str_copy(region, ret_error->region, sizeof(ret_error->region));
 }
 
-static bool is_among(const char *code, const char *const *codes)
+enum { LISTED_CODE_BYTES = 22 };
+
+static bool is_among(const char *code, const char codes[][LISTED_CODE_BYTES])
 {
-    for (; *codes; codes++)
+    for (; **codes; codes++)
         if (strcmp(code, *codes) == 0)
             return true;
     return false;
@@ -115,9 +117,10 @@ static bool is_among(const char *code, const char *const *codes)
  * once it has expired, and then report it as unknown. */
 static enum s3_outcome outcome_of(int status, const char *code)
 {
-    static const char *const expired[] = {"ExpiredToken", "ExpiredTokenException", "InvalidToken", "InvalidTokenId",
-        "TokenRefreshRequired", "InvalidAccessKeyId", NULL};
-    static const char *const passing[] = {"RequestTimeout", "OperationAborted", "SlowDown", "InternalError", NULL};
+    static const char expired[][LISTED_CODE_BYTES] = {"ExpiredToken", "ExpiredTokenException", "InvalidToken",
+        "InvalidTokenId", "TokenRefreshRequired", "InvalidAccessKeyId", ""};
+    static const char passing[][LISTED_CODE_BYTES] = {
+        "RequestTimeout", "OperationAborted", "SlowDown", "InternalError", ""};
     if (status == 200 || status == 201)
         return S3_DONE;
     if (http_status_may_pass(status) || status / 100 == 2)

@@ -13,20 +13,15 @@
 
 enum { PARAMETERS_MAX = 64 };
 
-static bool is_blank(char c)
+static bool is_white(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 static int compare_names(struct str a, struct str b)
 {
     for (size_t i = 0; i < a.n && i < b.n; i++) {
-        unsigned char x = (unsigned char)lower(a.p[i]), y = (unsigned char)lower(b.p[i]);
+        unsigned char x = (unsigned char)ascii_to_lower(a.p[i]), y = (unsigned char)ascii_to_lower(b.p[i]);
         if (x != y)
             return x < y ? -1 : 1;
     }
@@ -189,7 +184,7 @@ static bool is_same_as_before(const struct sigv4_header *const *sorted, int i)
 static void put_lower(struct buf *buf, struct str name)
 {
     for (size_t i = 0; i < name.n; i++)
-        buf_putc(buf, lower(name.p[i]));
+        buf_putc(buf, ascii_to_lower(name.p[i]));
 }
 
 /* Trimmed, with one blank where several stand; line folding is white space too. */
@@ -197,9 +192,9 @@ static void put_value(struct buf *buf, struct str value)
 {
     value = str_trim(value);
     for (size_t i = 0; i < value.n; i++) {
-        if (!is_blank(value.p[i]))
+        if (!is_white(value.p[i]))
             buf_putc(buf, value.p[i]);
-        else if (!is_blank(value.p[i - 1]))
+        else if (!is_white(value.p[i - 1]))
             buf_putc(buf, ' ');
     }
 }

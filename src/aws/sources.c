@@ -84,7 +84,7 @@ static int set_refusal(const struct http_answer *answer, struct str token, struc
     struct str body = buf_str(&answer->body);
     if (body.n > 0 && !memmem(body.p, body.n, token.p, token.n))
         s3_error_read(body, &error);
-    return err_set(err, -EAGAIN, "AWS credentials: STS answers %d %s%s%s", answer->status,
+    return err_set(err, -EAGAIN, "STS answers %d %s%s%s", answer->status,
         error.code[0] ? error.code : http_status_text(answer->status), error.message[0] ? ": " : "", error.message);
 }
 
@@ -94,7 +94,7 @@ static int ask_sts(const struct aws_context *context, const struct sts_request *
     static const struct http_header headers[] = {
         {"Content-Type", {"application/x-www-form-urlencoded", 33}}, {"Accept", {"application/xml", 15}}};
     if (!buf_ok(&sts->url) || !buf_ok(&sts->form))
-        return err_set(err, -EINVAL, "AWS credentials: the request to STS is too long");
+        return err_set(err, -EINVAL, "the request to STS is too long");
     struct aws_remote_ask ask = {.what = "STS", .limit_ns = STS_NS};
     ask.request = (struct http_request){
         .method = "POST",
@@ -111,7 +111,7 @@ static int ask_sts(const struct aws_context *context, const struct sts_request *
     if (answer.status != 200)
         r = set_refusal(&answer, sts->token, err);
     else if (aws_web_identity_read(buf_str(&answer.body), ret_credentials) < 0)
-        r = err_set(err, -EAGAIN, "AWS credentials: invalid answer from STS");
+        r = err_set(err, -EAGAIN, "invalid answer from STS");
     aws_remote_wipe(&answer);
     return r;
 }
@@ -139,7 +139,7 @@ int aws_web_identity_find(const struct aws_context *context, struct str region, 
     if (!path)
         return -ENOENT;
     if (!role)
-        return err_set(err, -EINVAL, "AWS credentials: AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
+        return err_set(err, -EINVAL, "AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
     struct buf file;
     struct sts_request sts;
     int r = aws_remote_read_token(path, TOKEN_BYTES_MAX, &file, &sts.token, err);
@@ -180,11 +180,10 @@ int aws_container_check_uri(const char *uri, struct err *err)
     struct url url;
     struct err own = {0};
     if (url_parse(str_of(uri), &url, &own) < 0)
-        return err_set(err, -EINVAL, "AWS credentials: %s: %s", name, own.msg);
+        return err_set(err, -EINVAL, "%s: %s", name, own.msg);
     if (url.is_https || url_is_loopback(&url) || is_agent_address(&url))
         return 0;
-    return err_set(
-        err, -EINVAL, "AWS credentials: %s: plain http is for this machine and the agents of AWS only", name);
+    return err_set(err, -EINVAL, "%s: plain http is for this machine and the agents of AWS only", name);
 }
 
 /* Where to ask; -ENOENT where this is no such container. */
@@ -195,14 +194,13 @@ static int put_container_uri(const struct aws_context *context, struct buf *buf,
     if (!relative && !full)
         return -ENOENT;
     if (relative && relative[0] != '/')
-        return err_set(
-            err, -EINVAL, "AWS credentials: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with a slash");
+        return err_set(err, -EINVAL, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with a slash");
     int r = relative ? 0 : aws_container_check_uri(full, err);
     if (r < 0)
         return r;
     buf_puts(buf, relative ? "http://169.254.170.2" : "");
     buf_puts(buf, relative ? relative : full);
-    return buf_ok(buf) ? 0 : err_set(err, -EINVAL, "AWS credentials: the URI of the container's endpoint is too long");
+    return buf_ok(buf) ? 0 : err_set(err, -EINVAL, "the URI of the container's endpoint is too long");
 }
 
 /* The file wins over the variable, since what it holds is exchanged while we run. n = 0: none. */
@@ -216,7 +214,7 @@ static int find_container_token(
     *ret_token = str_trim(str_of(text ? text : ""));
     for (size_t i = 0; i < ret_token->n; i++)
         if ((unsigned char)ret_token->p[i] < ' ' || ret_token->p[i] > '~')
-            return err_set(err, -EINVAL, "AWS credentials: AWS_CONTAINER_AUTHORIZATION_TOKEN holds odd characters");
+            return err_set(err, -EINVAL, "AWS_CONTAINER_AUTHORIZATION_TOKEN holds odd characters");
     return 0;
 }
 
@@ -278,7 +276,7 @@ static int fetch(const struct visit *visit, const char *path, struct http_answer
     buf_append(&url, endpoint.p, endpoint.n);
     buf_puts(&url, path);
     if (!buf_ok(&url))
-        return err_set(err, -EINVAL, "AWS credentials: the URL of the metadata service is too long");
+        return err_set(err, -EINVAL, "the URL of the metadata service is too long");
     bool has_token = visit->token[0] != '\0';
     struct http_header header = {"X-aws-ec2-metadata-token-ttl-seconds", STR("300")};
     if (has_token)
@@ -307,7 +305,7 @@ static int fetch_word(const struct visit *visit, const char *path, char *ret_wor
     (void)str_line(&rest, &line);
     line = str_trim(line);
     if (line.n >= size || !text_is_visible(line))
-        r = err_set(err, -EAGAIN, "AWS credentials: invalid answer from the metadata service");
+        r = err_set(err, -EAGAIN, "invalid answer from the metadata service");
     else
         (void)str_copy(line, ret_word, size);
     aws_remote_wipe(&answer);
@@ -356,7 +354,7 @@ static int fetch_role(const struct visit *visit, struct s3_credentials *ret_cred
         aws_remote_wipe(&answer);
     }
     if (r == -ENOENT || r == -EBADMSG)
-        return err_set(err, -EAGAIN, "AWS credentials: the role %s of the instance has none now", role);
+        return err_set(err, -EAGAIN, "the role %s of the instance has none now", role);
     return r;
 }
 

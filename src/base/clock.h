@@ -30,6 +30,12 @@ static inline int64_t clock_read(const struct clock *clock, enum clock_kind kind
     return clock->read_ns(clock->context, kind);
 }
 
+/* Of the system's monotonic clock, for timeouts of poll. */
+static inline int64_t clock_now_ms(void)
+{
+    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC) / NS_PER_MS;
+}
+
 /* CPU time of all threads of a process so far, for which no rights are needed. 0, or a negative errno where there is no
  * such process. */
 int clock_process_cpu(pid_t pid, uint64_t *ret_ns);

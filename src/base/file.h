@@ -12,10 +12,15 @@
 
 #include "base/buf.h"
 
+/* Of our own process: the program that runs now, whatever has become of its file since; directories with its threads
+ * and its descriptors, by number. */
+#define FILE_OWN_PROGRAM "/proc/self/exe"
+#define FILE_OWN_THREADS "/proc/self/task"
+#define FILE_OWN_DESCRIPTORS "/proc/self/fd"
+
 enum file_shape {
     FILE_SINGLE, /* the kernel makes it in one piece (stat, meminfo, sysfs): a short read is the end */
-    FILE_RECORDS, /* the kernel hands out short records a page at a time (net/dev, diskstats): read on while it is full
-                   */
+    FILE_RECORDS, /* short records, handed out a page at a time (net/dev, diskstats): read on while it is full */
     FILE_TO_END, /* records of any length (mountinfo), or a file we know nothing of: read until nothing comes */
 };
 

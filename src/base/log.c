@@ -82,31 +82,10 @@ __attribute__((format(printf, 2, 0))) static bool write_line(enum log_level leve
         va_end(args);                                                                                                  \
     } while (0)
 
-void log_error(const char *fmt, ...)
+void log_line(enum log_level level, const char *fmt, ...)
 {
     bool written;
-    LOG_WITH_LEVEL(LOG_ERROR, written);
-    (void)written;
-}
-
-void log_warning(const char *fmt, ...)
-{
-    bool written;
-    LOG_WITH_LEVEL(LOG_WARNING, written);
-    (void)written;
-}
-
-void log_info(const char *fmt, ...)
-{
-    bool written;
-    LOG_WITH_LEVEL(LOG_INFO, written);
-    (void)written;
-}
-
-void log_debug(const char *fmt, ...)
-{
-    bool written;
-    LOG_WITH_LEVEL(LOG_DEBUG, written);
+    LOG_WITH_LEVEL(level, written);
     (void)written;
 }
 

@@ -29,10 +29,12 @@ void log_set_level(enum log_level level);
  */
 void log_divert(bool (*write)(void *context, struct str line), void *context);
 
-__attribute__((format(printf, 1, 2))) void log_error(const char *fmt, ...);
-__attribute__((format(printf, 1, 2))) void log_warning(const char *fmt, ...);
-__attribute__((format(printf, 1, 2))) void log_info(const char *fmt, ...);
-__attribute__((format(printf, 1, 2))) void log_debug(const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *fmt, ...);
+
+#define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
+#define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
+#define log_info(...) log_line(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
 
 /* Whole lines as they are, whatever the level: what was asked for. Waits a second for a reader that is slow; false
  * where some of it was lost. */

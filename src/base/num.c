@@ -260,3 +260,8 @@ bool num_put_short(struct buf *buf, double value)
     char text[NUM_TEXT_BYTES];
     return put_text(buf, text, num_write_short(text, value));
 }
+
+double num_to_f64(uint64_t value)
+{
+    return (double)value;
+}

@@ -80,6 +80,9 @@ static inline void num_read_line(struct str line, struct str key, struct opt_u64
         *counter = some_u64(value);
 }
 
+/* The nearest number. Not inline: no instruction does it for all 64 bits. */
+__attribute__((noinline)) double num_to_f64(uint64_t value);
+
 /* Longest text of the num_write functions. */
 enum { NUM_TEXT_BYTES = 32 };
 

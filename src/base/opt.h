@@ -54,7 +54,14 @@ static inline uint64_t counter_delta(uint64_t prev, uint64_t cur)
     return cur >= prev ? cur - prev : 0;
 }
 
-/* The same for readings that may be absent: unknown on either side is unknown. */
+/* The same for a counter whose highest value is `range`, behind which it begins again at 0; a range of 0: it never
+ * does. */
+static inline uint64_t counter_delta_wrapping(uint64_t prev, uint64_t cur, uint64_t range)
+{
+    return cur < prev && prev <= range ? range - prev + cur : counter_delta(prev, cur);
+}
+
+/* counter_delta for readings that may be absent: unknown on either side is unknown. */
 static inline struct opt_u64 counter_delta_opt(struct opt_u64 prev, struct opt_u64 cur)
 {
     if (!prev.has || !cur.has)
@@ -68,6 +75,14 @@ static inline struct opt_f64 opt_scaled(struct opt_u64 amount, double scale)
     if (!amount.has)
         return (struct opt_f64){0};
     return some_f64((double)amount.v / scale);
+}
+
+/* The lower of two limits, of which one or both may be absent. */
+static inline struct opt_f64 opt_lower(struct opt_f64 a, struct opt_f64 b)
+{
+    if (!a.has || !b.has)
+        return a.has ? a : b;
+    return a.v < b.v ? a : b;
 }
 
 /* Growth per second over elapsed_ns; unknown where the growth is, or where no time has passed. */

@@ -3,14 +3,9 @@
 
 #include <stdint.h>
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 static bool is_space(char c)
 {
-    return is_blank(c) || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+    return ascii_is_blank(c) || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
 
 bool str_cut(struct str *rest, char separator, struct str *ret_piece)
@@ -26,10 +21,10 @@ bool str_cut(struct str *rest, char separator, struct str *ret_piece)
 bool str_word(struct str *rest, struct str *ret_word)
 {
     size_t i = 0;
-    while (i < rest->n && is_blank(rest->p[i]))
+    while (i < rest->n && ascii_is_blank(rest->p[i]))
         i++;
     size_t start = i;
-    while (i < rest->n && !is_blank(rest->p[i]))
+    while (i < rest->n && !ascii_is_blank(rest->p[i]))
         i++;
     if (i == start)
         return false;
@@ -84,7 +79,15 @@ const char *env_get(char *const *environment, const char *name)
     return NULL;
 }
 
-size_t str_distance(struct str a, struct str b)
+void env_put(char **environment, char *variable)
+{
+    size_t n = strcspn(variable, "=") + 1;
+    while (*environment && strncmp(*environment, variable, n) != 0)
+        environment++;
+    *environment = variable;
+}
+
+__attribute__((cold)) size_t str_distance(struct str a, struct str b)
 {
     enum { WORD_MAX = 64 };
     if (a.n >= WORD_MAX || b.n >= WORD_MAX)

@@ -38,6 +38,12 @@ static inline bool str_starts(struct str text, struct str prefix)
     return text.n >= prefix.n && (prefix.n == 0 || memcmp(text.p, prefix.p, prefix.n) == 0);
 }
 
+/* ASCII letters in any case. */
+static inline bool str_starts_nocase(struct str text, struct str prefix)
+{
+    return text.n >= prefix.n && (prefix.n == 0 || strncasecmp(text.p, prefix.p, prefix.n) == 0);
+}
+
 /* ASCII whatever the locale. */
 static inline bool ascii_is_digit(char c)
 {
@@ -67,6 +73,12 @@ static inline bool ascii_is_alnum(char c)
 static inline char ascii_to_lower(char c)
 {
     return ascii_is_upper(c) ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Between words of a line. */
+static inline bool ascii_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
 }
 
 /* 0 to 15, or -1 for what is no hexadecimal digit. */
@@ -131,6 +143,9 @@ void str_wipe(char *text, size_t n);
 
 /* The value of a variable in an environment (NULL: there is none); NULL where it is not set, or empty. */
 const char *env_get(char *const *environment, const char *name);
+
+/* Puts "NAME=VALUE" in the place of NAME, or behind the last variable, where there must be room. */
+void env_put(char **environment, char *variable);
 
 /* Edits (insert, delete, replace) between two short words; a large number when either is over 63 bytes. */
 size_t str_distance(struct str a, struct str b);

@@ -252,6 +252,18 @@ int gzip_unpack(struct str file, int (*take)(void *context, struct str piece), v
     return code;
 }
 
+static int append_piece(void *context, struct str piece)
+{
+    struct buf *buf = context;
+    buf_append(buf, piece.p, piece.n);
+    return buf_ok(buf) ? 0 : -ENOBUFS;
+}
+
+int gzip_unpack_into(struct str file, struct buf *buf)
+{
+    return gzip_unpack(file, append_piece, buf);
+}
+
 const char *gzip_library(void)
 {
     return zlibVersion();

@@ -40,6 +40,9 @@ size_t gzip_bound(size_t n);
  */
 int gzip_unpack(struct str file, int (*take)(void *context, struct str piece), void *context);
 
+/* The same, appended to buf; also -ENOBUFS. */
+int gzip_unpack_into(struct str file, struct buf *buf);
+
 struct gunzip; /* a decompression under way */
 
 /* Returns 0 or -ENOMEM. */

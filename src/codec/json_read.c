@@ -87,7 +87,7 @@ static void skip_blanks(struct str *rest)
 static bool skip_digits(struct str *rest)
 {
     size_t n = 0;
-    while (n < rest->n && rest->p[n] >= '0' && rest->p[n] <= '9')
+    while (n < rest->n && ascii_is_digit(rest->p[n]))
         n++;
     str_skip(rest, n);
     return n > 0;
@@ -160,7 +160,7 @@ static int read_scalar(struct reader *reader)
         int r = read_string(&reader->rest, &text);
         return r < 0 ? r : add_value(reader, JSON_STRING, text);
     }
-    if (first == '-' || (first >= '0' && first <= '9')) {
+    if (first == '-' || ascii_is_digit(first)) {
         int r = read_number(&reader->rest, &text);
         return r < 0 ? r : add_value(reader, JSON_NUMBER, text);
     }

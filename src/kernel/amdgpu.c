@@ -70,28 +70,25 @@ static int parse_number(struct str remainder, struct opt_u64 *number)
 
 int kfd_properties_parse(struct str text, struct kfd_properties *ret_properties)
 {
-    struct opt_u64 location = {0}, domain = {0}, simds = {0}, per_cu = {0};
-    const struct {
-        struct str key;
-        struct opt_u64 *number;
-    } wanted[] = {{STR("location_id"), &location}, {STR("domain"), &domain}, {STR("simd_count"), &simds},
-        {STR("simd_per_cu"), &per_cu}};
+    enum { LOCATION, DOMAIN, SIMDS, PER_CU, KEYS };
+    static const char keys[KEYS][12] = {"location_id", "domain", "simd_count", "simd_per_cu"};
+    struct opt_u64 found[KEYS] = {{0}};
     struct str line;
     while (str_whole_line(&text, &line)) {
         struct str key = {0};
         (void)str_word(&line, &key);
-        for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-            if (str_eq(key, wanted[i].key) && parse_number(line, wanted[i].number) < 0)
+        for (size_t i = 0; i < KEYS; i++) {
+            if (str_eq(key, str_of(keys[i])) && parse_number(line, &found[i]) < 0)
                 return -EINVAL;
         }
     }
-    if (!location.has)
+    if (!found[LOCATION].has)
         return -EINVAL;
     *ret_properties = (struct kfd_properties){
-        .location_id = location.v,
-        .domain = domain.v,
-        .simd_count = simds,
-        .simd_per_cu = per_cu,
+        .location_id = found[LOCATION].v,
+        .domain = found[DOMAIN].v,
+        .simd_count = found[SIMDS],
+        .simd_per_cu = found[PER_CU],
     };
     return 0;
 }

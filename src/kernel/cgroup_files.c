@@ -69,14 +69,14 @@ struct opt_u64 cgroup_single_u64(struct str text)
 }
 
 /* The kernel takes neither a quota nor a period of 0, so a 0 is no limit. */
-static struct opt_f64 cores_of(struct opt_u64 quota, struct opt_u64 period)
+__attribute__((cold)) static struct opt_f64 cores_of(struct opt_u64 quota, struct opt_u64 period)
 {
     if (!quota.has || !period.has || quota.v == 0 || period.v == 0)
         return (struct opt_f64){0};
-    return some_f64((double)quota.v / (double)period.v);
+    return some_f64(num_to_f64(quota.v) / num_to_f64(period.v));
 }
 
-struct opt_f64 cgroup_cpu_max_cores(struct str text)
+__attribute__((cold)) struct opt_f64 cgroup_cpu_max_cores(struct str text)
 {
     struct str rest = str_trim(text);
     struct str quota;
@@ -85,7 +85,7 @@ struct opt_f64 cgroup_cpu_max_cores(struct str text)
     return cores_of(cgroup_single_u64(quota), cgroup_single_u64(rest));
 }
 
-struct opt_f64 cgroup_cfs_cores(struct str quota, struct str period)
+__attribute__((cold)) struct opt_f64 cgroup_cfs_cores(struct str quota, struct str period)
 {
     return cores_of(cgroup_single_u64(quota), cgroup_single_u64(period));
 }

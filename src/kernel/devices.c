@@ -49,10 +49,14 @@ static bool parse_counters(const char **at, const char *lf, struct diskstats_row
         row->reads = row->read_units = row->writes = row->write_units = row->busy_ms = 0;
         return true;
     }
-    return num_next_in_line(at, &row->reads) && num_skip_in_line(at, 1) && num_next_in_line(at, &row->read_units) &&
-           num_skip_in_line(at, 1) && num_next_in_line(at, &row->writes) && num_skip_in_line(at, 1) &&
-           num_next_in_line(at, &row->write_units) && num_skip_in_line(at, 2) && num_next_in_line(at, &row->busy_ms) &&
-           num_skip_in_line(at, 1);
+    uint64_t *const counters[] = {&row->reads, &row->read_units, &row->writes, &row->write_units, &row->busy_ms};
+    for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+        if (!num_next_in_line(at, counters[i]) || !num_skip_in_line(at, 1))
+            return false;
+        if (counters[i] == &row->write_units && !num_skip_in_line(at, 1))
+            return false;
+    }
+    return true;
 }
 
 static bool parse_disk(struct str line, struct diskstats_row *row)

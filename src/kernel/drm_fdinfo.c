@@ -176,18 +176,18 @@ static int parse_memory(struct drm_parser *parser, struct str suffix, struct str
 static int parse_line(struct drm_parser *parser, struct str line)
 {
     static const struct {
-        struct str prefix;
+        char prefix[24];
         drm_parse *parse;
     } keys[] = {
-        {{"drm-driver", 10}, parse_driver},
-        {{"drm-pdev", 8}, parse_pdev},
-        {{"drm-client-id", 13}, parse_client_id},
-        {{"drm-engine-capacity-", 20}, parse_capacity}, /* before drm-engine-, which it begins with */
-        {{"drm-engine-", 11}, parse_busy},
-        {{"drm-cycles-", 11}, parse_cycles},
-        {{"drm-total-cycles-", 17}, parse_total_cycles},
-        {{"drm-resident-", 13}, parse_resident},
-        {{"drm-memory-", 11}, parse_memory},
+        {"drm-driver", parse_driver},
+        {"drm-pdev", parse_pdev},
+        {"drm-client-id", parse_client_id},
+        {"drm-engine-capacity-", parse_capacity}, /* before drm-engine-, which it begins with */
+        {"drm-engine-", parse_busy},
+        {"drm-cycles-", parse_cycles},
+        {"drm-total-cycles-", parse_total_cycles},
+        {"drm-resident-", parse_resident},
+        {"drm-memory-", parse_memory},
     };
     const char *colon = str_starts(line, STR("drm-")) ? memchr(line.p, ':', line.n) : NULL;
     if (!colon)
@@ -195,7 +195,7 @@ static int parse_line(struct drm_parser *parser, struct str line)
     struct str key = {line.p, (size_t)(colon - line.p)};
     struct str value = str_trim((struct str){colon + 1, line.n - key.n - 1});
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        if (drop_prefix(&key, keys[i].prefix))
+        if (drop_prefix(&key, str_of(keys[i].prefix)))
             return keys[i].parse(parser, key, value);
     }
     return 0;

@@ -68,9 +68,9 @@ static bool parse_columns(const char *p, struct pid_stat *stat)
     if (!num_next_in_line(&p, &stat->parent))
         return false;
     uint64_t flags;
-    /* 5 pgrp, session (both -1 of a process that is just being removed), tty_nr, tpgid; behind minflt cminflt */
+    /* 5 pgrp, session (both -1 of a process that is just being removed), tty_nr, tpgid */
     if (!skip_signed(&p, 4) || !num_next_in_line(&p, &flags) || !num_next_in_line(&p, &stat->minor_faults) ||
-        !num_skip_in_line(&p, 1))
+        !num_next_in_line(&p, &stat->children_minor_faults))
         return false;
     stat->has_not_execed = flags & FORKED_WITHOUT_EXEC;
     if (!num_next_in_line(&p, &stat->major_faults) || !num_next_in_line(&p, &stat->children_major_faults))
@@ -191,24 +191,39 @@ static void parse_amount(struct str line, struct str key, struct opt_u64 *amount
         *amount_kib = some_u64(kib);
 }
 
-int smaps_rollup_parse(struct str text, struct smaps_rollup *ret)
+__attribute__((cold)) struct opt_u64 pid_status_peak_kib(struct str text)
 {
-    struct opt_u64 rss_kib = {0}, pss_kib = {0};
-    struct smaps_rollup rollup = {0};
+    struct opt_u64 peak = {0};
+    struct str line;
+    while (!peak.has && str_whole_line(&text, &line))
+        parse_amount(line, STR("VmHWM:\t"), &peak);
+    return peak;
+}
+
+__attribute__((cold)) int smaps_rollup_parse(struct str text, struct smaps_rollup *ret)
+{
+    enum { RSS, PSS, ANONYMOUS, PSS_ANON, PSS_SHMEM, PRIVATE_CLEAN, PRIVATE_DIRTY, KSM, KEYS };
+    static const char keys[KEYS][16] = {
+        "Rss:", "Pss:", "Anonymous:", "Pss_Anon:", "Pss_Shmem:", "Private_Clean:", "Private_Dirty:", "KSM:"};
+    struct opt_u64 found[KEYS] = {{0}};
     struct str line;
     while (str_whole_line(&text, &line)) {
-        if (!rss_kib.has)
-            parse_amount(line, STR("Rss:"), &rss_kib);
-        if (!pss_kib.has)
-            parse_amount(line, STR("Pss:"), &pss_kib);
-        parse_amount(line, STR("Pss_Anon:"), &rollup.pss_anon_kib);
-        parse_amount(line, STR("Anonymous:"), &rollup.anonymous_kib);
-        parse_amount(line, STR("KSM:"), &rollup.ksm_kib);
+        for (size_t i = 0; line.n > 0 && i < KEYS; i++) {
+            if (line.p[0] == keys[i][0] && (i > PSS || !found[i].has))
+                parse_amount(line, str_of(keys[i]), &found[i]);
+        }
     }
-    if (!rss_kib.has || !pss_kib.has)
+    if (!found[RSS].has || !found[PSS].has)
         return -EINVAL;
-    rollup.rss_kib = rss_kib.v;
-    rollup.pss_kib = pss_kib.v;
-    *ret = rollup;
+    *ret = (struct smaps_rollup){
+        .rss_kib = found[RSS].v,
+        .pss_kib = found[PSS].v,
+        .anonymous_kib = found[ANONYMOUS],
+        .pss_anon_kib = found[PSS_ANON],
+        .pss_shmem_kib = found[PSS_SHMEM],
+        .private_clean_kib = found[PRIVATE_CLEAN],
+        .private_dirty_kib = found[PRIVATE_DIRTY],
+        .ksm_kib = found[KSM],
+    };
     return 0;
 }

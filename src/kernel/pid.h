@@ -17,7 +17,8 @@ struct pid_stat {
     uint64_t pid, parent;
     char name[PID_NAME_BYTES]; /* of its first thread: any bytes but NUL */
     char state; /* R S D T t Z X … */
-    uint64_t minor_faults, major_faults, children_major_faults;
+    uint64_t minor_faults, major_faults;
+    uint64_t children_minor_faults, children_major_faults; /* of children it has waited for, and theirs */
     uint64_t user_ticks, system_ticks; /* of all its threads */
     uint64_t children_user_ticks, children_system_ticks; /* of children it has waited for, and theirs */
     uint64_t threads;
@@ -76,8 +77,13 @@ int pid_schedstat_parse(struct str text, struct pid_schedstat *ret);
 struct smaps_rollup {
     uint64_t rss_kib, pss_kib;
     struct opt_u64 anonymous_kib, pss_anon_kib; /* of memory without a file; pss_anon since Linux 5.4 */
-    struct opt_u64 ksm_kib; /* of it, merged with equal pages of any process; since Linux 6.7 */
+    struct opt_u64 pss_shmem_kib; /* of shared memory and tmpfs; the same */
+    struct opt_u64 private_clean_kib, private_dirty_kib; /* that no other process has */
+    struct opt_u64 ksm_kib; /* of memory without a file, merged with equal pages of any process; since Linux 6.7 */
 };
+
+/* The highest resident memory so far (VmHWM) as /proc/PID/status has it; absent without memory. */
+struct opt_u64 pid_status_peak_kib(struct str text);
 
 /* Returns 0 or -EINVAL where one of the first two is missing, cut or no number. */
 int smaps_rollup_parse(struct str text, struct smaps_rollup *ret);

@@ -61,7 +61,7 @@ static int parse_core(const char *p, struct proc_stat *stat)
 /* `p` is behind "cpu". */
 static int parse_cpu(const char *p, struct proc_stat *stat, bool *has_total)
 {
-    if (*p >= '0' && *p <= '9')
+    if (ascii_is_digit(*p))
         return parse_core(p, stat);
     if (*p != ' ' && *p != '\n')
         return 0;
@@ -76,15 +76,21 @@ static void parse_procs(struct str line, struct proc_stat *stat)
 {
     if (line.n < sizeof("procs_b"))
         return;
-    if (line.p[4] == 'e') {
-        num_read_line(line, STR("processes "), &stat->forks);
-        /* A kernel that has started this program has made a process: 0 means that nothing is counted (gVisor). */
-        stat->forks.has &= stat->forks.v > 0;
-    } else if (line.p[6] == 'r') {
-        num_read_line(line, STR("procs_running "), &stat->procs_running);
-    } else {
-        num_read_line(line, STR("procs_blocked "), &stat->procs_blocked);
+    struct opt_u64 *counter = NULL;
+    const char *p = line.p + sizeof("procs_blocked ") - 1;
+    if (line.p[4] == 'e' && str_starts(line, STR("processes "))) {
+        counter = &stat->forks;
+        p = line.p + sizeof("processes ") - 1;
+    } else if (line.p[6] == 'r' && str_starts(line, STR("procs_running "))) {
+        counter = &stat->procs_running;
+    } else if (str_starts(line, STR("procs_blocked "))) {
+        counter = &stat->procs_blocked;
     }
+    uint64_t value;
+    if (counter && num_next_in_line(&p, &value) && *p == '\n')
+        *counter = some_u64(value);
+    /* A kernel that has started this program has made a process: 0 means that nothing is counted (gVisor). */
+    stat->forks.has &= stat->forks.v > 0;
 }
 
 static int parse_lines(struct str rest, struct proc_stat *stat)
@@ -142,7 +148,7 @@ static bool next_load(struct str *rest, double *ret_load)
         return false;
     uint64_t scale = 1;
     size_t i = 1;
-    for (; i < rest->n && rest->p[i] >= '0' && rest->p[i] <= '9'; i++) {
+    for (; i < rest->n && ascii_is_digit(rest->p[i]); i++) {
         if (i > FRACTION_DIGITS_MAX)
             return false;
         value = value * 10 + (uint64_t)(rest->p[i] - '0');
@@ -158,14 +164,18 @@ static bool next_load(struct str *rest, double *ret_load)
 /* " 1/80 11206\n", whole through its LF */
 static struct opt_u64 parse_last_pid(struct str rest)
 {
-    uint64_t running, all, pid;
+    static const char ends[] = "/ \n";
+    uint64_t value = 0;
     if (rest.n == 0 || rest.p[rest.n - 1] != '\n')
         return (struct opt_u64){0};
     const char *p = rest.p;
-    if (!num_next_in_line(&p, &running) || *p++ != '/' || *p == ' ' || !num_next_in_line(&p, &all) || *p != ' ' ||
-        !num_next_in_line(&p, &pid) || (*p != '\n' && *p != ' '))
-        return (struct opt_u64){0};
-    return some_u64(pid);
+    for (const char *end = ends; *end; end++) {
+        if (!num_next_in_line(&p, &value) || (*p != *end && (*end != '\n' || *p != ' ')))
+            return (struct opt_u64){0};
+        if (*end == '/' && *++p == ' ')
+            return (struct opt_u64){0};
+    }
+    return some_u64(value);
 }
 
 int loadavg_parse(struct str text, struct loadavg *ret)
@@ -309,93 +319,5 @@ int pressure_parse(struct str text, struct pressure *ret)
     if (!pressure.some_total_us.has)
         return -EINVAL;
     *ret = pressure;
-    return 0;
-}
-
-/*
- * /proc/cpuinfo, a paragraph for each processor, "key<tabs>: value" (arch/x86/kernel/cpu/proc.c, and
- * arch/arm64/kernel/cpuinfo.c, which has no names):
- *   model name	: AMD EPYC 7B13
- *   flags		: fpu vme de pse hypervisor lahf_lm
- *   CPU implementer	: 0x41
- *   CPU part	: 0xd0c
- * A line without its LF is not trusted: it may go on.
- */
-
-enum { MIDR_PART_BITS = 4, MIDR_IMPLEMENTER_BITS = 24, PART_MAX = 0xfff, IMPLEMENTER_MAX = 0xff };
-
-/* "0x41" */
-static bool parse_hex(struct str text, uint64_t max, uint64_t *ret_number)
-{
-    return str_starts(text, STR("0x")) && num_parse_hex((struct str){text.p + 2, text.n - 2}, ret_number) == 0 &&
-           *ret_number <= max;
-}
-
-static void add_kind(struct cpuinfo *info, struct cpuinfo_core core)
-{
-    for (size_t i = 0; i < info->kind_count; i++) {
-        if (info->kinds[i].implementer == core.implementer && info->kinds[i].part == core.part)
-            return;
-    }
-    if (info->kind_count < CPUINFO_KINDS_MAX)
-        info->kinds[info->kind_count++] = core;
-}
-
-static bool has_word(struct str words, struct str wanted)
-{
-    for (struct str word; str_word(&words, &word);) {
-        if (str_eq(word, wanted))
-            return true;
-    }
-    return false;
-}
-
-/* x86 and others, LoongArch, MIPS, POWER, RISC-V. */
-static bool is_name_key(struct str key)
-{
-    static const char keys[][11] = {"model name", "Model Name", "cpu model", "cpu", "uarch"};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        if (str_eq(key, str_of(keys[i])))
-            return true;
-    }
-    return false;
-}
-
-__attribute__((cold)) void cpuinfo_parse(struct str text, struct cpuinfo *ret_info)
-{
-    struct cpuinfo info = {0};
-    struct opt_u64 implementer = {0};
-    struct str line;
-    while (str_whole_line(&text, &line)) {
-        const char *colon = line.n > 0 ? memchr(line.p, ':', line.n) : NULL;
-        if (!colon)
-            continue;
-        struct str key = str_trim((struct str){line.p, (size_t)(colon - line.p)});
-        struct str value = str_trim((struct str){colon + 1, (size_t)(line.p + line.n - colon - 1)});
-        uint64_t number;
-        if (info.model_name.n == 0 && is_name_key(key)) {
-            info.model_name = value;
-        } else if (!info.is_virtual.has && str_eq(key, STR("flags"))) {
-            info.is_virtual = some_bool(has_word(value, STR("hypervisor")));
-        } else if (str_eq(key, STR("processor"))) {
-            implementer = (struct opt_u64){0};
-        } else if (str_eq(key, STR("CPU implementer")) && parse_hex(value, IMPLEMENTER_MAX, &number)) {
-            implementer = some_u64(number);
-        } else if (str_eq(key, STR("CPU part")) && implementer.has && parse_hex(value, PART_MAX, &number)) {
-            add_kind(&info, (struct cpuinfo_core){(uint32_t)implementer.v, (uint32_t)number});
-        }
-    }
-    *ret_info = info;
-}
-
-__attribute__((cold)) int cpuinfo_parse_midr(struct str text, struct cpuinfo_core *ret_core)
-{
-    uint64_t midr;
-    if (!parse_hex(str_trim(text), UINT32_MAX, &midr))
-        return -EINVAL;
-    *ret_core = (struct cpuinfo_core){
-        .implementer = (uint32_t)(midr >> MIDR_IMPLEMENTER_BITS) & IMPLEMENTER_MAX,
-        .part = (uint32_t)(midr >> MIDR_PART_BITS) & PART_MAX,
-    };
     return 0;
 }

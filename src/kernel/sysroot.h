@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine that is read, as directory descriptors: "/" in production, a captured tree in tests (--sysroot DIR).
- * Nothing outside this directory and collect/ names an absolute kernel path.
+ * The machine that is read, as directory descriptors: "/" in production, a captured tree in tests (--sysroot DIR); and
+ * what its proc lists: processes, threads, descriptors. Outside of this directory and collect/, the only absolute
+ * kernel paths are those of our own process (base/file.h).
  */
 #ifndef KERNEL_SYSROOT_H
 #define KERNEL_SYSROOT_H
@@ -12,12 +13,6 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-
-/* The program that runs now, whatever has become of its file since. */
-#define SYSROOT_OWN_PROGRAM "/proc/self/exe"
-
-/* A directory with our own threads, by number. */
-#define SYSROOT_OWN_THREADS "/proc/self/task"
 
 struct sysroot {
     int root_fd;
@@ -30,6 +25,7 @@ struct sysroot {
 
 /* Returns 0 or a negative errno with a message: only a root that cannot be opened is an error. */
 int sysroot_open(const char *path, struct sysroot *ret_root, struct err *err);
+
 /* Are we in the PID namespace of the whole machine? Elsewhere drivers may know our processes by other numbers. */
 bool sysroot_in_first_pid_namespace(const struct sysroot *root);
 
@@ -50,5 +46,14 @@ void pid_list_fini(struct pid_list *list);
 int pid_list_read(int dir_fd, size_t max, struct pid_list *list);
 
 bool pid_list_has(const struct pid_list *list, pid_t pid);
+
+/* One descriptor and the path it is open on (NUL-terminated, cut at 63 bytes). False: stop here. */
+typedef bool pid_fd_visit(void *context, int fd, const char *target);
+
+/*
+ * Goes through the descriptors of a process (/proc/PID/fd), up to a limit, without allocating. Returns 0, or a negative
+ * errno: -ENOENT or -ESRCH where there is no such process, -EACCES where it may not be read.
+ */
+int pid_each_fd(int proc_fd, pid_t pid, pid_fd_visit *visit, void *context);
 
 #endif

@@ -121,8 +121,7 @@ static void mark_element(struct words *words, struct element *element)
 /* A PEM block that lost its quotes comes in pieces: from -----BEGIN to -----END all of them go. */
 static bool opens_pem(struct str argument, struct str rest)
 {
-    return str_starts(argument, STR("-----BEGIN")) && !memmem(argument.p, argument.n, "-----END", 8) &&
-           memmem(rest.p, rest.n, "-----END", 8);
+    return str_starts(argument, STR("-----BEGIN")) && !has_text(argument, "-----END") && has_text(rest, "-----END");
 }
 
 static void mask_line(const struct line *in, struct line *out, unsigned char *marks, enum mask_mode mode)
@@ -139,7 +138,7 @@ static void mask_line(const struct line *in, struct line *out, unsigned char *ma
             mark(&element, element.text, MARK_KEY);
         else
             mark_element(&words, &element);
-        is_pem &= !memmem(element.text.p, element.text.n, "-----END", 8);
+        is_pem &= !has_text(element.text, "-----END");
         if (!put_masked(out, &element))
             return;
     }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "mask/mask.h"
@@ -23,7 +24,8 @@ enum name_level {
 /* Is the word one of the list? Compared without regard to case. */
 bool rule_lists(const char *list, struct str word);
 
-/* Does the word end in one of the list? */
+/* Does the word begin with, or end in, one of the list? */
+bool rule_begins(const char *list, struct str word);
 bool rule_ends(const char *list, struct str word);
 
 /* Words of names. */
@@ -39,26 +41,43 @@ extern const char rule_trivial_values[], rule_auth_kinds[], rule_auth_schemes[],
 /* Parts of URLs. */
 extern const char rule_user_schemes[], rule_token_schemes[], rule_plain_queries[], rule_secret_queries[],
     rule_public_queries[], rule_opaque_schemes[];
-extern const char *const rule_secret_paths[]; /* host/path behind which everything is secret; NULL ends */
+extern const char rule_secret_paths[]; /* host/path behind which everything is secret; texts */
 
 /* Words of command lines. */
 extern const char rule_carriers[], rule_shells[], rule_interpreters[], rule_shell_hosts[], rule_setters[],
     rule_setting_verbs[], rule_echoes[];
-extern const char *const rule_subcommands[]; /* NULL ends */
-extern const unsigned rule_login_subcommands; /* bits of those behind which a token may stand alone */
-extern const char *const rule_password_readers[]; /* in a pipeline; NULL ends */
+extern const char rule_subcommands[]; /* texts, one per bit of enum subcommand */
+enum subcommand {
+    SUBCOMMAND_LOGIN = 1 << 0,
+    SUBCOMMAND_SECRET = 1 << 1,
+    SUBCOMMAND_SECRETS = 1 << 2,
+    SUBCOMMAND_ALIAS = 1 << 3,
+    SUBCOMMAND_HOST = 1 << 4,
+    SUBCOMMAND_CONNECT = 1 << 5,
+    SUBCOMMAND_AUTH = 1 << 6,
+    SUBCOMMAND_PUT_PARAMETER = 1 << 7,
+    SUBCOMMAND_ADD_USER = 1 << 8,
+    SUBCOMMAND_CHANGE_PASSWORD = 1 << 9,
+    SUBCOMMAND_ENCRYPT_STRING = 1 << 10,
+};
+extern const char rule_password_readers[]; /* in a pipeline; texts */
+
+/* Texts stand one behind the other, each with a NUL; an empty one ends them. The one behind this: */
+static inline const char *rule_next(const char *text)
+{
+    return text + strlen(text) + 1;
+}
 
 /* Tokens that are known by how they begin. */
 enum shape_set { SET_ALNUM, SET_UPPER_DIGIT, SET_HEX, SET_WORD /* letters digits _ - */, SET_DOTTED /* and . */ };
 struct shape_rule {
-    const char *prefix;
-    enum shape_set set;
+    unsigned char set; /* enum shape_set */
     unsigned char least; /* characters behind the prefix */
     unsigned char most; /* 0: any number */
     bool needs_mix; /* a digit, or letters of both cases */
 };
 extern const struct shape_rule rule_shapes[];
-extern const size_t rule_shape_count;
+extern const char rule_prefixes[]; /* a text of words per shape */
 
 /* Options and positions that hold secrets in certain programs only. */
 enum program_form {
@@ -73,17 +92,79 @@ enum program_form {
     FORM_PREFIX = 256, /* the option is the whole beginning: /p:SECRET */
     FORM_BARE = 512, /* the option has no dash: password SECRET */
 };
+/* Texts of the rows below, by number: an address is larger than most of them. */
+#define RULE_TEXTS(X)                                                                                                  \
+    X(ANY, " * ")                                                                                                      \
+    X(MYSQL, " mysql mariadb mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlslap mysqlbinlog "             \
+             "mysqlpump mysqlsh mariadb-dump mariadb-admin mariadb-import mariadb-check mariadb-show "                 \
+             "mysql_upgrade mycli xtrabackup mariabackup ")                                                            \
+    X(MYCLI, " mycli pgcli ")                                                                                          \
+    X(SSHPASS, " sshpass ")                                                                                            \
+    X(LOGINS, " docker podman nerdctl buildah skopeo helm oras az oc cf crane regctl ibmcloud vault argocd "           \
+              "tsh rancher flyctl fly railway vercel supabase npm heroku oc kubectl bw lpass ")                        \
+    X(VAULT, " vault ")                                                                                                \
+    X(CURL, " curl ")                                                                                                  \
+    X(CURL_WGET, " curl wget ")                                                                                        \
+    X(HTTP, " http https xh xhs httpie ")                                                                              \
+    X(AB, " ab siege hey wrk oha ")                                                                                    \
+    X(HEY, " hey ")                                                                                                    \
+    X(LFTP, " lftp ")                                                                                                  \
+    X(SMBCLIENT, " smbclient smbget rpcclient net smbmap winexe pdbedit smbcacls nmblookup ")                          \
+    X(SMBCLIENT_SMBGET, " smbclient smbget rpcclient net ")                                                            \
+    X(REDIS_CLI, " redis-cli valkey-cli keydb-cli ")                                                                   \
+    X(MONGO, " mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop bsondump "              \
+             "beeline rdesktop useradd usermod groupmod ncftp ncftpput ncftpget ")                                     \
+    X(SQLCMD, " sqlcmd bcp osql mosquitto_pub mosquitto_sub mosquitto_rr ipmitool zip unzip zipcloak tsql "            \
+              "freebcp ")                                                                                              \
+    X(SEVEN_ZIP, " 7z 7za 7zr 7zz rar unrar ")                                                                         \
+    X(RAR, " rar unrar ")                                                                                              \
+    X(LDAP, " ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldapcompare ldappasswd ldapmodrdn "                  \
+            "ldapvi ")                                                                                                 \
+    X(OPENSSL, " openssl ")                                                                                            \
+    X(SNMPWALK, " snmpwalk snmpget snmpset snmpbulkwalk snmpbulkget snmptrap snmptable snmpstatus ")                   \
+    X(XFREERDP, " xfreerdp xfreerdp3 wlfreerdp sdl-freerdp freerdp ")                                                  \
+    X(NCRACK, " ncrack hydra medusa crackmapexec netexec nxc evil-winrm ")                                             \
+    X(CQLSH, " cqlsh influx twine devpi crackmap ")                                                                    \
+    X(DOCTL, " doctl codecov ")                                                                                        \
+    X(AWS, " aws ")                                                                                                    \
+    X(RABBITMQCTL, " rabbitmqctl ")                                                                                    \
+    X(NGROK, " ngrok ")                                                                                                \
+    X(VNCVIEWER, " vncviewer x11vnc ")                                                                                 \
+    X(NMCLI, " nmcli ")                                                                                                \
+    X(MACHINE, " machine ")                                                                                            \
+    X(MYSQLADMIN, " mysqladmin mariadb-admin ")                                                                        \
+    X(ETCDCTL, " etcdctl ")                                                                                            \
+    X(ANSIBLE_VAULT, " ansible-vault ")                                                                                \
+    X(WPA_PASSPHRASE, " wpa_passphrase ")                                                                              \
+    X(HTPASSWD, " htpasswd ")                                                                                          \
+    X(MC, " mc mcli ")                                                                                                 \
+    X(ORACLE, " sqlplus sqlldr exp imp expdp impdp rman tnsping sqlcl sql ")                                           \
+    X(MYSQL_FLAGS, "sNBtvfqrAHEXCnGb")                                                                                 \
+    X(CURL_FLAGS, "0123468afgijklnpqsvBGIJLMNORSVZ#")                                                                  \
+    X(LDAP_FLAGS, "xvnLZACcIQMN")                                                                                      \
+    X(HTPASSWD_B, "b")                                                                                                 \
+    X(HTPASSWD_BN, "bn")
+#define RULE_TEXT_NUMBER(name, text) PROGRAMS_##name,
+enum program_text { PROGRAMS_NONE, RULE_TEXTS(RULE_TEXT_NUMBER) };
+
 struct program_rule {
-    const char *programs; /* " * ": any */
-    const char *subcommand; /* that must have been seen; NULL: none */
-    const char *option;
-    unsigned form;
+    unsigned char programs; /* names, each with a space at both ends; " * ": any */
+    unsigned char flags; /* FORM_CLUSTER: letters that take no value, so that the option may follow them;
+                            FORM_POSITION: letters of options that must have been seen */
+    char without; /* FORM_POSITION: the letter of an option that must not have been seen */
     char separator;
     unsigned char position;
-    const char *flags; /* FORM_CLUSTER: letters that take no value, so that the option may follow them */
-    const char *with, *without; /* letters of options that must, and must not, have been seen */
+    unsigned short subcommand; /* enum subcommand, that must have been seen; 0: none */
+    unsigned short form;
 };
 extern const struct program_rule rule_programs[];
+extern const char rule_options[]; /* of each rule; "": none */
+
+/* Does any rule name it? */
+bool rule_knows_program(struct str name);
+
+/* The text of that number. */
+const char *rule_text(unsigned char number);
 extern const size_t rule_program_count;
 
 enum mark { MARK_NONE, MARK_SECRET, MARK_KEY, MARK_EMAIL, MARK_IP, MARK_PHONE, MARK_CARD, MARK_SSN, MARK_COUNT };
@@ -96,16 +177,23 @@ struct element {
     bool is_shell; /* a command string: $NAME is no secret */
 };
 
-extern const char *const mark_placeholders[MARK_COUNT];
+extern const char mark_placeholders[MARK_COUNT][9];
 
 /* values.c: what a text looks like. */
 bool is_white(char c);
 bool is_quote(char c);
 bool is_scheme_char(char c); /* of Bearer, AWS4-HMAC-SHA256 */
 bool is_name_char(char c); /* of NAME in NAME=value, --name: letters, digits, _ - . */
+bool is_alnum_or(char c, const char *others);
 bool has_prefix_nocase(struct str text, const char *prefix); /* prefix in lower case */
 struct str str_from(struct str text, size_t at);
 bool str_has(struct str text, char c);
+
+/* Where the next one is; text.n: nowhere. */
+size_t find_char(struct str text, size_t from, char c);
+size_t find_text(struct str text, size_t from, const char *part);
+bool has_text(struct str text, const char *part);
+
 bool has_white(struct str text);
 struct str unquote(struct str text); /* without the quotes around all of it */
 
@@ -123,6 +211,7 @@ size_t placeholder_length(struct str text);
 bool value_is_trivial(struct str value);
 bool value_is_path(struct str value);
 bool value_is_reference(struct str value); /* $NAME, ${NAME}, $(...) */
+bool is_reference(const struct element *element, struct str value); /* the same, where there is a shell */
 bool value_is_version(struct str value); /* also dates and plain numbers */
 bool value_is_word(struct str value); /* letters, - and _ alone */
 
@@ -178,7 +267,7 @@ struct words {
     } pending; /* what the next word is */
     struct str program; /* the known one that runs; n = 0: none */
     bool has_program, has_carrier;
-    unsigned subcommands; /* seen, by bit of rule_subcommands */
+    unsigned subcommands; /* seen, enum subcommand */
     unsigned long long letters; /* single-letter options seen, by bit from 'A' */
     unsigned positionals;
     bool has_url;

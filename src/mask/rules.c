@@ -6,6 +6,8 @@
 
 #include "mask/mask_internal.h"
 
+#include <string.h>
+
 bool rule_lists(const char *list, struct str word)
 {
     enum { WORD_MAX = 48 };
@@ -21,15 +23,25 @@ bool rule_lists(const char *list, struct str word)
     return strstr(list, needle) != NULL;
 }
 
-bool rule_ends(const char *list, struct str word)
+static bool has_part(const char *list, struct str word, bool is_end)
 {
     for (const char *p = list; *p; p++) {
         const char *end = *p == ' ' && p[1] ? strchr(p + 1, ' ') : NULL;
         size_t n = end ? (size_t)(end - p) - 1 : 0;
-        if (n > 0 && n <= word.n && has_prefix_nocase(str_from(word, word.n - n), p + 1))
+        if (n > 0 && n <= word.n && has_prefix_nocase(str_from(word, is_end ? word.n - n : 0), p + 1))
             return true;
     }
     return false;
+}
+
+bool rule_begins(const char *list, struct str word)
+{
+    return has_part(list, word, false);
+}
+
+bool rule_ends(const char *list, struct str word)
+{
+    return has_part(list, word, true);
 }
 
 /* The last word of a name ends so: PGPASSWORD, authtoken. Plurals count. */
@@ -127,11 +139,19 @@ const char rule_plain_queries[] =
 const char rule_public_queries[] = " list playlist ";
 const char rule_secret_queries[] =
     " sig signature code state key k p pw pwd t s h hash auth se st sp sv token ticket sas ";
-const char *const rule_secret_paths[] = {"hooks.slack.com/services/", "hooks.slack.com/workflows/",
-    "discord.com/api/webhooks/", "discordapp.com/api/webhooks/", "webhook.office.com/webhookb2/",
-    "outlook.office.com/webhook/", "hc-ping.com/", "hooks.zapier.com/hooks/catch/", "maker.ifttt.com/trigger/",
-    "chat.googleapis.com/v1/spaces/", "events.pagerduty.com/integration/", "live.twitch.tv/app/",
-    "rtmp.youtube.com/live2/", NULL};
+const char rule_secret_paths[] = "hooks.slack.com/services/\0"
+                                 "hooks.slack.com/workflows/\0"
+                                 "discord.com/api/webhooks/\0"
+                                 "discordapp.com/api/webhooks/\0"
+                                 "webhook.office.com/webhookb2/\0"
+                                 "outlook.office.com/webhook/\0"
+                                 "hc-ping.com/\0"
+                                 "hooks.zapier.com/hooks/catch/\0"
+                                 "maker.ifttt.com/trigger/\0"
+                                 "chat.googleapis.com/v1/spaces/\0"
+                                 "events.pagerduty.com/integration/\0"
+                                 "live.twitch.tv/app/\0"
+                                 "rtmp.youtube.com/live2/\0";
 
 /* They start another program, which may be any later word. */
 const char rule_carriers[] =
@@ -139,7 +159,8 @@ const char rule_carriers[] =
     "command builtin xargs parallel ssh mosh srun mpirun mpiexec torchrun accelerate docker podman nerdctl kubectl oc "
     "singularity apptainer nsys ncu perf strace ltrace valgrind watch flock tini dumb-init conda mamba micromamba uv "
     "pipx "
-    "poetry screen tmux systemd-run chpst gosu su-exec proot faketime unbuffer script cmd eval then do else ! { "
+    "poetry screen tmux systemd-run chpst gosu su-exec proot faketime unbuffer script cmd eval then do else if elif "
+    "while until coproc ! { "
     "resource-tracker docker-compose compose ";
 const char rule_shells[] = " sh bash zsh dash ksh ash fish busybox su runuser csh tcsh mksh ";
 /* Beside shells: the first argument of theirs that is no option names the program. */
@@ -150,211 +171,176 @@ const char rule_setters[] = " set config setenv setx put configure config:set en
 /* Their names say that they set, what follows is a name. */
 const char rule_setting_verbs[] = " set-credentials get-credentials delete-credentials unset-credentials ";
 const char rule_echoes[] = " echo printf print ";
-const char *const rule_subcommands[] = {"login", "secret", "secrets", "alias", "host", "connect", "auth",
-    "put-parameter", "add_user", "change_password", "encrypt_string", NULL};
-const unsigned rule_login_subcommands = 1U << 0 | 1U << 6;
-const char *const rule_password_readers[] = {"chpasswd", "sudo -S", "sudo -kS", "--password-stdin", "--passphrase-fd",
-    "passwd --stdin", "cryptsetup", "--with-token", "gh auth login", "kinit", "smbpasswd -s", "vault login -", NULL};
+const char rule_subcommands[] = "login\0"
+                                "secret\0"
+                                "secrets\0"
+                                "alias\0"
+                                "host\0"
+                                "connect\0"
+                                "auth\0"
+                                "put-parameter\0"
+                                "add_user\0"
+                                "change_password\0"
+                                "encrypt_string\0";
+const char rule_password_readers[] = "chpasswd\0"
+                                     "sudo -S\0"
+                                     "sudo -kS\0"
+                                     "--password-stdin\0"
+                                     "--passphrase-fd\0"
+                                     "passwd --stdin\0"
+                                     "cryptsetup\0"
+                                     "--with-token\0"
+                                     "gh auth login\0"
+                                     "kinit\0"
+                                     "smbpasswd -s\0"
+                                     "vault login -\0";
 
-const struct shape_rule rule_shapes[] = {
-    {"AKIA", SET_UPPER_DIGIT, 16, 16, false}, /* AWS access keys, of users, roles and others */
-    {"ASIA", SET_UPPER_DIGIT, 16, 16, false},
-    {"ABIA", SET_UPPER_DIGIT, 16, 16, false},
-    {"ACCA", SET_UPPER_DIGIT, 16, 16, false},
-    {"LTAI", SET_ALNUM, 12, 26, true}, /* Alibaba */
-    {"AKID", SET_ALNUM, 32, 32, true}, /* Tencent */
-    {"AIza", SET_WORD, 30, 0, false}, /* Google API, OAuth, client, refresh */
-    {"ya29.", SET_WORD, 20, 0, false},
-    {"GOCSPX-", SET_WORD, 16, 0, false},
-    {"1//0", SET_WORD, 30, 0, true},
-    {"ghp_", SET_ALNUM, 16, 0, true}, /* GitHub */
-    {"gho_", SET_ALNUM, 16, 0, true},
-    {"ghu_", SET_ALNUM, 16, 0, true},
-    {"ghs_", SET_ALNUM, 16, 0, true},
-    {"ghr_", SET_ALNUM, 16, 0, true},
-    {"github_pat_", SET_WORD, 16, 0, true},
-    {"glpat-", SET_DOTTED, 12, 0, true}, /* GitLab */
-    {"gldt-", SET_WORD, 16, 0, true},
-    {"glrt-", SET_WORD, 16, 0, true},
-    {"glptt-", SET_WORD, 16, 0, true},
-    {"glcbt-", SET_WORD, 16, 0, true},
-    {"glsoat-", SET_WORD, 16, 0, true},
-    {"glft-", SET_WORD, 16, 0, true},
-    {"glagent-", SET_WORD, 16, 0, true},
-    {"xoxa-", SET_WORD, 8, 0, false}, /* Slack */
-    {"xoxb-", SET_WORD, 8, 0, false},
-    {"xoxp-", SET_WORD, 8, 0, false},
-    {"xoxr-", SET_WORD, 8, 0, false},
-    {"xoxs-", SET_WORD, 8, 0, false},
-    {"xoxe-", SET_WORD, 8, 0, false},
-    {"xoxe.xoxp-", SET_WORD, 8, 0, false},
-    {"xoxc-", SET_WORD, 8, 0, false},
-    {"xoxd-", SET_WORD, 8, 0, false},
-    {"xapp-", SET_WORD, 8, 0, true},
-    {"sk-ant-", SET_WORD, 8, 0, true}, /* Anthropic, OpenAI and others */
-    {"sk-proj-", SET_WORD, 8, 0, true},
-    {"sk-svcacct-", SET_WORD, 8, 0, true},
-    {"sk-or-", SET_WORD, 16, 0, true},
-    {"sk-live-", SET_WORD, 8, 0, true},
-    {"sk-test-", SET_WORD, 8, 0, true},
-    {"sk-", SET_ALNUM, 16, 0, true},
-    {"sk_live_", SET_WORD, 8, 0, true}, /* Stripe */
-    {"sk_test_", SET_WORD, 8, 0, true},
-    {"sk_prod_", SET_WORD, 8, 0, true},
-    {"rk_live_", SET_WORD, 8, 0, true},
-    {"rk_test_", SET_WORD, 8, 0, true},
-    {"whsec_", SET_WORD, 16, 0, true},
-    {"hf_", SET_ALNUM, 20, 0, true}, /* Hugging Face */
-    {"api_org_", SET_ALNUM, 20, 0, true},
-    {"gsk_", SET_ALNUM, 20, 0, true}, /* Groq, xAI, Replicate, Perplexity, NVIDIA, LangSmith, Tavily */
-    {"xai-", SET_ALNUM, 20, 0, true},
-    {"r8_", SET_ALNUM, 20, 0, true},
-    {"pplx-", SET_ALNUM, 20, 0, true},
-    {"nvapi-", SET_WORD, 20, 0, true},
-    {"lsv2_", SET_WORD, 20, 0, true},
-    {"tvly-", SET_WORD, 16, 0, true},
-    {"npm_", SET_ALNUM, 20, 0, true}, /* npm, PyPI, RubyGems, crates.io, Docker Hub */
-    {"pypi-AgE", SET_WORD, 12, 0, false},
-    {"pypi-", SET_WORD, 60, 0, true},
-    {"rubygems_", SET_HEX, 32, 0, false},
-    {"cio", SET_ALNUM, 32, 32, true},
-    {"dckr_pat_", SET_WORD, 16, 0, true},
-    {"dckr_oat_", SET_WORD, 16, 0, true},
-    {"SG.", SET_DOTTED, 30, 0, true}, /* SendGrid, Mailgun, Brevo, Mailchimp is by name */
-    {"key-", SET_HEX, 32, 32, false},
-    {"xkeysib-", SET_WORD, 32, 0, false},
-    {"AC", SET_HEX, 32, 32, false}, /* Twilio */
-    {"SK", SET_HEX, 32, 32, false},
-    {"dop_v1_", SET_HEX, 32, 0, false}, /* DigitalOcean */
-    {"doo_v1_", SET_HEX, 32, 0, false},
-    {"dor_v1_", SET_HEX, 32, 0, false},
-    {"shpat_", SET_HEX, 24, 0, false}, /* Shopify, Square */
-    {"shpss_", SET_HEX, 24, 0, false},
-    {"shpca_", SET_HEX, 24, 0, false},
-    {"shppa_", SET_HEX, 24, 0, false},
-    {"sq0atp-", SET_WORD, 20, 0, false},
-    {"sq0csp-", SET_WORD, 20, 0, false},
-    {"dapi", SET_HEX, 32, 0, false}, /* Databricks, Vault, Grafana, New Relic, Sentry, Dynatrace, Postman */
-    {"hvs.", SET_WORD, 20, 0, true},
-    {"hvb.", SET_WORD, 20, 0, true},
-    {"hvr.", SET_WORD, 20, 0, true},
-    {"s.", SET_ALNUM, 24, 24, true},
-    {"glsa_", SET_WORD, 20, 0, true},
-    {"glc_", SET_WORD, 20, 0, true},
-    {"NRAK-", SET_ALNUM, 20, 0, false},
-    {"sntrys_", SET_WORD, 20, 0, false},
-    {"sntryu_", SET_HEX, 32, 0, false},
-    {"dt0c01.", SET_DOTTED, 24, 0, false},
-    {"PMAK-", SET_WORD, 24, 0, false},
-    {"lin_api_", SET_ALNUM, 20, 0, false}, /* Linear, Notion, Figma, HubSpot, Airtable, Atlassian, Asana is by name */
-    {"ntn_", SET_ALNUM, 24, 0, true},
-    {"secret_", SET_ALNUM, 32, 0, true},
-    {"figd_", SET_WORD, 20, 0, true},
-    {"pat-na1-", SET_WORD, 20, 0, false},
-    {"pat-eu1-", SET_WORD, 20, 0, false},
-    {"ATATT3", SET_WORD, 20, 0, false},
-    {"ATCTT3", SET_WORD, 20, 0, false},
-    {"ATBB", SET_ALNUM, 24, 0, true},
-    {"tskey-", SET_WORD, 16, 0,
-        true}, /* Tailscale, Pulumi, Supabase, Doppler, Terraform Cloud, Fly, 1Password, Dropbox */
-    {"pul-", SET_HEX, 40, 40, false},
-    {"sbp_", SET_HEX, 32, 0, false},
-    {"dp.pt.", SET_ALNUM, 32, 0, false},
-    {"dp.st.", SET_DOTTED, 32, 0, false},
-    {"fo1_", SET_WORD, 24, 0, true},
-    {"fm2_", SET_WORD, 24, 0, true},
-    {"ops_eyJ", SET_WORD, 24, 0, false},
-    {"sl.", SET_WORD, 60, 0, false},
-    {"EAA", SET_ALNUM, 60, 0, true}, /* Facebook */
-    {"PRIVATE-KEY-", SET_WORD, 20, 0, false},
-    {"AGE-SECRET-KEY-1", SET_UPPER_DIGIT, 16, 0, false}, /* age, OpenSSH's own format in base64 */
-    {"b3BlbnNzaC1rZXktdjE", SET_ALNUM, 8, 0, false},
-    {"CfDJ8", SET_WORD, 40, 0, true}, /* ASP.NET data protection */
-    {"rzp_live_", SET_ALNUM, 10, 0, false}, /* Razorpay, Flutterwave, Paystack by name */
-    {"FLWSECK-", SET_WORD, 20, 0, false},
-    {"FLWSECK_TEST-", SET_WORD, 16, 0, false},
-};
-const size_t rule_shape_count = sizeof(rule_shapes) / sizeof(rule_shapes[0]);
+/* By what follows a beginning: which characters, how many at least and at most, whether mixed; and the beginnings. */
+#define RULE_SHAPES(X)                                                                                                 \
+    X(SET_UPPER_DIGIT, 16, 16, false, "AKIA ASIA ABIA ACCA") /* AWS access keys, of users, roles and others */         \
+    X(SET_ALNUM, 12, 26, true, "LTAI") /* Alibaba */                                                                   \
+    X(SET_ALNUM, 32, 32, true, "AKID cio") /* Tencent, crates.io */                                                    \
+    /* Google API, OAuth, client, refresh; Brevo, Dropbox, ASP.NET data protection */                                  \
+    X(SET_WORD, 30, 0, false, "AIza")                                                                                  \
+    X(SET_WORD, 16, 0, false, "GOCSPX- FLWSECK_TEST-")                                                                 \
+    X(SET_WORD, 30, 0, true, "1//0")                                                                                   \
+    X(SET_WORD, 32, 0, false, "xkeysib-")                                                                              \
+    X(SET_WORD, 60, 0, false, "sl.")                                                                                   \
+    X(SET_WORD, 40, 0, true, "CfDJ8")                                                                                  \
+    /* Google, Square, Sentry, HubSpot, Atlassian, Flutterwave */                                                      \
+    X(SET_WORD, 20, 0, false, "ya29. sq0atp- sq0csp- sntrys_ pat-na1- pat-eu1- ATATT3 ATCTT3 PRIVATE-KEY- FLWSECK-")   \
+    /* Postman, 1Password */                                                                                           \
+    X(SET_WORD, 24, 0, false, "PMAK- ops_eyJ")                                                                         \
+    X(SET_WORD, 24, 0, true, "fo1_ fm2_") /* Fly */                                                                    \
+    /* GitHub, OpenAI and others */                                                                                    \
+    X(SET_ALNUM, 16, 0, true, "ghp_ gho_ ghu_ ghs_ ghr_ sk-")                                                          \
+    /* GitHub, GitLab, OpenRouter, Stripe, Tavily, Docker Hub, Tailscale */                                            \
+    X(SET_WORD, 16, 0, true,                                                                                           \
+        "github_pat_ gldt- glrt- glptt- glcbt- glsoat- glft- glagent- sk-or- whsec_ tvly- dckr_pat_ "                  \
+        "dckr_oat_ tskey-")                                                                                            \
+    X(SET_WORD, 8, 0, false, "xoxa- xoxb- xoxp- xoxr- xoxs- xoxe- xoxe.xoxp- xoxc- xoxd-") /* Slack */                 \
+    /* Slack, Anthropic, OpenAI and others, Stripe */                                                                  \
+    X(SET_WORD, 8, 0, true,                                                                                            \
+        "xapp- sk-ant- sk-proj- sk-svcacct- sk-live- sk-test- sk_live_ sk_test_ sk_prod_ rk_live_ "                    \
+        "rk_test_")                                                                                                    \
+    /* Hugging Face, Groq, xAI, Replicate, Perplexity, npm */                                                          \
+    X(SET_ALNUM, 20, 0, true, "hf_ api_org_ gsk_ xai- r8_ pplx- npm_")                                                 \
+    /* NVIDIA, LangSmith, Vault, Grafana, Figma */                                                                     \
+    X(SET_WORD, 20, 0, true, "nvapi- lsv2_ hvs. hvb. hvr. glsa_ glc_ figd_")                                           \
+    X(SET_WORD, 12, 0, false, "pypi-AgE")                                                                              \
+    X(SET_WORD, 60, 0, true, "pypi-")                                                                                  \
+    /* RubyGems, DigitalOcean, Databricks, Sentry, Supabase */                                                         \
+    X(SET_HEX, 32, 0, false, "rubygems_ dop_v1_ doo_v1_ dor_v1_ dapi sntryu_ sbp_")                                    \
+    X(SET_HEX, 32, 32, false, "key- AC SK") /* Mailgun, Twilio; Mailchimp is by name */                                \
+    X(SET_HEX, 24, 0, false, "shpat_ shpss_ shpca_ shppa_") /* Shopify */                                              \
+    X(SET_HEX, 40, 40, false, "pul-") /* Pulumi */                                                                     \
+    X(SET_DOTTED, 30, 0, true, "SG.") /* SendGrid, GitLab, Dynatrace, Doppler */                                       \
+    X(SET_DOTTED, 12, 0, true, "glpat-")                                                                               \
+    X(SET_DOTTED, 24, 0, false, "dt0c01.")                                                                             \
+    X(SET_DOTTED, 32, 0, false, "dp.st.")                                                                              \
+    X(SET_ALNUM, 32, 0, false, "dp.pt.")                                                                               \
+    X(SET_ALNUM, 24, 24, true, "s.") /* Vault */                                                                       \
+    X(SET_ALNUM, 20, 0, false, "NRAK- lin_api_") /* New Relic, Linear */                                               \
+    X(SET_ALNUM, 24, 0, true, "ntn_ ATBB") /* Notion, Atlassian */                                                     \
+    X(SET_ALNUM, 32, 0, true, "secret_")                                                                               \
+    X(SET_ALNUM, 60, 0, true, "EAA") /* Facebook */                                                                    \
+    /* age, OpenSSH's own format in base64 */                                                                          \
+    X(SET_UPPER_DIGIT, 16, 0, false, "AGE-SECRET-KEY-1")                                                               \
+    X(SET_ALNUM, 8, 0, false, "b3BlbnNzaC1rZXktdjE")                                                                   \
+    X(SET_ALNUM, 10, 0, false, "rzp_live_") /* Razorpay; Asana, Paystack are by name */
+#define RULE_SHAPE(set_, least_, most_, needs_mix_, prefixes) {set_, least_, most_, needs_mix_},
+#define RULE_PREFIXES(set_, least_, most_, needs_mix_, prefixes) prefixes "\0"
+const struct shape_rule rule_shapes[] = {RULE_SHAPES(RULE_SHAPE)};
+const char rule_prefixes[] = RULE_SHAPES(RULE_PREFIXES);
 
-#define ANY " * "
-#define LDAP " ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldapcompare ldappasswd ldapmodrdn ldapvi "
-#define LOGINS                                                                                                         \
-    " docker podman nerdctl buildah skopeo helm oras az oc cf crane regctl ibmcloud vault argocd tsh rancher flyctl "  \
-    "fly "                                                                                                             \
-    "railway vercel supabase npm heroku oc kubectl bw lpass "
-#define CURL_FLAGS "0123468afgijklnpqsvBGIJLMNORSVZ#"
-#define ORACLE " sqlplus sqlldr exp imp expdp impdp rman tnsping sqlcl sql "
-const struct program_rule rule_programs[] = {
-    {" mysql mariadb mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlslap mysqlbinlog mysqlpump mysqlsh "
-     "mariadb-dump mariadb-admin mariadb-import mariadb-check mariadb-show mysql_upgrade mycli xtrabackup mariabackup ",
-        .option = "p", .form = FORM_GLUED | FORM_CLUSTER, .flags = "sNBtvfqrAHEXCnGb"},
-    {" mycli pgcli ", .option = "p", .form = FORM_NEXT}, {" sshpass ", .option = "p", .form = FORM_NEXT | FORM_GLUED},
-    {LOGINS, .subcommand = "login", .option = "p", .form = FORM_NEXT | FORM_GLUED},
-    {LOGINS, .subcommand = "login", .option = "t", .form = FORM_NEXT},
-    {" vault ", .subcommand = "login", .form = FORM_POSITION, .position = 2, .separator = '='},
-    {" curl ", .option = "u", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_SPLIT, .separator = ':',
-        .flags = CURL_FLAGS},
-    {" curl ", .option = "U", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_SPLIT, .separator = ':',
-        .flags = CURL_FLAGS},
-    {" curl ", .option = "E", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_SPLIT, .separator = ':',
-        .flags = CURL_FLAGS},
-    {" curl ", .option = "cert", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
-    {" curl ", .option = "proxy-cert", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
-    {" curl wget ", .option = "user", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
-    {" curl ", .option = "proxy-user", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
-    {" curl ", .option = "b", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_LITERAL, .flags = CURL_FLAGS},
-    {" http https xh xhs httpie ", .option = "a", .form = FORM_NEXT | FORM_GLUED | FORM_SPLIT, .separator = ':'},
-    {" http https xh xhs httpie ", .option = "auth", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
-    {" ab siege hey wrk oha ", .option = "A", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
-    {" hey ", .option = "a", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
-    {" lftp ", .option = "u", .form = FORM_NEXT | FORM_GLUED | FORM_SPLIT, .separator = ','},
-    {" smbclient smbget rpcclient net smbmap winexe pdbedit smbcacls nmblookup ", .option = "U",
-        .form = FORM_NEXT | FORM_GLUED | FORM_SPLIT, .separator = '%'},
-    {" smbclient smbget rpcclient net ", .option = "user", .form = FORM_NEXT | FORM_SPLIT, .separator = '%'},
-    {" redis-cli valkey-cli keydb-cli ", .option = "a", .form = FORM_NEXT},
-    {" mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop bsondump beeline rdesktop "
-     "useradd "
-     "usermod groupmod ncftp ncftpput ncftpget ",
-        .option = "p", .form = FORM_NEXT | FORM_GLUED},
-    {" sqlcmd bcp osql mosquitto_pub mosquitto_sub mosquitto_rr ipmitool zip unzip zipcloak tsql freebcp ",
-        .option = "P", .form = FORM_NEXT | FORM_GLUED},
-    {" 7z 7za 7zr 7zz rar unrar ", .option = "p", .form = FORM_GLUED},
-    {" rar unrar ", .option = "-hp", .form = FORM_PREFIX},
-    {LDAP, .option = "w", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER, .flags = "xvnLZACcIQMN"},
-    {LDAP, .option = "s", .form = FORM_NEXT}, {" openssl ", .option = "k", .form = FORM_NEXT},
-    {" openssl ", .option = "K", .form = FORM_NEXT},
-    {" snmpwalk snmpget snmpset snmpbulkwalk snmpbulkget snmptrap snmptable snmpstatus ", .option = "A",
-        .form = FORM_NEXT},
-    {" snmpwalk snmpget snmpset snmpbulkwalk snmpbulkget snmptrap snmptable snmpstatus ", .option = "X",
-        .form = FORM_NEXT},
-    {" snmpwalk snmpget snmpset snmpbulkwalk snmpbulkget snmptrap snmptable snmpstatus ", .option = "c",
-        .form = FORM_NEXT},
-    {" xfreerdp xfreerdp3 wlfreerdp sdl-freerdp freerdp ", .option = "/p:", .form = FORM_PREFIX},
-    {" ncrack hydra medusa crackmapexec netexec nxc evil-winrm ", .option = "p", .form = FORM_NEXT},
-    {" cqlsh influx twine devpi crackmap ", .option = "p", .form = FORM_NEXT},
-    {" doctl codecov ", .option = "t", .form = FORM_NEXT},
-    {" aws ", .subcommand = "put-parameter", .option = "value", .form = FORM_NEXT},
-    {" rabbitmqctl ", .subcommand = "add_user", .form = FORM_POSITION, .position = 3},
-    {" rabbitmqctl ", .subcommand = "change_password", .form = FORM_POSITION, .position = 3},
-    {" ngrok ", .option = "authtoken", .form = FORM_BARE}, {" ngrok ", .option = "add-authtoken", .form = FORM_BARE},
-    {" vncviewer x11vnc ", .option = "passwd", .form = FORM_NEXT},
-    {ANY, .subcommand = "secret", .option = "from-literal", .form = FORM_NEXT | FORM_LITERAL},
-    {ANY, .subcommand = "secret", .option = "body", .form = FORM_NEXT},
-    {ANY, .subcommand = "secret", .option = "b", .form = FORM_NEXT},
-    {ANY, .subcommand = "secret", .option = "value", .form = FORM_NEXT},
-    {ANY, .subcommand = "secrets", .option = "value", .form = FORM_NEXT},
-    {" nmcli ", .option = "password", .form = FORM_BARE}, {" nmcli ", .option = "wifi-sec.psk", .form = FORM_BARE},
-    {" nmcli ", .option = "802-11-wireless-security.psk", .form = FORM_BARE},
-    {" machine ", .option = "password", .form = FORM_BARE}, /* netrc */
-    {" mysqladmin mariadb-admin ", .option = "password", .form = FORM_BARE},
-    {" redis-cli valkey-cli keydb-cli ", .option = "auth", .form = FORM_BARE},
-    {" etcdctl ", .option = "user", .form = FORM_NEXT | FORM_SPLIT, .separator = ':'},
-    {" ansible-vault ", .subcommand = "encrypt_string", .form = FORM_POSITION, .position = 2},
-    {" wpa_passphrase ", .form = FORM_POSITION, .position = 2},
-    {" htpasswd ", .form = FORM_POSITION, .position = 3, .with = "b", .without = "n"},
-    {" htpasswd ", .form = FORM_POSITION, .position = 2, .with = "bn"},
-    {" mc mcli ", .subcommand = "alias", .form = FORM_BEHIND_URL},
-    {" mc mcli ", .subcommand = "host", .form = FORM_BEHIND_URL}, {ORACLE, .form = FORM_ORACLE},
-    {ANY, .option = "pass:", .form = FORM_PREFIX}, /* of openssl, wherever it is called */
-};
+#define RULE_TEXT(name, text) text "\0"
+static const char program_texts[] = "\0" RULE_TEXTS(RULE_TEXT);
+
+bool rule_knows_program(struct str name)
+{
+    bool is_known = false;
+    for (const char *text = program_texts + 1; *text && !is_known; text = rule_next(text))
+        is_known = rule_lists(text, name);
+    return is_known;
+}
+
+const char *rule_text(unsigned char number)
+{
+    const char *text = program_texts;
+    while (number-- > 0)
+        text = rule_next(text);
+    return text;
+}
+
+#define RULE_ROWS(X)                                                                                                   \
+    X(MYSQL, "p", .form = FORM_GLUED | FORM_CLUSTER, .flags = PROGRAMS_MYSQL_FLAGS)                                    \
+    X(MYCLI, "p", .form = FORM_NEXT)                                                                                   \
+    X(SSHPASS, "p", .form = FORM_NEXT | FORM_GLUED)                                                                    \
+    X(LOGINS, "p", .subcommand = SUBCOMMAND_LOGIN, .form = FORM_NEXT | FORM_GLUED)                                     \
+    X(LOGINS, "t", .subcommand = SUBCOMMAND_LOGIN, .form = FORM_NEXT)                                                  \
+    X(VAULT, "", .subcommand = SUBCOMMAND_LOGIN, .form = FORM_POSITION, .position = 2, .separator = '=')               \
+    X(CURL, "u", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_SPLIT, .separator = ':',                         \
+        .flags = PROGRAMS_CURL_FLAGS)                                                                                  \
+    X(CURL, "U", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_SPLIT, .separator = ':',                         \
+        .flags = PROGRAMS_CURL_FLAGS)                                                                                  \
+    X(CURL, "E", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_SPLIT, .separator = ':',                         \
+        .flags = PROGRAMS_CURL_FLAGS)                                                                                  \
+    X(CURL, "cert", .form = FORM_NEXT | FORM_SPLIT, .separator = ':')                                                  \
+    X(CURL, "proxy-cert", .form = FORM_NEXT | FORM_SPLIT, .separator = ':')                                            \
+    X(CURL_WGET, "user", .form = FORM_NEXT | FORM_SPLIT, .separator = ':')                                             \
+    X(CURL, "proxy-user", .form = FORM_NEXT | FORM_SPLIT, .separator = ':')                                            \
+    X(CURL, "b", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER | FORM_LITERAL, .flags = PROGRAMS_CURL_FLAGS)           \
+    X(HTTP, "a", .form = FORM_NEXT | FORM_GLUED | FORM_SPLIT, .separator = ':')                                        \
+    X(HTTP, "auth", .form = FORM_NEXT | FORM_SPLIT, .separator = ':')                                                  \
+    X(AB, "A", .form = FORM_NEXT | FORM_SPLIT, .separator = ':')                                                       \
+    X(HEY, "a", .form = FORM_NEXT | FORM_SPLIT, .separator = ':')                                                      \
+    X(LFTP, "u", .form = FORM_NEXT | FORM_GLUED | FORM_SPLIT, .separator = ',')                                        \
+    X(SMBCLIENT, "U", .form = FORM_NEXT | FORM_GLUED | FORM_SPLIT, .separator = '%')                                   \
+    X(SMBCLIENT_SMBGET, "user", .form = FORM_NEXT | FORM_SPLIT, .separator = '%')                                      \
+    X(REDIS_CLI, "a", .form = FORM_NEXT)                                                                               \
+    X(MONGO, "p", .form = FORM_NEXT | FORM_GLUED)                                                                      \
+    X(SQLCMD, "P", .form = FORM_NEXT | FORM_GLUED)                                                                     \
+    X(SEVEN_ZIP, "p", .form = FORM_GLUED)                                                                              \
+    X(RAR, "-hp", .form = FORM_PREFIX)                                                                                 \
+    X(LDAP, "w", .form = FORM_NEXT | FORM_GLUED | FORM_CLUSTER, .flags = PROGRAMS_LDAP_FLAGS)                          \
+    X(LDAP, "s", .form = FORM_NEXT)                                                                                    \
+    X(OPENSSL, "k", .form = FORM_NEXT)                                                                                 \
+    X(OPENSSL, "K", .form = FORM_NEXT)                                                                                 \
+    X(SNMPWALK, "A", .form = FORM_NEXT)                                                                                \
+    X(SNMPWALK, "X", .form = FORM_NEXT)                                                                                \
+    X(SNMPWALK, "c", .form = FORM_NEXT)                                                                                \
+    X(XFREERDP, "/p:", .form = FORM_PREFIX)                                                                            \
+    X(NCRACK, "p", .form = FORM_NEXT)                                                                                  \
+    X(CQLSH, "p", .form = FORM_NEXT)                                                                                   \
+    X(DOCTL, "t", .form = FORM_NEXT)                                                                                   \
+    X(AWS, "value", .subcommand = SUBCOMMAND_PUT_PARAMETER, .form = FORM_NEXT)                                         \
+    X(RABBITMQCTL, "", .subcommand = SUBCOMMAND_ADD_USER, .form = FORM_POSITION, .position = 3)                        \
+    X(RABBITMQCTL, "", .subcommand = SUBCOMMAND_CHANGE_PASSWORD, .form = FORM_POSITION, .position = 3)                 \
+    X(NGROK, "authtoken", .form = FORM_BARE)                                                                           \
+    X(NGROK, "add-authtoken", .form = FORM_BARE)                                                                       \
+    X(VNCVIEWER, "passwd", .form = FORM_NEXT)                                                                          \
+    X(ANY, "from-literal", .subcommand = SUBCOMMAND_SECRET, .form = FORM_NEXT | FORM_LITERAL)                          \
+    X(ANY, "body", .subcommand = SUBCOMMAND_SECRET, .form = FORM_NEXT)                                                 \
+    X(ANY, "b", .subcommand = SUBCOMMAND_SECRET, .form = FORM_NEXT)                                                    \
+    X(ANY, "value", .subcommand = SUBCOMMAND_SECRET, .form = FORM_NEXT)                                                \
+    X(ANY, "value", .subcommand = SUBCOMMAND_SECRETS, .form = FORM_NEXT)                                               \
+    X(NMCLI, "password", .form = FORM_BARE)                                                                            \
+    X(NMCLI, "wifi-sec.psk", .form = FORM_BARE)                                                                        \
+    X(NMCLI, "802-11-wireless-security.psk", .form = FORM_BARE)                                                        \
+    X(MACHINE, "password", .form = FORM_BARE) /* netrc */                                                              \
+    X(MYSQLADMIN, "password", .form = FORM_BARE)                                                                       \
+    X(REDIS_CLI, "auth", .form = FORM_BARE)                                                                            \
+    X(ETCDCTL, "user", .form = FORM_NEXT | FORM_SPLIT, .separator = ':')                                               \
+    X(ANSIBLE_VAULT, "", .subcommand = SUBCOMMAND_ENCRYPT_STRING, .form = FORM_POSITION, .position = 2)                \
+    X(WPA_PASSPHRASE, "", .form = FORM_POSITION, .position = 2)                                                        \
+    X(HTPASSWD, "", .form = FORM_POSITION, .position = 3, .flags = PROGRAMS_HTPASSWD_B, .without = 'n')                \
+    X(HTPASSWD, "", .form = FORM_POSITION, .position = 2, .flags = PROGRAMS_HTPASSWD_BN)                               \
+    X(MC, "", .subcommand = SUBCOMMAND_ALIAS, .form = FORM_BEHIND_URL)                                                 \
+    X(MC, "", .subcommand = SUBCOMMAND_HOST, .form = FORM_BEHIND_URL)                                                  \
+    X(ORACLE, "", .form = FORM_ORACLE)                                                                                 \
+    X(ANY, "pass:", .form = FORM_PREFIX) /* of openssl, wherever it is called */
+#define RULE_ROW(name, option, ...) {PROGRAMS_##name, __VA_ARGS__},
+#define RULE_OPTION(name, option, ...) option "\0"
+const struct program_rule rule_programs[] = {RULE_ROWS(RULE_ROW)};
 const size_t rule_program_count = sizeof(rule_programs) / sizeof(rule_programs[0]);
+const char rule_options[] = RULE_ROWS(RULE_OPTION);

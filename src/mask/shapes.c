@@ -19,9 +19,9 @@ static bool is_in_set(enum shape_set set, char c)
     case SET_HEX:
         return ascii_hex_value(c) >= 0;
     case SET_WORD:
-        return ascii_is_alnum(c) || c == '_' || c == '-';
+        return is_alnum_or(c, "_-");
     case SET_DOTTED:
-        return ascii_is_alnum(c) || c == '_' || c == '-' || c == '.';
+        return is_name_char(c);
     }
     return false;
 }
@@ -47,17 +47,16 @@ static bool is_mixed(struct str text)
 }
 
 /* Length of the token at the start of text; 0: none. */
-static size_t match_rule(const struct shape_rule *rule, struct str text)
+static size_t match_rule(const struct shape_rule *rule, struct str prefix, struct str text)
 {
-    struct str prefix = str_of(rule->prefix);
     if (!str_starts(text, prefix))
         return 0;
     struct str rest = str_from(text, prefix.n);
-    size_t n = run_of(rule->set, rest, WINDOW);
+    size_t n = run_of((enum shape_set)rule->set, rest, WINDOW);
     if (n < rule->least || (rule->most > 0 && n > rule->most) ||
         (rule->needs_mix && !is_mixed((struct str){rest.p, n})))
         return 0;
-    return prefix.n + run_of(rule->set, rest, rest.n);
+    return prefix.n + run_of((enum shape_set)rule->set, rest, rest.n);
 }
 
 /* eyJ….eyJ….signature; also the five parts of an encrypted one */
@@ -117,9 +116,13 @@ static size_t match_shape(struct str text)
         n = match_discord(text);
     if (n == 0)
         n = match_mailchimp(text);
-    for (size_t i = 0; i < rule_shape_count && n == 0; i++) {
-        if (rule_shapes[i].prefix[0] == text.p[0])
-            n = match_rule(&rule_shapes[i], text);
+    const struct shape_rule *rule = rule_shapes;
+    for (const char *prefix = rule_prefixes, *end; *prefix && n == 0; prefix = end + 1) {
+        for (end = prefix; *end && *end != ' ';)
+            end++;
+        if (*prefix == text.p[0])
+            n = match_rule(rule, (struct str){prefix, (size_t)(end - prefix)}, text);
+        rule += *end == '\0';
     }
     return n;
 }
@@ -143,7 +146,7 @@ void mark_shapes(struct element *element)
 
 static bool is_word_byte(char c)
 {
-    return ascii_is_alnum(c) || c == '_';
+    return is_alnum_or(c, "_");
 }
 
 static size_t word_length(struct str text, size_t at)
@@ -178,12 +181,13 @@ static size_t take_literal(struct element *element, size_t at)
     /* '\'' is a quote within quotes of the shell. */
     bool is_nested = str_starts(str_from(text, at), STR("'\\''"));
     size_t from = at + (is_nested ? 4 : 1);
-    const char *quote = memchr(text.p + from, text.p[at], text.n - from);
-    size_t end = quote ? (size_t)(quote - text.p) - (is_nested ? 0 : escapes) : text.n;
+    size_t end = find_char(text, from, text.p[at]);
+    if (end < text.n && !is_nested)
+        end -= escapes;
     if (end < from)
         return from;
     struct str value = {text.p + from, end - from};
-    if (!(element->is_shell && value_is_reference(value)))
+    if (!is_reference(element, value))
         (void)mark_value(element, value, &name_strong);
     return end + (end < text.n);
 }
@@ -261,14 +265,13 @@ static void take_object(struct element *element, size_t at)
     size_t end = at;
     while (end < text.n && !is_white(text.p[end]) && !is_quote(text.p[end]))
         end++;
-    const char *data = memmem(text.p + at, end - at, ",data=", 6);
-    if (!data)
+    size_t from = find_text((struct str){text.p, end}, at, ",data=") + 6, to = from;
+    if (from > end)
         return;
-    size_t from = (size_t)(data - text.p) + 6, to = from;
     while (to < end && (text.p[to] != ',' || (to + 1 < end && text.p[to + 1] == ',')))
         to += text.p[to] == ',' ? 2 : 1;
     struct str value = {text.p + from, to - from};
-    if (!value_is_trivial(value) && !(element->is_shell && value_is_reference(value)))
+    if (!value_is_trivial(value) && !is_reference(element, value))
         mark(element, value, MARK_SECRET);
 }
 
@@ -295,7 +298,7 @@ void mark_phrases(struct element *element)
 
 static bool is_local_char(char c)
 {
-    return ascii_is_alnum(c) || c == '.' || c == '_' || c == '%' || c == '+' || c == '-';
+    return is_alnum_or(c, "._%+-");
 }
 
 static void mark_email(struct element *element, size_t at)
@@ -304,7 +307,7 @@ static void mark_email(struct element *element, size_t at)
     size_t start = at, end = at + 1, good = 0;
     while (start > 0 && is_local_char(text.p[start - 1]))
         start--;
-    for (; end < text.n && (ascii_is_alnum(text.p[end]) || text.p[end] == '.' || text.p[end] == '-'); end++) {
+    for (; end < text.n && is_alnum_or(text.p[end], ".-"); end++) {
         bool is_letter = ascii_is_alpha(text.p[end]);
         char before = text.p[end - 1], before2 = end >= 2 ? text.p[end - 2] : ' ';
         /* The top-level domain has two letters or more; those behind them belong to it. */

@@ -52,13 +52,11 @@ size_t cut_substitution(struct str text, size_t name, size_t from, size_t end)
         bool begins = text.p[i - 2] == 's' && (i == 2 || is_white(text.p[i - 3]) || is_quote(text.p[i - 3]));
         if (!begins || !strchr("/|#,!@~", delimiter))
             continue;
-        const char *first = memchr(text.p + from, delimiter, end - from);
-        if (!first)
-            return end;
+        struct str head = {text.p, name}, whole = {text.p, end};
+        size_t first = find_char(whole, from, delimiter);
         /* Two more in all, or it is a path. */
-        bool is_second = memchr(text.p + i, delimiter, name - i);
-        bool has_more = memchr(first + 1, delimiter, end - (size_t)(first - text.p) - 1);
-        return is_second || has_more ? (size_t)(first - text.p) : end;
+        bool has_more = find_char(head, i, delimiter) < name || find_char(whole, first + 1, delimiter) < end;
+        return has_more ? first : end;
     }
     return end;
 }
@@ -164,7 +162,7 @@ static size_t find_end(const struct element *element, size_t from, size_t most, 
 
 static bool is_code_char(char c)
 {
-    return ascii_is_alnum(c) || c == '_' || c == '.';
+    return is_alnum_or(c, "_.");
 }
 
 /* password=getpass(), token=os.environ["X"], key=self.key: code, not a value */
@@ -177,11 +175,6 @@ bool value_is_code(struct str text, size_t from, size_t end, struct str name)
     const char *dot = value.n <= NAME_MAX_BYTES * 2 ? memrchr(value.p, '.', value.n) : NULL;
     struct str last = dot ? str_from(value, (size_t)(dot - value.p) + 1) : value;
     return is_called || str_eq(value, name) || (dot && str_eq(last, name));
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
 }
 
 /* "Enter password: " ends here; no value begins. */
@@ -230,18 +223,17 @@ static bool take_bracket(struct element *element, size_t from, const struct name
     struct str text = element->text;
     char opening = from < text.n ? text.p[from] : ' ';
     if ((opening == '[' || opening == '(') && placeholder_length(str_from(text, from)) == 0) {
-        const char *close = memchr(text.p + from, opening == '[' ? ']' : ')', text.n - from);
-        size_t end = close ? (size_t)(close - text.p) : text.n;
-        bool has_quotes = memchr(text.p + from, '"', end - from) || memchr(text.p + from, '\'', end - from);
-        if (name->level >= NAME_MILD && end > from + 2 && has_quotes)
-            mark(element, (struct str){text.p + from + 1, end - from - 1}, MARK_SECRET);
+        size_t end = find_char(text, from, opening == '[' ? ']' : ')');
+        struct str list = {text.p + from + 1, end - from - 1};
+        if (name->level >= NAME_MILD && end > from + 2 && (str_has(list, '"') || str_has(list, '\'')))
+            mark(element, list, MARK_SECRET);
         return true;
     }
     if (opening == '{' && is_object(text, from)) {
-        const char *close =
-            memchr(text.p + from, '}', text.n - from < OBJECT_BYTES_MAX ? text.n - from : OBJECT_BYTES_MAX);
-        if (name->level >= NAME_MILD && close)
-            cache->object_end = (size_t)(close - text.p);
+        struct str object = {text.p, text.n - from < OBJECT_BYTES_MAX ? text.n : from + OBJECT_BYTES_MAX};
+        size_t close = find_char(object, from, '}');
+        if (name->level >= NAME_MILD && close < object.n)
+            cache->object_end = close;
         return true;
     }
     return false;
@@ -256,7 +248,7 @@ static size_t take_value(struct element *element, const struct key *key, const s
     while (at < text.n && (text.p[at] == '=' || text.p[at] == '>'))
         at++;
     bool is_colon = text.p[sep] == ':';
-    size_t from = skip_all(text, at, key->is_closed ? is_white : is_blank);
+    size_t from = skip_all(text, at, key->is_closed ? is_white : ascii_is_blank);
     size_t escapes = 0;
     while (from + escapes < text.n && escapes < ESCAPES_MAX && text.p[from + escapes] == '\\')
         escapes++;
@@ -292,7 +284,7 @@ static size_t take_value(struct element *element, const struct key *key, const s
         size_t first = skip_all(value, 0, is_scheme_char);
         bool has_scheme = rule_lists(rule_auth_schemes, (struct str){value.p, first});
         if (!is_quoted && has_scheme && first == value.n)
-            end = find_end(element, skip_all(text, from + first, is_blank), text.n, cache);
+            end = find_end(element, skip_all(text, from + first, ascii_is_blank), text.n, cache);
         value.n = end - from;
     } else if ((is_colon && rule_lists(rule_type_names, value)) || value_is_code(text, from, end, key->name)) {
         return sep + 1;
@@ -314,12 +306,11 @@ static size_t take_tag(struct element *element, size_t close)
     if (!find_key(text, close, &key) || key.is_closed || key.name.p == text.p || key.name.p[-1] != '<')
         return close + 1;
     struct name_class name = name_classify(key.name);
-    const char *end = memchr(text.p + close, '<', text.n - close);
-    if (name.level == NAME_PLAIN || !end)
+    size_t end = find_char(text, close, '<');
+    if (name.level == NAME_PLAIN || end == text.n)
         return close + 1;
-    size_t at = (size_t)(end - text.p);
-    (void)mark_value(element, (struct str){text.p + close + 1, at - close - 1}, &name);
-    return at;
+    (void)mark_value(element, (struct str){text.p + close + 1, end - close - 1}, &name);
+    return end;
 }
 
 /* setenv("PASSWORD", "value"), ["--password", "value"] */
@@ -327,7 +318,7 @@ static size_t take_pair(struct element *element, size_t comma)
 {
     struct str text = element->text;
     struct key key;
-    size_t from = skip_all(text, comma + 1, is_blank);
+    size_t from = skip_all(text, comma + 1, ascii_is_blank);
     if (!find_key(text, comma, &key) || !key.quote || from >= text.n || text.p[from] != key.quote)
         return comma + 1;
     struct name_class name = name_classify(key.name);
@@ -364,8 +355,7 @@ void mark_assignments(struct element *element)
         if (name.level == NAME_PLAIN) {
             i++;
         } else if (is_default(text, i) && key.name.p > text.p + 1 && key.name.p[-1] == '{') {
-            const char *close = memchr(text.p + i, '}', text.n - i);
-            size_t end = close ? (size_t)(close - text.p) : text.n;
+            size_t end = find_char(text, i, '}');
             (void)mark_value(element, (struct str){text.p + i + 2, end - i - 2}, &name);
             i = end;
         } else {
@@ -377,7 +367,7 @@ void mark_assignments(struct element *element)
 
 static bool is_bearer_char(char c)
 {
-    return ascii_is_alnum(c) || (c && strchr("-._~+/=", c));
+    return is_alnum_or(c, "-._~+/=");
 }
 
 void mark_bearers(struct element *element)
@@ -409,48 +399,39 @@ static size_t count_base64(struct str text)
 {
     size_t count = 0;
     for (size_t i = 0; i < text.n; i++)
-        count += ascii_is_alnum(text.p[i]) || text.p[i] == '+' || text.p[i] == '/';
+        count += is_alnum_or(text.p[i], "+/");
     return count;
+}
+
+/* Behind the next five dashes. */
+static size_t skip_dashes(struct str text, size_t from)
+{
+    size_t at = find_text(text, from, "-----");
+    return at < text.n ? at + 5 : at;
 }
 
 void mark_pem(struct element *element)
 {
     enum { LEAST = 16 };
     struct str text = element->text;
-    size_t at = 0;
-    for (;;) {
-        const char *begin = memmem(text.p + at, text.n - at, "-----BEGIN", 10);
-        if (!begin)
-            return;
-        at = (size_t)(begin - text.p) + 10;
-        const char *head = memmem(text.p + at, text.n - at, "-----", 5);
-        size_t body = head ? (size_t)(head - text.p) + 5 : text.n;
-        const char *foot = body < text.n ? memmem(text.p + body, text.n - body, "-----END", 8) : NULL;
-        size_t end = foot ? (size_t)(foot - text.p) + 8 : text.n;
-        size_t body_end = foot ? (size_t)(foot - text.p) : text.n;
-        if (foot) {
-            const char *last = memmem(text.p + end, text.n - end, "-----", 5);
-            end = last ? (size_t)(last - text.p) + 5 : text.n;
-        }
-        if (count_base64((struct str){text.p + body, body_end - body}) >= LEAST)
-            mark(element, (struct str){begin, end - (size_t)(begin - text.p)}, MARK_KEY);
-        if (!foot)
-            return;
-        at = end;
+    for (size_t end = 0, begin; (begin = find_text(text, end, "-----BEGIN")) < text.n;) {
+        size_t body = skip_dashes(text, begin + 10), foot = find_text(text, body, "-----END");
+        end = skip_dashes(text, foot + 8);
+        if (count_base64((struct str){text.p + body, foot - body}) >= LEAST)
+            mark(element, (struct str){text.p + begin, end - begin}, MARK_KEY);
     }
 }
 
 static bool is_run_char(char c)
 {
-    return ascii_is_alnum(c) || (c && strchr("_-+/=.~%@", c));
+    return is_alnum_or(c, "_-+/=.~%@");
 }
 
 /* name=RUN where the name says that it is no secret; sha256-RUN */
 static bool is_identified(struct str text, size_t start, struct str run)
 {
     struct key key;
-    if (has_prefix_nocase(run, "sha1-") || has_prefix_nocase(run, "sha256-") || has_prefix_nocase(run, "sha384-") ||
-        has_prefix_nocase(run, "sha512-"))
+    if (rule_begins(" sha1- sha256- sha384- sha512- ", run))
         return true;
     if (start == 0 || (text.p[start - 1] != ':' && text.p[start - 1] != '=') || !find_key(text, start - 1, &key))
         return false;

@@ -7,7 +7,7 @@
 
 static bool is_url_scheme_char(char c)
 {
-    return ascii_is_alnum(c) || c == '+' || c == '.' || c == '-';
+    return is_alnum_or(c, "+.-");
 }
 
 /* How far a URL goes: a whole argument may be one, with whatever it holds; in a text quotes and blanks end it. */
@@ -62,18 +62,13 @@ static size_t find_at(struct str text, size_t host, size_t end, bool is_http)
 
 static void mark_user(struct element *element, struct str scheme, struct str user)
 {
-    struct str rest = user;
-    size_t placeholder = placeholder_length(rest);
-    if (user.n == 0 || placeholder == user.n || (element->is_shell && value_is_reference(user)))
+    if (user.n == 0 || placeholder_length(user) == user.n || is_reference(element, user))
         return;
-    if (str_has(user, ':')) {
-        const char *colon = memchr(user.p, ':', user.n);
-        struct str password = str_from(user, (size_t)(colon - user.p) + 1);
-        bool is_reference = element->is_shell && value_is_reference(password);
-        if (!is_reference && password.n > 0)
+    struct str password = str_from(user, find_char(user, 0, ':') + 1);
+    if (password.n > 0) {
+        if (!is_reference(element, password))
             mark(element, user, MARK_SECRET);
-        if (is_reference || password.n > 0)
-            return;
+        return;
     }
     if (element->mode != MASK_STRICT && rule_lists(rule_user_schemes, scheme))
         return;
@@ -94,7 +89,7 @@ static bool is_harmless(struct str value)
 
 static bool is_secret_query(const struct element *element, struct str name, struct str value)
 {
-    if (value_is_trivial(value) || (element->is_shell && value_is_reference(value)))
+    if (value_is_trivial(value) || is_reference(element, value))
         return false;
     if (rule_lists(rule_public_queries, name) && element->mode != MASK_STRICT)
         return false;
@@ -114,11 +109,11 @@ static void mark_query(struct element *element, struct str query)
         while (n < query.n && query.p[n] != '&' && query.p[n] != ';' && query.p[n] != '#')
             n++;
         struct str pair = {query.p, n};
-        const char *equals = memchr(pair.p, '=', pair.n);
-        struct str name = {pair.p, equals ? (size_t)(equals - pair.p) : 0};
-        struct str value = equals ? str_from(pair, name.n + 1) : pair;
+        struct str name = {pair.p, find_char(pair, 0, '=')};
+        bool has_name = name.n < pair.n;
+        struct str value = has_name ? str_from(pair, name.n + 1) : pair;
         /* ?TOKEN without a name */
-        if (equals ? is_secret_query(element, name, value) : value_is_tokenish(value))
+        if (has_name ? is_secret_query(element, name, value) : value_is_tokenish(value))
             mark(element, value, MARK_SECRET);
         query = str_from(query, n + 1);
     }
@@ -126,12 +121,11 @@ static void mark_query(struct element *element, struct str query)
 
 static void mark_path(struct element *element, struct str rest)
 {
-    for (size_t i = 0; rule_secret_paths[i]; i++) {
-        struct str known = str_of(rule_secret_paths[i]);
-        const char *host = memmem(rest.p, rest.n, known.p, known.n);
-        if (!host || (host != rest.p && host[-1] != '.' && host[-1] != '@'))
+    for (const char *path = rule_secret_paths; *path; path = rule_next(path)) {
+        size_t host = find_text(rest, 0, path);
+        if (host == rest.n || (host > 0 && rest.p[host - 1] != '.' && rest.p[host - 1] != '@'))
             continue;
-        struct str secret = str_from(rest, (size_t)(host - rest.p) + known.n);
+        struct str secret = str_from(rest, host + strlen(path));
         size_t n = 0;
         while (n < secret.n && secret.p[n] != '?' && secret.p[n] != '#' && secret.p[n] != ')' && secret.p[n] != ',')
             n++;
@@ -173,9 +167,8 @@ static bool is_whole(struct str text, size_t start, size_t end)
 }
 
 /* image:tag@latest, group:lib:1.0@aar: with a host of one word only what no tag looks like is a password. */
-static bool is_password(struct str user, const char *colon)
+static bool is_password(struct str password)
 {
-    struct str password = colon ? str_from(user, (size_t)(colon - user.p) + 1) : (struct str){user.p, 0};
     bool is_tag = true;
     for (size_t i = 0; i < password.n && is_tag; i++)
         is_tag = ascii_is_lower(password.p[i]) || password.p[i] == '-' || password.p[i] == '_';
@@ -198,8 +191,7 @@ static void mark_jdbc_oracle(struct element *element, size_t at)
             host = i;
     }
     struct str password = {text.p + slash + 1, host - slash - 1};
-    if (host < end && placeholder_length(password) != password.n &&
-        !(element->is_shell && value_is_reference(password)))
+    if (host < end && placeholder_length(password) != password.n && !is_reference(element, password))
         mark(element, password, MARK_SECRET);
 }
 
@@ -212,10 +204,10 @@ static void mark_bare_user(struct element *element, size_t at)
            !strchr("/=,;()<>@", text.p[start - 1]))
         start--;
     struct str user = {text.p + start, at - start};
-    const char *colon = memchr(user.p, ':', user.n);
-    size_t end = at + 1;
+    size_t colon = find_char(user, 0, ':'), end = at + 1;
+    struct str password = str_from(user, colon + 1);
     bool has_dot = false, has_letter = false;
-    while (end < text.n && (ascii_is_alnum(text.p[end]) || text.p[end] == '.' || text.p[end] == '-')) {
+    while (end < text.n && is_alnum_or(text.p[end], ".-")) {
         has_dot |= text.p[end] == '.';
         has_letter |= !ascii_is_digit(text.p[end]) && text.p[end] != '.';
         end++;
@@ -225,15 +217,13 @@ static void mark_bare_user(struct element *element, size_t at)
     bool is_ip = !has_letter && host.n >= 7 && has_dot;
     bool is_host = (has_dot && (has_letter || is_ip) && !ascii_is_digit(host.p[0])) || is_ip ||
                    str_eq(host, STR("localhost")) || (behind == ':' && host.n > 0) || behind == '(' || behind == '/' ||
-                   (host.n > 0 && !ascii_is_digit(host.p[0]) && is_password(user, colon) && is_whole(text, start, end));
-    bool is_digest = has_prefix_nocase(host, "sha") || has_prefix_nocase(host, "md5");
-    if (!colon || colon == user.p || !is_host || is_digest || !is_name_char(user.p[0]))
+                   (host.n > 0 && !ascii_is_digit(host.p[0]) && is_password(password) && is_whole(text, start, end));
+    bool is_digest = rule_begins(" sha md5 ", host);
+    if (colon == user.n || colon == 0 || !is_host || is_digest || !is_name_char(user.p[0]))
         return;
-    if (rule_lists(rule_opaque_schemes, (struct str){user.p, (size_t)(colon - user.p)}))
+    if (rule_lists(rule_opaque_schemes, (struct str){user.p, colon}))
         return;
-    struct str password = str_from(user, (size_t)(colon - user.p) + 1);
-    bool is_reference = element->is_shell && value_is_reference(password);
-    if (password.n > 0 && !is_reference && placeholder_length(password) != password.n)
+    if (password.n > 0 && !is_reference(element, password) && placeholder_length(password) != password.n)
         mark(element, password, MARK_SECRET);
 }
 

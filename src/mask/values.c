@@ -7,7 +7,7 @@
 
 #include "mask/mask_internal.h"
 
-const char *const mark_placeholders[MARK_COUNT] = {
+const char mark_placeholders[MARK_COUNT][9] = {
     [MARK_NONE] = "",
     [MARK_SECRET] = "[SECRET]",
     [MARK_KEY] = "[KEY]",
@@ -28,9 +28,14 @@ bool is_quote(char c)
     return c == '"' || c == '\'' || c == '`';
 }
 
+bool is_alnum_or(char c, const char *others)
+{
+    return ascii_is_alnum(c) || (c && strchr(others, c));
+}
+
 bool is_name_char(char c)
 {
-    return ascii_is_alnum(c) || c == '_' || c == '-' || c == '.';
+    return is_alnum_or(c, "_-.");
 }
 
 struct str str_from(struct str text, size_t at)
@@ -38,9 +43,26 @@ struct str str_from(struct str text, size_t at)
     return at >= text.n ? (struct str){text.p + text.n, 0} : (struct str){text.p + at, text.n - at};
 }
 
+size_t find_char(struct str text, size_t from, char c)
+{
+    const char *at = from < text.n ? memchr(text.p + from, c, text.n - from) : NULL;
+    return at ? (size_t)(at - text.p) : text.n;
+}
+
+size_t find_text(struct str text, size_t from, const char *part)
+{
+    const char *at = from < text.n ? memmem(text.p + from, text.n - from, part, strlen(part)) : NULL;
+    return at ? (size_t)(at - text.p) : text.n;
+}
+
 bool str_has(struct str text, char c)
 {
-    return text.n > 0 && memchr(text.p, c, text.n);
+    return find_char(text, 0, c) < text.n;
+}
+
+bool has_text(struct str text, const char *part)
+{
+    return find_text(text, 0, part) < text.n;
 }
 
 size_t skip_all(struct str text, size_t at, bool (*is_member)(char c))
@@ -118,20 +140,25 @@ bool value_is_trivial(struct str value)
         return true;
     if (value.n == 1)
         return value.p[0] == '-' || ascii_is_digit(value.p[0]) || is_quote(value.p[0]) || is_cover(value.p[0]);
-    bool says_where =
-        has_prefix_nocase(value, "env:") || has_prefix_nocase(value, "file:") || has_prefix_nocase(value, "fd:");
-    if (says_where && value.n < 256)
+    if (value.n < 256 && rule_begins(" env: file: fd: ", value))
         return true;
     /* ..., ****, xxxx; also the ellipsis of a cut */
     return is_all(value, is_cover) || str_eq(value, STR("\xe2\x80\xa6")) || rule_lists(rule_trivial_values, value) ||
            (value.p[0] == '<' && value.p[value.n - 1] == '>'); /* <pad>, <your token> */
 }
 
+/* With one of these texts, to the case? */
+static bool begins_with(struct str value, const char *texts)
+{
+    bool begins = false;
+    for (; *texts && !begins; texts = rule_next(texts))
+        begins = str_starts(value, str_of(texts));
+    return begins;
+}
+
 bool value_is_path(struct str value)
 {
-    bool begins = str_starts(value, STR("/")) || str_starts(value, STR("./")) || str_starts(value, STR("../")) ||
-                  str_starts(value, STR("~")) || str_starts(value, STR("@")) || str_starts(value, STR("$HOME/"));
-    if (begins)
+    if (begins_with(value, "/\0./\0../\0~\0@\0$HOME/\0"))
         return !value_is_random_base64(value);
     return !str_has(value, ' ') && value.n <= 255 && rule_ends(rule_file_endings, value);
 }
@@ -231,15 +258,14 @@ static bool is_dense(const struct census *census, unsigned percent)
 
 static bool is_token_char(char c)
 {
-    return ascii_is_alnum(c) || c == '_' || c == '-' || c == '+' || c == '/' || c == '=' || c == '.' || c == '~' ||
-           c == ':';
+    return is_alnum_or(c, "_-+/=.~:");
 }
 
 bool value_is_tokenish(struct str value)
 {
     enum { LEAST = 12, LEAST_HEX = 16, DENSITY = 25 };
     if (value.n < LEAST || value.n > 4096 || !is_all(value, is_token_char) || value_is_path(value) ||
-        value_is_version(value) || memmem(value.p, value.n, "://", 3))
+        value_is_version(value) || has_text(value, "://"))
         return false;
     struct census census = census_of(value);
     if (census.digit == 0)
@@ -261,9 +287,8 @@ bool value_is_random(struct str value)
     if (census.digit < 2 || is_plain)
         return false;
     /* IPFS names what it stores so, OpenSSH its public keys. */
-    if ((value.n == 46 && str_starts(value, STR("Qm"))) || str_starts(value, STR("baf")) ||
-        str_starts(value, STR("AAAAB3NzaC1")) || str_starts(value, STR("AAAAC3NzaC1")) ||
-        str_starts(value, STR("AAAAE2VjZHNh")))
+    if ((value.n == 46 && str_starts(value, STR("Qm"))) ||
+        begins_with(value, "baf\0AAAAB3NzaC1\0AAAAC3NzaC1\0AAAAE2VjZHNh\0"))
         return false;
     if (census.upper > 1 && census.lower > 1)
         return census.other * 6 <= value.n && is_dense(&census, DENSITY);
@@ -349,13 +374,13 @@ static enum name_level classify_key(struct str kind)
 static enum name_level classify_end(const struct name_words *name)
 {
     struct str last = word_at(name, 0), kind = word_at(name, 1);
-    if (str_eq(last, STR("key")) || str_eq(last, STR("keys")))
+    if (rule_lists(" key keys ", last))
         return name->has_data ? NAME_STRONG : classify_key(kind);
-    if (str_eq(last, STR("token")) && rule_lists(rule_plain_tokens, kind))
+    if (rule_lists(" token ", last) && rule_lists(rule_plain_tokens, kind))
         return NAME_PLAIN;
-    if (str_eq(last, STR("tokens")))
+    if (rule_lists(" tokens ", last))
         return rule_lists(rule_token_kinds, kind) ? NAME_STRONG : NAME_WEAK;
-    if (str_eq(last, STR("string")) || str_eq(last, STR("str")))
+    if (rule_lists(" string str ", last))
         return rule_lists(rule_strings, kind) ? NAME_STRONG : NAME_PLAIN;
     if (rule_lists(rule_strong_words, last) || rule_ends(rule_strong_endings, last))
         return NAME_STRONG;
@@ -372,8 +397,8 @@ static enum name_level classify_inside(const struct name_words *name)
         struct str word = word_at(name, i);
         if (rule_ends(" password passwd passphrase ", word))
             return NAME_STRONG;
-        bool is_key = str_eq(word, STR("key")) && rule_lists(rule_strong_keys, word_at(name, i + 1));
-        bool is_token = str_eq(word, STR("token")) && !rule_lists(rule_plain_tokens, word_at(name, i + 1));
+        bool is_key = rule_lists(" key ", word) && rule_lists(rule_strong_keys, word_at(name, i + 1));
+        bool is_token = rule_lists(" token ", word) && !rule_lists(rule_plain_tokens, word_at(name, i + 1));
         if (is_key || is_token || rule_lists(" secret apikey credential credentials ", word))
             level = NAME_WEAK;
     }
@@ -388,8 +413,8 @@ struct name_class name_classify(struct str name)
     split_name(name, &words);
     struct str last = word_at(&words, 0);
     /* AWS_ACCESS_KEY_ID is half of a secret. */
-    bool is_key_id =
-        str_eq(last, STR("id")) && str_eq(word_at(&words, 1), STR("key")) && str_eq(word_at(&words, 2), STR("access"));
+    bool is_key_id = rule_lists(" id ", last) && rule_lists(" key ", word_at(&words, 1)) &&
+                     rule_lists(" access ", word_at(&words, 2));
     bool is_command = rule_ends(rule_commands, last);
     if (is_command && words.count > 1)
         words.count--;
@@ -403,9 +428,9 @@ struct name_class name_classify(struct str name)
         .is_switch = words.count > 1 && rule_lists(rule_switches, words.words[0]),
         .keeps_path = rule_ends(rule_path_words, last),
         .is_header = rule_lists(rule_header_words, last),
-        .is_secret = str_eq(last, STR("secret")),
-        .is_token = str_eq(last, STR("token")),
-        .is_pass = str_eq(last, STR("pass")) || str_eq(last, STR("pw")),
+        .is_secret = rule_lists(" secret ", last),
+        .is_token = rule_lists(" token ", last),
+        .is_pass = rule_lists(" pass pw ", last),
     };
     if (class.level < NAME_STRONG && words.count > 1 && classify_inside(&words) > class.level)
         class.level = classify_inside(&words);
@@ -432,14 +457,19 @@ static bool is_prose(struct str value)
 static bool is_plain_mild(struct str value)
 {
     return value_is_word(value) || is_prose(value) || is_number(value, 3) || value.n < 4 || value_is_path(value) ||
-           rule_lists(rule_auth_kinds, value) || memmem(value.p, value.n, "://", 3);
+           rule_lists(rule_auth_kinds, value) || has_text(value, "://");
+}
+
+bool is_reference(const struct element *element, struct str value)
+{
+    return element->is_shell && value_is_reference(value);
 }
 
 /* To be expanded by a shell; within single quotes it is what it is. */
 static bool is_expanded(const struct element *element, struct str value)
 {
     bool is_literal = value.p > element->text.p && value.p[-1] == '\'';
-    return element->is_shell && !is_literal && value_is_reference(value);
+    return !is_literal && is_reference(element, value);
 }
 
 static bool is_secret(const struct element *element, struct str value, const struct name_class *name)
@@ -456,7 +486,7 @@ static bool is_secret(const struct element *element, struct str value, const str
     if (name->keeps_path && value_is_path(value))
         return false;
     /* docker build --secret id=NAME,src=FILE */
-    if (name->is_secret && (has_prefix_nocase(value, "id=") || has_prefix_nocase(value, "type=")))
+    if (name->is_secret && rule_begins(" id= type= ", value))
         return false;
     /* --token 12, two-pass encoding */
     return !(name->is_token && is_number(value, 7)) && !(name->is_pass && is_number(value, 2));
@@ -464,7 +494,7 @@ static bool is_secret(const struct element *element, struct str value, const str
 
 bool is_scheme_char(char c)
 {
-    return ascii_is_alnum(c) || c == '-';
+    return is_alnum_or(c, "-");
 }
 
 /* Behind the scheme of "Bearer TOKEN"; the whole where there is none. */

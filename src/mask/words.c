@@ -9,6 +9,11 @@ enum { ASSIGNMENTS_MAX = 4, SETTING_WORDS = 3, GROUP_BYTES_MAX = 1024 };
 
 static void scan_words(struct words *words, struct str text, bool is_shell);
 
+static void mark_secret(struct words *words, struct str value)
+{
+    (void)mark_value(words->element, value, &name_strong);
+}
+
 /* -x, --name, --name=value */
 static bool is_option(struct str word)
 {
@@ -31,9 +36,9 @@ static void scan_fed(struct words *words, struct str text)
 
 static void mark_behind(struct words *words, struct str word, char separator)
 {
-    const char *at = memchr(word.p, separator, word.n);
-    if (at)
-        (void)mark_value(words->element, str_from(word, (size_t)(at - word.p) + 1), &name_strong);
+    size_t at = find_char(word, 0, separator);
+    if (at < word.n)
+        mark_secret(words, str_from(word, at + 1));
 }
 
 /*
@@ -72,7 +77,7 @@ static bool take_pending(struct words *words, struct str word)
         mark_behind(words, word, '=');
         return true;
     case PENDING_SECRET:
-        (void)mark_value(words->element, word, &name_strong);
+        mark_secret(words, word);
         return true;
     case PENDING_NAME:
         break;
@@ -131,15 +136,16 @@ static bool take_assignment(struct words *words, struct str word)
     for (int i = 0; i < ASSIGNMENTS_MAX; i++) {
         if (take_header(words, word))
             return true;
-        const char *equals = memchr(word.p, '=', word.n);
-        size_t at = equals ? (size_t)(equals - word.p) : 0;
+        size_t at = find_char(word, 0, '=');
+        if (at == word.n)
+            return false;
         for (size_t k = 0; k < at; k++) {
             if (is_white(word.p[k]) || strchr("?&(){};,|\"'<>", word.p[k]))
                 return false;
         }
         bool is_added = at > 1 && word.p[at - 1] == '+'; /* NAME+=value */
         struct str name = name_before(word, at - is_added);
-        if (!equals || name.n == 0)
+        if (name.n == 0)
             return false;
         struct name_class class = name_classify(name);
         struct str value = str_from(word, at + 1), rest = value;
@@ -168,14 +174,9 @@ static void take_text(struct words *words, struct str text)
 
 static bool is_for(const struct words *words, const struct program_rule *rule)
 {
-    bool is_any = strcmp(rule->programs, " * ") == 0;
-    if (!is_any && !rule_lists(rule->programs, words->program))
+    if (rule->subcommand != 0 && !(words->subcommands & rule->subcommand))
         return false;
-    for (size_t i = 0; rule->subcommand && rule_subcommands[i]; i++) {
-        if (strcmp(rule->subcommand, rule_subcommands[i]) == 0)
-            return words->subcommands & (1U << i);
-    }
-    return !rule->subcommand;
+    return rule->programs == PROGRAMS_ANY || rule_lists(rule_text(rule->programs), words->program);
 }
 
 static void expect_rule(struct words *words, const struct program_rule *rule)
@@ -201,10 +202,10 @@ static bool is_cluster(struct str body, char last)
 }
 
 /* One rule of a program; true where the option is its. */
-static bool take_rule(struct words *words, const struct program_rule *rule, struct str body, unsigned dashes)
+static bool take_rule(
+    struct words *words, const struct program_rule *rule, struct str option, struct str body, unsigned dashes)
 {
-    struct str option = str_of(rule->option ? rule->option : "");
-    if (option.n == 0 || (rule->form & (FORM_PREFIX | FORM_BARE)) || !is_for(words, rule))
+    if (option.n == 0 || (rule->form & (FORM_PREFIX | FORM_BARE)))
         return false;
     struct str rest = str_from(body, option.n);
     bool is_long = option.n > 1;
@@ -213,11 +214,15 @@ static bool take_rule(struct words *words, const struct program_rule *rule, stru
     if (is_long && rest.n > 0 && rest.p[0] != '=')
         return false;
     if (!is_long && !str_starts(body, option)) {
-        size_t at = rule->flags ? find_flag(body, rule->flags, option.p[0]) : body.n;
-        if (!(rule->form & FORM_CLUSTER) || (at == body.n && !is_cluster(body, option.p[0])))
+        if (!(rule->form & FORM_CLUSTER))
+            return false;
+        size_t at = find_flag(body, rule_text(rule->flags), option.p[0]);
+        if (at == body.n && !is_cluster(body, option.p[0]))
             return false;
         rest = str_from(body, at + 1);
     }
+    if (!is_for(words, rule))
+        return false;
     if (rest.n == 0) {
         if (rule->form & FORM_NEXT)
             expect_rule(words, rule);
@@ -236,6 +241,11 @@ static bool is_command_option(const struct words *words, struct str body, unsign
            rule_lists(rule_shells, words->program);
 }
 
+static unsigned long long letter_bit(char c)
+{
+    return 1ULL << (c - 'A');
+}
+
 static void take_option(struct words *words, struct str word)
 {
     unsigned dashes = word.p[1] == '-' ? 2 : 1;
@@ -245,33 +255,35 @@ static void take_option(struct words *words, struct str word)
         return;
     }
     for (size_t i = 0; i < body.n && i < 8 && dashes == 1 && (ascii_is_alpha(body.p[i])); i++)
-        words->letters |= 1ULL << (body.p[i] - 'A');
+        words->letters |= letter_bit(body.p[i]);
     if (is_command_option(words, body, dashes)) {
         words->pending.kind = PENDING_COMMAND;
         return;
     }
-    for (size_t i = 0; i < rule_program_count; i++) {
+    const char *text = rule_options;
+    for (size_t i = 0; i < rule_program_count; i++, text = rule_next(text)) {
         const struct program_rule *rule = &rule_programs[i];
-        bool is_prefix = rule->form & FORM_PREFIX && has_prefix_nocase(word, rule->option) && is_for(words, rule);
+        struct str option = str_of(text);
+        bool is_prefix = rule->form & FORM_PREFIX && has_prefix_nocase(word, text) && is_for(words, rule);
         if (is_prefix)
-            (void)mark_value(words->element, str_from(word, strlen(rule->option)), &name_strong);
-        if (is_prefix || take_rule(words, rule, body, dashes))
+            mark_secret(words, str_from(word, option.n));
+        if (is_prefix || take_rule(words, rule, option, body, dashes))
             return;
     }
-    const char *equals = memchr(body.p, '=', body.n);
-    struct str name = {body.p, equals ? (size_t)(equals - body.p) : body.n};
+    struct str name = {body.p, find_char(body, 0, '=')};
+    bool has_value = name.n < body.n;
     if (has_white(name)) {
         take_text(words, word);
         return;
     }
     struct name_class class = name.n > 1 ? name_classify(name) : (struct name_class){0};
     if (class.is_command) {
-        words->pending.kind = equals ? PENDING_NONE : PENDING_FEED;
-        if (equals)
+        words->pending.kind = has_value ? PENDING_NONE : PENDING_FEED;
+        if (has_value)
             scan_fed(words, str_from(body, name.n + 1));
         return;
     }
-    if (!equals) {
+    if (!has_value) {
         if (class.level > NAME_PLAIN && !class.is_switch)
             expect_name(words, &class);
         return;
@@ -284,9 +296,7 @@ static void take_option(struct words *words, struct str word)
 static bool is_known_program(struct str base)
 {
     bool is_known = rule_lists(rule_shells, base) || rule_lists(rule_echoes, base) || rule_lists(rule_carriers, base);
-    for (size_t i = 0; i < rule_program_count && !is_known; i++)
-        is_known = base.n > 1 && rule_lists(rule_programs[i].programs, base);
-    return is_known;
+    return is_known || (base.n > 1 && rule_knows_program(base));
 }
 
 /* mysql5.7, mysqldump-8.0: by the name without the version where that is known */
@@ -306,13 +316,25 @@ static bool is_interpreter(struct str name)
     return rule_lists(rule_shells, name) || rule_lists(rule_interpreters, name);
 }
 
-/* True where the word is the program that runs, or one that starts it. */
+/* NAME=value and 2>file, which may stand before a program. */
+static bool is_before_program(struct str word)
+{
+    size_t name = skip_all(word, 0, is_name_char), digits = skip_all(word, 0, ascii_is_digit);
+    return (name > 0 && name < word.n && word.p[name] == '=') ||
+           (digits < word.n && (word.p[digits] == '<' || word.p[digits] == '>'));
+}
+
+/* True where the word is the program that runs, or one that starts it, or may stand before it. */
 static bool take_program(struct words *words, struct str word)
 {
     /* The kernel puts the interpreter before a script: /bin/sh /usr/bin/mysql -pSECRET */
     bool is_script = words->has_program && words->positionals == 0 && is_interpreter(words->program);
     if (words->has_program && !is_script)
         return false;
+    if (!is_script && !words->has_carrier && is_before_program(word))
+        return true;
+    if (word.n > 0 && word.p[0] == '\\') /* past an alias */
+        word = str_from(word, 1);
     const char *slash = memrchr(word.p, '/', word.n);
     struct str base = slash ? str_from(word, (size_t)(slash - word.p) + 1) : word;
     base = without_version(base);
@@ -340,21 +362,21 @@ static bool take_program(struct words *words, struct str word)
 /* USER/SECRET@DATABASE */
 static void mark_oracle(struct words *words, struct str word)
 {
-    const char *slash = word.n > 0 ? memchr(word.p, '/', word.n) : NULL;
-    const char *at = slash ? memrchr(slash, '@', word.n - (size_t)(slash - word.p)) : NULL;
-    if (!slash || slash == word.p || word.p[0] == '@' || word.p[0] == '.')
+    size_t slash = find_char(word, 0, '/');
+    if (slash == word.n || slash == 0 || word.p[0] == '@' || word.p[0] == '.')
         return;
-    struct str value = str_from(word, (size_t)(slash - word.p) + 1);
-    if (at > slash)
+    struct str value = str_from(word, slash + 1);
+    const char *at = memrchr(value.p, '@', value.n);
+    if (at)
         value.n = (size_t)(at - value.p);
-    if (at > slash || !has_white(value))
-        (void)mark_value(words->element, value, &name_strong);
+    if (at || !has_white(value))
+        mark_secret(words, value);
 }
 
 static bool has_letters(const struct words *words, const char *letters)
 {
-    for (; letters && *letters; letters++) {
-        if (!(words->letters & (1ULL << (*letters - 'A'))))
+    for (; *letters; letters++) {
+        if (!(words->letters & letter_bit(*letters)))
             return false;
     }
     return true;
@@ -363,22 +385,24 @@ static bool has_letters(const struct words *words, const char *letters)
 /* Rules about arguments that are no options. */
 static void take_argument_rules(struct words *words, struct str word)
 {
-    bool is_url = memmem(word.p, word.n, "://", 3) != NULL;
-    for (size_t i = 0; i < rule_program_count; i++) {
+    bool is_url = has_text(word, "://");
+    const char *option = rule_options;
+    for (size_t i = 0; i < rule_program_count; i++, option = rule_next(option)) {
         const struct program_rule *rule = &rule_programs[i];
         unsigned kind = rule->form & (FORM_POSITION | FORM_BEHIND_URL | FORM_ORACLE | FORM_PREFIX | FORM_BARE);
         if (kind == 0 || !is_for(words, rule))
             continue;
-        bool is_unwanted = rule->without && has_letters(words, rule->without);
-        if ((kind == FORM_POSITION && words->positionals == rule->position && has_letters(words, rule->with) &&
-                !is_unwanted && !(rule->separator && str_has(word, rule->separator))) ||
+        bool is_unwanted = rule->without && words->letters & letter_bit(rule->without);
+        if ((kind == FORM_POSITION && words->positionals == rule->position &&
+                has_letters(words, rule_text(rule->flags)) && !is_unwanted &&
+                !(rule->separator && str_has(word, rule->separator))) ||
             (kind == FORM_BEHIND_URL && words->has_url && !is_url))
-            (void)mark_value(words->element, word, &name_strong);
+            mark_secret(words, word);
         else if (kind == FORM_ORACLE)
             mark_oracle(words, word);
-        else if (kind == FORM_PREFIX && has_prefix_nocase(word, rule->option))
-            (void)mark_value(words->element, str_from(word, strlen(rule->option)), &name_strong);
-        else if (kind == FORM_BARE && has_prefix_nocase(word, rule->option) && word.n == strlen(rule->option))
+        else if (kind == FORM_PREFIX && has_prefix_nocase(word, option))
+            mark_secret(words, str_from(word, strlen(option)));
+        else if (kind == FORM_BARE && has_prefix_nocase(word, option) && word.n == strlen(option))
             expect_name(words, &name_strong);
     }
     words->has_url |= is_url;
@@ -416,7 +440,7 @@ static void take_argument(struct words *words, struct str word)
 {
     if (words->is_echo && words->is_fed) {
         if (word.p[0] != '%')
-            (void)mark_value(words->element, word, &name_strong);
+            mark_secret(words, word);
         return;
     }
     bool is_program = take_program(words, word);
@@ -425,13 +449,14 @@ static void take_argument(struct words *words, struct str word)
         take_argument_rules(words, word);
         take_setting(words, word);
         /* wandb login KEY, snyk auth UUID */
-        bool is_login = words->subcommands & rule_login_subcommands;
+        bool is_login = words->subcommands & (SUBCOMMAND_LOGIN | SUBCOMMAND_AUTH);
         if (is_login && !str_has(word, '.') && !str_has(word, '/') && value_is_tokenish(word))
             mark(words->element, word, MARK_SECRET);
         take_bearer(words, word);
-        for (unsigned i = 0; rule_subcommands[i]; i++) {
-            if (str_eq(word, str_of(rule_subcommands[i])))
-                words->subcommands |= 1U << i;
+        unsigned bit = 1;
+        for (const char *text = rule_subcommands; *text; text = rule_next(text), bit <<= 1) {
+            if (str_eq(word, str_of(text)))
+                words->subcommands |= bit;
         }
     }
     if (has_white(word)) {
@@ -448,7 +473,7 @@ static void take_word(struct words *words, struct str word)
     bool is_here_string = words->is_fed && str_starts(word, STR("<<<"));
     bool is_script = rule_lists(rule_shell_hosts, words->program) && has_white(word);
     if (is_here_string && word.n > 3)
-        (void)mark_value(words->element, str_from(word, 3), &name_strong);
+        mark_secret(words, str_from(word, 3));
     else if (is_here_string)
         words->pending.kind = PENDING_SECRET;
     else if (word.p[0] == '-' && word.n > 1)
@@ -521,13 +546,12 @@ static size_t scan_word(struct words *words, struct str text, bool is_shell, boo
 
 static bool reads_password(struct str text)
 {
-    if (!str_has(text, '|') && !memmem(text.p, text.n, "<<<", 3))
+    if (!str_has(text, '|') && !has_text(text, "<<<"))
         return false;
-    for (size_t i = 0; rule_password_readers[i]; i++) {
-        if (memmem(text.p, text.n, rule_password_readers[i], strlen(rule_password_readers[i])))
-            return true;
-    }
-    return false;
+    bool reads = false;
+    for (const char *reader = rule_password_readers; *reader && !reads; reader = rule_next(reader))
+        reads = has_text(text, reader);
+    return reads;
 }
 
 static void scan_words(struct words *words, struct str text, bool is_shell)

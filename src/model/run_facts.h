@@ -15,6 +15,7 @@
 struct job_facts {
     const char *job_name, *project_name, *stage_name, *task_name, *team, *env, *language, *orchestrator, *executor,
         *external_run_id, *container_image;
+    const char *rank, *world_size, *node; /* of a job on many machines, of which this is a part */
     struct job_tag {
         const char *key, *value;
     } * tags;
@@ -42,6 +43,7 @@ struct end_facts {
     struct opt_i64 exit_code;
     bool is_failed; /* "failed", else "finished" */
     int64_t finished_secs; /* Unix */
+    double elapsed_secs; /* from the start to the end; the spool does not keep it */
 };
 
 /* What is known of a run before its first sample. */

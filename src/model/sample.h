@@ -44,7 +44,9 @@ struct sample_cpu {
     struct opt_u64 process_child_count, process_thread_count;
     struct opt_f64 process_utime_secs, process_stime_secs, process_wait_secs; /* wait: ready to run, without a CPU */
     struct opt_f64 process_rss_mib, process_pss_mib, process_peak_rss_mib;
-    struct opt_u64 process_disk_read_bytes, process_disk_write_bytes, process_major_faults;
+    struct opt_u64 process_disk_read_bytes, process_disk_write_bytes, process_net_recv_bytes, process_net_sent_bytes;
+    const char *process_net_source; /* "namespace": exact, "tcp": at least, NULL: unknown */
+    struct opt_u64 process_major_faults;
     struct opt_f64 process_gpu_usage, process_gpu_vram_mib;
     struct opt_u64 process_gpu_utilized;
 };
@@ -103,7 +105,17 @@ struct sample_pressure {
 struct sample_cgroup {
     bool present;
     struct opt_f64 cpu_limit_cores, cpu_usage_secs, throttled_secs, memory_limit_mib, memory_used_mib, memory_peak_mib;
+    struct opt_f64 shmem_unmapped_mib; /* shared memory beyond what processes map, at least; read seldom */
     struct opt_u64 oom_kills;
+};
+
+/* Of this interval, the whole machine. */
+struct sample_energy {
+    bool present;
+    struct opt_f64 package_joules, dram_joules, platform_joules; /* platform: the other two included */
+    struct opt_f64 idle_joules; /* of package and memory: what CPUs that were idle are charged with */
+    struct opt_f64 process_joules; /* and the tracked tree */
+    const char *source; /* "rapl", "hwmon", "cray", "battery", "estimate" */
 };
 
 struct sample_tracker {
@@ -123,6 +135,16 @@ struct sample_process {
 /* Of a command that is longer, what fits is kept, and "...". SAMPLE_PROCESS_BYTES: that of a process, with its NUL. */
 enum { SAMPLE_ARGUMENTS_MAX = 64, SAMPLE_COMMAND_BYTES = 4096, SAMPLE_PROCESS_BYTES = 257 };
 
+/* A moment that the job has named. */
+struct sample_mark {
+    struct opt_f64 elapsed_secs; /* as that of the samples, but to the moment */
+    const char *kind; /* "mark", "begin" or "end" */
+    const char *name;
+};
+
+/* SAMPLE_MARK_BYTES: of a name, with its NUL; what is longer is cut. SAMPLE_MARKS_MAX: in one sample. */
+enum { SAMPLE_MARK_BYTES = 128, SAMPLE_MARKS_MAX = 256 };
+
 /* What does not change during a run; part of the first sample. */
 struct sample_run {
     bool present;
@@ -135,6 +157,13 @@ struct sample_run {
     const char *cgroup_path; /* of the tree, below the mount of its hierarchy */
     struct opt_bool cgroup_is_own; /* nothing but the job is in it */
     struct sample_list metadata, tags; /* struct str_pair */
+};
+
+/* Every process of the tree that was seen, compact: one run may have ten thousand. */
+struct sample_history {
+    bool present;
+    const char *records; /* see docs/metrics.md */
+    struct sample_list programs, commands; /* const char *: names and command lines, masked */
 };
 
 /* How a run ended; part of the last sample. */
@@ -152,7 +181,10 @@ struct sample_end {
     /* of the command and what it waited for, as wait4 has them; absent where no command was run */
     struct opt_u64 minor_faults, major_faults, voluntary_switches, involuntary_switches;
     struct opt_u64 processes_seen; /* of the tree, in all samples */
+    struct opt_u64 processes_unseen; /* of the tree, that lived between two samples; known in exact mode */
+    struct opt_u64 marks_dropped; /* more than are kept */
     struct sample_list processes_by_cpu; /* struct sample_process, most CPU time first */
+    struct sample_history history;
 };
 
 struct sample {
@@ -168,9 +200,11 @@ struct sample {
     struct sample_list gpu; /* struct sample_gpu */
     struct sample_pressure pressure;
     struct sample_cgroup cgroup;
+    struct sample_energy energy;
     struct sample_tracker tracker;
     struct sample_list
         processes; /* struct sample_process, the largest first; only where memory was higher than before */
+    struct sample_list marks; /* struct sample_mark, by time; only where there are some since the sample before */
     struct sample_run run; /* only in the first */
     struct sample_end end; /* only in the last */
     const char *version;

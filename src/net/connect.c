@@ -43,7 +43,7 @@ void lookup_init(struct lookup *lookup)
     *lookup = (struct lookup){.resolve = getaddrinfo};
 }
 
-static void job_let_go(struct lookup_job *job)
+static void job_unref(struct lookup_job *job)
 {
     if (atomic_fetch_sub(&job->holders, 1) > 1)
         return;
@@ -54,7 +54,7 @@ static void job_let_go(struct lookup_job *job)
 static void drop_job(struct lookup *lookup)
 {
     if (lookup->job)
-        job_let_go(lookup->job);
+        job_unref(lookup->job);
     lookup->job = NULL;
     lookup->is_early = false;
 }
@@ -129,7 +129,7 @@ static void *job_run(void *data)
 {
     struct lookup_job *job = data;
     job_resolve(job);
-    job_let_go(job);
+    job_unref(job);
     return NULL;
 }
 
@@ -184,7 +184,7 @@ static int wait_for_job(struct lookup_job *job, const struct net_wait *wait, int
 static int take_result(const struct lookup_job *job, struct lookup_result *ret_result, struct err *err)
 {
     if (job->failure == EAI_MEMORY)
-        return err_set(err, -ENOMEM, "no memory for a name lookup");
+        return err_set(err, -ENOMEM, "cannot look up a name: out of memory");
     if (job->failure == EAI_SYSTEM && job->errno_then > 0)
         return err_set(err, -ENXIO, "name lookup: %s", strerror(job->errno_then));
     if (job->failure != 0)

@@ -269,13 +269,12 @@ void http_client_free(struct http_client *client)
 int http_client_look_up(struct http_client *client, struct str url)
 {
     const struct http_context *context = &client->context;
-    const struct proxy_rules rules = {context->https_proxy, context->http_proxy, context->no_proxy};
     struct url parsed;
     struct proxy proxy = {0};
     struct err ignored = {0};
     char host[URL_HOST_MAX + 1];
     /* What is wrong with it is for http_send to say. */
-    if (url_parse(url, &parsed, &ignored) < 0 || proxy_choose(&rules, &parsed, &proxy, &ignored) < 0)
+    if (url_parse(url, &parsed, &ignored) < 0 || proxy_choose(&context->proxy, &parsed, &proxy, &ignored) < 0)
         return -1;
     bool is_whole = str_copy(proxy.is_used ? proxy.url.host : parsed.host, host, sizeof(host));
     proxy_fini(&proxy);
@@ -324,9 +323,8 @@ static int prepare(const struct http_context *context, struct exchange *exchange
         return r;
     if (!exchange->url.is_https && !context->allow_http && !request->is_direct && !url_is_loopback(&exchange->url))
         return err_set(err, -EPERM, "plain http is allowed to this host only (allow_http permits it)");
-    const struct proxy_rules rules = {context->https_proxy, context->http_proxy, context->no_proxy};
     if (!request->is_direct)
-        r = proxy_choose(&rules, &exchange->url, &exchange->proxy, err);
+        r = proxy_choose(&context->proxy, &exchange->url, &exchange->proxy, err);
     if (r == 0)
         r = put_first(exchange, context->user_agent, err);
     if (r < 0)

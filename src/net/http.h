@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "net/proxy.h"
 #include "net/tls.h"
 #include "net/wait.h"
 
@@ -29,8 +30,7 @@ struct http_header {
 struct http_context {
     const struct net_wait *wait;
     struct tls_trust trust;
-    const char *https_proxy, *http_proxy; /* "http://user:password@host:port" or "host:port"; NULL: none */
-    const char *no_proxy; /* "localhost,.example.com,10.0.0.0/8,*"; NULL: none; this host never needs a proxy */
+    struct proxy_rules proxy;
     const char *user_agent;
     bool allow_http; /* plain http to other hosts than this one */
     int64_t connect_ns; /* at most for name lookup and connecting together; 0: 10 s */

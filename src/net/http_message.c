@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/auto.h"
@@ -222,50 +223,44 @@ int64_t http_answer_retry_after(const struct http_answer *answer, int64_t now_un
     return date - now_unix_secs < max_secs ? date - now_unix_secs : max_secs;
 }
 
-struct named_status {
-    int16_t status;
-    char text[30];
-};
-
-static const struct named_status names[] = {
-    {200, "OK"},
-    {201, "Created"},
-    {202, "Accepted"},
-    {204, "No Content"},
-    {301, "Moved Permanently"},
-    {302, "Found"},
-    {303, "See Other"},
-    {307, "Temporary Redirect"},
-    {308, "Permanent Redirect"},
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {402, "Payment Required"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {406, "Not Acceptable"},
-    {407, "Proxy Authentication Required"},
-    {408, "Request Timeout"},
-    {409, "Conflict"},
-    {410, "Gone"},
-    {411, "Length Required"},
-    {413, "Content Too Large"},
-    {415, "Unsupported Media Type"},
-    {421, "Misdirected Request"},
-    {422, "Unprocessable Content"},
-    {429, "Too Many Requests"},
-    {500, "Internal Server Error"},
-    {501, "Not Implemented"},
-    {502, "Bad Gateway"},
-    {503, "Service Unavailable"},
-    {504, "Gateway Timeout"},
-};
+/* One behind the other, each with a NUL behind it; the last one is empty. */
+static const char names[] = "200 OK\0"
+                            "201 Created\0"
+                            "202 Accepted\0"
+                            "204 No Content\0"
+                            "301 Moved Permanently\0"
+                            "302 Found\0"
+                            "303 See Other\0"
+                            "307 Temporary Redirect\0"
+                            "308 Permanent Redirect\0"
+                            "400 Bad Request\0"
+                            "401 Unauthorized\0"
+                            "402 Payment Required\0"
+                            "403 Forbidden\0"
+                            "404 Not Found\0"
+                            "405 Method Not Allowed\0"
+                            "406 Not Acceptable\0"
+                            "407 Proxy Authentication Required\0"
+                            "408 Request Timeout\0"
+                            "409 Conflict\0"
+                            "410 Gone\0"
+                            "411 Length Required\0"
+                            "413 Content Too Large\0"
+                            "415 Unsupported Media Type\0"
+                            "421 Misdirected Request\0"
+                            "422 Unprocessable Content\0"
+                            "429 Too Many Requests\0"
+                            "500 Internal Server Error\0"
+                            "501 Not Implemented\0"
+                            "502 Bad Gateway\0"
+                            "503 Service Unavailable\0"
+                            "504 Gateway Timeout\0";
 
 const char *http_status_text(int status)
 {
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (names[i].status == status)
-            return names[i].text;
+    for (const char *name = names; *name; name += strlen(name) + 1) {
+        if (name[0] - '0' == status / 100 && name[1] - '0' == status / 10 % 10 && name[2] - '0' == status % 10)
+            return name + STR("200 ").n;
     }
     switch (status / 100) {
     case 2:

@@ -134,6 +134,22 @@ bool proxy_is_exempt(const char *no_proxy, const struct url *url)
     return false;
 }
 
+static const char *either(char *const *environment, const char *name, const char *other)
+{
+    const char *value = env_get(environment, name);
+    return value ? value : env_get(environment, other);
+}
+
+struct proxy_rules proxy_rules_of(char *const *environment)
+{
+    return (struct proxy_rules){
+        .https_proxy = either(environment, "https_proxy", "HTTPS_PROXY"),
+        /* Not HTTP_PROXY: in a CGI program that is a header of the request. */
+        .http_proxy = env_get(environment, "http_proxy"),
+        .no_proxy = either(environment, "no_proxy", "NO_PROXY"),
+    };
+}
+
 int proxy_choose(const struct proxy_rules *rules, const struct url *url, struct proxy *ret_proxy, struct err *err)
 {
     const char *name = url->is_https ? "https_proxy" : "http_proxy";

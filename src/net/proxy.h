@@ -22,8 +22,11 @@ struct proxy {
 /* What a client was given; NULL and "" mean none. */
 struct proxy_rules {
     const char *https_proxy, *http_proxy; /* "http://user:password@host:port", "host:port" or "host" (port 80) */
-    const char *no_proxy;
+    const char *no_proxy; /* see proxy_is_exempt */
 };
+
+/* What the environment (NULL: there is none) says; the texts are its own. */
+struct proxy_rules proxy_rules_of(char *const *environment);
 
 /*
  * Returns 0, or -EINVAL where the value is not usable (malformed, too long, a proxy that itself speaks https or SOCKS),

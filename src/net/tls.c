@@ -159,11 +159,6 @@ psa_status_t mbedtls_psa_external_get_random(
 }
 #endif
 
-/*
- * A TLS client with mbedTLS 3.6, or 2.28 where nothing newer is at hand (that one has no TLS 1.3 and is not trusted
- * with numeric addresses). Sockets are non-blocking: mbedTLS says what it waits for, struct net_wait does the waiting.
- */
-
 /* What one call may take in without a byte for the caller: handshake messages, tickets, alerts. */
 enum { TLS_INPUT_MAX = 256 * 1024 };
 

@@ -21,6 +21,9 @@ struct tls_trust {
     const char *dir; /* every file in it; several directories have colons between them */
 };
 
+/* What SSL_CERT_FILE and SSL_CERT_DIR say in the environment (NULL: there is none); the texts are its own. */
+struct tls_trust tls_trust_of(char *const *environment);
+
 struct tls_peer {
     int fd; /* connected, non-blocking; stays the caller's */
     const char *host; /* a name or a numeric address, which must be in the certificate (SAN) */

@@ -18,13 +18,19 @@
 #include "base/file.h"
 
 /* Debian and Alpine, RHEL, SUSE, newer RHEL, Alpine and OpenSSL's own path. */
-static const char *const usual_files[] = {
+static const char usual_files[][50] = {
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/ca-bundle.pem",
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
     "/etc/ssl/cert.pem",
 };
+
+struct tls_trust tls_trust_of(char *const *environment)
+{
+    return (struct tls_trust){
+        .file = env_get(environment, "SSL_CERT_FILE"), .dir = env_get(environment, "SSL_CERT_DIR")};
+}
 
 struct loading {
     mbedtls_x509_crt *roots;

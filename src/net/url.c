@@ -7,22 +7,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <strings.h>
 
 #include "base/num.h"
 #include "base/str.h"
 
 enum { PORT_HTTP = 80, PORT_HTTPS = 443, PORT_MAX = 65535 };
-
-static bool starts_in_any_case(struct str text, struct str prefix)
-{
-    return text.n >= prefix.n && strncasecmp(text.p, prefix.p, prefix.n) == 0;
-}
-
-static bool equals_in_any_case(struct str text, struct str other)
-{
-    return text.n == other.n && starts_in_any_case(text, other);
-}
 
 static struct str behind(struct str text, size_t n)
 {
@@ -123,9 +112,9 @@ int url_parse(struct str text, struct url *ret_url, struct err *err)
     int r = check_bytes(text, err);
     if (r < 0)
         return r;
-    struct url url = {.is_https = starts_in_any_case(text, https)};
-    if (!url.is_https && !starts_in_any_case(text, http))
-        return err_set(err, -EINVAL, "only http and https: the URL begins neither with http:// nor with https://");
+    struct url url = {.is_https = str_starts_nocase(text, https)};
+    if (!url.is_https && !str_starts_nocase(text, http))
+        return err_set(err, -EINVAL, "it must begin with http:// or https://");
     text = behind(text, url.is_https ? https.n : http.n);
     struct str authority = {text.p, length_before(text, "/?#")};
     r = parse_authority(authority, &url, err);
@@ -157,9 +146,9 @@ bool url_is_loopback(const struct url *url)
     if (host.n > 0 && host.p[host.n - 1] == '.')
         host.n--;
     if (host.n <= name.n)
-        return equals_in_any_case(host, name);
+        return str_eq_nocase(host, name);
     struct str last = behind(host, host.n - name.n);
-    return last.p[-1] == '.' && equals_in_any_case(last, name);
+    return last.p[-1] == '.' && str_eq_nocase(last, name);
 }
 
 void url_put_host(struct buf *buf, const struct url *url)

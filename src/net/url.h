@@ -26,7 +26,7 @@ struct url {
 };
 
 /*
- * Returns 0 or -EINVAL with what is wrong ("no host", "only http and https", ...). Refused: blanks, backslashes,
+ * Returns 0 or -EINVAL with what is wrong ("no host", ...). Refused: blanks, backslashes,
  * control bytes and bytes above 126, an empty host, a port out of 1..65535, anything but letters, digits, '.', '-' and
  * '_' in a host name (a numeric IPv6 address in brackets, without a zone), a name with an empty part ("a..b"; "a." is
  * fine).

@@ -77,6 +77,8 @@ int sink_open_file(struct sink *ret_sink, const char *path, unsigned how, struct
     struct stat st;
     if (failure == -ENXIO && stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
         return err_set(err, -ENXIO, "cannot open the output file %s: a named pipe without a reader", path);
+    if (failure == -ENOENT)
+        return err_set(err, failure, "cannot open the output file %s: its directory does not exist", path);
     if (failure < 0)
         return err_sys(err, failure, "cannot open the output file %s", path);
     /* Before it is emptied. A filesystem without locks is used without one. */
@@ -125,7 +127,7 @@ bool sink_claim(struct sink *sink, struct sink_head *ret_head)
         return true;
     sink_release(sink);
     char path[32];
-    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", sink->fd);
+    (void)snprintf(path, sizeof(path), FILE_OWN_DESCRIPTORS "/%d", sink->fd);
     (void)read_existing(path, st.st_size, ret_head, &sink->torn);
     return false;
 }
@@ -312,22 +314,17 @@ uint64_t sink_waiting(const struct sink *sink, bool *ret_is_cut)
     return records;
 }
 
-static int64_t now_ms(void)
-{
-    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC) / NS_PER_MS;
-}
-
 int sink_flush(struct sink *sink, int timeout_ms)
 {
     if (sink->fd < 0)
         return sink->backlog.len > 0 ? -EPIPE : 0;
-    int64_t deadline_ms = now_ms() + timeout_ms;
+    int64_t deadline_ms = clock_now_ms() + timeout_ms;
     int result = 0;
     while (sink->backlog.len > 0) {
         result = drain_backlog(sink);
         if (result == -EPIPE)
             return give_up(sink);
-        int64_t left_ms = deadline_ms - now_ms();
+        int64_t left_ms = deadline_ms - clock_now_ms();
         if (result != -EAGAIN || left_ms <= 0)
             break;
         struct pollfd reader = {.fd = sink->fd, .events = POLLOUT};
