@@ -50,7 +50,7 @@ bool blocking_is_stuck(struct blocking *blocking, pid_t pid, const char *file)
     if (blocking->is_ending || (blocking_has_stalls(blocking) && blocking->stall_count == BLOCKING_STALLS_MAX))
         return true;
     for (size_t i = 0; i < blocking->stall_count; i++) {
-        if (blocking->stalls[i]->pid == pid && strcmp(blocking->stalls[i]->file, file) == 0)
+        if (blocking->stalls[i]->pid == pid && (!file || strcmp(blocking->stalls[i]->file, file) == 0))
             return true;
     }
     return false;

@@ -50,8 +50,8 @@ bool blocking_leave(struct blocking_thread *thread);
 /* Ends an abandoned thread by a jump to `home`: what the caller holds alone it must release before. */
 _Noreturn void blocking_return(struct blocking_thread *thread);
 
-/* For the sampling thread: is a read of this file of this process under way in an abandoned thread? Where too many are,
- * every file counts as such. */
+/* For the sampling thread: is a read of this file (NULL: of any) of this process under way in an abandoned thread?
+ * Where too many are, every file counts as such. */
 bool blocking_is_stuck(struct blocking *blocking, pid_t pid, const char *file);
 
 /* Is any of them? */

@@ -11,18 +11,25 @@
 const struct collector *const collector_registry[] = {
     &collector_probe,
     &collector_cpu,
+    &collector_pressure, /* before the tree, which reads it */
     &collector_tree,
+    &collector_traffic, /* behind the tree, whose processes it reads */
     &collector_memory,
     &collector_network,
     &collector_disk,
     &collector_gpu,
-    &collector_pressure,
     &collector_cgroup,
     &collector_oom,
+    &collector_energy, /* behind the CPUs and the tree, by whose time it is divided */
     &collector_tracker,
 };
 
 const size_t collector_registry_count = sizeof(collector_registry) / sizeof(collector_registry[0]);
+
+__attribute__((noinline)) uint64_t collect_tick_ns(const struct collect_env *env)
+{
+    return (uint64_t)(NS_PER_SEC / env->ticks_per_sec);
+}
 
 int collect_fail(struct err *err, int r, const char *module, const struct sysroot *root, const char *path)
 {

@@ -9,16 +9,104 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/opt.h"
 #include "base/str.h"
 #include "collect/blocking.h"
 #include "collect/helper.h"
-#include "collect/tracked.h"
 #include "kernel/sysroot.h"
 #include "model/sample.h"
+
+/*
+ * What is known of the tracked tree, by writer. struct tracked is written by run/ alone and const for collectors;
+ * struct tree_status by the tree collector alone; struct gpu_status by the GPU collector alone. All of them belong to
+ * the sampling thread from its start on.
+ */
+
+enum { TRACKED_REAPED_MAX = 65536 };
+
+enum tracked_pss { TRACKED_PSS_AUTO, TRACKED_PSS_ALWAYS, TRACKED_PSS_NEVER };
+
+/* What wait4 reported of the children that were waited for, and of theirs. */
+struct tracked_usage {
+    uint64_t user_us, system_us;
+    uint64_t read_bytes, write_bytes;
+    uint64_t minor_faults, major_faults;
+    uint64_t max_rss_bytes; /* of the largest single process */
+    uint64_t voluntary_switches, involuntary_switches;
+};
+
+struct tracked {
+    pid_t root; /* 0: nothing is tracked */
+    pid_t tracker; /* ourselves, the parent of the root and of orphans */
+    bool attached; /* --pid: what was used before does not count, and no process is ours to wait for */
+    int64_t start_ns; /* monotonic */
+    enum tracked_pss pss;
+    int64_t quantum_ns; /* CPU times are reported in multiples of it, so that rounding on output adds up to nothing */
+    const char *group_dir; /* --cgroup: the v2 group of the command, relative to the sysroot; NULL: none */
+    bool wants_members; /* the GPU collector may need the processes of the tree */
+    bool wants_traffic; /* so may the collector of what they receive and send */
+    bool wants_top; /* the largest processes are wanted, and those with the most CPU time */
+    bool wants_history; /* so are all that were seen, at the end */
+    const char *root_program; /* as it was given; NULL: attached, or nothing is tracked */
+    const char *root_command; /* the command line as it may be shown; NULL: not at all */
+    struct opt_u64 root_cpu_ns; /* of its own, just before it was waited for */
+    bool root_has_no_children; /* that it has waited for: what wait4 reports of it is its own */
+    uint64_t root_peak_bytes; /* its highest memory, where that is so; 0: not known */
+    bool has_root_usage; /* the root was waited for: its part is in `reaped` */
+    int root_signal; /* that ended the root; 0: none did */
+    struct {
+        bool has;
+        uint64_t run_ns, wait_ns;
+    } root_end; /* schedstat of the root's first thread when it had ended and was not waited for yet */
+    pid_t ended; /* the newest process that is known to have ended; 0: none */
+    struct tracked_usage reaped;
+    struct {
+        pid_t *items; /* those waited for since the last sample */
+        size_t count, cap;
+        uint64_t earlier; /* how many were listed before them */
+    } reaped_pids;
+};
+
+/* One of the children waited for; where there are more than fit, the others are only in the sums. */
+void tracked_note_reaped(struct tracked *tracked, pid_t pid);
+
+/* After a sample: the list begins again. */
+void tracked_clear_reaped(struct tracked *tracked);
+void tracked_fini(struct tracked *tracked);
+
+/* A live process of the tree; the pair names one process for ever. */
+struct job_member {
+    pid_t pid;
+    uint64_t start_ticks; /* since boot */
+};
+
+/* As of the newest sample. */
+struct tree_status {
+    size_t live; /* processes of the tree that have not ended, the root included */
+    pid_t live_pid; /* one of them; 0: none */
+    bool is_root_gone;
+    struct {
+        struct job_member *items; /* filled where they are wanted */
+        size_t count, cap;
+    } members;
+    uint64_t largest_rss_bytes; /* of one process, over all samples */
+    struct opt_u64 cpus_allowed; /* that the processes which use CPU time may run on; absent: unknown */
+    /* CPU time may be lost: a member ignores SIGCHLD, is in a PID namespace that ends with what lives in it, or was
+     * adopted by a process that is not ours */
+    bool is_lower_bound;
+};
+
+void tree_status_fini(struct tree_status *status);
+
+struct gpu_status {
+    bool has_no_device; /* at the last scan: then no list of members is needed */
+    struct opt_f64 joules; /* energy of all GPUs over the run; known after the final sample */
+};
 
 struct fs_space {
     uint64_t total_bytes, free_bytes, available_bytes; /* free: for root; available: for all users (f_bavail) */
@@ -40,20 +128,19 @@ struct collect_env {
     int64_t interval_ns; /* between two slots of the grid of samples */
     int64_t ticks_per_sec;
     int64_t page_bytes;
+    bool estimates_energy; /* where there is no counter of it */
     bool wants_steal_per_core; /* what was stolen of each CPU, not only of all of them */
     /* statvfs of a mount point; 0 or a negative errno. Tests play their own filesystems here. */
     int (*space)(void *context, const char *mount_point, struct fs_space *ret_space);
     void *space_context;
-    const char
-        *zpool_path; /* the zpool command (searched for where systems keep it if it has no slash); NULL: never ask */
+    const char *zpool_path; /* the zpool command, searched for where it has no slash; NULL: never ask */
     const struct tracked *tracked; /* NULL: the host alone */
     struct tree_status *tree; /* written by the tree collector; NULL only where nothing is tracked */
     struct gpu_status *gpu_status; /* written by the GPU collector; NULL: not wanted */
     struct buf *mountinfo; /* /proc/self/mountinfo as the disk collector has read it at the start; NULL: not kept */
     struct helpers *helpers; /* processes of collectors; NULL: no account of them */
     struct blocking *blocking; /* brackets reads that may never return; NULL: nothing supervises them */
-    /* CPU time of a whole process so far, which needs no rights; 0 or a negative errno where there is no such process
-     */
+    /* CPU time of a whole process so far, for which no rights are needed; 0, or a negative errno: there is none. */
     int (*cpu_time)(void *context, pid_t pid, uint64_t *ret_ns);
     void *cpu_time_context;
     /* The CPUs a thread may run on, as a cpu_set_t of so many bytes; 0 or a negative errno; NULL: never known. */
@@ -63,6 +150,10 @@ struct collect_env {
      * kernel without kcmp); NULL: never known. */
     int (*same_memory)(void *context, pid_t a, pid_t b);
     void *same_memory_context;
+    /* A socket of NETLINK_SOCK_DIAG, or a negative errno; NULL: there is none. Tests answer at its other end. */
+    int (*open_sock_diag)(void *context);
+    void *sock_diag_context;
+    int events_fd; /* of events_open (tree/events.h), for the tree collector; 0: exact mode is off */
     /* A command line (as in /proc/PID/cmdline, is_cut: its start only) as it may be shown, at most size - 1 bytes. 0 or
      * a negative errno; NULL: none is shown. */
     int (*describe_command)(void *context, struct str text, bool is_cut, char *out, size_t size);
@@ -113,31 +204,38 @@ enum { COLLECT_FILLS_MAX = 7 };
         offsetof(struct sample, member), sizeof(((struct sample *)0)->member)                                          \
     }
 
+/* Short texts and small numbers stand in the row: an address costs four times as much. */
 struct collector {
-    const char *name;
-    size_t state_bytes;
+    char name[10];
+    bool watches_input, is_restartable;
+    bool has_helper; /* a process of ours that learns of the end by a descriptor that is closed */
+    struct collector_fills {
+        uint16_t offset, bytes; /* 0 bytes: none */
+    } fills[COLLECT_FILLS_MAX];
+    uint32_t state_bytes;
     int (*open)(void *state, const struct collect_env *env, struct err *err);
     int (*collect)(void *state, const struct tick *tick, struct sample *sample, struct err *err);
     void (*close)(void *state);
     int (*watch_fd)(const void *state);
     void (*woken)(void *state);
-    bool watches_input;
-    struct collector_fills {
-        size_t offset, bytes; /* 0 bytes: none */
-    } fills[COLLECT_FILLS_MAX];
-    bool is_restartable;
-    bool has_helper; /* a process of ours that learns of the end by a descriptor that is closed */
 };
+
+_Static_assert(sizeof(struct sample) <= UINT16_MAX, "so that fills can name its members");
+
+/* Of one tick in which the kernel counts times. */
+uint64_t collect_tick_ns(const struct collect_env *env);
 
 /*
  * The message for a file that could not be read (r from the read) or understood (r from the parser):
  * "cpu: cannot read /proc/stat: Permission denied", "cpu: /proc/stat is truncated or malformed". Returns r.
  */
-int collect_fail(struct err *err, int r, const char *module, const struct sysroot *root, const char *path);
+__attribute__((cold, noinline)) int collect_fail(
+    struct err *err, int r, const char *module, const struct sysroot *root, const char *path);
 
 extern const struct collector collector_probe;
 extern const struct collector collector_cpu;
 extern const struct collector collector_tree;
+extern const struct collector collector_traffic;
 extern const struct collector collector_memory;
 extern const struct collector collector_network;
 extern const struct collector collector_disk;
@@ -145,6 +243,7 @@ extern const struct collector collector_gpu;
 extern const struct collector collector_pressure;
 extern const struct collector collector_cgroup;
 extern const struct collector collector_oom;
+extern const struct collector collector_energy;
 extern const struct collector collector_tracker;
 
 /* All of them, in the order of the sample; see collect.c. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/num.h"
 #include "base/vec.h"
 #include "collect/collect.h"
 #include "collect/collect_internal.h"
@@ -66,20 +67,20 @@ static void cpu_derive(
     const double ticks = (double)ticks_per_sec;
     uint64_t user = counter_delta(a->user, b->user) + counter_delta(a->nice, b->nice);
     uint64_t irq = counter_delta(a->irq, b->irq) + counter_delta(a->softirq, b->softirq);
-    ret_cpu->utime_secs = some_f64((double)user / ticks);
-    ret_cpu->stime_secs = some_f64((double)counter_delta(a->system, b->system) / ticks);
+    ret_cpu->utime_secs = some_f64(num_to_f64(user) / ticks);
+    ret_cpu->stime_secs = some_f64(num_to_f64(counter_delta(a->system, b->system)) / ticks);
     /* The kernel keeps idle times of online and offline CPUs in different accounts: when one comes or goes, its total
      * jumps. */
     if (prev->cores.count == cur->cores.count)
-        ret_cpu->iowait_secs = some_f64((double)counter_delta(a->iowait, b->iowait) / ticks);
-    ret_cpu->irq_secs = some_f64((double)irq / ticks);
-    ret_cpu->steal_secs = some_f64((double)counter_delta(a->steal, b->steal) / ticks);
+        ret_cpu->iowait_secs = some_f64(num_to_f64(counter_delta(a->iowait, b->iowait)) / ticks);
+    ret_cpu->irq_secs = some_f64(num_to_f64(irq) / ticks);
+    ret_cpu->steal_secs = some_f64(num_to_f64(counter_delta(a->steal, b->steal)) / ticks);
     ret_cpu->context_switches = counter_delta_opt(prev->context_switches, cur->context_switches);
 }
 
 static struct opt_f64 percent(uint64_t part, uint64_t total)
 {
-    return total > 0 ? some_f64(100.0 * (double)part / (double)total) : (struct opt_f64){0};
+    return total > 0 ? some_f64(100.0 * num_to_f64(part) / num_to_f64(total)) : (struct opt_f64){0};
 }
 
 /*
@@ -119,7 +120,8 @@ static struct cpu_shares cpu_derive_shares(const struct proc_stat *base, const s
         sum = cpu_share_between(&base->total, &cur->total);
     if (sum.total == 0)
         return (struct cpu_shares){0};
-    return (struct cpu_shares){.cores_used = some_f64((double)sum.busy / (double)sum.total * (double)matched),
+    return (struct cpu_shares){
+        .cores_used = some_f64(num_to_f64(sum.busy) / num_to_f64(sum.total) * num_to_f64(matched)),
         .steal_pct = percent(sum.steal, sum.total)};
 }
 

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -14,10 +16,12 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
+#include "base/str.h"
 #include "base/syscalls.h"
 
 /* What waitid calls P_PIDFD; older headers do not name it. */
-enum { WAIT_PID_FD = 3 };
+enum { WAIT_PID_FD = 3, SPAWN_STACK_BYTES = 16384 };
 
 static struct helpers_process *find_process(struct helpers *helpers, pid_t pid)
 {
@@ -96,74 +100,109 @@ bool helpers_has_ended(const struct helpers *helpers, pid_t pid, int *ret_status
     return false;
 }
 
-static int set_attributes(posix_spawnattr_t *attributes, bool is_apart)
-{
-    sigset_t none, all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (is_apart ? POSIX_SPAWN_SETPGROUP : 0);
-    int r = posix_spawnattr_setflags(attributes, (short)flags);
-    if (r == 0)
-        r = posix_spawnattr_setpgroup(attributes, 0);
-    if (r == 0)
-        r = posix_spawnattr_setsigmask(attributes, is_apart ? &all : &none);
-    return r != 0 ? r : posix_spawnattr_setsigdefault(attributes, &all);
-}
-
-static int add_null(posix_spawn_file_actions_t *actions, int fd)
-{
-    return posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
-}
-
-static int add_actions(posix_spawn_file_actions_t *actions, const struct helper_request *request)
-{
-    /* First what we pass on: the standard descriptors are not among those, for they are always in use. */
-    int r = 0;
-    if (request->channel_fd >= 0)
-        r = posix_spawn_file_actions_adddup2(actions, request->channel_fd, HELPER_CHANNEL_FD);
-    if (r == 0)
-        r = request->stdout_fd >= 0 ? posix_spawn_file_actions_adddup2(actions, request->stdout_fd, STDOUT_FILENO)
-                                    : add_null(actions, STDOUT_FILENO);
-    if (r == 0)
-        r = add_null(actions, STDIN_FILENO);
-    if (r == 0)
-        r = add_null(actions, STDERR_FILENO);
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
-    /* Descriptors that our caller left open for the command are none of the helper's business. */
-    if (r == 0)
-        r = posix_spawn_file_actions_addclosefrom_np(
-            actions, request->channel_fd >= 0 ? HELPER_CHANNEL_FD + 1 : HELPER_CHANNEL_FD);
+#ifdef SPAWN_BY_FORK
+enum { CLOSE_FLAGS = 4 }; /* when its program is executed: the error is still to be reported */
+#else
+enum { CLOSE_FLAGS = 0 };
 #endif
-    return r;
+
+/* Of a helper that is started: what its first process finds in our memory, and how it failed. */
+struct start {
+    const struct helper_request *request;
+    int error; /* positive; 0: it executes its program */
+#ifdef SPAWN_BY_FORK
+    int failure_fd; /* where the error goes that is not in our memory */
+#endif
+};
+
+static bool put_fd(int from, int to)
+{
+    int fd = from >= 0 ? from : open("/dev/null", O_RDWR | O_CLOEXEC);
+    return fd == to ? fcntl(fd, F_SETFD, 0) == 0 : fd >= 0 && dup2(fd, to) == to;
 }
 
-/* Returns 0 or a positive errno, as the posix_spawn family does. */
+/* In our memory, with descriptors and dispositions of its own; we stand still until it executes its program. */
+static int run_helper(void *argument)
+{
+    struct start *start = argument;
+    const struct helper_request *request = start->request;
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t mask;
+    for (int number = 1; number < NSIG; number++)
+        (void)sigaction(number, &usual, NULL);
+    (void)(request->is_apart ? sigfillset(&mask) : sigemptyset(&mask));
+    bool has_channel = request->channel_fd >= 0;
+    /* First what we pass on: the standard descriptors are not among those, for they are always in use. */
+    bool is_ready = (!has_channel || put_fd(request->channel_fd, HELPER_CHANNEL_FD)) &&
+                    put_fd(request->has_stderr ? STDERR_FILENO : request->stdout_fd, STDOUT_FILENO) &&
+                    put_fd(-1, STDIN_FILENO) && (request->has_stderr || put_fd(-1, STDERR_FILENO)) &&
+                    (!request->is_apart || syscall(SYS_setpgid, 0, 0) == 0);
+    start->error = is_ready ? 0 : errno;
+    /* Descriptors that our caller left open for the command are none of the helper's business. */
+    (void)syscall(SYS_close_range, HELPER_CHANNEL_FD + has_channel, ~0U, CLOSE_FLAGS);
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+    if (is_ready) {
+        /* Not by a function that a preloaded library may have replaced: it would run in our memory. */
+        (void)syscall(SYS_execve, request->path, request->argv, request->environment);
+        start->error = errno;
+    }
+#ifdef SPAWN_BY_FORK
+    (void)!write(start->failure_fd, &start->error, sizeof(start->error));
+#endif
+    _exit(EXIT_FAILURE);
+}
+
+/* Returns 0 or a negative errno. A sanitizer keeps accounts of stacks. An emulator makes a copy of us in any case:
+ * there a program that cannot be executed shows as a helper that fails. */
 static int spawn(const struct helper_request *request, pid_t *ret_pid)
 {
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    int r = posix_spawnattr_init(&attributes);
-    if (r != 0)
-        return r;
-    r = posix_spawn_file_actions_init(&actions);
-    if (r == 0) {
-        r = set_attributes(&attributes, request->is_apart);
-        if (r == 0)
-            r = add_actions(&actions, request);
-        if (r == 0)
-            r = posix_spawn(ret_pid, request->path, &actions, &attributes, request->argv, request->environment);
-        (void)posix_spawn_file_actions_destroy(&actions);
+    struct start start = {.request = request};
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+#ifdef SPAWN_BY_FORK
+    int failure[2] = {-1, -1};
+    (void)pipe2(failure, O_CLOEXEC);
+    pid_t pid = fork();
+    if (pid == 0) {
+        start.failure_fd = failure[1];
+        (void)run_helper(&start);
     }
-    (void)posix_spawnattr_destroy(&attributes);
-    return r;
+    (void)close(failure[1]);
+    (void)!read(failure[0], &start.error, sizeof(start.error));
+    (void)close(failure[0]);
+#else
+    _Alignas(16) char stack[SPAWN_STACK_BYTES];
+    pid_t pid = clone(run_helper, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
+#endif
+    start.error = pid < 0 ? errno : start.error;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (start.error != 0 && pid > 0)
+        (void)waitpid(pid, NULL, 0);
+    *ret_pid = pid;
+    return -start.error;
 }
 
-int helper_start(struct helper *helper, struct helpers *helpers, const struct helper_request *request)
+/* Below valgrind, which preloads libraries of its own, our program is valgrind; it reads the link as it should be. */
+static void name_own_program(struct helper_request *request, char path[static PATH_MAX])
+{
+    const char *preloaded = env_get(request->environment, "LD_PRELOAD");
+    if (!preloaded || !strstr(preloaded, "/vgpreload_") || strcmp(request->path, FILE_OWN_PROGRAM) != 0)
+        return;
+    ssize_t n = readlink(FILE_OWN_PROGRAM, path, PATH_MAX - 1);
+    path[n > 0 ? n : 0] = '\0';
+    request->path = path;
+}
+
+int helper_start(struct helper *helper, struct helpers *helpers, const struct helper_request *given)
 {
     pid_t pid;
+    char path[PATH_MAX];
+    struct helper_request copy = *given, *request = &copy;
+    name_own_program(request, path);
     int r = spawn(request, &pid);
-    if (r != 0)
-        return -r;
+    if (r < 0)
+        return r;
     helpers_add(helpers, pid);
     if (request->is_apart)
         helpers_add_group(helpers, pid);
@@ -233,40 +272,17 @@ void helper_release(struct helper *helper)
     helper->has_group = false;
 }
 
-/*
- * A pair of connected sockets: ours and the end for channel_fd, which has a number that an old libc does not close when
- * it makes HELPER_CHANNEL_FD of it.
- */
-static int make_channel(int *ret_ours, int *ret_theirs)
+int helper_start_with_channel(
+    struct helper *helper, struct helpers *helpers, struct helper_request request, int *ret_channel_fd)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return -errno;
-    if (ends[1] <= HELPER_CHANNEL_FD) {
-        int moved = fcntl(ends[1], F_DUPFD_CLOEXEC, HELPER_CHANNEL_FD + 1);
-        (void)close(ends[1]);
-        ends[1] = moved;
-    }
-    if (ends[1] < 0) {
-        (void)close(ends[0]);
-        return -EMFILE;
-    }
-    *ret_ours = ends[0];
-    *ret_theirs = ends[1];
-    return 0;
-}
-
-int helper_start_with_channel(
-    struct helper *helper, struct helpers *helpers, struct helper_request request, int *ret_channel_fd)
-{
-    AUTO_FD int ours = -1;
-    AUTO_FD int theirs = -1;
-    int r = make_channel(&ours, &theirs);
-    if (r < 0)
-        return r;
+    AUTO_FD int ours = ends[0];
+    AUTO_FD int theirs = ends[1];
     request.channel_fd = theirs;
     request.is_apart = true;
-    r = helper_start(helper, helpers, &request);
+    int r = helper_start(helper, helpers, &request);
     if (r == 0)
         *ret_channel_fd = fd_take(&ours);
     return r;
@@ -303,6 +319,13 @@ void helper_end(struct helper *helper, struct helper *abandoned, struct helpers 
     helper_release(helper);
     for (size_t i = 0; i < HELPER_ABANDONED_MAX; i++)
         helper_release(&abandoned[i]);
+}
+
+bool helper_is_meant(const char *word, const char *flag)
+{
+    int kind;
+    socklen_t kind_bytes = sizeof(kind);
+    return strcmp(word, flag) == 0 && getsockopt(HELPER_CHANNEL_FD, SOL_SOCKET, SO_TYPE, &kind, &kind_bytes) == 0;
 }
 
 void helper_restrict_self(const char *name)

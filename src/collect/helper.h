@@ -12,7 +12,7 @@
 
 #include "base/opt.h"
 
-enum { HELPER_CHANNEL_FD = 3, HELPERS_MAX = 12, HELPER_ABANDONED_MAX = 3 };
+enum { HELPER_CHANNEL_FD = 3, HELPERS_MAX = 24, HELPER_ABANDONED_MAX = 3 };
 
 /* The account of all helpers: children of ours that do not belong to the tree. */
 struct helpers {
@@ -53,9 +53,10 @@ struct helper_request {
     const char *path;
     char *const *argv;
     char *const *environment;
-    int stdout_fd; /* -1: /dev/null, as stdin and stderr always are */
+    int stdout_fd; /* -1: /dev/null, as stdin and stderr are */
     int channel_fd; /* becomes HELPER_CHANNEL_FD; -1: none */
     bool is_apart; /* in a process group of its own, which ends with it, and with all signals blocked */
+    bool has_stderr; /* its stdout and stderr are our stderr */
 };
 
 /* Returns 0 or a negative errno: there is no process then. helpers may be NULL. */
@@ -84,6 +85,9 @@ size_t helper_reap_abandoned(struct helper *abandoned, struct helpers *helpers);
 
 /* Ends one and releases those that hang; never waits. */
 void helper_end(struct helper *helper, struct helper *abandoned, struct helpers *helpers);
+
+/* For the helper itself, where it is this program with a channel: was it started with this flag? */
+bool helper_is_meant(const char *word, const char *flag);
 
 /*
  * For the helper itself, where it is this program with a channel: under a name of its own, without core dumps and

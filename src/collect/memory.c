@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/num.h"
 #include "collect/collect.h"
 #include "kernel/cgroup_files.h"
 
@@ -19,7 +20,7 @@ struct memory_state {
 static struct opt_f64 mib(struct opt_u64 kib)
 {
     uint64_t whole = kib.v / 1024;
-    return kib.has ? some_f64((double)whole) : (struct opt_f64){0};
+    return kib.has ? some_f64(num_to_f64(whole)) : (struct opt_f64){0};
 }
 
 /* part of whole in percent; nothing of nothing is 0. */
@@ -27,7 +28,7 @@ static struct opt_f64 percent(struct opt_u64 part, struct opt_u64 whole)
 {
     if (!part.has || !whole.has)
         return (struct opt_f64){0};
-    return some_f64(whole.v ? 100.0 * (double)part.v / (double)whole.v : 0);
+    return some_f64(whole.v ? 100.0 * num_to_f64(part.v) / num_to_f64(whole.v) : 0);
 }
 
 void memory_derive(const struct meminfo *info, struct sample_memory *ret_memory)

@@ -35,7 +35,7 @@ enum {
 
 enum link_attr { LINK_ADDRESS, LINK_OPERSTATE, LINK_CHANGES, LINK_MTU };
 
-static const char *const link_names[NETWORK_INTERFACE_LINKS] = {"address", "operstate", "carrier_changes", "mtu"};
+static const char link_names[NETWORK_INTERFACE_LINKS][16] = {"address", "operstate", "carrier_changes", "mtu"};
 
 bool network_interface_is_absence(int r)
 {

@@ -28,7 +28,7 @@ __attribute__((cold)) static void stage_open(const struct pipeline *pipeline, st
     if (!blocking_leave(bracket))
         blocking_return(bracket);
     if (r == -ENODATA)
-        log_debug("%s: this host has none", collector->name);
+        log_debug("%s: this host has none%s%s", collector->name, err.msg[0] ? "; " : "", err.msg);
     else if (r < 0)
         complaint_say(&stage->complaint, "%s; these values are null", err.msg);
 }
@@ -59,7 +59,7 @@ static void copy_filled(const struct collector *collector, const struct sample *
 static int collect_apart(
     struct pipeline *pipeline, struct pipeline_stage *stage, const struct tick *tick, struct err *err)
 {
-    static const struct sample empty;
+    static struct sample empty; /* never written; const would make the program so much larger */
     const struct collector *collector = stage->collector;
     struct sample *apart = pipeline->apart;
     copy_filled(collector, &empty, apart);
@@ -221,9 +221,11 @@ static void set_time(struct pipeline *pipeline)
         sample->actual_interval_ms.v += (double)passed_ns / 1e6;
 }
 
-__attribute__((cold)) void pipeline_resume(struct pipeline *pipeline, struct blocking_thread *stuck)
+__attribute__((cold)) bool pipeline_resume(struct pipeline *pipeline, struct blocking_thread *stuck)
 {
     leave_out(pipeline, stuck);
+    if (pipeline->next == pipeline->count && stuck->pid != 0)
+        return false;
     if (!pipeline->tick.baseline)
         set_time(pipeline);
     /* The other one may still write to its own. */
@@ -233,4 +235,5 @@ __attribute__((cold)) void pipeline_resume(struct pipeline *pipeline, struct blo
         run_stages(pipeline);
     else
         pipeline->count = 0;
+    return true;
 }

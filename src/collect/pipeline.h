@@ -55,9 +55,10 @@ void pipeline_sample(struct pipeline *pipeline, const struct tick *tick);
 
 /*
  * In a thread that has taken over from `stuck`: goes on with what that was doing, pipeline_open or pipeline_sample.
- * What it is stuck in is left out until it returns, with one warning.
+ * What it is stuck in is left out until it returns, with one warning. False where that was neither of them: a collector
+ * was stuck between samples.
  */
-void pipeline_resume(struct pipeline *pipeline, struct blocking_thread *stuck);
+bool pipeline_resume(struct pipeline *pipeline, struct blocking_thread *stuck);
 
 /* Is a thread stuck in it? Then nothing of it may be touched. */
 bool pipeline_stage_is_stuck(const struct pipeline_stage *stage);

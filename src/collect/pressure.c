@@ -15,7 +15,7 @@ enum { PRESSURE_BYTES_MAX = 8192 };
 
 enum pressure_file { PRESSURE_CPU, PRESSURE_MEMORY, PRESSURE_IO, PRESSURE_FILES };
 
-static const char *const pressure_paths[PRESSURE_FILES] = {"pressure/cpu", "pressure/memory", "pressure/io"};
+static const char pressure_paths[PRESSURE_FILES][16] = {"pressure/cpu", "pressure/memory", "pressure/io"};
 
 struct pressure_state {
     const struct collect_env *env;

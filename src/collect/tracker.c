@@ -7,8 +7,6 @@
 #include "base/num.h"
 #include "collect/collect.h"
 
-#define BYTES_PER_MIB 1048576.0
-
 enum { STATM_BYTES_MAX = 4096 };
 
 struct tracker_state {
@@ -39,7 +37,7 @@ static struct opt_f64 tracker_rss_mib(struct tracker_state *state)
     /* The byte behind the number shows that it is not cut. */
     if (!num_next_u64(&text, &size_pages) || !num_next_u64(&text, &resident_pages) || text.n == 0)
         return unknown;
-    return some_f64((double)resident_pages * (double)state->env->page_bytes / BYTES_PER_MIB);
+    return some_f64(num_to_f64(resident_pages) * (double)state->env->page_bytes / BYTES_PER_MIB);
 }
 
 static int tracker_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
@@ -52,7 +50,7 @@ static int tracker_collect(void *opaque, const struct tick *tick, struct sample 
     struct opt_f64 rss_mib = tracker_rss_mib(state);
     if (helpers) {
         cpu_ns += (int64_t)(helpers->cpu_ns + helpers->probe_cpu_ns);
-        rss_mib.v += (double)helpers->rss_bytes / BYTES_PER_MIB;
+        rss_mib.v += num_to_f64(helpers->rss_bytes) / BYTES_PER_MIB;
     }
     if (!tick->baseline) {
         tracker->present = true;

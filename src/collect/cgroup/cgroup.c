@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own control group: its limits and what it uses (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst,
- * scheduler/sched-bwc.rst). Files that exist are opened once and kept; usage is read every sample, limits and the name
- * of our group every COLLECT_SLOW_NS: a process can be moved to another. Where the command has a v2 group of its own,
- * that one stands in for ours, and the groups above it for what it lacks.
+ * The control group of the tracked tree, or our own: its limits and what it uses (Documentation/admin-guide/
+ * cgroup-v2.rst, cgroup-v1/memory.rst, scheduler/sched-bwc.rst). Files that exist are opened once and kept; usage is
+ * read every sample, limits and the name of the group every COLLECT_SLOW_NS: a process can be moved to another, and a
+ * command can move itself (cgexec, systemd-run --scope), which is looked for more often at its start. Where the command
+ * has a v2 group of its own, that one stands in for ours, and the groups above it for what it lacks.
  */
 #include "collect/cgroup/cgroup.h"
 
@@ -16,172 +17,17 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/num.h"
 #include "base/str.h"
 #include "collect/collect.h"
 #include "kernel/cgroup_files.h"
 
-/*
- * The CPU or memory limits that hold for our control group: its own and those of the groups above it, as far as they
- * can be seen. A limit holds for everything below it, so the lowest one on the way up counts. Every kept level is
- * read again every COLLECT_SLOW_NS, one after the other.
- */
-enum { CGROUP_LIMIT_LEVELS_MAX = 16 }; /* limits further up are read once, at the start */
-
-enum cgroup_limit_kind { CGROUP_LIMIT_CPU_V1, CGROUP_LIMIT_CPU_V2, CGROUP_LIMIT_MEMORY_V1, CGROUP_LIMIT_MEMORY_V2 };
-
-struct cgroup_limit {
-    struct cgroup_file file;
-    struct cgroup_file period; /* v1 CPU only */
-    struct opt_f64 value; /* cores or MiB */
-    int64_t due_ns;
-};
-
-struct cgroup_limits {
-    enum cgroup_limit_kind kind;
-    struct cgroup_limit items[CGROUP_LIMIT_LEVELS_MAX]; /* from our group up */
-    size_t count;
-    struct opt_f64 above; /* the lowest of those not kept */
-    struct opt_f64 lowest; /* of all; absent: there is no limit */
-};
-
-/* v1 rounds "no limit" (the largest signed number) down to whole pages, whose size differs between machines. */
-#define V1_NO_LIMIT_BYTES (UINT64_C(1) << 62)
-
-static struct opt_f64 limit_lower(struct opt_f64 a, struct opt_f64 b)
-{
-    if (!a.has || !b.has)
-        return a.has ? a : b;
-    return a.v < b.v ? a : b;
-}
-
-static struct opt_f64 limit_parse(enum cgroup_limit_kind kind, struct str text, struct str period)
-{
-    struct opt_u64 bytes;
-    switch (kind) {
-    case CGROUP_LIMIT_CPU_V1:
-        return cgroup_cfs_cores(text, period);
-    case CGROUP_LIMIT_CPU_V2:
-        return cgroup_cpu_max_cores(text);
-    case CGROUP_LIMIT_MEMORY_V1:
-        bytes = cgroup_single_u64(text);
-        bytes.has = bytes.has && bytes.v < V1_NO_LIMIT_BYTES;
-        return opt_scaled(bytes, CGROUP_BYTES_PER_MIB);
-    case CGROUP_LIMIT_MEMORY_V2:
-        return opt_scaled(cgroup_single_u64(text), CGROUP_BYTES_PER_MIB);
-    }
-    return (struct opt_f64){0};
-}
-
-static void limit_read(const struct sysroot *root, enum cgroup_limit_kind kind, struct cgroup_limit *limit)
-{
-    char text_bytes[CGROUP_FILE_BYTES_MAX], period_bytes[CGROUP_FILE_BYTES_MAX];
-    struct str text = {NULL, 0}, period = {NULL, 0};
-    limit->value = (struct opt_f64){0};
-    if (cgroup_file_read(root, &limit->file, text_bytes, &text) < 0)
-        return;
-    if (limit->period.name && cgroup_file_read(root, &limit->period, period_bytes, &period) < 0)
-        return;
-    limit->value = limit_parse(kind, text, period);
-}
-
-static void limit_close(struct cgroup_limit *limit)
-{
-    fd_close(&limit->file.fd);
-    fd_close(&limit->period.fd);
-}
-
-/* False where this level has no such file. */
-static bool limit_open(const struct sysroot *root, enum cgroup_limit_kind kind, struct cgroup_limit *limit)
-{
-    static const char *const names[] = {
-        [CGROUP_LIMIT_CPU_V1] = "cpu.cfs_quota_us",
-        [CGROUP_LIMIT_CPU_V2] = "cpu.max",
-        [CGROUP_LIMIT_MEMORY_V1] = "memory.limit_in_bytes",
-        [CGROUP_LIMIT_MEMORY_V2] = "memory.max",
-    };
-    limit->file.name = names[kind];
-    limit->period.fd = -1;
-    if (cgroup_file_open(root, &limit->file) < 0)
-        return false;
-    if (kind == CGROUP_LIMIT_CPU_V1) {
-        limit->period = limit->file;
-        limit->period.name = "cpu.cfs_period_us";
-        if (cgroup_file_open(root, &limit->period) < 0) {
-            limit_close(limit);
-            return false;
-        }
-    }
-    limit_read(root, kind, limit);
-    return true;
-}
-
-static void limits_find_lowest(struct cgroup_limits *limits)
-{
-    limits->lowest = limits->above;
-    for (size_t i = 0; i < limits->count; i++)
-        limits->lowest = limit_lower(limits->lowest, limits->items[i].value);
-}
-
-/*
- * Opens the files of every level that has them and reads them. location must outlive the limits; where it is unknown
- * there are none.
- */
-static void limits_open(const struct collect_env *env, const struct cgroup_location *location,
-    enum cgroup_limit_kind kind, struct cgroup_limits *limits)
-{
-    *limits = (struct cgroup_limits){.kind = kind};
-    if (location->version == 0)
-        return;
-    size_t len = location->len;
-    do {
-        struct cgroup_limit limit = {.file = {.location = location, .dir_len = len}};
-        if (!limit_open(env->root, kind, &limit))
-            continue;
-        if (limits->count < CGROUP_LIMIT_LEVELS_MAX) {
-            limits->items[limits->count++] = limit;
-        } else {
-            limits->above = limit_lower(limits->above, limit.value);
-            limit_close(&limit);
-        }
-    } while (cgroup_path_up(location, &len));
-    limits_find_lowest(limits);
-
-    /* The levels are due one after the other, so that no single sample has to read them all. */
-    int64_t now_ns = clock_read(env->clock, CLOCK_KIND_MONOTONIC);
-    for (size_t i = 0; i < limits->count; i++)
-        limits->items[i].due_ns = now_ns + COLLECT_SLOW_NS - (int64_t)i * (COLLECT_SLOW_NS / CGROUP_LIMIT_LEVELS_MAX);
-}
-
-/* Reads the levels that are due. One that cannot be read sets no limit until it can be again. */
-static void limits_refresh(const struct sysroot *root, int64_t now_ns, struct cgroup_limits *limits)
-{
-    bool changed = false;
-    for (size_t i = 0; i < limits->count; i++) {
-        struct cgroup_limit *limit = &limits->items[i];
-        if (now_ns < limit->due_ns)
-            continue;
-        limit_read(root, limits->kind, limit);
-        limit->due_ns = now_ns + COLLECT_SLOW_NS;
-        changed = true;
-    }
-    if (changed)
-        limits_find_lowest(limits);
-}
-
-/* Limits that are all zeros have nothing to close. */
-static void limits_close(struct cgroup_limits *limits)
-{
-    for (size_t i = 0; i < limits->count; i++)
-        limit_close(&limits->items[i]);
-}
-
-enum { GROUPS_BYTES_MAX = 256 * 1024, CGROUP_NAME_BYTES = 32 };
+enum { GROUPS_BYTES_MAX = 256 * 1024, CGROUP_NAME_BYTES = 32, STAT_STEP_BYTES = 4 << 20 };
 
 enum group_value { VALUE_USAGE, VALUE_THROTTLED, VALUE_MEMORY, VALUE_MEMORY_PEAK, VALUE_OOM_KILLS, GROUP_VALUES };
 
 struct value_source {
-    const char *file;
-    const char *key; /* NULL: the file is the number */
+    char file[28], key[16]; /* key "": the file is the number */
     double unit; /* how many make one second or one MiB */
 };
 
@@ -189,12 +35,12 @@ static const struct {
     enum cgroup_controller controller;
     struct value_source by_version[2];
 } value_table[GROUP_VALUES] = {
-    [VALUE_USAGE] = {CGROUP_CPUACCT, {{"cpuacct.usage", NULL, 1e9}, {"cpu.stat", "usage_usec", 1e6}}},
+    [VALUE_USAGE] = {CGROUP_CPUACCT, {{"cpuacct.usage", "", 1e9}, {"cpu.stat", "usage_usec", 1e6}}},
     [VALUE_THROTTLED] = {CGROUP_CPU, {{"cpu.stat", "throttled_time", 1e9}, {"cpu.stat", "throttled_usec", 1e6}}},
     [VALUE_MEMORY] = {CGROUP_MEMORY,
-        {{"memory.usage_in_bytes", NULL, CGROUP_BYTES_PER_MIB}, {"memory.current", NULL, CGROUP_BYTES_PER_MIB}}},
+        {{"memory.usage_in_bytes", "", BYTES_PER_MIB}, {"memory.current", "", BYTES_PER_MIB}}},
     [VALUE_MEMORY_PEAK] = {CGROUP_MEMORY,
-        {{"memory.max_usage_in_bytes", NULL, CGROUP_BYTES_PER_MIB}, {"memory.peak", NULL, CGROUP_BYTES_PER_MIB}}},
+        {{"memory.max_usage_in_bytes", "", BYTES_PER_MIB}, {"memory.peak", "", BYTES_PER_MIB}}},
     [VALUE_OOM_KILLS] = {CGROUP_MEMORY, {{"memory.oom_control", "oom_kill", 1}, {"memory.events", "oom_kill", 1}}},
 };
 
@@ -206,7 +52,9 @@ struct value {
 
 struct cgroup_state {
     const struct collect_env *env;
-    struct kept_file self; /* self/cgroup */
+    struct kept_file self; /* self/cgroup, or that of the root */
+    bool is_of_root; /* the latter */
+    bool has_looked; /* it was read for this sample */
     struct buf groups; /* its text when our group was resolved */
     struct buf groups_now;
     int64_t check_due_ns; /* when it is compared next */
@@ -218,9 +66,14 @@ struct cgroup_state {
     struct value values[GROUP_VALUES];
     struct opt_u64 prev[GROUP_VALUES];
     struct opt_i64 usage_ns; /* when the usage in it was read */
-    struct opt_u64 first_oom_kills; /* when the run began */
+    struct opt_u64 first_oom_kills; /* when the run began, or the group was found */
+    uint64_t oom_kills_before; /* in groups of before, during the run */
+    bool begins_oom_kills; /* the next reading is the first one of a group */
     struct cgroup_limits cpu_limits, memory_limits;
     bool one_cpu_file; /* usage and throttling are in the same file */
+    struct cgroup_file stat; /* of memory, opened where it is first needed */
+    uint64_t stat_used_bytes; /* memory in use when it was read, or the least since */
+    int64_t stat_due_ns;
 };
 
 /* Does the opened file hold the value? A cpu.stat without the controller has no throttled_usec. */
@@ -228,7 +81,7 @@ static bool value_is_there(const struct sysroot *root, struct value *value, cons
 {
     char text_bytes[CGROUP_FILE_BYTES_MAX];
     struct str text;
-    return !key || cgroup_file_read(root, &value->file, text_bytes, &text) < 0 ||
+    return !*key || cgroup_file_read(root, &value->file, text_bytes, &text) < 0 ||
            cgroup_keyed_u64(text, str_of(key)).has;
 }
 
@@ -319,6 +172,13 @@ static struct values_outcome values_read(
         values[i] = (struct opt_u64){0};
         if (!value->source)
             continue;
+        /* It never falls: a sample that costs a look at the root's group can do without. */
+        if (i == VALUE_MEMORY_PEAK && state->has_looked && state->is_of_root && state->prev[i].has) {
+            values[i] = state->prev[i];
+            if (values[VALUE_MEMORY].has && values[VALUE_MEMORY].v > values[i].v)
+                values[i].v = values[VALUE_MEMORY].v;
+            continue;
+        }
         /* Where both stand in one file, the text of VALUE_USAGE is still there. */
         if (i != VALUE_THROTTLED || !state->one_cpu_file) {
             r = cgroup_file_read(state->env->root, &value->file, text_bytes, &text);
@@ -332,7 +192,7 @@ static struct values_outcome values_read(
             continue;
         }
         const char *key = value->source->key;
-        values[i] = key ? cgroup_keyed_u64(text, str_of(key)) : cgroup_single_u64(text);
+        values[i] = *key ? cgroup_keyed_u64(text, str_of(key)) : cgroup_single_u64(text);
     }
     return outcome;
 }
@@ -340,7 +200,7 @@ static struct values_outcome values_read(
 /* JSON has these in whole MiB. */
 static struct opt_f64 whole(struct opt_f64 mib)
 {
-    return mib.has ? some_f64((double)(uint64_t)mib.v) : mib;
+    return mib.has ? some_f64((double)(int64_t)mib.v) : mib;
 }
 
 static void cgroup_derive(
@@ -383,14 +243,20 @@ static void derive_cpu(struct cgroup_state *state, const struct tick *tick, stru
 
 static void cgroup_release(struct cgroup_state *state)
 {
+    struct opt_u64 kills = counter_delta_opt(state->first_oom_kills, state->prev[VALUE_OOM_KILLS]);
+    state->oom_kills_before += kills.has ? kills.v : 0;
+    state->begins_oom_kills = true;
+    state->first_oom_kills = (struct opt_u64){0};
     for (size_t i = 0; i < GROUP_VALUES; i++) {
         fd_close(&state->values[i].file.fd);
         state->values[i].source = NULL;
         if (!state->values[i].of_command)
             state->prev[i] = (struct opt_u64){0};
     }
-    limits_close(&state->cpu_limits);
-    limits_close(&state->memory_limits);
+    fd_close(&state->stat.fd);
+    state->stat_due_ns = 0;
+    cgroup_limits_close(&state->cpu_limits);
+    cgroup_limits_close(&state->memory_limits);
     state->cpu_limits = state->memory_limits = (struct cgroup_limits){0};
     state->resolved = state->failing = state->gone = false;
 }
@@ -427,8 +293,8 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
     places_enter_command(state);
     const struct cgroup_location *cpu = &state->locations[CGROUP_CPU], *memory = &state->locations[CGROUP_MEMORY];
     size_t found = values_open(state);
-    limits_open(env, cpu, cpu->version == 1 ? CGROUP_LIMIT_CPU_V1 : CGROUP_LIMIT_CPU_V2, &state->cpu_limits);
-    limits_open(
+    cgroup_limits_open(env, cpu, cpu->version == 1 ? CGROUP_LIMIT_CPU_V1 : CGROUP_LIMIT_CPU_V2, &state->cpu_limits);
+    cgroup_limits_open(
         env, memory, memory->version == 1 ? CGROUP_LIMIT_MEMORY_V1 : CGROUP_LIMIT_MEMORY_V2, &state->memory_limits);
     state->resolved = found + state->cpu_limits.count + state->memory_limits.count > 0;
     if (state->resolved)
@@ -436,11 +302,52 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
     return err_set(err, -ENODATA, "cgroup: the control group of this process has no files to read");
 }
 
-/* A tree that we attach to lives in a group of its own. */
-static bool follows_root(const struct cgroup_state *state)
+/* The group of the root is read from here on: one that we attach to lives in another, and a command can enter one. */
+static void follow_root(struct cgroup_state *state)
 {
+    char path[CGROUP_NAME_BYTES];
     const struct collect_env *env = state->env;
-    return env->tracked && env->tracked->attached && env->root->names_us;
+    (void)snprintf(path, sizeof(path), "%d/cgroup", (int)env->tracked->root);
+    kept_file_fini(&state->self);
+    kept_file_init(&state->self, env->root->proc_fd, path, FILE_SINGLE);
+    state->is_of_root = true;
+    state->check_due_ns = 0;
+}
+
+static bool can_follow_root(const struct collect_env *env)
+{
+    return env->tracked && env->tracked->root > 0 && !env->tracked->group_dir && env->root->names_us;
+}
+
+/* The PID of a root that has ended may be another process's. */
+static bool is_root_gone(const struct cgroup_state *state)
+{
+    return state->is_of_root && state->env->tree->is_root_gone;
+}
+
+/* A process that ends is shown at the top of every v1 hierarchy, and its v2 group as "/a (deleted)" once that is gone.
+ */
+static bool is_of_ending(struct str groups)
+{
+    static const struct str deleted = {" (deleted)", 10};
+    struct cgroup_line line;
+    bool has_v1 = false, is_elsewhere = false;
+    while (cgroup_line_next(&groups, &line)) {
+        if (line.path.n > deleted.n && str_eq((struct str){line.path.p + line.path.n - deleted.n, deleted.n}, deleted))
+            return true;
+        has_v1 |= line.hierarchy != 0;
+        is_elsewhere |= line.hierarchy != 0 && !str_eq(line.path, STR("/"));
+    }
+    return has_v1 && !is_elsewhere;
+}
+
+/* After half the time since the start: a command that enters a group does so early. */
+static int64_t next_check_ns(const struct cgroup_state *state, int64_t now_ns)
+{
+    int64_t wait_ns = COLLECT_SLOW_NS;
+    if (state->is_of_root && (now_ns - state->env->tracked->start_ns) / 2 < wait_ns)
+        wait_ns = (now_ns - state->env->tracked->start_ns) / 2;
+    return now_ns + wait_ns;
 }
 
 /*
@@ -452,21 +359,21 @@ static int cgroup_check_group(struct cgroup_state *state, int64_t now_ns, struct
 {
     const char *root = state->env->root->path;
     state->check_due_ns = now_ns;
-    /* The PID of a root that has ended may be another process's. */
-    if (follows_root(state) && state->env->tree->is_root_gone)
+    if (is_root_gone(state))
         return 0;
     int r = kept_file_read(&state->self, &state->groups_now);
-    bool absent = r == -ENOENT || r == -ENOTDIR;
+    state->has_looked = true;
+    bool absent = r == -ENOENT || r == -ENOTDIR || r == -ESRCH;
     if (r < 0 && !absent)
         return err_sys(err, r, "cgroup: cannot read %s/proc/%s", root, state->self.path);
     struct str before = buf_str(&state->groups);
     struct str now = buf_str(&state->groups_now);
     if (absent)
         r = state->resolved ? 0 : err_set(err, -ENODATA, "cgroup: there is no %s/proc/%s", root, state->self.path);
-    else if (state->gone || !state->resolved || !str_eq(before, now))
-        r = cgroup_resolve(state, err);
+    else if (!state->resolved || !(state->is_of_root && is_of_ending(now)))
+        r = state->gone || !state->resolved || !str_eq(before, now) ? cgroup_resolve(state, err) : 0;
     if (r >= 0 || r == -ENODATA)
-        state->check_due_ns = now_ns + COLLECT_SLOW_NS;
+        state->check_due_ns = next_check_ns(state, now_ns);
     return r;
 }
 
@@ -482,13 +389,12 @@ static void cgroup_close(void *opaque)
 static int cgroup_open(void *opaque, const struct collect_env *env, struct err *err)
 {
     struct cgroup_state *state = opaque;
-    *state = (struct cgroup_state){.env = env};
+    *state = (struct cgroup_state){.env = env, .stat.fd = -1};
     for (size_t i = 0; i < GROUP_VALUES; i++)
         state->values[i].file.fd = -1;
-    char path[CGROUP_NAME_BYTES] = "self/cgroup";
-    if (follows_root(state))
-        (void)snprintf(path, sizeof(path), "%d/cgroup", (int)env->tracked->root);
-    kept_file_init(&state->self, env->root->proc_fd, path, FILE_TO_END);
+    kept_file_init(&state->self, env->root->proc_fd, "self/cgroup", FILE_SINGLE);
+    if (can_follow_root(env) && env->tracked->attached)
+        follow_root(state);
     buf_init(&state->groups, GROUPS_BYTES_MAX);
     buf_init(&state->groups_now, GROUPS_BYTES_MAX);
     int r = cgroup_check_group(state, clock_read(env->clock, CLOCK_KIND_MONOTONIC), err);
@@ -514,6 +420,7 @@ static bool cgroup_read_values(
 static int cgroup_read(struct cgroup_state *state, int64_t now_ns, struct opt_u64 cur[GROUP_VALUES],
     struct values_outcome *ret_outcome, struct err *err)
 {
+    state->has_looked = false;
     int r = now_ns >= state->check_due_ns ? cgroup_check_group(state, now_ns, err) : 0;
     if (r < 0 && !state->resolved)
         return r;
@@ -546,10 +453,47 @@ static void fill_group(struct cgroup_state *state, const struct tick *tick, stru
 static void fill_oom_kills(
     struct cgroup_state *state, const struct tick *tick, struct opt_u64 kills, struct sample *sample)
 {
-    if (tick->baseline)
+    if (tick->baseline || state->begins_oom_kills) {
         state->first_oom_kills = state->values[VALUE_OOM_KILLS].of_command ? some_u64(0) : kills;
-    else /* any sample may turn out to be the last */
-        sample->end.oom_kills = counter_delta_opt(state->first_oom_kills, kills);
+        state->begins_oom_kills = !tick->baseline && !kills.has;
+    }
+    struct opt_u64 counted = counter_delta_opt(state->first_oom_kills, kills);
+    /* any sample may turn out to be the last */
+    if (!tick->baseline && counted.has)
+        sample->end.oom_kills = some_u64(state->oom_kills_before + counted.v);
+}
+
+/*
+ * Shared memory that no process maps is in no process's memory, and without swap it cannot be dropped like page cache.
+ * What is mapped counts files too, so it is a lower bound. Read where it counts: in a group that is the job's own, or
+ * that has a limit itself.
+ */
+static void fill_shmem(struct cgroup_state *state, int64_t now_ns, struct opt_u64 used, struct sample_cgroup *cgroup)
+{
+    const struct cgroup_limits *limits = &state->memory_limits;
+    bool counts = state->own.is_own.v || (limits->count > 0 && limits->items[0].value.has);
+    if (!used.has || !counts)
+        return;
+    if (used.v < state->stat_used_bytes)
+        state->stat_used_bytes = used.v;
+    uint64_t grown = used.v - state->stat_used_bytes;
+    if (now_ns < state->stat_due_ns && grown < state->stat_used_bytes / 16 + STAT_STEP_BYTES)
+        return;
+    state->stat_used_bytes = used.v;
+    state->stat_due_ns = now_ns + COLLECT_SLOW_NS;
+    int fd = state->stat.fd;
+    state->stat = state->values[VALUE_MEMORY].file;
+    state->stat.name = "memory.stat";
+    state->stat.fd = fd;
+    char text_bytes[CGROUP_FILE_BYTES_MAX];
+    struct str text;
+    if (cgroup_file_read(state->env->root, &state->stat, text_bytes, &text) < 0)
+        return;
+    bool is_v1 = state->stat.location->version == 1;
+    struct opt_u64 shmem = cgroup_keyed_u64(text, is_v1 ? STR("total_shmem") : STR("shmem"));
+    struct opt_u64 mapped = cgroup_keyed_u64(text, is_v1 ? STR("total_mapped_file") : STR("file_mapped"));
+    if (shmem.has && mapped.has && shmem.v > mapped.v)
+        cgroup->shmem_unmapped_mib = whole(opt_scaled(some_u64(shmem.v - mapped.v), BYTES_PER_MIB));
 }
 
 static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *sample, struct err *err)
@@ -557,19 +501,27 @@ static int cgroup_collect(void *opaque, const struct tick *tick, struct sample *
     struct cgroup_state *state = opaque;
     if (!tick->baseline)
         cgroup_own_list_job(&state->own, state->env, tick);
+    if (!tick->baseline && !state->is_of_root && can_follow_root(state->env) && !state->env->tree->is_root_gone)
+        follow_root(state);
     int64_t now_ns = clock_read(state->env->clock, CLOCK_KIND_MONOTONIC);
     struct opt_u64 cur[GROUP_VALUES];
     struct values_outcome outcome;
     int r = cgroup_read(state, now_ns, cur, &outcome, err);
     if (r < 0)
         return r;
-    limits_refresh(state->env->root, now_ns, &state->cpu_limits);
-    limits_refresh(state->env->root, now_ns, &state->memory_limits);
+    /* A group that was made for the job goes with it. */
+    if (state->gone && is_root_gone(state)) {
+        err_clear(err);
+        outcome.failure = 0;
+    }
+    cgroup_limits_refresh(state->env->root, now_ns, &state->cpu_limits);
+    cgroup_limits_refresh(state->env->root, now_ns, &state->memory_limits);
     if (outcome.read == 0 && !state->cpu_limits.lowest.has && !state->memory_limits.lowest.has)
         return outcome.failure < 0 ? outcome.failure : -ENODATA;
     if (!tick->baseline) {
         cgroup_derive(state, cur, sample);
         fill_group(state, tick, &sample->run);
+        fill_shmem(state, now_ns, cur[VALUE_MEMORY], &sample->cgroup);
     }
     derive_cpu(state, tick, sample);
     if (cur[VALUE_USAGE].has)

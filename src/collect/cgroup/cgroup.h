@@ -98,9 +98,6 @@ void cgroup_own_fill(struct cgroup_own *own, const struct collect_env *env, cons
 
 enum { CGROUP_FILE_BYTES_MAX = 4096, CGROUP_FILE_PATH_BYTES = PATH_MAX + 64 };
 
-/* Memory is reported in MiB. */
-#define CGROUP_BYTES_PER_MIB (1024.0 * 1024.0)
-
 /* Filled in by its owner, which also closes fd (fd_close). */
 struct cgroup_file {
     const struct cgroup_location *location;
@@ -121,5 +118,42 @@ int cgroup_file_open(const struct sysroot *root, struct cgroup_file *file);
  */
 int cgroup_file_read(
     const struct sysroot *root, struct cgroup_file *file, char out[static CGROUP_FILE_BYTES_MAX], struct str *ret_text);
+
+/*
+ * The CPU or memory limits that hold for our control group: its own and those of the groups above it, as far as they
+ * can be seen. A limit holds for everything below it, so the lowest one on the way up counts. Every kept level is
+ * read again every COLLECT_SLOW_NS, one after the other.
+ */
+enum { CGROUP_LIMIT_LEVELS_MAX = 16 }; /* limits further up are read once, at the start */
+
+enum cgroup_limit_kind { CGROUP_LIMIT_CPU_V1, CGROUP_LIMIT_CPU_V2, CGROUP_LIMIT_MEMORY_V1, CGROUP_LIMIT_MEMORY_V2 };
+
+struct cgroup_limit {
+    struct cgroup_file file;
+    struct cgroup_file period; /* v1 CPU only */
+    struct opt_f64 value; /* cores or MiB */
+    int64_t due_ns;
+};
+
+struct cgroup_limits {
+    enum cgroup_limit_kind kind;
+    struct cgroup_limit items[CGROUP_LIMIT_LEVELS_MAX]; /* from our group up */
+    size_t count;
+    struct opt_f64 above; /* the lowest of those not kept */
+    struct opt_f64 lowest; /* of all; absent: there is no limit */
+};
+
+/*
+ * Opens the files of every level that has them and reads them. location must outlive the limits; where it is unknown
+ * there are none.
+ */
+void cgroup_limits_open(const struct collect_env *env, const struct cgroup_location *location,
+    enum cgroup_limit_kind kind, struct cgroup_limits *limits);
+
+/* Reads the levels that are due. One that cannot be read sets no limit until it can be again. */
+void cgroup_limits_refresh(const struct sysroot *root, int64_t now_ns, struct cgroup_limits *limits);
+
+/* Limits that are all zeros have nothing to close. */
+void cgroup_limits_close(struct cgroup_limits *limits);
 
 #endif

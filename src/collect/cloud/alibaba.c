@@ -56,10 +56,10 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
 const struct cloud_vendor cloud_alibaba = {
     .id = "alicloud",
     .address = "100.100.100.200:80",
-    .paths = {[STEP_TOKEN] = "/latest/api/token",
-        [STEP_TYPE] = "/latest/meta-data/instance/instance-type",
-        [STEP_REGION] = "/latest/meta-data/region-id",
-        [STEP_ZONE] = "/latest/meta-data/zone-id"},
+    .paths = "/latest/api/token\0"
+             "/latest/meta-data/instance/instance-type\0"
+             "/latest/meta-data/region-id\0"
+             "/latest/meta-data/zone-id\0",
     .token_header = "X-aliyun-ecs-metadata-token",
     .is_named = is_named,
     .classify = classify,

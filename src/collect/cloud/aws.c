@@ -58,12 +58,12 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
 
 const struct cloud_vendor cloud_aws = {
     .id = "aws",
-    .paths = {[STEP_TOKEN] = "/latest/api/token",
-        [STEP_DOMAIN] = "/latest/meta-data/services/domain",
-        [STEP_REGION] = "/latest/meta-data/placement/region",
-        [STEP_ZONE] = "/latest/meta-data/placement/availability-zone",
-        [STEP_TYPE] = "/latest/meta-data/instance-type",
-        [STEP_ACCOUNT] = "/latest/meta-data/identity-credentials/ec2/info"},
+    .paths = "/latest/api/token\0"
+             "/latest/meta-data/services/domain\0"
+             "/latest/meta-data/placement/region\0"
+             "/latest/meta-data/placement/availability-zone\0"
+             "/latest/meta-data/instance-type\0"
+             "/latest/meta-data/identity-credentials/ec2/info\0",
     .token_header = "X-aws-ec2-metadata-token",
     .is_named = is_named,
     .classify = classify,

@@ -34,8 +34,8 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
 
 const struct cloud_vendor cloud_azure = {
     .id = "azure",
-    .paths = {"/metadata/instance?api-version=2021-02-01"},
-    .header = {"Metadata", "true"},
+    .paths = "/metadata/instance?api-version=2021-02-01\0",
+    .header = "Metadata: true",
     .is_named = is_named,
     .classify = classify,
 };

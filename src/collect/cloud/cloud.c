@@ -89,7 +89,7 @@ static int watch(struct engine *engine, struct lane *lane, int operation, uint32
 /* 0, or a negative errno where no answer will come. */
 static int start_request(struct engine *engine, struct lane *lane)
 {
-    if (lane->probe.step >= CLOUD_STEPS_MAX || !lane->vendor->paths[lane->probe.step])
+    if (!cloud_path(lane->vendor, &lane->probe))
         return -E2BIG;
     int64_t begin_ns = now_ns();
     if (begin_ns >= engine->end_ns)

@@ -20,7 +20,7 @@
 #include "net/http.h"
 #include "net/wait.h"
 
-enum { CLOUD_VENDORS_MAX = 16, CLOUD_STEPS_MAX = 8, CLOUD_ANSWER_BYTES_MAX = 64 * 1024 };
+enum { CLOUD_VENDORS_MAX = 16, CLOUD_ANSWER_BYTES_MAX = 64 * 1024 };
 
 /* Where almost all services are. */
 #define CLOUD_LINK_LOCAL "169.254.169.254:80"
@@ -47,11 +47,11 @@ struct cloud_probe {
 enum cloud_verdict { CLOUD_ASK_MORE, CLOUD_ACCEPT, CLOUD_REJECT };
 
 struct cloud_vendor {
-    const char *id;
+    char id[16];
     const char *address; /* of its service, "100.100.100.200:80"; NULL: CLOUD_LINK_LOCAL */
-    const char *paths[CLOUD_STEPS_MAX]; /* that are asked for, by probe->step */
+    const char *paths; /* that are asked for, one after the other, each with a NUL behind it, and one more */
     const char *host; /* NULL: the address */
-    const char *header[2]; /* name and value, sent with every request; NULL: none */
+    const char *header; /* with its value, "Metadata: true", sent with every request; NULL: none */
     const char *token_header; /* the first request is a PUT for a token, which goes with the others; NULL: none */
     /* Does the firmware name this vendor? */
     bool (*is_named)(const struct cloud_evidence *evidence);
@@ -67,6 +67,9 @@ void cloud_read_evidence(const struct sysroot *root, struct cloud_evidence *ret_
 
 /* Which vendors are worth asking: those that are named; else all on a virtual machine; else none. */
 bool cloud_is_worth_asking(const struct cloud_evidence *evidence, const struct cloud_vendor *vendor);
+
+/* What is asked for at probe->step; NULL: nothing any more. */
+const char *cloud_path(const struct cloud_vendor *vendor, const struct cloud_probe *probe);
 
 /* Appends the request of probe->step. */
 void cloud_put_request(

@@ -52,11 +52,11 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
 
 const struct cloud_vendor cloud_gcp = {
     .id = "gcp",
-    .paths = {[STEP_TYPE] = "/computeMetadata/v1/instance/machine-type",
-        [STEP_ZONE] = "/computeMetadata/v1/instance/zone",
-        [STEP_PROJECT] = "/computeMetadata/v1/project/numeric-project-id"},
+    .paths = "/computeMetadata/v1/instance/machine-type\0"
+             "/computeMetadata/v1/instance/zone\0"
+             "/computeMetadata/v1/project/numeric-project-id\0",
     .host = "metadata.google.internal",
-    .header = {"Metadata-Flavor", "Google"},
+    .header = "Metadata-Flavor: Google",
     .is_named = is_named,
     .classify = classify,
 };

@@ -25,11 +25,8 @@ static struct str unquote(struct str text)
 static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_answer *answer)
 {
     char instance[CLOUD_VALUE_BYTES] = "";
-    const struct {
-        struct str key;
-        char *value;
-    } wanted[] = {{STR("instance-id"), instance}, {STR("region"), probe->facts.region_id},
-        {STR("availability-zone"), probe->facts.zone_id}};
+    static const char keys[][18] = {"instance-id", "region", "availability-zone"};
+    char *const values[] = {instance, probe->facts.region_id, probe->facts.zone_id};
     struct str rest = cloud_answer_body(answer);
     struct str line;
     while (str_line(&rest, &line)) {
@@ -38,9 +35,9 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
             continue;
         struct str key = {line.p, (size_t)(colon - line.p)};
         struct str value = unquote(str_trim((struct str){colon + 1, line.n - key.n - 1}));
-        for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-            if (str_eq(key, wanted[i].key) && !wanted[i].value[0])
-                (void)cloud_copy_value(value, wanted[i].value);
+        for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+            if (str_eq(key, str_of(keys[i])) && !values[i][0])
+                (void)cloud_copy_value(value, values[i]);
         }
     }
     bool has_region = probe->facts.region_id[0] || probe->facts.zone_id[0];
@@ -48,4 +45,4 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
 }
 
 const struct cloud_vendor cloud_hetzner = {
-    .id = "hcloud", .paths = {"/hetzner/v1/metadata"}, .is_named = is_named, .classify = classify};
+    .id = "hcloud", .paths = "/hetzner/v1/metadata\0", .is_named = is_named, .classify = classify};

@@ -76,9 +76,9 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
 
 const struct cloud_vendor cloud_ovh = {
     .id = "ovh",
-    .paths = {[STEP_NETWORK] = "/openstack/latest/network_data.json",
-        [STEP_REGION] = "/openstack/latest/meta_data.json",
-        [STEP_TYPE] = "/latest/meta-data/instance-type"},
+    .paths = "/openstack/latest/network_data.json\0"
+             "/openstack/latest/meta_data.json\0"
+             "/latest/meta-data/instance-type\0",
     .is_named = is_named,
     .classify = classify,
 };

@@ -27,4 +27,4 @@ static enum cloud_verdict classify(struct cloud_probe *probe, const struct http_
 }
 
 const struct cloud_vendor cloud_upcloud = {
-    .id = "upcloud", .paths = {"/metadata/v1.json"}, .is_named = is_named, .classify = classify};
+    .id = "upcloud", .paths = "/metadata/v1.json\0", .is_named = is_named, .classify = classify};

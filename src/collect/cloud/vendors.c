@@ -90,16 +90,24 @@ bool cloud_is_worth_asking(const struct cloud_evidence *evidence, const struct c
     return evidence->is_virtual;
 }
 
+const char *cloud_path(const struct cloud_vendor *vendor, const struct cloud_probe *probe)
+{
+    const char *path = vendor->paths;
+    for (int step = 0; step < probe->step && *path; step++)
+        path += strlen(path) + 1;
+    return *path ? path : NULL;
+}
+
 void cloud_put_request(
     struct buf *buf, const struct cloud_vendor *vendor, const struct cloud_probe *probe, struct str address)
 {
     bool is_for_token = vendor->token_header && probe->step == 0;
     struct str host = vendor->host ? str_of(vendor->host) : address;
-    buf_printf(buf, "%s %s HTTP/1.1\r\nHost: %.*s\r\n", is_for_token ? "PUT" : "GET", vendor->paths[probe->step],
+    buf_printf(buf, "%s %s HTTP/1.1\r\nHost: %.*s\r\n", is_for_token ? "PUT" : "GET", cloud_path(vendor, probe),
         (int)host.n, host.p);
     buf_puts(buf, "User-Agent: resource-tracker\r\nAccept: */*\r\nConnection: close\r\n");
-    if (vendor->header[0])
-        buf_printf(buf, "%s: %s\r\n", vendor->header[0], vendor->header[1]);
+    if (vendor->header)
+        buf_printf(buf, "%s\r\n", vendor->header);
     if (is_for_token)
         buf_printf(buf, "%s-ttl-seconds: 21600\r\nContent-Length: 0\r\n", vendor->token_header);
     else if (vendor->token_header)

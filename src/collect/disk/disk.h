@@ -182,10 +182,7 @@ static inline const struct mount_row *mounts_row(const struct mounts *mounts, co
 }
 
 /* used / total; absent where the total is 0. df leaves the blocks reserved for root out of the total. */
-static inline struct opt_f64 mounts_used_pct(uint64_t used, uint64_t total)
-{
-    return total > 0 ? some_f64((double)used / (double)total * 100) : (struct opt_f64){0};
-}
+struct opt_f64 mounts_used_pct(uint64_t used, uint64_t total);
 
 /* The mount that a path lies on (the longest mount point above it), or NULL. */
 const struct mount_row *mounts_find_path(const struct mounts *mounts, const char *path);

@@ -24,7 +24,7 @@ static struct disk_attribute_path attribute(unsigned major, unsigned minor, cons
 
 struct disk_attribute_path disk_identity_path(unsigned major, unsigned minor, enum disk_attribute which)
 {
-    static const char *const names[DISK_ATTRIBUTES] = {
+    static const char names[DISK_ATTRIBUTES][21] = {
         [DISK_SECTOR_BYTES] = "queue/hw_sector_size",
         [DISK_ROTATIONAL] = "queue/rotational",
         [DISK_MODEL] = "device/model",
@@ -44,15 +44,23 @@ static bool exists(int sys_fd, struct disk_attribute_path path)
     return sys_fd >= 0 && faccessat(sys_fd, path.text, F_OK, 0) == 0;
 }
 
-/* The component before the last of ".../block/sda/sda1", with sysfs' '!' back to '/'. */
-static bool parent_of_link(struct str link, char ret_parent[static DISK_NAME_BYTES])
+/* The last component of ".../block/sda/sda1" and the one before it. */
+static bool split_link(struct str link, struct str *ret_parent, struct str *ret_name)
 {
     const char *last = memrchr(link.p, '/', link.n);
     if (!last)
         return false;
     const char *before = memrchr(link.p, '/', (size_t)(last - link.p));
     const char *start = before ? before + 1 : link.p;
-    if (!str_copy((struct str){start, (size_t)(last - start)}, ret_parent, DISK_NAME_BYTES))
+    *ret_parent = (struct str){start, (size_t)(last - start)};
+    *ret_name = (struct str){last + 1, (size_t)(link.p + link.n - last - 1)};
+    return true;
+}
+
+/* With sysfs' '!' back to '/'. */
+static bool copy_name(struct str name, char ret_parent[static DISK_NAME_BYTES])
+{
+    if (!str_copy(name, ret_parent, DISK_NAME_BYTES))
         return false;
     for (char *p = ret_parent; *p; p++) {
         if (*p == '!')
@@ -70,8 +78,11 @@ int disk_identity_kind(
     ssize_t n = readlinkat(sys_fd, attribute(major, minor, "").text, link, sizeof(link));
     if (n < 0)
         return -errno;
-    if (exists(sys_fd, attribute(major, minor, "partition"))) {
-        if (!parent_of_link((struct str){link, (size_t)n}, ret_parent))
+    struct str parent, name;
+    bool has_parent = split_link((struct str){link, (size_t)n}, &parent, &name);
+    /* A partition is named after its disk; other devices need not be asked. */
+    if ((!has_parent || str_starts(name, parent)) && exists(sys_fd, attribute(major, minor, "partition"))) {
+        if (!has_parent || !copy_name(parent, ret_parent))
             return -EBADMSG;
         *ret_kind = DISK_PARTITION;
         return 0;
@@ -88,7 +99,7 @@ int disk_identity_kind(
 bool disk_identity_is_numbered(const char *name, const char *driver)
 {
     size_t n = strlen(driver);
-    return strncmp(name, driver, n) == 0 && name[n] >= '0' && name[n] <= '9';
+    return strncmp(name, driver, n) == 0 && ascii_is_digit(name[n]);
 }
 
 /* Memory, files, network and removable media, for which "rotational" means nothing. */

@@ -16,6 +16,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/num.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "collect/probe/probe.h"
@@ -280,6 +281,11 @@ void mounts_read_space(struct mounts *mounts, int64_t now_ns)
         filesystem->asked = true;
         filesystem->asked_ns = now_ns;
     }
+}
+
+struct opt_f64 mounts_used_pct(uint64_t used, uint64_t total)
+{
+    return total > 0 ? some_f64(num_to_f64(used) / num_to_f64(total) * 100) : (struct opt_f64){0};
 }
 
 const struct mount_row *mounts_find_path(const struct mounts *mounts, const char *path)

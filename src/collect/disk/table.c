@@ -70,11 +70,12 @@ static struct disk_row *find_old(struct disk_rows *rows, const struct diskstats_
     return NULL;
 }
 
-static struct disk_row new_row(const struct diskstats_row *reading)
+__attribute__((cold)) static void init_row(struct disk_row *row, const struct diskstats_row *reading)
 {
-    bool idle_hidden =
+    memset(row, 0, sizeof(*row));
+    row->prev = *reading;
+    row->idle_hidden =
         disk_identity_is_numbered(reading->name, "loop") || disk_identity_is_numbered(reading->name, "ram");
-    return (struct disk_row){.prev = *reading, .idle_hidden = idle_hidden};
 }
 
 int disk_table_match(struct disk_table *table, const struct diskstats *stats)
@@ -89,9 +90,12 @@ int disk_table_match(struct disk_table *table, const struct diskstats *stats)
     size_t cursor = 0;
     for (size_t i = 0; i < count; i++) {
         struct disk_row *old = find_old(&table->rows, &stats->items[i], &cursor);
-        next->items[i] = old ? *old : new_row(&stats->items[i]);
-        if (old)
+        if (old) {
+            next->items[i] = *old;
             old->moved = true;
+        } else {
+            init_row(&next->items[i], &stats->items[i]);
+        }
     }
     for (size_t i = 0; i < table->rows.count; i++) {
         if (!table->rows.items[i].moved)

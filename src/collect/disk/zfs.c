@@ -96,9 +96,10 @@ bool zfs_is_loaded(const struct zfs *zfs)
  * run. */
 static int start_zpool(struct zfs *zfs, int output_fd)
 {
-    static const char *const directories[] = {"/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"};
-    char search[] = "PATH=/usr/sbin:/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/bin", locale[] = "LC_ALL=C";
-    char command[] = "zpool", list[] = "list", flags[] = "-Hp", option[] = "-o", columns[] = "name,size,alloc,free";
+    static const char directories[][16] = {"/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"};
+    static char search[] = "PATH=/usr/sbin:/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/bin", locale[] = "LC_ALL=C";
+    static char command[] = "zpool", list[] = "list", flags[] = "-Hp", option[] = "-o",
+                columns[] = "name,size,alloc,free";
     char *const environment[] = {search, locale, NULL};
     char *const argv[] = {command, list, flags, option, columns, NULL};
     const char *path = zfs->env->zpool_path;

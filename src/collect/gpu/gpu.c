@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "collect/gpu/drm/fdinfo.h"
@@ -159,7 +160,7 @@ static struct opt_f64 percentage(struct opt_u64 part, struct opt_u64 whole)
 {
     if (!part.has || !whole.has || whole.v == 0)
         return (struct opt_f64){0};
-    return some_f64((double)part.v * 100 / (double)whole.v);
+    return some_f64(num_to_f64(part.v) * 100 / num_to_f64(whole.v));
 }
 
 static const char *text_or_null(const char *text)
@@ -290,7 +291,7 @@ static void fill_tree(const struct gpu_state *state, const struct gpu_sums *sums
         cpu->process_gpu_utilized = some_u64(sums->utilized);
     }
     if (sums->has_vram && !sums->lacks_vram)
-        cpu->process_gpu_vram_mib = some_f64((double)sums->vram_bytes / BYTES_PER_MIB);
+        cpu->process_gpu_vram_mib = some_f64(num_to_f64(sums->vram_bytes) / BYTES_PER_MIB);
 }
 
 static void copy_members(struct gpu_state *state)

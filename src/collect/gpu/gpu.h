@@ -108,7 +108,7 @@ struct gpu_remark {
  * build_note: what --version -v says of it, with a newline; NULL: nothing.
  */
 struct gpu_vendor {
-    const char *name;
+    char name[8];
     const char *drivers, *compute_device;
     size_t state_bytes;
     int (*open)(void *state, const struct collect_env *env, struct err *err);

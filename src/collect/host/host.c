@@ -51,7 +51,7 @@ static bool is_own_ip6(const struct in6_addr *address)
 
 static bool is_container_bridge(const char *interface)
 {
-    static const char *const prefixes[] = {"docker", "br-", "virbr", "cni", "podman", "lxcbr"};
+    static const char prefixes[][7] = {"docker", "br-", "virbr", "cni", "podman", "lxcbr"};
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         if (strncmp(interface, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -252,7 +252,7 @@ static struct opt_f64 read_storage(int sys_fd)
     (void)closedir(dir);
     double bytes = 0;
     for (size_t i = 0; i < list.count; i++)
-        bytes += (double)list.items[i].units * SIZE_UNIT_BYTES;
+        bytes += num_to_f64(list.items[i].units) * SIZE_UNIT_BYTES;
     free(list.items);
     return bytes > 0 ? some_f64(bytes / 1e9) : (struct opt_f64){0};
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The pieces that host.c puts together, and the way texts of firmware and kernel are made fit to be
- * shown.
- */
+/* The pieces that host.c puts together, and the way texts of firmware and kernel are made fit to be shown. */
 #ifndef COLLECT_HOST_HOST_INTERNAL_H
 #define COLLECT_HOST_HOST_INTERNAL_H
 

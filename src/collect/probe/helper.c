@@ -106,10 +106,7 @@ void probe_add(
 
 bool probe_helper_is_meant(int argc, char **argv)
 {
-    int kind;
-    socklen_t kind_bytes = sizeof(kind);
-    return argc == PROBE_HELPER_ARGUMENTS && strcmp(argv[PROBE_HELPER_FLAG_AT], PROBE_HELPER_FLAG) == 0 &&
-           getsockopt(HELPER_CHANNEL_FD, SOL_SOCKET, SO_TYPE, &kind, &kind_bytes) == 0;
+    return argc == PROBE_HELPER_ARGUMENTS && helper_is_meant(argv[PROBE_HELPER_FLAG_AT], PROBE_HELPER_FLAG);
 }
 
 static bool receive_request(struct probe_request *ret_request)

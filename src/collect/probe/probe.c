@@ -109,6 +109,18 @@ bool probe_get(const struct collect_env *env, uint32_t *ticket, const struct pro
     return is_over;
 }
 
+bool probe_is_late(const struct collect_env *env)
+{
+    return env->probe && env->probe->env;
+}
+
+bool probe_is_too_late(const struct collect_env *env, const struct tick *tick)
+{
+    const struct tracked *tracked = env->tracked;
+    return tick->is_final && probe_is_late(env) && tracked && tracked->root > 0 && !tracked->attached &&
+           tick->mono_ns - tracked->start_ns < PROBE_DELAY_NS;
+}
+
 void probe_drop(const struct collect_env *env, uint32_t *ticket)
 {
     struct probe *probe = env->probe;

@@ -120,19 +120,11 @@ void probe_drop(const struct collect_env *env, uint32_t *ticket);
 void probe_at_begin(const struct collect_env *env, void (*begin)(void *state, int64_t now_ns), void *state);
 
 /* True where facts come later, and not at once. */
-static inline bool probe_is_late(const struct collect_env *env)
-{
-    return env->probe && env->probe->env;
-}
+bool probe_is_late(const struct collect_env *env);
 
 /* Is this the end of a command that was over before the probe could begin? Then what the probe is asked for is unknown,
  * and so is what else would take many small files to find out. */
-static inline bool probe_is_too_late(const struct collect_env *env, const struct tick *tick)
-{
-    const struct tracked *tracked = env->tracked;
-    return tick->is_final && probe_is_late(env) && tracked && tracked->root > 0 && !tracked->attached &&
-           tick->mono_ns - tracked->start_ns < PROBE_DELAY_NS;
-}
+bool probe_is_too_late(const struct collect_env *env, const struct tick *tick);
 
 /* The hidden mode of the program: reads what it is asked for through HELPER_CHANNEL_FD until that is closed. */
 bool probe_helper_is_meant(int argc, char **argv);

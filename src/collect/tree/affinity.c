@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collect/tree/members.h"
+#include "collect/tree/read.h"
 
 enum {
     SETS = 8, /* of 1024: more CPUs than any kernel has */
@@ -28,16 +29,10 @@ int affinity_of_thread(void *context, pid_t tid, size_t bytes, void *ret_set)
     return sched_getaffinity(tid, bytes, ret_set) < 0 ? -errno : 0;
 }
 
-static uint64_t cpu_of(const struct affinity *affinity, const struct tree_member *member)
-{
-    uint64_t tick_ns = (uint64_t)(NS_PER_SEC / affinity->env->ticks_per_sec);
-    return member->cpu_ns.has ? member->cpu_ns.v : (member->stat.user_ticks + member->stat.system_ticks) * tick_ns;
-}
-
 /* CPU time of a member since the last reading. */
 static uint64_t growth_of(const struct affinity *affinity, const struct tree_member *member)
 {
-    return member->has_stat ? counter_delta(member->affinity_cpu_ns, cpu_of(affinity, member)) : 0;
+    return member->has_stat ? counter_delta(member->affinity_cpu_ns, tree_own_cpu_ns(affinity->env, member)) : 0;
 }
 
 static int add_thread(const struct affinity *affinity, pid_t tid, struct set *all, int *left)
@@ -81,7 +76,7 @@ static void keep_count(struct affinity *affinity, uint64_t cpus, uint64_t cpu_ns
 static void read_members(struct affinity *affinity, const struct tree_members *members)
 {
     struct set all = {0};
-    uint64_t total_ns = 0, tick_ns = (uint64_t)(NS_PER_SEC / affinity->env->ticks_per_sec);
+    uint64_t total_ns = 0, tick_ns = collect_tick_ns(affinity->env);
     int left = AFFINITY_READ_MAX, r = 0;
     for (size_t i = 0; i < members->order.count; i++)
         total_ns += growth_of(affinity, tree_member_at(members, members->order.items[i]));
@@ -109,7 +104,7 @@ bool affinity_tick(
     for (size_t i = 0; i < members->order.count; i++) {
         struct tree_member *member = tree_member_at(members, members->order.items[i]);
         if (member->cpu_ns.has || member->has_stat)
-            member->affinity_cpu_ns = cpu_of(affinity, member);
+            member->affinity_cpu_ns = tree_own_cpu_ns(affinity->env, member);
     }
     return true;
 }

@@ -205,6 +205,7 @@ size_t tree_members_add(struct tree_members *members, pid_t pid, size_t parent)
         .fds = {-1, -1, -1, -1},
         .threads = {.task_fd = -1},
         .wait.first.fd = -1,
+        .memory.head = TREE_NONE,
         .has_run = true};
     if (parent != TREE_NONE)
         tree_member_at(members, slot)->parent_pid = tree_member_at(members, parent)->pid;

@@ -109,11 +109,15 @@ struct tree_memory {
     bool is_parents; /* it is */
     bool is_unknown; /* its first thread has ended, and no other could be read */
     pid_t tid; /* the thread whose files show it; 0: the first */
-    bool is_copy; /* forked a moment ago, without an exec, and its PSS was never read */
+    bool is_copy; /* forked without an exec: pages of its family may be among its own */
     uint64_t resident_pages; /* what its address space holds, its own or not */
     uint64_t rss_pages; /* the part that counts for the tree's sum of RSS */
     uint64_t own_pages; /* of a copy: what it does not share with its parent, as far as is seen */
-    uint64_t file_pages, at_faults; /* of a copy: from its statm, at so many minor faults; 0: not read */
+    bool is_searched; /* for relatives, where its parent was gone */
+    size_t head; /* of a copy: the slot of the first process of its family, free after its end; else TREE_NONE */
+    pid_t head_pid;
+    uint64_t base_pages; /* of a copy: what it had from its parent */
+    uint64_t file_pages, at; /* from its statm, at so many pages, or minor faults of a copy; 0: not read */
 };
 
 struct tree_member {
@@ -147,7 +151,13 @@ struct tree_member {
     struct wait_process wait;
     uint64_t affinity_cpu_ns; /* its CPU time when affinities were last read */
     struct tree_memory memory;
+    struct {
+        uint64_t faults, pages; /* minor faults and resident memory, as last read */
+        uint64_t read_faults; /* minor faults when its highest memory was last read */
+    } peak; /* top.c */
     bool is_namespace_known; /* its PID namespace was read */
+    bool has_no_record; /* there were too many */
+    uint32_t record; /* its number in the history, counted from 1; 0: none */
 };
 
 struct tree_members {

@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 
-enum { PATH_BYTES = 32, THREADS_MAX = 65536, THREADS_TRIED_MAX = 64, KCMP_ADDRESS_SPACE = 1, FAULTS_MIN = 1024 };
+enum { PATH_BYTES = 32, THREADS_MAX = 65536, THREADS_TRIED_MAX = 64, KCMP_ADDRESS_SPACE = 1, FILE_PAGES_MIN = 4096 };
 
 int tree_memory_kcmp(void *context, pid_t a, pid_t b)
 {
@@ -23,7 +23,7 @@ int tree_memory_kcmp(void *context, pid_t a, pid_t b)
 /* Was it forked only now, as far as its start is known (in ticks since boot)? */
 static bool is_newborn(const struct collect_env *env, const struct pid_stat *stat)
 {
-    const uint64_t tick_ns = (uint64_t)(NS_PER_SEC / env->ticks_per_sec);
+    const uint64_t tick_ns = collect_tick_ns(env);
     uint64_t start_ns;
     if (__builtin_mul_overflow(stat->start_ticks, tick_ns, &start_ns))
         return false;
@@ -99,29 +99,82 @@ static uint64_t written_pages(struct tree_reader *reader, struct tree_member *me
     struct tree_memory *memory = &member->memory;
     uint64_t faults = member->stat.minor_faults;
     struct pid_statm statm;
-    if (faults < FAULTS_MIN || faults < memory->resident_pages / PSS_WRITING_SHARE)
-        return 0;
-    if (faults / 2 >= memory->at_faults && tree_read_statm(reader, member->pid, &statm) == 0) {
+    if (faults < PSS_COPY_PAGES)
+        return faults < memory->resident_pages ? faults : memory->resident_pages;
+    if (faults / 2 >= memory->at && tree_read_statm(reader, member->pid, &statm) == 0) {
         memory->file_pages = statm.file_pages;
-        memory->at_faults = faults;
+        memory->at = faults;
     }
-    if (memory->at_faults == 0)
+    if (memory->at == 0)
         return 0;
     uint64_t written = minus(faults, memory->file_pages), most = minus(memory->resident_pages, memory->file_pages);
     return written < most ? written : most;
 }
 
-/* What of a copy its parent does not have, as far as is seen: more pages, or other ones. */
-static uint64_t own_pages(struct tree_reader *reader, const struct tree_member *parent, struct tree_member *member)
+/* Of a process whose PSS is not known, what it may share: read when it could matter, again when it has doubled. */
+static void read_file_pages(struct tree_reader *reader, struct tree_member *member)
 {
-    uint64_t more = minus(member->memory.resident_pages, parent->memory.resident_pages);
+    struct tree_memory *memory = &member->memory;
+    struct pid_statm statm;
+    if (memory->is_copy || member->pss.is_known || memory->resident_pages < FILE_PAGES_MIN ||
+        memory->resident_pages / 2 < memory->at || tree_read_statm(reader, member->pid, &statm) < 0)
+        return;
+    memory->file_pages = statm.file_pages;
+    memory->at = memory->resident_pages;
+}
+
+/* What of a copy its parent does not have, as far as is seen: more pages than at the fork, or other ones. */
+static uint64_t own_pages(struct tree_reader *reader, struct tree_member *member)
+{
+    uint64_t more = minus(member->memory.resident_pages, member->memory.base_pages);
     /* One that may still have the memory of its parent writes to that. */
     uint64_t written = member->memory.is_own ? written_pages(reader, member) : 0;
     return more > written ? more : written;
 }
 
-static void settle_forked(
-    struct tree_reader *reader, const struct tree_member *parent, struct tree_member *member, int64_t now_ns)
+/* The family that a copy belongs to stays the same when its parent ends, also without its first process. */
+static void join_family(struct tree_member *relative, size_t slot, struct tree_member *member)
+{
+    struct tree_memory *memory = &member->memory;
+    pss_note_fork(&relative->pss, member->first_ns);
+    if (memory->head != TREE_NONE)
+        return;
+    bool is_head = relative->memory.head == TREE_NONE;
+    memory->head = is_head ? slot : relative->memory.head;
+    memory->head_pid = is_head ? relative->pid : relative->memory.head_pid;
+    uint64_t of_relative = relative->memory.resident_pages;
+    memory->base_pages = memory->resident_pages < of_relative ? memory->resident_pages : of_relative;
+}
+
+/* An address that another program has only by chance, since it is random. */
+static bool is_known_stack(const struct tree_member *member)
+{
+    return member->stat.stack_start > 1;
+}
+
+static bool is_other_program(const struct tree_member *a, const struct tree_member *b)
+{
+    return is_known_stack(a) && is_known_stack(b) && a->stat.stack_start != b->stat.stack_start;
+}
+
+/* Of a copy whose parent was gone when it was first seen: relatives have their stack in the same place. */
+static void find_family(const struct tree_members *members, struct tree_member *member)
+{
+    struct tree_memory *memory = &member->memory;
+    memory->is_own = true; /* else its parent would wait for it */
+    bool is_found = memory->is_searched || !is_known_stack(member);
+    memory->is_searched = true;
+    for (size_t i = 0; i < members->order.count && !is_found; i++) {
+        size_t slot = members->order.items[i];
+        struct tree_member *other = tree_member_at(members, slot);
+        is_found = other != member && other->stat.stack_start == member->stat.stack_start &&
+                   other->memory.head != (size_t)(member - members->slots.items) && !pid_stat_is_dead(&other->stat);
+        if (is_found)
+            join_family(other, slot, member);
+    }
+}
+
+static void settle_forked(struct tree_reader *reader, struct tree_member *parent, struct tree_member *member)
 {
     const struct collect_env *env = reader->env;
     struct tree_memory *memory = &member->memory;
@@ -133,9 +186,10 @@ static void settle_forked(
             read_own(reader, member);
     }
     memory->resident_pages = member->stat.rss_pages;
-    memory->is_copy = !memory->is_parents && member->stat.has_not_execed && member->pss.read_ns == 0 &&
-                      now_ns - member->first_ns < TREE_COPY_NS;
-    memory->own_pages = memory->is_copy || newborn ? own_pages(reader, parent, member) : 0;
+    memory->is_copy = !memory->is_parents && member->stat.has_not_execed;
+    if (memory->is_copy)
+        join_family(parent, member->parent, member);
+    memory->own_pages = memory->is_copy || newborn ? own_pages(reader, member) : 0;
     memory->rss_pages = memory->is_parents ? 0 : newborn ? memory->own_pages : memory->resident_pages;
 }
 
@@ -183,10 +237,24 @@ static void settle_leaderless(struct tree_reader *reader, struct tree_member *me
     memory->resident_pages = memory->rss_pages = r == 0 ? stat.rss_pages : 0;
 }
 
-void tree_memory_settle(struct tree_reader *reader, const struct tree_members *members, struct tree_member *member,
-    struct pid_list *list, int64_t now_ns)
+/* After an exec it shares nothing; nor is known what it shares where the slot of the first process is another's. */
+static void leave_family(const struct tree_members *members, struct tree_member *member)
 {
     struct tree_memory *memory = &member->memory;
+    if (memory->head == TREE_NONE)
+        return;
+    pid_t pid = tree_member_at(members, memory->head)->pid;
+    if (member->stat.has_not_execed && (pid == 0 || pid == memory->head_pid))
+        return;
+    memory->head = TREE_NONE;
+    memory->at = 0;
+}
+
+void tree_memory_settle(
+    struct tree_reader *reader, const struct tree_members *members, struct tree_member *member, struct pid_list *list)
+{
+    struct tree_memory *memory = &member->memory;
+    leave_family(members, member);
     if (pid_stat_is_leader_dead(&member->stat) && member->stat.threads > 1) {
         settle_leaderless(reader, member, list);
         return;
@@ -197,10 +265,24 @@ void tree_memory_settle(struct tree_reader *reader, const struct tree_members *m
         memory->tid = 0;
         tree_release_fd(reader, &member->fds[TREE_FILE_THREAD]);
     }
-    if (member->stat.has_not_execed && member->parent != TREE_NONE) {
-        settle_forked(reader, tree_member_at(members, member->parent), member, now_ns);
+    struct tree_member *parent = member->parent != TREE_NONE ? tree_member_at(members, member->parent) : NULL;
+    if (member->stat.has_not_execed && parent && !is_other_program(parent, member)) {
+        settle_forked(reader, parent, member);
         return;
     }
-    memory->is_parents = memory->is_copy = false;
     memory->resident_pages = memory->rss_pages = member->stat.rss_pages;
+    if (member->stat.has_not_execed)
+        find_family(members, member);
+    memory->is_parents = false;
+    memory->is_copy = memory->head != TREE_NONE;
+    memory->own_pages = memory->is_copy ? own_pages(reader, member) : 0;
+    read_file_pages(reader, member);
+}
+
+const struct pss_memory *tree_memory_copied(const struct tree_members *members, const struct tree_member *member)
+{
+    if (member->memory.head == TREE_NONE || member->parent == TREE_NONE)
+        return NULL;
+    const struct tree_member *parent = tree_member_at(members, member->parent);
+    return parent->memory.is_copy && parent->memory.head == member->memory.head ? &parent->pss : NULL;
 }

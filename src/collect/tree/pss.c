@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/num.h"
 #include "kernel/pid.h"
 
 enum {
@@ -25,17 +26,13 @@ enum {
     BYTES_PER_KIB = 1024,
     MISSING_SHARE = 32, /* less of the memory than this part of it, and a little, may be missing */
     MISSING_KIB_MIN = 512,
+    UNKNOWN_SHARE = 8, /* of the memory may be shared or not */
 };
 
 #define FIXED_NS 20000.0 /* open, close and what else does not depend on the pages */
 #define AVERAGE_WEIGHT 0.3 /* of the newest cost of a process */
 #define NS_PER_PAGE_MIN 0.01 /* still measured: 0 is not */
 #define MEAN_SAMPLE_MAX 100.0 /* ns per page: one odd read must not forbid all processes that are still unknown */
-
-/* Sums over the tree, in pages but for known_bytes. */
-struct tally {
-    double known_bytes, known, refused, copies, unknown;
-};
 
 _Static_assert((int)PSS_TEXT_BYTES <= (int)BLOCKING_TEXT_BYTES, "a text fits where a bracket reads it");
 
@@ -125,38 +122,38 @@ static void note_failed(struct pss *pss, const struct pss_process *process, int 
 }
 
 /*
- * Memory without a file is shared with relatives only. What of it the reading lacks although the other processes of the
- * tree cannot have it (a page that two have counts half in each) belongs to a child that lived for the moment of the
- * reading: fork keeps the reader waiting, and lets it in when every page has just become shared.
+ * Memory without a file is shared with relatives only. What of it is not in the reading belongs to the other members of
+ * the family, or to a child that lived for the moment of the reading: fork keeps the reader waiting, and lets it in
+ * when every page has just become shared.
  */
-static uint64_t missing_kib(const struct pss *pss, const struct pss_process *process, const struct smaps_rollup *rollup)
+static uint64_t missing_kib(const struct smaps_rollup *rollup, bool is_alone)
 {
-    if (!rollup->anonymous_kib.has)
-        return 0;
+    /* Shared memory is inherited too. How much of it a process has is not there, but little else is where it matters.
+     */
+    if (!is_alone && rollup->pss_shmem_kib.v > rollup->rss_kib / MISSING_SHARE + MISSING_KIB_MIN)
+        return rollup->rss_kib > rollup->pss_kib ? rollup->rss_kib - rollup->pss_kib : 0;
     uint64_t anonymous = rollup->anonymous_kib.v;
-    uint64_t counted = rollup->pss_anon_kib.has ? rollup->pss_anon_kib.v : rollup->pss_kib;
-    /* What copies share with their parent counts there as long as they are not read. */
-    uint64_t other_pages = (process->is_copy ? pss->resident_pages : pss->tree_pages) - process->rss_pages;
-    uint64_t others = other_pages * ((uint64_t)pss->env->page_bytes / BYTES_PER_KIB);
-    uint64_t explained = others / 2 + (rollup->ksm_kib.has ? rollup->ksm_kib.v : 0);
-    uint64_t missing = counted + explained < anonymous ? anonymous - counted - explained : 0;
+    uint64_t counted = (rollup->pss_anon_kib.has ? rollup->pss_anon_kib.v : rollup->pss_kib) + rollup->ksm_kib.v;
+    uint64_t missing = counted < anonymous ? anonymous - counted : 0;
     return missing > anonymous / MISSING_SHARE + MISSING_KIB_MIN ? missing : 0;
 }
 
 /*
- * Is the reading to be believed? Of a command all relatives are in the tree, so what is missing is added. Where we have
- * attached, the root may share with its parent for good: there it is read again, and believed if that does not help.
+ * Is the reading to be believed? What the family shares is made whole, so that it counts once. Of a command all
+ * relatives are in the tree. Where we have attached, the root may share with its parent for good: there it is read
+ * again, and believed if that does not help. So it is of one whose parent is gone: each of its siblings has a part.
  */
 static bool settle_reading(const struct pss *pss, const struct pss_process *process, struct smaps_rollup *rollup)
 {
     const struct tracked *tracked = pss->env->tracked;
     struct pss_memory *memory = process->memory;
-    uint64_t missing = missing_kib(pss, process, rollup);
-    if (missing > 0 && tracked && tracked->attached && memory->doubts < PSS_DOUBTS_MAX) {
+    bool is_alone = process->head->family.members < 2, is_attached = tracked && tracked->attached && is_alone;
+    uint64_t missing = missing_kib(rollup, is_alone);
+    if (missing > 0 && is_attached && memory->doubts < PSS_DOUBTS_MAX) {
         memory->doubts++;
         return false;
     }
-    if (!tracked || !tracked->attached)
+    if (!is_attached && !(process->is_adopted && is_alone))
         rollup->pss_kib += missing;
     memory->doubts = missing > 0 ? memory->doubts : 0;
     return true;
@@ -184,19 +181,24 @@ static int read_process(struct pss *pss, const struct pss_process *process, int6
         return 0;
     memory->is_known = true;
     memory->pss_kib = rollup.pss_kib;
+    memory->private_kib = rollup.private_clean_kib;
+    memory->private_kib.v += rollup.private_dirty_kib.v;
     memory->at_rss_pages = process->rss_pages;
-    memory->others_pages = pss->tree_pages - counted_pages(process);
+    memory->others_pages = pss->tree_pages - (process->is_copy ? 0 : process->rss_pages);
+    memory->file_kib = rollup.anonymous_kib.v < rollup.rss_kib ? rollup.rss_kib - rollup.anonymous_kib.v : 0;
     memory->at_faults = pss->faults;
-    if (process->is_copy) {
-        pss->copies_read_bytes += (double)rollup.pss_kib * BYTES_PER_KIB;
-        pss->copies_own_bytes += (double)process->own_pages * (double)pss->env->page_bytes;
+    memory->at_counted_pages = counted_pages(process);
+    /* What one that was copied itself has written is shared again. */
+    if (process->is_copy && memory->private_kib.has && memory->forked_ns == 0) {
+        pss->copies_read_bytes += num_to_f64(memory->private_kib.v) * BYTES_PER_KIB;
+        pss->copies_own_bytes += num_to_f64(process->own_pages) * (double)pss->env->page_bytes;
     }
     return 0;
 }
 
 static double cost_pages(const struct pss_process *process)
 {
-    return (double)(process->rss_pages > COST_PAGES_MIN ? process->rss_pages : COST_PAGES_MIN);
+    return num_to_f64(process->rss_pages > COST_PAGES_MIN ? process->rss_pages : COST_PAGES_MIN);
 }
 
 static double predict_ns(const struct pss *pss, const struct pss_process *process)
@@ -246,10 +248,11 @@ static uint64_t slack_pages(const struct pss_process *process)
     return process->memory->at_rss_pages / 50 + SLACK_PAGES;
 }
 
-/* What it shared with others when it was read. */
+/* What it shared with others when it was read, or forked after that. */
 static uint64_t shared_pages(const struct pss *pss, const struct pss_memory *memory)
 {
-    uint64_t own = memory->pss_kib * BYTES_PER_KIB / (uint64_t)pss->env->page_bytes;
+    uint64_t own =
+        (memory->private_kib.has ? memory->private_kib.v : 0) * BYTES_PER_KIB / (uint64_t)pss->env->page_bytes;
     return memory->at_rss_pages > own ? memory->at_rss_pages - own : 0;
 }
 
@@ -271,9 +274,11 @@ static bool is_due(const struct pss *pss, const struct pss_process *process, int
     const struct pss_memory *memory = process->memory;
     int64_t since_ns = now_ns - memory->read_ns;
     /* A copy that writes makes memory that nothing else has: it is not left alone until it is older. */
-    bool is_young = process->is_copy ? process->own_pages < process->rss_pages / PSS_WRITING_SHARE
-                                     : process->age_ns < PSS_MIN_AGE_NS;
-    if (memory->is_refused || counted_pages(process) == 0 || is_young)
+    bool is_young = process->is_copy
+                        ? process->age_ns < PSS_COPY_NS && process->own_pages < process->rss_pages / PSS_WRITING_SHARE
+                        : process->age_ns < PSS_MIN_AGE_NS;
+    uint64_t least = process->is_copy ? PSS_COPY_PAGES : 1;
+    if (memory->is_refused || counted_pages(process) < least || is_young)
         return false;
     if (memory->has_failed)
         return since_ns >= PSS_RETRY_NS;
@@ -290,8 +295,8 @@ static double worth(const struct pss_process *process, int64_t now_ns)
 {
     const struct pss_memory *memory = process->memory;
     if (!memory->is_known)
-        return (double)process->rss_pages;
-    return (double)(now_ns - memory->read_ns) * (double)(changed_pages(process) + slack_pages(process));
+        return num_to_f64(process->rss_pages);
+    return (double)(now_ns - memory->read_ns) * num_to_f64(changed_pages(process) + slack_pages(process));
 }
 
 static size_t pick(const struct pss_process *due, size_t count, int64_t now_ns)
@@ -319,33 +324,15 @@ static void swap(struct pss_process *a, struct pss_process *b)
     *b = old;
 }
 
-static void tally_add(struct tally *tally, const struct pss_process *process, int64_t page_bytes)
+/* Of a process that was read, with its RSS of now. */
+static double known_bytes(const struct pss_process *process, double page_bytes)
 {
     const struct pss_memory *memory = process->memory;
-    double pages = (double)process->rss_pages;
-    if (memory->is_refused) {
-        tally->refused += pages;
-        return;
-    }
-    if (!memory->is_known) {
-        *(process->is_copy ? &tally->copies : &tally->unknown) += (double)counted_pages(process);
-        return;
-    }
-    double read_bytes = (double)memory->pss_kib * BYTES_PER_KIB;
-    double rss_bytes = pages * (double)page_bytes;
-    double bytes = memory->at_rss_pages > 0 ? read_bytes * (pages / (double)memory->at_rss_pages) : read_bytes;
+    double pages = num_to_f64(process->rss_pages), read_bytes = num_to_f64(memory->pss_kib) * BYTES_PER_KIB;
+    double bytes = memory->at_rss_pages > 0 ? read_bytes * (pages / num_to_f64(memory->at_rss_pages)) : read_bytes;
     /* A process that grew between the readings of its RSS and its PSS seems to have more of the latter. */
-    double most = read_bytes > rss_bytes ? read_bytes : rss_bytes;
-    tally->known_bytes += bytes < most ? bytes : most;
-    tally->known += pages;
-}
-
-static struct tally tally_all(const struct pss_process *processes, size_t count, int64_t page_bytes)
-{
-    struct tally tally = {0};
-    for (size_t i = 0; i < count; i++)
-        tally_add(&tally, &processes[i], page_bytes);
-    return tally;
+    double most = read_bytes > pages * page_bytes ? read_bytes : pages * page_bytes;
+    return bytes < most ? bytes : most;
 }
 
 /* What copies seem to have written may be memory that they had for a moment only: those that were read show how much.
@@ -355,17 +342,103 @@ static double copies_ratio(const struct pss *pss)
     return pss->copies_read_bytes < pss->copies_own_bytes ? pss->copies_read_bytes / pss->copies_own_bytes : 1;
 }
 
-static struct opt_f64 tally_sum(const struct pss *pss, const struct tally *tally)
+/* What of a process no other member of its family has. Of one that was copied itself, what it had then is shared now.
+ */
+static double own_bytes(const struct pss *pss, const struct pss_process *process)
 {
-    double page_bytes = (double)pss->env->page_bytes, copies = tally->copies * copies_ratio(pss);
-    double all = tally->known + tally->refused + copies + tally->unknown;
-    if (all <= 0)
-        return some_f64(tally->known_bytes);
-    if (tally->known <= 0 || tally->known + tally->refused + copies < all / 2)
+    const struct pss_memory *memory = process->memory;
+    double page_bytes = (double)pss->env->page_bytes;
+    double written = process->is_copy ? num_to_f64(process->own_pages) * page_bytes * copies_ratio(pss) : 0;
+    if (!memory->is_known || !memory->private_kib.has)
+        return written;
+    /* It may have been read while it wrote. */
+    uint64_t pages = counted_pages(process);
+    double more = pages > memory->at_counted_pages ? num_to_f64(pages - memory->at_counted_pages) : 0;
+    more *= process->is_copy ? copies_ratio(pss) : 1;
+    double own = num_to_f64(memory->private_kib.v) * BYTES_PER_KIB + more * page_bytes;
+    return memory->forked_ns != 0 && written > own ? written : own;
+}
+
+/* What those that were read share with others, by which those that were not are counted. */
+struct sharing {
+    double ratio; /* their part of RSS; 0: none was read */
+    double bytes; /* what is not, of one of them; the larger count more */
+};
+
+static struct sharing known_sharing(const struct pss_process *processes, size_t count, double page_bytes)
+{
+    double sum = 0, all = 0, weighted = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!processes[i].memory->is_known || processes[i].memory->is_refused)
+            continue;
+        double rss = num_to_f64(processes[i].rss_pages) * page_bytes, bytes = known_bytes(&processes[i], page_bytes);
+        sum += bytes;
+        all += rss;
+        weighted += bytes < rss ? rss * (rss - bytes) : 0;
+    }
+    return all > 0 ? (struct sharing){.ratio = sum / all, .bytes = weighted / all} : (struct sharing){0};
+}
+
+/* All that a process has, what it shares with its family included. */
+static double all_bytes(const struct pss_process *process, const struct sharing *sharing, double page_bytes)
+{
+    const struct pss_memory *memory = process->memory;
+    double all = num_to_f64(process->rss_pages) * page_bytes;
+    if (memory->is_refused)
+        return all;
+    if (memory->is_known)
+        return known_bytes(process, page_bytes);
+    /* Libraries are shared, and of a large process they are a small part. */
+    double shared = sharing->ratio < 1 ? all * (1 - sharing->ratio) : 0, most = sharing->bytes;
+    if (process->file_pages.has && num_to_f64(process->file_pages.v) * page_bytes < most)
+        most = num_to_f64(process->file_pages.v) * page_bytes;
+    return all - (shared < most ? shared : most);
+}
+
+/* What copies of the first process of a family share with it counts once; so does what their copies share with them. */
+static void add_to_family(const struct pss *pss, const struct pss_process *process)
+{
+    const struct pss_memory *memory = process->memory;
+    struct pss_family *family = &process->head->family;
+    double all = memory->all_bytes, own = own_bytes(pss, process);
+    own = own < all ? own : all;
+    double shared = all - own;
+    if (process->parent) {
+        /* Its parent may have released what both had. */
+        own += shared > process->parent->all_bytes ? shared - process->parent->all_bytes : 0;
+        shared = 0;
+    }
+    /* One that is new may have executed a program by now, and then its parent was read as one that shares nothing. */
+    if (process->is_copy && process->age_ns < PSS_MIN_AGE_NS && family->has_head)
+        shared = 0;
+    family->own += own;
+    family->shared = shared > family->shared ? shared : family->shared;
+    family->is_read |= memory->is_refused || memory->is_known;
+}
+
+static struct opt_f64 sum_families(const struct pss *pss, const struct pss_process *processes, size_t count)
+{
+    double page_bytes = (double)pss->env->page_bytes, sum = 0, pages = 0, unread = 0, unknown = 0;
+    struct sharing sharing = known_sharing(processes, count, page_bytes);
+    for (size_t i = 0; i < count; i++)
+        processes[i].memory->all_bytes = all_bytes(&processes[i], &sharing, page_bytes);
+    for (size_t i = 0; i < count; i++)
+        add_to_family(pss, &processes[i]);
+    for (size_t i = 0; i < count; i++) {
+        struct pss_family *family = &processes[i].head->family;
+        double counted = num_to_f64(counted_pages(&processes[i])) * (processes[i].is_copy ? copies_ratio(pss) : 1);
+        pages += counted;
+        bool is_bounded = processes[i].file_pages.has && processes[i].file_pages.v < processes[i].rss_pages;
+        unread += family->is_read || processes[i].is_copy ? 0 : counted;
+        unknown += family->is_read || processes[i].is_copy ? 0
+                   : is_bounded                            ? num_to_f64(processes[i].file_pages.v)
+                                                           : counted;
+        sum += family->shared + family->own;
+        family->shared = family->own = 0;
+    }
+    if (pages > 0 && (sharing.ratio <= 0 || (unread > pages / 2 && unknown > pages / UNKNOWN_SHARE)))
         return (struct opt_f64){0};
-    double ratio = tally->known_bytes / (tally->known * page_bytes);
-    double others = tally->refused + copies + tally->unknown * (ratio < 1 ? ratio : 1);
-    return some_f64(tally->known_bytes + others * page_bytes);
+    return some_f64(sum);
 }
 
 /* The first tick gets what the tree would have earned since its oldest process was first seen. */
@@ -387,33 +460,38 @@ static void earn(struct pss *pss, const struct pss_process *processes, size_t co
 
 static void count_pages(struct pss *pss, const struct pss_process *processes, size_t count)
 {
-    pss->tree_pages = pss->resident_pages = 0;
+    pss->tree_pages = 0;
     for (size_t i = 0; i < count; i++) {
-        pss->tree_pages += counted_pages(&processes[i]);
-        pss->resident_pages += processes[i].rss_pages;
+        pss->tree_pages += processes[i].is_copy ? 0 : processes[i].rss_pages;
+        processes[i].head->family = (struct pss_family){0};
+    }
+    for (size_t i = 0; i < count; i++) {
+        processes[i].head->family.members++;
+        processes[i].head->family.has_head |= processes[i].head == processes[i].memory;
     }
 }
 
-/* Where so much memory came or went elsewhere in the tree, what was shared then says nothing of what is shared now. */
+/*
+ * Where so much memory came or went elsewhere in the tree, what was shared then says nothing of what is shared now. Of
+ * memory without a file the family knows that.
+ */
 static void reset_outdated(const struct pss *pss, const struct pss_process *process)
 {
     struct pss_memory *memory = process->memory;
-    uint64_t others = pss->tree_pages - counted_pages(process), then = memory->others_pages;
+    uint64_t others = pss->tree_pages - (process->is_copy ? 0 : process->rss_pages), then = memory->others_pages;
     uint64_t change = others > then ? others - then : then - others;
     uint64_t scale = then > process->rss_pages ? then : process->rss_pages;
-    if (change > scale / 4 + SLACK_PAGES)
+    uint64_t file_pages = memory->file_kib * BYTES_PER_KIB / (uint64_t)pss->env->page_bytes;
+    if (change > scale / 4 + SLACK_PAGES && file_pages > memory->at_rss_pages / 4)
         memory->is_known = false;
 }
 
 /* Moves those that are due to the front and returns how many they are. */
-static size_t gather_due(
-    struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct tally *ret_tally)
+static size_t gather_due(struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns)
 {
     size_t due = 0;
-    *ret_tally = (struct tally){0};
     for (size_t i = 0; i < count; i++) {
         reset_outdated(pss, &processes[i]);
-        tally_add(ret_tally, &processes[i], pss->env->page_bytes);
         if (is_due(pss, &processes[i], now_ns) && is_short_read(pss, &processes[i], now_ns))
             swap(&processes[i], &processes[due++]);
     }
@@ -430,8 +508,8 @@ static void read_on_budget(struct pss *pss, const struct pss_process *process, i
         learn_cost(pss, process, cost_ns);
 }
 
-/* Reads the best of those due while the budget lasts; returns whether anything was read. */
-static bool spend(struct pss *pss, struct pss_process *due, size_t count, int64_t now_ns, struct err *err)
+/* Reads the best of those due while the budget lasts. */
+static void spend(struct pss *pss, struct pss_process *due, size_t count, int64_t now_ns, struct err *err)
 {
     bool has_read = false;
     int64_t first_ns = pss->bank_ns;
@@ -447,47 +525,25 @@ static bool spend(struct pss *pss, struct pss_process *due, size_t count, int64_
         has_read = true;
         swap(&due[best], &due[--count]);
     }
-    return has_read;
-}
-
-/* A copy that was read counts in whole from the next tick on: that is no change of what the others share. */
-static void settle_copies(struct pss *pss, const struct pss_process *processes, size_t count, int64_t now_ns)
-{
-    uint64_t total = pss->tree_pages;
-    for (size_t i = 0; i < count; i++) {
-        if (processes[i].is_copy && processes[i].memory->read_ns == now_ns)
-            total += processes[i].rss_pages - processes[i].own_pages;
-    }
-    for (size_t i = 0; total != pss->tree_pages && i < count; i++) {
-        if (processes[i].memory->read_ns == now_ns)
-            processes[i].memory->others_pages = total - processes[i].rss_pages;
-    }
 }
 
 struct opt_f64 pss_tick(struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct err *err)
 {
     if (pss->mode == TRACKED_PSS_NEVER || pss->is_absent)
         return (struct opt_f64){0};
-    int64_t page_bytes = pss->env->page_bytes;
-    struct tally tally;
     count_pages(pss, processes, count);
     if (pss->mode == TRACKED_PSS_ALWAYS) {
         for (size_t i = 0; i < count && !pss->is_absent; i++)
             (void)read_process(pss, &processes[i], now_ns, err);
-        tally = tally_all(processes, count, page_bytes);
     } else {
         if (count != pss->count)
             pss->count_changed_ns = now_ns;
         pss->count = count;
         earn(pss, processes, count, now_ns);
         count_faults(pss, processes, count);
-        size_t due = gather_due(pss, processes, count, now_ns, &tally);
-        if (spend(pss, processes, due, now_ns, err)) {
-            settle_copies(pss, processes, count, now_ns);
-            tally = tally_all(processes, count, page_bytes);
-        }
+        spend(pss, processes, gather_due(pss, processes, count, now_ns), now_ns, err);
     }
     if (pss->is_absent)
         return (struct opt_f64){0};
-    return tally_sum(pss, &tally);
+    return sum_families(pss, processes, count);
 }

@@ -19,7 +19,10 @@
 #define PSS_BANK_NS (60 * NS_PER_MS) /* what may be saved up */
 #define PSS_TICK_NS (4 * NS_PER_MS) /* what one tick may take if it is more than one read */
 #define PSS_MIN_AGE_NS (NS_PER_SEC / 2) /* of a process before its first read */
-enum { PSS_WRITING_SHARE = 8 }; /* a copy of which less is its own is not read before it is older */
+#define PSS_COPY_NS NS_PER_SEC /* the same of a copy */
+/* But where so much of a copy is its own it is read at once; and one that has less than so many pages of its own never:
+ * what it seems to have written to is near enough. */
+enum { PSS_WRITING_SHARE = 8, PSS_COPY_PAGES = 1024 };
 #define PSS_STALE_NS (30 * NS_PER_SEC) /* read again even where nothing seems to change */
 #define PSS_SHARED_NS (5 * NS_PER_SEC) /* the same after processes came or went, that may share pages */
 #define PSS_REWRITTEN_NS NS_PER_SEC /* the same where shared memory seems to be written to */
@@ -34,23 +37,47 @@ struct pss_memory {
     bool is_refused; /* not permitted: its RSS is used instead */
     bool has_failed; /* the last read did, for another reason */
     unsigned char doubts; /* readings in a row that were not believed */
-    uint64_t pss_kib, at_rss_pages; /* at_rss_pages: its RSS in the tick of the reading */
-    uint64_t others_pages; /* of the other processes in that tick, as they counted */
+    uint64_t pss_kib, at_rss_pages; /* pss_kib: what its family shares counts whole; at_rss_pages: in that tick */
+    struct opt_u64 private_kib; /* that no other process had; absent where it has forked since */
+    uint64_t file_kib; /* of files and shared memory: any process may have it too */
+    uint64_t others_pages; /* of the other processes in that tick but copies */
     struct opt_u64 minor_faults; /* of the tick before */
     uint64_t at_faults; /* pss.faults in the tick of the reading */
+    uint64_t at_counted_pages; /* its own pages in that tick if it is a copy, else all */
     int64_t read_ns; /* monotonic, when it was last read or tried */
+    int64_t forked_ns; /* monotonic, when the last copy of it was first seen; 0: there was none */
     double ns_per_page; /* moving average; 0: not measured yet */
+    double all_bytes; /* in this tick */
+    /* Of its family in this tick: it and the copies of its memory, in bytes but for members. */
+    struct pss_family {
+        size_t members;
+        double shared, own; /* the most that one of them shares, and the sum of what they do not */
+        bool has_head; /* the first process of it lives */
+        bool is_read; /* one of them was, or may not be read */
+    } family;
 };
+
+/* It was copied: the copy was first seen at that time. What it had alone before is shared now. */
+static inline void pss_note_fork(struct pss_memory *memory, int64_t first_ns)
+{
+    if (memory->forked_ns >= first_ns)
+        return;
+    memory->forked_ns = first_ns;
+    memory->private_kib.has = false;
+}
 
 /* One live process in a tick. */
 struct pss_process {
     pid_t pid; /* or the number of one of its threads: whose smaps_rollup is read */
     int64_t age_ns; /* since it was first seen */
     uint64_t rss_pages;
-    uint64_t own_pages; /* what counts of a copy as long as it is one */
+    uint64_t own_pages; /* of a copy: what its parent does not have, as far as is seen */
+    struct opt_u64 file_pages; /* at most so much of it is shared, but with its family; only where it was never read */
     uint64_t minor_faults; /* so far */
-    bool is_copy; /* forked a moment ago and never read: most of its pages are its parent's as well */
-    struct pss_memory *memory;
+    bool is_copy; /* forked without an exec: it shares memory with its parent */
+    bool is_adopted; /* the same, but its parent is gone, and others may be as it is */
+    struct pss_memory *memory, *head; /* head: of the first process of its family; its own where it is that */
+    const struct pss_memory *parent; /* of a copy of a copy: that one's; NULL: it is none */
 };
 
 enum { PSS_TEXT_BYTES = 4096 };
@@ -65,11 +92,9 @@ struct pss {
     uint32_t measured; /* reads in that mean */
     size_t count; /* processes in the last tick */
     int64_t count_changed_ns; /* monotonic, when that was last another number */
-    uint64_t tree_pages; /* of all processes in this tick, as they count */
-    uint64_t resident_pages; /* RSS of all processes in this tick */
+    uint64_t tree_pages; /* of all processes in this tick but copies */
     uint64_t faults; /* minor faults so far of processes that share memory: pages that may be shared no longer */
-    double copies_read_bytes,
-        copies_own_bytes; /* of the copies that were read so far: their PSS, and as they counted */
+    double copies_read_bytes, copies_own_bytes; /* of all copies read so far: private memory, and as they counted */
     bool is_absent; /* this kernel has no smaps_rollup */
     bool has_read; /* it has one */
 };
@@ -78,12 +103,12 @@ void pss_open(struct pss *pss, const struct collect_env *env, enum tracked_pss m
 
 /*
  * One tick over the live processes of the tree (any order; the list may be re-ordered): reads those that are due
- * within the budget, and returns the sum in bytes: measured where known, RSS where refused, its own pages of a copy,
- * else RSS times the mean ratio of the others. Absent where the kernel has none, where the mode is never, where none
- * could be read, or where the processes that were read or refused hold less than half of the tree's resident memory. A
- * tree without resident memory has 0. err (left alone where it is set already) names a process that may not be read,
- * once per process, or a file that is broken. A process that has gone or was replaced meanwhile (ESRCH, ENOENT) is
- * silently skipped.
+ * within the budget, and returns the sum in bytes. Of a family (a process and its forked copies) what they share counts
+ * once, and what each has alone: as it was read, else as faults show. Of a process that was never read RSS counts, less
+ * what the others share. Absent where the kernel has none, where the mode is never, where none could be read, or where
+ * more than half of the memory was not read and more than an eighth may be shared. A tree without resident memory has
+ * 0. err (left alone where it is set already) names a process that may not be read, once per process, or a file that is
+ * broken. A process that has gone or was replaced meanwhile (ESRCH, ENOENT) is silently skipped.
  */
 struct opt_f64 pss_tick(struct pss *pss, struct pss_process *processes, size_t count, int64_t now_ns, struct err *err);
 

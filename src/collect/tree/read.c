@@ -161,6 +161,16 @@ __attribute__((cold)) ssize_t tree_read_command(struct tree_reader *reader, pid_
     return n;
 }
 
+__attribute__((cold)) int tree_read_described(struct tree_reader *reader, pid_t pid, char *out, size_t size)
+{
+    const struct collect_env *env = reader->env;
+    const char *text;
+    ssize_t n = tree_read_command(reader, pid, &text);
+    if (n <= 0)
+        return n < 0 ? (int)n : -ENODATA;
+    return env->describe_command(env->describe_context, (struct str){text, (size_t)n}, n == TREE_TEXT_BYTES, out, size);
+}
+
 int tree_read_children(struct tree_reader *reader, pid_t pid, pid_t tid, int *fd)
 {
     int use;
@@ -189,6 +199,15 @@ __attribute__((cold)) int tree_read_statm(struct tree_reader *reader, pid_t pid,
     ssize_t n = read_file(reader, (struct tree_path){pid, 0, "statm"}, &fd, &text);
     tree_release_fd(reader, &fd);
     return n < 0 ? (int)n : pid_statm_parse((struct str){text, (size_t)n}, ret_statm);
+}
+
+__attribute__((cold)) struct opt_u64 tree_read_peak_kib(struct tree_reader *reader, pid_t pid)
+{
+    const char *text;
+    int fd = -1;
+    ssize_t n = read_file(reader, (struct tree_path){pid, 0, "status"}, &fd, &text);
+    tree_release_fd(reader, &fd);
+    return n > 0 ? pid_status_peak_kib((struct str){text, (size_t)n}) : (struct opt_u64){0};
 }
 
 /* Is the PID in use, as far as we may know? */
@@ -284,12 +303,18 @@ static void update_io(struct tree_reader *reader, struct tree_member *member, in
     (void)err_sys(&reader->io_err, r, "tree: cannot read %s/proc/%d/io", reader->env->root->path, (int)member->pid);
 }
 
+uint64_t tree_own_cpu_ns(const struct collect_env *env, const struct tree_member *member)
+{
+    const struct pid_stat *stat = &member->stat;
+    return member->cpu_ns.has ? member->cpu_ns.v : (stat->user_ticks + stat->system_ticks) * collect_tick_ns(env);
+}
+
 /* The process may wait to be taken apart; what a parent will get is known in whole ticks only. */
 static void fill_account(const struct tree_reader *reader, struct tree_member *member)
 {
     const struct pid_stat *stat = &member->stat;
     const bool visible = member->has_stat && !member->is_hidden;
-    const uint64_t tick_ns = (uint64_t)(NS_PER_SEC / reader->env->ticks_per_sec);
+    const uint64_t tick_ns = collect_tick_ns(reader->env);
     uint64_t children_ns = (stat->children_user_ticks + stat->children_system_ticks) * tick_ns;
     uint64_t own_ns = (stat->user_ticks + stat->system_ticks) * tick_ns;
     uint64_t user_ns = (stat->user_ticks + stat->children_user_ticks) * tick_ns;

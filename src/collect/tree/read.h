@@ -15,8 +15,10 @@
 enum { TREE_RESERVED = 4 }; /* descriptors held back where none may be kept */
 enum { TREE_TEXT_BYTES = 4096 }; /* of a file of a process */
 enum { TREE_SMALL = 256 }; /* members; above, idle ones are read every COLLECT_SLOW_NS */
+struct tree_history;
 struct tree_reader {
     const struct collect_env *env;
+    struct tree_history *history; /* NULL: not wanted */
     size_t kept; /* descriptors */
     size_t kept_threads; /* of them, schedstat of threads other than the first of a process */
     struct buf list; /* children, as text */
@@ -38,6 +40,9 @@ void tree_reader_fini(struct tree_reader *reader);
  */
 int tree_read_member(struct tree_reader *reader, struct tree_member *member, int64_t now_ns, bool reads_idle);
 
+/* Its own CPU time as it was last read. */
+uint64_t tree_own_cpu_ns(const struct collect_env *env, const struct tree_member *member);
+
 /*
  * A process that is to become a member: reads its stat. Returns 0, -ESRCH where there is none, or -EACCES where it is
  * hidden from us.
@@ -46,6 +51,9 @@ int tree_read_candidate(struct tree_reader *reader, pid_t pid, struct pid_stat *
 
 /* The same through the descriptor at *fd, which is kept there where descriptors go so far. */
 int tree_read_stat(struct tree_reader *reader, pid_t pid, int *fd, struct pid_stat *ret_stat);
+
+/* The highest memory of a process so far; absent where it cannot be read. */
+struct opt_u64 tree_read_peak_kib(struct tree_reader *reader, pid_t pid);
 
 /* Its statm, read without a kept descriptor. Returns 0 or a negative errno. */
 int tree_read_statm(struct tree_reader *reader, pid_t pid, struct pid_statm *ret_statm);
@@ -70,6 +78,10 @@ bool tree_read_is_in_namespace(struct tree_reader *reader, pid_t pid);
  */
 ssize_t tree_read_command(struct tree_reader *reader, pid_t pid, const char **ret_text);
 
+/* The same as it may be shown, where describe_command of the environment is given. Returns 0 or a negative errno;
+ * -ENODATA of a kernel thread, -ETIMEDOUT as above. */
+int tree_read_described(struct tree_reader *reader, pid_t pid, char *out, size_t size);
+
 /* Closes what is kept of a member. */
 void tree_release_files(struct tree_reader *reader, struct tree_member *member);
 void tree_release_fd(struct tree_reader *reader, int *fd);
@@ -83,16 +95,17 @@ void tree_release_fd(struct tree_reader *reader, int *fd);
 
 /* Most children execute their program within this time; older ones are asked for their address space. */
 #define TREE_NEWBORN_NS (100 * NS_PER_MS)
-/* A copy that was not read yet adds to PSS what it has more than its parent or has written to, for so long. */
-#define TREE_COPY_NS NS_PER_SEC
 
 /*
  * Fills member->memory of a live member that was seen in this tick; its parent's was filled before. list: for the
  * threads of a process whose first one has ended. Costs calls only for those, and for members that were forked more
  * than TREE_NEWBORN_NS ago without executing anything: once, or, while they have their parent's memory, in every tick.
  */
-void tree_memory_settle(struct tree_reader *reader, const struct tree_members *members, struct tree_member *member,
-    struct pid_list *list, int64_t now_ns);
+void tree_memory_settle(
+    struct tree_reader *reader, const struct tree_members *members, struct tree_member *member, struct pid_list *list);
+
+/* The PSS of the parent of a copy that is a copy itself, in the same family; NULL: there is none. */
+const struct pss_memory *tree_memory_copied(const struct tree_members *members, const struct tree_member *member);
 
 /* same_memory of the environment as the kernel answers it (kcmp); needs the rights that reading PSS needs. */
 int tree_memory_kcmp(void *context, pid_t a, pid_t b);

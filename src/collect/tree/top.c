@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See top.h. Command lines are read once, and again where the name or the stack show that another program was executed.
+/*
+ * The largest processes of the tree, and those with the most CPU time. Command lines are read once, and again where the
+ * name or the stack show that another program was executed.
  */
-#include "collect/tree/top.h"
+#include "base/num.h"
+#include "collect/tree/walk.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* A rise of less than this waits, so that a tree that grows slowly is not listed at every tick. */
-enum { RISE_PCT = 2 };
+enum {
+    RISE_PCT = 2, /* less waits, so that a tree that grows slowly is not listed at every tick */
+    PEAK_PAGES_MIN = 2048, /* that came and went within a tick */
+    PEAK_FAULTS_SHARE = 8, /* by so much of what they were minor faults grow until the peak is read again */
+    PEAK_READS_MAX = 4, /* in one tick */
+};
 
 #define NO_LABEL SIZE_MAX
 
@@ -17,12 +24,6 @@ static bool is_listed(const struct tree_member *member)
     const struct tree_memory *memory = &member->memory;
     return member->has_stat && !member->is_hidden && !member->has_ended && !pid_stat_is_dead(&member->stat) &&
            (memory->rss_pages > 0 || memory->resident_pages == 0);
-}
-
-static uint64_t own_cpu_ns(const struct tree_reader *reader, const struct tree_member *member)
-{
-    uint64_t tick_ns = (uint64_t)(NS_PER_SEC / reader->env->ticks_per_sec);
-    return member->cpu_ns.has ? member->cpu_ns.v : (member->stat.user_ticks + member->stat.system_ticks) * tick_ns;
 }
 
 static bool is_of(const struct tree_label *label, const struct tree_member *member)
@@ -117,7 +118,7 @@ static void list_largest(struct tree_top *top, const struct tree_reader *reader,
         top->largest[i] = (struct tree_top_entry){.label = at,
             .pid = largest[i]->pid,
             .rss_pages = some_u64(largest[i]->memory.rss_pages),
-            .cpu_ns = own_cpu_ns(reader, largest[i])};
+            .cpu_ns = tree_own_cpu_ns(reader->env, largest[i])};
     }
     top->largest_count = count;
 }
@@ -172,6 +173,12 @@ static void rank_member(struct tree_top *top, const struct tree_member *member, 
     move_up(top, at);
 }
 
+void tree_root_name(const struct tracked *tracked, char name[static PID_NAME_BYTES])
+{
+    const char *slash = strrchr(tracked->root_program, '/');
+    (void)str_copy(str_of(slash ? slash + 1 : tracked->root_program), name, PID_NAME_BYTES);
+}
+
 /* The root as it was last seen, or as it was started where no tick has read its command line. */
 static size_t label_of_command(struct tree_top *top, const struct tracked *tracked)
 {
@@ -185,13 +192,100 @@ static size_t label_of_command(struct tree_top *top, const struct tracked *track
         return NO_LABEL;
     size_t at = free_label(top);
     struct tree_label *label = &top->labels[at];
-    const char *slash = strrchr(tracked->root_program, '/');
     *label = (struct tree_label){.pid = tracked->root, .is_ranked = true, .is_read = true};
-    (void)str_copy(str_of(slash ? slash + 1 : tracked->root_program), label->name, sizeof(label->name));
+    tree_root_name(tracked, label->name);
     label->has_command = tracked->root_command;
     if (label->has_command)
         (void)str_copy(str_of(tracked->root_command), label->command, sizeof(label->command));
     return at;
+}
+
+static bool is_rise(uint64_t pages, uint64_t before)
+{
+    return pages > before + before * RISE_PCT / 100;
+}
+
+/*
+ * Can it have had more than the tree in any tick, and given it back? Every page costs a minor fault (huge pages do not:
+ * those stay unseen until it ends). One that does so all the time is read ever less often.
+ */
+static bool may_have_peaked(const struct tree_top *top, struct tree_member *member)
+{
+    uint64_t faults = member->stat.minor_faults, pages = member->memory.resident_pages;
+    uint64_t more = counter_delta(member->peak.faults, faults), high = member->peak.pages + more;
+    uint64_t kept = counter_delta(member->peak.pages, pages);
+    member->peak.faults = faults;
+    member->peak.pages = pages;
+    bool is_due = faults >= member->peak.read_faults + member->peak.read_faults / PEAK_FAULTS_SHARE;
+    return more >= kept + PEAK_PAGES_MIN && is_rise(high, top->listed_pages) && is_due && is_listed(member);
+}
+
+/* Before the members are ranked: those that were read in this tick. */
+static void find_peaks(struct tree_top *top, struct tree_reader *reader, const struct tree_members *members)
+{
+    size_t reads = 0;
+    /* One that we attach to may have had it before. */
+    for (size_t i = 0; !reader->env->tracked->attached && i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        if (reads == PEAK_READS_MAX || member->stat_ns <= top->ranked_ns || !member->has_stat || member->is_hidden ||
+            !may_have_peaked(top, member))
+            continue;
+        reads++;
+        member->peak.read_faults = member->stat.minor_faults;
+        struct opt_u64 kib = tree_read_peak_kib(reader, member->pid);
+        uint64_t pages = kib.v / ((uint64_t)reader->env->page_bytes / 1024);
+        if (!kib.has || pages <= top->peak.pages)
+            continue;
+        top->peak.pid = member->pid;
+        top->peak.pages = pages;
+        if (kib.v * 1024 > reader->env->tree->largest_rss_bytes)
+            reader->env->tree->largest_rss_bytes = kib.v * 1024;
+    }
+}
+
+/* Puts a process with its highest memory before the largest, in the place that it had among them or of the last. */
+static void list_first(struct tree_top *top, const struct tree_top_entry *entry)
+{
+    size_t at = 0;
+    while (at < top->largest_count && top->largest[at].pid != entry->pid)
+        at++;
+    if (at == top->largest_count && at == TREE_TOP_COUNT)
+        at--;
+    else if (at == top->largest_count)
+        top->largest_count++;
+    memmove(top->largest + 1, top->largest, at * sizeof(top->largest[0]));
+    top->largest[0] = *entry;
+    top->high_pages = entry->rss_pages.v;
+}
+
+/* The root at its end, where what it had is its own; or the one that was found. */
+static void list_peak(struct tree_top *top, const struct tree_reader *reader, const struct tree_members *members)
+{
+    const struct tracked *tracked = reader->env->tracked;
+    uint64_t high = top->high_pages > top->listed_pages ? top->high_pages : top->listed_pages;
+    uint64_t root_pages = tracked->root_peak_bytes / (uint64_t)reader->env->page_bytes;
+    size_t slot = top->peak.pid > 0 ? tree_members_find(members, top->peak.pid) : TREE_NONE;
+    /* There is a label: the last of the largest makes way. */
+    if (top->largest_count == TREE_TOP_COUNT)
+        top->labels[top->largest[TREE_TOP_COUNT - 1].label].is_listed = false;
+    if (is_rise(root_pages, high) && root_pages >= top->peak.pages) {
+        size_t label = label_of_command(top, tracked);
+        if (label != NO_LABEL)
+            list_first(top, &(struct tree_top_entry){.label = label,
+                                .pid = tracked->root,
+                                .rss_pages = some_u64(root_pages),
+                                .cpu_ns = tracked->root_cpu_ns.v});
+    } else if (slot != TREE_NONE && is_rise(top->peak.pages, high)) {
+        const struct tree_member *member = tree_member_at(members, slot);
+        size_t label = label_of(top, member);
+        top->labels[label].is_listed = true;
+        list_first(top, &(struct tree_top_entry){.label = label,
+                            .pid = member->pid,
+                            .rss_pages = some_u64(top->peak.pages),
+                            .cpu_ns = tree_own_cpu_ns(reader->env, member)});
+    }
+    if (top->largest_count == TREE_TOP_COUNT)
+        top->labels[top->largest[TREE_TOP_COUNT - 1].label].is_listed = true;
 }
 
 /* What the root has used at its end is known exactly, whatever was seen of it. */
@@ -224,7 +318,7 @@ static void rank_members(
         const struct tree_member *member = tree_member_at(members, members->order.items[i]);
         if (member->stat_ns <= top->ranked_ns || !member->has_stat || member->is_hidden)
             continue;
-        uint64_t cpu_ns = counter_delta(member->cpu_before_ns, own_cpu_ns(reader, member));
+        uint64_t cpu_ns = counter_delta(member->cpu_before_ns, tree_own_cpu_ns(reader->env, member));
         if (is_ranked_above_last(top, cpu_ns, member->pid))
             rank_member(top, member, cpu_ns);
     }
@@ -256,14 +350,13 @@ static size_t read_label(
                       (member->first_ns == now_ns || (label->pid == env->tracked->root && !env->tracked->attached));
     if (!member || is_newborn)
         return 0;
-    const char *text;
-    ssize_t n = tree_read_command(reader, label->pid, &text);
-    if (n == -ETIMEDOUT)
+    int r = tree_read_described(reader, label->pid, label->command, sizeof(label->command));
+    if (r == -ETIMEDOUT)
         return 0;
     label->is_read = true;
-    /* A kernel thread has none. */
-    label->has_command = n > 0 && env->describe_command(env->describe_context, (struct str){text, (size_t)n},
-                                      n == TREE_TEXT_BYTES, label->command, sizeof(label->command)) == 0;
+    label->has_command = r == 0;
+    if (reader->history && r == 0)
+        tree_history_describe(reader->history, member, label->command);
     return 1;
 }
 
@@ -290,18 +383,24 @@ void tree_top_baseline(const struct tree_reader *reader, const struct tree_membe
 {
     for (size_t i = 0; i < members->order.count; i++) {
         struct tree_member *member = tree_member_at(members, members->order.items[i]);
-        member->cpu_before_ns = own_cpu_ns(reader, member);
+        member->cpu_before_ns = tree_own_cpu_ns(reader->env, member);
     }
 }
 
 void tree_top_read(struct tree_top *top, struct tree_reader *reader, const struct tree_members *members,
-    uint64_t rss_pages, int64_t now_ns)
+    uint64_t rss_pages, struct opt_f64 pss_bytes, int64_t now_ns)
 {
-    bool is_high = rss_pages > top->listed_pages + top->listed_pages * RISE_PCT / 100;
+    /* PSS is measured on a budget: it can be at a high that is known only after RSS has been higher. */
+    uint64_t pss_pages = (uint64_t)(pss_bytes.v / (double)reader->env->page_bytes);
+    bool is_high = is_rise(rss_pages, top->listed_pages) || is_rise(pss_pages, top->listed_pss_pages);
     top->high_pages = is_high ? rss_pages : 0;
+    if (is_high && pss_pages > top->listed_pss_pages)
+        top->listed_pss_pages = pss_pages;
+    find_peaks(top, reader, members);
     rank_members(top, reader, members, now_ns);
     if (is_high)
         list_largest(top, reader, members);
+    list_peak(top, reader, members);
     if (top->has_unread)
         read_labels(top, reader, members, now_ns);
 }
@@ -316,10 +415,10 @@ static struct sample_list items_of(const struct tree_top *top, const struct coll
             .pid = some_u64((uint64_t)entry->pid),
             .name = label ? label->name : NULL,
             .command = label && label->has_command ? label->command : NULL,
-            .cpu_secs = some_f64((double)entry->cpu_ns / 1e9),
+            .cpu_secs = some_f64(num_to_f64(entry->cpu_ns) / 1e9),
         };
         if (entry->rss_pages.has)
-            items[i].rss_mib = some_f64((double)entry->rss_pages.v * (double)env->page_bytes / BYTES_PER_MIB);
+            items[i].rss_mib = some_f64(num_to_f64(entry->rss_pages.v) * (double)env->page_bytes / BYTES_PER_MIB);
     }
     return (struct sample_list){.present = true, .count = count, .items = items};
 }
@@ -327,8 +426,11 @@ static struct sample_list items_of(const struct tree_top *top, const struct coll
 void tree_top_fill(struct tree_top *top, const struct collect_env *env, const struct tree_members *members,
     bool is_last, struct sample *sample)
 {
+    top->peak.pid = 0;
+    top->peak.pages = 0;
     if (top->high_pages > 0) {
-        top->listed_pages = top->high_pages;
+        if (top->high_pages > top->listed_pages)
+            top->listed_pages = top->high_pages;
         sample->processes = items_of(top, env, top->largest, top->largest_count, top->largest_items);
     }
     if (!is_last)

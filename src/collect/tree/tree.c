@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/num.h"
 #include "base/vec.h"
 #include "collect/collect.h"
 #include "collect/tree/affinity.h"
-#include "collect/tree/top.h"
 #include "collect/tree/walk.h"
 
 #define SHORT_NS (100 * NS_PER_MS)
@@ -23,9 +23,10 @@ struct tree_state {
     struct tree_group group;
     bool has_group;
     struct pss pss;
-    struct wait wait;
+    struct tree_wait wait;
     struct affinity affinity;
     struct tree_top top;
+    struct tree_history history;
     struct {
         struct pss_process *items;
         size_t count, cap;
@@ -34,7 +35,8 @@ struct tree_state {
     struct tree_tick {
         int64_t elapsed_ns;
         uint64_t growth_ns;
-    } last; /* what was reported as cores in use then */
+        double lacked_ns; /* CPU time that was wanted besides */
+    } last, merged; /* what was reported as cores in use then; and of it, what this sample takes in */
     uint64_t carried_ns; /* CPU time that was more than the machine has, for the shares to come */
     size_t cpus; /* of the machine; 0: not known */
     int reserved[TREE_RESERVED]; /* descriptors; -1: none */
@@ -43,9 +45,9 @@ struct tree_state {
     uint64_t user_reported_ns; /* of it, user time */
     uint64_t pending_user_ns, pending_system_ns;
     uint64_t growth[FLOWS]; /* what was read in this tick and is not in a sample yet */
-    uint64_t pending_cpu_ns, pending_read, pending_write,
-        pending_faults; /* amounts that could not be reported in full yet */
+    uint64_t pending_cpu_ns, pending_read, pending_write, pending_faults; /* not reported in full yet */
     bool is_root_reaped, is_root_lost;
+    bool was_gone; /* in the tick before */
     bool lists_members; /* something needs the processes of the tree */
     bool has_reported; /* in a sample */
     bool has_namespace; /* a member is in a PID namespace below ours */
@@ -88,6 +90,9 @@ __attribute__((cold)) static int tree_open(void *opaque, const struct collect_en
     state->env = env;
     state->has_group = tree_group_open(&state->group, env) == 0;
     tree_walk_open(&state->walk, env, state->has_group ? &state->group : NULL);
+    tree_history_open(&state->history, env);
+    if (env->tracked->wants_history)
+        state->walk.reader.history = &state->history;
     pss_open(&state->pss, env, env->tracked->pss);
     wait_open(&state->wait, env);
     affinity_open(&state->affinity, env);
@@ -105,6 +110,7 @@ __attribute__((cold)) static void tree_close(void *opaque)
     tree_walk_close(&state->walk);
     if (state->has_group)
         tree_group_close(&state->group);
+    tree_history_close(&state->history);
     free(state->processes.items);
 }
 
@@ -152,7 +158,7 @@ static void view_memory(struct tree_state *state, struct tree_member *member, in
 {
     struct tree_status *status = state->env->tree;
     const struct tree_memory *memory = &member->memory;
-    tree_memory_settle(&state->walk.reader, &state->walk.members, member, &state->walk.finder.list, now_ns);
+    tree_memory_settle(&state->walk.reader, &state->walk.members, member, &state->walk.finder.list);
     view->is_memory_unknown |= memory->is_unknown;
     view->rss_pages += memory->rss_pages;
     uint64_t rss_bytes = memory->rss_pages * (uint64_t)state->env->page_bytes;
@@ -161,14 +167,19 @@ static void view_memory(struct tree_state *state, struct tree_member *member, in
     if (memory->is_parents || memory->is_unknown ||
         VEC_GROW(&state->processes, state->processes.count + 1, TREE_MEMBERS_MAX) < 0)
         return;
+    bool is_adopted = member->stat.has_not_execed && memory->head == TREE_NONE;
     state->processes.items[state->processes.count++] =
         (struct pss_process){.pid = memory->tid != 0 ? memory->tid : member->pid,
             .age_ns = now_ns - member->first_ns,
             .rss_pages = memory->resident_pages,
             .own_pages = memory->own_pages,
+            .file_pages = {memory->at != 0 && !is_adopted, memory->file_pages},
             .minor_faults = member->stat.minor_faults,
             .is_copy = memory->is_copy,
-            .memory = &member->pss};
+            .is_adopted = is_adopted,
+            .memory = &member->pss,
+            .head = memory->head == TREE_NONE ? &member->pss : &tree_member_at(&state->walk.members, memory->head)->pss,
+            .parent = tree_memory_copied(&state->walk.members, member)};
 }
 
 static void view_member(struct tree_state *state, struct tree_member *member, int64_t now_ns, struct tree_view *view)
@@ -194,20 +205,24 @@ static void view_member(struct tree_state *state, struct tree_member *member, in
     view_memory(state, member, now_ns, view);
 }
 
-static void view_members(struct tree_state *state, int64_t now_ns, struct tree_view *view)
+static void view_members(struct tree_state *state, int64_t now_ns, bool is_baseline, struct tree_view *view)
 {
     const struct tree_members *members = &state->walk.members;
     const struct tracked *tracked = state->env->tracked;
     const struct gpu_status *gpu = state->env->gpu_status;
     struct tree_status *status = state->env->tree;
     /* With the first sample the cgroup collector needs them as well. */
-    state->lists_members =
-        (tracked->wants_members && !(gpu && gpu->has_no_device)) || (tracked->wants_top && !state->has_reported);
+    state->lists_members = tracked->wants_traffic || (tracked->wants_members && !(gpu && gpu->has_no_device)) ||
+                           (tracked->wants_top && !state->has_reported);
     state->processes.count = 0;
     status->members.count = 0;
     status->live_pid = 0;
-    for (size_t i = 0; i < members->order.count; i++)
-        view_member(state, tree_member_at(members, members->order.items[i]), now_ns, view);
+    for (size_t i = 0; i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        view_member(state, member, now_ns, view);
+        if (state->walk.reader.history && member->stat_ns == now_ns)
+            tree_history_update(&state->walk.reader, members, member, now_ns, is_baseline);
+    }
     status->live = view->live;
     status->is_root_gone = status->live_pid != tracked->root;
 }
@@ -218,7 +233,7 @@ static struct opt_f64 whole_quanta(uint64_t *pending_ns, int64_t quantum_ns)
     uint64_t remainder = quantum_ns > 0 ? *pending_ns % (uint64_t)quantum_ns : 0;
     uint64_t whole = *pending_ns - remainder;
     *pending_ns = remainder;
-    return some_f64((double)whole / 1e9);
+    return some_f64(num_to_f64(whole) / 1e9);
 }
 
 /* CPU time is split into user and system as the kernel does, but never so that one of them would have to shrink. */
@@ -254,6 +269,7 @@ static struct opt_f64 cores_used(struct tree_state *state, uint64_t growth_ns, i
     state->previous_ns = now_ns;
     growth_ns += state->carried_ns;
     state->last = (struct tree_tick){.elapsed_ns = elapsed_ns, .growth_ns = growth_ns};
+    state->merged = (struct tree_tick){0};
     if (elapsed_ns <= 0)
         return (struct opt_f64){0};
     state->carried_ns = excess_ns(state, growth_ns, elapsed_ns);
@@ -261,9 +277,10 @@ static struct opt_f64 cores_used(struct tree_state *state, uint64_t growth_ns, i
     if (growth_ns > 0 && elapsed_ns < SHORT_NS && elapsed_ns < before.elapsed_ns / 2) {
         elapsed_ns += before.elapsed_ns;
         growth_ns += before.growth_ns;
+        state->merged = before;
     }
     growth_ns -= excess_ns(state, growth_ns, elapsed_ns);
-    return some_f64((double)growth_ns / (double)elapsed_ns);
+    return some_f64(num_to_f64(growth_ns) / (double)elapsed_ns);
 }
 
 static void fill_io(struct tree_state *state, bool is_known, struct sample_cpu *cpu)
@@ -278,41 +295,51 @@ static void fill_io(struct tree_state *state, bool is_known, struct sample_cpu *
 /* The highest memory of the tree as sampled, or that of the largest process between samples. */
 static void fill_memory(struct tree_state *state, const struct tree_view *view, struct sample_cpu *cpu)
 {
-    uint64_t reaped_bytes = state->env->tracked->reaped.max_rss_bytes;
-    double rss_bytes = (double)view->rss_pages * (double)state->env->page_bytes;
+    uint64_t reaped_bytes = state->env->tracked->reaped.max_rss_bytes, seen_bytes = state->env->tree->largest_rss_bytes;
+    uint64_t largest_bytes = seen_bytes > reaped_bytes ? seen_bytes : reaped_bytes;
+    double rss_bytes = num_to_f64(view->rss_pages) * (double)state->env->page_bytes;
     if (rss_bytes > state->peak_bytes)
         state->peak_bytes = rss_bytes;
-    if ((double)reaped_bytes > state->peak_bytes)
-        state->peak_bytes = (double)reaped_bytes;
+    if (num_to_f64(largest_bytes) > state->peak_bytes)
+        state->peak_bytes = num_to_f64(largest_bytes);
     cpu->process_peak_rss_mib = some_f64(state->peak_bytes / BYTES_PER_MIB);
     if (view->is_hidden || view->is_memory_unknown)
         return;
     cpu->process_rss_mib = some_f64(rss_bytes / BYTES_PER_MIB);
     if (view->pss_bytes.has)
         cpu->process_pss_mib =
-            some_f64((double)(uint64_t)view->pss_bytes.v / BYTES_PER_MIB); /* whole bytes, as JSON has them */
+            some_f64((double)(int64_t)view->pss_bytes.v / BYTES_PER_MIB); /* whole bytes, as JSON has them */
 }
 
 /* What it waited for is of the same interval as the cores it used. */
-static void fill_wait(struct tree_state *state, bool is_hidden, int64_t elapsed_ns, struct sample_cpu *cpu)
+static void fill_wait(
+    struct tree_state *state, bool is_hidden, int64_t elapsed_ns, struct opt_f64 pressure_secs, struct sample_cpu *cpu)
 {
+    /* The first interval of the tree began before that of the pressure. */
+    struct opt_f64 pressed = {0};
+    if (pressure_secs.has && state->has_reported && state->cpus > 0 && elapsed_ns > 0)
+        pressed = some_f64(demand_pressed(pressure_secs.v * 1e9 / (double)elapsed_ns, num_to_f64(state->cpus)));
     struct wait_result result = wait_pop(&state->wait, &(struct wait_interval){.cpu_ns = state->growth[FLOW_CPU],
                                                            .is_hidden = is_hidden,
                                                            .now_ns = state->previous_ns,
-                                                           .quantum_ns = state->env->tracked->quantum_ns});
+                                                           .quantum_ns = state->env->tracked->quantum_ns,
+                                                           .pressed = pressed});
     cpu->process_wait_secs = result.waited_secs;
     cpu->process_busiest_cores = result.busiest_cores;
+    state->last.lacked_ns = result.wanted_secs.v * 1e9;
     if (cpu->process_cores_used.has && result.wanted_secs.has && elapsed_ns > 0)
         cpu->process_cores_wanted =
-            some_f64(cpu->process_cores_used.v + result.wanted_secs.v * 1e9 / (double)elapsed_ns);
+            some_f64(cpu->process_cores_used.v + (state->last.lacked_ns + state->merged.lacked_ns) /
+                                                     (double)(elapsed_ns + state->merged.elapsed_ns));
 }
 
-static void fill_tree(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample_cpu *cpu)
+static void fill_tree(struct tree_state *state, const struct tree_view *view, int64_t now_ns, struct sample *sample)
 {
+    struct sample_cpu *cpu = &sample->cpu;
     int64_t elapsed_ns = now_ns - state->previous_ns;
     fill_cpu(state, state->growth[FLOW_CPU], view->user_ns, cpu);
     cpu->process_cores_used = cores_used(state, state->growth[FLOW_CPU], now_ns);
-    fill_wait(state, view->is_hidden, elapsed_ns, cpu);
+    fill_wait(state, view->is_hidden, elapsed_ns, sample->pressure.cpu_some_secs, cpu);
     cpu->process_child_count = some_u64(view->live - (state->env->tree->is_root_gone ? 0 : 1));
     state->pending_read += state->growth[FLOW_READ];
     state->pending_write += state->growth[FLOW_WRITE];
@@ -384,7 +411,9 @@ static void read_tree(struct tree_state *state, const struct tick *tick, int64_t
     bool is_baseline = tick->baseline;
     uint64_t growth[FLOWS];
     wait_end_root(&state->wait, &state->walk);
+    tree_history_receive(&state->walk.reader);
     tree_walk_tick(&state->walk, births.forks, births.last_pid, now_ns, growth);
+    tree_history_tick(&state->history, &state->walk.tracker);
     view.user_ns = state->walk.ledger.mark[FLOW_USER];
     use_group_time(state, &view, growth);
     for (int i = 0; i < FLOWS; i++)
@@ -392,11 +421,11 @@ static void read_tree(struct tree_state *state, const struct tick *tick, int64_t
     wait_tick(&state->wait, &state->walk, now_ns, is_baseline);
     if (affinity_tick(&state->affinity, &state->walk.members, now_ns, tick))
         state->env->tree->cpus_allowed = affinity_cpus(&state->affinity);
-    view_members(state, now_ns, &view);
+    view_members(state, now_ns, is_baseline, &view);
     if (!is_baseline && !view.is_hidden && !view.is_memory_unknown)
         view.pss_bytes = pss_tick(&state->pss, state->processes.items, state->processes.count, now_ns, &state->pss_err);
     if (!is_baseline && state->env->tracked->wants_top)
-        tree_top_read(&state->top, &state->walk.reader, &state->walk.members, view.rss_pages, now_ns);
+        tree_top_read(&state->top, &state->walk.reader, &state->walk.members, view.rss_pages, view.pss_bytes, now_ns);
     *ret_view = view;
 }
 
@@ -426,11 +455,16 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
         state->previous_ns = now_ns;
         tree_top_baseline(&state->walk.reader, &state->walk.members);
     } else {
-        fill_tree(state, &view, now_ns, cpu);
+        fill_tree(state, &view, now_ns, sample);
         state->has_reported = true;
+        bool is_last = tick->is_final || view.live == 0;
         if (tracked->wants_top)
-            tree_top_fill(&state->top, state->env, &state->walk.members, tick->is_final || view.live == 0, sample);
+            tree_top_fill(&state->top, state->env, &state->walk.members, is_last, sample);
+        /* A tree that is gone may be tracked for long: its history is the same in all samples that follow. */
+        if (state->walk.reader.history && is_last && (tick->is_final || !state->was_gone))
+            tree_history_fill(&state->walk.reader, now_ns, &sample->end);
     }
+    state->was_gone = view.live == 0;
     memset(state->growth, 0, sizeof(state->growth));
     hold_reserve(state);
     if (view.is_io_hidden && state->walk.reader.io_err.code < 0)
@@ -440,7 +474,23 @@ static int tree_collect(void *opaque, const struct tick *tick, struct sample *sa
             err, -E2BIG, "tree: more than %d processes: others count when they are waited for", TREE_MEMBERS_MAX);
     else if (!tick->baseline && !cpu->process_pss_mib.has && !view.is_hidden && state->pss_err.code < 0)
         *err = state->pss_err;
+    else if (state->history.has_gaps)
+        (void)err_set(err, -ENOBUFS,
+            "tree: the kernel's messages of processes came faster than they were read: some "
+            "processes may be missing");
     return 0;
+}
+
+static int tree_watch_fd(const void *opaque)
+{
+    const struct tree_state *state = opaque;
+    return state->history.events_fd;
+}
+
+static void tree_woken(void *opaque)
+{
+    struct tree_state *state = opaque;
+    tree_history_receive(&state->walk.reader);
 }
 
 const struct collector collector_tree = {
@@ -449,5 +499,8 @@ const struct collector collector_tree = {
     .open = tree_open,
     .collect = tree_collect,
     .close = tree_close,
+    .watch_fd = tree_watch_fd,
+    .woken = tree_woken,
+    .watches_input = true,
     .is_restartable = true,
 };

@@ -16,6 +16,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/num.h"
 #include "base/vec.h"
 #include "collect/tree/walk.h"
 
@@ -23,7 +24,6 @@ enum {
     PATH_BYTES = 32,
     LISTS_MAX = 2, /* of the threads of a process in one tick */
     LIST_NS = 1000, /* what an entry of a list costs */
-    LINE_BYTES = 96,
     COST_MIN_NS = 200,
     COST_MAX_NS = 100000,
     SLACK_SHARE = 16, /* CPU time of a process and of its threads may differ by this part, and by two ticks */
@@ -32,10 +32,11 @@ enum {
 
 #define COST_WEIGHT 0.3 /* of the newest cost */
 #define SCALE_MAX 1.25 /* up to which what was wanted is in proportion to what was read */
+#define WAITING_SHARE 0.1 /* of CPU time: less waiting than that is scaled, however much */
 
 /* What the readings of one tick share. */
 struct pass {
-    struct wait *wait;
+    struct tree_wait *wait;
     struct tree_reader *reader;
     struct pid_list *list;
     int64_t now_ns;
@@ -51,24 +52,19 @@ struct pass {
     bool has_unread; /* one of these was never read */
 };
 
-void wait_open(struct wait *wait, const struct collect_env *env)
+void wait_open(struct tree_wait *wait, const struct collect_env *env)
 {
     int64_t start_ns = env->tracked->start_ns;
-    *wait = (struct wait){.env = env,
+    *wait = (struct tree_wait){.env = env,
         .tick_ns = start_ns,
         .reported_ns = start_ns,
         .bank_ns = WAIT_BANK_NS,
         .cost_ns = WAIT_FIRST_COST_NS};
 }
 
-static uint64_t clock_tick_ns(const struct wait *wait)
-{
-    return (uint64_t)(NS_PER_SEC / wait->env->ticks_per_sec);
-}
-
 static void begin_budget(struct pass *pass)
 {
-    struct wait *wait = pass->wait;
+    struct tree_wait *wait = pass->wait;
     if (pass->is_measured)
         return;
     int64_t spend_ns = wait->bank_ns < WAIT_TICK_NS ? wait->bank_ns : WAIT_TICK_NS;
@@ -89,7 +85,7 @@ static bool may_read(struct pass *pass)
 
 static void settle_budget(struct pass *pass)
 {
-    struct wait *wait = pass->wait;
+    struct tree_wait *wait = pass->wait;
     if (!pass->is_measured)
         return;
     int64_t spent_ns = clock_read(wait->env->clock, CLOCK_KIND_OWN_CPU) - pass->begun_ns;
@@ -101,19 +97,12 @@ static void settle_budget(struct pass *pass)
     wait->cost_ns = wait->cost_ns > COST_MAX_NS ? COST_MAX_NS : wait->cost_ns;
 }
 
-static void earn(struct wait *wait)
+static void earn(struct tree_wait *wait)
 {
     if (wait->elapsed_ns > 0)
         wait->bank_ns += (int64_t)(WAIT_SHARE * (double)wait->elapsed_ns);
     if (wait->bank_ns > WAIT_BANK_NS)
         wait->bank_ns = WAIT_BANK_NS;
-}
-
-/* Its CPU time of now, as the walk has read it. */
-static uint64_t cpu_of(const struct wait *wait, const struct tree_member *member)
-{
-    return member->cpu_ns.has ? member->cpu_ns.v
-                              : (member->stat.user_ticks + member->stat.system_ticks) * clock_tick_ns(wait);
 }
 
 static void count_thread(struct tree_reader *reader, struct wait_thread *thread)
@@ -143,7 +132,7 @@ void wait_release(struct tree_reader *reader, struct tree_member *member)
  * What a thread ran and waited since its last reading; nothing with its first one where it was there before us.
  * length_ns: how long that was; 0: it is new, and nothing is known of its sleep.
  */
-static void advance(const struct wait *wait, struct wait_thread *thread, const struct pid_schedstat *now,
+static void advance(const struct tree_wait *wait, struct wait_thread *thread, const struct pid_schedstat *now,
     int64_t length_ns, struct pid_schedstat *ret_growth)
 {
     struct demand_reading reading = {0};
@@ -155,24 +144,19 @@ static void advance(const struct wait *wait, struct wait_thread *thread, const s
             .length_ns = length_ns};
         if (length_ns == 0)
             reading.length_ns = (int64_t)(reading.run_ns + reading.wait_ns);
-        thread->share = demand_share(&thread->history, &reading, (int64_t)clock_tick_ns(wait) / 2);
+        thread->share = demand_share(&thread->history, &reading, (int64_t)collect_tick_ns(wait->env) / 2);
     }
     *ret_growth = (struct pid_schedstat){.run_ns = reading.run_ns, .wait_ns = reading.wait_ns};
     thread->needs_reference = false;
     thread->is_read = true;
+    thread->is_active = reading.run_ns > 0 || reading.wait_ns > 0;
     thread->run_ns = now->run_ns;
     thread->wait_ns = now->wait_ns;
     thread->runs = now->runs;
 }
 
-static void add_known(struct wait *wait, double waited_ns, double share)
-{
-    wait->known_ns.waited += waited_ns;
-    wait->known_ns.wanted += waited_ns * share;
-}
-
 /* Is there no such file on this kernel? A process that is gone has none either. */
-static bool is_missing(const struct wait *wait, pid_t pid)
+static bool is_missing(const struct tree_wait *wait, pid_t pid)
 {
     char path[PATH_BYTES];
     struct stat info;
@@ -182,7 +166,7 @@ static bool is_missing(const struct wait *wait, pid_t pid)
 
 static int read_first(struct pass *pass, struct tree_member *member, struct pid_schedstat *ret_growth)
 {
-    struct wait *wait = pass->wait;
+    struct tree_wait *wait = pass->wait;
     struct wait_process *process = &member->wait;
     struct pid_schedstat now;
     int r = tree_read_schedstat(pass->reader, member->pid, 0, &process->first.fd, &now);
@@ -193,7 +177,7 @@ static int read_first(struct pass *pass, struct tree_member *member, struct pid_
         return r;
     }
     /* A kernel that has the file and does not count shows zeros of a process that has run. */
-    if (now.runs == 0 && !wait->has_read && cpu_of(wait, member) >= clock_tick_ns(wait)) {
+    if (now.runs == 0 && !wait->has_read && tree_own_cpu_ns(wait->env, member) >= collect_tick_ns(wait->env)) {
         wait->is_absent = true;
         return -ENODATA;
     }
@@ -218,7 +202,7 @@ static void keep_or_release(struct pass *pass, const struct wait_process *proces
  */
 static void read_other(struct pass *pass, struct tree_member *member, struct wait_thread *thread)
 {
-    struct wait *wait = pass->wait;
+    struct tree_wait *wait = pass->wait;
     struct wait_process *process = &member->wait;
     struct pid_schedstat now, growth = {0};
     int64_t since_ns = process->active_ns - thread->at_ns;
@@ -229,10 +213,10 @@ static void read_other(struct pass *pass, struct tree_member *member, struct wai
     else
         process->listed = 0;
     double estimated_ns = (double)(since_ns - wait->elapsed_ns);
-    double rate = since_ns > 0 ? (double)growth.wait_ns / (double)since_ns : 0;
+    double rate = since_ns > 0 ? num_to_f64(growth.wait_ns) / (double)since_ns : 0;
     if (r == 0) {
-        add_known(wait, (double)growth.wait_ns, thread->share);
-        demand_wait_add(&wait->known_ns, thread->rate, -estimated_ns);
+        demand_add_late(thread, num_to_f64(growth.wait_ns));
+        demand_wait_add(&thread->late_ns, thread->rate, -estimated_ns);
     }
     demand_wait_add(&pass->unread_rate, thread->rate, -1);
     demand_wait_add(&process->rate, thread->rate, -1);
@@ -240,12 +224,16 @@ static void read_other(struct pass *pass, struct tree_member *member, struct wai
     demand_wait_add(&process->rate, thread->rate, 1);
     thread->at_ns = process->active_ns;
     thread->tick = wait->tick;
-    thread->is_active = growth.run_ns > 0 || growth.wait_ns > 0;
+    thread->is_active &= r == 0;
     pass->run_ns += growth.run_ns;
+    /* What it ran is spread over all the time since its last reading. */
+    double ran = since_ns > 0 ? (double)growth.run_ns / (double)since_ns : 0;
+    demand_count(thread, (1 - ran) * (double)wait->elapsed_ns, &wait->known_ns);
+    process->has_late |= thread->late_ns.waited > 0;
     keep_or_release(pass, process, thread);
 }
 
-static int list_tasks(struct pass *pass, const struct tree_member *member)
+__attribute__((cold)) static int list_tasks(struct pass *pass, const struct tree_member *member)
 {
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof(path), "%d/task", (int)member->pid);
@@ -256,7 +244,7 @@ static int list_tasks(struct pass *pass, const struct tree_member *member)
 }
 
 /* Threads that are gone lose their slot. Both lists are ascending. */
-static void drop_gone(struct pass *pass, struct wait_process *process)
+__attribute__((cold)) static void drop_gone(struct pass *pass, struct wait_process *process)
 {
     size_t kept = 0, at = 0;
     process->rate = (struct demand_wait){0};
@@ -276,7 +264,7 @@ static void drop_gone(struct pass *pass, struct wait_process *process)
 }
 
 /* And those that are new get one: merged from the end, where there is space. */
-static void insert_new(struct pass *pass, struct wait_process *process, pid_t first)
+__attribute__((cold)) static void insert_new(struct pass *pass, struct wait_process *process, pid_t first)
 {
     const struct pid_list *list = pass->list;
     size_t old = process->others.count, at = list->count - pid_list_has(list, first);
@@ -298,9 +286,9 @@ static void insert_new(struct pass *pass, struct wait_process *process, pid_t fi
     }
 }
 
-static void list_others(struct pass *pass, struct tree_member *member)
+__attribute__((cold)) static void list_others(struct pass *pass, struct tree_member *member)
 {
-    const struct wait *wait = pass->wait;
+    const struct tree_wait *wait = pass->wait;
     struct wait_process *process = &member->wait;
     begin_budget(pass);
     uint64_t left_ns =
@@ -319,7 +307,7 @@ static void list_others(struct pass *pass, struct tree_member *member)
 static void read_circle(
     struct pass *pass, struct tree_member *member, bool wants_active, int64_t idle, uint64_t enough_ns)
 {
-    const struct wait *wait = pass->wait;
+    const struct tree_wait *wait = pass->wait;
     struct wait_process *process = &member->wait;
     const size_t count = process->others.count, first = process->cursor < count ? process->cursor : 0;
     for (size_t n = 0; n < count; n++) {
@@ -340,14 +328,14 @@ static void read_circle(
 }
 
 /* CPU time less what readings a moment apart may differ by. */
-static uint64_t less_slack(const struct wait *wait, uint64_t cpu_ns)
+static uint64_t less_slack(const struct tree_wait *wait, uint64_t cpu_ns)
 {
-    return counter_delta(cpu_ns / SLACK_SHARE + 2 * clock_tick_ns(wait), cpu_ns);
+    return counter_delta(cpu_ns / SLACK_SHARE + 2 * collect_tick_ns(wait->env), cpu_ns);
 }
 
 static void read_others(struct pass *pass, struct tree_member *member, uint64_t cpu_ns)
 {
-    struct wait *wait = pass->wait;
+    struct tree_wait *wait = pass->wait;
     struct wait_process *process = &member->wait;
     pass->unread_rate = process->rate;
     for (int lists = 0; lists < LISTS_MAX; lists++) {
@@ -363,44 +351,62 @@ static void read_others(struct pass *pass, struct tree_member *member, uint64_t 
         demand_wait_add(&wait->known_ns, pass->unread_rate, (double)wait->elapsed_ns);
 }
 
+/* What those waited that were not read in this tick, but showed more before than there was time for. */
+static void count_late(struct pass *pass, struct wait_process *process)
+{
+    const struct tree_wait *wait = pass->wait;
+    bool had_late = process->has_late;
+    process->has_late = false;
+    for (size_t i = 0; had_late && i < process->others.count; i++) {
+        struct wait_thread *thread = &process->others.items[i];
+        if (thread->late_ns.waited > 0 && thread->tick != wait->tick)
+            demand_count(thread, (double)wait->elapsed_ns, &pass->wait->known_ns);
+        process->has_late |= thread->late_ns.waited > 0;
+    }
+}
+
 /*
  * A process that was ready to run when its state was read and has not run since waits for a CPU all the time; its
  * schedstat will show it when it runs. Only its first thread is known to.
  */
 static void count_starved(struct pass *pass, const struct tree_member *member, struct wait_process *process)
 {
-    if (member->stat.state != 'R')
-        return;
-    if (process->starved_from_ns == 0)
+    struct tree_wait *wait = pass->wait;
+    bool is_ready = member->stat.state == 'R';
+    if (!is_ready)
+        demand_sleep(process, wait->elapsed_ns);
+    else if (process->starved_from_ns == 0)
         process->starved_from_ns = member->stat_ns;
     int64_t starved_ns = pass->now_ns - process->starved_from_ns;
-    if (starved_ns < WAIT_STARVED_NS)
-        return;
-    add_known(pass->wait, (double)(starved_ns - process->starved_ns), process->first.share);
-    pass->wait->ready.now += process->first.share;
-    process->starved_ns = starved_ns;
+    if (is_ready && starved_ns >= WAIT_STARVED_NS) {
+        demand_add_late(&process->first, (double)(starved_ns - process->starved_ns));
+        wait->ready.now += process->first.share;
+        process->starved_ns = starved_ns;
+    }
+    demand_count(&process->first, (double)wait->elapsed_ns, &wait->known_ns);
+    count_late(pass, process);
 }
 
 /* For how long a process was there in this tick, and before it where it was ready all the time. */
 static void measure_length(struct pass *pass, const struct tree_member *member)
 {
-    struct wait *wait = pass->wait;
+    struct tree_wait *wait = pass->wait;
     pass->is_born = !member->wait.first.is_read;
     pass->length_ns = wait->elapsed_ns + member->wait.starved_ns;
     if (!pass->is_born || member->wait.first.needs_reference)
         return;
     if (wait->boot_ns == 0)
         wait->boot_ns = clock_read(wait->env->clock, CLOCK_KIND_BOOT);
-    int64_t age_ns = wait->boot_ns - (int64_t)(member->stat.start_ticks * clock_tick_ns(wait));
+    int64_t age_ns = wait->boot_ns - (int64_t)(member->stat.start_ticks * collect_tick_ns(wait->env));
     if (age_ns > 0 && age_ns < pass->length_ns)
         pass->length_ns = age_ns;
 }
 
-static void keep_busiest(struct wait *wait, uint64_t cpu_ns, int64_t length_ns)
+static void keep_busiest(struct tree_wait *wait, uint64_t cpu_ns, int64_t length_ns)
 {
-    if (length_ns < (int64_t)clock_tick_ns(wait) * LENGTH_MIN_TICKS)
+    if (length_ns < (int64_t)collect_tick_ns(wait->env) * LENGTH_MIN_TICKS)
         return;
-    double cores = (double)cpu_ns / (double)length_ns;
+    double cores = num_to_f64(cpu_ns) / (double)length_ns;
     if (!wait->busiest_cores.has || cores > wait->busiest_cores.v)
         wait->busiest_cores = some_f64(cores);
 }
@@ -416,25 +422,29 @@ static void count_ready(struct pass *pass, const struct tree_member *member, dou
 
 static void count_process(struct pass *pass, struct tree_member *member)
 {
-    struct wait *wait = pass->wait;
+    struct tree_wait *wait = pass->wait;
     struct wait_process *process = &member->wait;
     struct pid_schedstat growth;
     bool is_reference = process->first.needs_reference;
-    uint64_t cpu_ns = cpu_of(wait, member), cpu_growth_ns = counter_delta(process->cpu_ns, cpu_ns);
+    uint64_t cpu_ns = tree_own_cpu_ns(wait->env, member), cpu_growth_ns = counter_delta(process->cpu_ns, cpu_ns);
     double wanted_before_ns = wait->known_ns.wanted;
     measure_length(pass, member);
     if (read_first(pass, member, &growth) < 0)
         return;
     process->cpu_ns = cpu_ns;
     process->active_ns += wait->elapsed_ns;
-    add_known(wait, (double)growth.wait_ns - (double)process->starved_ns, process->first.share);
+    process->asleep_ns = 0;
+    demand_add_late(&process->first, num_to_f64(growth.wait_ns) - (double)process->starved_ns);
+    demand_count(&process->first, (double)wait->elapsed_ns - num_to_f64(growth.run_ns), &wait->known_ns);
     process->starved_from_ns = member->stat.state == 'R' ? member->stat_ns : 0;
     process->starved_ns = 0;
     pass->run_ns = growth.run_ns;
     pass->is_cut = pass->has_unread = false;
     if (member->stat.threads > 1 || process->others.count > 0)
         read_others(pass, member, cpu_growth_ns);
-    count_ready(pass, member, (double)pass->run_ns + wait->known_ns.wanted - wanted_before_ns);
+    count_late(pass, process);
+    process->burst_ns += pass->run_ns;
+    count_ready(pass, member, num_to_f64(pass->run_ns) + wait->known_ns.wanted - wanted_before_ns);
     /* Threads that came and went have used what is missing. */
     bool is_whole = (pass->is_cut && !pass->has_unread) || pass->run_ns >= less_slack(wait, cpu_growth_ns);
     if (is_reference)
@@ -446,14 +456,13 @@ static void count_process(struct pass *pass, struct tree_member *member)
 /* Returns false where the budget did not last. */
 static bool read_process(struct pass *pass, struct tree_member *member)
 {
-    struct wait *wait = pass->wait;
+    struct tree_wait *wait = pass->wait;
     struct wait_process *process = &member->wait;
     if (pass->is_baseline && !process->first.is_read)
         process->first.needs_reference = true;
     if (!member->has_stat || member->is_hidden || pass->now_ns < process->retry_ns)
         return true;
-    wait->threads[1] += member->stat.threads;
-    if (process->first.is_read && cpu_of(wait, member) == process->cpu_ns) {
+    if (process->first.is_read && tree_own_cpu_ns(wait->env, member) == process->cpu_ns) {
         count_starved(pass, member, process);
         return true;
     }
@@ -465,23 +474,7 @@ static bool read_process(struct pass *pass, struct tree_member *member)
     return true;
 }
 
-void wait_note_root_end(struct tracked *tracked, const struct sysroot *root)
-{
-    char path[PATH_BYTES], line[LINE_BYTES];
-    struct pid_schedstat schedstat;
-    (void)snprintf(path, sizeof(path), "%d/schedstat", (int)tracked->root);
-    if (!root->names_us)
-        return;
-    AUTO_FD int fd = file_open_at(root->proc_fd, path, O_RDONLY);
-    ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line));
-    if (n <= 0 || pid_schedstat_parse((struct str){line, (size_t)n}, &schedstat) < 0 || schedstat.runs == 0)
-        return;
-    tracked->root_end.run_ns = schedstat.run_ns;
-    tracked->root_end.wait_ns = schedstat.wait_ns;
-    tracked->root_end.has = true;
-}
-
-__attribute__((cold)) void wait_end_root(struct wait *wait, const struct tree_walk *walk)
+__attribute__((cold)) void wait_end_root(struct tree_wait *wait, const struct tree_walk *walk)
 {
     const struct tracked *tracked = wait->env->tracked;
     if (!tracked->root_end.has || wait->is_root_counted || wait->is_absent)
@@ -490,16 +483,26 @@ __attribute__((cold)) void wait_end_root(struct wait *wait, const struct tree_wa
     struct wait_process none = {.first.share = 1};
     const struct wait_process *process = slot == TREE_NONE ? &none : &tree_member_at(&walk->members, slot)->wait;
     wait->is_root_counted = wait->has_read = true;
-    double waited_ns = (double)counter_delta(process->first.wait_ns, tracked->root_end.wait_ns);
-    add_known(wait, waited_ns - (double)process->starved_ns, process->first.is_read ? process->first.share : 1);
+    uint64_t waited_ns = counter_delta(process->first.wait_ns, tracked->root_end.wait_ns);
+    wait->root_end = (struct wait_thread){.share = process->first.is_read ? process->first.share : 1,
+        .run_ns = counter_delta(process->first.run_ns, tracked->root_end.run_ns),
+        .late_ns = process->first.late_ns};
+    demand_add_late(&wait->root_end, num_to_f64(waited_ns) - (double)process->starved_ns);
     wait->root_end_cpu_ns =
         counter_delta(process->cpu_ns, tracked->root_cpu_ns.has ? tracked->root_cpu_ns.v : tracked->root_end.run_ns);
-    wait->read_cpu_ns += counter_delta(process->first.run_ns, tracked->root_end.run_ns);
-    /* It was there, if in no sample. */
-    wait->threads[0] += slot == TREE_NONE;
+    wait->read_cpu_ns += wait->root_end.run_ns;
 }
 
-void wait_tick(struct wait *wait, struct tree_walk *walk, int64_t now_ns, bool is_baseline)
+/* Starts the next interval. */
+static void begin_interval(struct tree_wait *wait, int64_t now_ns)
+{
+    wait->known_ns = (struct demand_wait){0};
+    wait->busiest_cores = (struct opt_f64){0};
+    wait->read_cpu_ns = 0;
+    wait->reported_ns = now_ns;
+}
+
+void wait_tick(struct tree_wait *wait, struct tree_walk *walk, int64_t now_ns, bool is_baseline)
 {
     struct tree_members *members = &walk->members;
     struct pass pass = {.wait = wait,
@@ -510,12 +513,13 @@ void wait_tick(struct wait *wait, struct tree_walk *walk, int64_t now_ns, bool i
     wait->elapsed_ns = now_ns - wait->tick_ns;
     wait->tick_ns = now_ns;
     wait->tick++;
-    wait->threads[1] = 0;
     wait->boot_ns = 0;
     earn(wait);
     if (wait->root_end_cpu_ns > 0)
         keep_busiest(wait, wait->root_end_cpu_ns, wait->elapsed_ns);
     wait->root_end_cpu_ns = 0;
+    demand_count(&wait->root_end, (double)wait->elapsed_ns - (double)wait->root_end.run_ns, &wait->known_ns);
+    wait->root_end = (struct wait_thread){0};
     const size_t count = members->order.count, first = wait->cursor < count ? wait->cursor : 0;
     wait->cursor = 0;
     for (size_t n = 0; n < count && !wait->is_absent; n++) {
@@ -526,24 +530,19 @@ void wait_tick(struct wait *wait, struct tree_walk *walk, int64_t now_ns, bool i
     settle_budget(&pass);
     if (!is_baseline)
         return;
-    wait->known_ns = (struct demand_wait){0};
     wait->ready = (struct demand_ready){0};
-    wait->busiest_cores = (struct opt_f64){0};
-    wait->read_cpu_ns = 0;
-    wait->reported_ns = now_ns;
+    begin_interval(wait, now_ns);
 }
 
-/* What is reported of what is pending: no thread waits for longer than the interval, and the surplus is spread. */
-static struct wait_result report_pending(struct wait *wait, const struct wait_interval *interval, double most_ns)
+/* What is reported of what is pending: nothing where an estimate was too high. */
+static struct wait_result report_pending(struct tree_wait *wait, int64_t quantum_ns)
 {
     struct demand_wait *pending = &wait->pending_ns;
     double reported_ns = pending->waited;
-    if (!interval->is_hidden && reported_ns > most_ns)
-        reported_ns = most_ns;
     if (reported_ns <= 0)
         return (struct wait_result){.waited_secs = some_f64(0), .wanted_secs = some_f64(0)};
-    if (interval->quantum_ns > 0)
-        reported_ns = (double)((int64_t)reported_ns - (int64_t)reported_ns % interval->quantum_ns);
+    if (quantum_ns > 0)
+        reported_ns = (double)((int64_t)reported_ns - (int64_t)reported_ns % quantum_ns);
     double wanted_ns = pending->wanted > 0 ? reported_ns * pending->wanted / pending->waited : 0;
     wanted_ns = wanted_ns < reported_ns ? wanted_ns : reported_ns;
     pending->waited -= reported_ns;
@@ -551,32 +550,21 @@ static struct wait_result report_pending(struct wait *wait, const struct wait_in
     return (struct wait_result){.waited_secs = some_f64(reported_ns / 1e9), .wanted_secs = some_f64(wanted_ns / 1e9)};
 }
 
-/* Starts the next interval. */
-static void begin_interval(struct wait *wait, int64_t now_ns)
-{
-    wait->known_ns = (struct demand_wait){0};
-    wait->busiest_cores = (struct opt_f64){0};
-    wait->read_cpu_ns = 0;
-    wait->reported_ns = now_ns;
-    wait->threads[0] = wait->threads[1];
-}
-
-struct wait_result wait_pop(struct wait *wait, const struct wait_interval *interval)
+struct wait_result wait_pop(struct tree_wait *wait, const struct wait_interval *interval)
 {
     const struct demand_wait known_ns = wait->known_ns;
-    double read_ns = (double)wait->read_cpu_ns, used_ns = (double)interval->cpu_ns, scale = 1;
+    double read_ns = num_to_f64(wait->read_cpu_ns), used_ns = num_to_f64(interval->cpu_ns), scale = 1;
     double elapsed_ns = (double)(interval->now_ns - wait->reported_ns);
-    uint64_t threads = wait->threads[0] > wait->threads[1] ? wait->threads[0] : wait->threads[1];
-    bool is_busy = interval->cpu_ns >= clock_tick_ns(wait);
+    bool is_busy = interval->cpu_ns >= collect_tick_ns(wait->env);
     struct opt_f64 busiest = wait->busiest_cores;
     if (!busiest.has && !is_busy && wait->has_read)
         busiest = some_f64(0);
+    double used = elapsed_ns > 0 ? used_ns / elapsed_ns : 0;
     double ready = demand_ready_pop(&wait->ready, (int64_t)elapsed_ns);
     begin_interval(wait, interval->now_ns);
     if (wait->is_absent || !wait->has_read)
         return (struct wait_result){.busiest_cores = busiest};
-    double more_ns = ready * elapsed_ns - used_ns;
-    struct opt_f64 estimated_secs = some_f64(more_ns > 0 ? more_ns / 1e9 : 0);
+    struct opt_f64 estimated_secs = some_f64(demand_lacking(ready, used, interval->pressed) * elapsed_ns / 1e9);
     if (is_busy && read_ns < used_ns / 2) {
         /* One that was not read may have used more than any that was. */
         if (busiest.v * elapsed_ns < used_ns - read_ns)
@@ -586,9 +574,9 @@ struct wait_result wait_pop(struct wait *wait, const struct wait_interval *inter
     if (is_busy && used_ns > read_ns)
         scale = used_ns / read_ns;
     demand_wait_add(&wait->pending_ns, known_ns, scale);
-    struct wait_result result = report_pending(wait, interval, (double)threads * scale * elapsed_ns);
-    /* What is scaled by much varies much: then the threads that were met say more. */
-    if (scale > SCALE_MAX && !interval->is_hidden)
+    struct wait_result result = report_pending(wait, interval->quantum_ns);
+    /* Waiting that is scaled by much varies much: then the threads that were met say more. */
+    if (scale > SCALE_MAX && known_ns.waited > read_ns * WAITING_SHARE && !interval->is_hidden)
         result.wanted_secs = estimated_secs;
     result.busiest_cores = busiest;
     return result;

@@ -243,14 +243,17 @@ static void settle_accounts(struct tree_walk *walk)
     }
 }
 
-static void close_accounts(struct tree_walk *walk)
+static void close_accounts(struct tree_walk *walk, int64_t now_ns)
 {
     struct tree_members *members = &walk->members;
     bool any_gone = false;
     for (size_t i = 0; i < members->order.count; i++) {
-        const struct tree_member *member = tree_member_at(members, members->order.items[i]);
-        if (member->is_gone)
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        if (member->is_gone) {
             close_account(walk, member);
+            if (walk->reader.history)
+                tree_history_end(&walk->reader, members, member, now_ns);
+        }
         any_gone |= member->is_gone;
     }
     settle_accounts(walk);
@@ -305,7 +308,7 @@ void tree_walk_tick(
         find_from_above(walk, now_ns);
     for (int i = 0; i < PASSES_MAX && !read_members(walk, finds_new, forks, last_pid, now_ns); i++)
         tree_members_sort(members);
-    close_accounts(walk);
+    close_accounts(walk, now_ns);
     ledger_pop_growth(&walk->ledger, ret_growth);
     walk->forks = forks;
     walk->last_pids[1] = walk->last_pids[0];

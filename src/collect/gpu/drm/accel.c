@@ -5,14 +5,15 @@
  */
 #include <string.h>
 
+#include "base/num.h"
 #include "base/str.h"
 #include "collect/gpu/drm/drm.h"
 #include "collect/gpu/gpu.h"
 
+enum { BUSY_US, MEMORY, FREQUENCY }; /* attributes */
+
 struct accel_card {
-    struct gpu_attribute busy_us, memory, frequency;
     struct gpu_counter busy;
-    struct hwmon hwmon;
 };
 
 static bool accel_wants(const struct drm_card *card)
@@ -33,21 +34,14 @@ static void write_name(const struct drm_card *drm, char *out, size_t size)
 
 static void accel_init(struct drm_cards *cards, size_t index)
 {
-    const struct drm_card *drm = &cards->drm[index];
-    struct accel_card *own = drm_cards_own(cards, index);
-    drm_card_init_attribute(drm, &own->busy_us, "device/npu_busy_time_us");
-    drm_card_init_attribute(drm, &own->memory, "device/npu_memory_utilization");
-    drm_card_init_attribute(drm, &own->frequency, "device/npu_current_frequency_mhz");
-    hwmon_init(&own->hwmon, drm, "");
-    write_name(drm, cards->items[index].facts.name, sizeof(cards->items[index].facts.name));
+    write_name(&cards->drm[index], cards->items[index].facts.name, sizeof(cards->items[index].facts.name));
 }
 
 static enum gpu_clients accel_clients(const void *state)
 {
     const struct drm_cards *cards = state;
     for (size_t i = 0; i < cards->count; i++) {
-        const struct accel_card *own = drm_cards_own(cards, i);
-        if (!own->busy_us.exists)
+        if (!cards->drm[i].attributes[BUSY_US].exists)
             return GPU_CLIENTS_ALL;
     }
     return GPU_CLIENTS_TREE;
@@ -56,9 +50,10 @@ static enum gpu_clients accel_clients(const void *state)
 static struct opt_f64 read_busy(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
     struct accel_card *own = drm_cards_own(cards, index);
-    if (!own->busy_us.exists)
+    struct gpu_attribute *busy_us = &cards->drm[index].attributes[BUSY_US];
+    if (!busy_us->exists)
         return drm_cards_percent(drm_cards_host_use(cards, index, tick).usage);
-    struct opt_u64 now = gpu_attribute_read_u64(&own->busy_us, &cards->text);
+    struct opt_u64 now = gpu_attribute_read_u64(busy_us, &cards->text);
     struct opt_f64 share = gpu_counter_rate(&own->busy, now, cards->previous_ns, tick->now_ns);
     share.v /= 1e6;
     return drm_cards_percent(share);
@@ -66,33 +61,25 @@ static struct opt_f64 read_busy(struct drm_cards *cards, size_t index, const str
 
 static void accel_read(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
-    struct accel_card *own = drm_cards_own(cards, index);
+    struct gpu_attribute *attributes = cards->drm[index].attributes;
     struct gpu_reading *reading = &cards->items[index].reading;
     reading->utilization_pct = read_busy(cards, index, tick);
-    reading->vram_used_bytes = gpu_attribute_read_u64(&own->memory, &cards->text);
-    hwmon_read(&own->hwmon, cards, index, tick);
-    struct opt_u64 mhz = gpu_attribute_read_u64(&own->frequency, &cards->text);
+    reading->vram_used_bytes = gpu_attribute_read_u64(&attributes[MEMORY], &cards->text);
+    hwmon_read(cards, index, tick);
+    struct opt_u64 mhz = gpu_attribute_read_u64(&attributes[FREQUENCY], &cards->text);
     if (mhz.has)
-        reading->frequency_mhz = hwmon_check_mhz(some_f64((double)mhz.v));
-}
-
-static void accel_fini(void *opaque)
-{
-    struct accel_card *own = opaque;
-    gpu_attribute_fini(&own->busy_us);
-    gpu_attribute_fini(&own->memory);
-    gpu_attribute_fini(&own->frequency);
-    hwmon_fini(&own->hwmon);
+        reading->frequency_mhz = hwmon_check_mhz(some_f64(num_to_f64(mhz.v)));
 }
 
 static const struct drm_cards_kind accel_kind = {
     .is_accel = true,
     .plural = "accelerators",
     .wants = accel_wants,
+    .sensor = "",
+    .attributes = "device/npu_busy_time_us\0device/npu_memory_utilization\0device/npu_current_frequency_mhz\0",
     .own_bytes = sizeof(struct accel_card),
     .init = accel_init,
     .read = accel_read,
-    .fini = accel_fini,
 };
 
 static int accel_open(void *state, const struct collect_env *env, struct err *err)

@@ -17,9 +17,9 @@
 
 enum { IDS_BYTES_MAX = 1024 * 1024 };
 
+enum { BUSY, MEMORY_BUSY, VRAM_TOTAL, VRAM_USED, CLOCK_LEVELS }; /* attributes */
+
 struct amd_card {
-    struct gpu_attribute busy, memory_busy, vram_total, vram_used, clock_levels;
-    struct hwmon hwmon;
     bool is_busy_missing; /* it has no counter of how busy it is: its DRM clients say it */
 };
 
@@ -70,26 +70,8 @@ static void amd_write_facts(
 
 static void amd_init(struct drm_cards *cards, size_t index)
 {
-    const struct drm_card *drm = &cards->drm[index];
     struct amd_card *own = drm_cards_own(cards, index);
-    drm_card_init_attribute(drm, &own->busy, "device/gpu_busy_percent");
-    drm_card_init_attribute(drm, &own->memory_busy, "device/mem_busy_percent");
-    drm_card_init_attribute(drm, &own->vram_total, "device/mem_info_vram_total");
-    drm_card_init_attribute(drm, &own->vram_used, "device/mem_info_vram_used");
-    drm_card_init_attribute(drm, &own->clock_levels, "device/pp_dpm_sclk");
-    hwmon_init(&own->hwmon, drm, "edge");
-    own->is_busy_missing = !own->busy.exists;
-}
-
-static void amd_fini(void *opaque)
-{
-    struct amd_card *own = opaque;
-    gpu_attribute_fini(&own->busy);
-    gpu_attribute_fini(&own->memory_busy);
-    gpu_attribute_fini(&own->vram_total);
-    gpu_attribute_fini(&own->vram_used);
-    gpu_attribute_fini(&own->clock_levels);
-    hwmon_fini(&own->hwmon);
+    own->is_busy_missing = !cards->drm[index].attributes[BUSY].exists;
 }
 
 static enum gpu_clients amd_clients(const void *state)
@@ -109,7 +91,7 @@ static int read_percent(struct gpu_attribute *attribute, struct buf *text, struc
     int r = gpu_attribute_read(attribute, text);
     *ret_percent = (struct opt_f64){0};
     if (r == 0 && num_parse_u64(str_trim(buf_str(text)), &percent) == 0 && percent <= 100)
-        *ret_percent = some_f64((double)percent);
+        *ret_percent = some_f64(num_to_f64(percent));
     return r;
 }
 
@@ -120,45 +102,47 @@ static struct opt_f64 read_busy(struct drm_cards *cards, size_t index, const str
         return drm_cards_percent(drm_cards_host_use(cards, index, tick).usage);
     struct opt_f64 percent;
     /* Some models have the file and no counter behind it. */
-    own->is_busy_missing = read_percent(&own->busy, &cards->text, &percent) == -EOPNOTSUPP;
+    own->is_busy_missing = read_percent(&cards->drm[index].attributes[BUSY], &cards->text, &percent) == -EOPNOTSUPP;
     return percent;
 }
 
-static struct opt_f64 read_clock(struct amd_card *own, struct buf *text)
+static struct opt_f64 read_clock(struct gpu_attribute *levels, struct buf *text)
 {
     uint64_t mhz;
-    if (gpu_attribute_read(&own->clock_levels, text) < 0 || dpm_table_parse_current(buf_str(text), &mhz) < 0)
+    if (gpu_attribute_read(levels, text) < 0 || dpm_table_parse_current(buf_str(text), &mhz) < 0)
         return (struct opt_f64){0};
-    return hwmon_check_mhz(some_f64((double)mhz));
+    return hwmon_check_mhz(some_f64(num_to_f64(mhz)));
 }
 
 static void amd_read(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
-    struct amd_card *own = drm_cards_own(cards, index);
+    struct gpu_attribute *attributes = cards->drm[index].attributes;
     struct buf *text = &cards->text;
     struct gpu_reading *reading = &cards->items[index].reading;
     if (tick->baseline) {
-        hwmon_begin(&own->hwmon, cards, index, tick);
+        hwmon_begin(cards, index, tick);
         return;
     }
     reading->utilization_pct = read_busy(cards, index, tick);
-    (void)read_percent(&own->memory_busy, text, &reading->memory_utilization_pct);
-    reading->vram_total_bytes = gpu_attribute_read_u64(&own->vram_total, text);
-    reading->vram_used_bytes = gpu_attribute_read_u64(&own->vram_used, text);
+    (void)read_percent(&attributes[MEMORY_BUSY], text, &reading->memory_utilization_pct);
+    reading->vram_total_bytes = gpu_attribute_read_u64(&attributes[VRAM_TOTAL], text);
+    reading->vram_used_bytes = gpu_attribute_read_u64(&attributes[VRAM_USED], text);
     if (reading->vram_total_bytes.has && reading->vram_used_bytes.v > reading->vram_total_bytes.v)
         reading->vram_used_bytes = (struct opt_u64){0};
-    hwmon_read(&own->hwmon, cards, index, tick);
+    hwmon_read(cards, index, tick);
     if (!reading->frequency_mhz.has)
-        reading->frequency_mhz = read_clock(own, text);
+        reading->frequency_mhz = read_clock(&attributes[CLOCK_LEVELS], text);
 }
 
 static const struct drm_cards_kind amd_kind = {
     .plural = "AMD cards",
     .drivers = amd_drivers,
+    .sensor = "edge",
+    .attributes = "device/gpu_busy_percent\0device/mem_busy_percent\0device/mem_info_vram_total\0"
+                  "device/mem_info_vram_used\0device/pp_dpm_sclk\0",
     .own_bytes = sizeof(struct amd_card),
     .init = amd_init,
     .read = amd_read,
-    .fini = amd_fini,
 };
 
 static int amd_open(void *state, const struct collect_env *env, struct err *err)

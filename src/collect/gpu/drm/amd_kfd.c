@@ -260,8 +260,9 @@ struct amd_kfd_use amd_kfd_read_use(struct amd_kfd *kfd, const char *pdev)
             struct opt_u64 units = gpu_attribute_read_u64(&files->occupancy, &kfd->text);
             is_broken |= (files->vram.exists && !bytes.has) || bytes.v > VRAM_MOST || units.v > UNITS_MOST;
             use.is_silent |= bytes.v > 0 && !units.has;
-            vram = bytes.has ? some_u64(vram.v + bytes.v) : vram;
-            occupied = units.has ? some_u64(occupied.v + units.v) : occupied;
+            /* One that is absent is 0. */
+            vram = (struct opt_u64){vram.has | bytes.has, vram.v + bytes.v};
+            occupied = (struct opt_u64){occupied.has | units.has, occupied.v + units.v};
         }
     }
     if (is_broken)
@@ -269,6 +270,6 @@ struct amd_kfd_use amd_kfd_read_use(struct amd_kfd *kfd, const char *pdev)
     use.vram_bytes = vram;
     struct opt_u64 all = amd_kfd_cu_count(kfd, pdev);
     if (occupied.has && all.v > 0)
-        use.usage = some_f64(occupied.v < all.v ? (double)occupied.v / (double)all.v : 1);
+        use.usage = some_f64(occupied.v < all.v ? num_to_f64(occupied.v) / num_to_f64(all.v) : 1);
     return use;
 }

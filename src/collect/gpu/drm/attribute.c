@@ -32,7 +32,8 @@ void gpu_attribute_init(struct gpu_attribute *attribute, int sys_fd, const char 
 
 void gpu_attribute_fini(struct gpu_attribute *attribute)
 {
-    kept_file_fini(&attribute->file);
+    if (attribute->exists)
+        kept_file_fini(&attribute->file);
     attribute->exists = false;
 }
 
@@ -135,9 +136,15 @@ static struct opt_f64 read_celsius(struct hwmon *hwmon, struct buf *text)
     return some_f64(celsius);
 }
 
+static struct opt_f64 check(struct opt_f64 value, double most)
+{
+    value.has &= value.v <= most;
+    return value;
+}
+
 static struct opt_f64 check_watts(struct opt_f64 watts)
 {
-    return watts.has && watts.v <= WATTS_MAX ? watts : (struct opt_f64){0};
+    return check(watts, WATTS_MAX);
 }
 
 static struct opt_f64 read_watts(struct hwmon *hwmon, struct buf *text)
@@ -150,7 +157,7 @@ static struct opt_f64 read_watts(struct hwmon *hwmon, struct buf *text)
 
 struct opt_f64 hwmon_check_mhz(struct opt_f64 mhz)
 {
-    return mhz.has && mhz.v <= MHZ_MAX ? mhz : (struct opt_f64){0};
+    return check(mhz, MHZ_MAX);
 }
 
 /* Returns the power that its growth means. */
@@ -165,17 +172,18 @@ static struct opt_f64 read_energy(
     struct opt_f64 rate = gpu_counter_rate(&hwmon->energy_uj, now, cards->previous_ns, tick->now_ns);
     card->has_energy = hwmon->energy_uj.last.has;
     if (tick->is_final && now.has && !is_first)
-        card->energy_joules = some_f64((double)hwmon->energy_uj.total / 1e6);
+        card->energy_joules = some_f64(num_to_f64(hwmon->energy_uj.total) / 1e6);
     return derives_power && rate.has ? check_watts(some_f64(rate.v / 1e6)) : (struct opt_f64){0};
 }
 
-void hwmon_begin(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
+void hwmon_begin(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
-    (void)read_energy(hwmon, cards, tick, &cards->items[index]);
+    (void)read_energy(&cards->drm[index].sensors, cards, tick, &cards->items[index]);
 }
 
-void hwmon_read(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
+void hwmon_read(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
+    struct hwmon *hwmon = &cards->drm[index].sensors;
     struct gpu_card *card = &cards->items[index];
     card->reading.temperature_celsius = read_celsius(hwmon, &cards->text);
     card->reading.power_watts = read_watts(hwmon, &cards->text);

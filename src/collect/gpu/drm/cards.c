@@ -163,6 +163,9 @@ void drm_card_init(struct drm_card *card, int sys_fd, const char *directory)
 void drm_card_fini(struct drm_card *card)
 {
     gpu_attribute_fini(&card->runtime_status);
+    hwmon_fini(&card->sensors);
+    for (size_t i = 0; i < DRM_ATTRIBUTES_MAX; i++)
+        gpu_attribute_fini(&card->attributes[i]);
 }
 
 void drm_card_init_attribute(const struct drm_card *card, struct gpu_attribute *attribute, const char *name)
@@ -213,7 +216,7 @@ static int allocate(struct drm_cards *cards, size_t count)
     cards->drm = calloc(count, sizeof(*cards->drm));
     cards->items = calloc(count, sizeof(*cards->items));
     cards->states = calloc(count, sizeof(*cards->states));
-    cards->own = calloc(count, cards->kind->own_bytes);
+    cards->own = calloc(count, cards->kind->own_bytes + 1);
     return cards->drm && cards->items && cards->states && cards->own ? 0 : -ENOMEM;
 }
 
@@ -229,6 +232,10 @@ static void add_card(struct drm_cards *cards, unsigned number)
         return;
     }
     write_facts(drm, kind->is_accel, &cards->items[cards->count].facts);
+    hwmon_init(&drm->sensors, drm, kind->sensor);
+    size_t count = 0;
+    for (const char *name = kind->attributes; name && *name; name += strlen(name) + 1)
+        drm_card_init_attribute(drm, &drm->attributes[count++], name);
     kind->init(cards, cards->count++);
 }
 
@@ -255,7 +262,6 @@ void drm_cards_close(void *state)
 {
     struct drm_cards *cards = state;
     for (size_t i = 0; i < cards->count; i++) {
-        cards->kind->fini(drm_cards_own(cards, i));
         drm_card_fini(&cards->drm[i]);
     }
     cards->count = 0;

@@ -31,7 +31,7 @@ struct gpu_attribute {
 
 /* Opens directory/name below sys_fd without reading it: reading may wake the device. */
 void gpu_attribute_init(struct gpu_attribute *attribute, int sys_fd, const char *directory, const char *name);
-void gpu_attribute_fini(struct gpu_attribute *attribute);
+void gpu_attribute_fini(struct gpu_attribute *attribute); /* harmless for zeros */
 
 /* Replaces text with the attribute. Returns 0, or a negative errno: -ENOENT where there is none. */
 int gpu_attribute_read(struct gpu_attribute *attribute, struct buf *text);
@@ -52,7 +52,17 @@ struct gpu_counter {
  */
 struct opt_f64 gpu_counter_rate(struct gpu_counter *counter, struct opt_u64 now, int64_t previous_ns, int64_t now_ns);
 
-enum { DRM_CARD_TEXT_BYTES = 48, DRM_CARD_PATH_BYTES = 64 };
+/*
+ * Temperature, power, clock and energy as drivers show them in hwmon (Documentation/hwmon/sysfs-interface.rst):
+ * thousandths of a degree, microwatts, Hz, microjoules.
+ */
+struct hwmon {
+    struct gpu_attribute temperature, frequency, energy;
+    struct gpu_attribute power_average, power_input;
+    struct gpu_counter energy_uj;
+};
+
+enum { DRM_CARD_TEXT_BYTES = 48, DRM_CARD_PATH_BYTES = 64, DRM_ATTRIBUTES_MAX = 16 };
 
 enum drm_state { DRM_AWAKE, DRM_ASLEEP, DRM_GONE };
 
@@ -66,6 +76,8 @@ struct drm_card {
     bool has_render_node;
     char hwmon[DRM_CARD_PATH_BYTES]; /* "class/drm/card0/device/hwmon/hwmon3", or "" */
     struct gpu_attribute runtime_status;
+    struct hwmon sensors;
+    struct gpu_attribute attributes[DRM_ATTRIBUTES_MAX]; /* of its vendor */
 };
 
 /*
@@ -94,13 +106,14 @@ struct drm_cards;
 
 struct drm_cards_kind {
     bool is_accel; /* NPUs of class/accel; else GPUs of class/drm */
-    const char *plural; /* "AMD cards" */
+    char plural[16]; /* "AMD cards" */
     const char *drivers; /* whose cards are wanted, with blanks between; NULL: `wants` says it */
     bool (*wants)(const struct drm_card *card);
-    size_t own_bytes; /* of what the vendor keeps of a card */
-    void (*init)(struct drm_cards *cards, size_t index); /* of a card that was found */
+    char sensor[6]; /* the label of that of the temperature ("edge", "pkg"), where sensors are labelled */
+    const char *attributes; /* the first of a card, below its directory, each with a NUL behind it, and one more */
+    size_t own_bytes; /* of what the vendor keeps of a card besides; 0: nothing */
+    void (*init)(struct drm_cards *cards, size_t index); /* of a card that was found, and has these */
     void (*read)(struct drm_cards *cards, size_t index, const struct gpu_tick *tick); /* of one that is awake */
-    void (*fini)(void *own);
 };
 
 /* The state of a vendor, or the first member of it. */
@@ -142,17 +155,6 @@ struct fdinfo_use drm_cards_host_use(const struct drm_cards *cards, size_t index
 /* A share of 0 to 1 as a percentage. */
 struct opt_f64 drm_cards_percent(struct opt_f64 share);
 
-/*
- * Temperature, power, clock and energy as drivers show them in hwmon (Documentation/hwmon/sysfs-interface.rst):
- * thousandths of a degree, microwatts, Hz, microjoules.
- */
-struct hwmon {
-    struct gpu_attribute temperature, frequency, energy;
-    struct gpu_attribute power_average, power_input;
-    struct gpu_counter energy_uj;
-};
-
-/* label: the sensor to use ("edge", "pkg"), where sensors are labelled. */
 void hwmon_init(struct hwmon *hwmon, const struct drm_card *card, const char *label);
 void hwmon_fini(struct hwmon *hwmon);
 
@@ -161,8 +163,8 @@ void hwmon_fini(struct hwmon *hwmon);
  * every tick only where nothing else shows the power, else once at the beginning and once at the end. What makes no
  * sense is absent. hwmon_begin, before the first sample: the energy so far, and nothing that takes time.
  */
-void hwmon_begin(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_tick *tick);
-void hwmon_read(struct hwmon *hwmon, struct drm_cards *cards, size_t index, const struct gpu_tick *tick);
+void hwmon_begin(struct drm_cards *cards, size_t index, const struct gpu_tick *tick);
+void hwmon_read(struct drm_cards *cards, size_t index, const struct gpu_tick *tick);
 
 /* A clock in MHz, absent where no device runs like that. */
 struct opt_f64 hwmon_check_mhz(struct opt_f64 mhz);

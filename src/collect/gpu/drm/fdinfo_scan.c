@@ -14,7 +14,6 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "collect/gpu/drm/drm.h"
-#include "collect/gpu/fd_links.h"
 #include "collect/gpu/gpu.h"
 #include "kernel/pid.h"
 
@@ -166,7 +165,7 @@ static int scan_process(
     struct process_scan process = {
         .table = scan->table, .sys_fd = scan->env->root->sys_fd, .holder = holder, .since_ns = since_ns};
     fdinfo_table_begin_scan(scan->table, holder);
-    int r = fd_links_each(scan->table->proc_fd, holder.pid, note_link, &process);
+    int r = pid_each_fd(scan->table->proc_fd, holder.pid, note_link, &process);
     if (r == 0 || r == -ENOENT || r == -ESRCH)
         fdinfo_table_end_scan(scan->table, holder);
     else

@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/num.h"
 #include "base/vec.h"
 
 /* The longest texts (a dozen engines, five regions of memory) are near 3 KiB; read at once, they cannot change between.
@@ -218,16 +219,16 @@ static const struct drm_engine *find_engine(const struct drm_fdinfo *info, const
  */
 static double derive_share(const struct drm_engine *prev, const struct drm_engine *cur, int64_t elapsed_ns)
 {
-    double capacity = (double)cur->capacity;
+    double capacity = num_to_f64(cur->capacity);
     if (cur->busy_ns.has) {
         uint64_t before_ns = prev && prev->busy_ns.has ? prev->busy_ns.v : 0;
-        return (double)counter_delta(before_ns, cur->busy_ns.v) / (double)elapsed_ns / capacity;
+        return num_to_f64(counter_delta(before_ns, cur->busy_ns.v)) / (double)elapsed_ns / capacity;
     }
     if (!prev)
         return 0;
     struct opt_u64 cycles = counter_delta_opt(prev->cycles, cur->cycles);
     struct opt_u64 total = counter_delta_opt(prev->total_cycles, cur->total_cycles);
-    return cycles.has && total.has && total.v > 0 ? (double)cycles.v / (double)total.v / capacity : 0;
+    return cycles.has && total.has && total.v > 0 ? num_to_f64(cycles.v) / num_to_f64(total.v) / capacity : 0;
 }
 
 static void update_client(struct fdinfo_client *client, const struct drm_fdinfo *info, int64_t now_ns)

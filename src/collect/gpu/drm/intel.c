@@ -42,10 +42,12 @@ static const struct intel_layout layout_xe = {
     .reason_status = "device/tile0/gt0/freq0/throttle/status",
 };
 
+/* Attributes. */
+enum { VRAM_TOTAL, VRAM_AVAILABLE, FREQUENCY, REASON_STATUS, FIRST_REASON };
+
+_Static_assert((int)FIRST_REASON + (int)REASONS <= (int)DRM_ATTRIBUTES_MAX, "there is space for all");
+
 struct intel_card {
-    struct gpu_attribute frequency, vram_total, vram_available;
-    struct gpu_attribute reason_status, reasons[REASONS];
-    struct hwmon hwmon;
     struct opt_u64 tiles_bytes; /* device memory as xe reports it, once */
     bool is_measured; /* tiles_bytes has been asked for */
 };
@@ -54,22 +56,19 @@ static const char intel_drivers[] = "i915 xe";
 
 static void intel_init(struct drm_cards *cards, size_t index)
 {
-    const struct drm_card *drm = &cards->drm[index];
-    struct intel_card *own = drm_cards_own(cards, index);
+    struct drm_card *drm = &cards->drm[index];
+    struct gpu_attribute *attributes = drm->attributes;
     struct gpu_facts *facts = &cards->items[index].facts;
     const struct intel_layout *layout = strcmp(drm->driver, "xe") == 0 ? &layout_xe : &layout_i915;
-    drm_card_init_attribute(drm, &own->frequency, layout->frequency);
-    if (!own->frequency.exists)
-        drm_card_init_attribute(drm, &own->frequency, layout->other_frequency);
-    drm_card_init_attribute(drm, &own->vram_total, "lmem_total_bytes");
-    drm_card_init_attribute(drm, &own->vram_available, "lmem_avail_bytes");
-    drm_card_init_attribute(drm, &own->reason_status, layout->reason_status);
+    drm_card_init_attribute(drm, &attributes[FREQUENCY], layout->frequency);
+    if (!attributes[FREQUENCY].exists)
+        drm_card_init_attribute(drm, &attributes[FREQUENCY], layout->other_frequency);
+    drm_card_init_attribute(drm, &attributes[REASON_STATUS], layout->reason_status);
     for (size_t i = 0; i < REASONS; i++) {
         char name[2 * DRM_CARD_PATH_BYTES];
         (void)snprintf(name, sizeof(name), "%s%s", layout->reason_prefix, reason_names[i]);
-        drm_card_init_attribute(drm, &own->reasons[i], name);
+        drm_card_init_attribute(drm, &attributes[FIRST_REASON + i], name);
     }
-    hwmon_init(&own->hwmon, drm, "pkg");
     drm_card_read_text(drm, "label", facts->name, sizeof(facts->name));
     if (!facts->name[0])
         drm_card_write_name(drm, "Intel GPU", facts->name, sizeof(facts->name));
@@ -94,8 +93,8 @@ static struct opt_u64 read_tiles(const struct drm_card *drm)
 static void read_vram(struct intel_card *own, struct drm_cards *cards, size_t index, struct opt_u64 used_by_clients)
 {
     struct gpu_reading *reading = &cards->items[index].reading;
-    struct opt_u64 total = gpu_attribute_read_u64(&own->vram_total, &cards->text);
-    struct opt_u64 available = gpu_attribute_read_u64(&own->vram_available, &cards->text);
+    struct opt_u64 total = gpu_attribute_read_u64(&cards->drm[index].attributes[VRAM_TOTAL], &cards->text);
+    struct opt_u64 available = gpu_attribute_read_u64(&cards->drm[index].attributes[VRAM_AVAILABLE], &cards->text);
     if (total.has) {
         reading->vram_total_bytes = total;
         if (available.has && available.v <= total.v)
@@ -112,15 +111,15 @@ static void read_vram(struct intel_card *own, struct drm_cards *cards, size_t in
 }
 
 /* The status saves asking for every reason while there is none. */
-static void read_reasons(struct intel_card *own, struct buf *text, struct gpu_reading *reading)
+static void read_reasons(struct gpu_attribute *attributes, struct buf *text, struct gpu_reading *reading)
 {
-    struct opt_u64 status = gpu_attribute_read_u64(&own->reason_status, text);
+    struct opt_u64 status = gpu_attribute_read_u64(&attributes[REASON_STATUS], text);
     if (status.has && status.v == 0) {
         reading->has_reasons = true;
         return;
     }
     for (size_t i = 0; i < REASONS; i++) {
-        struct opt_u64 flag = gpu_attribute_read_u64(&own->reasons[i], text);
+        struct opt_u64 flag = gpu_attribute_read_u64(&attributes[FIRST_REASON + i], text);
         if (!flag.has)
             continue;
         reading->has_reasons = true;
@@ -132,36 +131,26 @@ static void read_reasons(struct intel_card *own, struct buf *text, struct gpu_re
 static void intel_read(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
     struct intel_card *own = drm_cards_own(cards, index);
+    struct gpu_attribute *attributes = cards->drm[index].attributes;
     struct gpu_reading *reading = &cards->items[index].reading;
     struct fdinfo_use host = drm_cards_host_use(cards, index, tick);
     reading->utilization_pct = drm_cards_percent(host.usage);
     read_vram(own, cards, index, host.vram_bytes);
-    hwmon_read(&own->hwmon, cards, index, tick);
-    struct opt_f64 mhz = hwmon_check_mhz(opt_scaled(gpu_attribute_read_u64(&own->frequency, &cards->text), 1));
+    hwmon_read(cards, index, tick);
+    struct opt_f64 mhz = hwmon_check_mhz(opt_scaled(gpu_attribute_read_u64(&attributes[FREQUENCY], &cards->text), 1));
     if (mhz.has)
         reading->frequency_mhz = mhz;
-    read_reasons(own, &cards->text, reading);
-}
-
-static void intel_fini(void *opaque)
-{
-    struct intel_card *own = opaque;
-    gpu_attribute_fini(&own->frequency);
-    gpu_attribute_fini(&own->vram_total);
-    gpu_attribute_fini(&own->vram_available);
-    gpu_attribute_fini(&own->reason_status);
-    for (size_t i = 0; i < REASONS; i++)
-        gpu_attribute_fini(&own->reasons[i]);
-    hwmon_fini(&own->hwmon);
+    read_reasons(attributes, &cards->text, reading);
 }
 
 static const struct drm_cards_kind intel_kind = {
     .plural = "Intel cards",
     .drivers = intel_drivers,
+    .sensor = "pkg",
+    .attributes = "lmem_total_bytes\0lmem_avail_bytes\0",
     .own_bytes = sizeof(struct intel_card),
     .init = intel_init,
     .read = intel_read,
-    .fini = intel_fini,
 };
 
 static int intel_open(void *state, const struct collect_env *env, struct err *err)

@@ -23,28 +23,21 @@ static void other_init(struct drm_cards *cards, size_t index)
     const struct drm_card *drm = &cards->drm[index];
     struct gpu_facts *facts = &cards->items[index].facts;
     drm_card_write_name(drm, drm->driver, facts->name, sizeof(facts->name));
-    hwmon_init(drm_cards_own(cards, index), drm, "edge");
 }
 
 static void other_read(struct drm_cards *cards, size_t index, const struct gpu_tick *tick)
 {
     struct fdinfo_use host = drm_cards_host_use(cards, index, tick);
     cards->items[index].reading.utilization_pct = drm_cards_percent(host.usage);
-    hwmon_read(drm_cards_own(cards, index), cards, index, tick);
-}
-
-static void other_fini(void *own)
-{
-    hwmon_fini(own);
+    hwmon_read(cards, index, tick);
 }
 
 static const struct drm_cards_kind other_kind = {
     .plural = "other DRM cards",
     .wants = other_wants,
-    .own_bytes = sizeof(struct hwmon),
+    .sensor = "edge",
     .init = other_init,
     .read = other_read,
-    .fini = other_fini,
 };
 
 static int other_open(void *state, const struct collect_env *env, struct err *err)

@@ -165,7 +165,7 @@ static void put_process(struct nvml_wire_reading *wire, uint32_t pid, struct opt
     wire->processes[wire->process_count++] = (struct nvml_wire_process){
         .pid = pid,
         .known = (vram_bytes.has ? NVML_WIRE_HAS_VRAM : 0) | (usage.has ? NVML_WIRE_HAS_USAGE : 0),
-        .vram_bytes = vram_bytes.has ? (double)vram_bytes.v : 0,
+        .vram_bytes = vram_bytes.has ? num_to_f64(vram_bytes.v) : 0,
         .usage = usage.has ? usage.v : 0,
     };
 }
@@ -313,10 +313,7 @@ static int open_report(struct report *report, const char *library)
 
 static bool is_meant(int argc, char **argv)
 {
-    int kind;
-    socklen_t kind_bytes = sizeof(kind);
-    return argc == NVML_HELPER_ARGUMENTS && strcmp(argv[NVML_HELPER_FLAG_AT], NVML_HELPER_FLAG) == 0 &&
-           getsockopt(HELPER_CHANNEL_FD, SOL_SOCKET, SO_TYPE, &kind, &kind_bytes) == 0;
+    return argc == NVML_HELPER_ARGUMENTS && helper_is_meant(argv[NVML_HELPER_FLAG_AT], NVML_HELPER_FLAG);
 }
 
 static void handle_request(struct report *report)

@@ -13,7 +13,6 @@
 
 #include "base/auto.h"
 #include "base/vec.h"
-#include "collect/gpu/fd_links.h"
 #include "collect/gpu/gpu.h"
 #include "collect/gpu/nvidia/nvidia_internal.h"
 #include "collect/gpu/nvidia/sampling.h"
@@ -201,7 +200,7 @@ static bool stop_at_device(void *context, int fd, const char *target)
 static struct opt_bool holds_device(const struct nvidia_state *state, pid_t pid)
 {
     bool holds = false;
-    int r = fd_links_each(state->env->root->proc_fd, pid, stop_at_device, &holds);
+    int r = pid_each_fd(state->env->root->proc_fd, pid, stop_at_device, &holds);
     bool is_hidden = r < 0 && r != -ENOENT && r != -ESRCH;
     return holds || !is_hidden ? some_bool(holds) : (struct opt_bool){0};
 }

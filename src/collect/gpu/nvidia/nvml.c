@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loading libnvidia-ml.so.1 and finding its devices. A function whose layout changed with its version has a slot for
- * each layout; the others have one slot and a row of names, newest first. A GPU in MIG mode is represented by its
+ * each layout; the others have one slot and a row for each name, newest first. A GPU in MIG mode is represented by its
  * instances, as jobs see only these; one without instances stays itself.
  */
 #include "collect/gpu/nvidia/nvml.h"
@@ -15,51 +15,57 @@
 #include "base/text.h"
 #include "collect/gpu/nvidia/nvml_internal.h"
 
-enum { NAMES_MAX = 2, MESSAGE_BYTES = 160 };
+enum { MESSAGE_BYTES = 160 };
 
+/* The first row of a slot whose name is found counts. */
 struct nvml_symbol {
-    size_t slot;
-    const char *names[NAMES_MAX]; /* NULL behind the last one */
-    bool is_required;
+    uint8_t slot; /* in struct nvml_calls, which has nothing but addresses */
+    bool is_required; /* of the first row of a slot: one of its names must be there */
+    char name[45];
 };
 
-#define SLOT(member) .slot = offsetof(struct nvml_calls, member)
+#define SLOT(member) (offsetof(struct nvml_calls, member) / sizeof(void *))
 
 static const struct nvml_symbol nvml_symbols[] = {
-    {SLOT(init), .names = {"nvmlInit_v2", "nvmlInit"}, .is_required = true},
-    {SLOT(get_count), .names = {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"}, .is_required = true},
-    {SLOT(get_handle), .names = {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"}, .is_required = true},
-    {SLOT(get_error_text), .names = {"nvmlErrorString"}},
-    {SLOT(get_driver_version), .names = {"nvmlSystemGetDriverVersion"}},
-    {SLOT(get_cuda_version), .names = {"nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"}},
-    {SLOT(get_index), .names = {"nvmlDeviceGetIndex"}},
-    {SLOT(get_uuid), .names = {"nvmlDeviceGetUUID"}},
-    {SLOT(get_name), .names = {"nvmlDeviceGetName"}},
-    {SLOT(get_pci_v3), .names = {"nvmlDeviceGetPciInfo_v3"}},
-    {SLOT(get_pci_v2), .names = {"nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo"}},
-    {SLOT(get_core_count), .names = {"nvmlDeviceGetNumGpuCores"}},
-    {SLOT(get_mig_mode), .names = {"nvmlDeviceGetMigMode"}},
-    {SLOT(get_mig_slots), .names = {"nvmlDeviceGetMaxMigDeviceCount"}},
-    {SLOT(get_mig_handle), .names = {"nvmlDeviceGetMigDeviceHandleByIndex"}},
-    {SLOT(get_utilization), .names = {"nvmlDeviceGetUtilizationRates"}},
-    {SLOT(get_memory_v2), .names = {"nvmlDeviceGetMemoryInfo_v2"}},
-    {SLOT(get_memory_v1), .names = {"nvmlDeviceGetMemoryInfo"}},
-    {SLOT(get_temperature), .names = {"nvmlDeviceGetTemperature"}},
-    {SLOT(get_power), .names = {"nvmlDeviceGetPowerUsage"}},
-    {SLOT(get_clock), .names = {"nvmlDeviceGetClockInfo"}},
-    {SLOT(get_reasons),
-        .names = {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"}},
-    {SLOT(get_energy), .names = {"nvmlDeviceGetTotalEnergyConsumption"}},
-    {SLOT(list_wide[NVML_LIST_COMPUTE]),
-        .names = {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"}},
-    {SLOT(list_wide[NVML_LIST_GRAPHICS]),
-        .names = {"nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v2"}},
-    {SLOT(list_wide[NVML_LIST_MPS]),
-        .names = {"nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2"}},
-    {SLOT(list_narrow[NVML_LIST_COMPUTE]), .names = {"nvmlDeviceGetComputeRunningProcesses"}},
-    {SLOT(list_narrow[NVML_LIST_GRAPHICS]), .names = {"nvmlDeviceGetGraphicsRunningProcesses"}},
-    {SLOT(list_narrow[NVML_LIST_MPS]), .names = {"nvmlDeviceGetMPSComputeRunningProcesses"}},
-    {SLOT(list_samples), .names = {"nvmlDeviceGetProcessUtilization"}},
+    {SLOT(init), true, "nvmlInit_v2"},
+    {SLOT(init), false, "nvmlInit"},
+    {SLOT(get_count), true, "nvmlDeviceGetCount_v2"},
+    {SLOT(get_count), false, "nvmlDeviceGetCount"},
+    {SLOT(get_handle), true, "nvmlDeviceGetHandleByIndex_v2"},
+    {SLOT(get_handle), false, "nvmlDeviceGetHandleByIndex"},
+    {SLOT(get_error_text), false, "nvmlErrorString"},
+    {SLOT(get_driver_version), false, "nvmlSystemGetDriverVersion"},
+    {SLOT(get_cuda_version), false, "nvmlSystemGetCudaDriverVersion_v2"},
+    {SLOT(get_cuda_version), false, "nvmlSystemGetCudaDriverVersion"},
+    {SLOT(get_index), false, "nvmlDeviceGetIndex"},
+    {SLOT(get_uuid), false, "nvmlDeviceGetUUID"},
+    {SLOT(get_name), false, "nvmlDeviceGetName"},
+    {SLOT(get_pci_v3), false, "nvmlDeviceGetPciInfo_v3"},
+    {SLOT(get_pci_v2), false, "nvmlDeviceGetPciInfo_v2"},
+    {SLOT(get_pci_v2), false, "nvmlDeviceGetPciInfo"},
+    {SLOT(get_core_count), false, "nvmlDeviceGetNumGpuCores"},
+    {SLOT(get_mig_mode), false, "nvmlDeviceGetMigMode"},
+    {SLOT(get_mig_slots), false, "nvmlDeviceGetMaxMigDeviceCount"},
+    {SLOT(get_mig_handle), false, "nvmlDeviceGetMigDeviceHandleByIndex"},
+    {SLOT(get_utilization), false, "nvmlDeviceGetUtilizationRates"},
+    {SLOT(get_memory_v2), false, "nvmlDeviceGetMemoryInfo_v2"},
+    {SLOT(get_memory_v1), false, "nvmlDeviceGetMemoryInfo"},
+    {SLOT(get_temperature), false, "nvmlDeviceGetTemperature"},
+    {SLOT(get_power), false, "nvmlDeviceGetPowerUsage"},
+    {SLOT(get_clock), false, "nvmlDeviceGetClockInfo"},
+    {SLOT(get_reasons), false, "nvmlDeviceGetCurrentClocksEventReasons"},
+    {SLOT(get_reasons), false, "nvmlDeviceGetCurrentClocksThrottleReasons"},
+    {SLOT(get_energy), false, "nvmlDeviceGetTotalEnergyConsumption"},
+    {SLOT(list_wide[NVML_LIST_COMPUTE]), false, "nvmlDeviceGetComputeRunningProcesses_v3"},
+    {SLOT(list_wide[NVML_LIST_COMPUTE]), false, "nvmlDeviceGetComputeRunningProcesses_v2"},
+    {SLOT(list_wide[NVML_LIST_GRAPHICS]), false, "nvmlDeviceGetGraphicsRunningProcesses_v3"},
+    {SLOT(list_wide[NVML_LIST_GRAPHICS]), false, "nvmlDeviceGetGraphicsRunningProcesses_v2"},
+    {SLOT(list_wide[NVML_LIST_MPS]), false, "nvmlDeviceGetMPSComputeRunningProcesses_v3"},
+    {SLOT(list_wide[NVML_LIST_MPS]), false, "nvmlDeviceGetMPSComputeRunningProcesses_v2"},
+    {SLOT(list_narrow[NVML_LIST_COMPUTE]), false, "nvmlDeviceGetComputeRunningProcesses"},
+    {SLOT(list_narrow[NVML_LIST_GRAPHICS]), false, "nvmlDeviceGetGraphicsRunningProcesses"},
+    {SLOT(list_narrow[NVML_LIST_MPS]), false, "nvmlDeviceGetMPSComputeRunningProcesses"},
+    {SLOT(list_samples), false, "nvmlDeviceGetProcessUtilization"},
 };
 
 #undef SLOT
@@ -86,31 +92,22 @@ static int nvml_load_refused(const char *library, struct err *err)
     return err_set(err, strstr(message, "Permission denied") ? -EACCES : -ENOENT, "%s", message);
 }
 
-static bool nvml_load_symbol(void *handle, const struct nvml_symbol *symbol, struct nvml_calls *calls)
-{
-    for (size_t i = 0; i < NAMES_MAX && symbol->names[i]; i++) {
-        void *found = dlsym(handle, symbol->names[i]);
-        if (found) {
-            memcpy((char *)calls + symbol->slot, &found, sizeof(found));
-            return true;
-        }
-    }
-    return false;
-}
-
 /* dlopen and look up. Returns 0, -ENOENT, -EACCES or -ELIBBAD; the library stays loaded. */
 static int nvml_load(const char *library, struct nvml_calls *ret_calls, struct err *err)
 {
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return nvml_load_refused(library, err);
-    struct nvml_calls calls = {0};
+    void *found[sizeof(struct nvml_calls) / sizeof(void *)] = {0};
     for (size_t i = 0; i < sizeof(nvml_symbols) / sizeof(nvml_symbols[0]); i++) {
-        const struct nvml_symbol *symbol = &nvml_symbols[i];
-        if (!nvml_load_symbol(handle, symbol, &calls) && symbol->is_required)
-            return err_set(err, -ELIBBAD, "%s has no %s", library, symbol->names[0]);
+        void **slot = &found[nvml_symbols[i].slot];
+        *slot = *slot ? *slot : dlsym(handle, nvml_symbols[i].name);
     }
-    *ret_calls = calls;
+    for (size_t i = 0; i < sizeof(nvml_symbols) / sizeof(nvml_symbols[0]); i++) {
+        if (nvml_symbols[i].is_required && !found[nvml_symbols[i].slot])
+            return err_set(err, -ELIBBAD, "%s has no %s", library, nvml_symbols[i].name);
+    }
+    memcpy(ret_calls, found, sizeof(*ret_calls));
     return 0;
 }
 

@@ -6,6 +6,7 @@
  * drivers (32 in the first releases of the 535 series), so the buffer has space for the longest, and what the library
  * left untouched shows how long its rows are.
  */
+#include "base/num.h"
 #include "collect/gpu/nvidia/nvml_internal.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ static const char *const nvml_reasons[] = {
 
 static struct opt_f64 nvml_believe(uint32_t value, uint32_t max, double scale)
 {
-    return value <= max ? some_f64((double)value / scale) : (struct opt_f64){0};
+    return value <= max ? some_f64(num_to_f64(value) / scale) : (struct opt_f64){0};
 }
 
 static void nvml_read_utilization(const struct nvml_calls *calls, struct nvml_card *card, struct nvml_reading *reading)
@@ -117,19 +118,18 @@ static struct opt_u64 nvml_read_reasons(const struct nvml_calls *calls, struct n
 
 void nvml_read(const struct nvml *nvml, size_t card, struct nvml_reading *ret_reading)
 {
-    struct nvml_reading reading = {0};
     struct nvml_card *asked = nvml_card_at(nvml, card);
-    if (asked) {
-        asked->is_lost = false;
-        nvml_read_utilization(&nvml->calls, asked, &reading);
-        read_memory(nvml, asked, &reading.vram_total_bytes, &reading.vram_used_bytes);
-        reading.temperature_celsius = nvml_read_temperature(&nvml->calls, asked);
-        reading.power_watts = nvml_read_power(&nvml->calls, asked);
-        reading.frequency_mhz = nvml_read_clock(&nvml->calls, asked);
-        reading.throttle_mask = nvml_read_reasons(&nvml->calls, asked);
-        reading.is_lost = asked->is_lost;
-    }
-    *ret_reading = reading;
+    *ret_reading = (struct nvml_reading){0};
+    if (!asked)
+        return;
+    asked->is_lost = false;
+    nvml_read_utilization(&nvml->calls, asked, ret_reading);
+    read_memory(nvml, asked, &ret_reading->vram_total_bytes, &ret_reading->vram_used_bytes);
+    ret_reading->temperature_celsius = nvml_read_temperature(&nvml->calls, asked);
+    ret_reading->power_watts = nvml_read_power(&nvml->calls, asked);
+    ret_reading->frequency_mhz = nvml_read_clock(&nvml->calls, asked);
+    ret_reading->throttle_mask = nvml_read_reasons(&nvml->calls, asked);
+    ret_reading->is_lost = asked->is_lost;
 }
 
 struct opt_f64 nvml_energy(const struct nvml *nvml, size_t card)
@@ -139,7 +139,7 @@ struct opt_f64 nvml_energy(const struct nvml *nvml, size_t card)
     if (!asked || !nvml->calls.get_energy || !nvml_card_may_ask(asked, NVML_ASK_ENERGY) ||
         !nvml_card_accepted(asked, NVML_ASK_ENERGY, nvml->calls.get_energy(asked->device, &millijoules)))
         return (struct opt_f64){0};
-    return some_f64((double)millijoules / 1000.0);
+    return some_f64(num_to_f64(millijoules) / 1000.0);
 }
 
 const char *nvml_throttle_reason(unsigned bit)

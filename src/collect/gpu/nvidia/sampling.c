@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/gpu/nvidia/sampling.h"
+#include "base/num.h"
 
 #define WINDOW_LEAST_US UINT64_C(50000)
 #define WINDOW_MOST_US UINT64_C(1000000)
@@ -127,19 +128,19 @@ void nvml_usage_add(struct nvml_usage *usage, const struct nvml_samples *samples
     /* A time of the future would make all that comes until then invisible. */
     if (newest_us > now_us)
         newest_us = usage->seen_us = now_us;
-    double covered_us = (double)cover(usage, newest_us, poll_us);
+    double covered_us = num_to_f64(cover(usage, newest_us, poll_us));
     add_idle(usage, now_us, 0);
     for (size_t i = 0; i < samples->count; i++) {
         const struct nvml_sample *sample = &samples->items[i];
         struct nvml_share *share = find(usage, sample->pid);
         if (share)
-            share->busy_us += covered_us * sample->sm_pct / 100 / (double)count_rows(samples, sample->pid);
+            share->busy_us += covered_us * sample->sm_pct / 100 / num_to_f64(count_rows(samples, sample->pid));
     }
 }
 
 static double share_of(const struct nvml_usage *usage, const struct nvml_share *share)
 {
-    double now = usage->period_us > 0 ? share->busy_us / (double)usage->period_us : share->usage;
+    double now = usage->period_us > 0 ? share->busy_us / num_to_f64(usage->period_us) : share->usage;
     return now < 1 ? now : 1;
 }
 

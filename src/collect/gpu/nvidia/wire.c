@@ -10,16 +10,29 @@
 #define BYTES_UP_TO(member)                                                                                            \
     (offsetof(struct nvml_wire_message, member) + sizeof(((struct nvml_wire_message *)0)->member))
 
-static const double most[NVML_WIRE_VALUES] = {
-    [NVML_WIRE_UTILIZATION_PCT] = 100,
-    [NVML_WIRE_MEMORY_UTILIZATION_PCT] = 100,
-    [NVML_WIRE_VRAM_TOTAL_BYTES] = 9e15,
-    [NVML_WIRE_VRAM_USED_BYTES] = 9e15,
-    [NVML_WIRE_TEMPERATURE_CELSIUS] = 1000,
-    [NVML_WIRE_POWER_WATTS] = 1e6,
-    [NVML_WIRE_FREQUENCY_MHZ] = 1e6,
-    [NVML_WIRE_THROTTLE_MASK] = 9e15,
+#define VALUE(most_, member, is_whole_)                                                                                \
+    {                                                                                                                  \
+        .most = most_, .from = offsetof(struct nvml_reading, member), .to = offsetof(struct gpu_reading, member),      \
+        .is_whole = is_whole_                                                                                          \
+    }
+
+/* The values of a message: where each comes from, and where it goes. */
+static const struct {
+    double most;
+    uint16_t from, to; /* members of struct nvml_reading, and of struct gpu_reading */
+    bool is_whole; /* opt_u64; else opt_f64 */
+} values[NVML_WIRE_VALUES] = {
+    [NVML_WIRE_UTILIZATION_PCT] = VALUE(100, utilization_pct, false),
+    [NVML_WIRE_MEMORY_UTILIZATION_PCT] = VALUE(100, memory_utilization_pct, false),
+    [NVML_WIRE_VRAM_TOTAL_BYTES] = VALUE(9e15, vram_total_bytes, true),
+    [NVML_WIRE_VRAM_USED_BYTES] = VALUE(9e15, vram_used_bytes, true),
+    [NVML_WIRE_TEMPERATURE_CELSIUS] = VALUE(1000, temperature_celsius, false),
+    [NVML_WIRE_POWER_WATTS] = VALUE(1e6, power_watts, false),
+    [NVML_WIRE_FREQUENCY_MHZ] = VALUE(1e6, frequency_mhz, false),
+    [NVML_WIRE_THROTTLE_MASK] = {.most = 9e15, .from = offsetof(struct nvml_reading, throttle_mask), .is_whole = true},
 };
+
+_Static_assert(NVML_WIRE_THROTTLE_MASK == NVML_WIRE_VALUES - 1, "the last one, which is no value of a sample");
 
 static size_t reading_bytes(uint32_t processes)
 {
@@ -57,7 +70,7 @@ static bool is_good_done(const struct nvml_wire_message *message)
 static bool is_good_reading(const struct nvml_wire_reading *reading)
 {
     for (size_t i = 0; i < NVML_WIRE_VALUES; i++) {
-        if ((reading->known >> i & 1) && !is_within(reading->values[i], 0, most[i]))
+        if ((reading->known >> i & 1) && !is_within(reading->values[i], 0, values[i].most))
             return false;
     }
     for (size_t i = 0; i < reading->process_count; i++) {
@@ -134,59 +147,36 @@ void nvml_wire_get_facts(const struct nvml_wire_message *message, struct gpu_fac
     gpu_add_detail(ret_facts, "parent_uuid", message->facts.parent_uuid);
 }
 
-static void put_f64(struct nvml_wire_reading *wire, enum nvml_wire_value slot, struct opt_f64 value)
-{
-    if (!value.has || !is_within(value.v, 0, most[slot]))
-        return;
-    wire->values[slot] = value.v;
-    wire->known |= 1U << slot;
-}
-
-static void put_u64(struct nvml_wire_reading *wire, enum nvml_wire_value slot, struct opt_u64 value)
-{
-    put_f64(wire, slot, opt_scaled(value, 1));
-}
-
 void nvml_wire_put_reading(const struct nvml_reading *reading, struct nvml_wire_reading *wire)
 {
     wire->known = 0;
     wire->is_lost = reading->is_lost;
-    memset(wire->values, 0, sizeof(wire->values));
-    put_f64(wire, NVML_WIRE_UTILIZATION_PCT, reading->utilization_pct);
-    put_f64(wire, NVML_WIRE_MEMORY_UTILIZATION_PCT, reading->memory_utilization_pct);
-    put_u64(wire, NVML_WIRE_VRAM_TOTAL_BYTES, reading->vram_total_bytes);
-    put_u64(wire, NVML_WIRE_VRAM_USED_BYTES, reading->vram_used_bytes);
-    put_f64(wire, NVML_WIRE_TEMPERATURE_CELSIUS, reading->temperature_celsius);
-    put_f64(wire, NVML_WIRE_POWER_WATTS, reading->power_watts);
-    put_f64(wire, NVML_WIRE_FREQUENCY_MHZ, reading->frequency_mhz);
-    put_u64(wire, NVML_WIRE_THROTTLE_MASK, reading->throttle_mask);
-}
-
-static struct opt_f64 get_f64(const struct nvml_wire_reading *wire, enum nvml_wire_value slot)
-{
-    return (wire->known >> slot & 1) ? some_f64(wire->values[slot]) : (struct opt_f64){0};
-}
-
-static struct opt_u64 get_u64(const struct nvml_wire_reading *wire, enum nvml_wire_value slot)
-{
-    return (wire->known >> slot & 1) ? some_u64((uint64_t)wire->values[slot]) : (struct opt_u64){0};
+    for (size_t i = 0; i < NVML_WIRE_VALUES; i++) {
+        const void *from = (const char *)reading + values[i].from;
+        struct opt_f64 value =
+            values[i].is_whole ? opt_scaled(*(const struct opt_u64 *)from, 1) : *(const struct opt_f64 *)from;
+        bool is_known = value.has && is_within(value.v, 0, values[i].most);
+        wire->values[i] = is_known ? value.v : 0;
+        wire->known |= (unsigned)is_known << i;
+    }
 }
 
 void nvml_wire_get_reading(const struct nvml_wire_reading *wire, struct gpu_reading *ret_reading)
 {
-    *ret_reading = (struct gpu_reading){
-        .utilization_pct = get_f64(wire, NVML_WIRE_UTILIZATION_PCT),
-        .memory_utilization_pct = get_f64(wire, NVML_WIRE_MEMORY_UTILIZATION_PCT),
-        .vram_total_bytes = get_u64(wire, NVML_WIRE_VRAM_TOTAL_BYTES),
-        .vram_used_bytes = get_u64(wire, NVML_WIRE_VRAM_USED_BYTES),
-        .temperature_celsius = get_f64(wire, NVML_WIRE_TEMPERATURE_CELSIUS),
-        .power_watts = get_f64(wire, NVML_WIRE_POWER_WATTS),
-        .frequency_mhz = get_f64(wire, NVML_WIRE_FREQUENCY_MHZ),
-    };
-    struct opt_u64 mask = get_u64(wire, NVML_WIRE_THROTTLE_MASK);
-    ret_reading->has_reasons = mask.has;
-    for (unsigned bit = 0; mask.has && bit < 53 && ret_reading->reason_count < GPU_REASONS_MAX; bit++) {
-        const char *reason = (mask.v >> bit & 1) ? nvml_throttle_reason(bit) : NULL;
+    *ret_reading = (struct gpu_reading){0};
+    for (size_t i = 0; i < NVML_WIRE_THROTTLE_MASK; i++) {
+        void *to = (char *)ret_reading + values[i].to;
+        if (!(wire->known >> i & 1))
+            continue;
+        if (values[i].is_whole)
+            *(struct opt_u64 *)to = some_u64((uint64_t)(int64_t)wire->values[i]);
+        else
+            *(struct opt_f64 *)to = some_f64(wire->values[i]);
+    }
+    uint64_t mask = (uint64_t)(int64_t)wire->values[NVML_WIRE_THROTTLE_MASK];
+    ret_reading->has_reasons = wire->known >> NVML_WIRE_THROTTLE_MASK & 1;
+    for (unsigned bit = 0; ret_reading->has_reasons && bit < 53 && ret_reading->reason_count < GPU_REASONS_MAX; bit++) {
+        const char *reason = (mask >> bit & 1) ? nvml_throttle_reason(bit) : NULL;
         if (reason)
             ret_reading->reasons[ret_reading->reason_count++] = reason;
     }
