@@ -17,9 +17,9 @@
 
 enum encode_format { ENCODE_FORMATS(ENCODE_FORMAT_CONSTANT) FORMAT_COUNT };
 
-/* For the option table: each word with a NUL behind it, and "json|csv". */
+/* For the option table: each word with a NUL behind it, and "|json|csv". */
 #define ENCODE_FORMAT_WORDS ENCODE_FORMATS(ENCODE_FORMAT_WORD)
-#define ENCODE_FORMAT_METAVAR (&ENCODE_FORMATS(ENCODE_FORMAT_CHOICE)[1])
+#define ENCODE_FORMAT_METAVAR ENCODE_FORMATS(ENCODE_FORMAT_CHOICE)
 
 /* Which columns a format has that comes in several sets (CSV). */
 enum encode_columns { CSV_COLUMNS_AUTO, CSV_COLUMNS_SYSTEM, CSV_COLUMNS_FULL, CSV_COLUMNS_PYTHON };

@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "base/utc.h"
 
 /* A key and a number or a literal: what is written with one check of the capacity. */
 enum { ROW_BYTES = FIELD_KEY_BYTES + NUM_TEXT_BYTES };
@@ -61,6 +62,9 @@ static size_t plain_length(const unsigned char *p, size_t n)
     for (;;) {
         while (n - i >= 8 && is_plain_word(p + i))
             i += 8;
+        /* Less than eight are left: together with those before them. */
+        if (n >= 8 && n - i < 8 && is_plain_word(p + n - 8))
+            return n;
         while (i < n && is_plain(p[i]))
             i++;
         size_t length = i < n && p[i] >= 0x80 ? utf8_length((struct str){(const char *)p + i, n - i}) : 0;
@@ -130,7 +134,7 @@ static void put_text(struct buf *buf, const char *text)
 static void put_list_item(struct buf *buf, const struct field *field, const void *items, size_t i)
 {
     if (field->kind == FIELD_OBJECT_LIST)
-        json_put_object(buf, field->table, (const char *)items + i * field->table->item_bytes);
+        json_put_object(buf, field_table_of(field), (const char *)items + i * field_table_of(field)->item_bytes);
     else if (field->kind == FIELD_F64_LIST)
         put_f64(buf, ((const struct opt_f64 *)items)[i]);
     else if (field->kind == FIELD_STRING_LIST)
@@ -185,21 +189,26 @@ static char *write_amount(char *p, double value)
 static char *write_scalar(char *p, const struct field *field, const void *at)
 {
     const struct opt_f64 *real = at;
+    const struct opt_u64 *count = at;
     char *end = NULL;
-    switch ((enum field_kind)field->kind) {
-    case FIELD_U64: {
-        const struct opt_u64 *value = at;
-        end = value->has ? num_write_u64(p, value->v) : NULL;
-        break;
+    /* Most rows are of these two kinds: a jump through a table costs more than both comparisons. */
+    if (field->kind == FIELD_F64) {
+        end = real->has ? num_write_short(p, real->v) : NULL;
+        return end ? end : write_literal(p, "null", 4);
     }
+    if (field->kind == FIELD_U64) {
+        end = count->has ? num_write_u64(p, count->v) : NULL;
+        return end ? end : write_literal(p, "null", 4);
+    }
+    switch ((enum field_kind)field->kind) {
+    case FIELD_U64:
+    case FIELD_F64:
+        break;
     case FIELD_I64: {
         const struct opt_i64 *value = at;
         end = value->has ? num_write_i64(p, value->v) : NULL;
         break;
     }
-    case FIELD_F64:
-        end = real->has ? num_write_short(p, real->v) : NULL;
-        break;
     case FIELD_WHOLE:
         end = real->has ? write_nearest(p, real->v) : NULL;
         break;
@@ -233,7 +242,7 @@ static void put_large(struct buf *buf, const struct field *field, const void *at
     else if (field->kind != FIELD_OBJECT)
         put_list(buf, field, at);
     else if (*(const bool *)at)
-        json_put_object(buf, field->table, at);
+        json_put_object(buf, field_table_of(field), at);
     else
         put_null(buf);
 }
@@ -260,16 +269,16 @@ static bool cursor_open(struct cursor *cursor, struct buf *buf)
 
 void json_put_object(struct buf *buf, const struct field_table *table, const void *base)
 {
-    const struct field *end = table->rows + table->count;
+    const struct field *end = field_rows(table) + table->count;
     size_t start = buf->len;
     struct cursor cursor;
     if (!cursor_open(&cursor, buf))
         return;
-    for (const struct field *field = table->rows; field < end; field++) {
+    for (const struct field *field = field_rows(table); field < end; field++) {
         const void *at = (const char *)base + field->offset;
         if (is_omitted(field, at))
             continue;
-        memcpy(cursor.p, field->key, FIELD_KEY_BYTES);
+        memcpy(cursor.p, field_key(field), FIELD_KEY_BYTES);
         char *value = cursor.p + field->key_bytes;
         char *after = write_scalar(value, field, at);
         cursor.p = after;
@@ -286,4 +295,34 @@ void json_put_object(struct buf *buf, const struct field_table *table, const voi
     if (buf->len > start)
         buf->data[start] = '{';
     buf_puts(buf, buf->len > start ? "}" : "{}");
+}
+
+__attribute__((cold)) void json_put_key(struct buf *buf, const char *key)
+{
+    if (buf->len > 0 && buf->data[buf->len - 1] != '{')
+        buf_putc(buf, ',');
+    json_put_string(buf, str_of(key));
+    buf_putc(buf, ':');
+}
+
+__attribute__((cold)) void json_put_text(struct buf *buf, const char *key, const char *text)
+{
+    json_put_key(buf, key);
+    if (text)
+        json_put_string(buf, str_of(text));
+    else
+        buf_puts(buf, "null");
+}
+
+__attribute__((cold)) void json_put_bool(struct buf *buf, const char *key, bool value)
+{
+    json_put_key(buf, key);
+    buf_puts(buf, value ? "true" : "false");
+}
+
+__attribute__((cold)) void json_put_time(struct buf *buf, const char *key, int64_t unix_secs)
+{
+    char text[UTC_ISO_BYTES];
+    utc_format_iso(unix_secs, text);
+    json_put_text(buf, key, text);
 }

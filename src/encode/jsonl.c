@@ -9,7 +9,7 @@ static void jsonl_sample(
 {
     (void)info;
     (void)totals;
-    json_put_object(buf, &field_sample, sample);
+    json_put_object(buf, field_sample, sample);
     buf_putc(buf, '\n');
 }
 

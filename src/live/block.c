@@ -49,13 +49,6 @@ static void add_f64(struct opt_f64 *sum, struct opt_f64 value)
         *sum = some_f64((sum->has ? sum->v : 0) + value.v);
 }
 
-static struct opt_f64 lower(struct opt_f64 a, struct opt_f64 b)
-{
-    if (!a.has || !b.has)
-        return a.has ? a : b;
-    return a.v < b.v ? a : b;
-}
-
 static struct opt_f64 rate_of(const struct sample_flow *flow)
 {
     return (struct opt_f64){flow->rate.has, fixed4_value(flow->rate.v)};
@@ -94,9 +87,9 @@ static void add_of_tree(struct live_block *block, const struct sample *sample, s
     block->processes.v += !block->is_root_gone;
     if (sample->run.present)
         block->cpus_allowed = opt_scaled(sample->run.cpus_allowed, 1);
-    struct opt_f64 cpus = lower(block->cpus_allowed, count_of(&cpu->per_core_pct));
-    block->limits[LIVE_CORES] = lower(cpus, sample->cgroup.cpu_limit_cores);
-    block->limits[LIVE_MEMORY] = lower(sample->cgroup.memory_limit_mib, sample->memory.total_mib);
+    struct opt_f64 cpus = opt_lower(block->cpus_allowed, count_of(&cpu->per_core_pct));
+    block->limits[LIVE_CORES] = opt_lower(cpus, sample->cgroup.cpu_limit_cores);
+    block->limits[LIVE_MEMORY] = opt_lower(sample->cgroup.memory_limit_mib, sample->memory.total_mib);
     block->disk = tree_disk_rates(sample);
     ret_values[LIVE_CORES] = cpu->process_cores_used;
     ret_values[LIVE_MEMORY] = block->is_pss ? cpu->process_pss_mib : cpu->process_rss_mib;
@@ -181,7 +174,7 @@ static void put_rate(struct buf *buf, struct opt_f64 rate)
     buf_puts(buf, "/s");
 }
 
-static const char *const nouns[LIVE_HISTORIES] = {[LIVE_CORES] = "core", [LIVE_GPUS] = "GPU"};
+static const char nouns[LIVE_HISTORIES][5] = {[LIVE_CORES] = "core", [LIVE_GPUS] = "GPU"};
 
 /* "1.02 of 2 cores", "512 MiB of 4 GiB", "0.5 cores" where there is nothing to compare it with. */
 static void put_value(struct buf *buf, enum live_value history, struct opt_f64 value, struct opt_f64 limit)
@@ -198,7 +191,7 @@ static void put_value(struct buf *buf, enum live_value history, struct opt_f64 v
         put(buf, limit.v);
         last = limit.v;
     }
-    if (nouns[history])
+    if (nouns[history][0])
         buf_printf(buf, " %s%s", nouns[history], last >= 1 && last <= 1 ? "" : "s");
 }
 
@@ -210,7 +203,7 @@ static const struct live_rates *rates_of(const struct live_block *block, enum li
 /* The network is the host's, whatever is tracked. */
 static void put_rates(struct buf *buf, const struct live_block *block, enum live_value history, bool is_short)
 {
-    static const char *const labels[][2] = {{"read ", ", write "}, {"in ", ", out "}};
+    static const char labels[][2][9] = {{"read ", ", write "}, {"in ", ", out "}};
     const struct live_rates *rates = rates_of(block, history);
     struct opt_f64 sum = sum_of(rates);
     bool is_network = history == LIVE_NETWORK;

@@ -174,6 +174,23 @@ bool csv_line_is_header(struct str line)
     return memmem(line.p, line.n, essential.p, essential.n) && read_header(line, columns) > 0;
 }
 
+struct csv_shape csv_line_shape(struct str line)
+{
+    struct csv_shape shape = {.is_text = true};
+    struct str rest = str_trim(line), cell;
+    struct json_number number;
+    for (bool is_last = false; !is_last; shape.cells++) {
+        if (!next_cell(&rest, &cell, &is_last))
+            return (struct csv_shape){0};
+        bool is_number = cell.n > 0 && json_scan_number(cell.p, cell.p + cell.n, &number) == cell.p + cell.n;
+        shape.is_row |= is_number && shape.cells == 0;
+        shape.is_text &= cell.n > 0 && !is_number;
+        shape.has_timestamp |= str_eq(cell, STR("timestamp"));
+    }
+    shape.is_row &= shape.cells > 1;
+    return shape;
+}
+
 int csv_line_set_header(struct csv_line *csv, struct str line)
 {
     unsigned char columns[CSV_LINE_COLUMNS_MAX];

@@ -152,7 +152,7 @@ static const char *read_item(struct json_line *json, const char *p, const struct
     if (field->kind == FIELD_STRING_MAP)
         return read_pair(json, p, item);
     if (field->kind == FIELD_OBJECT_LIST && *p == '{')
-        return read_object(json, p + 1, field->table, item);
+        return read_object(json, p + 1, field_table_of(field), item);
     if (field->kind == FIELD_STRING_LIST && *p == '"')
         return read_text(json, p + 1, item);
     if (field->kind == FIELD_F64_LIST && *p == 'n')
@@ -165,7 +165,7 @@ static const char *read_item(struct json_line *json, const char *p, const struct
 static size_t item_bytes_of(const struct field *field)
 {
     if (field->kind == FIELD_OBJECT_LIST)
-        return field->table->item_bytes;
+        return field_table_of(field)->item_bytes;
     if (field->kind == FIELD_F64_LIST)
         return sizeof(struct opt_f64);
     return field->kind == FIELD_STRING_MAP ? sizeof(struct str_pair) : sizeof(const char *);
@@ -178,7 +178,7 @@ static bool is_usable(const struct field *field, const void *item, char first)
         return *(const char *const *)item;
     if (field->kind != FIELD_OBJECT_LIST)
         return true;
-    const struct field *name = field->table->rows;
+    const struct field *name = field_rows(field_table_of(field));
     return first == '{' && (name->rule != FIELD_ALWAYS || *(const char *const *)((const char *)item + name->offset));
 }
 
@@ -236,7 +236,7 @@ static const char *read_value(struct json_line *json, const char *p, const struc
         if (kind != FIELD_OBJECT)
             return skip_mistyped(json, p);
         *(bool *)at = true;
-        return read_object(json, p + 1, field->table, at);
+        return read_object(json, p + 1, field_table_of(field), at);
     default:
         return read_number(json, p, field, at);
     }
@@ -246,8 +246,8 @@ static const char *read_value(struct json_line *json, const char *p, const struc
 static const struct field *find_row(const struct field_table *table, size_t next, struct str key)
 {
     for (size_t i = 0; i < table->count; i++, next++) {
-        const struct field *row = &table->rows[next < table->count ? next : next - table->count];
-        if (row->key_bytes == key.n + KEY_FRAME_BYTES && memcmp(row->key + 2, key.p, key.n) == 0)
+        const struct field *row = &field_rows(table)[next < table->count ? next : next - table->count];
+        if (row->key_bytes == key.n + KEY_FRAME_BYTES && memcmp(field_key(row) + 2, key.p, key.n) == 0)
             return row;
     }
     return NULL;
@@ -259,14 +259,14 @@ static const char *read_key(
 {
     const struct field *next = *row;
     size_t bytes = next->key_bytes - (size_t)KEY_QUOTE_AT;
-    if ((size_t)(json->end - p) > bytes && memcmp(p, next->key + KEY_QUOTE_AT, bytes) == 0)
+    if ((size_t)(json->end - p) > bytes && memcmp(p, field_key(next) + KEY_QUOTE_AT, bytes) == 0)
         return json_scan_blanks(p + bytes, json->end);
     struct str key;
     p = p < json->end && *p == '"' ? json_scan_string(p + 1, json->end, &key) : NULL;
     p = p ? json_scan_blanks(p, json->end) : NULL;
     if (!p || p == json->end || *p != ':')
         return NULL;
-    *row = find_row(table, (size_t)(next - table->rows), key);
+    *row = find_row(table, (size_t)(next - field_rows(table)), key);
     if (!*row)
         name_list_add(&json->unknown, key);
     return json_scan_blanks(p + 1, json->end);
@@ -275,7 +275,7 @@ static const char *read_key(
 /* p stands behind the opening brace. */
 static const char *read_object(struct json_line *json, const char *p, const struct field_table *table, void *base)
 {
-    const struct field *expected = table->rows;
+    const struct field *expected = field_rows(table);
     p = json_scan_blanks(p, json->end);
     if (p < json->end && *p == '}')
         return p + 1;
@@ -292,7 +292,7 @@ static const char *read_object(struct json_line *json, const char *p, const stru
             return p + 1;
         p = json_scan_blanks(p + 1, json->end);
         if (row)
-            expected = row + 1 < table->rows + table->count ? row + 1 : table->rows;
+            expected = row + 1 < field_rows(table) + table->count ? row + 1 : field_rows(table);
     }
 }
 
@@ -302,7 +302,7 @@ static int parse(struct json_line *json, struct str line, struct sample *sample)
     const char *p = json_scan_blanks(line.p, json->end);
     if (p == json->end || *p != '{')
         return -EBADMSG;
-    p = read_object(json, p + 1, &field_sample, sample);
+    p = read_object(json, p + 1, field_sample, sample);
     if (!p)
         return json->is_full ? -E2BIG : -EBADMSG;
     if (json_scan_blanks(p, json->end) != json->end)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/num.h"
 
 enum {
     JSON_SPACE_BYTES = 3 * REPLAY_LINE_BYTES_MAX,
@@ -287,15 +288,47 @@ static int flush(struct recording *recording)
     return code;
 }
 
-static void skip_line(struct recording *recording, bool is_ended)
+/* Notes the first line of CSV that cannot be used. */
+static void note_odd(struct recording *recording, const struct csv_shape *shape, bool is_header)
+{
+    size_t columns = recording->csv.count;
+    if (recording->odd_line > 0 || (!is_header && (!shape->is_row || shape->cells == columns)))
+        return;
+    struct buf odd = buf_over(recording->odd, sizeof(recording->odd));
+    recording->odd_line = recording->line_number;
+    if (is_header) {
+        buf_puts(&odd, "a CSV header of other columns: the rows below it are left out");
+    } else if (columns == 0) {
+        buf_puts(&odd, "a CSV row without a header above it");
+    } else {
+        buf_puts(&odd, "a CSV row of ");
+        num_put_u64(&odd, shape->cells);
+        buf_puts(&odd, " columns below a header of ");
+        num_put_u64(&odd, columns);
+    }
+    (void)buf_over_end(&odd);
+}
+
+/* Rows are read by the header above them: one that is not known ends what the one before it says. */
+static int skip_line(struct recording *recording, struct str line, bool is_ended)
 {
     recording->report->skipped++;
     if (!is_ended) {
         recording->is_cut = true;
-        return;
+        return 0;
     }
     if (recording->no_samples++ == 0)
         recording->first_no_sample = recording->line_number;
+    struct csv_shape shape = is_json(line) ? (struct csv_shape){0} : csv_line_shape(line);
+    size_t columns = recording->csv.count;
+    bool is_header = shape.is_text && shape.cells > 1 && (shape.has_timestamp || shape.cells == columns);
+    note_odd(recording, &shape, is_header);
+    if (!is_header || columns == 0)
+        return 0;
+    int code = flush(recording);
+    recording->csv.count = 0;
+    recording->is_in_run = false;
+    return code;
 }
 
 /* What is neither empty nor JSON: a header, a row after one, or something else. */
@@ -310,8 +343,7 @@ static int add_other(struct recording *recording, struct str line, bool is_ended
     }
     if (recording->csv.count > 0 && parse(recording, line) == 0)
         return add_sample(recording, line);
-    skip_line(recording, is_ended);
-    return 0;
+    return skip_line(recording, line, is_ended);
 }
 
 int recording_add_line(struct recording *recording, struct str line, bool is_ended)
@@ -328,11 +360,10 @@ int recording_add_line(struct recording *recording, struct str line, bool is_end
     int code = parse(recording, line);
     if (code == 0)
         return add_sample(recording, line);
-    if (code == -E2BIG) {
-        recording->too_long++;
-        recording->report->skipped++;
-    } else
-        skip_line(recording, is_ended || code == -ENODATA);
+    if (code != -E2BIG)
+        return skip_line(recording, line, is_ended || code == -ENODATA);
+    recording->too_long++;
+    recording->report->skipped++;
     return 0;
 }
 

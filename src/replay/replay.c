@@ -91,6 +91,8 @@ static void put_lines(const struct recording *recording, struct replay_report *r
     if (recording->no_samples > 1)
         notes_add(report, "%" PRIu64 " lines are no samples, the first is line %" PRIu64, recording->no_samples,
             recording->first_no_sample);
+    if (recording->odd_line > 0)
+        notes_add(report, "line %" PRIu64 " is %s", recording->odd_line, recording->odd);
     if (recording->is_cut)
         notes_add(report, "the last line is cut and left out");
     if (recording->too_long > 0)
@@ -216,6 +218,10 @@ static int read_file(struct reader *reader, int fd, const char *name, struct err
     if (code < 0)
         return err_sys(err, code, "cannot replay %s", name);
     struct replay_report *report = reader->recording.report;
+    const struct recording *recording = &reader->recording;
+    if (report->samples == 0 && recording->odd_line > 0)
+        return err_set(
+            err, -EBADMSG, "%s holds no samples: line %" PRIu64 " is %s", name, recording->odd_line, recording->odd);
     if (report->samples == 0)
         return err_set(err, -EBADMSG, "%s holds no samples (neither JSON lines nor CSV of resource-tracker)", name);
     notes_add_recording(&reader->recording);

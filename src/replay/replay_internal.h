@@ -125,6 +125,16 @@ struct csv_line {
 /* Does it name columns, a timestamp and a CPU usage among them, none that is known twice? */
 bool csv_line_is_header(struct str line);
 
+/* What a line is that is neither a header of ours nor a row of it. */
+struct csv_shape {
+    size_t cells; /* 0: its quotes are broken */
+    bool is_row; /* several cells, the first a number */
+    bool is_text; /* no cell is empty or a number */
+    bool has_timestamp; /* as one of its cells */
+};
+
+struct csv_shape csv_line_shape(struct str line);
+
 /* Reads the columns from a header. Returns 0, or -EBADMSG where it is none: nothing changes then. */
 int csv_line_set_header(struct csv_line *csv, struct str line);
 
@@ -177,7 +187,7 @@ struct recording_times {
     struct opt_u64 missed_samples, tracked_pid;
 };
 
-enum { RECORDING_STARTS = 16 };
+enum { RECORDING_STARTS = 16, RECORDING_ODD_BYTES = 96 };
 
 struct recording {
     const struct replay_target *target;
@@ -196,6 +206,8 @@ struct recording {
     struct name_list versions;
     /* for the notes */
     uint64_t line_number, no_samples, first_no_sample, too_long, first_mistyped;
+    uint64_t odd_line; /* the first of them that is CSV; 0: none is */
+    char odd[RECORDING_ODD_BYTES]; /* what is the matter with it */
     uint64_t started[RECORDING_STARTS]; /* tracked PIDs of the last runs that began with the facts of a start */
     size_t starts;
     uint64_t pieces; /* runs that go on behind samples of others */

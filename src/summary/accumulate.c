@@ -75,14 +75,22 @@ static const struct source sources[] = {
     COUNT(FAULTS, cpu, process_major_faults),
     COUNT(READ, cpu, process_disk_read_bytes),
     COUNT(WRITTEN, cpu, process_disk_write_bytes),
+    COUNT(RECEIVED, cpu, process_net_recv_bytes),
+    COUNT(SENT, cpu, process_net_sent_bytes),
     VALUE(VRAM, cpu, process_gpu_vram_mib),
     COUNT(GPUS_UTILIZED, cpu, process_gpu_utilized),
     VALUE(HOST_TOTAL, memory, total_mib),
     VALUE(HOST_SWAP, memory, swap_used_mib),
     VALUE(HOST_SWAP_TOTAL, memory, swap_total_mib),
+    VALUE(PACKAGE_ENERGY, energy, package_joules),
+    VALUE(DRAM_ENERGY, energy, dram_joules),
+    VALUE(PLATFORM_ENERGY, energy, platform_joules),
+    VALUE(IDLE_ENERGY, energy, idle_joules),
+    VALUE(TREE_ENERGY, energy, process_joules),
     VALUE(THROTTLED, cgroup, throttled_secs),
     VALUE(CGROUP_USED, cgroup, memory_used_mib),
     VALUE(CGROUP_PEAK, cgroup, memory_peak_mib),
+    VALUE(SHMEM, cgroup, shmem_unmapped_mib),
     VALUE(CPU_PRESSURE, pressure, cpu_some_secs),
     VALUE(MEMORY_PRESSURE, pressure, memory_some_secs),
     VALUE(MEMORY_FULL_PRESSURE, pressure, memory_full_secs),
@@ -124,6 +132,9 @@ static void add_sections(struct accumulated_run *run, const struct sample *sampl
         if (value.has && !is_of_no_gpu(source, sample))
             meter_add(run, source->meter, value.v, tick);
     }
+    const char *source = sample->cpu.present ? sample->cpu.process_net_source : NULL;
+    run->net_samples += source != NULL;
+    run->net_exact_samples += source && strcmp(source, "namespace") == 0;
     struct opt_i64 gpus = fixed4_of(sample->cpu.process_gpu_usage);
     if (sample->cpu.present && gpus.has && sample->cpu.process_gpu_vram_mib.v > 0)
         meter_add(run, METER_GPU_ACTIVE, gpus.v, tick);
@@ -168,6 +179,14 @@ static double lacked_cores(const struct sample_cpu *cpu, double used, const stru
     return (double)wait.v / (double)tick->length_fixed4 * FIXED4;
 }
 
+/* More cannot be wanted than was waited: then it is an estimate. */
+static bool is_from_wait(double lacked, int64_t wait, const struct meter_tick *tick)
+{
+    /* Both numbers of cores are rounded, and the length is not that of the tree's interval to the microsecond. */
+    static const double surplus = 1.05, least = FIXED4 * 0.001;
+    return (lacked - 1) * (double)tick->length_fixed4 / FIXED4 <= (double)wait * surplus + least;
+}
+
 /* Cores that were used, and those that were waited for: a thread that is ready all the time wants one. */
 static void add_wanted(struct accumulated_run *run, const struct sample_cpu *cpu, const struct meter_tick *tick)
 {
@@ -182,6 +201,12 @@ static void add_wanted(struct accumulated_run *run, const struct sample_cpu *cpu
     double waited = lacked_cores(cpu, (double)used.v, tick);
     double wanted = (double)used.v + waited;
     meter_add(run, METER_LACKED, (int64_t)((waited < most ? waited : most) + 0.5), tick);
+    struct opt_i64 host = fixed4_of(cpu->utilization_pct);
+    double idle = (double)cpu->per_core_pct.count * FIXED4 - (double)host.v;
+    if (host.has && idle >= 0)
+        meter_add(run, METER_LACKED_IDLE, (int64_t)(waited < idle ? waited : idle), tick);
+    if (wait.has && is_from_wait(waited, wait.v, tick))
+        meter_add(run, METER_WAIT_READ, wait.v, tick);
     window->newest = (window->newest + 1) % WANTED_POINTS;
     window->count += window->count < WANTED_POINTS;
     window->points[window->newest] = (struct wanted_point){
@@ -235,13 +260,21 @@ int accumulate_new(struct accumulator **ret_accumulator)
     struct accumulator *acc = calloc(1, sizeof(*acc));
     if (!acc)
         return -ENOMEM;
+    buf_init(&acc->history.json, HISTORY_BYTES_MAX);
     *ret_accumulator = acc;
     return 0;
 }
 
 void accumulate_free(struct accumulator *acc)
 {
+    if (acc)
+        buf_fini(&acc->history.json);
     free(acc);
+}
+
+void accumulate_set_carbon(struct accumulator *acc, double g_per_kwh)
+{
+    acc->carbon_g_per_kwh = some_f64(g_per_kwh);
 }
 
 /* Absent too where a recording has a time that no clock shows. */
@@ -256,14 +289,33 @@ static struct opt_i64 time_of(const struct sample *sample)
     return time.has && time.v >= 0 && time.v < year_10000_ms ? time : (struct opt_i64){0};
 }
 
-static void keep_largest(struct accumulated_run *run, const struct sample_list *processes)
+static void keep_largest(struct accumulated_run *run, const struct sample *sample, int64_t elapsed_fixed4)
 {
+    const struct sample_list *processes = &sample->processes;
     const struct sample_process *items = processes->items;
     if (!processes->present || processes->count == 0)
         return;
     struct opt_i64 rss = fixed4_of(items[0].rss_mib);
     if (rss.has && !(run->largest_process_fixed4.has && run->largest_process_fixed4.v >= rss.v))
         run->largest_process_fixed4 = rss;
+    /* There is a list where RSS is higher than before; of what processes share, it is PSS that counts. */
+    const struct sample_cpu *cpu = &sample->cpu;
+    struct opt_i64 need = fixed4_of(cpu->process_pss_mib.has ? cpu->process_pss_mib : cpu->process_rss_mib);
+    if (!cpu->present || need.v < rss.v)
+        need.v = rss.v;
+    /* By the rule of keep_need: RSS without PSS counts only where it is clearly more than RSS beside PSS. */
+    struct listed_need now = {need.v, cpu->present ? fixed4_of(cpu->process_rss_mib).v : 0,
+                           cpu->present && cpu->process_pss_mib.has},
+                       *before = &run->processes_need;
+    int64_t least = before->need_fixed4, more = now.need_fixed4;
+    if (now.has_pss != before->has_pss) {
+        least = now.has_pss ? before->rss_fixed4 : a_tenth_more(before->rss_fixed4);
+        more = now.has_pss ? a_tenth_more(now.rss_fixed4) : now.rss_fixed4;
+    }
+    if (run->processes.count > 0 && more < least)
+        return;
+    *before = now;
+    keep_processes(&run->processes, processes, elapsed_fixed4);
 }
 
 static void keep_times(struct accumulated_run *run, const struct sample *sample, int64_t elapsed_fixed4)
@@ -315,8 +367,15 @@ static void keep_limits(struct accumulated_run *run, const struct sample *sample
     if (sample->cgroup.present) {
         run->cpu_limit_cores = fixed4_rounded(sample->cgroup.cpu_limit_cores);
         run->memory_limit_mib = fixed4_rounded(sample->cgroup.memory_limit_mib);
+        struct opt_i64 peak = fixed4_of(sample->cgroup.memory_peak_mib);
+        struct meter *meter = &run->meters[METER_CGROUP_PEAK];
+        /* The peak of a group never falls: the command has entered another. */
+        if (peak.has && peak.v < meter->newest) {
+            *meter = run->meters[METER_CGROUP_USED] = (struct meter){0};
+            run->first_cgroup_peak_fixed4.has = false;
+        }
         if (!run->first_cgroup_peak_fixed4.has)
-            run->first_cgroup_peak_fixed4 = fixed4_of(sample->cgroup.memory_peak_mib);
+            run->first_cgroup_peak_fixed4 = peak;
     }
     if (!sample->cpu.present || !cores->present)
         return;
@@ -334,10 +393,13 @@ static void keep_memory(struct accumulated_run *run, const struct sample *sample
     struct opt_i64 rss = fixed4_of(cpu->process_rss_mib);
     if (cpu->present && rss.has) {
         meter_add(run, cpu->process_pss_mib.has ? METER_RSS_BESIDE_PSS : METER_RSS_ALONE, rss.v, tick);
-        growth_add(&run->growth, rss.v);
+        growth_add(&run->growth, rss.v, run->interval_fixed4.has && tick->length_fixed4 < run->interval_fixed4.v / 2);
     } else if (!cpu->present || !cpu->process_pss_mib.has) {
         run->memory_unknown += sample->tracked_pid.has;
     }
+    struct opt_i64 shmem = fixed4_of(sample->cgroup.shmem_unmapped_mib), pss = fixed4_of(cpu->process_pss_mib);
+    if (sample->cgroup.present && shmem.has)
+        meter_add(run, METER_WITH_SHMEM, shmem.v + (cpu->present ? (pss.has ? pss : rss).v : 0), tick);
     if (sample->memory.present && !run->first_swap_fixed4.has)
         run->first_swap_fixed4 = fixed4_of(sample->memory.swap_used_mib);
 }
@@ -347,8 +409,19 @@ static void keep_end(struct accumulated_run *run, const struct sample_end *end, 
 {
     run->end = *end;
     run->end.processes_by_cpu = (struct sample_list){0};
+    run->end.history.present = false;
     if (end->present)
         keep_processes(&run->by_cpu, &end->processes_by_cpu, tick->elapsed_fixed4);
+}
+
+static void keep_energy_source(struct accumulator *acc, const struct sample_energy *energy)
+{
+    char copy[sizeof(acc->energy_source)];
+    if (!energy->present || !energy->source)
+        return;
+    keep_text(energy->source, copy, sizeof(copy));
+    bool is_other = acc->energy_source[0] && strcmp(acc->energy_source, copy) != 0;
+    keep_text(is_other ? "several" : copy, acc->energy_source, sizeof(acc->energy_source));
 }
 
 /* Is this run of the same job as the one before it, whose name is still there? */
@@ -391,14 +464,28 @@ void accumulate_add(struct accumulator *acc, const struct sample *sample, const 
         run->tracked_pid = sample->tracked_pid;
     keep_limits(run, sample);
     add_sections(run, sample, &tick);
+    uint64_t known = run->meters[METER_WANTED].seen;
     add_wanted(run, &sample->cpu, &tick);
+    const struct meter *wanted = &run->meters[METER_WANTED];
+    phases_add(&acc->phases, sample, &tick, (struct opt_f64){wanted->seen > known, fixed4_value(wanted->newest)});
     add_devices(run, sample, totals, &tick);
-    keep_largest(run, &sample->processes);
-    keep_processes(&run->processes, &sample->processes, tick.elapsed_fixed4);
+    keep_largest(run, sample, tick.elapsed_fixed4);
     keep_gpu_names(&acc->gpu_names, &sample->gpu);
     devices_add(&acc->gpus, &sample->gpu, &tick);
     keep_memory(run, sample, &tick);
+    keep_energy_source(acc, &sample->energy);
     keep_end(run, &sample->end, &tick);
+    if (sample->end.present && sample->end.history.present)
+        history_add(&acc->history, &sample->end.history);
+}
+
+void accumulate_now(const struct accumulator *acc, struct summary *ret_summary)
+{
+    *ret_summary = (struct summary){.samples = some_u64(acc->run.samples)};
+    derive_run(&acc->run, ret_summary);
+    merge_fill_shares(ret_summary);
+    ret_summary->job_name = acc->identity.has_job_name ? acc->identity.job_name : NULL;
+    ret_summary->finished_ms = acc->run.finished_ms;
 }
 
 void accumulate_next_run(struct accumulator *acc)
@@ -406,5 +493,6 @@ void accumulate_next_run(struct accumulator *acc)
     if (acc->run.samples == 0)
         return;
     merge_run(acc);
+    phases_end_run(&acc->phases);
     memset(&acc->run, 0, sizeof(acc->run));
 }

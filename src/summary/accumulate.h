@@ -16,7 +16,13 @@ struct accumulator;
 int accumulate_new(struct accumulator **ret_accumulator);
 void accumulate_free(struct accumulator *acc); /* NULL allowed */
 
+/* Grams of CO2 for a kWh, for the summary. */
+void accumulate_set_carbon(struct accumulator *acc, double g_per_kwh);
+
 void accumulate_add(struct accumulator *acc, const struct sample *sample, const struct sample_totals *totals);
+
+/* The run so far, without notes and sizes. What is only known at the end is absent. */
+void accumulate_now(const struct accumulator *acc, struct summary *ret_summary);
 
 /* The next sample belongs to another run. No effect before the first sample. */
 void accumulate_next_run(struct accumulator *acc);

@@ -18,9 +18,7 @@ static void put_more(struct buf *buf, uint64_t more, struct opt_f64 at_secs)
     }
     if (!at_secs.has)
         return;
-    buf_puts(buf, " (at ");
-    units_put_secs(buf, at_secs.v);
-    buf_putc(buf, ')');
+    units_put(buf, " (at %t)", at_secs.v);
 }
 
 static struct opt_f64 amount_of(const struct sample_process *process, bool by_cpu)
@@ -62,11 +60,8 @@ static void put_processes(struct summary_rows *rows, const struct summary *summa
             units_put_secs(&rows->value, process->cpu_secs.v);
         else
             units_put_mib(&rows->value, process->rss_mib.v);
-        if (process->pid.has) {
-            buf_puts(&rows->aside, "PID ");
-            num_put_u64(&rows->aside, process->pid.v);
-            buf_puts(&rows->aside, ": ");
-        }
+        if (process->pid.has)
+            units_put(&rows->aside, "PID %u: ", process->pid.v);
         summary_put_process(&rows->aside, process);
         if (i + 1 == shown)
             put_more(&rows->tail, more, by_cpu ? (struct opt_f64){0} : summary->memory.processes_at_secs);
@@ -86,25 +81,14 @@ static bool is_some(struct opt_f64 value)
     return value.has && value.v > 0;
 }
 
-static void put_known(
-    struct buf *buf, const char *before, void (*put_value)(struct buf *, double), struct opt_f64 value)
-{
-    if (!value.has)
-        return;
-    summary_put_part(buf, before);
-    put_value(buf, value.v);
-}
-
 void summary_put_memory_share(struct buf *buf, const struct summary *summary)
 {
     const struct summary_memory *memory = &summary->memory;
     if (!memory->limit_used_pct.has || !memory->limit_mib.has)
         return;
     bool is_limit = summary_is_of_cgroup(memory->limit_source);
-    units_put_pct(buf, memory->limit_used_pct.v);
-    buf_puts(buf, is_limit ? " of the limit " : " of ");
-    units_put_mib(buf, memory->limit_mib.v);
-    buf_puts(buf, is_limit ? "" : " of RAM");
+    units_put(buf, "%p%s%m%s", memory->limit_used_pct.v, is_limit ? " of the limit " : " of ", memory->limit_mib.v,
+        is_limit ? "" : " of RAM");
 }
 
 static bool is_same(struct opt_f64 a, struct opt_f64 b)
@@ -123,21 +107,20 @@ static void put_memory(struct summary_rows *rows, const struct summary *summary)
     rss.has = is_some(rss);
     if (is_same(need, rss) && memory->rss_sampled_mib.has &&
         summary_peak_kind(summary, memory->rss_sampled_mib.v) == PEAK_BETWEEN) {
-        put_known(value, "peak RSS ", units_put_mib, rss);
+        /* PSS is of another moment, at which there may have been nearly nothing. */
+        summary_put_amount(value, "peak RSS ", 'm', &rss);
         buf_puts(value, " between samples");
-        put_known(value, "PSS ", units_put_mib, pss);
     } else {
-        put_known(value, "peak PSS ", units_put_mib, pss);
-        put_known(value, pss.has ? "RSS " : "peak RSS ", units_put_mib, rss);
+        summary_put_amount(value, "peak PSS ", 'm', &pss);
+        summary_put_amount(value, pss.has ? "RSS " : "peak RSS ", 'm', &rss);
     }
     if (value->len == 0)
         buf_puts(value, "unknown");
     else if (memory->limit_used_pct.has && memory->limit_mib.has) {
-        if (!is_same(need, pss) && !is_same(need, rss)) {
-            put_known(aside, "largest process ", units_put_mib, need);
-            buf_puts(aside, " is ");
-        } else
-            buf_puts(aside, is_same(need, pss) ? "PSS is " : "RSS is ");
+        buf_puts(aside, summary_need_kind(summary));
+        if (!is_same(need, pss) && !is_same(need, rss))
+            units_put(aside, " %m", need.v);
+        buf_puts(aside, " is ");
         summary_put_memory_share(aside, summary);
     }
     summary_rows_end(rows, "memory");
@@ -148,12 +131,9 @@ static void put_cgroup(struct summary_rows *rows, const struct summary *summary,
     const struct summary_memory *memory = &summary->memory;
     if (!memory->cgroup_peak_mib.has || !(memory->cgroup_peak_mib.v > 0) || summary_has_own_cgroup(summary) != is_own)
         return;
-    buf_puts(&rows->value, "peak ");
-    units_put_mib(&rows->value, memory->cgroup_peak_mib.v);
-    if (!is_own) {
-        buf_puts(&rows->aside, "all of ");
-        units_put_foreign(&rows->aside, memory->cgroup_path ? memory->cgroup_path : "the job's cgroup");
-    }
+    units_put(&rows->value, "peak %m", memory->cgroup_peak_mib.v);
+    if (!is_own)
+        units_put(&rows->aside, "all of %x", memory->cgroup_path ? memory->cgroup_path : "the job's cgroup");
     summary_put_part(&rows->aside, "page cache included");
     summary_rows_end(rows, "cgroup");
 }
@@ -170,16 +150,16 @@ static void put_device(
     else
         num_put_u64(value, (uint64_t)(device - first));
     buf_putc(value, ':');
-    put_known(value, " mean ", units_put_pct, of_job ? device->usage_mean_pct : device->host_usage_mean_pct);
+    summary_put_amount(value, " mean ", 'p', of_job ? &device->usage_mean_pct : &device->host_usage_mean_pct);
     if (of_job && device->vram_peak_mib.has) {
         bool is_first = !device->usage_mean_pct.has;
         summary_put_part(value, is_first ? " VRAM " : "VRAM ");
         units_put_mib(value, device->vram_peak_mib.v);
     }
     if (of_job)
-        put_known(aside, "peak ", units_put_pct, device->usage_peak_pct);
-    put_known(aside, "", units_put_watts, device->power_mean_watts);
-    put_known(aside, "up to ", units_put_celsius, device->temperature_peak_celsius);
+        summary_put_amount(aside, "peak ", 'p', &device->usage_peak_pct);
+    summary_put_amount(aside, "", 'w', &device->power_mean_watts);
+    summary_put_amount(aside, "up to ", 'd', &device->temperature_peak_celsius);
     if (gpu->names.present && gpu->names.count > 1 && device->name) {
         summary_put_part(aside, "");
         units_put_foreign(aside, device->name);
@@ -221,8 +201,7 @@ static void put_devices(struct summary_rows *rows, const struct summary *summary
     summary_rows_end(rows, "");
 }
 
-/* Did the job use any GPU? */
-static bool has_used_gpu(const struct summary_gpu *gpu)
+bool summary_has_used_gpu(const struct summary_gpu *gpu)
 {
     return is_some(gpu->usage_peak) || is_some(gpu->vram_peak_mib) || gpu->utilized_peak.v > 0;
 }
@@ -249,12 +228,13 @@ void summary_rows_put_job(struct summary_rows *rows, const struct summary *summa
     if (!summary->cpu.processes_seen.has || summary->cpu.processes_seen.v > 1)
         put_processes(rows, summary, true);
     summary_rows_put_table(rows, summary, SUMMARY_JOB_IO);
+    summary_rows_put_table(rows, summary, SUMMARY_JOB_ENERGY);
     if (!gpu->present)
         return;
     summary_rows_put_table(rows, summary, SUMMARY_JOB_GPU);
     put_devices(rows, summary, true);
     summary_rows_put_table(rows, summary, SUMMARY_JOB_VRAM);
-    if (has_used_gpu(gpu))
+    if (summary_has_used_gpu(gpu))
         summary_rows_put_table(rows, summary, SUMMARY_GPU_ENERGY);
 }
 
@@ -262,7 +242,7 @@ bool summary_has_host(const struct summary *summary)
 {
     return summary->machine.present || summary->pressure.present || summary->cpu.host_cores_mean.has ||
            summary->memory.host_used_peak_mib.has || summary->disk.host_read_bytes.has ||
-           summary->network.host_received_bytes.has || summary->gpu.present;
+           summary->network.host_received_bytes.has || summary->gpu.present || summary->energy.mean_watts.has;
 }
 
 void summary_put_machine_cpus(struct buf *buf, const char *before, const struct summary *summary)
@@ -284,15 +264,13 @@ void summary_put_machine_memory(struct buf *buf, const char *before, const struc
     const struct summary_machine *machine = &summary->machine;
     if (machine->memory_mib.has) {
         summary_put_part(buf, before);
-        units_put_mib(buf, machine->memory_mib.v);
-        buf_puts(buf, " of memory");
+        units_put(buf, "%m of memory", machine->memory_mib.v);
         before = "";
     }
     if (!is_some(machine->swap_mib))
         return;
     summary_put_part(buf, before);
-    units_put_mib(buf, machine->swap_mib.v);
-    buf_puts(buf, " of swap");
+    units_put(buf, "%m of swap", machine->swap_mib.v);
 }
 
 void summary_put_machine_gpus(struct buf *buf, const char *before, const struct summary *summary)
@@ -303,9 +281,7 @@ void summary_put_machine_gpus(struct buf *buf, const char *before, const struct 
     summary_put_gpus(buf, before, summary->gpu.count, has_names ? &summary->gpu.names : &machine->gpus);
     if (!machine->gpu_driver || buf->len == start)
         return;
-    buf_puts(buf, " (driver ");
-    units_put_foreign(buf, machine->gpu_driver);
-    buf_putc(buf, ')');
+    units_put(buf, " (driver %x)", machine->gpu_driver);
 }
 
 static void put_machine(struct summary_rows *rows, const struct summary *summary)
@@ -313,8 +289,7 @@ static void put_machine(struct summary_rows *rows, const struct summary *summary
     struct buf *value = &rows->value;
     const char *first = "";
     if (summary->hostname && summary_has_job(summary)) {
-        units_put_foreign(value, summary->hostname);
-        buf_putc(value, ':');
+        units_put(value, "%x:", summary->hostname);
         first = " ";
     }
     size_t before = value->len;
@@ -350,7 +325,8 @@ void summary_rows_put_host(struct summary_rows *rows, const struct summary *summ
         summary_rows_put_table(rows, summary, SUMMARY_HOST_GPU);
     if (!has_job)
         put_devices(rows, summary, false);
-    if (!has_used_gpu(&summary->gpu))
+    summary_rows_put_table(rows, summary, SUMMARY_HOST_ENERGY);
+    if (!summary_has_used_gpu(&summary->gpu))
         summary_rows_put_table(rows, summary, SUMMARY_GPU_ENERGY);
     rows->is_of_host = false;
 }
@@ -363,19 +339,21 @@ static void put_pairs(struct summary_rows *rows, const struct sample_list *list,
     size_t i = 0;
     for (; i < count && rows->value.len < UNITS_FOREIGN_BYTES; i++) {
         summary_put_part(&rows->value, "");
-        units_put_foreign(&rows->value, pairs[i].key ? pairs[i].key : "?");
-        buf_putc(&rows->value, '=');
-        units_put_foreign(&rows->value, pairs[i].value ? pairs[i].value : "");
+        units_put(&rows->value, "%x=%x", pairs[i].key ? pairs[i].key : "?", pairs[i].value ? pairs[i].value : "");
     }
     put_more(&rows->value, count - i, (struct opt_f64){0});
     summary_rows_end(rows, label);
 }
 
+bool summary_is_share_noise(const struct summary *summary)
+{
+    return summary->wall_secs.has && summary->wall_secs.v < 1;
+}
+
 void summary_rows_put_run(struct summary_rows *rows, const struct summary *summary)
 {
-    /* A share of next to no time says nothing. */
-    bool is_short = summary->wall_secs.has && summary->wall_secs.v < 1;
-    summary_rows_put_table(rows, summary, is_short ? SUMMARY_TRACKER_SECS : SUMMARY_TRACKER_SHARE);
+    summary_rows_put_table(
+        rows, summary, summary_is_share_noise(summary) ? SUMMARY_TRACKER_SECS : SUMMARY_TRACKER_SHARE);
     summary_rows_put_table(rows, summary, SUMMARY_TRACKER);
     put_pairs(rows, &summary->metadata, "metadata");
     put_pairs(rows, &summary->tags, "tags");

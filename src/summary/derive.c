@@ -11,6 +11,7 @@
 
 enum aspect {
     SUM, /* of the meter; an amount */
+    TOTAL, /* the same, or derived from several; of runs it is the sum */
     MEAN, /* over time; an amount */
     MAX, /* a need */
     AT, /* when the maximum was; goes with the need in the row before */
@@ -51,6 +52,7 @@ static const struct row rows[] = {
     VALUE(cpu, wanted_mean, AMOUNT, NONE),
     VALUE(cpu, wanted_p95, NEED, NONE),
     VALUE(cpu, wanted_peak, MAX, WANTED),
+    METER_ALONE(cpu.lacked_idle_mean, MEAN, LACKED_IDLE),
     VALUE(cpu, busiest_mean, MEAN, BUSIEST),
     VALUE(cpu, saturated_pct, AMOUNT, NONE),
     VALUE(cpu, throttled_secs, SUM, THROTTLED),
@@ -62,6 +64,7 @@ static const struct row rows[] = {
     COUNT(cpu, voluntary_switches, AMOUNT, NONE),
     COUNT(cpu, involuntary_switches, AMOUNT, NONE),
     COUNT(cpu, processes_seen, AMOUNT, NONE),
+    COUNT(cpu, processes_unseen, AMOUNT, NONE),
     VALUE(memory, rss_peak_mib, NEED, NONE),
     VALUE(memory, rss_peak_at_secs, AT, RSS),
     VALUE(memory, rss_mean_mib, MEAN, RSS),
@@ -69,6 +72,7 @@ static const struct row rows[] = {
     VALUE(memory, pss_peak_at_secs, AT, PSS),
     VALUE(memory, pss_mean_mib, MEAN, PSS),
     VALUE(memory, cgroup_peak_mib, NEED, NONE),
+    VALUE(memory, cgroup_shmem_mib, MAX, SHMEM),
     COUNT(memory, major_faults, SUM, FAULTS),
     COUNT(memory, minor_faults, AMOUNT, NONE),
     VALUE(memory, host_used_mean_mib, MEAN, HOST_USED),
@@ -87,6 +91,8 @@ static const struct row rows[] = {
     COUNT(disk, host_read_bytes, SUM, HOST_READ),
     COUNT(disk, host_write_bytes, SUM, HOST_WRITTEN),
     METER_ALONE(disk.host_iowait_secs, SUM, HOST_IOWAIT),
+    COUNT(network, received_bytes, SUM, RECEIVED),
+    COUNT(network, sent_bytes, SUM, SENT),
     COUNT(network, host_received_bytes, SUM, HOST_RECEIVED),
     COUNT(network, host_sent_bytes, SUM, HOST_SENT),
     COUNT(gpu, count, MAX, GPUS),
@@ -101,6 +107,14 @@ static const struct row rows[] = {
     VALUE(gpu, host_vram_peak_mib, MAX, GPU_HOST_VRAM),
     VALUE(gpu, vram_total_mib, MAX, GPU_VRAM_TOTAL),
     VALUE(gpu, energy_joules, AMOUNT, NONE),
+    VALUE(energy, package_joules, TOTAL, PACKAGE_ENERGY),
+    VALUE(energy, dram_joules, TOTAL, DRAM_ENERGY),
+    VALUE(energy, platform_joules, TOTAL, PLATFORM_ENERGY),
+    VALUE(energy, idle_joules, TOTAL, IDLE_ENERGY),
+    VALUE(energy, process_joules, TOTAL, TREE_ENERGY),
+    VALUE(energy, gpu_joules, TOTAL, NONE),
+    ALONE(energy.cpu_measured_secs, TOTAL),
+    ALONE(energy.platform_measured_secs, TOTAL),
     VALUE(pressure, cpu_some_secs, SUM, CPU_PRESSURE),
     VALUE(pressure, memory_some_secs, SUM, MEMORY_PRESSURE),
     VALUE(pressure, memory_full_secs, SUM, MEMORY_FULL_PRESSURE),
@@ -141,6 +155,7 @@ static double value_of(const struct meter *meter, enum aspect aspect)
 {
     switch (aspect) {
     case SUM:
+    case TOTAL:
         return fixed4_value(meter->sum);
     case MEAN:
         return meter->weighted / (double)meter->weight / FIXED4;
@@ -197,6 +212,8 @@ static bool merge_value(const struct row *row, struct run_amount *amount, double
     if (row->aspect == MAX || row->aspect == NEED) {
         if (total->has && value <= total->v)
             return false;
+    } else if (row->aspect == TOTAL) {
+        value += total->has ? total->v : 0;
     } else if (row->aspect != NEWEST) {
         amount->runs++;
         amount->sum += value;
@@ -255,20 +272,28 @@ static void lift_peak(struct opt_f64 *peak, struct opt_f64 mean)
         raise_to(peak, mean);
 }
 
-/* Was it known for at least half of the time for which the cores in use were? */
-static bool is_mostly_known(const struct accumulated_run *run, unsigned meter)
+/* Was it known for at least that share of the time for which the cores in use were? */
+__attribute__((noinline)) static bool is_known_for(const struct accumulated_run *run, unsigned meter, double share)
 {
-    return run->meters[meter].seen > 0 && run->meters[meter].weight >= run->meters[METER_CORES].weight / 2;
+    return run->meters[meter].seen > 0 &&
+           (double)run->meters[meter].weight >= (double)run->meters[METER_CORES].weight * share;
+}
+
+/* Where it was not known for a part of the time, often the last interval, the rest stands for it. */
+static double whole_wait(const struct accumulated_run *run)
+{
+    const struct meter *known = &run->meters[METER_WAIT_READ];
+    return fixed4_value(known->sum) * (double)run->meters[METER_CORES].weight / (double)known->weight;
 }
 
 static void finish_wanted(const struct accumulated_run *run, struct summary_cpu *cpu)
 {
-    bool is_wait_known = is_mostly_known(run, METER_WAIT);
-    if (!is_mostly_known(run, METER_BUSIEST))
+    static const double half = 0.5, nearly = 0.8;
+    bool is_wait_known = is_known_for(run, METER_WAIT_READ, nearly);
+    if (!is_known_for(run, METER_BUSIEST, half))
         cpu->busiest_mean = (struct opt_f64){0};
-    if (!is_wait_known || !is_mostly_known(run, METER_WANTED))
-        cpu->wait_secs = (struct opt_f64){0};
-    if (!is_mostly_known(run, METER_WANTED)) {
+    cpu->wait_secs = is_wait_known ? some_f64(whole_wait(run)) : (struct opt_f64){0};
+    if (!is_known_for(run, METER_WANTED, half)) {
         cpu->wanted_peak = (struct opt_f64){0};
         return;
     }
@@ -310,6 +335,7 @@ static void finish_end(const struct sample_end *end, struct summary *summary)
     cpu->voluntary_switches = end->voluntary_switches;
     cpu->involuntary_switches = end->involuntary_switches;
     cpu->processes_seen = end->processes_seen;
+    cpu->processes_unseen = end->processes_unseen;
     summary->memory.minor_faults = end->minor_faults;
 }
 
@@ -342,6 +368,8 @@ static void keep_need(const struct accumulated_run *run, struct summary_memory *
     struct opt_f64 largest = largest_process(run);
     if (largest.has && memory->need_mib.has && largest.v > memory->need_mib.v)
         memory->need_mib = memory->largest_process_mib = largest;
+    const struct meter *with_shmem = &run->meters[METER_WITH_SHMEM];
+    raise_to(&memory->need_mib, (struct opt_f64){with_shmem->seen > 0, fixed4_value(with_shmem->max)});
 }
 
 static void finish_memory(const struct accumulated_run *run, struct summary *summary)
@@ -375,6 +403,11 @@ static void finish_memory(const struct accumulated_run *run, struct summary *sum
         cgroup = &run->meters[METER_CGROUP_USED];
     if (cgroup->seen > 0)
         memory->cgroup_peak_mib = some_f64(fixed4_value(cgroup->max));
+    /* Where it ran into its limit in this run, that is its peak, whatever it was in an earlier one. */
+    double life_peak = fixed4_value(run->meters[METER_CGROUP_PEAK].max);
+    if (run->end.present && run->end.oom_kills.v > 0 && run->memory_limit_mib.has &&
+        life_peak >= run->memory_limit_mib.v)
+        raise_to(&memory->cgroup_peak_mib, run->memory_limit_mib);
 }
 
 static void finish_gpu(const struct accumulated_run *run, struct summary_gpu *gpu)
@@ -388,6 +421,23 @@ static void finish_gpu(const struct accumulated_run *run, struct summary_gpu *gp
         gpu->energy_joules = some_f64(fixed4_value(joules.has ? joules.v : power->sum));
         gpu->energy_source = joules.has ? "counter" : "power";
     }
+}
+
+static struct opt_f64 known_secs(const struct meter *meter)
+{
+    return (struct opt_f64){meter->seen > 0, (double)meter->weight / 1000};
+}
+
+/* Energy of GPUs that the tree did not use is not its own. */
+static void finish_energy(const struct accumulated_run *run, struct summary *summary)
+{
+    struct summary_energy *energy = &summary->energy;
+    if (summary_has_used_gpu(&summary->gpu))
+        energy->gpu_joules = summary->gpu.energy_joules;
+    if (!run->elapsed_fixed4.has)
+        return;
+    energy->cpu_measured_secs = known_secs(&run->meters[METER_PACKAGE_ENERGY]);
+    energy->platform_measured_secs = known_secs(&run->meters[METER_PLATFORM_ENERGY]);
 }
 
 static void lower(struct opt_f64 *limit, const char **source, struct opt_f64 other, const char *name)
@@ -424,6 +474,15 @@ static void finish_limits(const struct accumulated_run *run, struct summary *sum
     lower(&memory->limit_mib, &memory->limit_source, memory->host_total_mib, machine);
 }
 
+/* Exact only where every sample is. */
+static void finish_network(const struct accumulated_run *run, struct summary_network *network)
+{
+    if (run->net_samples == 0)
+        return;
+    network->is_lower_bound = some_bool(run->net_exact_samples < run->samples);
+    network->source = network->is_lower_bound.v ? "tcp" : "namespace";
+}
+
 void derive_run(const struct accumulated_run *run, struct summary *summary)
 {
     fill_rows(run, summary);
@@ -434,6 +493,8 @@ void derive_run(const struct accumulated_run *run, struct summary *summary)
     finish_end(&run->end, summary);
     finish_memory(run, summary);
     finish_gpu(run, &summary->gpu);
+    finish_energy(run, summary);
+    finish_network(run, &summary->network);
     finish_limits(run, summary);
     if (sizing_peak_is_uncertain(summary))
         summary->memory.uncertain_mib = summary->memory.need_mib;

@@ -21,11 +21,16 @@ static void halve(struct growth *growth)
     growth->step *= 2;
 }
 
-void growth_add(struct growth *growth, int64_t value)
+void growth_add(struct growth *growth, int64_t value, bool is_part)
 {
     /* A tree that has ended has no memory, which says nothing of the time before. */
     if (value <= 0)
         return;
+    if (is_part && growth->count > 0) {
+        int64_t *newest = &growth->points[growth->count - 1];
+        *newest = value > *newest ? value : *newest;
+        return;
+    }
     if (growth->step == 0)
         growth->step = 1;
     if (growth->open > 0 && growth->open < growth->step) {

@@ -30,8 +30,7 @@ static void put_escaped(struct buf *out, const struct buf *text)
             buf_putc(out, c);
             continue;
         }
-        buf_puts(out, "&#");
-        num_put_u64(out, (unsigned char)c);
+        units_put(out, "&#%u", (uint64_t)(unsigned char)c);
         buf_puts(out, c == '@' ? ";<!-- -->" : ";"); /* else an address would become a link all the same */
     }
 }
@@ -39,9 +38,7 @@ static void put_escaped(struct buf *out, const struct buf *text)
 static void put_row(struct summary_rows *rows, const char *label)
 {
     struct buf *out = ((struct section *)rows)->out;
-    buf_puts(out, "| ");
-    buf_puts(out, label);
-    buf_puts(out, " | ");
+    units_put(out, "| %s | ", label);
     put_escaped(out, &rows->value);
     buf_puts(out, " | ");
     put_escaped(out, &rows->aside);
@@ -82,9 +79,7 @@ static void put_head(struct section *section, const struct summary *summary)
 
 static void put_table_head(struct section *section, const char *of)
 {
-    buf_puts(section->out, "\n| ");
-    buf_puts(section->out, of);
-    buf_puts(section->out, " | value | detail |\n|---|---|---|\n");
+    units_put(section->out, "\n| %s | value | detail |\n|---|---|---|\n", of);
 }
 
 static void put_tables(struct section *section, const struct summary *summary)
@@ -102,6 +97,41 @@ static void put_tables(struct section *section, const struct summary *summary)
     summary_rows_put_host(&section->rows, summary);
 }
 
+static void put_phase(struct section *section, const struct summary *summary, size_t i)
+{
+    struct buf *scratch = &section->rows.value;
+    buf_putc(section->out, '|');
+    for (unsigned column = 0; column < SUMMARY_PHASE_COLUMNS; column++) {
+        if (!summary_has_phase_column(summary, (enum summary_phase_column)column))
+            continue;
+        buf_puts(scratch, i == SUMMARY_PHASE_HEAD && column == 0 ? "phases, " : "");
+        summary_put_phase(scratch, summary, i, (enum summary_phase_column)column);
+        buf_putc(section->out, ' ');
+        put_scratch(section, "", " ");
+        buf_putc(section->out, '|');
+    }
+    buf_putc(section->out, '\n');
+}
+
+static void put_phases(struct section *section, const struct summary *summary)
+{
+    size_t count = summary->phases.present ? summary->phases.count : 0;
+    size_t shown = count > SUMMARY_PHASES_SHOWN ? SUMMARY_PHASES_SHOWN : count;
+    if (count == 0)
+        return;
+    buf_putc(section->out, '\n');
+    put_phase(section, summary, SUMMARY_PHASE_HEAD);
+    for (unsigned column = 0; column < SUMMARY_PHASE_COLUMNS; column++)
+        buf_puts(section->out, !summary_has_phase_column(summary, (enum summary_phase_column)column) ? ""
+                               : column == 0                                                         ? "|---|"
+                                                                                                     : "---|");
+    buf_putc(section->out, '\n');
+    for (size_t i = 0; i < shown; i++)
+        put_phase(section, summary, i);
+    if (shown < count)
+        buf_printf(section->out, "\nand %zu more phases\n", count - shown);
+}
+
 static void put_chart(struct buf *out, const struct spark *spark, const struct summary *summary)
 {
     static const char opening[] = "\n```\n";
@@ -116,11 +146,10 @@ static void put_chart(struct buf *out, const struct spark *spark, const struct s
 }
 
 /* Lines of code as they are; only what could end the block is changed. */
-static void put_code(struct buf *out, const char *before, const char *text)
+static void put_code(struct buf *out, const char *text)
 {
     if (!text)
         return;
-    buf_puts(out, before);
     for (; *text; text++)
         buf_putc(out, *text == '`' || *text == '\r' ? '\'' : *text);
     buf_putc(out, '\n');
@@ -136,10 +165,10 @@ static void put_sizing(struct section *section, const struct summary *summary)
     put_scratch(section, "\n**Next time:** ", "\n");
     if (sizing->slurm || sizing->docker || sizing->kubernetes || sizing->metaflow) {
         buf_puts(section->out, "\n```\n");
-        put_code(section->out, "", sizing->slurm);
-        put_code(section->out, "docker run ", sizing->docker);
-        put_code(section->out, "", sizing->kubernetes);
-        put_code(section->out, "", sizing->metaflow);
+        put_code(section->out, sizing->slurm);
+        put_code(section->out, sizing->docker);
+        put_code(section->out, sizing->kubernetes);
+        put_code(section->out, sizing->metaflow);
         buf_puts(section->out, "```\n");
     }
 }
@@ -173,6 +202,7 @@ void summary_put_markdown(struct buf *buf, const struct summary *summary, const 
     if (spark)
         put_chart(buf, spark, summary);
     put_tables(&section, summary);
+    put_phases(&section, summary);
     put_sizing(&section, summary);
     put_list(&section, summary);
     buf_putc(buf, '\n');

@@ -34,6 +34,10 @@ static void merge_limits(struct summary *total, const struct summary *run)
         total->cpu.is_lower_bound = some_bool(run->cpu.is_lower_bound.v || total->cpu.is_lower_bound.v);
     if (run->cpu.wanted_is_estimate.has)
         total->cpu.wanted_is_estimate = some_bool(run->cpu.wanted_is_estimate.v || total->cpu.wanted_is_estimate.v);
+    if (run->network.source && !total->network.is_lower_bound.v) {
+        total->network.is_lower_bound = run->network.is_lower_bound;
+        total->network.source = run->network.source;
+    }
     if (run->gpu.energy_source)
         total->gpu.energy_source = run->gpu.energy_source;
 }
@@ -49,11 +53,12 @@ static void merge_processes(struct accumulator *acc)
     const struct accumulated_run *run = &acc->run;
     struct kept_processes *kept = &acc->processes;
     struct summary_memory *memory = &acc->total.memory;
-    if (run->processes.count == 0 || (kept->count > 0 && run->meters[METER_RSS].max <= acc->processes_peak_fixed4))
+    int64_t peak = run->processes_need.need_fixed4;
+    if (run->processes.count == 0 || (kept->count > 0 && peak <= acc->processes_peak_fixed4))
         return;
     struct sample_list list = {true, run->processes.count, run->processes.items};
     keep_processes(kept, &list, run->processes.at_fixed4);
-    acc->processes_peak_fixed4 = run->meters[METER_RSS].max;
+    acc->processes_peak_fixed4 = peak;
     memory->processes = (struct sample_list){true, kept->count, kept->items};
     memory->processes_at_secs = some_f64(fixed4_value(kept->at_fixed4));
 }
@@ -115,6 +120,26 @@ static void merge_counts(struct accumulator *acc)
     /* What is left of a process that was only no longer tracked is no leftover. */
     if (run->end.present && run->end.left_running.has && !run->end.target_is_running.v)
         acc->left_running += run->end.left_running.v;
+    if (run->end.marks_dropped.has)
+        acc->total.marks_dropped = some_u64(acc->total.marks_dropped.v + run->end.marks_dropped.v);
+    /* Of a command that was killed itself the result says so. */
+    const struct sample_end *end = &run->end;
+    if (end->present && !outcome_was_killed(end->exit_code, end->signal) && end->host_oom_kills.v > end->oom_kills.v)
+        acc->other_oom_kills += end->host_oom_kills.v - end->oom_kills.v;
+}
+
+/* P95 of a run that is too short is noise: it counts only as long as there is no other. */
+static void merge_length(struct accumulator *acc, struct summary *run)
+{
+    struct summary *total = &acc->total;
+    const struct opt_f64 none = {0};
+    run->samples = some_u64(acc->run.samples);
+    bool is_short = summary_is_too_short(run), has_long = total->runs.v > total->runs_too_short;
+    if (is_short && has_long)
+        run->cpu.cores_p95 = run->cpu.wanted_p95 = none;
+    else if (!is_short && !has_long)
+        total->cpu.cores_p95 = total->cpu.wanted_p95 = none;
+    total->runs_too_short += is_short;
 }
 
 void merge_run(struct accumulator *acc)
@@ -123,10 +148,11 @@ void merge_run(struct accumulator *acc)
     struct summary run = {0};
     outcome_of_run(&acc->run, detail, &run.result);
     derive_run(&acc->run, &run);
+    merge_length(acc, &run);
     derive_merge_rows(acc, &run);
     /* The PSS of one run is not that of another, whose RSS had to do. */
     struct summary_memory *memory = &acc->total.memory;
-    if (acc->total.runs.v > 0 && memory->need_mib.v > memory->pss_peak_mib.v)
+    if (acc->total.runs.v > 0 && !memory->cgroup_shmem_mib.has && memory->need_mib.v > memory->pss_peak_mib.v)
         memory->pss_peak_mib = memory->pss_peak_at_secs = (struct opt_f64){0};
     merge_limits(&acc->total, &run);
     merge_processes(acc);
@@ -172,6 +198,38 @@ static struct opt_f64 share_pct(struct opt_f64 part, struct opt_f64 whole)
     return some_f64(part.v * 100 / whole.v);
 }
 
+static void finish_energy(struct accumulator *acc)
+{
+    static const double joules_per_wh = 3600;
+    struct summary_energy *energy = &acc->total.energy;
+    struct opt_f64 tree = energy->process_joules, gpu = energy->gpu_joules, carbon = acc->carbon_g_per_kwh;
+    energy->source = acc->energy_source[0] ? acc->energy_source : NULL;
+    energy->cpu_joules = energy->package_joules;
+    if (energy->package_joules.has)
+        energy->cpu_joules.v += energy->dram_joules.v;
+    bool has_cpu = energy->cpu_joules.has;
+    struct opt_f64 whole = has_cpu ? energy->cpu_joules : energy->platform_joules;
+    struct opt_f64 secs = has_cpu ? energy->cpu_measured_secs : energy->platform_measured_secs;
+    if (whole.has && secs.v > 0)
+        energy->mean_watts = some_f64(whole.v / secs.v);
+    if (!energy->present || !(tree.has || gpu.has))
+        return;
+    energy->job_joules = some_f64(tree.v + gpu.v);
+    energy->job_wh = some_f64(energy->job_joules.v / joules_per_wh);
+    energy->carbon_g_per_kwh = carbon;
+    if (carbon.has)
+        energy->carbon_grams = some_f64(energy->job_wh.v * carbon.v / 1000);
+}
+
+void merge_fill_shares(struct summary *summary)
+{
+    if (summary->cpu.total_secs.has && summary->wall_secs.v > 0)
+        summary->cpu.cores_mean = some_f64(summary->cpu.total_secs.v / summary->wall_secs.v);
+    summary->cpu.limit_used_pct = share_pct(summary->cpu.cores_p95, summary->cpu.limit_cores);
+    summary->memory.limit_used_pct = share_pct(summary_memory_need(summary), summary->memory.limit_mib);
+    summary->tracker.cpu_pct = share_pct(summary->tracker.cpu_secs, summary->wall_secs);
+}
+
 const struct summary *accumulate_finish(struct accumulator *acc)
 {
     struct summary *total = &acc->total;
@@ -183,14 +241,13 @@ const struct summary *accumulate_finish(struct accumulator *acc)
     total->schema_version = some_u64(SUMMARY_SCHEMA_VERSION);
     if (!total->runs.has)
         total->runs = total->runs_failed = total->samples = some_u64(0);
-    if (total->cpu.total_secs.has && total->wall_secs.v > 0)
-        total->cpu.cores_mean = some_f64(total->cpu.total_secs.v / total->wall_secs.v);
-    total->cpu.limit_used_pct = share_pct(total->cpu.cores_p95, total->cpu.limit_cores);
-    total->memory.limit_used_pct = share_pct(summary_memory_need(total), total->memory.limit_mib);
-    total->tracker.cpu_pct = share_pct(total->tracker.cpu_secs, total->wall_secs);
+    merge_fill_shares(total);
     finish_machine(acc);
+    finish_energy(acc);
     outcome_put_notes(acc);
     sizing_fill(total, &acc->sizing);
     verdict_fill(total, &acc->verdict);
+    phases_fill(&acc->phases, total);
+    history_fill(&acc->history, total);
     return total;
 }

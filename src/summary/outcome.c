@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "summary/summary_internal.h"
+#include "summary/units.h"
 
 static void put_signal(struct buf *out, int64_t number)
 {
@@ -39,15 +40,12 @@ static void put_signal(struct buf *out, int64_t number)
     num_put_i64(out, number);
     if (number <= 0 || number >= (int64_t)(sizeof(names) / sizeof(names[0])) || names[number][0] == '\0')
         return;
-    buf_puts(out, " (SIG");
-    buf_puts(out, names[number]);
-    buf_putc(out, ')');
+    units_put(out, " (SIG%s)", names[number]);
 }
 
 static void put_processes(struct buf *out, uint64_t count)
 {
-    num_put_u64(out, count);
-    buf_puts(out, count == 1 ? " process" : " processes");
+    units_put(out, "%u%s", count, count == 1 ? " process" : " processes");
 }
 
 static uint64_t known(struct opt_u64 count)
@@ -112,8 +110,7 @@ static const char *put_exit(const struct sample_end *end, struct buf *out)
     if (kills > 0) {
         buf_puts(out, "; ");
         put_processes(out, kills);
-        buf_puts(out, kills == 1 ? " of its cgroup was" : " of its cgroup were");
-        buf_puts(out, " killed by the OOM killer");
+        units_put(out, "%s killed by the OOM killer", kills == 1 ? " of its cgroup was" : " of its cgroup were");
     }
     return verdict;
 }
@@ -192,28 +189,25 @@ static void note(struct accumulator *acc, const char *text)
 static void note_number(struct accumulator *acc, uint64_t number, const char *one, const char *many)
 {
     struct buf out = note_begin(acc);
-    num_put_u64(&out, number);
-    buf_puts(&out, number == 1 ? one : many);
+    units_put(&out, "%u%s", number, number == 1 ? one : many);
     note_end(acc, &out);
 }
 
 static void note_unknown_memory(struct accumulator *acc)
 {
     struct buf out = note_begin(acc);
-    buf_puts(&out, "memory of the tree was not known in ");
-    num_put_u64(&out, acc->total.memory.unknown_samples.v);
-    buf_puts(&out, " of ");
-    num_put_u64(&out, acc->total.samples.v);
-    buf_puts(&out, " samples");
+    units_put(&out, "memory of the tree was not known in %u of %u samples", acc->total.memory.unknown_samples.v,
+        acc->total.samples.v);
     note_end(acc, &out);
 }
 
 static void note_runs(struct accumulator *acc)
 {
     struct buf out = note_begin(acc);
-    buf_puts(&out, "several runs: needs are maxima, amounts are means of ");
-    num_put_u64(&out, acc->total.runs.v);
-    buf_puts(&out, " runs");
+    units_put(&out, "several runs: needs are maxima, amounts are means of %u runs", acc->total.runs.v);
+    if (acc->total.runs_too_short > 0 && !summary_is_too_short(&acc->total))
+        units_put(&out, ", of which %u%s", acc->total.runs_too_short,
+            acc->total.runs_too_short > 1 ? " are too short for P95" : " is too short for P95");
     note_end(acc, &out);
 }
 
@@ -251,8 +245,23 @@ void outcome_put_notes(struct accumulator *acc)
     else if (has_sizes && total->runs.v == 1 && outcome_is_bad(&total->result))
         note(acc, total->result.signal.has ? "the run was ended by a signal: sizes are of what it did until then"
                                            : "the run failed: sizes are of what it did until then");
+    if (acc->carbon_g_per_kwh.has && !total->energy.carbon_grams.has)
+        note(acc, "the energy of the job is not known, so its CO2 is not either");
     if (acc->left_running > 0)
         note_number(acc, acc->left_running, " process of the job still ran when it ended",
             " processes of the job still ran when it ended");
+    if (acc->other_oom_kills > 0 && summary_has_job(total))
+        note_number(acc, acc->other_oom_kills,
+            " process was killed by the OOM killer on this machine meanwhile, perhaps of the job",
+            " processes were killed by the OOM killer on this machine meanwhile, perhaps of the job");
+    if (acc->phases.unmatched > 0)
+        note_number(acc, acc->phases.unmatched, " end of a phase has no begin: it is ignored",
+            " ends of phases have no begin: they are ignored");
+    if (total->marks_dropped.v > 0)
+        note_number(acc, total->marks_dropped.v,
+            " mark was dropped: there were more than 256 at once, or 100,000 in all",
+            " marks were dropped: there were more than 256 at once, or 100,000 in all");
+    if (acc->phases.slot_count > PHASES_MAX + 1)
+        note(acc, "there are more than 64 names of phases: the further ones are summed as others");
     acc->total.notes = (struct sample_list){true, acc->note_count, acc->notes};
 }

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "summary/rows.h"
+#include "summary/summary_internal.h"
 #include "summary/units.h"
 
 static bool has_command(const struct summary *summary)
@@ -37,13 +38,11 @@ void summary_put_name(struct buf *buf, const struct summary *summary)
     if (is_several)
         units_put_count(buf, (double)summary->runs.v, "run");
     else if (summary->tracked_pid.has) {
-        buf_puts(buf, "process ");
-        num_put_u64(buf, summary->tracked_pid.v);
+        units_put(buf, "process %u", summary->tracked_pid.v);
     }
     bool has_subject = is_several || summary->tracked_pid.has;
     if (summary->hostname) {
-        buf_puts(buf, has_subject ? " on " : "host ");
-        units_put_foreign(buf, summary->hostname);
+        units_put(buf, "%s%x", has_subject ? " on " : "host ", summary->hostname);
     } else if (!has_subject)
         buf_puts(buf, "unnamed");
 }
@@ -81,9 +80,7 @@ static void put_runs(struct buf *buf, const struct summary *summary)
     units_put_count(buf, (double)summary->runs.v, "run");
     if (!summary->runs_failed.has || summary->runs_failed.v == 0)
         return;
-    buf_puts(buf, " (");
-    num_put_u64(buf, summary->runs_failed.v);
-    buf_puts(buf, " failed)");
+    units_put(buf, " (%u failed)", summary->runs_failed.v);
 }
 
 void summary_put_result(struct summary_rows *rows, const struct summary *summary)
@@ -101,11 +98,8 @@ void summary_put_result(struct summary_rows *rows, const struct summary *summary
         if (strcmp(verdict, SUMMARY_UNKNOWN) == 0)
             before_wall = ", tracked for ";
     }
-    if (summary->wall_secs.has) {
-        buf_puts(value, before_wall);
-        units_put_secs(value, summary->wall_secs.v);
-        buf_puts(value, behind_wall);
-    }
+    if (summary->wall_secs.has)
+        units_put(value, "%s%t%s", before_wall, summary->wall_secs.v, behind_wall);
     summary_put_evidence(&rows->aside, summary);
 }
 
@@ -130,20 +124,14 @@ void summary_put_sizes(struct buf *buf, const struct summary_sizing *sizing)
     size_t start = buf->len;
     if (sizing->vcpus.has)
         units_put_count(buf, (double)sizing->vcpus.v, "vCPU");
-    if (sizing->memory_mib.has) {
-        buf_puts(buf, buf->len > start ? ", " : "");
-        units_put_mib(buf, (double)sizing->memory_mib.v);
-        buf_puts(buf, " of memory");
-    }
+    if (sizing->memory_mib.has)
+        units_put(buf, "%s%m of memory", buf->len > start ? ", " : "", (double)sizing->memory_mib.v);
     if (!sizing->gpus.has)
         return;
-    buf_puts(buf, buf->len > start ? ", " : "");
-    units_put_count(buf, (double)sizing->gpus.v, "GPU");
+    units_put(buf, "%s%G", buf->len > start ? ", " : "", (double)sizing->gpus.v);
     if (!sizing->vram_mib.has)
         return;
-    buf_puts(buf, " with ");
-    units_put_mib(buf, (double)sizing->vram_mib.v);
-    buf_puts(buf, sizing->gpus.v > 1 ? " each" : "");
+    units_put(buf, " with %m%s", (double)sizing->vram_mib.v, sizing->gpus.v > 1 ? " each" : "");
 }
 
 struct summary_reason summary_reason_at(const struct summary *summary, unsigned i)
@@ -172,11 +160,9 @@ unsigned summary_put_reason(struct buf *buf, const struct summary *summary, unsi
         struct summary_reason next = summary_reason_at(summary, i);
         if (!next.text || next.is_withheld != reason.is_withheld || strcmp(next.text, reason.text) != 0)
             break;
-        buf_puts(buf, ", ");
-        buf_puts(buf, next.need);
+        units_put(buf, ", %s", next.need);
     }
-    buf_puts(buf, reason.is_withheld ? " withheld: " : ": ");
-    units_put_foreign(buf, reason.text);
+    units_put(buf, "%s%x", reason.is_withheld ? " withheld: " : ": ", reason.text);
     return i;
 }
 
@@ -184,7 +170,7 @@ enum peak_kind summary_peak_kind(const struct summary *summary, double sampled_m
 {
     static const double same = 1.001, near = 1.1;
     struct opt_f64 need = summary_memory_need(summary), rss = summary->memory.rss_sampled_mib;
-    if (!need.has || need.v <= sampled_mib * same)
+    if (!need.has || need.v <= sampled_mib * same || summary_need_has_shmem(summary))
         return PEAK_IN_SAMPLE;
     if (need.v <= sampled_mib * near)
         return PEAK_NEAR_SAMPLE;
@@ -194,4 +180,29 @@ enum peak_kind summary_peak_kind(const struct summary *summary, double sampled_m
 const char *summary_peak_where(enum peak_kind kind)
 {
     return kind == PEAK_BETWEEN ? " between samples" : kind == PEAK_OF_PROCESS ? " in the largest process" : "";
+}
+
+/* The row of the table in which this place is; NULL: it has no key. */
+static const struct field *field_at(const struct field_table *table, size_t at)
+{
+    for (const struct field *row = field_rows(table); row < field_rows(table) + table->count; row++) {
+        size_t bytes = row->kind == FIELD_OBJECT ? field_table_of(row)->item_bytes : 1;
+        if (at >= row->offset && at < row->offset + bytes)
+            return row;
+    }
+    return NULL;
+}
+
+void summary_put_key(struct buf *text, size_t at)
+{
+    const struct field *row = field_at(field_summary, at);
+    while (row) {
+        struct str name = field_name(row);
+        buf_append(text, name.p, name.n);
+        if (row->kind != FIELD_OBJECT)
+            return;
+        buf_putc(text, '.');
+        at -= row->offset;
+        row = field_at(field_table_of(row), at);
+    }
 }

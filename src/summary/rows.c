@@ -28,6 +28,8 @@ enum kind {
     KIND_SECS,
     KIND_MIB,
     KIND_JOULES,
+    KIND_WATTS,
+    KIND_GRAMS,
 };
 
 enum rule {
@@ -91,6 +93,26 @@ static const struct item job_io[] = {
     {"read ", KIND_BYTES, 0, AT(disk.read_bytes)},
     {"written ", KIND_BYTES, 0, AT(disk.write_bytes)},
     {"disk", KIND_END, RULE_SOME, 0},
+
+    {"received ", KIND_BYTES, 0, AT(network.received_bytes)},
+    {"sent ", KIND_BYTES, 0, AT(network.sent_bytes)},
+    {"at least: TCP only", KIND_FLAG, RULE_ASIDE, AT(network.is_lower_bound)},
+    {"network", KIND_END, RULE_SOME, 0},
+};
+
+static const struct item job_energy[] = {
+    {"", KIND_JOULES, 0, AT(energy.process_joules)},
+    {"of ", KIND_JOULES, RULE_ASIDE, AT(energy.cpu_joules)},
+    {"idle ", KIND_JOULES, RULE_ASIDE | RULE_SOME, AT(energy.idle_joules)},
+    {"", KIND_SOURCE, RULE_ASIDE, AT(energy.source)},
+    {"CPU energy", KIND_END, RULE_SOME, 0},
+
+    {"", KIND_GRAMS, 0, AT(energy.carbon_grams)},
+    {" of CO2", KIND_TAIL, 0, 0},
+    {"for ", KIND_JOULES, RULE_ASIDE, AT(energy.job_joules)},
+    {" at ", KIND_FIGURE, RULE_ASIDE, AT(energy.carbon_g_per_kwh)},
+    {" g/kWh", KIND_TAIL, RULE_ASIDE, 0},
+    {"carbon", KIND_END, 0, 0},
 };
 
 static const struct item job_gpu[] = {
@@ -154,6 +176,14 @@ static const struct item host_gpu[] = {
     {"VRAM", KIND_END, RULE_SOME, 0},
 };
 
+static const struct item host_energy[] = {
+    {"CPUs ", KIND_JOULES, 0, AT(energy.cpu_joules)},
+    {"machine ", KIND_JOULES, 0, AT(energy.platform_joules)},
+    {"mean ", KIND_WATTS, RULE_ASIDE, AT(energy.mean_watts)},
+    {"", KIND_SOURCE, RULE_ASIDE, AT(energy.source)},
+    {"energy", KIND_END, RULE_SOME, 0},
+};
+
 /* One of the two begins the row of the tracker. */
 static const struct item tracker_share[] = {
     {"", KIND_PCT, 0, AT(tracker.cpu_pct)},
@@ -209,9 +239,7 @@ void summary_put_part(struct buf *buf, const char *text)
 
 void summary_put_in_brackets(struct buf *buf, const char *text)
 {
-    buf_puts(buf, " (");
-    units_put_foreign(buf, text);
-    buf_putc(buf, ')');
+    units_put(buf, " (%x)", text);
 }
 
 void summary_put_gpus(struct buf *buf, const char *before, struct opt_u64 count, const struct sample_list *list)
@@ -229,8 +257,7 @@ void summary_put_gpus(struct buf *buf, const char *before, struct opt_u64 count,
     } else if (count.has)
         units_put_count(buf, (double)count.v, "GPU");
     for (size_t i = 0; i < kinds && buf->len - start < UNITS_FOREIGN_BYTES; i++) {
-        buf_puts(buf, buf->len > start ? between : "");
-        units_put_foreign(buf, names[i]);
+        units_put(buf, "%s%x", buf->len > start ? between : "", names[i]);
         between = ", ";
     }
 }
@@ -242,32 +269,29 @@ static struct opt_f64 read_amount(enum kind kind, const void *at)
 
 static void put_unit(struct buf *buf, const struct item *item, double amount)
 {
-    switch (item->kind) {
-    case KIND_SECS:
-        units_put_secs(buf, amount);
-        break;
-    case KIND_MIB:
-        units_put_mib(buf, amount);
-        break;
-    case KIND_BYTES:
-        units_put_bytes(buf, amount);
-        break;
-    case KIND_CORES:
-    case KIND_CPUS:
-        units_put_count(buf, amount, "core");
-        break;
-    case KIND_PCT:
-        units_put_pct(buf, amount);
-        break;
-    case KIND_JOULES:
-        units_put_joules(buf, amount);
-        break;
-    case KIND_NOUN:
+    static const char units[] = {[KIND_COUNT] = 'f',
+        [KIND_CPUS] = 'n',
+        [KIND_BYTES] = 'b',
+        [KIND_FIGURE] = 'f',
+        [KIND_CORES] = 'n',
+        [KIND_PCT] = 'p',
+        [KIND_SECS] = 't',
+        [KIND_MIB] = 'm',
+        [KIND_JOULES] = 'j',
+        [KIND_WATTS] = 'w',
+        [KIND_GRAMS] = 'g'};
+    if (item->kind == KIND_NOUN)
         units_put_count(buf, amount, item->text);
-        break;
-    default:
-        units_put_figure(buf, amount);
-    }
+    else
+        units_put_as(buf, units[item->kind], amount);
+}
+
+void summary_put_amount(struct buf *buf, const char *before, char unit, const struct opt_f64 *value)
+{
+    if (!value->has)
+        return;
+    summary_put_part(buf, before);
+    units_put_as(buf, unit, value->v);
 }
 
 /* True where something was put into `cell`, which is the value or the aside. */
@@ -330,11 +354,13 @@ static const struct table tables[] = {
     [SUMMARY_JOB_WANTED] = TABLE(job_wanted),
     [SUMMARY_JOB_THROTTLED] = TABLE(job_throttled),
     [SUMMARY_JOB_IO] = TABLE(job_io),
+    [SUMMARY_JOB_ENERGY] = TABLE(job_energy),
     [SUMMARY_JOB_GPU] = TABLE(job_gpu),
     [SUMMARY_JOB_VRAM] = TABLE(job_vram),
     [SUMMARY_GPU_ENERGY] = TABLE(gpu_energy),
     [SUMMARY_HOST] = TABLE(host_rows),
     [SUMMARY_HOST_GPU] = TABLE(host_gpu),
+    [SUMMARY_HOST_ENERGY] = TABLE(host_energy),
     [SUMMARY_TRACKER_SHARE] = TABLE(tracker_share),
     [SUMMARY_TRACKER_SECS] = TABLE(tracker_secs),
     [SUMMARY_TRACKER] = TABLE(tracker_rest),

@@ -42,11 +42,13 @@ enum summary_table {
     SUMMARY_JOB_WANTED,
     SUMMARY_JOB_THROTTLED,
     SUMMARY_JOB_IO,
+    SUMMARY_JOB_ENERGY,
     SUMMARY_JOB_GPU,
     SUMMARY_JOB_VRAM,
     SUMMARY_GPU_ENERGY,
     SUMMARY_HOST,
     SUMMARY_HOST_GPU,
+    SUMMARY_HOST_ENERGY,
     SUMMARY_TRACKER_SHARE,
     SUMMARY_TRACKER_SECS,
     SUMMARY_TRACKER,
@@ -57,6 +59,9 @@ void summary_rows_put_table(struct summary_rows *rows, const struct summary *sum
 /* Parts of a row: the text behind a comma, unless it begins with a blank; and " (text)" with text of the data. */
 void summary_put_part(struct buf *buf, const char *text);
 void summary_put_in_brackets(struct buf *buf, const char *text);
+
+/* A part with an amount behind it (units_put_as); nothing where that is not known. */
+void summary_put_amount(struct buf *buf, const char *before, char unit, const struct opt_f64 *value);
 
 /* "2 x NVIDIA H200", or "3 GPUs: NVIDIA H200, NVIDIA L4". */
 void summary_put_gpus(struct buf *buf, const char *before, struct opt_u64 count, const struct sample_list *names);
@@ -74,6 +79,9 @@ void summary_put_process(struct buf *buf, const struct sample_process *process);
 
 /* Is the cgroup the job's own: does it hold nothing else, or set the limit of the job? */
 bool summary_has_own_cgroup(const struct summary *summary);
+
+/* Was the run so short that a share of its time says nothing? */
+bool summary_is_share_noise(const struct summary *summary);
 
 /* Is anything known of the host? */
 bool summary_has_host(const struct summary *summary);
@@ -99,6 +107,28 @@ void summary_put_evidence(struct buf *buf, const struct summary *summary);
 
 /* "1 vCPU, 2 GiB of memory, 1 GPU with 4 GiB": what is recommended, "" where nothing is. */
 void summary_put_sizes(struct buf *buf, const struct summary_sizing *sizing);
+
+/* The table of phases: the first of them, as many as are read at one go. Empty: not known, or nothing recommended. */
+enum { SUMMARY_PHASES_SHOWN = 12 };
+#define SUMMARY_PHASE_HEAD SIZE_MAX /* as the number of a phase */
+
+enum summary_phase_column {
+    SUMMARY_PHASE_NAME,
+    SUMMARY_PHASE_TIME,
+    SUMMARY_PHASE_CORES, /* mean */
+    SUMMARY_PHASE_GPUS, /* mean */
+    SUMMARY_PHASE_MEMORY, /* peak */
+    SUMMARY_PHASE_DISK, /* read and written */
+    SUMMARY_PHASE_NETWORK, /* received and sent */
+    SUMMARY_PHASE_ENERGY,
+    SUMMARY_PHASE_SIZES, /* to ask for next time */
+    SUMMARY_PHASE_COLUMNS,
+};
+
+void summary_put_phase(struct buf *buf, const struct summary *summary, size_t i, enum summary_phase_column column);
+
+/* GPUs, disks, network and energy are left out where no phase used any. */
+bool summary_has_phase_column(const struct summary *summary, enum summary_phase_column column);
 
 /* One need of the right-sizing and why it is so large, or why it is withheld. */
 struct summary_reason {

@@ -7,6 +7,7 @@
 #include "summary/series.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,12 +26,17 @@ const struct series_line series_lines[SERIES_LINES] = {
     [SERIES_TREE_WRITE] = {SERIES_DISK, true, 2, false, "job write"},
     [SERIES_HOST_READ] = {SERIES_DISK, false, 5, true, "host read"},
     [SERIES_HOST_WRITE] = {SERIES_DISK, false, 6, true, "host write"},
-    [SERIES_RECEIVED] = {SERIES_NETWORK, false, 1, false, "host received"},
-    [SERIES_SENT] = {SERIES_NETWORK, false, 2, false, "host sent"},
+    [SERIES_TREE_RECEIVED] = {SERIES_NETWORK, true, 1, false, "job received"},
+    [SERIES_TREE_SENT] = {SERIES_NETWORK, true, 2, false, "job sent"},
+    [SERIES_RECEIVED] = {SERIES_NETWORK, false, 5, true, "host received"},
+    [SERIES_SENT] = {SERIES_NETWORK, false, 6, true, "host sent"},
     [SERIES_GPU_TREE] = {SERIES_GPU, true, 1, false, "job"},
     [SERIES_GPU_HOST] = {SERIES_GPU, false, 0, false, "host"},
     [SERIES_VRAM_TREE] = {SERIES_VRAM, true, 1, false, "job"},
     [SERIES_VRAM_HOST] = {SERIES_VRAM, false, 0, false, "host"},
+    [SERIES_TREE_WATTS] = {SERIES_ENERGY, true, 1, false, "job"},
+    [SERIES_CPU_WATTS] = {SERIES_ENERGY, false, 0, false, "CPUs and memory"},
+    [SERIES_PLATFORM_WATTS] = {SERIES_ENERGY, false, 2, true, "machine"},
     [SERIES_CPU_SOME] = {SERIES_PRESSURE, false, 1, false, "for CPU"},
     [SERIES_MEMORY_SOME] = {SERIES_PRESSURE, false, 2, false, "for memory"},
     [SERIES_MEMORY_FULL] = {SERIES_PRESSURE, false, 4, true, "all tasks for memory"},
@@ -155,29 +161,6 @@ static struct opt_f64 held(struct opt_f64 value, bool is_end)
     return value;
 }
 
-static void set_tree(const struct sample *sample, double secs, struct values *values)
-{
-    const struct sample_cpu *cpu = &sample->cpu;
-    bool is_end = sample->end.present;
-    struct opt_f64 used = fixed4_rounded(cpu->process_cores_used);
-    struct opt_f64 waited = per_sec(cpu->process_wait_secs, secs);
-    values->at[SERIES_CPU_TREE] = used;
-    /* Recordings of older versions have only what was waited. */
-    values->at[SERIES_CPU_WANTED] = cpu->process_cores_wanted.has
-                                        ? fixed4_rounded(cpu->process_cores_wanted)
-                                        : (struct opt_f64){used.has && waited.has, used.v + waited.v};
-    values->at[SERIES_CPU_HOST] = fixed4_rounded(cpu->utilization_pct);
-    values->at[SERIES_RSS] = held(cpu->process_rss_mib, is_end);
-    values->at[SERIES_PSS] = held(cpu->process_pss_mib, is_end);
-    values->at[SERIES_TREE_READ] = per_sec(opt_scaled(cpu->process_disk_read_bytes, 1), secs);
-    values->at[SERIES_TREE_WRITE] = per_sec(opt_scaled(cpu->process_disk_write_bytes, 1), secs);
-    /* Of a machine without GPUs the tree uses a known 0, which is no chart. */
-    if (sample->gpu.present && sample->gpu.count == 0)
-        return;
-    values->at[SERIES_GPU_TREE] = fixed4_rounded(cpu->process_gpu_usage);
-    values->at[SERIES_VRAM_TREE] = held(cpu->process_gpu_vram_mib, is_end);
-}
-
 /* The kernel's clock and ours are not read in the same moment: what is above 100 % is that. */
 static struct opt_f64 share_pct(struct opt_f64 stalled_secs, double secs)
 {
@@ -185,26 +168,85 @@ static struct opt_f64 share_pct(struct opt_f64 stalled_secs, double secs)
     return share.has && share.v > 100 ? some_f64(100) : share;
 }
 
-static void set_pressure(const struct sample_pressure *pressure, double secs, struct values *values)
+/* A line whose value stands in the sample. */
+struct source {
+    uint16_t section, at; /* section: its first member says whether it is present */
+    uint8_t line, kind;
+};
+
+enum { VALUE, HELD, RATE, COUNT_RATE, SHARE };
+
+#define SOURCE(line, kind, section, member)                                                                            \
+    {                                                                                                                  \
+        offsetof(struct sample, section), offsetof(struct sample, section.member), SERIES_##line, kind                 \
+    }
+
+static const struct source sources[] = {
+    SOURCE(CPU_TREE, VALUE, cpu, process_cores_used),
+    SOURCE(CPU_WANTED, VALUE, cpu, process_cores_wanted),
+    SOURCE(CPU_HOST, VALUE, cpu, utilization_pct),
+    SOURCE(RSS, HELD, cpu, process_rss_mib),
+    SOURCE(PSS, HELD, cpu, process_pss_mib),
+    SOURCE(CGROUP, HELD, cgroup, memory_used_mib),
+    SOURCE(TREE_READ, COUNT_RATE, cpu, process_disk_read_bytes),
+    SOURCE(TREE_WRITE, COUNT_RATE, cpu, process_disk_write_bytes),
+    SOURCE(TREE_RECEIVED, COUNT_RATE, cpu, process_net_recv_bytes),
+    SOURCE(TREE_SENT, COUNT_RATE, cpu, process_net_sent_bytes),
+    SOURCE(GPU_TREE, VALUE, cpu, process_gpu_usage),
+    SOURCE(VRAM_TREE, HELD, cpu, process_gpu_vram_mib),
+    SOURCE(TREE_WATTS, RATE, energy, process_joules),
+    SOURCE(PLATFORM_WATTS, RATE, energy, platform_joules),
+    SOURCE(CPU_SOME, SHARE, pressure, cpu_some_secs),
+    SOURCE(MEMORY_SOME, SHARE, pressure, memory_some_secs),
+    SOURCE(MEMORY_FULL, SHARE, pressure, memory_full_secs),
+    SOURCE(IO_SOME, SHARE, pressure, io_some_secs),
+    SOURCE(IO_FULL, SHARE, pressure, io_full_secs),
+};
+
+static void set_source(const struct source *source, const struct sample *sample, double secs, struct values *values)
 {
-    values->at[SERIES_CPU_SOME] = share_pct(pressure->cpu_some_secs, secs);
-    values->at[SERIES_MEMORY_SOME] = share_pct(pressure->memory_some_secs, secs);
-    values->at[SERIES_MEMORY_FULL] = share_pct(pressure->memory_full_secs, secs);
-    values->at[SERIES_IO_SOME] = share_pct(pressure->io_some_secs, secs);
-    values->at[SERIES_IO_FULL] = share_pct(pressure->io_full_secs, secs);
+    const char *base = (const char *)sample;
+    const void *at = base + source->at;
+    struct opt_f64 amount =
+        source->kind == COUNT_RATE ? opt_scaled(*(const struct opt_u64 *)at, 1) : *(const struct opt_f64 *)at;
+    if (!*(const bool *)(base + source->section))
+        return;
+    values->at[source->line] = source->kind == VALUE   ? fixed4_rounded(amount)
+                               : source->kind == HELD  ? held(amount, sample->end.present)
+                               : source->kind == SHARE ? share_pct(amount, secs)
+                                                       : per_sec(amount, secs);
+}
+
+/* What takes more than one number of the sample, or counts only sometimes. */
+static void set_others(const struct sample *sample, double secs, struct values *values)
+{
+    const struct sample_cpu *cpu = &sample->cpu;
+    const struct sample_energy *energy = &sample->energy;
+    struct opt_f64 *at = values->at, waited = per_sec(cpu->process_wait_secs, secs);
+    /* Recordings of older versions have only what was waited. */
+    if (cpu->present && !cpu->process_cores_wanted.has)
+        at[SERIES_CPU_WANTED] =
+            (struct opt_f64){at[SERIES_CPU_TREE].has && waited.has, at[SERIES_CPU_TREE].v + waited.v};
+    /* Of a machine without GPUs the tree uses a known 0, which is no chart. */
+    if (sample->gpu.present && sample->gpu.count == 0)
+        at[SERIES_GPU_TREE] = at[SERIES_VRAM_TREE] = (struct opt_f64){0};
+    struct opt_f64 cpu_joules = energy->package_joules;
+    cpu_joules.v += energy->dram_joules.v;
+    if (energy->present)
+        at[SERIES_CPU_WATTS] = per_sec(cpu_joules, secs);
+    /* A battery is read seldom, and then for all the time since: that is no power of an interval. */
+    if (energy->source && strcmp(energy->source, "battery") == 0)
+        at[SERIES_PLATFORM_WATTS] = (struct opt_f64){0};
+    if (sample->memory.present)
+        at[SERIES_HOST_USED] = fixed4_rounded(sample_memory_used_mib(&sample->memory));
 }
 
 static void set_values(
     const struct sample *sample, const struct sample_totals *totals, double secs, struct values *values)
 {
-    if (sample->cpu.present)
-        set_tree(sample, secs, values);
-    if (sample->memory.present)
-        values->at[SERIES_HOST_USED] = fixed4_rounded(sample_memory_used_mib(&sample->memory));
-    if (sample->cgroup.present)
-        values->at[SERIES_CGROUP] = held(sample->cgroup.memory_used_mib, sample->end.present);
-    if (sample->pressure.present)
-        set_pressure(&sample->pressure, secs, values);
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+        set_source(&sources[i], sample, secs, values);
+    set_others(sample, secs, values);
     set_devices(totals, secs, values);
 }
 

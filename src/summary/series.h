@@ -19,6 +19,7 @@ enum series_chart {
     SERIES_NETWORK, /* bytes per second */
     SERIES_GPU, /* GPUs in use */
     SERIES_VRAM, /* MiB */
+    SERIES_ENERGY, /* watts */
     SERIES_PRESSURE, /* percent of the time */
     SERIES_CHARTS,
 };
@@ -43,12 +44,17 @@ enum series_line_number {
     SERIES_TREE_WRITE,
     SERIES_HOST_READ,
     SERIES_HOST_WRITE,
+    SERIES_TREE_RECEIVED,
+    SERIES_TREE_SENT,
     SERIES_RECEIVED,
     SERIES_SENT,
     SERIES_GPU_TREE,
     SERIES_GPU_HOST,
     SERIES_VRAM_TREE,
     SERIES_VRAM_HOST,
+    SERIES_TREE_WATTS,
+    SERIES_CPU_WATTS,
+    SERIES_PLATFORM_WATTS,
     SERIES_CPU_SOME,
     SERIES_MEMORY_SOME,
     SERIES_MEMORY_FULL,

@@ -20,6 +20,8 @@ enum { MEMORY_STEP_MIN_MIB = 16, MEMORY_MIN_MIB = 32, MEMORY_STEPS = 8, MILLICOR
 #define CORES_NOISE_SHARE 0.025
 #define CORES_NOISE_WAITED_SHARE 0.05
 #define CORES_NOISE_MAX 0.1
+#define CUT_LIMIT_PCT 90.0 /* of the limit of a cgroup in use */
+#define CUT_FAULTS_PER_SEC 50.0 /* major ones: beyond what the start of a program takes */
 #define CORES_NOISE_ESTIMATE 0.25 /* cores, where what was wanted is an estimate */
 #define USED_ALL_PCT 10.0 /* of the time, at the limit */
 #define WANTED_MORE 1.05 /* times what there was */
@@ -62,6 +64,12 @@ bool summary_ran_out_of_memory(const struct summary *summary)
            (result->oom_kills.has && result->oom_kills.v > 0);
 }
 
+bool summary_reached_limit(const struct summary *summary)
+{
+    struct opt_f64 need = summary_memory_need(summary), limit = summary->memory.limit_mib;
+    return limit.has && (summary->result.oom_kills.v > 0 || (need.has && need.v >= limit.v / 2));
+}
+
 /* Was memory higher in the last quarter of the run than before? Unknown counts as yes. */
 static bool was_growing(const struct summary_memory *memory, double need)
 {
@@ -89,8 +97,18 @@ bool sizing_peak_is_uncertain(const struct summary *summary)
 
 bool summary_is_too_short(const struct summary *summary)
 {
-    double runs = summary->runs.v > 1 ? (double)summary->runs.v : 1;
-    return summary->samples.v < SAMPLES_MIN || summary->wall_secs.v * runs < WALL_MIN_SECS;
+    if (summary->runs.v > 1)
+        return summary->runs_too_short == summary->runs.v;
+    return summary->samples.v < SAMPLES_MIN || summary->wall_secs.v < WALL_MIN_SECS;
+}
+
+void summary_put_length(struct buf *text, const struct summary *summary, const char *between)
+{
+    bool is_one = summary->runs.v <= 1;
+    if (!is_one)
+        units_put(text, "%u runs of ", summary->runs.v);
+    units_put(text, "%t%s%s%c%s", summary->wall_secs.v, is_one ? "" : " on average", between,
+        (double)summary->samples.v, "sample", is_one ? "" : " in all");
 }
 
 bool summary_is_of_cgroup(const char *limit_source)
@@ -105,8 +123,10 @@ bool summary_is_throttled(const struct summary *summary)
     if (least < THROTTLED_LEAST_SECS)
         least = THROTTLED_LEAST_SECS;
     /* Others of the cgroup may have been held back instead: the tree itself must have waited. */
-    return cpu->throttled_secs.has && cpu->throttled_secs.v >= least &&
-           !(cpu->wait_secs.has && cpu->wait_secs.v < least);
+    struct opt_f64 waited = cpu->wait_secs;
+    if (!waited.has && cpu->wanted_mean.has)
+        waited = some_f64((cpu->wanted_mean.v - cpu->cores_mean.v) * summary->wall_secs.v);
+    return cpu->throttled_secs.has && cpu->throttled_secs.v >= least && !(waited.has && waited.v < least);
 }
 
 bool summary_is_host_full(const struct summary *summary)
@@ -120,13 +140,12 @@ bool summary_is_host_full(const struct summary *summary)
 /* Why nothing at all can be recommended; false where something can. */
 static bool put_obstacle(const struct summary *summary, struct buf *text)
 {
-    double wall = summary->wall_secs.v;
     if (!summary_is_too_short(summary))
         return false;
-    buf_puts(text, wall < WALL_MIN_SECS ? "the run was too short (" : "there are too few samples (");
-    units_put_secs(text, wall);
-    buf_puts(text, ", ");
-    units_put_count(text, (double)summary->samples.v, "sample");
+    buf_puts(text, summary->runs.v > 1                    ? "every run was too short ("
+                   : summary->wall_secs.v < WALL_MIN_SECS ? "the run was too short ("
+                                                          : "there are too few samples (");
+    summary_put_length(text, summary, ", ");
     buf_putc(text, ')');
     return true;
 }
@@ -157,13 +176,11 @@ static double without_noise(const struct summary_cpu *cpu, double cores)
 
 static void put_used_all(const struct summary_cpu *cpu, struct buf *text)
 {
-    buf_puts(text, "used all ");
-    units_put_count(text, cpu->limit_cores.v, "core");
+    units_put(text, "%s%n", cpu->limit_cores.v > 1 ? "used all " : "used all of ", cpu->limit_cores.v);
     if (!cpu->wanted_p95.has) {
         buf_puts(text, " and may want more: its waiting for a CPU is not known");
     } else if (cpu->wanted_p95.v > cpu->limit_cores.v * WANTED_MORE) {
-        buf_puts(text, "; wanted about ");
-        units_put_figure(text, wanted_about(cpu->wanted_p95.v));
+        units_put(text, "; wanted about %f", wanted_about(cpu->wanted_p95.v));
     } else {
         buf_puts(text, " and wanted no more");
     }
@@ -174,19 +191,15 @@ static void put_held_back(const struct summary_cpu *cpu, struct buf *text)
 {
     buf_puts(text, "held back by the ");
     if (summary_is_of_cgroup(cpu->limit_source)) {
-        buf_puts(text, "limit of ");
-        units_put_count(text, cpu->limit_cores.v, "core");
+        units_put(text, "limit of %n", cpu->limit_cores.v);
     } else {
         buf_puts(text, "CPU limit");
     }
     bool is_cgroup = summary_is_of_cgroup(cpu->limit_source);
     if (cpu->wanted_p95.has && is_cgroup && cpu->wanted_p95.v <= cpu->limit_cores.v) {
-        buf_puts(text, " in bursts: no less than that (P95 of ");
-        units_put_count(text, cpu->wanted_p95.v, "core");
-        buf_puts(text, " wanted)");
+        units_put(text, " in bursts: no less than that (P95 of %n wanted)", cpu->wanted_p95.v);
     } else if (cpu->wanted_p95.has) {
-        buf_puts(text, "; wanted about ");
-        units_put_figure(text, wanted_about(cpu->wanted_p95.v));
+        units_put(text, "; wanted about %f", wanted_about(cpu->wanted_p95.v));
     } else {
         buf_puts(text, " and may want more: its waiting for a CPU is not known");
     }
@@ -196,18 +209,13 @@ static void put_demand(const struct summary_cpu *cpu, struct buf *text)
 {
     buf_puts(text, "P95 of ");
     if (!cpu->wanted_p95.has) {
-        units_put_count(text, cpu->cores_p95.v, "core");
-        buf_puts(text, " used; its waiting for a CPU is not known");
+        units_put(text, "%n used; its waiting for a CPU is not known", cpu->cores_p95.v);
         return;
     }
-    buf_puts(text, is_estimate(cpu) ? "about " : "");
-    units_put_count(text, is_estimate(cpu) ? wanted_about(cpu->wanted_p95.v) : cpu->wanted_p95.v, "core");
-    buf_puts(text, " wanted");
-    if (has_waited(cpu)) {
-        buf_puts(text, ", ");
-        units_put_figure(text, cpu->cores_p95.v);
-        buf_puts(text, " used");
-    }
+    units_put(text, "%s%n wanted", is_estimate(cpu) ? "about " : "",
+        is_estimate(cpu) ? wanted_about(cpu->wanted_p95.v) : cpu->wanted_p95.v);
+    if (has_waited(cpu))
+        units_put(text, ", %f used", cpu->cores_p95.v);
     if (is_estimate(cpu))
         buf_puts(text, " (estimated: its processes were too short to be read)");
 }
@@ -242,11 +250,8 @@ static void size_cpu(const struct summary *summary, struct buf *text, struct sum
         put_held_back(cpu, text);
     else
         put_demand(cpu, text);
-    if (summary->machine.cpus.has && sizing->vcpus.v > summary->machine.cpus.v) {
-        buf_puts(text, ", more than the ");
-        units_put_count(text, (double)summary->machine.cpus.v, "CPU");
-        buf_puts(text, " of this machine");
-    }
+    if (summary->machine.cpus.has && sizing->vcpus.v > summary->machine.cpus.v)
+        units_put(text, ", more than the %c of this machine", (double)summary->machine.cpus.v, "CPU");
 }
 
 static void put_ran_out(const struct summary *summary, struct buf *text)
@@ -254,19 +259,31 @@ static void put_ran_out(const struct summary *summary, struct buf *text)
     const struct summary_memory *memory = &summary->memory;
     const struct summary_result *result = &summary->result;
     struct opt_f64 need = summary_memory_need(summary);
-    buf_puts(text, outcome_was_killed(result->exit_code, result->signal) ? "it was"
-                   : result->oom_kills.v == 1                            ? "a process was"
-                                                                         : "processes were");
-    buf_puts(text, " killed by the OOM killer");
-    if (need.has && need.v > 0) {
-        buf_puts(text, " at ");
-        units_put_mib(text, need.v);
-    }
+    units_put(text, "%s%s",
+        outcome_was_killed(result->exit_code, result->signal) ? "it was"
+        : result->oom_kills.v == 1                            ? "a process was"
+                                                              : "processes were",
+        is_verdict(result, SUMMARY_MAYBE_OUT_OF_MEMORY) ? " killed, perhaps by the OOM killer,"
+                                                        : " killed by the OOM killer");
+    if (need.has && need.v > 0)
+        units_put(text, " at %m", need.v);
     buf_puts(text, ": ask for more");
-    if (memory->limit_mib.has) {
-        buf_puts(text, " than the limit of ");
-        units_put_mib(text, memory->limit_mib.v);
-    }
+    if (summary_reached_limit(summary))
+        units_put(text, " than the limit of %m", memory->limit_mib.v);
+}
+
+static bool has_swapped(const struct summary_memory *memory)
+{
+    return memory->host_swap_growth_mib.has && memory->host_swap_growth_mib.v >= SUMMARY_SWAP_GROWTH_MIB;
+}
+
+/* At the limit of a cgroup, what does not fit is dropped or swapped out, and read again: the peak is that of the limit.
+ */
+static bool is_cut_by_limit(const struct summary *summary)
+{
+    const struct summary_memory *memory = &summary->memory;
+    return memory->limit_used_pct.v >= CUT_LIMIT_PCT && summary_is_of_cgroup(memory->limit_source) &&
+           (double)memory->major_faults.v >= summary->wall_secs.v * CUT_FAULTS_PER_SEC;
 }
 
 /* Why the peak is not what the job needs; false where it is. What is certain comes whatever the length of the run. */
@@ -276,32 +293,45 @@ static bool put_memory_doubt(const struct summary *summary, double need, struct 
     if (summary->runs.v > 1) {
         if (!memory->uncertain_mib.has || memory->uncertain_mib.v < need)
             return false;
-        buf_puts(text, "the run that needed most was killed at ");
-        units_put_mib(text, need);
-        buf_puts(text, ": it may have wanted more");
+        units_put(text, "the run that needed most was killed at %m: it may have wanted more", need);
         return true;
     }
     if (summary_ran_out_of_memory(summary)) {
         put_ran_out(summary, text);
         return true;
     }
+    if (is_cut_by_limit(summary)) {
+        units_put(text, "it was at its limit of %m and read memory back from disk: ask for more", memory->limit_mib.v);
+        return true;
+    }
     if (summary_is_too_short(summary) || !sizing_peak_is_uncertain(summary))
         return false;
-    buf_puts(text, "it was killed while its memory was still growing, at ");
-    units_put_mib(text, need);
+    units_put(text, "it was killed while its memory was still growing, at %m", need);
     return true;
 }
 
-static const char *kind_of_need(const struct summary *summary, double need)
+static bool is_covered(double need, struct opt_f64 value)
+{
+    return value.has && !(value.v < need);
+}
+
+bool summary_need_has_shmem(const struct summary *summary)
 {
     const struct summary_memory *memory = &summary->memory;
-    if (memory->pss_peak_mib.has && !(memory->pss_peak_mib.v < need))
-        return " (PSS)";
-    if (memory->largest_process_mib.has && !(memory->largest_process_mib.v < need))
-        return " (largest process)";
-    /* An upper bound, where processes share memory. */
-    bool is_shared = summary->cpu.processes_peak.has && summary->cpu.processes_peak.v > 1;
-    return is_shared ? " (RSS, which counts shared memory in every process)" : " (RSS)";
+    double need = summary_memory_need(summary).v;
+    return memory->cgroup_shmem_mib.has && !is_covered(need, memory->rss_peak_mib) &&
+           !is_covered(need, memory->pss_peak_mib) && !is_covered(need, memory->largest_process_mib);
+}
+
+const char *summary_need_kind(const struct summary *summary)
+{
+    const struct summary_memory *memory = &summary->memory;
+    double need = summary_memory_need(summary).v;
+    if (is_covered(need, memory->pss_peak_mib))
+        return "PSS";
+    if (is_covered(need, memory->largest_process_mib))
+        return "largest process";
+    return summary_need_has_shmem(summary) ? "with tmpfs and shared memory" : "RSS";
 }
 
 static void size_memory(const struct summary *summary, struct buf *text, struct opt_u64 *ret_mib)
@@ -311,22 +341,23 @@ static void size_memory(const struct summary *summary, struct buf *text, struct 
     if (put_memory_doubt(summary, need.v, text) || put_obstacle(summary, text))
         return;
     if (!need.has || memory->unknown_samples.v > summary->samples.v / 5) {
-        buf_puts(text, "the memory of the job was ");
-        buf_puts(text, need.has ? "not known in too many samples" : "never known");
+        units_put(text, "the memory of the job was %s", need.has ? "not known in too many samples" : "never known");
         return;
     }
     *ret_mib = some_u64(sizing_ladder_mib(need.v * RESERVE));
-    buf_puts(text, "peak of ");
-    units_put_mib(text, need.v);
-    buf_puts(text, kind_of_need(summary, need.v));
-    buf_puts(text, " + 20 %, next size");
-    if (machine.has && (double)ret_mib->v > machine.v) {
-        buf_puts(text, ", more than the ");
-        units_put_mib(text, machine.v);
-        buf_puts(text, " of this machine");
-    }
+    units_put(text, "peak of %m", need.v);
+    const char *kind = summary_need_kind(summary);
+    units_put(text, " (%s", kind);
+    /* An upper bound, where processes share memory. */
+    bool is_shared = summary->cpu.processes_peak.has && summary->cpu.processes_peak.v > 1;
+    units_put(text, "%s) + 20 %%, next size",
+        is_shared && kind[0] == 'R' ? ", which counts shared memory in every process" : "");
+    if (machine.has && (double)ret_mib->v > machine.v)
+        units_put(text, ", more than the %m of this machine", machine.v);
     if (memory->growth_mib.has)
         buf_puts(text, "; it grew to the end");
+    if (has_swapped(memory))
+        units_put(text, "; at least: swap in use on the host grew by %m", memory->host_swap_growth_mib.v);
 }
 
 static void size_gpus(const struct summary *summary, struct buf *text, struct opt_u64 *ret_gpus)
@@ -350,10 +381,8 @@ static void size_gpus(const struct summary *summary, struct buf *text, struct op
     }
     *ret_gpus = some_u64(used);
     num_put_u64(text, used);
-    if (gpu->count.has) {
-        buf_puts(text, " of ");
-        num_put_u64(text, gpu->count.v);
-    }
+    if (gpu->count.has)
+        units_put(text, " of %u", gpu->count.v);
     buf_puts(text, " used");
 }
 
@@ -380,19 +409,13 @@ static uint64_t vram_size(double mib)
 static void size_share(const struct summary_gpu_device *device, struct buf *text, struct opt_u64 *ret_mib)
 {
     if (device->is_reserved) {
-        units_put_mib(text, device->vram_peak_mib.v);
-        buf_puts(text, " reserved by the framework, real need unknown");
+        units_put(text, "%m reserved by the framework, real need unknown", device->vram_peak_mib.v);
         return;
     }
     *ret_mib = some_u64(vram_size(device->vram_peak_mib.v));
-    buf_puts(text, "peak of ");
-    units_put_mib(text, device->vram_peak_mib.v);
-    buf_puts(text, " on one GPU + 20 %, next GiB");
-    if (device->vram_total_mib.has && (double)ret_mib->v > device->vram_total_mib.v) {
-        buf_puts(text, ", more than the ");
-        units_put_mib(text, device->vram_total_mib.v);
-        buf_puts(text, " of this GPU");
-    }
+    units_put(text, "peak of %m on one GPU + 20 %%, next GiB", device->vram_peak_mib.v);
+    if (device->vram_total_mib.has && (double)ret_mib->v > device->vram_total_mib.v)
+        units_put(text, ", more than the %m of this GPU", device->vram_total_mib.v);
 }
 
 static void size_vram(const struct summary *summary, struct buf *text, struct opt_u64 *ret_mib)
@@ -413,13 +436,9 @@ static void size_vram(const struct summary *summary, struct buf *text, struct op
         return;
     }
     *ret_mib = some_u64(vram_size(peak.v / (double)gpus.v));
-    buf_puts(text, "peak of ");
-    units_put_mib(text, peak.v);
-    if (gpus.v > 1) {
-        buf_puts(text, " on ");
-        num_put_u64(text, gpus.v);
-        buf_puts(text, " GPUs, the share of each not known,");
-    }
+    units_put(text, "peak of %m", peak.v);
+    if (gpus.v > 1)
+        units_put(text, " on %u GPUs, the share of each not known,", gpus.v);
     buf_puts(text, " + 20 %, next GiB");
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "summary/summary_internal.h"
+#include "summary/units.h"
 
 /* How GPUs are asked for, by their kernel driver. */
 struct vendor {
@@ -52,8 +53,7 @@ static const char *line_end(struct line *line, const char *closing)
 
 static void put_key(struct line *line, const char *key, const char *next_gap)
 {
-    buf_puts(&line->text, line->gap);
-    buf_puts(&line->text, key);
+    units_put(&line->text, "%s%s", line->gap, key);
     line->gap = next_gap;
 }
 

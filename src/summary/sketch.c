@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bucket of a value is its exponent and the first bits of its fraction, straight from IEEE 754: each doubling is
- * cut into SKETCH_PARTS equal parts, and the middle of a part is at most 1/128 away from anything in it.
+ * Quantiles in a fixed space. The bucket of a value is its exponent and the first bits of its fraction, straight from
+ * IEEE 754: each doubling is cut into SKETCH_PARTS equal parts, and the middle of a part is at most 1/128 away from
+ * anything in it.
  */
-#include "summary/sketch.h"
+#include "summary/summary_internal.h"
 
 #include <string.h>
 

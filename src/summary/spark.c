@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "summary/spark.h"
+/* Cores and memory over the time of one run as lines of block characters, for Markdown. */
+#include "summary/write.h"
 
 #include <string.h>
 
@@ -155,9 +156,7 @@ static void put_peak(struct buf *buf, const struct summary *summary, double samp
     enum peak_kind kind = summary_peak_kind(summary, sampled_mib);
     if (kind == PEAK_IN_SAMPLE)
         return;
-    buf_puts(buf, ", peak ");
-    units_put_mib(buf, summary_memory_need(summary).v);
-    buf_puts(buf, summary_peak_where(kind));
+    units_put(buf, ", peak %m%s", summary_memory_need(summary).v, summary_peak_where(kind));
 }
 
 static void put_line(struct buf *buf, const struct spark *spark, const struct summary *summary, enum line line,

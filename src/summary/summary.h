@@ -12,6 +12,7 @@
 #include "model/sample.h"
 
 enum { SUMMARY_SCHEMA_VERSION = 1, SUMMARY_PROCESSES_MAX = 8, SUMMARY_GPUS_MAX = 16 };
+enum { SUMMARY_HISTORY_MAX = 64, SUMMARY_PROGRAMS_MAX = 64 };
 
 /* Values of summary_result.verdict. */
 #define SUMMARY_FINISHED "finished" /* exit status 0; or no command was run and tracking came to its end */
@@ -43,9 +44,10 @@ struct summary_cpu {
     struct opt_f64 user_secs, system_secs, total_secs; /* of the tree */
     struct opt_bool is_lower_bound;
     struct opt_f64 cores_mean, cores_p95, cores_peak, cores_peak_at_secs; /* mean: total_secs / wall; at: elapsed */
-    struct opt_f64 wait_secs; /* ready to run, without a CPU; absent where it was not known in most samples */
+    struct opt_f64 wait_secs; /* ready to run, without a CPU; absent where it was not known for a fifth of the time */
     struct opt_f64 wanted_mean, wanted_p95, wanted_peak; /* what it would have used without waiting, in cores */
-    struct opt_bool wanted_is_estimate; /* most of what it waited could not be read; absent where wanted_* are */
+    struct opt_f64 lacked_idle_mean; /* without a key: cores that were wanted and not used although they were idle */
+    struct opt_bool wanted_is_estimate; /* wait_secs is absent; absent itself where wanted_* are */
     struct opt_f64 busiest_mean; /* cores of the process that used most, in each sample */
     struct opt_f64 saturated_pct; /* share of the run in which at least 95 % of limit_cores was used */
     struct opt_f64 limit_cores; /* the lowest of cgroup limit, affinity (of the job, else ours) and online CPUs */
@@ -55,7 +57,7 @@ struct summary_cpu {
     struct opt_f64 host_cores_mean, host_cores_p95, host_cores_peak;
     struct opt_u64 processes_peak, threads_peak; /* of the tree, the root included */
     struct opt_u64 voluntary_switches, involuntary_switches;
-    struct opt_u64 processes_seen;
+    struct opt_u64 processes_seen, processes_unseen;
     struct sample_list processes; /* struct sample_process, most CPU time first */
 };
 
@@ -65,6 +67,7 @@ struct summary_memory {
     struct opt_f64 rss_mean_mib;
     struct opt_f64 pss_peak_mib, pss_peak_at_secs, pss_mean_mib;
     struct opt_f64 cgroup_peak_mib; /* page cache included */
+    struct opt_f64 cgroup_shmem_mib; /* tmpfs and other shared memory that no process maps */
     struct opt_bool cgroup_is_own;
     const char *cgroup_path;
     struct opt_f64 limit_mib; /* the lower of cgroup limit and memory of the machine */
@@ -94,6 +97,9 @@ struct summary_disk {
 
 struct summary_network {
     bool present;
+    struct opt_u64 received_bytes, sent_bytes; /* by the tree */
+    const char *source; /* "namespace", or "tcp": then there may have been more; NULL: unknown */
+    struct opt_bool is_lower_bound;
     struct opt_u64 host_received_bytes, host_sent_bytes; /* interfaces with hardware, all where there is none */
 };
 
@@ -118,6 +124,21 @@ struct summary_gpu {
     struct opt_f64 energy_joules; /* all GPUs, other work included */
     const char *energy_source; /* "counter" (of the devices) or "power" (power of the samples over time) */
     struct sample_list devices; /* struct summary_gpu_device, in the order of the samples; at most SUMMARY_GPUS_MAX */
+};
+
+/* Of several runs that of all of them. Domains are of the machine, whatever ran on it. */
+struct summary_energy {
+    bool present;
+    struct opt_f64 package_joules, dram_joules, platform_joules, idle_joules;
+    struct opt_f64 mean_watts; /* of package and memory, else of the platform, for as long as it was known */
+    struct opt_f64 process_joules; /* of the tree, of package and memory */
+    struct opt_f64 gpu_joules; /* of all GPUs; absent where the tree used none */
+    struct opt_f64 job_joules, job_wh; /* what is known of these two */
+    struct opt_f64 carbon_g_per_kwh, carbon_grams; /* as given, and of job_wh */
+    const char *source; /* of the samples; "several" where they differ */
+    /* without a key */
+    struct opt_f64 cpu_joules; /* package and memory */
+    struct opt_f64 cpu_measured_secs, platform_measured_secs; /* for which it was known */
 };
 
 struct summary_tracker {
@@ -149,6 +170,55 @@ struct summary_machine {
     const char *gpu_driver;
 };
 
+/* Values of summary.phases_source. */
+#define SUMMARY_PHASES_MARKS "marks" /* the job named them */
+#define SUMMARY_PHASES_CHANGES "changes" /* they were found in what it used */
+
+/* A part of the run; of a name that was used several times, all of them together. Numbers are those of the tree. */
+struct summary_phase {
+    const char *name;
+    struct opt_u64 times;
+    struct opt_f64 start_secs, end_secs; /* elapsed: of the first, of the last; absent over several runs */
+    struct opt_f64 wall_secs, cpu_secs, cores_mean, cores_peak, wanted_p95; /* wanted: cores used where it is unknown */
+    struct opt_f64 memory_peak_mib;
+    struct opt_u64 read_bytes, write_bytes;
+    struct opt_u64 received_bytes, sent_bytes;
+    struct opt_f64 process_joules;
+    struct opt_f64 gpu_usage_mean, vram_peak_mib;
+    struct opt_u64 vcpus, memory_mib; /* to ask for, by the rules of sizing */
+};
+
+/* One time of a phase, for charts. */
+struct summary_phase_span {
+    size_t phase; /* index of summary.phases */
+    double from_secs, to_secs; /* elapsed */
+};
+
+/* What is known of a process, in the order of its record in the sample. */
+enum process_column {
+    PROCESS_PID,
+    PROCESS_PARENT, /* its PID */
+    PROCESS_START, /* seconds since the start of the run, as the next */
+    PROCESS_END, /* when it was found gone; of a program: how long its processes lived, together */
+    PROCESS_PROGRAM,
+    PROCESS_CPU, /* seconds of its own */
+    PROCESS_REAPED_CPU, /* seconds of what it waited for and was not seen */
+    PROCESS_RSS, /* MiB, the highest */
+    PROCESS_READ, /* bytes, as the next */
+    PROCESS_WRITTEN,
+    PROCESS_STATUS,
+    PROCESS_COMMAND,
+    PROCESS_COLUMNS,
+    PROCESS_COUNT = PROCESS_PID, /* of a program */
+};
+
+/* A process that was seen, or all of one program. */
+struct summary_process {
+    const char *name; /* NULL: unknown, or of all programs that are not listed */
+    const char *command; /* as in struct sample_process */
+    struct opt_f64 values[PROCESS_COLUMNS];
+};
+
 struct summary {
     struct opt_u64 schema_version;
     const char *version; /* of the tracker that made the samples, the newest */
@@ -159,6 +229,7 @@ struct summary {
     struct opt_i64 started_ms, finished_ms; /* Unix */
     struct opt_f64 wall_secs, interval_secs;
     struct opt_u64 samples, missed_samples;
+    uint64_t runs_too_short; /* without a key: of several runs, those too short to say anything of alone */
     struct summary_verdict verdict;
     struct summary_result result;
     struct summary_machine machine;
@@ -168,13 +239,23 @@ struct summary {
     struct summary_disk disk;
     struct summary_network network;
     struct summary_gpu gpu;
+    struct summary_energy energy;
     struct sample_pressure pressure; /* sums over the run */
     struct summary_tracker tracker;
     struct summary_sizing sizing;
+    struct opt_u64 marks_dropped; /* of all runs */
+    const char *phases_source;
+    struct sample_list phases; /* struct summary_phase, by their start; absent where there are none */
+    struct sample_list phase_spans; /* struct summary_phase_span; without a key, absent over several runs */
+    /* of one run; absent over several */
+    struct opt_f64 processes_unseen_cpu_secs; /* that is no process's own */
+    struct sample_list programs; /* struct summary_process, most CPU time first */
+    struct sample_list processes; /* struct summary_process, by when they were first seen */
+    struct str history; /* without a key: all that were seen, as JSON; empty where there are none or too many */
     struct sample_list notes; /* const char *: what is missing or uncertain, and why */
 };
 
-extern const struct field_table field_summary;
+extern const struct field_table *const field_summary;
 
 /* The memory that counts for sizes and limits: PSS peak, else RSS peak, at least that of the largest process. */
 struct opt_f64 summary_memory_need(const struct summary *summary);

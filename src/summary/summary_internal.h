@@ -7,9 +7,16 @@
 #ifndef SUMMARY_SUMMARY_INTERNAL_H
 #define SUMMARY_SUMMARY_INTERNAL_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/opt.h"
 #include "model/totals.h"
 #include "summary/accumulate.h"
-#include "summary/sketch.h"
+#include "summary/phases/phases.h"
+
+#define SUMMARY_SWAP_GROWTH_MIB 16.0 /* less says nothing of the run */
 
 enum meter_id {
     METER_CORES,
@@ -26,7 +33,9 @@ enum meter_id {
     METER_RSS_BESIDE_PSS, /* RSS of samples that know PSS too */
     METER_RSS_ALONE, /* and of those that do not */
     METER_WAIT,
+    METER_WAIT_READ, /* METER_WAIT of samples in which what was wanted rests on it */
     METER_LACKED, /* cores that were wanted and not used */
+    METER_LACKED_IDLE, /* those of them that were idle meanwhile */
     METER_BUSIEST,
     METER_USER,
     METER_SYSTEM,
@@ -35,6 +44,8 @@ enum meter_id {
     METER_FAULTS,
     METER_READ,
     METER_WRITTEN,
+    METER_RECEIVED,
+    METER_SENT,
     METER_VRAM,
     METER_GPUS_UTILIZED,
     METER_HOST_USED,
@@ -50,9 +61,16 @@ enum meter_id {
     METER_GPU_HOST_VRAM,
     METER_GPU_VRAM_TOTAL,
     METER_GPU_ENERGY,
+    METER_PACKAGE_ENERGY,
+    METER_DRAM_ENERGY,
+    METER_PLATFORM_ENERGY,
+    METER_IDLE_ENERGY,
+    METER_TREE_ENERGY,
     METER_THROTTLED,
     METER_CGROUP_USED,
     METER_CGROUP_PEAK,
+    METER_SHMEM, /* of the cgroup, not mapped */
+    METER_WITH_SHMEM, /* the same and the memory of the tree */
     METER_CPU_PRESSURE,
     METER_MEMORY_PRESSURE,
     METER_MEMORY_FULL_PRESSURE,
@@ -64,6 +82,32 @@ enum meter_id {
     METER_MISSED,
     METERS,
 };
+
+/*
+ * Quantiles of values from 0 up in a fixed space (sketch.c): counts in buckets whose width is a fixed share of their
+ * value, so that a quantile is off by at most SKETCH_ERROR of itself. Values below SKETCH_LEAST count as 0. Weights are
+ * whole numbers (milliseconds, so that a short interval counts little).
+ */
+
+/* 64 buckets to every doubling, from 2^-10 to 2^14. */
+enum { SKETCH_PARTS = 64, SKETCH_DOUBLINGS = 24, SKETCH_BUCKETS = SKETCH_PARTS * SKETCH_DOUBLINGS };
+#define SKETCH_ERROR (1.0 / 128)
+#define SKETCH_LEAST (1.0 / 1024)
+
+struct sketch {
+    uint64_t zeros, total;
+    double max;
+    uint64_t buckets[SKETCH_BUCKETS];
+};
+
+/* Negative values and weights of 0 are ignored; values above the range count as its end. */
+void sketch_add(struct sketch *sketch, double value, uint64_t weight);
+
+/* The value at or below which `share` (0 to 1) of the weight lies, at most the largest value. Absent while empty. */
+struct opt_f64 sketch_quantile(const struct sketch *sketch, double share);
+
+/* The share (0 to 1) of the weight of values from `least` on, give or take SKETCH_ERROR of it. Absent while empty. */
+struct opt_f64 sketch_share_from(const struct sketch *sketch, double least);
 
 struct meter {
     uint64_t seen; /* samples that knew it */
@@ -91,6 +135,26 @@ struct kept_processes {
     char names[SUMMARY_PROCESSES_MAX][KEPT_NAME_BYTES];
     char commands[SUMMARY_PROCESSES_MAX][KEPT_COMMAND_LINE_BYTES];
 };
+
+enum { HISTORY_BYTES_MAX = 1000 * 1000 }; /* as JSON */
+
+struct kept_texts {
+    char name[KEPT_NAME_BYTES], command[KEPT_COMMAND_LINE_BYTES];
+};
+
+struct kept_history {
+    size_t program_count, process_count; /* no program: nothing is known */
+    double cpu_secs; /* of all processes that were seen, their own */
+    struct summary_process programs[SUMMARY_PROGRAMS_MAX], processes[SUMMARY_HISTORY_MAX];
+    struct kept_texts program_texts[SUMMARY_PROGRAMS_MAX], process_texts[SUMMARY_HISTORY_MAX];
+    struct buf json;
+};
+
+/* The processes of a run, which are those of the newest call. */
+void history_add(struct kept_history *history, const struct sample_history *given);
+
+/* Into the summary of one run, whose CPU time and result are known. */
+void history_fill(struct kept_history *history, struct summary *summary);
 
 enum { GROWTH_POINTS = 32 };
 
@@ -130,12 +194,17 @@ struct accumulated_run {
     struct growth growth; /* of RSS */
     struct wanted_window wanted;
     struct opt_bool cgroup_is_own;
+    uint64_t net_samples, net_exact_samples; /* that know what the tree received and sent, and exactly */
     struct kept_processes processes, by_cpu;
+    struct listed_need {
+        int64_t need_fixed4, rss_fixed4; /* need: PSS, where it is known */
+        bool has_pss;
+    } processes_need; /* memory of the tree when the former were listed */
 };
 
 enum { KEPT_ARGUMENTS_MAX = SAMPLE_ARGUMENTS_MAX + 1, KEPT_COMMAND_BYTES = 3 * SAMPLE_COMMAND_BYTES };
 enum { KEPT_GPU_NAMES_MAX = 8, KEPT_DETAIL_BYTES = 240 };
-enum { KEPT_NOTES_MAX = 12, KEPT_NOTE_BYTES = 160, DERIVED_ROWS_MAX = 80 };
+enum { KEPT_NOTES_MAX = 16, KEPT_NOTE_BYTES = 160, DERIVED_ROWS_MAX = 92 };
 enum { KEPT_PAIRS_MAX = 32, KEPT_PAIRS_BYTES = 4096, KEPT_KEY_BYTES = 128, KEPT_VALUE_BYTES = 512 };
 
 struct kept_pairs {
@@ -223,15 +292,20 @@ struct accumulator {
     double by_cpu_secs;
     struct kept_gpus gpus;
     uint64_t left_running, without_end;
+    uint64_t other_oom_kills; /* on the host, beside those that its cgroup counted */
     bool has_other_names; /* not all runs are of one job */
     bool has_other_commands; /* nor of one command */
     bool has_missed_peak; /* one process had more memory than the tree in any sample, and it was not alone */
+    char energy_source[16];
+    struct opt_f64 carbon_g_per_kwh;
     char detail[KEPT_DETAIL_BYTES];
     size_t note_count;
     const char *notes[KEPT_NOTES_MAX];
     char note_texts[KEPT_NOTES_MAX][KEPT_NOTE_BYTES];
     struct sizing_texts sizing;
     struct verdict_texts verdict;
+    struct phases phases;
+    struct kept_history history; /* of the newest run that has one */
 };
 
 /* value, which is not below 0, and a tenth more. */
@@ -268,10 +342,15 @@ void devices_add(struct kept_gpus *gpus, const struct sample_list *list, const s
 void devices_end_run(struct kept_gpus *gpus);
 void devices_fill(struct kept_gpus *gpus, struct summary *summary);
 
-void growth_add(struct growth *growth, int64_t value);
+/* is_part: its interval is short beside the others (the last one, or one that a mark cut): it makes no point of its
+ * own. */
+void growth_add(struct growth *growth, int64_t value, bool is_part);
 
 /* Fills growth_mib and late_growth_mib. */
 void growth_fill(const struct growth *growth, struct summary_memory *memory);
+
+/* Did the job use any GPU? */
+bool summary_has_used_gpu(const struct summary_gpu *gpu);
 
 /* The summary of one run; and its numbers as part of the total. */
 void derive_run(const struct accumulated_run *run, struct summary *summary);
@@ -279,6 +358,9 @@ void derive_merge_rows(struct accumulator *acc, const struct summary *run);
 
 /* The run that samples belong to becomes part of the total. */
 void merge_run(struct accumulator *acc);
+
+/* Values that are shares of others. */
+void merge_fill_shares(struct summary *summary);
 
 /* How the run ended; the detail is written to KEPT_DETAIL_BYTES. */
 void outcome_of_run(const struct accumulated_run *run, char *detail, struct summary_result *ret_result);
@@ -292,8 +374,11 @@ bool outcome_is_bad(const struct summary_result *result);
 /* What is missing or uncertain, once all runs are in. */
 void outcome_put_notes(struct accumulator *acc);
 
-/* Too short, or too few samples, to say anything of. */
+/* Too short, or too few samples, to say anything of; of several runs, each of them. */
 bool summary_is_too_short(const struct summary *summary);
+
+/* "0.4 s, 1 sample" with ", " in between; "3 runs of 0.4 s on average, 5 samples in all". */
+void summary_put_length(struct buf *text, const struct summary *summary, const char *between);
 
 /* The CPU limit of the cgroup held the tree back for at least a twentieth of the time. */
 bool summary_is_throttled(const struct summary *summary);
@@ -307,6 +392,9 @@ bool summary_is_of_cgroup(const char *limit_source);
 /* Did memory run out, for the job or for another process of its cgroup? */
 bool summary_ran_out_of_memory(const struct summary *summary);
 
+/* Is the limit that is known the one that it ran into? It may have been that of a cgroup which was not seen. */
+bool summary_reached_limit(const struct summary *summary);
+
 /*
  * Right-sizing: what to ask for next time, by the rules of docs/guide/sizing.md, each value with its reason. A value is
  * withheld where it cannot be known, and the reason says why. Fills summary->sizing from the other members.
@@ -318,6 +406,12 @@ void sizing_fill(struct summary *summary, struct sizing_texts *texts);
  * Then it may have needed more than its peak.
  */
 bool sizing_peak_is_uncertain(const struct summary *summary);
+
+/* Is shared memory that no process maps a part of summary_memory_need? */
+bool summary_need_has_shmem(const struct summary *summary);
+
+/* Which memory summary_memory_need is: "PSS", "RSS", "largest process". */
+const char *summary_need_kind(const struct summary *summary);
 
 /* The next size that is asked for: steps of at most an eighth. */
 uint64_t sizing_ladder_mib(double mib);
@@ -333,5 +427,8 @@ extern const unsigned char report_page_gz[];
 extern const size_t report_page_gz_bytes;
 enum report_mark { REPORT_TITLE, REPORT_BODY, REPORT_DATA, REPORT_MARKS };
 extern const size_t report_page_marks[REPORT_MARKS]; /* where these belong in the unpacked page, in this order */
+
+/* The key of what is in a summary at this place: "cpu.wanted_p95". */
+void summary_put_key(struct buf *text, size_t at);
 
 #endif

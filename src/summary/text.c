@@ -12,7 +12,8 @@
 
 enum {
     NOTES_MAX = 16,
-    COLUMNS_MIN = 40,
+    COLUMNS_MIN = 20,
+    COLUMNS_BESIDE = 40, /* from here on values stand beside their labels, else below */
     COLUMNS_USUAL = 80,
     INDENT = 2,
     VALUE_AT = 13, /* column of the values */
@@ -81,11 +82,8 @@ static void put_blanks(struct buf *buf, size_t n)
 static void put_painted(const struct page *page, const char *colour, struct str text)
 {
     bool is_painted = page->has_colour && *colour && text.n > 0;
-    if (is_painted) {
-        buf_puts(page->out, "\033[");
-        buf_puts(page->out, colour);
-        buf_putc(page->out, 'm');
-    }
+    if (is_painted)
+        units_put(page->out, "\033[%sm", colour);
     buf_append(page->out, text.p, text.n);
     if (is_painted)
         buf_puts(page->out, "\033[0m");
@@ -137,19 +135,28 @@ static struct str cut_line(struct str *text, size_t columns, enum summary_row_sh
     return line;
 }
 
+static size_t value_at(const struct page *page)
+{
+    return page->columns < COLUMNS_BESIDE ? (page->rows.is_of_host ? 3 * INDENT : 2 * INDENT) : VALUE_AT;
+}
+
 static void put_label(const struct page *page, const char *label)
 {
     size_t indent = INDENT + (page->rows.is_of_host && *label ? INDENT : 0);
-    size_t used = indent + strlen(label);
+    size_t used = indent + strlen(label), at = value_at(page);
     put_blanks(page->out, indent);
     put_painted(page, BOLD, str_of(label));
-    put_blanks(page->out, used < VALUE_AT ? VALUE_AT - used : 1);
+    if (page->columns < COLUMNS_BESIDE && *label && page->rows.shape != SUMMARY_ROW_WHOLE) {
+        buf_putc(page->out, '\n');
+        used = 0;
+    }
+    put_blanks(page->out, used < at ? at - used : 1);
 }
 
 /* Over as many lines as it takes. */
 static void put_wrapped(struct page *page, const char *label, const char *colour, struct str text)
 {
-    size_t space = page->columns - VALUE_AT;
+    size_t space = page->columns - value_at(page);
     do {
         put_label(page, label);
         label = "";
@@ -168,11 +175,11 @@ static void put_shortened(struct page *page, const char *label, struct str value
 {
     enum { WORTH_CUTTING = 24 };
     struct str tail = {page->rows.tail.data, page->rows.tail.len};
-    size_t space = page->columns - VALUE_AT;
+    size_t space = page->columns - value_at(page);
     bool is_wide = page->process_at + GAP + WORTH_CUTTING + tail.n <= space;
-    put_label(page, label);
-    put_painted(page, page->colour, value);
     if (is_wide) {
+        put_label(page, label);
+        put_painted(page, page->colour, value);
         size_t used = width(value) > page->process_at ? width(value) : page->process_at;
         put_blanks(page->out, GAP + used - width(value));
         put_cut(page, DIM, aside, space - used - GAP - tail.n);
@@ -180,7 +187,7 @@ static void put_shortened(struct page *page, const char *label, struct str value
         buf_putc(page->out, '\n');
         return;
     }
-    buf_putc(page->out, '\n');
+    put_wrapped(page, label, page->colour, value);
     put_label(page, "");
     put_cut(page, DIM, aside, space);
     buf_putc(page->out, '\n');
@@ -212,7 +219,7 @@ static void put_row(struct summary_rows *rows, const char *label)
         put_shortened(page, label, value, aside);
         return;
     }
-    size_t space = page->columns - VALUE_AT;
+    size_t space = page->columns - value_at(page);
     size_t beside = aside.n > 0 ? GAP + width(aside) : 0;
     bool is_whole = rows->shape == SUMMARY_ROW_WHOLE;
     if (!is_whole && value_width + beside > space) {
@@ -237,11 +244,18 @@ static void put_headline(struct page *page, const struct summary *summary)
     struct buf *name = &page->rows.value, *command = &page->rows.aside;
     if (!page->out)
         return;
-    buf_puts(name, program);
+    bool is_narrow = page->columns < COLUMNS_BESIDE;
+    buf_puts(name, is_narrow ? "" : program);
     summary_put_name(name, summary);
     buf_putc(command, '(');
     summary_put_command(command, summary);
     size_t left = page->columns;
+    if (is_narrow) {
+        put_painted(page, BOLD, str_trim(STR(program)));
+        buf_putc(page->out, '\n');
+        put_label(page, "");
+        left -= value_at(page);
+    }
     put_cut(page, BOLD, text_of(name), left);
     size_t used = width(text_of(name));
     enum { WORTH_CUTTING = 8 };
@@ -281,6 +295,63 @@ static void put_result(struct page *page, const struct summary *summary)
     page->rows.shape = SUMMARY_ROW_PROSE;
     summary_rows_end(&page->rows, "result");
     page->colour = PLAIN;
+}
+
+/* One line of the table of phases; widths of 0 are left out. */
+static void put_phase(struct page *page, const struct summary *summary, size_t i, const size_t *widths)
+{
+    const char *colour = i == SUMMARY_PHASE_HEAD ? DIM : PLAIN;
+    struct buf *cell = &page->rows.value;
+    size_t pending = 0; /* blanks behind the name, where something follows */
+    put_label(page, i == SUMMARY_PHASE_HEAD ? "phases" : "");
+    for (unsigned column = 0; column < SUMMARY_PHASE_SIZES; column++) {
+        if (widths[column] == 0)
+            continue;
+        summary_put_phase(cell, summary, i, (enum summary_phase_column)column);
+        size_t used = width(text_of(cell)), wide = widths[column];
+        size_t blanks = used < wide ? wide - used : 0;
+        put_blanks(page->out, column > 0 ? pending + GAP + blanks : 0);
+        put_cut(page, colour, text_of(cell), wide);
+        pending = column > 0 ? 0 : blanks;
+        buf_clear(cell);
+    }
+    buf_putc(page->out, '\n');
+}
+
+/* The widths of the columns; on a narrow terminal the last are left out, and names are cut. */
+static void measure_phases(struct page *page, const struct summary *summary, size_t shown, size_t *widths)
+{
+    enum { NAME_MIN = 14 };
+    struct buf *cell = &page->rows.value;
+    size_t left = page->columns - value_at(page);
+    for (unsigned column = 0; column < SUMMARY_PHASE_SIZES; column++) {
+        for (size_t i = 0; i <= shown && summary_has_phase_column(summary, (enum summary_phase_column)column); i++) {
+            summary_put_phase(cell, summary, i < shown ? i : SUMMARY_PHASE_HEAD, (enum summary_phase_column)column);
+            size_t used = width(text_of(cell));
+            widths[column] = used > widths[column] ? used : widths[column];
+            buf_clear(cell);
+        }
+        if (column > 0 && widths[column] + GAP + NAME_MIN > left)
+            widths[column] = 0;
+        left -= column > 0 && widths[column] > 0 ? widths[column] + GAP : 0;
+    }
+    widths[0] = widths[0] < left ? widths[0] : left;
+}
+
+static void put_phases(struct page *page, const struct summary *summary)
+{
+    size_t widths[SUMMARY_PHASE_COLUMNS] = {0}, count = summary->phases.present ? summary->phases.count : 0;
+    size_t shown = count > SUMMARY_PHASES_SHOWN ? SUMMARY_PHASES_SHOWN : count;
+    if (!page->out || count == 0)
+        return;
+    measure_phases(page, summary, shown, widths);
+    put_phase(page, summary, SUMMARY_PHASE_HEAD, widths);
+    for (size_t i = 0; i < shown; i++)
+        put_phase(page, summary, i, widths);
+    if (shown == count)
+        return;
+    buf_printf(&page->rows.value, "and %zu more", count - shown);
+    summary_rows_end(&page->rows, "");
 }
 
 static void put_ready_line(struct page *page, const char *label, const char *line)
@@ -341,10 +412,8 @@ static void put_sizing(struct page *page, const struct summary *summary)
 static void put_files(struct page *page, const struct summary_style *style)
 {
     struct buf *value = &page->rows.value;
-    for (size_t i = 0; i < style->file_count; i++) {
-        buf_puts(value, i > 0 ? ", " : "");
-        units_put_foreign(value, style->files[i]);
-    }
+    for (size_t i = 0; i < style->file_count; i++)
+        units_put(value, "%s%x", i > 0 ? ", " : "", style->files[i]);
     page->rows.shape = SUMMARY_ROW_WORDS;
     summary_rows_end(&page->rows, "files");
 }
@@ -372,6 +441,7 @@ static void put_page(struct page *page, const struct summary *summary, const str
     if (summary_has_job(summary)) {
         page->rows.machine_label = "host";
         summary_rows_put_job(&page->rows, summary);
+        put_phases(page, summary);
     }
     summary_rows_put_host(&page->rows, summary);
     summary_rows_put_run(&page->rows, summary);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "summary/units.h"
 
+#include <stdarg.h>
+
 #include "base/num.h"
 #include "base/text.h"
 
@@ -72,29 +74,7 @@ void units_put_mib(struct buf *buf, double mib)
 
 void units_put_pct(struct buf *buf, double pct)
 {
-    units_put_figure(buf, pct);
-    buf_puts(buf, " %");
-}
-
-void units_put_watts(struct buf *buf, double watts)
-{
-    units_put_figure(buf, watts);
-    buf_puts(buf, " W");
-}
-
-void units_put_celsius(struct buf *buf, double celsius)
-{
-    units_put_figure(buf, celsius);
-    buf_puts(buf, " °C");
-}
-
-void units_put_joules(struct buf *buf, double joules)
-{
-    static const char units[][4] = {"J", "kJ", "Wh", "kWh", "MWh"};
-    if (joules < 3600)
-        put_scaled(buf, joules, 1000, units, 1);
-    else
-        put_scaled(buf, joules / 3600, 1000, units + 2, 2);
+    units_put_as(buf, 'p', pct);
 }
 
 void units_put_secs(struct buf *buf, double secs)
@@ -145,4 +125,68 @@ void units_put_foreign(struct buf *buf, const char *text)
         }
         str_skip(&rest, text_put_char(buf, rest, TEXT_ESCAPE));
     }
+}
+
+static void put_joules(struct buf *buf, double joules)
+{
+    static const char units[][4] = {"J", "kJ", "Wh", "kWh", "MWh"};
+    if (joules < 3600)
+        put_scaled(buf, joules, 1000, units, 1);
+    else
+        put_scaled(buf, joules / 3600, 1000, units + 2, 2);
+}
+
+void units_put_as(struct buf *buf, char unit, double value)
+{
+    static const char grams[][4] = {"mg", "g", "kg", "t"};
+    switch (unit) {
+    case 'b':
+        units_put_bytes(buf, value);
+        return;
+    case 'm':
+        units_put_mib(buf, value);
+        return;
+    case 't':
+        units_put_secs(buf, value);
+        return;
+    case 'j':
+        put_joules(buf, value);
+        return;
+    case 'g':
+        put_scaled(buf, value * 1000, 1000, grams, 3);
+        return;
+    case 'n':
+        units_put_count(buf, value, "core");
+        return;
+    case 'G':
+        units_put_count(buf, value, "GPU");
+        return;
+    default:
+        units_put_figure(buf, value);
+    }
+    buf_puts(buf, unit == 'p' ? " %" : unit == 'w' ? " W" : unit == 'd' ? " °C" : "");
+}
+
+void units_put(struct buf *buf, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    size_t plain;
+    for (; buf_append(buf, format, plain = strcspn(format, "%")), format[plain]; format += plain + 2) {
+        char letter = format[plain + 1];
+        if (letter == '%')
+            buf_putc(buf, letter);
+        else if (letter == 's')
+            buf_puts(buf, va_arg(args, const char *));
+        else if (letter == 'x')
+            units_put_foreign(buf, va_arg(args, const char *));
+        else if (letter == 'u')
+            num_put_u64(buf, va_arg(args, uint64_t));
+        else if (letter == 'c') {
+            double count = va_arg(args, double);
+            units_put_count(buf, count, va_arg(args, const char *));
+        } else
+            units_put_as(buf, letter, va_arg(args, double));
+    }
+    va_end(args);
 }

@@ -27,16 +27,22 @@ void units_put_mib(struct buf *buf, double mib);
  */
 void units_put_secs(struct buf *buf, double secs);
 
-/* 98.5 %, 114 W, 71 °C. */
 void units_put_pct(struct buf *buf, double pct);
-void units_put_watts(struct buf *buf, double watts);
-void units_put_celsius(struct buf *buf, double celsius);
-
-/* 812 J, 3.1 kJ, and from 3600 J on 114 Wh, 1.2 kWh. */
-void units_put_joules(struct buf *buf, double joules);
 
 /* "1 core", "2.5 cores": the noun, with an s where it is not one. */
 void units_put_count(struct buf *buf, double count, const char *noun);
+
+/*
+ * As the unit with that letter: f (a figure alone), m (MiB), b (bytes), t (seconds), p (98.5 %), n (2.5 cores), G (2
+ * GPUs), w (114 W), d (71 °C), g (1.2 kg, of grams), j (812 J, 3.1 kJ, from 3600 J on 114 Wh, 1.2 kWh).
+ */
+void units_put_as(struct buf *buf, char unit, double value);
+
+/*
+ * The format, with amounts in place of its parts: a double for %f and the other letters of units_put_as, a double and
+ * its noun for %c, a uint64_t for %u, a text for %s, and one of the data for %x; %% is a percent sign.
+ */
+void units_put(struct buf *buf, const char *format, ...);
 
 /*
  * A text of the data, any bytes: control bytes and broken UTF-8 as \xNN, characters that would hide or reverse the text

@@ -11,7 +11,6 @@
 #include "summary/units.h"
 
 /* Thresholds; shares are of the wall time unless they say otherwise. */
-#define SWAP_GROWTH_MIB 16.0
 #define SWAP_PRESSURE_SHARE 0.05
 #define SWAP_FAULTS_PER_SEC 10.0 /* where pressure is not known */
 #define GPU_BUSY_SHARE 0.75 /* of the GPUs that were used, while they were */
@@ -22,6 +21,8 @@
 #define STARVED_SHARE 0.1 /* of the cores wanted */
 #define STARVED_CORES 0.1
 #define STARVED_OTHERS_SHARE 0.5 /* of the cores it did not get */
+#define HELD_BACK_SHARE 0.75 /* of the cores it did not get was idle */
+#define HELD_BACK_WANTED 0.25 /* of the cores it wanted was missing */
 #define STARVED_HOST_CORES 0.25 /* of the job, where its waiting is not known: one that sleeps misses nothing */
 #define DISK_PRESSURE_SHARE 0.25
 #define DISK_BYTES_PER_SEC 65536.0
@@ -80,47 +81,12 @@ static struct facts facts_of(const struct summary *summary)
     return facts;
 }
 
-static bool is_host(const struct facts *facts)
-{
-    return facts->summary->samples.v > 0 && !summary_has_job(facts->summary);
-}
-
-static bool is_out_of_memory(const struct facts *facts)
-{
-    return summary_ran_out_of_memory(facts->summary);
-}
-
-static bool is_too_short(const struct facts *facts)
-{
-    return facts->summary->samples.v > 0 && summary_is_too_short(facts->summary);
-}
-
-static bool is_unknown(const struct facts *facts)
-{
-    return !facts->cpu->cores_mean.has || !facts->cpu->cores_p95.has;
-}
-
 static bool is_swapping(const struct facts *facts)
 {
     struct opt_f64 pressure = facts->summary->pressure.memory_some_secs;
     bool has_waited = pressure.has ? pressure.v >= facts->wall * SWAP_PRESSURE_SHARE
                                    : (double)facts->memory->major_faults.v >= facts->wall * SWAP_FAULTS_PER_SEC;
-    return facts->memory->host_swap_growth_mib.v >= SWAP_GROWTH_MIB && has_waited;
-}
-
-static bool is_gpu_bound(const struct facts *facts)
-{
-    return facts->gpus_used > 0 && facts->gpu_share >= GPU_BUSY_SHARE && facts->gpu_run_share >= GPU_BUSY_RUN_SHARE;
-}
-
-static bool is_throttled(const struct facts *facts)
-{
-    return summary_is_throttled(facts->summary);
-}
-
-static bool is_at_memory_limit(const struct facts *facts)
-{
-    return facts->memory->limit_used_pct.has && facts->memory->limit_used_pct.v >= MEMORY_LIMIT_PCT;
+    return facts->memory->host_swap_growth_mib.v >= SUMMARY_SWAP_GROWTH_MIB && has_waited;
 }
 
 static bool is_at_cpu_limit(const struct facts *facts)
@@ -128,11 +94,6 @@ static bool is_at_cpu_limit(const struct facts *facts)
     const struct summary_cpu *cpu = facts->cpu;
     return (cpu->saturated_pct.has && cpu->saturated_pct.v >= BOUND_SATURATED_PCT) ||
            (cpu->limit_cores.has && cpu->cores_mean.v >= cpu->limit_cores.v * BOUND_SHARE);
-}
-
-static bool is_gpu_starved(const struct facts *facts)
-{
-    return facts->gpus_used > 0 && facts->gpu_share <= GPU_IDLE_SHARE && facts->cpu->cores_mean.v >= GPU_STARVED_CORES;
 }
 
 static double disk_wait_secs(const struct facts *facts)
@@ -149,11 +110,6 @@ static bool is_waiting_for_disk(const struct facts *facts)
     double host = (double)disk->host_read_bytes.v + (double)disk->host_write_bytes.v;
     return waited >= facts->wall * DISK_PRESSURE_SHARE && bytes >= facts->wall * DISK_BYTES_PER_SEC &&
            bytes >= host * DISK_HOST_SHARE && facts->cpu->cores_mean.v < DISK_CORES;
-}
-
-static bool is_growing(const struct facts *facts)
-{
-    return facts->memory->growth_mib.has;
 }
 
 static double whole_cores(const struct facts *facts)
@@ -208,6 +164,19 @@ static double missing_cores(const struct facts *facts)
     return missing >= STARVED_CORES && missing >= within * STARVED_SHARE ? missing : 0;
 }
 
+/*
+ * It waited for CPUs that were idle: a quota or an affinity of some of its processes, which is not seen here. A machine
+ * that is busy for a part of the time has both; what is missing in each sample was summed up.
+ */
+static bool is_held_back(const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    double missing = cpu->wanted_mean.v - cpu->cores_mean.v;
+    return cpu->wait_secs.has && missing_cores(facts) >= missing * HELD_BACK_SHARE && missing_cores(facts) > 0 &&
+           missing >= cpu->wanted_mean.v * HELD_BACK_WANTED && cpu->lacked_idle_mean.v >= missing * HELD_BACK_SHARE &&
+           !is_at_cpu_limit(facts) && !(cpu->limit_source && strcmp(cpu->limit_source, "affinity") == 0);
+}
+
 /* It waited for CPUs that other work had: its own threads would have used all there is. Where that is not known, a
  * machine without an idle CPU is evidence, unless the job had all of a number of cores. */
 static bool is_starved(const struct facts *facts)
@@ -230,12 +199,6 @@ static bool is_idle(const struct facts *facts)
     return cpu->cores_mean.v < IDLE_CORES && !may_want && facts->gpu_run_share < IDLE_GPUS && !may_use_gpus(facts);
 }
 
-static bool is_any(const struct facts *facts)
-{
-    (void)facts;
-    return true;
-}
-
 /* "0.99 of 2 cores" */
 static void put_cores(struct buf *text, const struct facts *facts, double cores)
 {
@@ -244,9 +207,7 @@ static void put_cores(struct buf *text, const struct facts *facts, double cores)
         units_put_count(text, cores, "core");
         return;
     }
-    units_put_figure(text, cores);
-    buf_puts(text, " of ");
-    units_put_count(text, cpu->limit_cores.v, "core");
+    units_put(text, "%f of %n", cores, cpu->limit_cores.v);
 }
 
 /* "1.88 s of 5 s". Times that are added up over CPUs can be more than the time there was. */
@@ -257,8 +218,7 @@ static void put_share_of_wall(struct buf *text, const struct facts *facts, doubl
         buf_puts(text, ", summed over CPUs");
         return;
     }
-    buf_puts(text, " of ");
-    units_put_secs(text, facts->wall);
+    units_put(text, " of %t", facts->wall);
 }
 
 static void put_wanted(struct buf *text, const struct facts *facts, double above)
@@ -266,19 +226,12 @@ static void put_wanted(struct buf *text, const struct facts *facts, double above
     struct opt_f64 wanted = facts->cpu->wanted_p95;
     if (!wanted.has || wanted.v < above)
         return;
-    buf_puts(text, "; it wanted about ");
-    units_put_count(text, wanted_about(wanted.v), "core");
-}
-
-static void put_host(struct buf *text, const struct facts *facts)
-{
-    (void)facts;
-    buf_puts(text, "No job was tracked, only the host");
+    units_put(text, "; it wanted about %n", wanted_about(wanted.v));
 }
 
 static void put_out_of_memory(struct buf *text, const struct facts *facts)
 {
-    struct opt_f64 need = summary_memory_need(facts->summary), limit = facts->memory->limit_mib;
+    struct opt_f64 need = summary_memory_need(facts->summary);
     const struct summary_result *result = &facts->summary->result;
     const char *verdict = result->verdict ? result->verdict : "";
     if (strcmp(verdict, SUMMARY_OUT_OF_MEMORY) == 0) {
@@ -286,45 +239,22 @@ static void put_out_of_memory(struct buf *text, const struct facts *facts)
     } else if (strcmp(verdict, SUMMARY_MAYBE_OUT_OF_MEMORY) == 0) {
         buf_puts(text, "Perhaps out of memory: it was killed");
     } else {
-        buf_puts(text, "Out of memory: ");
-        num_put_u64(text, result->oom_kills.v);
-        buf_puts(text,
+        units_put(text, "Out of memory: %u%s", result->oom_kills.v,
             result->oom_kills.v == 1 ? " process of its cgroup was killed" : " processes of its cgroup were killed");
     }
-    if (need.has && need.v > 0) {
-        buf_puts(text, " at ");
-        units_put_mib(text, need.v);
+    if (need.has && need.v > 0)
+        units_put(text, " at %m", need.v);
+    if (summary_reached_limit(facts->summary)) {
+        units_put(text, "; it needs more than the limit of %m", facts->memory->limit_mib.v);
     }
-    if (limit.has) {
-        buf_puts(text, "; it needs more than the limit of ");
-        units_put_mib(text, limit.v);
-    }
-}
-
-static void put_too_short(struct buf *text, const struct facts *facts)
-{
-    buf_puts(text, "Too short to say what held it back: ");
-    units_put_secs(text, facts->summary->wall_secs.v);
-    buf_puts(text, " and ");
-    units_put_count(text, (double)facts->summary->samples.v, "sample");
-}
-
-static void put_unknown(struct buf *text, const struct facts *facts)
-{
-    buf_puts(text, facts->summary->samples.v > 0 ? "Not known: the recording has no CPU time of the job"
-                                                 : "Not known: there is no sample");
 }
 
 static void put_swapping(struct buf *text, const struct facts *facts)
 {
-    buf_puts(text, "Swapping: swap in use on the host grew by ");
-    units_put_mib(text, facts->memory->host_swap_growth_mib.v);
-    if (facts->summary->pressure.memory_some_secs.has) {
-        buf_puts(text, ", and tasks waited for memory for ");
-        units_put_secs(text, facts->summary->pressure.memory_some_secs.v);
-        buf_puts(text, " of ");
-        units_put_secs(text, facts->wall);
-    }
+    units_put(text, "Swapping: swap in use on the host grew by %m", facts->memory->host_swap_growth_mib.v);
+    if (facts->summary->pressure.memory_some_secs.has)
+        units_put(text, ", and tasks waited for memory for %t of %t", facts->summary->pressure.memory_some_secs.v,
+            facts->wall);
 }
 
 /* "its GPU", "each of its 2 GPUs" */
@@ -334,28 +264,23 @@ static void put_gpus(struct buf *text, const struct facts *facts)
         buf_puts(text, "its GPU");
         return;
     }
-    buf_puts(text, "its ");
-    units_put_count(text, facts->gpus_used, "GPU");
+    units_put(text, "its %G", facts->gpus_used);
 }
 
 static void put_gpu_bound(struct buf *text, const struct facts *facts)
 {
     buf_puts(text, "GPU-bound: it kept ");
     put_gpus(text, facts);
-    buf_puts(text, " busy for ");
-    units_put_pct(text, facts->gpu_share * 100);
-    buf_puts(text, facts->gpu_run_share < facts->gpu_share ? " of the time in use" : " of the time");
+    units_put(text, " busy for %p%s", facts->gpu_share * 100,
+        facts->gpu_run_share < facts->gpu_share ? " of the time in use" : " of the time");
 }
 
 static void put_throttled(struct buf *text, const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
     buf_puts(text, "Throttled: the CPU limit ");
-    if (summary_is_of_cgroup(cpu->limit_source) && cpu->limit_cores.has) {
-        buf_puts(text, "of ");
-        units_put_count(text, cpu->limit_cores.v, "core");
-        buf_putc(text, ' ');
-    }
+    if (summary_is_of_cgroup(cpu->limit_source) && cpu->limit_cores.has)
+        units_put(text, "of %n ", cpu->limit_cores.v);
     buf_puts(text, "held it back for ");
     put_share_of_wall(text, facts, cpu->throttled_secs.v);
     put_wanted(text, facts, 0);
@@ -363,55 +288,50 @@ static void put_throttled(struct buf *text, const struct facts *facts)
 
 static void put_memory_limit(struct buf *text, const struct facts *facts)
 {
-    buf_puts(text, facts->memory->limit_used_pct.v < 100 ? "Memory close to its limit: " : "Memory at its limit: ");
-    units_put_mib(text, summary_memory_need(facts->summary).v);
-    buf_puts(text, " of ");
-    units_put_mib(text, facts->memory->limit_mib.v);
-    if (facts->memory->limit_source) {
-        buf_puts(text, " (");
-        buf_puts(text, facts->memory->limit_source);
-        buf_putc(text, ')');
-    }
+    units_put(text, "%s%m of %m",
+        facts->memory->limit_used_pct.v < 100 ? "Memory close to its limit: " : "Memory at its limit: ",
+        summary_memory_need(facts->summary).v, facts->memory->limit_mib.v);
+    if (facts->memory->limit_source)
+        units_put(text, " (%s)", facts->memory->limit_source);
 }
 
 static void put_full_host(struct buf *text, const struct facts *facts)
 {
     const struct summary_cpu *cpu = facts->cpu;
-    buf_puts(text, "of the ");
-    units_put_count(text, (double)facts->summary->machine.cpus.v, "CPU");
-    buf_puts(text, ", which were all busy, it got ");
-    units_put_figure(text, cpu->cores_mean.v);
-    buf_puts(text, " and other work ");
-    units_put_figure(text, cpu->host_cores_mean.v - cpu->cores_mean.v);
-    buf_puts(text, "; how long it waited is not known");
+    units_put(text, "of the %c, which were all busy, it got %f and other work %f; how long it waited is not known",
+        (double)facts->summary->machine.cpus.v, "CPU", cpu->cores_mean.v, cpu->host_cores_mean.v - cpu->cores_mean.v);
+}
+
+/* What it got of what it wanted. */
+static void put_got(struct buf *text, const struct facts *facts)
+{
+    const struct summary_cpu *cpu = facts->cpu;
+    bool is_estimate = cpu->wanted_is_estimate.has && cpu->wanted_is_estimate.v;
+    units_put(text, "it got %f%s%n it wanted", cpu->cores_mean.v, is_estimate ? " of about " : " of the ",
+        is_estimate ? wanted_about(cpu->wanted_mean.v) : cpu->wanted_mean.v);
+    if (cpu->limit_cores.has && cpu->limit_cores.v < cpu->wanted_mean.v * AT_LIMIT_SHARE)
+        units_put(text, " (it may use %f)", cpu->limit_cores.v);
+    if (cpu->wait_secs.has) {
+        units_put(text, ", and waited %t for a CPU", cpu->wait_secs.v);
+    }
+    if (is_estimate)
+        buf_puts(text, " (estimated: its processes were too short to be read)");
 }
 
 static void put_starved(struct buf *text, const struct facts *facts)
 {
-    const struct summary_cpu *cpu = facts->cpu;
     buf_puts(text, "Starved by other work: ");
-    if (!cpu->wanted_mean.has) {
+    if (facts->cpu->wanted_mean.has)
+        put_got(text, facts);
+    else
         put_full_host(text, facts);
-        return;
-    }
-    bool is_estimate = cpu->wanted_is_estimate.has && cpu->wanted_is_estimate.v;
-    buf_puts(text, "it got ");
-    units_put_figure(text, cpu->cores_mean.v);
-    buf_puts(text, is_estimate ? " of about " : " of the ");
-    units_put_count(text, is_estimate ? wanted_about(cpu->wanted_mean.v) : cpu->wanted_mean.v, "core");
-    buf_puts(text, " it wanted");
-    if (cpu->limit_cores.has && cpu->limit_cores.v < cpu->wanted_mean.v * AT_LIMIT_SHARE) {
-        buf_puts(text, " (it may use ");
-        units_put_figure(text, cpu->limit_cores.v);
-        buf_putc(text, ')');
-    }
-    if (cpu->wait_secs.has) {
-        buf_puts(text, ", and waited ");
-        units_put_secs(text, cpu->wait_secs.v);
-        buf_puts(text, " for a CPU");
-    }
-    if (is_estimate)
-        buf_puts(text, " (estimated: its processes were too short to be read)");
+}
+
+static void put_held_back(struct buf *text, const struct facts *facts)
+{
+    buf_puts(text, "Throttled: ");
+    put_got(text, facts);
+    buf_puts(text, " while others were idle: a quota or affinity of some of its processes");
 }
 
 static void put_gpu_starved(struct buf *text, const struct facts *facts)
@@ -419,9 +339,8 @@ static void put_gpu_starved(struct buf *text, const struct facts *facts)
     bool is_one = facts->cpu->cores_p95.v < BOUND_CORES;
     buf_puts(text, "GPU starved: ");
     put_gpus(text, facts);
-    buf_puts(text, facts->gpus_used < 2 ? " was idle " : " were idle ");
-    units_put_pct(text, (1 - facts->gpu_share) * 100);
-    buf_puts(text, " of the time while ");
+    units_put(text, "%s%p of the time while ", facts->gpus_used < 2 ? " was idle " : " were idle ",
+        (1 - facts->gpu_share) * 100);
     if (is_one) {
         buf_puts(text, "one core was full");
     } else {
@@ -434,21 +353,9 @@ static void put_gpu_starved(struct buf *text, const struct facts *facts)
 static void put_disk(struct buf *text, const struct facts *facts)
 {
     const struct summary_disk *disk = &facts->summary->disk;
-    buf_puts(text, "Waits for disk: read ");
-    units_put_bytes(text, (double)disk->read_bytes.v);
-    buf_puts(text, ", wrote ");
-    units_put_bytes(text, (double)disk->write_bytes.v);
-    buf_puts(text, "; tasks waited for I/O for ");
+    units_put(text, "Waits for disk: read %b, wrote %b; tasks waited for I/O for ", (double)disk->read_bytes.v,
+        (double)disk->write_bytes.v);
     put_share_of_wall(text, facts, disk_wait_secs(facts));
-}
-
-static void put_growing(struct buf *text, const struct facts *facts)
-{
-    buf_puts(text, "Memory grew to the end: by ");
-    units_put_mib(text, facts->memory->growth_mib.v);
-    buf_puts(text, " in the second half, to ");
-    units_put_mib(text, facts->memory->rss_peak_mib.v);
-    buf_puts(text, "; a longer run needs more");
 }
 
 static void put_cpu_bound(struct buf *text, const struct facts *facts)
@@ -475,9 +382,7 @@ static void put_idle(struct buf *text, const struct facts *facts)
     buf_puts(text, "Mostly idle: used ");
     put_cores(text, facts, facts->cpu->cores_mean.v);
     if (facts->gpus_used > 0) {
-        buf_puts(text, " and ");
-        units_put_pct(text, facts->gpu_run_share * 100);
-        buf_puts(text, " of ");
+        units_put(text, " and %p of ", facts->gpu_run_share * 100);
         put_gpus(text, facts);
     }
 }
@@ -486,12 +391,9 @@ static void put_mixed(struct buf *text, const struct facts *facts)
 {
     buf_puts(text, "Mixed: used ");
     put_cores(text, facts, facts->cpu->cores_mean.v);
-    buf_puts(text, " on average, P95 ");
-    units_put_figure(text, facts->cpu->cores_p95.v);
+    units_put(text, " on average, P95 %f", facts->cpu->cores_p95.v);
     if (facts->gpus_used > 0) {
-        buf_puts(text, ", and ");
-        units_put_pct(text, facts->gpu_run_share * 100);
-        buf_puts(text, " of ");
+        units_put(text, ", and %p of ", facts->gpu_run_share * 100);
         put_gpus(text, facts);
     }
     const struct summary_cpu *cpu = facts->cpu;
@@ -503,70 +405,166 @@ static void put_mixed(struct buf *text, const struct facts *facts)
         buf_puts(text, "; no single resource held it back");
 }
 
+/* In this order. */
+enum rule_id {
+    RULE_HOST,
+    RULE_OUT_OF_MEMORY,
+    RULE_TOO_SHORT,
+    RULE_UNKNOWN,
+    RULE_SWAPPING,
+    RULE_GPU_BOUND,
+    RULE_THROTTLED,
+    RULE_MEMORY_LIMIT,
+    RULE_HELD_BACK,
+    RULE_STARVED,
+    RULE_GPU_STARVED,
+    RULE_DISK,
+    RULE_GROWING,
+    RULE_CPU_BOUND,
+    RULE_SINGLE_THREADED,
+    RULE_IDLE,
+    RULE_MIXED,
+    RULES
+};
+
 struct rule {
     char kind[16];
     unsigned short evidence[VERDICT_EVIDENCE_MAX]; /* where its numbers are in the summary; 0: no more */
-    bool (*applies)(const struct facts *facts);
-    void (*put)(struct buf *text, const struct facts *facts);
 };
 
 #define AT(member) offsetof(struct summary, member)
 
-static const struct rule rules[] = {
-    {"host", {AT(samples)}, is_host, put_host},
-    {"out-of-memory", {AT(result.oom_kills), AT(result.host_oom_kills), AT(memory.limit_mib), AT(memory.need_mib)},
-        is_out_of_memory, put_out_of_memory},
-    {"too-short", {AT(wall_secs), AT(samples)}, is_too_short, put_too_short},
-    {"unknown", {AT(samples)}, is_unknown, put_unknown},
-    {"swapping", {AT(memory.host_swap_used_peak_mib), AT(pressure.memory_some_secs), AT(memory.major_faults)},
-        is_swapping, put_swapping},
-    {"gpu-bound", {AT(gpu.active_usage_mean), AT(gpu.usage_mean), AT(gpu.utilized_peak)}, is_gpu_bound, put_gpu_bound},
-    {"throttled", {AT(cpu.throttled_secs), AT(cpu.limit_cores), AT(cpu.wait_secs), AT(cpu.wanted_p95)}, is_throttled,
-        put_throttled},
-    {"memory-limit", {AT(memory.need_mib), AT(memory.limit_mib), AT(memory.limit_used_pct)}, is_at_memory_limit,
-        put_memory_limit},
-    {"starved", {AT(cpu.wait_secs), AT(cpu.wanted_mean), AT(cpu.cores_mean), AT(cpu.host_cores_mean)}, is_starved,
-        put_starved},
-    {"gpu-starved", {AT(gpu.active_usage_mean), AT(gpu.usage_mean), AT(gpu.utilized_peak), AT(cpu.cores_mean)},
-        is_gpu_starved, put_gpu_starved},
-    {"disk", {AT(pressure.io_some_secs), AT(disk.read_bytes), AT(disk.write_bytes), AT(cpu.cores_mean)},
-        is_waiting_for_disk, put_disk},
-    {"memory-growing", {AT(memory.rss_peak_mib), AT(memory.rss_peak_at_secs), AT(memory.rss_mean_mib)}, is_growing,
-        put_growing},
-    {"cpu-bound",
-        {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.limit_cores), AT(cpu.saturated_pct), AT(cpu.wanted_p95)},
-        is_cpu_bound, put_cpu_bound},
-    {"single-threaded",
-        {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.cores_peak), AT(cpu.limit_cores), AT(cpu.wanted_p95),
-            AT(cpu.busiest_mean)},
-        is_single_threaded, put_single_threaded},
-    {"idle", {AT(cpu.cores_mean), AT(cpu.wanted_mean), AT(gpu.usage_mean)}, is_idle, put_idle},
-    {"mixed", {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.wanted_p95), AT(gpu.usage_mean)}, is_any, put_mixed},
+static const struct rule rules[RULES] = {
+    [RULE_HOST] = {"host", {AT(samples)}},
+    [RULE_OUT_OF_MEMORY] = {"out-of-memory",
+        {AT(result.oom_kills), AT(result.host_oom_kills), AT(memory.limit_mib), AT(memory.need_mib)}},
+    [RULE_TOO_SHORT] = {"too-short", {AT(wall_secs), AT(samples)}},
+    [RULE_UNKNOWN] = {"unknown", {AT(samples)}},
+    [RULE_SWAPPING] = {"swapping",
+        {AT(memory.host_swap_used_peak_mib), AT(pressure.memory_some_secs), AT(memory.major_faults)}},
+    [RULE_GPU_BOUND] = {"gpu-bound", {AT(gpu.active_usage_mean), AT(gpu.usage_mean), AT(gpu.utilized_peak)}},
+    [RULE_THROTTLED] = {"throttled",
+        {AT(cpu.throttled_secs), AT(cpu.limit_cores), AT(cpu.wait_secs), AT(cpu.wanted_p95)}},
+    [RULE_MEMORY_LIMIT] = {"memory-limit", {AT(memory.need_mib), AT(memory.limit_mib), AT(memory.limit_used_pct)}},
+    [RULE_HELD_BACK] = {"throttled",
+        {AT(cpu.wait_secs), AT(cpu.wanted_mean), AT(cpu.cores_mean), AT(cpu.host_cores_mean)}},
+    [RULE_STARVED] = {"starved", {AT(cpu.wait_secs), AT(cpu.wanted_mean), AT(cpu.cores_mean), AT(cpu.host_cores_mean)}},
+    [RULE_GPU_STARVED] = {"gpu-starved",
+        {AT(gpu.active_usage_mean), AT(gpu.usage_mean), AT(gpu.utilized_peak), AT(cpu.cores_mean)}},
+    [RULE_DISK] = {"disk", {AT(pressure.io_some_secs), AT(disk.read_bytes), AT(disk.write_bytes), AT(cpu.cores_mean)}},
+    [RULE_GROWING] = {"memory-growing",
+        {AT(memory.rss_peak_mib), AT(memory.rss_peak_at_secs), AT(memory.rss_mean_mib)}},
+    [RULE_CPU_BOUND] = {"cpu-bound",
+        {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.limit_cores), AT(cpu.saturated_pct), AT(cpu.wanted_p95)}},
+    [RULE_SINGLE_THREADED] = {"single-threaded", {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.cores_peak),
+                                                     AT(cpu.limit_cores), AT(cpu.wanted_p95), AT(cpu.busiest_mean)}},
+    [RULE_IDLE] = {"idle", {AT(cpu.cores_mean), AT(cpu.wanted_mean), AT(gpu.usage_mean)}},
+    [RULE_MIXED] = {"mixed", {AT(cpu.cores_mean), AT(cpu.cores_p95), AT(cpu.wanted_p95), AT(gpu.usage_mean)}},
 };
 
-/* The row of the table in which this place is; NULL: it has no key. */
-static const struct field *field_at(const struct field_table *table, size_t at)
+/* Calls, not addresses in the table: each of those takes more space. */
+static bool applies(enum rule_id rule, const struct facts *facts)
 {
-    for (const struct field *row = table->rows; row < table->rows + table->count; row++) {
-        size_t bytes = row->kind == FIELD_OBJECT ? row->table->item_bytes : 1;
-        if (at >= row->offset && at < row->offset + bytes)
-            return row;
+    switch (rule) {
+    case RULE_HOST:
+        return facts->summary->samples.v > 0 && !summary_has_job(facts->summary);
+    case RULE_OUT_OF_MEMORY:
+        return summary_ran_out_of_memory(facts->summary);
+    case RULE_TOO_SHORT:
+        return facts->summary->samples.v > 0 && summary_is_too_short(facts->summary);
+    case RULE_UNKNOWN:
+        return !facts->cpu->cores_mean.has || !facts->cpu->cores_p95.has;
+    case RULE_SWAPPING:
+        return is_swapping(facts);
+    case RULE_GPU_BOUND:
+        return facts->gpus_used > 0 && facts->gpu_share >= GPU_BUSY_SHARE && facts->gpu_run_share >= GPU_BUSY_RUN_SHARE;
+    case RULE_THROTTLED:
+        return summary_is_throttled(facts->summary);
+    case RULE_MEMORY_LIMIT:
+        return facts->memory->limit_used_pct.has && facts->memory->limit_used_pct.v >= MEMORY_LIMIT_PCT;
+    case RULE_HELD_BACK:
+        return is_held_back(facts);
+    case RULE_STARVED:
+        return is_starved(facts);
+    case RULE_GPU_STARVED:
+        return facts->gpus_used > 0 && facts->gpu_share <= GPU_IDLE_SHARE &&
+               facts->cpu->cores_mean.v >= GPU_STARVED_CORES;
+    case RULE_DISK:
+        return is_waiting_for_disk(facts);
+    case RULE_GROWING:
+        return facts->memory->growth_mib.has;
+    case RULE_CPU_BOUND:
+        return is_cpu_bound(facts);
+    case RULE_SINGLE_THREADED:
+        return is_single_threaded(facts);
+    case RULE_IDLE:
+        return is_idle(facts);
+    case RULE_MIXED:
+    case RULES:
+        break;
     }
-    return NULL;
+    return true;
 }
 
-/* "cpu.wanted_p95" */
-static void put_key(struct buf *text, size_t at)
+static void put(enum rule_id rule, struct buf *text, const struct facts *facts)
 {
-    const struct field *row = field_at(&field_summary, at);
-    while (row) {
-        struct str name = field_name(row);
-        buf_append(text, name.p, name.n);
-        if (row->kind != FIELD_OBJECT)
-            return;
-        buf_putc(text, '.');
-        at -= row->offset;
-        row = field_at(row->table, at);
+    switch (rule) {
+    case RULE_HOST:
+        buf_puts(text, "No job was tracked, only the host");
+        break;
+    case RULE_OUT_OF_MEMORY:
+        put_out_of_memory(text, facts);
+        break;
+    case RULE_TOO_SHORT:
+        buf_puts(text, "Too short to say what held it back: ");
+        summary_put_length(text, facts->summary, " and ");
+        break;
+    case RULE_UNKNOWN:
+        buf_puts(text, facts->summary->samples.v > 0 ? "Not known: the recording has no CPU time of the job"
+                                                     : "Not known: there is no sample");
+        break;
+    case RULE_SWAPPING:
+        put_swapping(text, facts);
+        break;
+    case RULE_GPU_BOUND:
+        put_gpu_bound(text, facts);
+        break;
+    case RULE_THROTTLED:
+        put_throttled(text, facts);
+        break;
+    case RULE_MEMORY_LIMIT:
+        put_memory_limit(text, facts);
+        break;
+    case RULE_HELD_BACK:
+        put_held_back(text, facts);
+        break;
+    case RULE_STARVED:
+        put_starved(text, facts);
+        break;
+    case RULE_GPU_STARVED:
+        put_gpu_starved(text, facts);
+        break;
+    case RULE_DISK:
+        put_disk(text, facts);
+        break;
+    case RULE_GROWING:
+        units_put(text, "Memory grew to the end: by %m in the second half, to %m; a longer run needs more",
+            facts->memory->growth_mib.v, facts->memory->rss_peak_mib.v);
+        break;
+    case RULE_CPU_BOUND:
+        put_cpu_bound(text, facts);
+        break;
+    case RULE_SINGLE_THREADED:
+        put_single_threaded(text, facts);
+        break;
+    case RULE_IDLE:
+        put_idle(text, facts);
+        break;
+    case RULE_MIXED:
+        put_mixed(text, facts);
+        break;
+    case RULES:
+        break;
     }
 }
 
@@ -579,7 +577,7 @@ static size_t keep_evidence(const struct rule *rule, const struct summary *summa
         /* Every opt begins with whether it is known. */
         if (!*(const bool *)((const char *)summary + rule->evidence[i]))
             continue;
-        put_key(&text, rule->evidence[i]);
+        summary_put_key(&text, rule->evidence[i]);
         texts->evidence[count++] = buf_over_end(&text);
     }
     return count;
@@ -588,11 +586,12 @@ static size_t keep_evidence(const struct rule *rule, const struct summary *summa
 void verdict_fill(struct summary *summary, struct verdict_texts *texts)
 {
     struct facts facts = facts_of(summary);
-    const struct rule *rule = rules;
-    while (!rule->applies(&facts))
-        rule++;
+    unsigned id = 0;
+    while (!applies((enum rule_id)id, &facts))
+        id++;
+    const struct rule *rule = &rules[id];
     struct buf text = buf_over(texts->text, VERDICT_TEXT_BYTES);
-    rule->put(&text, &facts);
+    put((enum rule_id)id, &text, &facts);
     buf_putc(&text, '.');
     size_t count = keep_evidence(rule, summary, texts);
     summary->verdict = (struct summary_verdict){

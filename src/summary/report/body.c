@@ -8,7 +8,7 @@
 
 #include "base/num.h"
 #include "base/utc.h"
-#include "summary/report/body_internal.h"
+#include "summary/report/charts.h"
 #include "summary/rows.h"
 #include "summary/summary_internal.h"
 #include "summary/units.h"
@@ -24,9 +24,7 @@ static void put_in_brackets(struct markup *m, const char *text)
 {
     if (!text)
         return;
-    put(m, " (");
-    units_put_foreign(&m->text, text);
-    put(m, ")");
+    units_put(&m->text, " (%x)", text);
 }
 
 /* One fact of the list below the heading: what stands in the text, which may be nothing. */
@@ -34,8 +32,7 @@ static void end_fact(struct markup *m, const char *term)
 {
     if (m->text.len == 0)
         return;
-    buf_puts(m->out, "<div><dt>");
-    buf_puts(m->out, term);
+    units_put(m->out, "<div><dt>%s", term);
     markup_wrap(m, "</dt><dd>", "</dd></div>\n");
 }
 
@@ -53,29 +50,22 @@ static void put_time(struct markup *m, const char *term, struct opt_i64 unix_ms)
     utc_format_iso(unix_ms.v / 1000, text);
     text[10] = ' ';
     text[19] = '\0';
-    put(m, text);
-    put(m, " UTC");
+    units_put(&m->text, "%s UTC", text);
     end_fact(m, term);
 }
 
 static void put_names(struct markup *m, const struct sample_list *list)
 {
     const char *const *names = list->items;
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        put(m, i > 0 ? ", " : "");
-        units_put_foreign(&m->text, names[i]);
-    }
+    for (size_t i = 0; list->present && i < list->count; i++)
+        units_put(&m->text, "%s%x", i > 0 ? ", " : "", names[i]);
 }
 
 static void put_pairs(struct markup *m, const char *term, const struct sample_list *list)
 {
     const struct str_pair *pairs = list->items;
-    for (size_t i = 0; list->present && i < list->count; i++) {
-        put(m, i > 0 ? ", " : "");
-        units_put_foreign(&m->text, pairs[i].key);
-        put(m, "=");
-        units_put_foreign(&m->text, pairs[i].value);
-    }
+    for (size_t i = 0; list->present && i < list->count; i++)
+        units_put(&m->text, "%s%x=%x", i > 0 ? ", " : "", pairs[i].key, pairs[i].value);
     end_fact(m, term);
 }
 
@@ -86,8 +76,7 @@ static void put_limits(struct markup *m, const struct summary *summary)
         put_in_brackets(m, summary->cpu.limit_source);
     }
     if (summary->memory.limit_mib.has) {
-        put(m, m->text.len > 0 ? ", " : "");
-        units_put_mib(&m->text, summary->memory.limit_mib.v);
+        units_put(&m->text, "%s%m", m->text.len > 0 ? ", " : "", summary->memory.limit_mib.v);
         put_in_brackets(m, summary->memory.limit_source);
     }
     end_fact(m, "Limits");
@@ -98,11 +87,8 @@ static void put_host_memory(struct markup *m, const struct summary *summary)
     const struct summary_machine *machine = &summary->machine;
     if (machine->memory_mib.has)
         units_put_mib(&m->text, machine->memory_mib.v);
-    if (machine->swap_mib.has && machine->swap_mib.v > 0) {
-        put(m, m->text.len > 0 ? ", " : "");
-        units_put_mib(&m->text, machine->swap_mib.v);
-        put(m, " of swap");
-    }
+    if (machine->swap_mib.has && machine->swap_mib.v > 0)
+        units_put(&m->text, "%s%m of swap", m->text.len > 0 ? ", " : "", machine->swap_mib.v);
     end_fact(m, "Memory of the host");
 }
 
@@ -129,14 +115,10 @@ static void put_facts(struct markup *m, const struct summary *summary)
     end_fact(m, is_one ? "Wall time" : "Mean wall time");
     if (summary->samples.has) {
         num_put_u64(&m->text, summary->samples.v);
-        if (summary->samples.v > 1 && summary->interval_secs.has) {
-            put(m, " every ");
-            units_put_secs(&m->text, summary->interval_secs.v);
-        }
+        if (summary->samples.v > 1 && summary->interval_secs.has)
+            units_put(&m->text, " every %t", summary->interval_secs.v);
         if (summary->missed_samples.has && summary->missed_samples.v > 0) {
-            put(m, ", ");
-            num_put_u64(&m->text, summary->missed_samples.v);
-            put(m, " missed");
+            units_put(&m->text, ", %u missed", summary->missed_samples.v);
         }
     }
     end_fact(m, "Samples");
@@ -166,10 +148,8 @@ static void put_badge(struct markup *m, const struct summary *summary)
                                    : "<b class=\"badge good\">✓ ");
     if (is_several) {
         num_put_u64(&m->text, is_bad ? summary->runs_failed.v : summary->runs.v);
-        if (is_bad) {
-            put(m, " of ");
-            num_put_u64(&m->text, summary->runs.v);
-        }
+        if (is_bad)
+            units_put(&m->text, " of %u", summary->runs.v);
         put(m, is_bad ? " runs failed" : " runs");
     } else
         units_put_foreign(&m->text, verdict);
@@ -202,9 +182,7 @@ static void begin_tile(struct markup *m, const char *label, const char *of, stru
     const char *value = buf_cstr(&m->text), *blank = strchr(value, ' ');
     if (blank && !strchr(blank + 1, ' ') && str_copy(str_of(blank + 1), unit, sizeof(unit)))
         m->text.len = (size_t)(blank - value);
-    buf_puts(m->out, "<div class=\"card\"><b class=\"label\">");
-    buf_puts(m->out, label);
-    buf_puts(m->out, of);
+    units_put(m->out, "<div class=\"card\"><b class=\"label\">%s%s", label, of);
     markup_wrap(m, "</b> <span class=\"big\">", "");
     put(m, unit);
     markup_wrap(m, " <small>", "</small>");
@@ -225,17 +203,6 @@ static void end_tile(struct markup *m)
     markup_tag(m, "</div>\n");
 }
 
-/* "before 12.3, " and so on: a part of a line of detail. */
-static void put_part(
-    struct markup *m, const char *before, void (*put_value)(struct buf *, double), struct opt_f64 value)
-{
-    if (!value.has)
-        return;
-    put(m, m->text.len > 0 ? ", " : "");
-    put(m, before);
-    put_value(&m->text, value.v);
-}
-
 static void put_cpu_tile(struct markup *m, const struct summary *summary)
 {
     const struct summary_cpu *cpu = &summary->cpu;
@@ -248,22 +215,20 @@ static void put_cpu_tile(struct markup *m, const struct summary *summary)
     bool has_share = is_job && cpu->limit_cores.has && cpu->limit_cores.v > 0;
     struct opt_f64 share = {has_share, has_share ? mean.v * 100 / cpu->limit_cores.v : 0};
     begin_tile(m, "Mean CPU", is_job ? " of the job" : " of the host", share);
-    put_part(m, "P95 ", units_put_figure, is_job ? cpu->cores_p95 : cpu->host_cores_p95);
-    put_part(m, "peak ", units_put_figure, is_job ? cpu->cores_peak : cpu->host_cores_peak);
-    if (is_job && cpu->limit_cores.has) {
-        put(m, " of ");
-        units_put_count(&m->text, cpu->limit_cores.v, "core");
-    }
+    summary_put_amount(&m->text, "P95 ", 'f', is_job ? &cpu->cores_p95 : &cpu->host_cores_p95);
+    summary_put_amount(&m->text, "peak ", 'f', is_job ? &cpu->cores_peak : &cpu->host_cores_peak);
+    if (is_job && cpu->limit_cores.has)
+        units_put(&m->text, " of %n", cpu->limit_cores.v);
     put_detail(m);
-    put_part(m, "wanted: P95 ", units_put_figure, cpu->wanted_p95);
-    put_part(m, "peak ", units_put_figure, cpu->wanted_peak);
+    summary_put_amount(&m->text, "wanted: P95 ", 'f', &cpu->wanted_p95);
+    summary_put_amount(&m->text, "peak ", 'f', &cpu->wanted_peak);
     put_detail(m);
-    put_part(m, "", units_put_secs, cpu->total_secs);
+    summary_put_amount(&m->text, "", 't', &cpu->total_secs);
     if (m->text.len > 0)
         put(m, cpu->is_lower_bound.has && cpu->is_lower_bound.v ? " of CPU time or more" : " of CPU time");
     put_detail(m);
     if (cpu->throttled_secs.has && cpu->throttled_secs.v > 0)
-        put_part(m, "throttled for ", units_put_secs, cpu->throttled_secs);
+        summary_put_amount(&m->text, "throttled for ", 't', &cpu->throttled_secs);
     put_detail(m);
     end_tile(m);
 }
@@ -272,22 +237,26 @@ static void put_memory_tile(struct markup *m, const struct summary *summary)
 {
     const struct summary_memory *memory = &summary->memory;
     struct opt_f64 need = memory->present ? summary_memory_need(summary) : (struct opt_f64){0};
-    struct opt_f64 most = need.has ? need : memory->host_used_peak_mib;
-    /* 0: the job ended before it was seen. */
-    if (!memory->present || !most.has || !(most.v > 0))
+    bool is_job = summary_has_job(summary);
+    struct opt_f64 most = is_job ? need : memory->host_used_peak_mib;
+    if (!memory->present || !(is_job || most.has))
         return;
-    units_put_mib(&m->text, most.v);
-    begin_tile(m, "Peak memory", need.has ? " of the job" : " of the host", memory->limit_used_pct);
-    if (need.has)
+    /* 0: the job ended before it was seen. */
+    if (most.has && most.v > 0)
+        units_put_mib(&m->text, most.v);
+    else
+        put(m, "unknown");
+    begin_tile(m, "Peak memory", is_job ? " of the job" : " of the host", memory->limit_used_pct);
+    if (is_job)
         summary_put_memory_share(&m->text, summary);
     else
-        put_part(m, "of ", units_put_mib, memory->host_total_mib);
+        summary_put_amount(&m->text, "of ", 'm', &memory->host_total_mib);
     put_detail(m);
-    put_part(m, "PSS ", units_put_mib, memory->pss_peak_mib);
-    put_part(m, "RSS ", units_put_mib, memory->rss_peak_mib);
+    summary_put_amount(&m->text, "PSS ", 'm', &memory->pss_peak_mib);
+    summary_put_amount(&m->text, "RSS ", 'm', &memory->rss_peak_mib);
     put_detail(m);
     if (summary_has_own_cgroup(summary))
-        put_part(m, "cgroup with page cache ", units_put_mib, memory->cgroup_peak_mib);
+        summary_put_amount(&m->text, "cgroup with page cache ", 'm', &memory->cgroup_peak_mib);
     put_detail(m);
     end_tile(m);
 }
@@ -295,6 +264,14 @@ static void put_memory_tile(struct markup *m, const struct summary *summary)
 static struct opt_f64 sum_of(struct opt_u64 a, struct opt_u64 b)
 {
     return (struct opt_f64){a.has || b.has, (double)(a.has ? a.v : 0) + (double)(b.has ? b.v : 0)};
+}
+
+static void put_flows(struct markup *m, const char *const names[2], const struct opt_u64 bytes[2])
+{
+    for (size_t i = 0; i < 2; i++) {
+        struct opt_f64 value = opt_scaled(bytes[i], 1);
+        summary_put_amount(&m->text, names[i], 'b', &value);
+    }
 }
 
 static void put_flow_tile(struct markup *m, const char *label, const char *of, const char *const names[2],
@@ -306,12 +283,10 @@ static void put_flow_tile(struct markup *m, const char *label, const char *of, c
         return;
     units_put_bytes(&m->text, total.v);
     begin_tile(m, label, of, (struct opt_f64){0});
-    put_part(m, names[0], units_put_bytes, opt_scaled(own[0], 1));
-    put_part(m, names[1], units_put_bytes, opt_scaled(own[1], 1));
+    put_flows(m, names, own);
     put_detail(m);
     if (host && sum_of(host[0], host[1]).has) {
-        put_part(m, names[0], units_put_bytes, opt_scaled(host[0], 1));
-        put_part(m, names[1], units_put_bytes, opt_scaled(host[1], 1));
+        put_flows(m, names, host);
         put(m, " by the host");
     }
     put_detail(m);
@@ -324,13 +299,18 @@ static void put_flow_tiles(struct markup *m, const struct summary *summary)
     const struct summary_disk *disk = &summary->disk;
     const struct opt_u64 own[] = {disk->read_bytes, disk->write_bytes};
     const struct opt_u64 host[] = {disk->host_read_bytes, disk->host_write_bytes};
-    const struct opt_u64 net[] = {summary->network.host_received_bytes, summary->network.host_sent_bytes};
+    const struct summary_network *network = &summary->network;
+    const struct opt_u64 net[] = {network->received_bytes, network->sent_bytes};
+    const struct opt_u64 host_net[] = {network->host_received_bytes, network->host_sent_bytes};
     if (disk->present && sum_of(own[0], own[1]).has)
         put_flow_tile(m, "Disk", " of the job", disk_names, own, host);
     else if (disk->present)
         put_flow_tile(m, "Disk", " of the host", disk_names, host, NULL);
-    if (summary->network.present)
-        put_flow_tile(m, "Network", " of the host", net_names, net, NULL);
+    if (sum_of(net[0], net[1]).has)
+        put_flow_tile(m, "Network", network->is_lower_bound.v ? " of the job, at least" : " of the job", net_names, net,
+            host_net);
+    else if (network->present)
+        put_flow_tile(m, "Network", " of the host", net_names, host_net, NULL);
 }
 
 static void put_gpu_tiles(struct markup *m, const struct summary *summary)
@@ -343,20 +323,18 @@ static void put_gpu_tiles(struct markup *m, const struct summary *summary)
     if (mean.has) {
         units_put_count(&m->text, mean.v, "GPU");
         begin_tile(m, "Mean GPU", is_job ? " of the job" : " of the host", (struct opt_f64){0});
-        put_part(m, "peak ", units_put_figure, is_job ? gpu->usage_peak : gpu->host_usage_peak);
-        if (gpu->count.has && m->text.len > 0) {
-            put(m, " of ");
-            num_put_u64(&m->text, gpu->count.v);
-        }
+        summary_put_amount(&m->text, "peak ", 'f', is_job ? &gpu->usage_peak : &gpu->host_usage_peak);
+        if (gpu->count.has && m->text.len > 0)
+            units_put(&m->text, " of %u", gpu->count.v);
         put_detail(m);
-        put_part(m, "GPU memory ", units_put_mib, is_job ? gpu->vram_peak_mib : gpu->host_vram_peak_mib);
+        summary_put_amount(&m->text, "GPU memory ", 'm', is_job ? &gpu->vram_peak_mib : &gpu->host_vram_peak_mib);
         put_detail(m);
         put_names(m, &gpu->names);
         put_detail(m);
         end_tile(m);
     }
     if (gpu->energy_joules.has) {
-        units_put_joules(&m->text, gpu->energy_joules.v);
+        units_put_as(&m->text, 'j', gpu->energy_joules.v);
         begin_tile(m, "Energy", " of all GPUs", (struct opt_f64){0});
         put(m, "other work on them included");
         put_detail(m);
@@ -364,16 +342,37 @@ static void put_gpu_tiles(struct markup *m, const struct summary *summary)
     }
 }
 
+static void put_energy_tile(struct markup *m, const struct summary *summary)
+{
+    const struct summary_energy *energy = &summary->energy;
+    bool is_job = energy->process_joules.has;
+    struct opt_f64 shown = is_job ? energy->process_joules : energy->cpu_joules;
+    if (!shown.has)
+        return;
+    units_put_as(&m->text, 'j', shown.v);
+    begin_tile(m, "CPU energy", is_job ? " of the job" : " of the host", (struct opt_f64){0});
+    if (is_job)
+        summary_put_amount(&m->text, "of ", 'j', &energy->cpu_joules);
+    summary_put_amount(&m->text, "idle ", 'j', &energy->idle_joules);
+    summary_put_amount(&m->text, "mean ", 'w', &energy->mean_watts);
+    if (energy->source)
+        summary_put_in_brackets(&m->text, energy->source);
+    put_detail(m);
+    summary_put_amount(&m->text, "CO2 of the job ", 'g', &energy->carbon_grams);
+    put_detail(m);
+    end_tile(m);
+}
+
 /* The host's tasks that waited: the worst first. */
 static void put_pressure_tile(struct markup *m, const struct summary *summary)
 {
     const struct sample_pressure *pressure = &summary->pressure;
-    static const char *const names[] = {"CPU ", "memory ", "I/O "};
+    static const char names[][8] = {"CPU ", "memory ", "I/O "};
     const struct opt_f64 secs[] = {pressure->cpu_some_secs, pressure->memory_some_secs, pressure->io_some_secs};
     double wall_secs = summary->wall_secs.has ? summary->wall_secs.v : 0;
     size_t worst = 3;
     for (size_t i = 0; i < 3; i++) {
-        if (secs[i].has && (worst == 3 || secs[i].v > secs[worst].v))
+        if (secs[i].has && secs[i].v > 0 && (worst == 3 || secs[i].v > secs[worst].v))
             worst = i;
     }
     if (!pressure->present || !(wall_secs > 0) || worst == 3)
@@ -388,7 +387,8 @@ static void put_pressure_tile(struct markup *m, const struct summary *summary)
         if (i == worst || !secs[i].has)
             continue;
         share = secs[i].v * 100 / wall_secs;
-        put_part(m, names[i], units_put_pct, some_f64(share < 100 ? share : 100));
+        struct opt_f64 shown = some_f64(share < 100 ? share : 100);
+        summary_put_amount(&m->text, names[i], 'p', &shown);
     }
     put_detail(m);
     end_tile(m);
@@ -399,11 +399,16 @@ static void put_tracker_tile(struct markup *m, const struct summary *summary)
     const struct summary_tracker *tracker = &summary->tracker;
     if (!tracker->present || !tracker->cpu_pct.has)
         return;
-    units_put_pct(&m->text, tracker->cpu_pct.v);
+    bool is_short = summary_is_share_noise(summary);
+    if (is_short)
+        units_put_secs(&m->text, tracker->cpu_secs.v);
+    else
+        units_put_pct(&m->text, tracker->cpu_pct.v);
     begin_tile(m, "Cost of tracking", "", (struct opt_f64){0});
-    put(m, "of a core");
-    put_part(m, "CPU time ", units_put_secs, tracker->cpu_secs);
-    put_part(m, "memory ", units_put_mib, tracker->rss_peak_mib);
+    put(m, is_short ? "of CPU time" : "of a core");
+    if (!is_short)
+        summary_put_amount(&m->text, "CPU time ", 't', &tracker->cpu_secs);
+    summary_put_amount(&m->text, "memory ", 'm', &tracker->rss_peak_mib);
     put_detail(m);
     end_tile(m);
 }
@@ -416,6 +421,7 @@ static void put_tiles(struct markup *m, const struct summary *summary)
     put_memory_tile(m, summary);
     put_flow_tiles(m, summary);
     put_gpu_tiles(m, summary);
+    put_energy_tile(m, summary);
     put_pressure_tile(m, summary);
     put_tracker_tile(m, summary);
     markup_tag(m, "</div>\n");

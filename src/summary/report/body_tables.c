@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lower part of the page of the report: what to ask for next time, GPUs, processes, every row of the summary. */
+#include <stddef.h>
+
 #include "base/num.h"
-#include "summary/report/body_internal.h"
+#include "summary/report/charts.h"
 #include "summary/rows.h"
 #include "summary/units.h"
 
@@ -10,10 +12,7 @@ static void put_size(struct markup *m, const char *label, const char *reason)
     bool is_known = m->text.len > 0;
     if (!is_known && !reason)
         return;
-    buf_puts(m->out, "<div><b class=\"label\">");
-    buf_puts(m->out, label);
-    buf_puts(m->out, "</b> <span class=\"big\">");
-    buf_puts(m->out, is_known ? "" : "withheld");
+    units_put(m->out, "<div><b class=\"label\">%s</b> <span class=\"big\">%s", label, is_known ? "" : "withheld");
     markup_tag(m, "</span><div class=\"dim\">");
     units_put_foreign(&m->text, reason);
     markup_tag(m, "</div></div>\n");
@@ -23,8 +22,7 @@ static void put_ready(struct markup *m, const char *label, const char *line)
 {
     if (!line)
         return;
-    buf_puts(m->out, "<div><span class=\"dim\">");
-    buf_puts(m->out, label);
+    units_put(m->out, "<div><span class=\"dim\">%s", label);
     buf_puts(&m->text, line);
     markup_wrap(m, "</span> <code>", "</code></div>\n");
 }
@@ -62,106 +60,209 @@ void body_put_sizing(struct markup *m, const struct summary *summary)
 #define TABLE_OF(look) "<div class=\"card " look "\"><table border=\"1\" cellpadding=\"4\">"
 #define TABLE_END "</table></div>\n"
 
-/* Column heads; those behind the first `texts` are of numbers. */
-static void put_heads(struct markup *m, const char *table, const char *const *heads, size_t count, size_t texts)
+/* A column: its head, and for numbers how they are written and where they are in an item. */
+struct column {
+    char head[19];
+    char unit; /* units_put_as; 'u': bytes of a struct opt_u64; 0: a text, which is put by hand */
+    unsigned short at;
+};
+
+static void put_heads(struct markup *m, const struct column *columns, size_t count)
 {
-    markup_tag(m, table);
     markup_tag(m, "<thead><tr>");
     for (size_t i = 0; i < count; i++) {
-        markup_tag(m, i < texts ? "<th scope=\"col\">" : "<th scope=\"col\" class=\"n\">");
-        buf_puts(&m->text, heads[i]);
+        markup_tag(m, columns[i].unit ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">");
+        buf_puts(&m->text, columns[i].head);
         markup_tag(m, "</th>");
     }
     markup_tag(m, "</tr></thead>\n<tbody>\n");
 }
 
-static void put_cell(struct markup *m, void (*put_value)(struct buf *, double), struct opt_f64 value)
+static void end_cell(struct markup *m)
 {
-    markup_tag(m, "<td class=\"n\">");
-    if (value.has)
-        put_value(&m->text, value.v);
-    else
-        buf_puts(&m->text, "–");
     markup_tag(m, "</td>");
+}
+
+static void put_cells(struct markup *m, const struct column *columns, size_t count, const void *item)
+{
+    for (size_t i = 0; i < count; i++) {
+        const void *at = (const char *)item + columns[i].at;
+        bool is_count = columns[i].unit == 'u';
+        if (!columns[i].unit)
+            continue;
+        markup_tag(m, "<td class=\"n\">");
+        /* Every opt begins with whether it is known. */
+        if (!*(const bool *)at)
+            buf_puts(&m->text, "–");
+        else if (is_count)
+            units_put_bytes(&m->text, (double)((const struct opt_u64 *)at)->v);
+        else
+            units_put_as(&m->text, columns[i].unit, ((const struct opt_f64 *)at)->v);
+        end_cell(m);
+    }
 }
 
 static void put_text_cell(struct markup *m, const char *text)
 {
     markup_tag(m, "<td class=\"c\">");
-    if (text && *text)
-        units_put_foreign(&m->text, text);
-    else
-        buf_puts(&m->text, "–");
-    markup_tag(m, "</td>");
+    units_put_foreign(&m->text, text && *text ? text : "–");
+    end_cell(m);
 }
 
-static void put_gpus(struct markup *m, const struct summary *summary)
+struct table {
+    const char *opening;
+    const struct column *columns;
+    size_t count, item_bytes;
+    void (*put_texts)(struct markup *m, const struct summary *summary, const void *item, size_t i);
+};
+
+/* Behind its heading. */
+static void put_table(
+    struct markup *m, const struct table *table, const struct summary *summary, const struct sample_list *list)
 {
-    static const char *const heads[] = {"GPU", "Name", "Job: mean", "Job: peak", "Job: memory", "Host: mean", "Memory",
-        "Mean power", "Peak power", "Hottest"};
-    const struct sample_list *list = &summary->gpu.devices;
-    const struct summary_gpu_device *gpu = list->items;
-    if (!summary->gpu.present || !list->present || list->count == 0)
-        return;
-    markup_tag(m, "<h2>Each GPU</h2>\n");
-    put_heads(m, TABLE_OF("wide"), heads, sizeof(heads) / sizeof(heads[0]), 2);
-    for (size_t i = 0; i < list->count; i++, gpu++) {
-        markup_tag(m, "<tr><th scope=\"row\">");
-        num_put_u64(&m->text, i);
-        if (gpu->host_id) {
-            buf_puts(&m->text, " (");
-            units_put_foreign(&m->text, gpu->host_id);
-            buf_puts(&m->text, ")");
-        }
-        markup_tag(m, "</th>");
-        put_text_cell(m, gpu->name);
-        put_cell(m, units_put_pct, gpu->usage_mean_pct);
-        put_cell(m, units_put_pct, gpu->usage_peak_pct);
-        put_cell(m, units_put_mib, gpu->vram_peak_mib);
-        put_cell(m, units_put_pct, gpu->host_usage_mean_pct);
-        put_cell(m, units_put_mib, gpu->vram_total_mib);
-        put_cell(m, units_put_watts, gpu->power_mean_watts);
-        put_cell(m, units_put_watts, gpu->power_peak_watts);
-        put_cell(m, units_put_celsius, gpu->temperature_peak_celsius);
+    markup_tag(m, "</h2>\n");
+    markup_tag(m, table->opening);
+    put_heads(m, table->columns, table->count);
+    for (size_t i = 0; i < list->count; i++) {
+        const void *item = (const char *)list->items + i * table->item_bytes;
+        markup_tag(m, "<tr>");
+        table->put_texts(m, summary, item, i);
+        put_cells(m, table->columns, table->count, item);
         markup_tag(m, "</tr>\n");
     }
     markup_tag(m, "</tbody>" TABLE_END);
 }
 
+#define COLUMNS(columns) columns, sizeof(columns) / sizeof((columns)[0])
+#define AT(type, member) offsetof(struct type, member)
+
+static void put_gpu_texts(struct markup *m, const struct summary *summary, const void *item, size_t i)
+{
+    const struct summary_gpu_device *gpu = item;
+    (void)summary;
+    markup_tag(m, "<th scope=\"row\">");
+    num_put_u64(&m->text, i);
+    if (gpu->host_id)
+        summary_put_in_brackets(&m->text, gpu->host_id);
+    markup_tag(m, "</th>");
+    put_text_cell(m, gpu->name);
+}
+
+static void put_gpus(struct markup *m, const struct summary *summary)
+{
+    static const struct column columns[] = {{"GPU", 0, 0}, {"Name", 0, 0},
+        {"Job: mean", 'p', AT(summary_gpu_device, usage_mean_pct)},
+        {"Job: peak", 'p', AT(summary_gpu_device, usage_peak_pct)},
+        {"Job: memory", 'm', AT(summary_gpu_device, vram_peak_mib)},
+        {"Host: mean", 'p', AT(summary_gpu_device, host_usage_mean_pct)},
+        {"Memory", 'm', AT(summary_gpu_device, vram_total_mib)},
+        {"Mean power", 'w', AT(summary_gpu_device, power_mean_watts)},
+        {"Peak power", 'w', AT(summary_gpu_device, power_peak_watts)},
+        {"Hottest", 'd', AT(summary_gpu_device, temperature_peak_celsius)}};
+    const struct table table = {TABLE_OF("wide"), COLUMNS(columns), sizeof(struct summary_gpu_device), put_gpu_texts};
+    const struct sample_list *list = &summary->gpu.devices;
+    if (!summary->gpu.present || !list->present || list->count == 0)
+        return;
+    markup_tag(m, "<h2>Each GPU");
+    put_table(m, &table, summary, list);
+}
+
+static void put_phase_texts(struct markup *m, const struct summary *summary, const void *item, size_t i)
+{
+    (void)item;
+    markup_tag(m, "<th scope=\"row\">");
+    summary_put_phase(&m->text, summary, i, SUMMARY_PHASE_NAME);
+    markup_tag(m, "</th><td>");
+    summary_put_phase(&m->text, summary, i, SUMMARY_PHASE_SIZES);
+    end_cell(m);
+}
+
+static void put_phases(struct markup *m, const struct summary *summary)
+{
+    static const struct column columns[] = {{"Phase", 0, 0}, {"What it would need", 0, 0},
+        {"Start", 't', AT(summary_phase, start_secs)}, {"Time", 't', AT(summary_phase, wall_secs)},
+        {"CPU time", 't', AT(summary_phase, cpu_secs)}, {"Mean cores", 'f', AT(summary_phase, cores_mean)},
+        {"Peak cores", 'f', AT(summary_phase, cores_peak)}, {"Memory", 'm', AT(summary_phase, memory_peak_mib)},
+        {"Read", 'u', AT(summary_phase, read_bytes)}, {"Written", 'u', AT(summary_phase, write_bytes)},
+        {"Mean GPUs", 'f', AT(summary_phase, gpu_usage_mean)}, {"GPU memory", 'm', AT(summary_phase, vram_peak_mib)}};
+    struct table table = {TABLE_OF("wide"), COLUMNS(columns), sizeof(struct summary_phase), put_phase_texts};
+    const struct sample_list *list = &summary->phases;
+    if (!list->present || list->count == 0)
+        return;
+    markup_tag(m, "<h2>Phases <small>");
+    summary_put_phase(&m->text, summary, SUMMARY_PHASE_HEAD, SUMMARY_PHASE_NAME);
+    markup_tag(m, "</small>");
+    if (!summary_has_phase_column(summary, SUMMARY_PHASE_GPUS))
+        table.count -= 2;
+    put_table(m, &table, summary, list);
+}
+
+static void put_process_texts(struct markup *m, const struct summary *summary, const void *item, size_t i)
+{
+    const struct sample_process *process = item;
+    (void)summary;
+    (void)i;
+    markup_tag(m, "<td>");
+    if (process->pid.has)
+        num_put_u64(&m->text, process->pid.v);
+    markup_tag(m, "</td><th scope=\"row\">");
+    units_put_foreign(&m->text, process->name ? process->name : "?");
+    markup_tag(m, "</th><td class=\"c\">");
+    if (process->command && *process->command)
+        summary_put_process(&m->text, process);
+    else
+        buf_puts(&m->text, "–");
+    end_cell(m);
+}
+
 static void put_processes(struct markup *m, const struct sample_list *list, const char *heading, struct opt_f64 at_secs)
 {
-    static const char *const heads[] = {"PID", "Name", "Command", "RSS", "CPU time"};
-    const struct sample_process *process = list->items;
+    static const struct column columns[] = {{"PID", 0, 0}, {"Name", 0, 0}, {"Command", 0, 0},
+        {"RSS", 'm', AT(sample_process, rss_mib)}, {"CPU time", 't', AT(sample_process, cpu_secs)}};
+    const struct table table = {
+        TABLE_OF("wide processes"), COLUMNS(columns), sizeof(struct sample_process), put_process_texts};
     if (!list->present || list->count == 0)
         return;
     markup_tag(m, "<h2>");
     buf_puts(&m->text, heading);
     markup_tag(m, "");
     if (at_secs.has) {
-        buf_puts(&m->text, " · after ");
-        units_put_secs(&m->text, at_secs.v);
+        units_put(&m->text, " · after %t", at_secs.v);
         markup_wrap(m, "<small>", "</small>");
     }
-    markup_tag(m, "</h2>\n");
-    put_heads(m, TABLE_OF("wide processes"), heads, sizeof(heads) / sizeof(heads[0]), 3);
-    for (size_t i = 0; i < list->count; i++, process++) {
-        markup_tag(m, "<tr><td>");
-        if (process->pid.has)
-            num_put_u64(&m->text, process->pid.v);
-        markup_tag(m, "</td><th scope=\"row\">");
-        units_put_foreign(&m->text, process->name ? process->name : "?");
-        markup_tag(m, "</th>");
-        markup_tag(m, "<td class=\"c\">");
-        if (process->command && *process->command)
-            summary_put_process(&m->text, process);
-        else
-            buf_puts(&m->text, "–");
-        markup_tag(m, "</td>");
-        put_cell(m, units_put_mib, process->rss_mib);
-        put_cell(m, units_put_secs, process->cpu_secs);
-        markup_tag(m, "</tr>\n");
+    put_table(m, &table, NULL, list);
+}
+
+static void put_program_texts(struct markup *m, const struct summary *summary, const void *item, size_t i)
+{
+    const struct summary_process *program = item;
+    (void)summary;
+    (void)i;
+    markup_tag(m, "<th scope=\"row\">");
+    units_put_foreign(&m->text, program->name ? program->name : "others");
+    markup_tag(m, "</th>");
+}
+
+static void put_programs(struct markup *m, const struct summary *summary)
+{
+    static const struct column columns[] = {{"Program", 0, 0},
+        {"Processes", 'f', AT(summary_process, values[PROCESS_COUNT])},
+        {"CPU time", 't', AT(summary_process, values[PROCESS_CPU])},
+        {"Unseen children", 't', AT(summary_process, values[PROCESS_REAPED_CPU])},
+        {"Peak RSS", 'm', AT(summary_process, values[PROCESS_RSS])},
+        {"Time", 't', AT(summary_process, values[PROCESS_END])},
+        {"Read", 'b', AT(summary_process, values[PROCESS_READ])},
+        {"Written", 'b', AT(summary_process, values[PROCESS_WRITTEN])}};
+    const struct table table = {TABLE_OF("wide"), COLUMNS(columns), sizeof(struct summary_process), put_program_texts};
+    const struct sample_list *list = &summary->programs;
+    if (!list->present || list->count == 0)
+        return;
+    markup_tag(m, "<h2>Programs");
+    if (summary->processes_unseen_cpu_secs.has) {
+        units_put(&m->text, "%t of CPU time that no sample saw", summary->processes_unseen_cpu_secs.v);
+        markup_wrap(m, " <small>", "</small>");
     }
-    markup_tag(m, "</tbody>" TABLE_END);
+    put_table(m, &table, summary, list);
 }
 
 struct row_writer {
@@ -207,12 +308,14 @@ static void put_numbers(struct markup *m, const struct summary *summary)
 void body_put_tables(struct markup *m, const struct summary *summary)
 {
     const char *const *notes = summary->notes.items;
+    put_phases(m, summary);
     put_gpus(m, summary);
     if (summary->memory.present)
         put_processes(
             m, &summary->memory.processes, "Largest processes at the memory peak", summary->memory.processes_at_secs);
     if (summary->cpu.present)
         put_processes(m, &summary->cpu.processes, "Processes with the most CPU time", (struct opt_f64){0});
+    put_programs(m, summary);
     put_numbers(m, summary);
     if (!summary->notes.present || summary->notes.count == 0)
         return;

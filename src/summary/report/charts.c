@@ -14,22 +14,25 @@
 enum { MARKUP_TEXT_BYTES = 64 * 1024 };
 
 const struct chart charts[SERIES_CHARTS] = {
-    [SERIES_CPU] = {"CPU", "Cores in use. Wanted: what it would have used without waiting for a CPU.", "cores", false,
-        true, false, 1, .001, LIMIT("limit", false, cpu.limit_cores)},
+    [SERIES_CPU] = {"CPU", "Cores in use. Wanted: what it would have used without waiting for a CPU.", "cores", 'n',
+        false, true, false, 1, .001, LIMIT("limit", false, cpu.limit_cores)},
     [SERIES_MEMORY] = {"Memory",
-        "Highest memory held. PSS shares common pages out among processes, RSS counts them in each.", "bytes", true,
-        false, false, MIB, 1024, LIMIT("limit", false, memory.limit_mib)},
+        "Highest memory held. PSS shares common pages out among processes, RSS counts them in each.", "bytes", 'm',
+        true, false, false, MIB, 1024, LIMIT("limit", false, memory.limit_mib)},
     [SERIES_DISK] = {"Disk", "Read from and written to storage; what the page cache answered is not in it.", "bytes/s",
-        false, false, true, 1, 1, NO_LIMIT},
-    [SERIES_NETWORK] = {"Network of the host", "Received and sent by the interfaces of the host, by all its programs.",
-        "bytes/s", false, false, true, 1, 1, NO_LIMIT},
-    [SERIES_GPU] = {"GPU", "GPUs in use: 1 is one GPU that was busy all the time. Host: by all programs.", "GPUs",
+        'b', false, false, true, 1, 1, NO_LIMIT},
+    [SERIES_NETWORK] = {"Network",
+        "Received and sent. Host: by its interfaces, all programs. Job: as far as it is known.", "bytes/s", 'b', false,
+        false, true, 1, 1, NO_LIMIT},
+    [SERIES_GPU] = {"GPU", "GPUs in use: 1 is one GPU that was busy all the time. Host: by all programs.", "GPUs", 'G',
         false, true, false, 1, .001, LIMIT("all", true, gpu.count)},
-    [SERIES_VRAM] = {"GPU memory", "Highest memory held on all GPUs together. Host: by all programs.", "bytes", true,
-        false, false, MIB, 1024, LIMIT("all", false, gpu.vram_total_mib)},
+    [SERIES_VRAM] = {"GPU memory", "Highest memory held on all GPUs together. Host: by all programs.", "bytes", 'm',
+        true, false, false, MIB, 1024, LIMIT("all", false, gpu.vram_total_mib)},
+    [SERIES_ENERGY] = {"Power", "Power of CPUs and memory. Job: the share of its CPU time, idle time counted.", "W",
+        'w', false, true, false, 1, .01, NO_LIMIT},
     [SERIES_PRESSURE] = {"Waiting on the host",
-        "Share of the time in which a task of the host, any program, had to wait.", "%", false, false, false, 1, .01,
-        NO_LIMIT},
+        "Share of the time in which a task of the host, any program, had to wait.", "%", 'p', false, false, false, 1,
+        .01, NO_LIMIT},
 };
 
 const struct heat_map heat_maps[SERIES_GRIDS] = {
@@ -144,16 +147,10 @@ const char *chart_line_name(const struct chart_view *view, size_t line)
 
 void chart_put_value(struct buf *buf, enum series_chart number, double value)
 {
-    const char *unit = charts[number].unit;
-    if (strcmp(unit, "bytes") == 0)
-        units_put_mib(buf, value / MIB);
-    else if (strcmp(unit, "bytes/s") == 0) {
-        units_put_bytes(buf, value);
+    char unit = charts[number].value_unit;
+    units_put_as(buf, unit, unit == 'm' ? value / MIB : value);
+    if (unit == 'b')
         buf_puts(buf, "/s");
-    } else if (strcmp(unit, "%") == 0)
-        units_put_pct(buf, value);
-    else
-        units_put_count(buf, value, strcmp(unit, "GPUs") == 0 ? "GPU" : "core");
 }
 
 void chart_put_peak(struct buf *buf, enum series_chart number, const struct chart_peak *peak)
@@ -162,8 +159,7 @@ void chart_put_peak(struct buf *buf, enum series_chart number, const struct char
     buf_puts(buf, summary_peak_where(peak->kind));
     if (summary_peak_is_apart(peak->kind))
         return;
-    buf_puts(buf, peak->kind == PEAK_NEAR_SAMPLE ? ", highest sample at " : " at ");
-    units_put_secs(buf, peak->secs);
+    units_put(buf, "%s%t", peak->kind == PEAK_NEAR_SAMPLE ? ", highest sample at " : " at ", peak->secs);
 }
 
 void chart_put_run_name(struct buf *buf, const struct chart_view *view, size_t run)
@@ -175,8 +171,7 @@ void chart_put_run_name(struct buf *buf, const struct chart_view *view, size_t r
     buf_puts(buf, about->name);
     if (is_only)
         return;
-    buf_puts(buf, about->name[0] ? ", run " : "run ");
-    num_put_u64(buf, run + 1);
+    units_put(buf, "%s%u", about->name[0] ? ", run " : "run ", run + 1);
     if (!about->started_ms.has)
         return;
     char text[UTC_ISO_BYTES];
@@ -191,11 +186,10 @@ void chart_put_resolution(struct buf *buf, const struct chart_view *view)
     size_t points = series_points(view->series), samples = series_step(view->series) * view->group;
     if (samples == 1 || points < view->group)
         return;
-    buf_puts(buf, "Each point is ");
-    units_put_secs(buf, series_secs(view->series, view->group - 1));
-    buf_puts(buf, " (");
-    num_put_u64(buf, samples);
-    buf_puts(buf, " samples): memory shows the highest value in it, other lines the mean, with a band to the highest.");
+    units_put(buf,
+        "Each point is %t (%u samples): memory shows the highest value in it, other lines the mean, with a band to the "
+        "highest.",
+        series_secs(view->series, view->group - 1), samples);
 }
 
 void markup_init(struct markup *markup, struct buf *out)

@@ -12,6 +12,7 @@
 
 struct chart {
     char title[20], about[110], unit[8];
+    char value_unit; /* the same for units_put_as; memory is 'm', in bytes */
     bool shows_highest; /* a point is drawn at its highest value, and the peak is marked; else at its mean */
     bool has_low; /* else the band around a mean begins with it: the lowest says little, and takes space */
     bool hides_zero; /* where nothing but 0 is known there is no chart: nothing went through it */
@@ -100,6 +101,11 @@ void markup_wrap(struct markup *markup, const char *before, const char *behind);
 /* What the page shows without its script: all of it but the charts, of which there is a picture. */
 void body_put(struct buf *buf, const struct summary *summary, const struct series *series);
 void body_put_title(struct buf *buf, const struct summary *summary);
+
+/* The lower part of it (body_tables.c): sizes to ask for next time, their reasons, ready lines; and devices, processes,
+ * all rows of the summary, notes. */
+void body_put_sizing(struct markup *m, const struct summary *summary);
+void body_put_tables(struct markup *m, const struct summary *summary);
 
 /* The picture: an svg element with these attributes, of which a line has at most so many steps. */
 void svg_put_element(struct buf *buf, const struct summary *summary, const struct series *series, size_t columns,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report: the packed page of src/summary/report/page with its title, its body and its data as JSON in between.
- * {"summary":{…},"resolution":"Each point is
+ * {"summary":{…},"history":{…},"spans":[[0,0,12.5]],"resolution":"Each point is
  * …","runs":[{"name":"train","points":60}],"ms":[…],"charts":[{"title":"CPU", "about":"Cores in use.
  * …","unit":"cores","one":0.001,"highest":false,"limit":2,"limit_name":"limit","peak":{"line":0,
  * "run":0,"apart":false,"secs":7.5,"value":1.5,"text":"1.5 cores at 7.5
@@ -69,30 +69,11 @@ static void put_comma(struct buf *buf, size_t i)
         buf_putc(buf, ',');
 }
 
-static void put_key(struct buf *buf, const char *key)
-{
-    buf_puts(buf, ",\"");
-    buf_puts(buf, key);
-    buf_puts(buf, "\":");
-}
-
-static void put_text(struct buf *buf, const char *key, const char *text)
-{
-    put_key(buf, key);
-    json_put_string(buf, str_of(text));
-}
-
-static void put_flag(struct buf *buf, const char *key, bool flag)
-{
-    put_key(buf, key);
-    buf_puts(buf, flag ? "true" : "false");
-}
-
 /* A text that a function of charts.h wrote to scratch, which is emptied. */
 static void put_scratch(struct buf *buf, const char *key, struct buf *scratch)
 {
     size_t from = buf->len;
-    put_text(buf, key, buf_cstr(scratch));
+    json_put_text(buf, key, buf_cstr(scratch));
     escape_tags(buf, from);
     buf_clear(scratch);
 }
@@ -118,7 +99,7 @@ static bool next_group(struct walk *walk)
 
 static void put_runs(struct buf *buf, const struct chart_view *view, struct buf *scratch)
 {
-    put_key(buf, "runs");
+    json_put_key(buf, "runs");
     for (size_t run = 0; run < view->run_count; run++) {
         buf_puts(buf, run > 0 ? ",{\"points\":" : "[{\"points\":");
         num_put_u64(buf, (view->runs[run].to - view->runs[run].from + view->group - 1) / view->group);
@@ -127,7 +108,7 @@ static void put_runs(struct buf *buf, const struct chart_view *view, struct buf 
         buf_putc(buf, '}');
     }
     buf_puts(buf, view->run_count > 0 ? "]" : "[]");
-    put_key(buf, "ms");
+    json_put_key(buf, "ms");
     buf_putc(buf, '[');
     uint64_t before = 0;
     for (struct walk walk = {.view = view}; next_group(&walk);) {
@@ -160,7 +141,7 @@ enum pick { PICK_MEAN, PICK_LOW, PICK_HIGH };
 static void put_values(
     struct buf *buf, const struct chart_view *view, size_t line, const char *key, enum pick pick, double factor)
 {
-    put_key(buf, key);
+    json_put_key(buf, key);
     buf_putc(buf, '[');
     for (struct walk walk = {.view = view}; next_group(&walk);) {
         struct series_value value = series_over(view->series, line, walk.from, walk.to);
@@ -189,10 +170,10 @@ static void put_line(struct buf *buf, const struct chart_view *view, size_t line
     double factor = chart->scale / one;
     buf_puts(buf, "{\"name\":");
     json_put_string(buf, str_of(chart_line_name(view, line)));
-    put_flag(buf, "job", about->is_of_tree);
-    put_key(buf, "hue");
+    json_put_bool(buf, "job", about->is_of_tree);
+    json_put_key(buf, "hue");
     num_put_u64(buf, about->hue);
-    put_flag(buf, "dash", about->is_dashed);
+    json_put_bool(buf, "dash", about->is_dashed);
     put_values(buf, view, line, "values", chart->shows_highest ? PICK_HIGH : PICK_MEAN, factor);
     if (chart->shows_highest || !has_range(view, line)) {
         buf_putc(buf, '}');
@@ -212,15 +193,15 @@ static void put_peak(struct buf *buf, const struct chart_view *view, enum series
         return;
     for (size_t line = 0; line < peak.line; line++)
         before += series_lines[line].chart == number && series_has(view->series, line);
-    put_key(buf, "peak");
+    json_put_key(buf, "peak");
     buf_puts(buf, "{\"line\":");
     num_put_u64(buf, before);
-    put_key(buf, "run");
+    json_put_key(buf, "run");
     num_put_u64(buf, peak.run);
-    put_flag(buf, "apart", summary_peak_is_apart(peak.kind));
-    put_key(buf, "secs");
+    json_put_bool(buf, "apart", summary_peak_is_apart(peak.kind));
+    json_put_key(buf, "secs");
     (void)num_put_short(buf, peak.secs);
-    put_key(buf, "value");
+    json_put_key(buf, "value");
     (void)num_put_short(buf, peak.drawn);
     chart_put_peak(scratch, number, &peak);
     put_scratch(buf, "text", scratch);
@@ -241,16 +222,16 @@ static size_t put_chart(
             put_comma(buf, found++);
             buf_puts(buf, "{\"title\":");
             json_put_string(buf, str_of(chart->title));
-            put_text(buf, "about", chart->about);
-            put_text(buf, "unit", chart->unit);
-            put_key(buf, "one");
+            json_put_text(buf, "about", chart->about);
+            json_put_text(buf, "unit", chart->unit);
+            json_put_key(buf, "one");
             (void)(one >= 1 ? num_put_fixed(buf, one, 0) : num_put_short(buf, one));
-            put_flag(buf, "highest", chart->shows_highest);
+            json_put_bool(buf, "highest", chart->shows_highest);
             struct opt_f64 limit = chart_limit(view, number);
             if (limit.has) {
-                put_key(buf, "limit");
+                json_put_key(buf, "limit");
                 (void)num_put_fixed(buf, limit.v, chart->scale > 1 ? 0 : 4);
-                put_text(buf, "limit_name", chart->limit_name);
+                json_put_text(buf, "limit_name", chart->limit_name);
             }
             put_peak(buf, view, number, scratch);
             buf_puts(buf, ",\"lines\":[");
@@ -292,11 +273,11 @@ static void put_heat(struct buf *buf, const struct chart_view *view, enum series
     double most = heat_most(view, grid);
     buf_puts(buf, "{\"title\":");
     json_put_string(buf, str_of(about->title));
-    put_text(buf, "about", about->about);
-    put_text(buf, "unit", about->unit);
-    put_key(buf, "most");
+    json_put_text(buf, "about", about->about);
+    json_put_text(buf, "unit", about->unit);
+    json_put_key(buf, "most");
     (void)num_put_fixed(buf, most, 0);
-    put_key(buf, "points");
+    json_put_key(buf, "points");
     num_put_u64(buf, step);
     buf_puts(buf, ",\"rows\":[");
     for (size_t row = 0; row < series_rows(view->series, grid); row++) {
@@ -317,7 +298,7 @@ static void put_heats(struct buf *buf, const struct chart_view *view)
     size_t cells = 0, found = 0;
     for (unsigned grid = 0; grid < SERIES_GRIDS; grid++)
         cells += series_rows(view->series, (enum series_grid)grid) * (series_points(view->series) / view->group + 1);
-    put_key(buf, "heats");
+    json_put_key(buf, "heats");
     buf_putc(buf, '[');
     for (unsigned grid = 0; view->run_count == 1 && grid < SERIES_GRIDS; grid++) {
         if (series_rows(view->series, (enum series_grid)grid) == 0)
@@ -333,7 +314,7 @@ static void put_history(struct buf *buf, const struct chart_view *view, struct b
     chart_put_resolution(scratch, view);
     put_scratch(buf, "resolution", scratch);
     put_runs(buf, view, scratch);
-    put_key(buf, "charts");
+    json_put_key(buf, "charts");
     buf_putc(buf, '[');
     size_t found = 0;
     for (unsigned number = 0; number < SERIES_CHARTS; number++) {
@@ -344,6 +325,25 @@ static void put_history(struct buf *buf, const struct chart_view *view, struct b
     put_heats(buf, view);
 }
 
+/* [[phase, from, to], …]: phases of the summary by their number, and seconds. */
+static void put_spans(struct buf *buf, const struct sample_list *list)
+{
+    const struct summary_phase_span *span = list->items;
+    json_put_key(buf, "spans");
+    buf_putc(buf, '[');
+    for (size_t i = 0; list->present && i < list->count; i++, span++) {
+        put_comma(buf, i);
+        buf_putc(buf, '[');
+        num_put_u64(buf, span->phase);
+        buf_putc(buf, ',');
+        (void)num_put_short(buf, span->from_secs);
+        buf_putc(buf, ',');
+        (void)num_put_short(buf, span->to_secs);
+        buf_putc(buf, ']');
+    }
+    buf_putc(buf, ']');
+}
+
 void report_put_data(struct buf *buf, const struct summary *summary, const struct series *series)
 {
     enum { SCRATCH_BYTES = 4096 };
@@ -352,9 +352,13 @@ void report_put_data(struct buf *buf, const struct summary *summary, const struc
     size_t start = buf->len;
     buf_puts(buf, "{\"summary\":");
     size_t from = buf->len;
-    json_put_object(buf, &field_summary, summary);
+    json_put_object(buf, field_summary, summary);
+    json_put_key(buf, "history");
+    buf_append(buf, summary->history.p, summary->history.n);
+    buf_puts(buf, summary->history.n > 0 ? "" : "null");
     replace_unsafe(buf, from);
     escape_tags(buf, from);
+    put_spans(buf, &summary->phase_spans);
     from = buf->len;
     /* As many points as fit: twice as many in one where they do not. */
     for (size_t group = 1; group <= GROUP_MAX; group *= 2) {
@@ -411,6 +415,6 @@ int report_put_page(struct buf *buf, const struct summary *summary, const struct
 
 void summary_put_json(struct buf *buf, const struct summary *summary)
 {
-    json_put_object(buf, &field_summary, summary);
+    json_put_object(buf, field_summary, summary);
     buf_putc(buf, '\n');
 }

@@ -53,17 +53,13 @@ static void put_pixels(struct buf *out, double value)
 {
     int64_t tenths = (int64_t)(value * 10 + (value < 0 ? -0.5 : 0.5));
     num_put_i64(out, tenths / 10);
-    if (tenths % 10 != 0) {
-        buf_putc(out, '.');
-        num_put_u64(out, (uint64_t)(tenths % 10 < 0 ? -(tenths % 10) : tenths % 10));
-    }
+    if (tenths % 10 != 0)
+        units_put(out, ".%u", (uint64_t)(value < 0 ? -tenths : tenths) % 10);
 }
 
 static void put_attribute(struct buf *out, const char *name, double value)
 {
-    buf_putc(out, ' ');
-    buf_puts(out, name);
-    buf_puts(out, "=\"");
+    units_put(out, " %s=\"", name);
     put_pixels(out, value);
     buf_putc(out, '"');
 }
@@ -74,8 +70,7 @@ static void begin_text(struct markup *m, double x, double y, const char *more)
     buf_puts(m->out, "<text");
     put_attribute(m->out, "x", x);
     put_attribute(m->out, "y", y);
-    buf_puts(m->out, more);
-    buf_puts(m->out, ">");
+    units_put(m->out, "%s>", more);
 }
 
 static void end_text(struct markup *m)
@@ -86,15 +81,12 @@ static void end_text(struct markup *m)
 /* A horizontal line. */
 static void put_rule(struct buf *out, double x1, double x2, double y, const char *colour, const char *more)
 {
-    buf_puts(out, "<line stroke=\"");
-    buf_puts(out, colour);
-    buf_putc(out, '"');
+    units_put(out, "<line stroke=\"%s\"", colour);
     put_attribute(out, "x1", x1);
     put_attribute(out, "y1", y);
     put_attribute(out, "x2", x2);
     put_attribute(out, "y2", y);
-    buf_puts(out, more);
-    buf_puts(out, "/>\n");
+    units_put(out, "%s/>\n", more);
 }
 
 /* The lowest of 1, 2, 5, 10, ... that divides the span into no more parts. */
@@ -127,8 +119,7 @@ static void put_clock(struct buf *text, double secs, double step)
     if (whole == 0)
         buf_putc(text, '0');
     else if (step < 1 || (whole < 120 && step < 60)) {
-        units_put_figure(text, secs);
-        buf_puts(text, " s");
+        units_put(text, "%f s", secs);
     } else if (step < 60)
         buf_printf(text, "%llu:%02u", (unsigned long long)(whole / 60), (unsigned)(whole % 60));
     else if (whole < 7200 && step < 3600)
@@ -265,10 +256,9 @@ static void put_path(const struct plot *plot, size_t line, size_t run)
     struct buf *out = plot->m->out;
     double y_before = 0;
     bool is_open = false;
-    buf_puts(out, "<path fill=\"none\" stroke=\"");
-    buf_puts(out, colour_of(plot, line, run));
-    buf_puts(out, series_lines[line].is_dashed ? "\" stroke-width=\"1.5\" stroke-dasharray=\"5 3\" d=\""
-                                               : "\" stroke-width=\"1.5\" d=\"");
+    units_put(out, "<path fill=\"none\" stroke=\"%s%s", colour_of(plot, line, run),
+        series_lines[line].is_dashed ? "\" stroke-width=\"1.5\" stroke-dasharray=\"5 3\" d=\""
+                                     : "\" stroke-width=\"1.5\" d=\"");
     for (size_t i = about->from, to; i < about->to; i = to) {
         struct series_value value = group_at(plot, line, run, i, &to);
         double y = y_of(plot, (double)(chart->shows_highest ? value.high : value.mean) * chart->scale);
@@ -293,9 +283,7 @@ static void put_band(const struct plot *plot, size_t line, size_t run)
     bool is_open = false;
     double y_before = 0;
     struct buf *out = plot->m->out;
-    buf_puts(out, "<path fill-opacity=\"0.25\" fill=\"");
-    buf_puts(out, colour_of(plot, line, run));
-    buf_puts(out, "\" d=\"");
+    units_put(out, "<path fill-opacity=\"0.25\" fill=\"%s\" d=\"", colour_of(plot, line, run));
     for (size_t i = about->from, first = i; i <= about->to; i = i < about->to ? to : i + 1) {
         struct series_value value = {0};
         if (i < about->to)
@@ -344,9 +332,7 @@ static void put_peak(const struct plot *plot)
         buf_puts(m->out, "<circle r=\"4\"");
         put_attribute(m->out, "cx", x);
         put_attribute(m->out, "cy", y);
-        buf_puts(m->out, " stroke=\"#fff\" fill=\"");
-        buf_puts(m->out, colour);
-        buf_puts(m->out, "\"/>\n");
+        units_put(m->out, " stroke=\"#fff\" fill=\"%s\"/>\n", colour);
     }
     bool is_high = y < plot->y + (is_apart ? 16 : 8);
     double below = is_apart ? 15 : 5;
@@ -393,10 +379,55 @@ static void put_legend(const struct plot *plot)
     }
     if (!plot->limit.has)
         return;
-    buf_puts(&m->text, charts[plot->number].limit_name);
-    buf_puts(&m->text, " ");
+    units_put(&m->text, "%s ", charts[plot->number].limit_name);
     chart_put_value(&m->text, plot->number, plot->limit.v);
     (void)put_entry(m, x, y, "#18212f", true);
+}
+
+static const char *phase_colour(size_t phase)
+{
+    return colours[1 + phase % (COLOURS - 1)];
+}
+
+/* Each time of a phase, behind what is drawn of the chart. */
+static void put_phases(const struct plot *plot)
+{
+    const struct sample_list *list = &plot->view->summary->phase_spans;
+    const struct summary_phase_span *span = list->items;
+    struct buf *out = plot->m->out;
+    for (size_t i = 0; list->present && plot->view->run_count == 1 && i < list->count; i++, span++) {
+        double from = x_of(plot, span->from_secs), to = x_of(plot, span->to_secs);
+        if (from >= RIGHT)
+            continue;
+        units_put(out, "<rect fill-opacity=\"0.11\" fill=\"%s\"", phase_colour(span->phase));
+        put_attribute(out, "x", from);
+        put_attribute(out, "y", plot->y);
+        put_attribute(out, "width", (to < RIGHT ? to : RIGHT) - from);
+        put_attribute(out, "height", PLOT_TALL);
+        buf_puts(out, "/>\n");
+    }
+}
+
+/* Their names, in the colours of their bands; returns where the next line belongs. */
+static double put_phase_names(struct markup *m, const struct chart_view *view, double y)
+{
+    const struct summary *summary = view->summary;
+    size_t count = summary->phase_spans.present && view->run_count == 1 ? summary->phases.count : 0;
+    double x = LEFT;
+    if (count > 0) {
+        begin_text(m, 20, y + 8, "");
+        buf_puts(&m->text, "Phases");
+        end_text(m);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (x > RIGHT - 180) {
+            x = LEFT;
+            y += 18;
+        }
+        summary_put_phase(&m->text, summary, i, SUMMARY_PHASE_NAME);
+        x = put_entry(m, x, y + 8, phase_colour(i), false);
+    }
+    return y + (count > 0 ? 20 : 0);
 }
 
 static bool put_chart(struct markup *m, const struct chart_view *view, enum series_chart number, double y, double secs)
@@ -405,13 +436,13 @@ static bool put_chart(struct markup *m, const struct chart_view *view, enum seri
     if (!chart_is_shown(view, number) || !choose_lines(&plot))
         return false;
     begin_text(m, LEFT, y + 14, " font-weight=\"bold\" font-size=\"14\"");
-    buf_puts(&m->text, charts[number].title);
-    buf_puts(&m->text, ", ");
+    units_put(&m->text, "%s, ", charts[number].title);
     double by = axis_unit(&plot, &m->text);
     markup_tag(m, "<tspan font-weight=\"normal\" font-size=\"12\" fill=\"#4d5868\" dx=\"12\">");
     buf_puts(&m->text, charts[number].about);
     markup_tag(m, "</tspan>");
     end_text(m);
+    put_phases(&plot);
     put_axes(&plot, by);
     if (plot.limit.has)
         put_rule(m->out, LEFT, RIGHT, y_of(&plot, plot.limit.v), "#18212f", " stroke-dasharray=\"6 4\"");
@@ -462,10 +493,8 @@ static double put_head(struct markup *m, const struct summary *summary)
     if (rows.value.len > 0 && rows.aside.len > 0)
         buf_puts(&m->text, ", ");
     buf_append(&m->text, rows.aside.data, rows.aside.len);
-    if (summary->hostname) {
-        buf_puts(&m->text, " · host ");
-        units_put_foreign(&m->text, summary->hostname);
-    }
+    if (summary->hostname)
+        units_put(&m->text, " · host %x", summary->hostname);
     summary_rows_fini(&rows);
     return put_lines(m, y, TEXT_COLUMNS, " fill=\"#4d5868\"") + 8;
 }
@@ -480,6 +509,7 @@ static int put_inside(struct markup *m, const struct chart_view *view)
         secs = end > secs ? end : secs;
     }
     bool has_history = chart_view_has_history(view) && secs > 0;
+    y = has_history ? put_phase_names(m, view, y) : y;
     for (size_t i = 0; has_history && i < sizeof(order); i++)
         y += put_chart(m, view, (enum series_chart)order[i], y, secs) ? CHART_TALL : 0;
     if (has_history)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is drawn. Every run has its own clock: ends are the ends of its points, in seconds since its start. Several runs are
-// drawn over each other: then a colour is a run and a dash is a line, else a colour is a line.
+// How the charts are drawn. Every run has its own clock: ends are the ends of its points, in seconds since its start.
+// Several runs are drawn over each other: then a colour is a run and a dash is a line, else a colour is a line.
 // All plots share the view (what is shown) and at (the cross: a point of the longest run).
 let count = 0
 for (const run of input.runs) {
@@ -13,6 +13,9 @@ for (const run of input.runs) {
 const runs = input.runs, isOverlay = runs.length > 1, end = max(...runs.map(run => run.end)), started = input.summary.started_ms
 const lead = runs.find(run => run.end === end)
 runs.forEach((run, i) => run.hue = 1 + i % 6)
+// Phases: bands behind the charts. Runs that are drawn over each other have none.
+const phases = (input.summary.phases || []).map((phase, i) => ({name: phase.name, hue: 1 + i % 6, on: true,
+    spans: isOverlay ? [] : input.spans.filter(span => span[0] === i)})).filter(phase => phase.spans.length)
 let view = [0, end], at = null, drag = null, plots = [], colour = {}, frame, isStale, fixed = 0, left = 42
 const RIGHT = 10, TOP = 8, BOTTOM = 22
 // The first point that ends at or after t, or the last one.
@@ -59,12 +62,12 @@ function context(plot, canvas) {
 function timeAxis(plot, c) {
     const step = steps(view[1] - view[0], (plot.w - left) / 90, LADDER)
     for (let t = ceil(view[0] / step - 1e-6) * step; t <= view[1] * 1.000001; t += step) {
-        const x = plot.x(t), words = clock(t, step)
+        const x = plot.x(t), label = clock(t, step)
         c.fillStyle = colour.grid
         c.fillRect(round(x), TOP, 1, plot.tall)
         c.fillStyle = colour.dim
-        c.textAlign = x + c.measureText(words).width / 2 > plot.w ? 'right' : 'center'
-        c.fillText(words, min(x, plot.w), plot.h - 5)
+        c.textAlign = x + c.measureText(label).width / 2 > plot.w ? 'right' : 'center'
+        c.fillText(label, min(x, plot.w), plot.h - 5)
     }
     c.textAlign = 'right'
     c.textBaseline = 'middle'
@@ -128,9 +131,9 @@ function drawLine(chart, c, line, run) {
 const isWhole = () => view[0] <= 0 && view[1] >= end
 const peakIsOn = ({peak, lines}) => peak && lines[peak.line].on && (!peak.apart || isWhole())
 function drawPeak(chart, c) {
-    const {line, run, secs, value, apart, text: words} = chart.peak || {line: -1}, plot = chart.area
+    const {line, run, secs, value, apart, text: height} = chart.peak || {line: -1}, plot = chart.area
     if (line < 0 || !peakIsOn(chart) || !apart && (!runs[run].on || secs < view[0] || secs > view[1])) return
-    const x = apart ? left : plot.x(secs), y = chart.y(value), label = 'peak ' + words
+    const x = apart ? left : plot.x(secs), y = chart.y(value), label = 'peak ' + height
     c.setLineDash([])
     c.fillStyle = isOverlay && apart ? colour.dim : hueOf(chart.lines[line], runs[run])
     c.beginPath()
@@ -151,9 +154,11 @@ function drawPeak(chart, c) {
     c.setLineDash([])
     c.strokeStyle = colour.card
     c.font = '600 11.5px system-ui, sans-serif'
-    // Above the dot where there is space for it, else beside it.
-    const wide = c.measureText(label).width, isHigh = y < TOP + 20, isRight = x + wide + 9 > plot.w
-    const place = apart ? [label, left + 6, isHigh ? y + 10 : y - 10] : [label, isHigh ? isRight ? x - wide - 9 : x + 9 : max(left, min(x - wide / 2, plot.w - wide - 2)), isHigh ? max(TOP + 6, y) : y - 13]
+    // Above the dot where there is space for it, else beside it, else below; never beyond the drawing.
+    const wide = c.measureText(label).width, isHigh = y < TOP + 20, beside = x + wide + 9 > plot.w ? x - wide - 9 : x + 9
+    const isBeside = isHigh && beside > 0, at = apart ? left + 6 : isBeside ? beside : max(left, x - wide / 2)
+    const start = max(2, min(at, plot.w - wide - 2))
+    const place = [label, start, apart ? isHigh ? y + 10 : y - 10 : isBeside ? max(TOP + 6, y) : isHigh ? y + 16 : y - 13, plot.w - start - 2]
     c.textAlign = 'left'
     c.lineWidth = 4
     c.lineJoin = 'round'
@@ -176,6 +181,11 @@ function drawChart(chart) {
     const plot = chart.area, c = context(plot, plot.base), bound = chart.cap, ground = plot.h - BOTTOM
     const {by, step, labels, top} = chart.axis, width = plot.w - left - RIGHT
     chart.y = v => ground - v / by / top * (ground - TOP)
+    for (const phase of phases) for (const [, from, to] of phase.spans) {
+        const a = max(left, plot.x(from)), b = min(plot.w - RIGHT, plot.x(to))
+        c.fillStyle = colour['c' + phase.hue] + '1e'
+        if (phase.on && b > a) c.fillRect(a, TOP, b - a, ground - TOP)
+    }
     timeAxis(plot, c)
     labels.forEach((label, i) => {
         const y = round(chart.y(i * step * by))
@@ -206,11 +216,12 @@ function drawChart(chart) {
     drawPeak(chart, c)
 }
 function moment() {
-    const secs = lead.ends[at], words = clock(secs, end < 600 ? .1 : 1)
-    return div('dim', given(started) && !isOverlay ? words + ' · ' + utc(started + secs * 1000) : words)
+    const secs = lead.ends[at], time = clock(secs, end < 600 ? .1 : 1)
+    const names = phases.filter(phase => phase.spans.some(([, from, to]) => secs > from && secs <= to)).map(phase => phase.name)
+    return div('dim', [time, ...given(started) && !isOverlay ? [utc(started + secs * 1000)] : [], ...names].join(' · '))
 }
 function chartTip(chart, c, x) {
-    const shown = [moment()], words = v => text(chart.sort, v * chart.one), secs = lead.ends[at]
+    const shown = [moment()], label = v => text(chart.sort, v * chart.one), secs = lead.ends[at]
     for (const run of runs) for (const line of chart.lines) {
         if (!line.on || !run.on || secs > run.end + 1e-6) continue
         const i = run.from + pointAt(run, secs), v = line.values[i], dot = el('i'), name = isOverlay ? run.name + ', ' + line.name : line.name
@@ -220,16 +231,16 @@ function chartTip(chart, c, x) {
             c.arc(x, chart.y(v * chart.one), 4, 0, 7)
             c.fill()
         }
-        shown.push(v === null ? div('', dot, name + ' –') : div('', dot, name + ' ', el('b', '', words(v)),
-            line.high && words(v) !== words(line.high[i]) && small((line.low ? ' ' + words(line.low[i]) + ' –' : ' up to') + ' ' + words(line.high[i]))))
+        shown.push(v === null ? div('', dot, name + ' –') : div('', dot, name + ' ', el('b', '', label(v)),
+            line.high && label(v) !== label(line.high[i]) && small((line.low ? ' ' + label(line.low[i]) + ' –' : ' up to') + ' ' + label(line.high[i]))))
     }
     return shown
 }
-function entry(item, tint, words) {
+function entry(item, tint, label) {
     const mark = el('i', item.dash ? 'dash' : '')
     mark.style.borderColor = 'var(--' + tint + ')'
     const show = knob => set(knob, {'aria-pressed': item.on})
-    return show(press('', [mark, words], knob => (item.on = !item.on, show(knob), ask())))
+    return show(press('', [mark, label], knob => (item.on = !item.on, show(knob), ask())))
 }
 function makeChart({title: label, about, unit, one, lines, limit: most, limit_name: word, peak}) {
     const kind = KINDS[unit], chart = {sort: kind, one, lines, peak, scale: small(), area: makePlot(label)}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script of the report: page.js, charts.js and use.js, joined by tools/embed-page into one function. The page is there
+// The script of the report: page.js, charts.js, timeline.js and use.js, joined by tools/embed-page into one function. The page is there
 // already; this adds charts from the data that src/summary/report/report.c wrote, and buttons. Texts go in as text nodes only.
 // tools/embed-page strips it and counts on this: comments fill whole lines, and there are no template literals.
 const root = document.documentElement, byId = id => document.getElementById(id), input = JSON.parse(byId('data').textContent)
@@ -15,13 +15,13 @@ function set(e, props) {
     for (const prop in props) e.setAttribute(prop, props[prop])
     return e
 }
-function press(look, words, act) {
-    const e = el('button', look, ...words)
+function press(look, label, act) {
+    const e = el('button', look, ...label)
     e.addEventListener('click', () => act(e))
     return e
 }
 const div = (look, ...kids) => el('div', look, ...kids)
-const small = words => el('small', '', words)
+const small = label => el('small', '', label)
 
 // Numbers as src/summary/units.c writes them. A kind is its unit's step and the names of the units.
 function num(v) {
@@ -29,7 +29,7 @@ function num(v) {
     return String(+v.toFixed(v >= 99.95 ? 0 : v >= 9.995 ? 1 : v >= .0995 || !v ? 2 : 3)).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 const KINDS = {
-    cores: [1, 'cores'], GPUs: [1, 'GPUs'], '%': [1, '%'],
+    cores: [1, 'cores'], GPUs: [1, 'GPUs'], '%': [1, '%'], W: [1, 'W'],
     bytes: [1024, 'B', 'KiB', 'MiB', 'GiB', 'TiB'], 'bytes/s': [1000, 'B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'],
 }
 function unitFor(kind, v, edge = .5) {
@@ -60,22 +60,22 @@ function clock(s, step) {
 }
 const utc = ms => new Date(ms).toISOString().slice(11, 19)
 
-function copy(words, knob) {
+function copy(content, knob) {
     const label = text => knob.textContent = text
     const done = () => (label('Copied'), setTimeout(label, 1500, 'Copy'))
     const byHand = () => {
-        const field = el('textarea', '', words)
+        const field = el('textarea', '', content)
         document.body.append(field)
         field.select()
         if (document.execCommand('copy')) done()
         field.remove()
         knob.focus()
     }
-    if (navigator.clipboard) navigator.clipboard.writeText(words).then(done, byHand)
+    if (navigator.clipboard) navigator.clipboard.writeText(content).then(done, byHand)
     else byHand()
 }
 for (const row of document.querySelectorAll('.ready > div')) {
-    const words = row.querySelector('code').textContent
-    row.append(set(press('copy', ['Copy'], knob => copy(words, knob)),
+    const content = row.querySelector('code').textContent
+    row.append(set(press('copy', ['Copy'], knob => copy(content, knob)),
         {'aria-label': 'Copy the line for ' + row.querySelector('span').textContent}))
 }

@@ -55,7 +55,8 @@ function listen(plot) {
         const place = plot.box.getBoundingClientRect(), x = max(left, min(event.clientX - place.left, plot.w - RIGHT))
         const count = plot.heat ? plot.heat.rows.length : 0, row = floor((event.clientY - place.top - TOP) / plot.tall * count)
         plot.row = row < count ? row : -1
-        at = nearest(plot.t(x))
+        plot.spot = plot.t(x)
+        at = nearest(plot.spot)
         ask(true)
         return {x, t: plot.t(x)}
     }
@@ -92,6 +93,7 @@ function listen(plot) {
         const pressed = event.key, jump = event.shiftKey ? 10 : 1, from = nearest(view[0]), to = nearest(view[1])
         const rows = plot.heat ? plot.heat.rows.length : 0
         if (event.ctrlKey || event.metaKey || event.altKey) return
+        plot.spot = null
         if (pressed === 'ArrowLeft') at = at === null ? to : max(from, at - jump)
         else if (pressed === 'ArrowRight') at = at === null ? from : min(to, at + jump)
         else if (pressed === 'ArrowUp' && rows) plot.row = max(0, plot.row - 1)
@@ -118,26 +120,31 @@ function picture() {
     at = null
     paper(WIDE)
     const tall = plots.reduce((sum, plot) => sum + plot.h + GAP, 80), canvas = set(el('canvas'), {width: 2 * (WIDE + 2 * SIDE), height: 2 * tall})
-    const c = canvas.getContext('2d'), write = (words, x, y, font, tint) => {
+    const c = canvas.getContext('2d'), write = (label, x, y, font, tint) => {
         c.font = font + 'px system-ui, sans-serif'
         c.fillStyle = colour[tint]
-        c.fillText(words, x, y)
-        return x + c.measureText(words).width
+        c.fillText(label, x, y)
+        return x + c.measureText(label).width
     }
     c.scale(2, 2)
     c.fillStyle = colour.card
     c.fillRect(0, 0, canvas.width, canvas.height)
     write(document.title, SIDE, 34, '600 20', 'ink')
     write((document.querySelector('.verdict') || {}).textContent || '', SIDE, 58, '14', 'ink')
-    let y = 80
+    let y = 80, next = SIDE
+    for (const phase of phases) {
+        c.fillStyle = colour['c' + phase.hue]
+        c.fillRect(next, y - 5, 14, 3)
+        next = write(phase.name, next + 20, y, '12', 'ink') + 16
+    }
     for (const plot of plots) {
         let x = write(plot.title, SIDE, y + 22, '600 15', 'ink')
         write(plot.about, x + 14, y + 22, '12', 'dim')
         x = SIDE
-        for (const [words, tint] of isOverlay && !plot.heat ? runs.map(run => [run.name, 'c' + run.hue]) : plot.legend()) {
+        for (const [label, tint] of isOverlay && !plot.heat ? runs.map(run => [run.name, 'c' + run.hue]) : plot.legend()) {
             c.fillStyle = colour[tint]
             c.fillRect(x, y + 37, 14, 3)
-            x = write(words, x + 20, y + 42, '12', 'ink') + 16
+            x = write(label, x + 20, y + 42, '12', 'ink') + 16
         }
         c.drawImage(plot.base, SIDE, y + 52, plot.w, plot.h)
         y += plot.h + GAP
@@ -157,7 +164,9 @@ function start() {
         press('copy', ['Save as PNG'], picture)))
     if (input.resolution) over.append(el('p', 'dim', input.resolution))
     if (isOverlay) over.append(div('legend', ...runs.map(run => entry(run, 'c' + run.hue, run.name))))
-    over.append(div('charts', ...input.charts.map(makeChart), ...input.heats.map(makeHeat)))
+    if (phases.length) over.append(div('legend', small('Phases'), ...phases.map(phase => entry(phase, 'c' + phase.hue, phase.name))))
+    const nodes = input.history ? readProcesses(input.history) : []
+    over.append(div('charts', ...input.charts.map(makeChart), ...input.heats.map(makeHeat), ...nodes.length > 1 ? [makeTimeline(nodes)] : []))
     zoom.append(zoomed, press('', ['Show all'], reset))
     document.body.append(zoom)
     document.addEventListener('keydown', event => event.key === 'Escape' && reset())
