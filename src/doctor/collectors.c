@@ -21,6 +21,8 @@
 #include "collect/disk/disk.h"
 #include "collect/gpu/gpu.h"
 #include "collect/host/host.h"
+#include "collect/traffic/traffic.h"
+#include "collect/tree/events.h"
 #include "doctor/doctor_internal.h"
 
 #define ANSWER_NS (10 * NS_PER_SEC)
@@ -41,6 +43,9 @@ static void try_collector(struct doctor *doctor, const struct collector *collect
         return;
     }
     int opened = collector->open(state, &doctor->env, &err), r = opened;
+    bool has_none = opened == -ENODATA && err.code == 0, is_hidden = opened == 0 && err.code < 0;
+    if (is_hidden)
+        doctor_say(doctor, "incomplete", DOCTOR_LIMITED, remedy, "%s", err.msg);
     for (int i = 0; r == 0 && i < 2; i++) {
         err_clear(&err);
         struct tick tick = {.baseline = i == 0, .mono_ns = clock_read(doctor->env.clock, CLOCK_KIND_MONOTONIC)};
@@ -48,7 +53,9 @@ static void try_collector(struct doctor *doctor, const struct collector *collect
     }
     if (r == 0)
         describe(doctor, &sample);
-    if (r != 0 || err.code < 0)
+    if (has_none)
+        doctor_say(doctor, name, DOCTOR_OK, NULL, "none found");
+    else if (r != 0 || err.code < 0)
         doctor_say(doctor, r == 0 ? "incomplete" : name, r == 0 ? DOCTOR_LIMITED : without,
             r == -ENODATA && remedy ? remedy : doctor_remedy(r == 0 ? err.code : r), "%s",
             err.msg[0] ? err.msg : "not available on this host");
@@ -127,7 +134,8 @@ static void describe_interfaces(struct doctor *doctor, const struct sample *samp
 {
     enum { SHOWN_MAX = 6 };
     const struct sample_network *items = sample->network.items;
-    AUTO_BUF struct buf names = {.max = 1024};
+    AUTO_BUF struct buf names;
+    buf_init(&names, 1024);
     for (size_t i = 0; i < sample->network.count && i < SHOWN_MAX; i++) {
         buf_puts(&names, i > 0 ? ", " : ": ");
         buf_puts(&names, items[i].interface);
@@ -144,6 +152,29 @@ void doctor_check_network(struct doctor *doctor)
         say_disabled(doctor, "network");
 }
 
+void doctor_check_traffic(struct doctor *doctor)
+{
+    const struct settings *settings = doctor->settings;
+    if (!settings->collect_job_network)
+        doctor_say(doctor, doctor->name, DOCTOR_OFF, NULL, "not asked for (collect.job_network)");
+    else if (settings->collect_network)
+        doctor_say_result(doctor, doctor->name, traffic_check(&doctor->env),
+            "exact where it is in a network namespace of its own, else at least its TCP connections",
+            "known only where it is in a network namespace of its own, for TCP connections cannot be listed",
+            "Needs Linux 4.2 or newer with INET_DIAG, and a container or sandbox that permits netlink sockets.");
+}
+
+void doctor_check_exact(struct doctor *doctor)
+{
+    AUTO_FD int fd = doctor->settings->exact_processes ? events_open() : -ENODATA;
+    if (!doctor->settings->exact_processes)
+        doctor_say(doctor, doctor->name, DOCTOR_OFF, NULL, "not asked for (collect.exact_processes)");
+    else
+        doctor_say_result(doctor, doctor->name, fd, "the kernel reports every process",
+            "processes between two samples are not seen",
+            "Needs Linux 6.6 or CAP_NET_ADMIN (root), outside of containers, and CONFIG_PROC_EVENTS.");
+}
+
 static void describe_pressure(struct doctor *doctor, const struct sample *sample)
 {
     (void)sample;
@@ -158,6 +189,32 @@ void doctor_check_pressure(struct doctor *doctor)
     }
     try_collector(doctor, &collector_pressure, doctor->name, DOCTOR_MISSING,
         "Boot with psi=1; needs Linux 4.20 or newer with CONFIG_PSI.", describe_pressure);
+}
+
+static void describe_energy(struct doctor *doctor, const struct sample *sample)
+{
+    const struct sample_energy *energy = &sample->energy;
+    const char *source = energy->source ? energy->source : "battery";
+    if (energy->present)
+        doctor_say(doctor, doctor->name, DOCTOR_OK, NULL, "%s:%s%s%s", source,
+            energy->package_joules.has ? " CPUs" : "", energy->dram_joules.has ? " memory" : "",
+            energy->platform_joules.has ? " machine" : "");
+    else
+        doctor_say(doctor, doctor->name, DOCTOR_OK, NULL, "%s: no counter of the CPUs can be read", source);
+}
+
+void doctor_check_energy(struct doctor *doctor)
+{
+    int how = doctor->settings->collect_energy;
+    doctor->env.estimates_energy = how == COLLECT_ENERGY_ESTIMATE;
+    if (how == COLLECT_ENERGY_OFF)
+        say_disabled(doctor, "energy");
+    else /* Readable by root alone since Linux 5.10, as one can learn secrets of others from them (CVE-2020-8694). */
+        try_collector(doctor, &collector_energy, doctor->name, DOCTOR_LIMITED,
+            "Let a group read it: put the lines \"z /sys/class/powercap/*/energy_uj 0440 root GROUP\" and "
+            "\"z /sys/class/hwmon/*/energy*_input 0440 root GROUP\" into /etc/tmpfiles.d/energy.conf and run "
+            "systemd-tmpfiles --create as root.",
+            describe_energy);
 }
 
 /* Returns 0 where our group is found. */
@@ -193,7 +250,8 @@ static void put_limit(struct buf *buf, struct opt_f64 limit, unsigned decimals, 
 static void describe_group(struct doctor *doctor, const struct sample *sample)
 {
     const struct sample_cgroup *cgroup = &sample->cgroup;
-    AUTO_BUF struct buf text = {.max = 128};
+    AUTO_BUF struct buf text;
+    buf_init(&text, 128);
     buf_puts(&text, "CPU: ");
     put_limit(&text, cgroup->cpu_limit_cores, 2, " cores");
     buf_puts(&text, ", memory: ");
@@ -221,7 +279,8 @@ static int probe_clone3(void)
 
 void doctor_check_own_group(struct doctor *doctor)
 {
-    AUTO_BUF struct buf text = {.max = GROUPS_BYTES_MAX};
+    AUTO_BUF struct buf text;
+    buf_init(&text, GROUPS_BYTES_MAX);
     if (file_read_at(doctor->root.proc_fd, "self/cgroup", &text) < 0)
         return;
     struct cgroup_location place;
@@ -247,7 +306,8 @@ void doctor_check_own_group(struct doctor *doctor)
 
 void doctor_check_cgroup(struct doctor *doctor)
 {
-    AUTO_BUF struct buf text = {.max = GROUPS_BYTES_MAX};
+    AUTO_BUF struct buf text;
+    buf_init(&text, GROUPS_BYTES_MAX);
     int r = file_read_at(doctor->root.proc_fd, "self/cgroup", &text);
     if (r < 0) {
         doctor_say(doctor, doctor->name, DOCTOR_MISSING, doctor_remedy(r),
@@ -282,7 +342,8 @@ static int ask(const struct doctor *doctor, const struct gpu_vendor *vendor, voi
 /* "2: NVIDIA H200, driver nvidia, driver_version 570.1" */
 static void say_cards(struct doctor *doctor, const struct gpu_vendor *vendor, const struct gpu_list *list)
 {
-    AUTO_BUF struct buf text = {.max = 256};
+    AUTO_BUF struct buf text;
+    buf_init(&text, 256);
     const struct gpu_facts *facts = list->count > 0 ? &list->cards[0].facts : NULL;
     for (size_t i = 0; facts && i < facts->detail_count; i++) {
         const struct gpu_detail *detail = &facts->details[i];
@@ -345,7 +406,7 @@ void doctor_check_gpu(struct doctor *doctor)
     if (root->is_host)
         doctor->env.gpu = (struct collect_gpu){
             .nvml_library = settings->nvml_path,
-            .program = SYSROOT_OWN_PROGRAM,
+            .program = FILE_OWN_PROGRAM,
             .environment = settings->environment,
         };
     uint64_t found = 0; /* a bit for each vendor */

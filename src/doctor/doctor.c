@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "collect/disk/disk.h"
 #include "collect/probe/probe.h"
+#include "collect/traffic/traffic.h"
 #include "doctor/doctor_internal.h"
 #include "encode/json.h"
 
@@ -27,36 +28,44 @@ enum { NAME_COLUMN = 11, STATE_COLUMN = 28, TEXT_COLUMN = 37, TEXT_WIDTH = DOCTO
 
 static const char state_words[DOCTOR_STATES][8] = {"ok", "off", "limited", "missing", "broken"};
 
-/* A new check is a function, its prototype in doctor_internal.h, and a row (docs/adding-a-doctor-check.md). */
-static const struct {
-    char section[12], name[16];
-    void (*check)(struct doctor *doctor);
-    bool is_of_host; /* not for captured trees */
-} checks[] = {
-    {"host", "kernel", doctor_check_kernel, false},
-    {"host", "proc", doctor_check_proc, false},
-    {"host", "sys", doctor_check_sys, false},
-    {"host", "container", doctor_check_container, false},
-    {"processes", "PID namespace", doctor_check_pid_namespace, true},
-    {"processes", "of other users", doctor_check_other_users, true},
-    {"processes", "files", doctor_check_process_files, true},
-    {"processes", "pidfd", doctor_check_pidfd, true},
-    {"processes", "orphans", doctor_check_orphans, true},
-    {"cpu", "online", doctor_check_cpu, false},
-    {"memory", "available", doctor_check_memory, false},
-    {"disk", "devices", doctor_check_disk, false},
-    {"disk", "ZFS", doctor_check_zfs, true},
-    {"network", "interfaces", doctor_check_network, false},
-    {"pressure", "PSI", doctor_check_pressure, false},
-    {"cgroup", "kind", doctor_check_cgroup, false},
-    {"cgroup", "own (--cgroup)", doctor_check_own_group, true},
-    {"gpu", "devices", doctor_check_gpu, false},
-    {"clock", "monotonic", doctor_check_monotonic, true},
-    {"clock", "time of day", doctor_check_time_of_day, true},
-    {"limits", "open files", doctor_check_open_files, true},
-    {"limits", "processes", doctor_check_process_limit, true},
-    {"streaming", "targets", doctor_check_streaming, false},
-};
+/*
+ * A new check is a function, its prototype in doctor_internal.h, and a row (docs/adding-a-doctor-check.md): section,
+ * name, function, and whether it is of this host and not for captured trees.
+ */
+#define CHECKS(X)                                                                                                      \
+    X("host", "kernel", doctor_check_kernel, false)                                                                    \
+    X("host", "proc", doctor_check_proc, false)                                                                        \
+    X("host", "sys", doctor_check_sys, false)                                                                          \
+    X("host", "container", doctor_check_container, false)                                                              \
+    X("processes", "PID namespace", doctor_check_pid_namespace, true)                                                  \
+    X("processes", "of other users", doctor_check_other_users, true)                                                   \
+    X("processes", "files", doctor_check_process_files, true)                                                          \
+    X("processes", "pidfd", doctor_check_pidfd, true)                                                                  \
+    X("processes", "orphans", doctor_check_orphans, true)                                                              \
+    X("processes", "exact", doctor_check_exact, true)                                                                  \
+    X("cpu", "online", doctor_check_cpu, false)                                                                        \
+    X("memory", "available", doctor_check_memory, false)                                                               \
+    X("disk", "devices", doctor_check_disk, false)                                                                     \
+    X("disk", "ZFS", doctor_check_zfs, true)                                                                           \
+    X("network", "interfaces", doctor_check_network, false)                                                            \
+    X("network", "of the job", doctor_check_traffic, true)                                                             \
+    X("pressure", "PSI", doctor_check_pressure, false)                                                                 \
+    X("cgroup", "kind", doctor_check_cgroup, false)                                                                    \
+    X("cgroup", "own (--cgroup)", doctor_check_own_group, true)                                                        \
+    X("gpu", "devices", doctor_check_gpu, false)                                                                       \
+    X("energy", "counters", doctor_check_energy, false)                                                                \
+    X("clock", "monotonic", doctor_check_monotonic, true)                                                              \
+    X("clock", "time of day", doctor_check_time_of_day, true)                                                          \
+    X("limits", "open files", doctor_check_open_files, true)                                                           \
+    X("limits", "processes", doctor_check_process_limit, true)                                                         \
+    X("streaming", "targets", doctor_check_streaming, false)
+#define CHECK_NAMES(section, name, check, is_of_host) section "\0" name "\0"
+static const char check_names[] = CHECKS(CHECK_NAMES);
+
+static const char *next_name(const char *name)
+{
+    return name + strlen(name) + 1;
+}
 
 void doctor_say(
     struct doctor *doctor, const char *name, enum doctor_state state, const char *remedy, const char *fmt, ...)
@@ -176,48 +185,47 @@ void doctor_put_text(struct buf *buf, const struct doctor_findings *findings)
     put_verdict(buf, findings);
 }
 
-static void put_pair(struct buf *buf, const char *key, const char *value)
-{
-    buf_printf(buf, "\"%s\":", key);
-    if (value)
-        json_put_string(buf, str_of(value));
-    else
-        buf_puts(buf, "null");
-    buf_putc(buf, ',');
-}
-
 void doctor_put_json(struct buf *buf, const struct doctor_findings *findings)
 {
     enum doctor_state worst = doctor_findings_worst(findings);
     buf_putc(buf, '{');
-    put_pair(buf, "resource-tracker-version", RT_VERSION);
-    put_pair(buf, "verdict", state_words[worst == DOCTOR_MISSING ? DOCTOR_LIMITED : worst]);
-    buf_puts(buf, "\"findings\":[");
+    json_put_text(buf, "resource-tracker-version", RT_VERSION);
+    json_put_text(buf, "verdict", state_words[worst == DOCTOR_MISSING ? DOCTOR_LIMITED : worst]);
+    json_put_key(buf, "findings");
+    buf_putc(buf, '[');
     for (size_t i = 0; i < findings->count; i++) {
         const struct doctor_finding *finding = &findings->items[i];
         buf_puts(buf, i > 0 ? ",{" : "{");
-        put_pair(buf, "area", finding->area);
-        put_pair(buf, "name", finding->name);
-        put_pair(buf, "state", state_words[finding->state]);
-        put_pair(buf, "finding", finding->text);
-        put_pair(buf, "remedy", finding->remedy);
-        buf->len -= buf_ok(buf); /* the last comma */
+        json_put_text(buf, "area", finding->area);
+        json_put_text(buf, "name", finding->name);
+        json_put_text(buf, "state", state_words[finding->state]);
+        json_put_text(buf, "finding", finding->text);
+        json_put_text(buf, "remedy", finding->remedy);
         buf_putc(buf, '}');
     }
     buf_puts(buf, "]}\n");
 }
 
+/* Goes on to the next check; true where it is for this machine or tree. */
+static bool begin_check(struct doctor *doctor, bool is_of_host)
+{
+    const char *area = doctor->name ? next_name(doctor->name) : check_names;
+    bool begins_section = !doctor->name || strcmp(area, doctor->area) != 0;
+    doctor->area = area;
+    doctor->name = next_name(area);
+    if (doctor->root.is_host || !is_of_host)
+        return true;
+    if (begins_section)
+        doctor_say(doctor, area, DOCTOR_OFF, NULL, "not checked: this is a captured tree");
+    return false;
+}
+
 static void run_checks(struct doctor *doctor)
 {
-    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-        bool begins_section = i == 0 || strcmp(checks[i].section, checks[i - 1].section) != 0;
-        doctor->area = checks[i].section;
-        doctor->name = checks[i].name;
-        if (doctor->root.is_host || !checks[i].is_of_host)
-            checks[i].check(doctor);
-        else if (begins_section)
-            doctor_say(doctor, doctor->area, DOCTOR_OFF, NULL, "not checked: this is a captured tree");
-    }
+#define RUN_CHECK(section, name, check, is_of_host)                                                                    \
+    if (begin_check(doctor, is_of_host))                                                                               \
+        check(doctor);
+    CHECKS(RUN_CHECK)
 }
 
 int doctor_examine(const struct settings *settings, bool is_online, bool is_json, struct buf *buf, struct err *err)
@@ -230,6 +238,7 @@ int doctor_examine(const struct settings *settings, bool is_online, bool is_json
     doctor.env = (struct collect_env){
         .root = &doctor.root,
         .clock = &clock_system,
+        .open_sock_diag = traffic_open_sock_diag,
         .interval_ns = settings->interval_ns > 0 ? settings->interval_ns : NS_PER_SEC,
         .ticks_per_sec = sysconf(_SC_CLK_TCK),
         .page_bytes = sysconf(_SC_PAGESIZE),

@@ -41,9 +41,9 @@ struct doctor_findings {
 struct doctor {
     const struct settings *settings;
     bool is_online;
+    const char *area, *name; /* of the check that runs: its row */
     struct sysroot root;
     struct collect_env env;
-    const char *area, *name; /* of the check that runs: its row */
     bool is_short; /* of memory: a finding was lost */
     struct doctor_findings findings;
 };
@@ -69,15 +69,18 @@ void doctor_check_other_users(struct doctor *doctor);
 void doctor_check_process_files(struct doctor *doctor);
 void doctor_check_pidfd(struct doctor *doctor);
 void doctor_check_orphans(struct doctor *doctor);
+void doctor_check_exact(struct doctor *doctor);
 void doctor_check_cpu(struct doctor *doctor);
 void doctor_check_memory(struct doctor *doctor);
 void doctor_check_disk(struct doctor *doctor);
 void doctor_check_zfs(struct doctor *doctor);
 void doctor_check_network(struct doctor *doctor);
+void doctor_check_traffic(struct doctor *doctor);
 void doctor_check_pressure(struct doctor *doctor);
 void doctor_check_cgroup(struct doctor *doctor);
 void doctor_check_own_group(struct doctor *doctor);
 void doctor_check_gpu(struct doctor *doctor);
+void doctor_check_energy(struct doctor *doctor);
 void doctor_check_monotonic(struct doctor *doctor);
 void doctor_check_time_of_day(struct doctor *doctor);
 void doctor_check_open_files(struct doctor *doctor);

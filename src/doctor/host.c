@@ -153,7 +153,7 @@ static const struct file_check {
     enum doctor_state state; /* without it */
     bool is_of_thread;
     char name[12], file[16];
-    const char *without, *remedy; /* remedy: where there is no such file */
+    char without[36], remedy[52]; /* remedy: where there is no such file */
 } file_checks[] = {
     {DOCTOR_BROKEN, false, "CPU and RSS", "stat", "the usage of the command is unknown",
         "Mount /proc for this PID namespace."},
@@ -166,7 +166,8 @@ static const struct file_check {
 static void check_file(struct doctor *doctor, const struct file_check *check, int pid)
 {
     char path[PATH_BYTES];
-    AUTO_BUF struct buf text = {.max = TEXT_BYTES_MAX};
+    AUTO_BUF struct buf text;
+    buf_init(&text, TEXT_BYTES_MAX);
     (void)snprintf(path, sizeof(path), "%d/%s", pid, check->file);
     if (check->is_of_thread)
         (void)snprintf(path, sizeof(path), "%d/task/%d/%s", pid, pid, check->file);

@@ -39,7 +39,8 @@ struct addresses {
 static void add_address(struct addresses *addresses, const struct stream_target *target, struct str text)
 {
     struct url url;
-    AUTO_BUF struct buf base = {.max = BASE_BYTES};
+    AUTO_BUF struct buf base;
+    buf_init(&base, BASE_BYTES);
     if (text.n == 0 || addresses->count == ADDRESSES_MAX || url_parse(text, &url, NULL) < 0)
         return;
     buf_puts(&base, url.is_https ? "https://" : "http://");
@@ -56,7 +57,8 @@ static void add_address(struct addresses *addresses, const struct stream_target 
 
 static void find_addresses(struct addresses *addresses, const struct settings *settings)
 {
-    AUTO_BUF struct buf url = {.max = URL_BYTES_MAX};
+    AUTO_BUF struct buf url;
+    buf_init(&url, URL_BYTES_MAX);
     for (size_t i = 0; i < stream_target_count; i++) {
         const struct stream_target *target = stream_targets[i];
         for (size_t k = 0; target->is_wanted(settings) && target->put_url(settings, k, &url); k++) {
@@ -70,12 +72,7 @@ static void find_addresses(struct addresses *addresses, const struct settings *s
 /* " through the proxy HOST:PORT", or nothing. */
 static void put_proxy(struct buf *buf, const struct address *address, char *const *environment)
 {
-    const char *https = env_get(environment, "https_proxy"), *no = env_get(environment, "no_proxy");
-    struct proxy_rules rules = {
-        .https_proxy = https ? https : env_get(environment, "HTTPS_PROXY"),
-        .http_proxy = env_get(environment, "http_proxy"),
-        .no_proxy = no ? no : env_get(environment, "NO_PROXY"),
-    };
+    struct proxy_rules rules = proxy_rules_of(environment);
     struct proxy proxy;
     struct url url;
     if (url_parse(str_of(address->base), &url, NULL) < 0 || proxy_choose(&rules, &url, &proxy, NULL) < 0 ||
@@ -121,11 +118,13 @@ static void check_address(struct doctor *doctor, const struct addresses *address
 static void check_certificates(struct doctor *doctor, const struct addresses *addresses)
 {
     char *const *environment = doctor->settings->environment;
-    struct tls_trust trust = {
-        .file = env_get(environment, "SSL_CERT_FILE"), .dir = env_get(environment, "SSL_CERT_DIR")};
-    bool has_bundle = env_get(environment, "AWS_CA_BUNDLE") != NULL, is_needed = false;
-    for (size_t i = 0; i < addresses->count; i++)
-        is_needed |= addresses->items[i].is_https && !(addresses->items[i].target->is_s3 && has_bundle);
+    struct tls_trust trust = tls_trust_of(environment);
+    bool is_needed = false;
+    for (size_t i = 0; i < addresses->count; i++) {
+        const struct stream_target *target = addresses->items[i].target;
+        const char *roots = target->is_s3 ? "AWS_CA_BUNDLE\0" : target->roots;
+        is_needed |= addresses->items[i].is_https && !target_roots(roots, environment);
+    }
     if (!is_needed && !doctor->is_online)
         return;
     struct err err = {0};
@@ -213,20 +212,22 @@ static void check_targets(struct doctor *doctor)
     struct addresses addresses = {0};
     find_addresses(&addresses, settings);
     check_certificates(doctor, &addresses);
-    struct target_clients *clients = &addresses.clients;
-    if (doctor->is_online && target_clients_init(clients, settings, &net_wait_plain) < 0)
-        doctor->is_short = true;
-    bool is_short = doctor->is_online && !clients->http_s3;
-    for (size_t i = 0; i < addresses.count && !is_short; i++)
-        check_address(doctor, &addresses, &addresses.items[i]);
-    for (size_t i = 0; i < stream_target_count && !is_short; i++) {
+    for (size_t i = 0; i < stream_target_count && !doctor->is_short; i++) {
         const struct stream_target *target = stream_targets[i];
         struct target_finding finding;
-        if (target->doctor && target->is_wanted(settings) && target->doctor(settings, clients->http, &finding))
+        if (!target->is_wanted(settings))
+            continue;
+        doctor->is_short =
+            doctor->is_online && target_clients_init(&addresses.clients, target, settings, &net_wait_plain) < 0;
+        for (size_t k = 0; k < addresses.count && !doctor->is_short; k++) {
+            if (addresses.items[k].target == target)
+                check_address(doctor, &addresses, &addresses.items[k]);
+        }
+        if (!doctor->is_short && target->doctor && target->doctor(settings, addresses.clients.http, &finding))
             doctor_say(doctor, finding.name, finding.is_broken ? DOCTOR_BROKEN : DOCTOR_OK, finding.remedy, "%s",
                 finding.text);
+        target_clients_fini(&addresses.clients);
     }
-    target_clients_fini(clients);
 }
 
 void doctor_check_streaming(struct doctor *doctor)

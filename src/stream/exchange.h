@@ -53,6 +53,7 @@ struct exchange {
     struct buf rows;
     uint64_t lost_rows; /* that found no room: the worker did not come for them */
     struct exchange_news news;
+    struct str metrics, summary; /* of the whole run, set before its end; the stream's */
     struct exchange_notice notices[EXCHANGE_NOTICES_MAX];
     size_t notice_count;
     bool is_done; /* by the worker */

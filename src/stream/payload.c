@@ -62,6 +62,8 @@ static const struct row job_rows[] = {
     {"command", ROW_COMMAND, 0},
 };
 
+static const struct row part_rows[] = {JOB(rank), JOB(world_size), JOB(node)};
+
 static const struct row host_rows[] = {
     HOST(ROW_ARRAY, id),
     HOST(ROW_ARRAY, hostname),
@@ -84,7 +86,7 @@ static const struct row cloud_rows[] = {
     CLOUD(ROW_ARRAY, instance_type),
 };
 
-static bool is_omitted(const char *omit, const char *key)
+bool payload_is_omitted(const char *omit, const char *key)
 {
     struct str rest = str_of(omit ? omit : ""), name;
     while (str_cut(&rest, ',', &name)) {
@@ -96,16 +98,13 @@ static bool is_omitted(const char *omit, const char *key)
 
 static void put_key(struct members *members, const char *key)
 {
-    if (members->has_some)
-        buf_putc(members->buf, ',');
     members->has_some = true;
-    json_put_string(members->buf, str_of(key));
-    buf_putc(members->buf, ':');
+    json_put_key(members->buf, key);
 }
 
 static void put_text(struct members *members, const char *key, const char *text)
 {
-    if (!text || !text[0] || is_omitted(members->omit, key))
+    if (!text || !text[0] || payload_is_omitted(members->omit, key))
         return;
     put_key(members, key);
     json_put_string(members->buf, str_of(text));
@@ -129,10 +128,8 @@ static void put_f64(struct members *members, const char *key, double value)
 
 static void put_time(struct members *members, const char *key, int64_t unix_secs)
 {
-    char text[UTC_ISO_BYTES];
-    utc_format_iso(unix_secs, text);
-    put_key(members, key);
-    json_put_string(members->buf, str_of(text));
+    members->has_some = true;
+    json_put_time(members->buf, key, unix_secs);
 }
 
 static void put_tags(struct members *members, const char *key, const struct job_facts *job)
@@ -191,7 +188,7 @@ static void put_row(struct members *members, const struct row *row, const void *
     const struct opt_u64 *number = at;
     const struct opt_f64 *real = at;
     const struct job_facts *job = base;
-    if (is_omitted(members->omit, row->key))
+    if (payload_is_omitted(members->omit, row->key))
         return;
     switch (row->kind) {
     case ROW_TEXT:
@@ -280,6 +277,7 @@ void payload_run(struct buf *buf, const struct run_facts *facts, const char *omi
         put_f64(&members, "interval_secs", facts->interval_secs);
     members.omit = omit;
     put_object(&members, "job", job_rows, COUNT(job_rows), &facts->job);
+    put_object(&members, "part", part_rows, COUNT(part_rows), &facts->job);
     put_object(&members, "host", host_rows, COUNT(host_rows), &facts->host);
     put_object(&members, "cloud", cloud_rows, COUNT(cloud_rows), &facts->cloud);
     buf_putc(buf, '}');
@@ -292,9 +290,9 @@ void payload_put_event(
     buf_putc(buf, '{');
     put_text(&members, "event", event->event);
     put_text(&members, "run_id", facts->run_id);
-    if (!is_omitted(omit, "job_name"))
+    if (!payload_is_omitted(omit, "job_name"))
         put_text(&members, "job_name", facts->job.job_name);
-    if (!is_omitted(omit, "host_hostname"))
+    if (!payload_is_omitted(omit, "host_hostname"))
         put_text(&members, "hostname", facts->host.hostname);
     if (facts->pid > 0)
         put_u64(&members, "pid", (uint64_t)facts->pid);
@@ -303,4 +301,30 @@ void payload_put_event(
     if (event->end)
         put_outcome(&members, event->end);
     buf_putc(buf, '}');
+}
+
+void payload_summary(struct buf *buf, const struct summary *summary, const struct settings *settings)
+{
+    const struct sample_list none = {0};
+    struct summary sent = *summary;
+    sent.processes = sent.programs = none;
+    if (!settings->send_command)
+        sent.command = sent.cpu.processes = sent.memory.processes = none;
+    if (payload_is_omitted(settings->omit, "host_hostname"))
+        sent.hostname = NULL;
+    if (payload_is_omitted(settings->omit, "host_cpu_model"))
+        sent.machine.cpu_model = NULL;
+    if (payload_is_omitted(settings->omit, "host_vcpus"))
+        sent.machine.cpus = (struct opt_u64){0};
+    if (payload_is_omitted(settings->omit, "host_memory_mib"))
+        sent.machine.memory_mib = (struct opt_f64){0};
+    if (payload_is_omitted(settings->omit, "host_gpu_model"))
+        sent.machine.gpus = sent.gpu.names = sent.gpu.devices = none;
+    json_put_object(buf, field_summary, &sent);
+    if (buf_ok(buf))
+        return;
+    buf->failed = false;
+    buf_clear(buf);
+    sent.phases = sent.metadata = sent.tags = none;
+    json_put_object(buf, field_summary, &sent);
 }

@@ -7,7 +7,9 @@
 #define STREAM_PAYLOAD_H
 
 #include "base/buf.h"
+#include "config/settings.h"
 #include "model/run_facts.h"
+#include "summary/summary.h"
 
 /* Everything that is known of a run. */
 struct run_facts {
@@ -44,5 +46,12 @@ struct payload_event {
 };
 void payload_put_event(
     struct buf *buf, const struct run_facts *facts, const struct payload_event *event, const char *omit);
+
+/* Is the name among those in omit? */
+bool payload_is_omitted(const char *omit, const char *key);
+
+/* The keys of --summary-json as one object, without processes and without what settings keep back. Where that is too
+ * long, without phases, metadata and tags; check buf_ok() then. */
+void payload_summary(struct buf *buf, const struct summary *summary, const struct settings *settings);
 
 #endif

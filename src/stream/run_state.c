@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* {"format":1,"run_id":"20261115T093000Z-1f2e3d4c","started_at":"…","register":{…},"run":{…},"KEY-OF-A-TARGET":{…},…}
+/*
+ * The state of a run as "state.json" has it, in both directions:
+ * {"format":1,"run_id":"20261115T093000Z-1f2e3d4c","started_at":"…","register":{…},"run":{…},"KEY-OF-A-TARGET":{…},…}
  */
-#include "stream/run_state.h"
+#include "stream/delivery.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,8 +11,7 @@
 #include "base/auto.h"
 #include "base/utc.h"
 #include "codec/json_read.h"
-#include "stream/payload.h"
-#include "stream/spool/spool.h"
+#include "encode/json.h"
 
 /* DIRECTORIES_MAX: home, .local, state, resource-tracker, spool */
 enum { STATE_FORMAT = 1, NUMBERS_TEXT_MAX = 32 * 1024, DIRECTORIES_MAX = 5 };
@@ -20,6 +21,7 @@ int run_state_init(struct run_state *state)
     *state = (struct run_state){0};
     buf_init(&state->register_body, RUN_STATE_BODY_MAX);
     buf_init(&state->run_body, RUN_STATE_BODY_MAX);
+    buf_init(&state->summary, RUN_STATE_SUMMARY_MAX);
     state->targets = calloc(stream_target_count, sizeof(*state->targets));
     if (!state->targets)
         return -ENOMEM;
@@ -47,6 +49,7 @@ void run_state_fini(struct run_state *state)
     state->targets = NULL;
     buf_fini(&state->register_body);
     buf_fini(&state->run_body);
+    buf_fini(&state->summary);
 }
 
 bool run_state_has_targets(const struct run_state *state)
@@ -69,42 +72,39 @@ bool run_state_is_delivered(const struct run_state *state)
 
 static void put_object(struct buf *buf, const char *key, const struct buf *object)
 {
-    buf_printf(buf, ",\"%s\":", key);
+    json_put_key(buf, key);
     if (object->len > 0)
         buf_append(buf, object->data, object->len);
     else
         buf_puts(buf, "{}");
 }
 
-static void put_time(struct buf *buf, const char *key, int64_t unix_secs)
-{
-    char text[UTC_ISO_BYTES];
-    utc_format_iso(unix_secs, text);
-    target_put_text(buf, key, text);
-}
-
 void run_state_put(struct buf *buf, const struct run_state *state)
 {
     buf_printf(buf, "{\"format\":%d", STATE_FORMAT);
-    target_put_text(buf, "run_id", state->run_id);
-    put_time(buf, "started_at", state->started_secs);
+    json_put_text(buf, "run_id", state->run_id);
+    json_put_time(buf, "started_at", state->started_secs);
     /* The key is in files that earlier versions wrote and read. */
     buf_printf(buf, ",\"made_folders\":%u", state->made_directories);
     if (state->made_directories > 0)
-        target_put_text(buf, "made_in", state->made_in);
+        json_put_text(buf, "made_in", state->made_in);
     put_object(buf, "register", &state->register_body);
     put_object(buf, "run", &state->run_body);
+    if (buf_ok(&state->summary) && state->summary.len > 0)
+        put_object(buf, "summary", &state->summary);
     for (size_t i = 0; i < stream_target_count; i++) {
         const struct target_run *run = &state->targets[i];
         if (!target_is_kept(run))
             continue;
-        buf_printf(buf, ",\"%s\":{\"kind\":\"%s\"", run->target->state_key, run->target->state_key);
+        json_put_key(buf, run->target->state_key);
+        buf_putc(buf, '{');
+        json_put_text(buf, "kind", run->target->state_key);
         run->target->put_state(run, buf);
-        target_put_bool(buf, "done", run->is_done);
+        json_put_bool(buf, "done", run->is_done);
         buf_putc(buf, '}');
     }
     if (state->has_end) {
-        buf_puts(buf, ",\"end\":");
+        json_put_key(buf, "end");
         run_state_put_end(buf, state);
     }
     buf_puts(buf, "}\n");
@@ -180,8 +180,9 @@ static bool read_all(const struct json_value *root, struct run_state *state)
            json_string_copy(json_get(root, "run_id"), state->run_id, sizeof(state->run_id)) &&
            read_time(json_get(root, "started_at"), &state->started_secs) &&
            read_object(json_get(root, "register"), &state->register_body) &&
-           read_object(json_get(root, "run"), &state->run_body) && read_targets(root, state) &&
-           read_end(json_get(root, "end"), state);
+           read_object(json_get(root, "run"), &state->run_body) &&
+           (!json_get(root, "summary") || read_object(json_get(root, "summary"), &state->summary)) &&
+           read_targets(root, state) && read_end(json_get(root, "end"), state);
 }
 
 int run_state_parse(struct str text, struct run_state *ret_state, struct err *err)
@@ -192,7 +193,7 @@ int run_state_parse(struct str text, struct run_state *ret_state, struct err *er
         r = -EBADMSG;
     json_doc_fini(&doc);
     return r < 0 ? err_set(err, r, "its state.json cannot be read: %s",
-                       r == -ENOMEM ? "no memory" : "it is broken or of another version")
+                       r == -ENOMEM ? "out of memory" : "it is broken or of another version")
                  : 0;
 }
 
@@ -218,6 +219,8 @@ void run_state_put_run(struct buf *buf, const struct run_state *state, uint32_t 
         buf_puts(buf, n > 2 ? ",\"end\":{" : "\"end\":{");
         payload_end(buf, &state->end);
         buf_printf(buf, "},\"batches\":%u", (unsigned)batches);
+        if (buf_ok(&state->summary) && state->summary.len > 0)
+            put_object(buf, "summary", &state->summary);
     }
     buf_putc(buf, '}');
 }

@@ -68,6 +68,12 @@ enum { STATUS_TRACKER_FAILED = 125 };
 /* Of the time to wait, what is left to the worker for writing down what it could not deliver. */
 #define TIDY_NS (500 * NS_PER_MS)
 
+/* What a target wants in each row besides the CSV. */
+struct long_rows {
+    const struct stream_target *target; /* NULL: none does */
+    void *state;
+};
+
 struct stream {
     struct stream_options options; /* a copy: a worker that is stuck outlives the caller's */
     const struct sysroot *root;
@@ -76,7 +82,8 @@ struct stream {
     struct exchange exchange;
     struct worker worker;
     struct means means;
-    struct buf row;
+    struct buf row, metrics, summary;
+    struct long_rows long_rows;
     pthread_t thread;
     bool has_thread;
     bool is_gpu_known;
@@ -89,6 +96,27 @@ bool stream_is_wanted(const struct settings *settings)
             return true;
     }
     return false;
+}
+
+/* wish: where in a target is whether it wants something. */
+static bool is_wished(const struct settings *settings, size_t wish)
+{
+    for (size_t i = 0; i < stream_target_count; i++) {
+        const struct stream_target *target = stream_targets[i];
+        if (*(const bool *)((const char *)target + wish) && target->is_wanted(settings))
+            return true;
+    }
+    return false;
+}
+
+bool stream_takes_metrics(const struct settings *settings)
+{
+    return is_wished(settings, offsetof(struct stream_target, takes_metrics));
+}
+
+bool stream_takes_summary(const struct settings *settings)
+{
+    return is_wished(settings, offsetof(struct stream_target, takes_summary));
 }
 
 bool stream_takes_samples(const struct settings *settings)
@@ -132,6 +160,9 @@ static struct stream *make(const struct stream_options *options)
 static void release(struct stream *stream)
 {
     buf_fini(&stream->row);
+    buf_fini(&stream->metrics);
+    buf_fini(&stream->summary);
+    free(stream->long_rows.state);
     buf_fini(&stream->csv_header);
     free(stream->tags);
     free(stream);
@@ -194,6 +225,9 @@ static struct job_facts job_of(const struct settings *settings)
         .executor = settings->executor,
         .external_run_id = settings->external_run_id,
         .container_image = settings->container_image,
+        .rank = settings->rank,
+        .world_size = settings->world_size,
+        .node = settings->node,
     };
 }
 
@@ -226,6 +260,23 @@ static bool copy_tags(struct stream *stream, const struct settings *settings)
     return true;
 }
 
+/* False where there is no memory. */
+static bool open_long_rows(struct stream *stream, const struct settings *settings)
+{
+    struct long_rows *rows = &stream->long_rows;
+    for (size_t i = 0; i < stream_target_count && !rows->target; i++) {
+        if (stream_targets[i]->put_row && stream_targets[i]->is_wanted(settings))
+            rows->target = stream_targets[i];
+    }
+    if (!rows->target)
+        return true;
+    /* In place of the LF. */
+    stream->csv_header.data[stream->csv_header.len - 1] = TARGET_ROW_SEPARATOR;
+    buf_printf(&stream->csv_header, "%s\n", rows->target->state_key);
+    rows->state = calloc(1, rows->target->row_bytes);
+    return rows->state && buf_ok(&stream->csv_header);
+}
+
 /* By settings. Returns 0 or a negative errno with a message. */
 static int open_stream(struct stream **ret_stream, const struct settings *settings, const struct sysroot *root,
     const struct run_info *info, struct err *err)
@@ -237,8 +288,9 @@ static int open_stream(struct stream **ret_stream, const struct settings *settin
     stream->root = root;
     stream->options.discover_context = stream;
     encoder_csv_full.begin(info, &stream->csv_header);
+    bool is_ready = buf_ok(&stream->csv_header) && open_long_rows(stream, settings) && copy_tags(stream, settings);
     stream->options.csv_header = buf_cstr(&stream->csv_header);
-    if (!copy_tags(stream, settings)) {
+    if (!is_ready) {
         release(stream);
         return err_set(err, -ENOMEM, "streaming: out of memory");
     }
@@ -284,11 +336,31 @@ static void set_gpus(struct stream *stream, const struct sample_list *list, cons
     exchange_set_gpus(&stream->exchange, &host);
 }
 
+/* A sample that is too large for it has the CSV alone. */
+static void put_long_row(struct stream *stream, const struct sample *sample)
+{
+    struct buf *row = &stream->row;
+    const struct long_rows *rows = &stream->long_rows;
+    if (!buf_ok(row) || row->len == 0)
+        return;
+    size_t csv_bytes = row->len;
+    row->data[row->len - 1] = TARGET_ROW_SEPARATOR;
+    rows->target->put_row(rows->state, stream->options.settings, sample, row);
+    buf_putc(row, '\n');
+    if (buf_ok(row))
+        return;
+    row->failed = false;
+    row->len = csv_bytes;
+    row->data[row->len - 1] = '\n';
+}
+
 void stream_sample(
     struct stream *stream, const struct run_info *info, const struct sample *sample, const struct sample_totals *totals)
 {
     buf_clear(&stream->row);
     encoder_csv_full.sample(info, sample, totals, &stream->row);
+    if (stream->long_rows.target)
+        put_long_row(stream, sample);
     means_add(&stream->means, sample, totals);
     set_gpus(stream, &sample->gpu, totals);
     if (buf_ok(&stream->row))
@@ -296,6 +368,41 @@ void stream_sample(
     if (!stream->has_thread) {
         worker_take_rows(&stream->worker);
         stream_log(stream);
+    }
+}
+
+static void move(struct buf *text, struct buf *ret_text, struct str *ret_shown)
+{
+    *ret_text = *text;
+    *text = (struct buf){0};
+    if (buf_ok(ret_text))
+        *ret_shown = buf_str(ret_text);
+    else
+        log_warning("streaming: the summary is too long and is left out");
+}
+
+void stream_set_metrics(struct stream *stream, struct buf *text)
+{
+    if (stream)
+        move(text, &stream->metrics, &stream->exchange.metrics);
+}
+
+void stream_set_summary(struct stream *stream, struct buf *json)
+{
+    if (stream)
+        move(json, &stream->summary, &stream->exchange.summary);
+}
+
+void stream_put_variable(
+    const struct stream *stream, char **environment, char ret_variable[static STREAM_VARIABLE_BYTES])
+{
+    for (size_t i = 0; stream && i < stream_target_count; i++) {
+        const struct target_run *target = &stream->worker.state.targets[i];
+        const char *variable = target->is_wanted && target->target->variable ? target->target->variable(target) : NULL;
+        if (variable && str_copy(str_of(variable), ret_variable, STREAM_VARIABLE_BYTES)) {
+            env_put(environment, ret_variable);
+            return;
+        }
     }
 }
 
@@ -401,17 +508,19 @@ static bool is_cancelled(int signal_fd)
     return is_meant;
 }
 
-void stream_end(struct stream *stream, int status, bool is_asked, int64_t grace_ns, int signal_fd)
+void stream_end(struct stream *stream, int status, bool is_asked, int64_t ended_ns, int64_t grace_ns, int signal_fd)
 {
     if (!stream)
         return;
     if (status < 0)
         status = STATUS_TRACKER_FAILED;
+    int64_t ago_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - ended_ns;
     struct end_facts end = {
         /* How an attached process ended is not ours to know. */
         .exit_code = stream->options.settings->pid.has ? (struct opt_i64){0} : some_i64(status),
         .is_failed = status != 0 && !is_asked,
-        .finished_secs = clock_read(&clock_system, CLOCK_KIND_REALTIME) / NS_PER_SEC,
+        .finished_secs = (clock_read(&clock_system, CLOCK_KIND_REALTIME) - ago_ns) / NS_PER_SEC,
+        .elapsed_secs = (double)(ended_ns - stream->worker.started_ns) / 1e9,
     };
     struct stream_cancel cancel = {.fd = signal_fd, .is_cancelled = is_cancelled};
     finish(stream, &end, grace_ns, &cancel);

@@ -59,6 +59,22 @@ void stream_begin(struct stream *stream);
 void stream_sample(struct stream *stream, const struct run_info *info, const struct sample *sample,
     const struct sample_totals *totals);
 
+/* For the end of the run: the run as metrics of Prometheus, and its summary as one JSON object without processes (at
+ * most RUN_STATE_SUMMARY_MAX bytes). Both are moved away. NULL allowed. */
+void stream_set_metrics(struct stream *stream, struct buf *text);
+void stream_set_summary(struct stream *stream, struct buf *json);
+
+/* Is there a target that wants them? */
+bool stream_takes_metrics(const struct settings *settings);
+bool stream_takes_summary(const struct settings *settings);
+
+enum { STREAM_VARIABLE_BYTES = 128 };
+
+/* Behind stream_new: puts the variable of a target into the environment (env_put), in memory of the caller, which
+ * outlives the stream. NULL allowed. */
+void stream_put_variable(
+    const struct stream *stream, char **environment, char ret_variable[static STREAM_VARIABLE_BYTES]);
+
 /* Readable when there are notices; stream_log then logs them. */
 int stream_watch_fd(const struct stream *stream);
 void stream_log(struct stream *stream);
@@ -66,9 +82,9 @@ void stream_log(struct stream *stream);
 /*
  * The run is over: waits until everything is delivered, but at most grace_ns, and not any longer once a signal that
  * means us is read from signal_fd (-1: none). Logs the notices that are left. status: the exit status, negative for an
- * error of ours; is_asked: the end was requested. NULL allowed.
+ * error of ours; is_asked: the end was requested; ended_ns: when it ended, monotonic. NULL allowed.
  */
-void stream_end(struct stream *stream, int status, bool is_asked, int64_t grace_ns, int signal_fd);
+void stream_end(struct stream *stream, int status, bool is_asked, int64_t ended_ns, int64_t grace_ns, int signal_fd);
 
 /* Returns false where the worker is stuck (a disk that does not answer): it and its memory are left alone, and the
  * process should end without tidying up. NULL allowed. */

@@ -42,6 +42,7 @@ struct worker {
     uint64_t dropped_rows; /* of the batch `dropped`, which may be on its way while it was given up; 0: none */
     uint32_t dropped;
     bool is_stepping; /* a target makes an attempt */
+    bool is_prompt_acting; /* one that is prompt does, perhaps while another one waits */
     bool is_full; /* and it was reported */
     bool is_journal_failing; /* rows of the open batch are not on the disk */
 };
@@ -70,7 +71,7 @@ int64_t worker_now(const struct worker *worker); /* monotonic */
 void worker_seal(struct worker *worker);
 void worker_settle_passing(struct worker *worker); /* the batch that nothing had room for: kept now, or lost */
 int64_t worker_next_delivery(const struct worker *worker);
-void worker_deliver_prompt(struct worker *worker, int64_t deadline_ns); /* of all that are prompt and due */
+void worker_deliver_prompt(struct worker *worker); /* of all that are prompt and due */
 void worker_deliver(struct worker *worker, int64_t deadline_ns); /* one attempt of another target that is due */
 void worker_wait(struct worker *worker, int64_t until_ns); /* for news, for a target, or for the time; takes rows */
 void worker_open_spool(struct worker *worker); /* and the targets; again: nothing happens */

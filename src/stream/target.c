@@ -6,9 +6,11 @@
 
 #include "aws/chain.h"
 #include "base/auto.h"
+#include "codec/gzip.h"
 #include "codec/json_read.h"
 #include "encode/json.h"
 #include "net/url.h"
+#include "stream/batch.h"
 #include "stream/delivery.h"
 
 #define USER_AGENT "resource-tracker/" RT_VERSION
@@ -19,36 +21,36 @@ enum { ATTEMPTS = 3, RETRY_AFTER_MAX_SECS = 300 };
 #define RETRY_BASE_HASTY_NS (100 * NS_PER_MS)
 #define RETRY_MAX_NS (60 * NS_PER_SEC)
 
-static const char *either(char *const *environment, const char *name, const char *other)
+const char *target_roots(const char *roots, char *const *environment)
 {
-    const char *value = env_get(environment, name);
-    return value ? value : env_get(environment, other);
+    const char *file = NULL;
+    for (; roots && roots[0] && !file; roots += strlen(roots) + 1)
+        file = env_get(environment, roots);
+    return file;
 }
 
 static int make_client(
-    const struct settings *settings, const struct net_wait *wait, bool is_s3, struct http_client **ret_client)
+    const struct settings *settings, const struct net_wait *wait, const char *roots, struct http_client **ret_client)
 {
     char *const *environment = settings->environment;
     struct http_context context = {
         .wait = wait,
-        .trust = {.file = env_get(environment, "SSL_CERT_FILE"), .dir = env_get(environment, "SSL_CERT_DIR")},
-        .https_proxy = either(environment, "https_proxy", "HTTPS_PROXY"),
-        /* Not HTTP_PROXY: in a CGI program that is a header of the request. */
-        .http_proxy = env_get(environment, "http_proxy"),
-        .no_proxy = either(environment, "no_proxy", "NO_PROXY"),
+        .trust = tls_trust_of(environment),
+        .proxy = proxy_rules_of(environment),
         .user_agent = USER_AGENT,
         .allow_http = settings->allow_http,
     };
-    const char *bundle = is_s3 ? env_get(environment, "AWS_CA_BUNDLE") : NULL;
+    const char *bundle = target_roots(roots, environment);
     if (bundle)
         context.trust = (struct tls_trust){.file = bundle};
     return http_client_new(&context, ret_client);
 }
 
-int target_clients_init(struct target_clients *clients, const struct settings *settings, const struct net_wait *wait)
+int target_clients_init(struct target_clients *clients, const struct stream_target *target,
+    const struct settings *settings, const struct net_wait *wait)
 {
-    int r = make_client(settings, wait, false, &clients->http);
-    return r < 0 ? r : make_client(settings, wait, true, &clients->http_s3);
+    int r = make_client(settings, wait, target->roots, &clients->http);
+    return r < 0 ? r : make_client(settings, wait, "AWS_CA_BUNDLE\0", &clients->http_s3);
 }
 
 void target_clients_close_idle(struct target_clients *clients)
@@ -76,7 +78,8 @@ void target_open(struct target_run *run, struct delivery *delivery, struct targe
     uint64_t salt = (uint64_t)(run - delivery->state->targets) + 1;
     uint64_t seed = (uint64_t)clock_read(delivery->options->clock, CLOCK_KIND_REALTIME) ^ (salt << 32);
     backoff_init(&run->retry.backoff, delivery->is_over ? RETRY_BASE_HASTY_NS : RETRY_BASE_NS, RETRY_MAX_NS, seed);
-    run->target->open(run);
+    if (run->target->open)
+        run->target->open(run);
 }
 
 bool target_is_open(const struct target_run *run)
@@ -202,8 +205,9 @@ void target_give_up(struct target_run *run, const struct err *err)
 
 void target_put_reason(const struct target_run *run, struct buf *buf)
 {
+    const char *no_time = run->delivery->is_cancelled ? DELIVERY_CANCELLED : "there was no time left";
     if (run->last_error.text[0] == '\0')
-        buf_puts(buf, run->last_error.refusal[0] ? run->last_error.refusal : "there was no time left");
+        buf_puts(buf, run->last_error.refusal[0] ? run->last_error.refusal : no_time);
     else if (run->last_error.is_reported)
         buf_printf(buf, "delivery to %s failed, as reported above", run->target->label);
     else
@@ -223,10 +227,47 @@ bool target_next_batch(const struct target_run *run, uint32_t *ret_number)
     return false;
 }
 
+/* Do rows hold more than their CSV? */
+static bool has_long_rows(const struct run_state *state)
+{
+    for (size_t i = 0; i < stream_target_count; i++) {
+        if (state->targets[i].is_wanted && state->targets[i].target->put_row)
+            return true;
+    }
+    return false;
+}
+
+/* A batch without what put_row has put. */
+static int cut_rows(struct buf *batch)
+{
+    AUTO_BUF struct buf plain = {.max = BATCH_PLAIN_BYTES_FULL + BATCH_LINES_BYTES_MAX};
+    struct gzip *gzip;
+    int r = gzip_new(&gzip);
+    if (r < 0)
+        return r;
+    r = gzip_unpack_into(buf_str(batch), &plain);
+    buf_clear(batch);
+    struct str rest = buf_str(&plain), line, csv;
+    while (r == 0 && str_line(&rest, &line) && str_cut(&line, TARGET_ROW_SEPARATOR, &csv)) {
+        r = gzip_add(gzip, csv, batch);
+        if (r == 0)
+            r = gzip_add(gzip, STR("\n"), batch);
+    }
+    if (r == 0)
+        r = gzip_finish(gzip, batch);
+    gzip_free(gzip);
+    return r;
+}
+
 int target_read_batch(struct target_run *run, uint32_t number)
 {
     struct err err = {0};
     int r = delivery_read_batch(run->delivery, number, &run->batch, &err);
+    if (r == 0 && !run->target->put_row && has_long_rows(run->delivery->state)) {
+        r = cut_rows(&run->batch);
+        if (r < 0)
+            (void)err_sys(&err, r, "batch %06u", (unsigned)number);
+    }
     if (r < 0 && r != -ENODATA)
         target_fail(run, &err, -1);
     return r;
@@ -270,7 +311,7 @@ int target_check_url(const struct settings *settings, const char *name, const ch
         return 0;
     int r = url_parse(str_of(text), &url, err);
     if (r < 0)
-        return err_wrap(err, "%s is no URL that can be used", name);
+        return err_wrap(err, "%s cannot be used", name);
     if (!url.is_https && !settings->allow_http && !url_is_loopback(&url))
         return err_set(err, -EPERM,
             "%s is plain http to another host, unencrypted: use https, or set "
@@ -279,20 +320,10 @@ int target_check_url(const struct settings *settings, const char *name, const ch
     return 0;
 }
 
-void target_put_text(struct buf *buf, const char *key, const char *text)
-{
-    buf_printf(buf, ",\"%s\":", key);
-    json_put_string(buf, str_of(text));
-}
-
-void target_put_bool(struct buf *buf, const char *key, bool on)
-{
-    buf_printf(buf, ",\"%s\":%s", key, on ? "true" : "false");
-}
-
 void target_put_delivered(struct buf *buf, const struct target_run *run)
 {
-    buf_puts(buf, ",\"delivered\":\"");
+    json_put_key(buf, "delivered");
+    buf_putc(buf, '"');
     number_set_put(&run->delivered, buf);
     buf_putc(buf, '"');
 }

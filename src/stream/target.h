@@ -23,6 +23,7 @@
 struct delivery;
 struct json_value;
 struct run_state;
+struct sample;
 struct target_run;
 
 /* What streaming knows before the run. Everything that it points to is the caller's and must stay. */
@@ -54,8 +55,13 @@ struct stream_target {
     const char *label; /* within a sentence: "samples are lost to LABEL" */
     const char *state_key; /* of its object in state.json, and the "kind" there; never to be changed. NULL: the spool
                             * keeps nothing for it, and what it has not got by the end of the run is lost to it */
-    bool is_prompt; /* it acts before the others, also before the machine is fully known, and does not take long */
+    bool is_prompt; /* it acts before the others, also before the machine is fully known and while another one waits
+                     * for its server, and does not take long */
     bool is_s3; /* its addresses are S3: AWS_CA_BUNDLE, where it is set, names the roots */
+    const char *roots; /* variables that name the roots for its other addresses, each with a NUL behind it, and one
+                        * more; NULL: none */
+    bool takes_summary; /* at the end it wants run_state.summary */
+    bool takes_metrics; /* and exchange.metrics */
     bool takes_batches; /* of the spool: each is kept until all targets that take them have it */
     size_t state_bytes; /* of target_run.state */
 
@@ -63,8 +69,23 @@ struct stream_target {
     bool (*is_wanted)(const struct settings *settings);
     int (*check)(const struct settings *settings, struct err *err);
 
-    /* A new run: keeps in run->state what --upload-spool would have to know. No I/O. */
+    /*
+     * In the sampling thread: what it wants in each row of a batch besides the CSV, as one JSON object. state:
+     * row_bytes of zeros at first. At most one target that is wanted has it (target_read_batch hides it from the
+     * others). NULL: nothing.
+     */
+    size_t row_bytes;
+    void (*put_row)(void *state, const struct settings *settings, const struct sample *sample, struct buf *buf);
+
+    /* Nanoseconds after which a batch is wanted at the latest. NULL: as upload_interval_ns. */
+    int64_t (*interval_ns)(const struct settings *settings);
+
+    /* A new run: keeps in run->state what --upload-spool would have to know. No I/O. May be NULL. */
     void (*begin)(struct target_run *run, const struct run_state *state, const struct settings *settings);
+
+    /* Behind begin: a variable for the environment of the command, "NAME=VALUE"; NULL: none. At most one target that
+     * is wanted has it. May be NULL. */
+    const char *(*variable)(const struct target_run *run);
 
     /* Its members of state.json, each with a comma before it, run->delivered among them and "done" not; and back,
      * false where they are unusable. run->delivered and run->is_done are read for it. No secrets. NULL without
@@ -72,7 +93,8 @@ struct stream_target {
     void (*put_state)(const struct target_run *run, struct buf *buf);
     bool (*read_state)(struct target_run *run, const struct json_value *value);
 
-    /* After begin or read_state: from here on run->delivery and run->clients may be used. Quick, opens nothing. */
+    /* After begin or read_state: from here on run->delivery and run->clients may be used. Quick, opens nothing. May be
+     * NULL. */
     void (*open)(struct target_run *run);
     void (*close)(struct target_run *run); /* wipes secrets; also without open */
 
@@ -116,8 +138,13 @@ struct target_clients {
     struct http_client *http_s3; /* AWS_CA_BUNDLE, where it is set, names the roots */
 };
 
+/* The file that the first of these variables names that is set; NULL: none is. roots: as in stream_target, NULL
+ * allowed. */
+const char *target_roots(const char *roots, char *const *environment);
+
 /* Returns 0 or -ENOMEM; what was made is to be freed in any case. Proxies and roots are the environment's. */
-int target_clients_init(struct target_clients *clients, const struct settings *settings, const struct net_wait *wait);
+int target_clients_init(struct target_clients *clients, const struct stream_target *target,
+    const struct settings *settings, const struct net_wait *wait);
 void target_clients_close_idle(struct target_clients *clients); /* harmless where nothing was made, as is fini */
 void target_clients_fini(struct target_clients *clients);
 
@@ -214,8 +241,8 @@ void target_put_reason(const struct target_run *run, struct buf *buf);
 bool target_next_batch(const struct target_run *run, uint32_t *ret_number);
 
 /*
- * A whole batch, into run->batch. Returns 0, or a negative errno: the failure is reported or planned for already.
- * Batches that are broken or gone are set aside, and the run continues.
+ * A whole batch, into run->batch, as CSV alone unless the target has put_row. Returns 0, or a negative errno: the
+ * failure is reported or planned for already. Batches that are broken or gone are set aside, and the run continues.
  */
 int target_read_batch(struct target_run *run, uint32_t number);
 
@@ -231,9 +258,10 @@ void target_put_key(struct buf *buf, const char *prefix, const char *directory, 
 /* For check: text as a URL that may be used; NULL and "" are fine. name: of the setting. */
 int target_check_url(const struct settings *settings, const char *name, const char *text, struct err *err);
 
-/* Members of a JSON object, each with a comma before it. */
-void target_put_text(struct buf *buf, const char *key, const char *text);
-void target_put_bool(struct buf *buf, const char *key, bool on);
+/* What separates the CSV from what put_row has put, in the header and in each row. */
+#define TARGET_ROW_SEPARATOR '\t'
+
+/* A member of a JSON object, and one that is read. */
 void target_put_delivered(struct buf *buf, const struct target_run *run);
 bool target_read_bool(const struct json_value *object, const char *key);
 

@@ -278,7 +278,7 @@ int upload_spool(const struct stream_options *options, struct buf *report, struc
     upload.clients = calloc(stream_target_count, sizeof(*upload.clients));
     r = upload.clients ? 0 : -ENOMEM;
     for (size_t i = 0; r == 0 && i < stream_target_count; i++)
-        r = target_clients_init(&upload.clients[i], options->settings, &upload.wait);
+        r = target_clients_init(&upload.clients[i], stream_targets[i], options->settings, &upload.wait);
     if (r < 0)
         (void)err_set(err, r, "streaming: out of memory");
     else

@@ -15,11 +15,14 @@
 #include "base/utc.h"
 #include "stream/stream_internal.h"
 
+/* How late a prompt target may be: an attempt of another one usually takes less, and is then not interrupted. */
+#define PROMPT_LATE_NS (1 * NS_PER_SEC)
+
 /* How long the introduction waits for the first sample, which knows the GPUs. */
 #define INTRODUCTION_NS (15 * NS_PER_SEC)
 
-/* Of the descriptors that are waited for: the first ones are those of every wait, and targets may add so many. */
-enum { OURS = 2, WATCHED_MAX = 8 };
+/* Of the descriptors that are waited for, the first ones are those of every wait. */
+enum { OURS = 2, FDS_MAX = 10 };
 
 /* What getrandom(2) calls GRND_NONBLOCK; older headers do not name it. */
 enum { DO_NOT_BLOCK = 1 };
@@ -122,6 +125,23 @@ void worker_seal(struct worker *worker)
     worker->is_journal_failing = false;
 }
 
+/* The time of a batch. What one target wishes counts where no other gets the batches. */
+static int64_t batch_interval_ns(const struct worker *worker)
+{
+    const struct settings *settings = worker->options->settings;
+    int64_t least_ns = settings->upload_interval_ns;
+    size_t takers = 0;
+    for (size_t i = 0; i < stream_target_count; i++) {
+        const struct target_run *target = &worker->state.targets[i];
+        if (!target->is_wanted || !target->target->takes_batches)
+            continue;
+        takers++;
+        int64_t own_ns = target->target->interval_ns ? target->target->interval_ns(settings) : least_ns;
+        least_ns = own_ns < least_ns ? own_ns : least_ns;
+    }
+    return takers > 1 ? settings->upload_interval_ns : least_ns;
+}
+
 static void add_rows(struct worker *worker, int64_t now_ns)
 {
     struct err err = {0};
@@ -131,7 +151,7 @@ static void add_rows(struct worker *worker, int64_t now_ns)
     buf_clear(&worker->rows);
     worker->taken_rows += worker->news.rows;
     if (was_empty && worker->batch.rows > 0)
-        worker->seal_ns = now_ns + worker->options->settings->upload_interval_ns;
+        worker->seal_ns = now_ns + batch_interval_ns(worker);
     if (r < 0) {
         report_lost_rows(worker, worker->batch.lost_rows - lost_before, err.msg);
         return;
@@ -146,6 +166,7 @@ void worker_take_rows(struct worker *worker)
 {
     uint64_t lost;
     exchange_pop(worker->exchange, &worker->rows, &worker->news, &lost);
+    worker->delivery.is_cancelled = worker->news.is_over && worker->news.give_up_ns == 0;
     worker->taken_rows += lost;
     if (lost > 0)
         report_lost_rows(worker, lost, "the disk of the spool is too slow");
@@ -192,6 +213,39 @@ static int wait_for_news(struct worker *worker, struct pollfd *fds, nfds_t count
     return is_ready;
 }
 
+/* May it act? Until the machine is known, and while another one makes its attempt, only those that are prompt may. */
+static bool is_admitted(const struct worker *worker, const struct target_run *target)
+{
+    if (worker->is_prompt_acting)
+        return false;
+    return target->target->is_prompt ? worker->news.is_over == worker->is_ending
+                                     : worker->is_introduced && !worker->is_stepping;
+}
+
+/* Adds what the targets that may act wait for; returns how many there are now. */
+static nfds_t add_watched(const struct worker *worker, struct pollfd *fds, nfds_t count)
+{
+    for (size_t i = 0; i < stream_target_count && count < FDS_MAX; i++) {
+        const struct target_run *target = &worker->state.targets[i];
+        int fd = is_admitted(worker, target) ? target_watch_fd(target) : -1;
+        if (fd >= 0)
+            fds[count++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    }
+    return count;
+}
+
+int64_t worker_next_delivery(const struct worker *worker)
+{
+    int64_t next_ns = DELIVERY_NEVER;
+    for (size_t i = 0; i < stream_target_count; i++) {
+        const struct target_run *target = &worker->state.targets[i];
+        int64_t due_ns = is_admitted(worker, target) ? target_next_due(target) : DELIVERY_NEVER;
+        next_ns = due_ns < next_ns ? due_ns : next_ns;
+    }
+    return next_ns;
+}
+
+/* How an attempt waits for its server. Meanwhile rows are taken, and targets that are prompt act when they are due. */
 static int wait_until(void *context, int fd, short events, int64_t deadline_ns)
 {
     struct worker *worker = context;
@@ -201,10 +255,19 @@ static int wait_until(void *context, int fd, short events, int64_t deadline_ns)
             return -ECANCELED;
         if (now_ns >= deadline_ns || must_leave(worker, now_ns))
             return -ETIMEDOUT;
-        bool is_leaving = worker->leave_ns > 0 && !worker->is_ending && worker->leave_ns < deadline_ns;
-        struct pollfd fds[OURS + 1] = {[OURS] = {.fd = fd, .events = events}};
-        int r = wait_for_news(worker, fds, OURS + 1, is_leaving ? worker->leave_ns : deadline_ns);
-        if (r != 0)
+        int64_t until_ns = deadline_ns;
+        if (worker->leave_ns > 0 && !worker->is_ending && worker->leave_ns < until_ns)
+            until_ns = worker->leave_ns;
+        int64_t prompt_ns = worker_next_delivery(worker);
+        if (prompt_ns < until_ns - PROMPT_LATE_NS)
+            until_ns = prompt_ns + PROMPT_LATE_NS;
+        if (until_ns <= now_ns) {
+            worker_deliver_prompt(worker);
+            continue;
+        }
+        struct pollfd fds[FDS_MAX] = {[OURS] = {.fd = fd, .events = events}};
+        int r = wait_for_news(worker, fds, add_watched(worker, fds, OURS + 1), until_ns);
+        if (r < 0 || fds[OURS].revents != 0)
             return r < 0 ? r : 0;
     }
 }
@@ -229,7 +292,7 @@ static void make_facts(struct worker *worker)
     for (size_t i = 0; i < stream_target_count; i++) {
         struct target_run *target = &state->targets[i];
         target->is_wanted = target->target->is_wanted(options->settings);
-        if (target->is_wanted)
+        if (target->is_wanted && target->target->begin)
             target->target->begin(target, state, options->settings);
     }
     worker->facts = (struct run_facts){.job = options->job,
@@ -345,7 +408,7 @@ static int make_clients(struct worker *worker)
     for (size_t i = 0; r == 0 && i < stream_target_count; i++) {
         const struct settings *settings = worker->options->settings;
         if (stream_targets[i]->is_wanted(settings))
-            r = target_clients_init(&worker->clients[i], settings, &worker->wait);
+            r = target_clients_init(&worker->clients[i], stream_targets[i], settings, &worker->wait);
     }
     return r;
 }
@@ -385,49 +448,28 @@ void worker_fini(struct worker *worker)
     buf_fini(&worker->rows);
 }
 
-/* May it act? The others wait until the machine is known. */
-static bool is_admitted(const struct worker *worker, const struct target_run *target)
-{
-    return worker->is_introduced || target->target->is_prompt;
-}
-
-int64_t worker_next_delivery(const struct worker *worker)
-{
-    int64_t next_ns = DELIVERY_NEVER;
-    for (size_t i = 0; i < stream_target_count; i++) {
-        const struct target_run *target = &worker->state.targets[i];
-        int64_t due_ns = is_admitted(worker, target) ? target_next_due(target) : DELIVERY_NEVER;
-        next_ns = due_ns < next_ns ? due_ns : next_ns;
-    }
-    return next_ns;
-}
-
 void worker_wait(struct worker *worker, int64_t until_ns)
 {
-    struct pollfd fds[OURS + WATCHED_MAX];
-    nfds_t count = OURS;
-    for (size_t i = 0; i < stream_target_count && count < OURS + WATCHED_MAX; i++) {
-        const struct target_run *target = &worker->state.targets[i];
-        int fd = is_admitted(worker, target) ? target_watch_fd(target) : -1;
-        if (fd >= 0)
-            fds[count++] = (struct pollfd){.fd = fd, .events = POLLIN};
-    }
-    (void)wait_for_news(worker, fds, count, until_ns);
+    struct pollfd fds[FDS_MAX];
+    (void)wait_for_news(worker, fds, add_watched(worker, fds, OURS), until_ns);
 }
 
-void worker_deliver_prompt(struct worker *worker, int64_t deadline_ns)
+void worker_deliver_prompt(struct worker *worker)
 {
+    int64_t now_ns = worker_now(worker);
+    int64_t most_ns = worker->is_ending ? (worker->news.give_up_ns - now_ns) / 3 : DELIVERY_REQUEST_NS;
+    worker->is_prompt_acting = true;
     for (size_t i = 0; i < stream_target_count; i++) {
         struct target_run *target = &worker->state.targets[i];
         if (target->target->is_prompt && target_next_due(target) <= worker_now(worker))
-            target->target->step(target, deadline_ns);
+            target->target->step(target, now_ns + most_ns);
     }
+    worker->is_prompt_acting = false;
 }
 
 void worker_deliver(struct worker *worker, int64_t deadline_ns)
 {
     int64_t now_ns = worker_now(worker);
-    worker->is_stepping = true;
     /* One after the other: a slow one with a backlog must not keep the others waiting for all of it. */
     for (size_t i = 0; i < stream_target_count; i++) {
         size_t index = (worker->next_target + i) % stream_target_count;
@@ -435,10 +477,11 @@ void worker_deliver(struct worker *worker, int64_t deadline_ns)
         if (target->target->is_prompt || !is_admitted(worker, target) || target_next_due(target) > now_ns)
             continue;
         worker->next_target = index + 1;
+        worker->is_stepping = true;
         target->target->step(target, deadline_ns);
+        worker->is_stepping = false;
         break;
     }
-    worker->is_stepping = false;
     if (worker->dropped_rows > 0)
         count_dropped(worker, worker->dropped, worker->dropped_rows);
     worker->dropped_rows = 0;
@@ -450,7 +493,7 @@ static void start(struct worker *worker)
     const struct stream_options *options = worker->options;
     worker_open_spool(worker);
     options->discover_host(options->discover_context, &worker->facts.host);
-    worker_deliver_prompt(worker, worker_now(worker) + DELIVERY_REQUEST_NS);
+    worker_deliver_prompt(worker);
     /* Only what may be delivered later reports the cloud. */
     if (run_state_has_targets(&worker->state))
         options->discover_cloud(options->discover_context, &worker->wait, &worker->facts.cloud);
@@ -463,7 +506,7 @@ static bool act(struct worker *worker, int64_t *ret_due_ns)
     /* The machine is known, and so are the GPUs as far as they ever will be. */
     if (!worker->is_introduced && (worker->news.has_sampled || now_ns - worker->started_ns >= INTRODUCTION_NS))
         worker_introduce(worker);
-    worker_deliver_prompt(worker, now_ns + DELIVERY_REQUEST_NS);
+    worker_deliver_prompt(worker);
     now_ns = worker_now(worker);
     int64_t due_ns = worker_next_delivery(worker);
     if (due_ns <= now_ns) {
@@ -492,7 +535,7 @@ void worker_run(struct worker *worker)
     start(worker);
     while (!worker->news.is_over) {
         int64_t due_ns;
-        if (act(worker, &due_ns))
+        if (act(worker, &due_ns) || worker->news.is_over)
             continue;
         for (size_t i = 0; i < stream_target_count; i++)
             target_clients_close_idle(&worker->clients[i]);

@@ -18,9 +18,8 @@ static int64_t fair_deadline(const struct worker *worker, int64_t now_ns)
 static void deliver_remainder(struct worker *worker)
 {
     for (;;) {
+        worker_deliver_prompt(worker);
         int64_t now_ns = worker_now(worker);
-        worker_deliver_prompt(worker, now_ns + (worker->news.give_up_ns - now_ns) / 3);
-        now_ns = worker_now(worker);
         int64_t due_ns = worker_next_delivery(worker);
         if (due_ns >= worker->news.give_up_ns || now_ns >= worker->news.give_up_ns)
             return;
@@ -137,6 +136,8 @@ void worker_end(struct worker *worker)
     worker_take_rows(worker);
     worker->state.has_end = true;
     worker->state.end = worker->news.end;
+    struct str summary = worker->exchange->summary;
+    buf_append(&worker->state.summary, summary.p, summary.n);
     worker->facts.host.server_allocation = worker->news.server_allocation;
     worker->delivery.is_over = worker->is_ending = true;
     for (size_t i = 0; i < stream_target_count; i++)
@@ -148,6 +149,7 @@ void worker_end(struct worker *worker)
     worker_introduce(worker);
     worker_seal(worker);
     deliver_remainder(worker);
+    worker->is_prompt_acting = true; /* and no other one beside it */
     for (size_t i = 0; i < stream_target_count; i++)
         target_leave(&worker->state.targets[i]);
     worker_settle_passing(worker);

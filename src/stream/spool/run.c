@@ -181,7 +181,7 @@ int spool_run_open(struct spool_run *ret_run, struct spool *spool, const char *n
     return err_sys(err, r, "spool %s: run %s cannot be opened", spool->path, ret_run->name);
 }
 
-static void let_go(struct spool_run *run)
+static void release(struct spool_run *run)
 {
     for (size_t i = 0; i < run->batches.count; i++)
         free(run->batches.items[i].memory);
@@ -200,7 +200,7 @@ void spool_run_close(struct spool_run *run)
 {
     if (run->dir_fd >= 0)
         (void)spool_run_flush(run);
-    let_go(run);
+    release(run);
 }
 
 static int remove_dir(struct spool_run *run, struct err *err)
@@ -233,7 +233,7 @@ static int remove_dir(struct spool_run *run, struct err *err)
 int spool_run_remove(struct spool_run *run, struct err *err)
 {
     int r = run->dir_fd >= 0 ? remove_dir(run, err) : 0;
-    let_go(run);
+    release(run);
     return r;
 }
 

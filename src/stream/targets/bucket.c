@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run on its way into a bucket of the user's own: run.json at the start, the batches, run.json at the end, all in one
- * directory PREFIX/JOB-or-host/START-TIME-RUNID/.
+ * directory: PREFIX/JOB-or-host/START-TIME-RUNID/, or, for engines that read columns from names,
+ * PREFIX/job=JOB-or-host/date=YYYY-MM-DD/run=START-TIME-RUNID/.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "codec/json_read.h"
+#include "encode/json.h"
 #include "stream/delivery.h"
 
 enum { KEY_BYTES_MAX = S3_KEY_BYTES_MAX + 512 };
@@ -20,7 +22,7 @@ enum { KEY_BYTES_MAX = S3_KEY_BYTES_MAX + 512 };
 struct to_bucket {
     char uri[RUN_STATE_URL_BYTES], endpoint[RUN_STATE_URL_BYTES], region[S3_REGION_BYTES];
     bool is_path_style;
-    char directory[256]; /* JOB-or-host/START-TIME-RUNID, without the prefix of the URI */
+    char directory[256]; /* without the prefix of the URI */
     bool is_introduced; /* run.json of the start is there */
     struct aws_context aws;
     struct s3_client s3;
@@ -71,19 +73,24 @@ static void begin(struct target_run *run, const struct run_state *state, const s
         name = host[0] ? host : "host";
     }
     text_file_name(name, safe, sizeof(safe));
-    (void)snprintf(to->directory, sizeof(to->directory), "%s/%s", safe, state->run_id);
+    const char *date = state->run_id; /* begins with YYYYMMDD */
+    if (settings->s3_layout == LAYOUT_HIVE)
+        (void)snprintf(to->directory, sizeof(to->directory), "job=%s/date=%.4s-%.2s-%.2s/run=%s", safe, date, date + 4,
+            date + 6, state->run_id);
+    else
+        (void)snprintf(to->directory, sizeof(to->directory), "%s/%s", safe, state->run_id);
 }
 
 static void put_state(const struct target_run *run, struct buf *buf)
 {
     const struct to_bucket *to = run->state;
-    target_put_text(buf, "uri", to->uri);
-    target_put_text(buf, "endpoint", to->endpoint);
-    target_put_text(buf, "region", to->region);
-    target_put_bool(buf, "path_style", to->is_path_style);
-    target_put_text(buf, "folder", to->directory);
+    json_put_text(buf, "uri", to->uri);
+    json_put_text(buf, "endpoint", to->endpoint);
+    json_put_text(buf, "region", to->region);
+    json_put_bool(buf, "path_style", to->is_path_style);
+    json_put_text(buf, "folder", to->directory);
     target_put_delivered(buf, run);
-    target_put_bool(buf, "introduced", to->is_introduced);
+    json_put_bool(buf, "introduced", to->is_introduced);
 }
 
 static bool read_state(struct target_run *run, const struct json_value *value)
@@ -308,6 +315,7 @@ const struct stream_target bucket_target = {
     .state_key = "s3",
     .is_s3 = true,
     .takes_batches = true,
+    .takes_summary = true,
     .state_bytes = sizeof(struct to_bucket),
     .is_wanted = is_wanted,
     .check = check,

@@ -16,7 +16,7 @@ enum { ANSWER_BYTES_MAX = 256 * 1024 };
 #define HOOK_NS (10 * NS_PER_SEC)
 #define HOOK_LATE_NS (20 * NS_PER_MS)
 
-static const char *const names[HOOKS_EVENTS] = {
+static const char names[HOOKS_EVENTS][10] = {
     [HOOKS_START] = "start",
     [HOOKS_HEARTBEAT] = "heartbeat",
     [HOOKS_STOP] = "stop",
@@ -200,6 +200,8 @@ static void send_pending(struct target_run *run, enum hooks_event event)
     to->pending[event].is_pending = false;
     struct err err = {0};
     int r = hooks_send(&to->hooks, event, buf_str(&body), to->pending[event].deadline_ns, &err);
+    if (r < 0 && delivery->is_cancelled)
+        (void)err_set(&err, r, "the %s hook: " DELIVERY_CANCELLED, names[event]);
     bool is_again = event == HOOKS_HEARTBEAT && to->is_heartbeat_failing;
     if (r < 0 && !is_again)
         exchange_notify(delivery->exchange, LOG_WARNING, "%s", err.msg);
@@ -236,11 +238,13 @@ static void add_pending(struct target_run *run, enum hooks_event event, int64_t 
     int64_t now_ns = delivery_now(delivery);
     to->pending[event].is_pending = true;
     to->pending[event].deadline_ns = now_ns + HOOK_NS < deadline_ns ? now_ns + HOOK_NS : deadline_ns;
+    /* Of the end itself, which may be sent later. */
+    const struct end_facts *end = event == HOOKS_STOP ? &delivery->state->end : NULL;
     to->pending[event].event = (struct payload_event){
         .event = names[event],
-        .now_secs = delivery_unix_secs(delivery),
-        .elapsed_secs = (double)(now_ns - delivery->started_ns) / 1e9,
-        .end = event == HOOKS_STOP ? &delivery->state->end : NULL,
+        .now_secs = end ? end->finished_secs : delivery_unix_secs(delivery),
+        .elapsed_secs = end ? end->elapsed_secs : (double)(now_ns - delivery->started_ns) / 1e9,
+        .end = end,
     };
 }
 
@@ -257,7 +261,7 @@ static void step(struct target_run *run, int64_t deadline_ns)
 {
     struct to_hooks *to = run->state;
     const struct delivery *delivery = run->delivery;
-    int64_t now_ns = delivery_now(delivery);
+    bool is_heartbeat = false;
     if (!to->is_started) {
         to->is_started = true;
         add_pending(run, HOOKS_START, deadline_ns);
@@ -265,12 +269,14 @@ static void step(struct target_run *run, int64_t deadline_ns)
         to->is_stopped = true;
         limit(to, deadline_ns);
         add_pending(run, HOOKS_STOP, deadline_ns);
-    } else if (!delivery->is_over && now_ns >= to->heartbeat_ns) {
-        while (to->heartbeat_ns <= now_ns)
-            to->heartbeat_ns += delivery->options->settings->http_heartbeat_ns;
+    } else if (!delivery->is_over && delivery_now(delivery) >= to->heartbeat_ns) {
+        is_heartbeat = true;
         add_pending(run, HOOKS_HEARTBEAT, deadline_ns);
     }
     send_ready(run);
+    /* Behind an attempt that took long the next one is not due at once: other targets need their time. */
+    while (is_heartbeat && to->heartbeat_ns <= delivery_now(delivery))
+        to->heartbeat_ns += delivery->options->settings->http_heartbeat_ns;
 }
 
 static void leave(struct target_run *run)
@@ -292,7 +298,8 @@ static bool is_wanted(const struct settings *settings)
 
 static int check(const struct settings *settings, struct err *err)
 {
-    static const char *const settings_names[HOOKS_EVENTS] = {"http.start_url", "http.heartbeat_url", "http.stop_url"};
+    static const char settings_names[HOOKS_EVENTS][48] = {"http.start_url (TRACKER_HTTP_START_URL)",
+        "http.heartbeat_url (TRACKER_HTTP_HEARTBEAT_URL)", "http.stop_url (TRACKER_HTTP_STOP_URL)"};
     int r = 0;
     for (size_t i = 0; r == 0 && i < HOOKS_EVENTS; i++)
         r = target_check_url(settings, settings_names[i], url_of(settings, i), err);

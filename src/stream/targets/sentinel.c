@@ -67,12 +67,12 @@ static void begin(struct target_run *run, const struct run_state *state, const s
 static void put_state(const struct target_run *run, struct buf *buf)
 {
     const struct to_sentinel *to = run->state;
-    target_put_text(buf, "url", to->url);
-    target_put_text(buf, "run_id", to->api.run_id);
-    target_put_text(buf, "upload_uri_prefix", to->api.upload_prefix);
+    json_put_text(buf, "url", to->url);
+    json_put_text(buf, "run_id", to->api.run_id);
+    json_put_text(buf, "upload_uri_prefix", to->api.upload_prefix);
     target_put_delivered(buf, run);
-    target_put_bool(buf, "finishing", to->is_finishing);
-    target_put_bool(buf, "finished", to->is_finished);
+    json_put_bool(buf, "finishing", to->is_finishing);
+    json_put_bool(buf, "finished", to->is_finished);
 }
 
 static bool read_state(struct target_run *run, const struct json_value *value)
@@ -272,16 +272,21 @@ static int read_csv(void *context, int (*take)(void *take_context, struct str pi
     struct csv_pieces pieces = {.take = take, .take_context = take_context};
     struct target_run *run = context;
     struct spool_run *spooled = run->delivery->run;
-    struct err err = {0};
     for (size_t i = 0; i < spooled->batches.count; i++) {
-        int r = spool_run_read(spooled, spooled->batches.items[i].number, &run->batch, &err);
+        int r = target_read_batch(run, spooled->batches.items[i].number);
         pieces.in_header = i > 0;
         if (r == 0)
             r = gzip_unpack(buf_str(&run->batch), take_piece, &pieces);
         if (r < 0)
             return r;
     }
-    return spooled->batches.count > 0 ? 0 : take(take_context, str_of(run->delivery->options->csv_header));
+    if (spooled->batches.count > 0)
+        return 0;
+    /* No rows: the header alone, without what put_row would put. */
+    struct str rest = str_of(run->delivery->options->csv_header), header = rest;
+    (void)str_cut(&rest, TARGET_ROW_SEPARATOR, &header);
+    int r = take(take_context, header);
+    return r == 0 && rest.n > 0 ? take(take_context, STR("\n")) : r;
 }
 
 static void put_uris(const struct target_run *run, struct buf *buf)

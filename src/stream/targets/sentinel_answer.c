@@ -165,19 +165,6 @@ enum { TEXT_BYTES_MAX = 256 * 1024, LIST_MAX = 8, LOC_MAX = 8 };
 #define MASK "***"
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Does text begin with the (lower case) word, in any case? */
-static bool starts_with_word(struct str text, struct str word)
-{
-    if (text.n < word.n)
-        return false;
-    for (size_t i = 0; i < word.n; i++) {
-        char c = ascii_to_lower(text.p[i]);
-        if (c != word.p[i])
-            return false;
-    }
-    return true;
-}
-
 static struct str skip(struct str text, size_t n)
 {
     return (struct str){text.p + n, text.n - n};
@@ -274,7 +261,7 @@ static bool put_json(const struct json_value *root, struct buf *text)
 /* What stands between <title> and </title>. */
 static void put_title(struct str html, struct buf *text)
 {
-    while (html.n > 0 && !starts_with_word(html, STR("<title")))
+    while (html.n > 0 && !str_starts_nocase(html, STR("<title")))
         html = skip(html, 1);
     const char *end = html.n > 0 ? memchr(html.p, '>', html.n) : NULL;
     if (!end)
@@ -316,7 +303,7 @@ static size_t secret_length(struct str rest, struct str token, size_t *ret_kept)
     *ret_kept = 0;
     if (token.n > 0 && str_starts(rest, token))
         return token.n;
-    if (!starts_with_word(rest, bearer))
+    if (!str_starts_nocase(rest, bearer))
         return 0;
     struct str after = skip(rest, bearer.n);
     size_t blanks = 0;
