@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings, then the run, then the exit status. */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -11,6 +10,8 @@
 #include "collect/probe/probe.h"
 #include "config/config.h"
 #include "doctor/doctor.h"
+#include "run/marks.h"
+#include "run/on.h"
 #include "run/output/terminal_guard.h"
 #include "run/run.h"
 #include "run/signals.h"
@@ -36,6 +37,10 @@ static int put_action(const struct config *config, struct buf *text, struct err 
         return doctor_examine(settings, config->doctor_online, is_json, text, err);
     case CONFIG_UPLOAD_SPOOL:
         return stream_upload(settings, text, err);
+    case CONFIG_MARK:
+        for (size_t i = 0; i < config->marks.count; i++)
+            (void)marks_send(config->marks.socket, config->marks.items[i].kind, config->marks.items[i].name);
+        return 0; /* whatever became of them: the command goes on */
     case CONFIG_PRINT:
     case CONFIG_RUN:
         break;
@@ -63,6 +68,8 @@ int main(int argc, char **argv)
         return probe_helper_main(argv);
     if (terminal_guard_is_meant(argc, argv))
         return terminal_guard_main();
+    if (on_guard_is_meant(argc, argv))
+        return on_guard_main(argv);
     sigset_t caller_mask;
     guard_streams(&caller_mask);
     struct config config;

@@ -16,7 +16,7 @@
 /* What a tracker gives to its own command: that may be another tracker. */
 static bool is_for_commands(struct str name)
 {
-    return str_eq(name, STR("TRACKER_SOCKET")) || str_eq(name, STR("TRACKER_MARK_FD"));
+    return str_eq(name, STR("TRACKER_SOCKET"));
 }
 
 void check_variables(struct config *config, char *const *environ_)
@@ -26,8 +26,9 @@ void check_variables(struct config *config, char *const *environ_)
         bool is_set = (*environ_)[name.n] == '=' && (*environ_)[name.n + 1] != '\0';
         if (!is_set || !str_starts(name, STR("TRACKER_")) || options_has_variable(name) || is_for_commands(name))
             continue;
-        AUTO_BUF struct buf shown = {.max = 256};
-        AUTO_BUF struct buf guess = {.max = 64};
+        AUTO_BUF struct buf shown, guess;
+        buf_init(&shown, 256);
+        buf_init(&guess, 64);
         text_put(&shown, name, TEXT_ESCAPE, SHOW_VALUE_MAX);
         if (options_nearest_variable(name, &guess))
             load_warn(config, "unknown variable %s, did you mean %s?", buf_cstr(&shown), buf_cstr(&guess));
@@ -36,9 +37,9 @@ void check_variables(struct config *config, char *const *environ_)
     }
 }
 
-static enum option_source source_of(const struct config *config, struct str flag)
+static enum option_source source_of(const struct config *config, enum option_index row)
 {
-    return config->origins[options_by_flag(flag)].source;
+    return config->origins[row].source;
 }
 
 /* "--duration" or "duration_secs (from TRACKER_DURATION)". */
@@ -46,7 +47,7 @@ static void put_setting(struct buf *buf, const struct config *config, size_t i)
 {
     const struct option_origin *origin = &config->origins[i];
     if (origin->source == SOURCE_FLAG) {
-        buf_printf(buf, "--%s%s", origin->negated ? "no-" : "", options[i].flag);
+        buf_printf(buf, "--%s%s", origin->negated ? "no-" : "", option_flag(&options[i]));
         return;
     }
     buf_printf(buf, "%s (from ", option_name(&options[i]));
@@ -65,7 +66,7 @@ static unsigned mode_of(const struct settings *settings)
 static bool is_default(const struct option_row *row, const struct settings *settings)
 {
     return row->type == OPTION_BOOL &&
-           *(const bool *)option_member_const(row, settings) == (strcmp(row->fallback, "true") == 0);
+           *(const bool *)option_member_const(row, settings) == (strcmp(option_fallback(row), "true") == 0);
 }
 
 /*
@@ -74,17 +75,18 @@ static bool is_default(const struct option_row *row, const struct settings *sett
  */
 static void check_modes(struct config *config)
 {
-    static const char *const with[] = {
+    static const char with[][15] = {
         [MODE_COMMAND] = "with a command", [MODE_PID] = "with --pid", [MODE_REPLAY] = "with --from"};
     unsigned mode = mode_of(&config->settings);
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const struct option_row *row = &options[i];
         enum option_source source = config->origins[i].source;
         bool is_limit = row->offset == offsetof(struct settings, duration_ns) && mode == MODE_COMMAND;
         bool is_meant = source == SOURCE_FLAG || (is_limit && source > SOURCE_DEFAULT);
         if (!row->modes || (row->modes & mode) || !is_meant || is_default(row, &config->settings))
             continue;
-        AUTO_BUF struct buf name = {.max = 256};
+        AUTO_BUF struct buf name;
+        buf_init(&name, 256);
         put_setting(&name, config, i);
         const char *why = row->modes == MODE_PID       ? "without --pid"
                           : row->modes == MODE_COMMAND ? "without a command"
@@ -100,23 +102,24 @@ static void check_modes(struct config *config)
 static void check_output(struct config *config)
 {
     const struct settings *settings = &config->settings;
-    enum option_source quiet = source_of(config, STR("quiet"));
-    enum option_source output = source_of(config, STR("output"));
-    AUTO_BUF struct buf path = {.max = 256};
+    enum option_source quiet = source_of(config, ROW_quiet);
+    enum option_source output = source_of(config, ROW_output);
+    AUTO_BUF struct buf path;
+    buf_init(&path, 256);
     if (settings->output)
         show_path(&path, str_of(settings->output), SHOW_PATH_MAX);
     if (settings->quiet && settings->output && quiet <= output)
         load_warn(config, "no samples are written to %s: --quiet overrides --output", buf_cstr(&path));
-    else if (settings->quiet && source_of(config, STR("format")) == SOURCE_FLAG)
+    else if (settings->quiet && source_of(config, ROW_format) == SOURCE_FLAG)
         load_warn(config, "--format has no effect: with --quiet no samples are written");
     else if (settings->live && settings->command && !settings->output && isatty(STDERR_FILENO) &&
-             source_of(config, STR("format")) == SOURCE_FLAG)
+             source_of(config, ROW_format) == SOURCE_FLAG)
         load_warn(config, "--format has no effect: --live shows current usage instead of samples; add --output FILE");
     bool has_file = !settings->quiet && settings->output && strcmp(settings->output, "-") != 0;
     bool is_known = settings->quiet && settings->output;
-    if (settings->append && source_of(config, STR("append")) == SOURCE_FLAG && !has_file && !is_known)
+    if (settings->append && source_of(config, ROW_append) == SOURCE_FLAG && !has_file && !is_known)
         load_warn(config, "--append has no effect without --output FILE");
-    if (source_of(config, STR("csv-columns")) == SOURCE_FLAG && settings->format != FORMAT_CSV)
+    if (source_of(config, ROW_csv_columns) == SOURCE_FLAG && settings->format != FORMAT_CSV)
         load_warn(config, "--csv-columns has no effect without --format csv");
 }
 
@@ -128,7 +131,7 @@ static bool is_name_char(char c)
 /* As run/output/file_name.c fills them in. */
 static bool is_placeholder(struct str name)
 {
-    static const char known[][9] = {"job", "host", "pid", "datetime"};
+    static const char known[][9] = {"job", "host", "node", "rank", "pid", "datetime"};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (str_eq(name, str_of(known[i])))
             return true;
@@ -146,11 +149,12 @@ static void check_placeholders(struct config *config, size_t i)
             name.n++;
         if (name.n == 0 || at[name.n] != '}' || is_placeholder(name))
             continue;
-        AUTO_BUF struct buf where = {.max = 256};
-        AUTO_BUF struct buf shown = {.max = 256};
+        AUTO_BUF struct buf where, shown;
+        buf_init(&where, 256);
+        buf_init(&shown, 256);
         put_setting(&where, config, i);
         text_put(&shown, name, TEXT_ESCAPE, SHOW_VALUE_MAX);
-        load_warn(config, "%s: unknown placeholder {%s}; known are {job}, {host}, {pid} and {datetime}",
+        load_warn(config, "%s: unknown placeholder {%s}; known are {job}, {host}, {node}, {rank}, {pid} and {datetime}",
             buf_cstr(&where), buf_cstr(&shown));
         return;
     }
@@ -191,26 +195,27 @@ static void check_command(struct config *config, const struct cli *cli, char *co
     const struct cli_item *last = cli->count > 0 ? &cli->items[cli->count - 1] : NULL;
     const struct option_row *row = last && !last->value ? &options[last->row] : NULL;
     bool is_action = (strcmp(word, "help") == 0 || strcmp(word, "version") == 0) && !cli->command[1];
-    bool lacks_equals = row && row->bare && is_value(row, word);
+    bool lacks_equals = row && option_bare(row) && is_value(row, word);
     if ((!is_action && !lacks_equals) || is_on_path(word, environ_))
         return;
     if (is_action)
         load_warn(config, "\"%s\" is treated as a command; did you mean --%s?", word, word);
     else if (row->type == OPTION_CHOICE)
-        load_warn(config, "\"%s\" is treated as the command; did you mean --%s=%s?", word, row->flag, word);
+        load_warn(config, "\"%s\" is treated as the command; did you mean --%s=%s?", word, option_flag(row), word);
     else
-        load_warn(config, "\"%s\" is treated as the command: --%s takes %lld to %lld", word, row->flag,
-            (long long)row->min, (long long)row->max);
+        load_warn(config, "\"%s\" is treated as the command: --%s takes %lld to %lld", word, option_flag(row),
+            (long long)option_range(row)->min, (long long)option_range(row)->max);
 }
 
 void check_effects(struct config *config, const struct cli *cli, char *const *environ_)
 {
-    static const char *const files[] = {"output", "summary-json", "summary-markdown", "report"};
+    static const uint8_t files[] = {
+        ROW_output, ROW_summary_json, ROW_summary_markdown, ROW_report, ROW_metrics_file, ROW_snakemake_benchmark};
     if (config->action != CONFIG_RUN)
         return;
     check_modes(config);
     check_output(config);
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        check_placeholders(config, options_by_flag(str_of(files[i])));
+    for (size_t i = 0; i < sizeof(files); i++)
+        check_placeholders(config, files[i]);
     check_command(config, cli, environ_);
 }

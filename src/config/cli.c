@@ -16,20 +16,20 @@
 #include "base/vec.h"
 
 /* What getopt_long returns for a long option: its row, and whether it came as --no-NAME. */
-enum { LONG_BASE = 256, LONG_NEGATED = LONG_BASE + OPTIONS_MAX, LONG_END = LONG_NEGATED + OPTIONS_MAX };
+enum { LONG_BASE = 256, LONG_NEGATED = LONG_BASE + OPTIONS_COUNT, LONG_END = LONG_NEGATED + OPTIONS_COUNT };
 enum { NAME_MAX_BYTES = 32 };
 
 struct syntax {
-    struct option longs[2 * OPTIONS_MAX + 1];
-    char negated_names[OPTIONS_MAX][NAME_MAX_BYTES];
-    char letters[3 + 3 * OPTIONS_MAX];
+    struct option longs[2 * OPTIONS_COUNT + 1];
+    char negated_names[OPTIONS_COUNT][NAME_MAX_BYTES];
+    char letters[3 + 3 * OPTIONS_COUNT];
 };
 
 static int argument_kind(const struct option_row *row)
 {
-    if (row->type == OPTION_COUNT || (row->type == OPTION_ACTION && !option_word(row, 0)))
+    if (row->type == OPTION_COUNT || (row->type == OPTION_ACTION && !option_has_metavar(row)))
         return no_argument;
-    if ((row->type == OPTION_BOOL && !row->metavar) || row->type == OPTION_ACTION || row->bare)
+    if ((row->type == OPTION_BOOL && !option_has_metavar(row)) || option_is_value_optional(row))
         return optional_argument;
     return required_argument;
 }
@@ -39,22 +39,22 @@ static void syntax_init(struct syntax *syntax)
     size_t n = 0, letters = 0;
     syntax->letters[letters++] = '+';
     syntax->letters[letters++] = ':';
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const struct option_row *row = &options[i];
-        if (!row->flag)
+        if (!option_flag(row)[0])
             continue;
         int kind = argument_kind(row);
-        syntax->longs[n++] = (struct option){row->flag, kind, NULL, LONG_BASE + (int)i};
+        syntax->longs[n++] = (struct option){option_flag(row), kind, NULL, LONG_BASE + (int)i};
         if (row->type == OPTION_BOOL) {
             char *name = syntax->negated_names[i];
-            (void)snprintf(name, NAME_MAX_BYTES, "no-%s", row->flag);
+            (void)snprintf(name, NAME_MAX_BYTES, "no-%s", option_flag(row));
             syntax->longs[n++] = (struct option){name, no_argument, NULL, LONG_NEGATED + (int)i};
         }
         if (row->letter) {
             syntax->letters[letters++] = row->letter;
-            if (kind == required_argument || row->bare)
+            if (kind == required_argument || option_bare(row))
                 syntax->letters[letters++] = ':';
-            if (row->bare)
+            if (option_bare(row))
                 syntax->letters[letters++] = ':';
         }
     }
@@ -73,7 +73,7 @@ static bool is_long(const char *word)
     return word && word[0] == '-' && word[1] == '-';
 }
 
-/* Row of a code from getopt_long; options_count where it stands for none. */
+/* Row of a code from getopt_long; OPTIONS_COUNT where it stands for none. */
 static size_t row_of_code(int code, bool *ret_negated)
 {
     *ret_negated = code >= LONG_NEGATED && code < LONG_END;
@@ -81,7 +81,7 @@ static size_t row_of_code(int code, bool *ret_negated)
         return (size_t)(code - LONG_NEGATED);
     if (code >= LONG_BASE && code < LONG_NEGATED)
         return (size_t)(code - LONG_BASE);
-    return code > 0 && code < LONG_BASE ? options_by_letter((char)code) : options_count;
+    return code > 0 && code < LONG_BASE ? options_by_letter((char)code) : OPTIONS_COUNT;
 }
 
 /* Was the option written out in full? Short options always are. */
@@ -92,13 +92,14 @@ static bool is_exact(const char *word, size_t row, bool negated)
     struct str name = long_name(word);
     if (negated && str_starts(name, STR("no-")))
         name = (struct str){name.p + 3, name.n - 3};
-    return str_eq(name, str_of(options[row].flag));
+    return str_eq(name, str_of(option_flag(&options[row])));
 }
 
 static int refuse_unknown(const char *word, int letter, struct err *err)
 {
-    AUTO_BUF struct buf shown = {.max = 256};
-    AUTO_BUF struct buf guess = {.max = 64};
+    AUTO_BUF struct buf shown, guess;
+    buf_init(&shown, 256);
+    buf_init(&guess, 64);
     if (!is_long(word)) {
         char text[2] = {'-', (char)letter};
         text_put(&shown, (struct str){text, 2}, TEXT_ESCAPE, SHOW_VALUE_MAX);
@@ -106,10 +107,14 @@ static int refuse_unknown(const char *word, int letter, struct err *err)
     }
     struct str name = long_name(word);
     text_put(&shown, (struct str){word, name.n + 2}, TEXT_ESCAPE, SHOW_VALUE_MAX);
-    AUTO_BUF struct buf instead = {.max = 256};
-    if (options_explain_flag(name, &instead))
+    AUTO_BUF struct buf instead;
+    buf_init(&instead, 256);
+    bool is_near = options_explain_flag(name, 0, &instead);
+    if (!is_near && !options_nearest_flag(name, &guess))
+        is_near = options_explain_flag(name, 1, &instead);
+    if (is_near)
         return err_set(err, -EINVAL, "unknown option \"%s\"%s", buf_cstr(&shown), buf_cstr(&instead));
-    if (!options_nearest_flag(name, &guess))
+    if (guess.len == 0)
         return err_set(err, -EINVAL, "unknown option \"%s\"; see --help", buf_cstr(&shown));
     return err_set(err, -EINVAL, "unknown option \"%s\", did you mean \"--%s\"?", buf_cstr(&shown), buf_cstr(&guess));
 }
@@ -119,14 +124,14 @@ static int refuse(int code, const char *word, struct err *err)
 {
     bool negated;
     size_t i = row_of_code(optopt, &negated);
-    if (i >= options_count || !is_exact(word, i, negated))
+    if (i >= OPTIONS_COUNT || !is_exact(word, i, negated))
         return refuse_unknown(word, optopt, err);
     if (code == ':' && !is_long(word))
-        return err_set(err, -EINVAL, "option -%c needs a value: -%c %s", optopt, optopt, options[i].metavar);
+        return err_set(err, -EINVAL, "option -%c needs a value: -%c %s", optopt, optopt, option_metavar(&options[i]));
     if (code == ':')
-        return err_set(
-            err, -EINVAL, "option --%s needs a value: --%s %s", options[i].flag, options[i].flag, options[i].metavar);
-    return err_set(err, -EINVAL, "option --%s%s takes no value", negated ? "no-" : "", options[i].flag);
+        return err_set(err, -EINVAL, "option --%s needs a value: --%s %s", option_flag(&options[i]),
+            option_flag(&options[i]), option_metavar(&options[i]));
+    return err_set(err, -EINVAL, "option --%s%s takes no value", negated ? "no-" : "", option_flag(&options[i]));
 }
 
 static int add_item(struct cli *cli, size_t row, bool negated, struct err *err)
@@ -138,13 +143,25 @@ static int add_item(struct cli *cli, size_t row, bool negated, struct err *err)
     return 0;
 }
 
+static int add_mark(struct config_marks *marks, const struct option_row *row, struct err *err)
+{
+    if (marks->count == CONFIG_MARKS_MAX)
+        return err_set(err, -E2BIG, "more than %d marks at once", CONFIG_MARKS_MAX);
+    marks->items[marks->count].kind = option_flag(row);
+    marks->items[marks->count++].name = optarg;
+    return 0;
+}
+
 static int take_action(struct cli *cli, const struct option_row *row, struct err *err)
 {
     cli->action = row->action;
     if (!optarg)
         return 0;
+    if (!option_word(row, 0))
+        return add_mark(&cli->marks, row, err);
     if (strcmp(optarg, option_word(row, 0)) != 0)
-        return err_set(err, -EINVAL, "option --%s only accepts the value \"%s\"", row->flag, option_word(row, 0));
+        return err_set(
+            err, -EINVAL, "option --%s only accepts the value \"%s\"", option_flag(row), option_word(row, 0));
     cli->doctor_online = true;
     return 0;
 }
@@ -153,9 +170,10 @@ static int take_action(struct cli *cli, const struct option_row *row, struct err
 static void take_number(const struct option_row *row, int argc, char **argv)
 {
     int64_t number;
-    if (optarg || !row->bare || row->type != OPTION_OPT_INTEGER || optind >= argc)
+    if (optarg || !option_bare(row) || row->type != OPTION_OPT_INTEGER || optind >= argc)
         return;
-    if (num_parse_i64(str_of(argv[optind]), &number) == 0 && number >= row->min && number <= row->max)
+    if (num_parse_i64(str_of(argv[optind]), &number) == 0 && number >= option_range(row)->min &&
+        number <= option_range(row)->max)
         optarg = argv[optind++];
 }
 
@@ -170,6 +188,9 @@ static int next_option(int argc, char **argv, const struct syntax *syntax, struc
         if (dashes && optind >= argc)
             return err_set(err, -EINVAL, "missing command after \"--\"");
         cli->command = optind < argc ? argv + optind : NULL;
+        if (cli->action == CONFIG_MARK && cli->command)
+            return err_set(err, -EINVAL, "--%s is for use inside a tracked command, and runs none itself",
+                cli->marks.items[0].kind);
         return 0;
     }
     if (code == '?' || code == ':')

@@ -30,6 +30,7 @@ struct cli {
     enum config_action action;
     bool doctor_online;
     bool is_help_short; /* it came as a letter */
+    struct config_marks marks;
 };
 
 /*
@@ -77,27 +78,33 @@ struct value_target load_target(struct config *config, size_t i, const struct op
 int load_refuse(const struct config *config, const struct option_row *row, struct str name, struct str value,
     const struct option_origin *origin, struct err *err);
 
-enum { METADATA_SIGNS = 2, METADATA_VALUE_MAX = 1024 };
+enum { METADATA_VALUE_MAX = 1024 };
 
-/* One setting and where its value is. */
-struct metadata_fact {
-    uint16_t offset; /* of a text in struct settings */
-    uint8_t part; /* from 1: that piece of A/B/C/D; 0: the whole value */
-    bool is_constant;
-    char text[26]; /* a constant, or the name of a variable; empty: end of the facts */
-    const char *second; /* a variable that makes it VALUE_SECOND, where both are set; NULL: none */
+/* What a row of metadata says with its text. */
+enum metadata_kind {
+    METADATA_SYSTEM, /* a name: the rows that follow are about it */
+    METADATA_SIGN, /* a variable: one of them set (not "false", not "0") means that this is it */
+    METADATA_ALSO, /* a variable that must be set, too */
+    METADATA_SECOND, /* of METADATA_JOINED */
+    /* facts: what the value of a setting is; an earlier one wins over a later one */
+    METADATA_CONSTANT,
+    METADATA_VARIABLE,
+    METADATA_JOINED, /* VALUE_SECOND, where both are set */
+    METADATA_PART_1, /* that piece of A/B/C/D */
+    METADATA_PART_2,
+    METADATA_PART_3,
+    METADATA_PART_4,
 };
 
-struct metadata_system {
-    char name[16];
-    char signs[METADATA_SIGNS][24]; /* one of them set (not "false", not "0") means: this is it; empty: none */
-    char also[20]; /* and this one must be set, too; empty: none */
-    const struct metadata_fact *facts; /* an earlier one wins over a later one for the same setting */
+struct metadata_row {
+    uint16_t offset; /* of facts: of a text in struct settings */
+    uint8_t kind; /* enum metadata_kind */
 };
 
 /* Workflow engines, then CI systems, then what runs the job: the first that offers a value wins, setting by setting. */
-extern const struct metadata_system metadata_systems[];
-extern const size_t metadata_system_count;
+extern const struct metadata_row metadata_rows[];
+extern const size_t metadata_row_count;
+extern const char metadata_texts[]; /* of each row, with a NUL behind it */
 
 /*
  * Fills texts that no flag, variable or file has set (not even to nothing), unless job.auto_metadata is off. Values
@@ -108,6 +115,10 @@ int metadata_fill(struct config *config, char *const *environ_, struct err *err)
 
 /* The list of systems for docs/configuration.md. */
 void metadata_docs(struct buf *buf);
+
+/* What -h and --help print: tools/embed-text makes it from what tools/docs_help.c wrote. */
+extern const unsigned char help_packed[];
+extern const size_t help_packed_bytes;
 
 /* Variables that begin as ours do and are none. Values are never shown. */
 void check_variables(struct config *config, char *const *environ_);

@@ -1,166 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --help, which fits 80 columns, and docs/configuration.md, both from the option table.
+ * -h and --help, which tools/docs_help.c makes from the option table and the program carries packed; and
+ * docs/configuration.md, also from that table.
  */
 #include "config/config.h"
 
 #include "base/auto.h"
-#include "base/text.h"
+#include "codec/gzip.h"
 #include "config/config_internal.h"
 #include "config/value.h"
 
-enum { HELP_WIDTH = 79, HELP_COLUMN = 29, HELP_LEFT_MAX = 26 };
+enum { HELP_BYTES_MAX = 64 * 1024 };
 
-/* From HELP_COLUMN on; further lines are indented to it. */
-static void put_wrapped(struct buf *buf, struct str text)
+/* The short one, NUL, the long one. */
+static void put_help(struct buf *buf, size_t which)
 {
-    while (text.n > 0) {
-        size_t n = text_fit(text, HELP_WIDTH - HELP_COLUMN);
-        buf_append(buf, text.p, n);
-        str_skip(&text, n);
-        if (str_take(&text, ' '))
-            buf_printf(buf, "\n%*s", HELP_COLUMN, "");
-    }
-    buf_putc(buf, '\n');
-}
-
-/* "-i, --interval SECS", or the variable where there is no flag. */
-static void put_left(struct buf *buf, const struct option_row *row)
-{
-    if (!row->flag) {
-        buf_printf(buf, "  %s", row->envs[0]);
-        return;
-    }
-    if (row->letter)
-        buf_printf(buf, "  -%c, ", row->letter);
-    else
-        buf_puts(buf, "      ");
-    bool on = option_is_on(row);
-    buf_printf(buf, "--%s%s", on ? "no-" : "", row->flag);
-    bool optional = row->bare || row->type == OPTION_ACTION;
-    if (row->metavar)
-        buf_printf(buf,
-            row->type == OPTION_OPT_INTEGER && row->bare ? " [%s]"
-            : optional                                   ? "[=%s]"
-                                                         : " %s",
-            row->metavar);
-}
-
-/* " [TRACKER_INTERVAL; default: 1]" */
-static void put_facts(struct buf *buf, const struct option_row *row)
-{
-    const char *fallback = row->fallback ? row->fallback : row->unset;
-    /* Switches are off unless they stand there as --no-NAME; without a flag it has to be said. */
-    if (row->type == OPTION_COUNT || (row->type == OPTION_BOOL && row->flag && !row->metavar))
-        fallback = NULL;
-    const char *variable = row->flag ? row->envs[0] : row->envs[1];
-    if (!variable && !fallback)
-        return;
-    buf_puts(buf, " [");
-    if (variable)
-        buf_printf(buf, "%s%s%s", row->flag ? "" : "or ", variable, fallback ? "; " : "");
-    if (fallback)
-        buf_printf(buf, "default: %s", fallback);
-    buf_putc(buf, ']');
-}
-
-static void put_row(struct buf *buf, const struct option_row *row)
-{
-    size_t start = buf->len;
-    put_left(buf, row);
-    size_t left = buf->len - start;
-    if (left > HELP_LEFT_MAX)
-        buf_printf(buf, "\n%*s", HELP_COLUMN, "");
-    else
-        buf_printf(buf, "%*s", (int)(HELP_COLUMN - left), "");
-    AUTO_BUF struct buf text;
-    buf_init(&text, 1024);
-    bool on = row->flag && option_is_on(row);
-    buf_puts(&text, on ? "do not " : "");
-    buf_puts(&text, row->help);
-    put_facts(&text, row);
-    put_wrapped(buf, (struct str){text.data, text.len});
-}
-
-static void put_usage(struct buf *buf)
-{
-    buf_puts(buf, "Usage: resource-tracker [OPTIONS] [--] COMMAND [ARG...]  track a command\n"
-                  "       resource-tracker [OPTIONS] --pid PID              track a process tree\n"
-                  "       resource-tracker [OPTIONS]                        track the host\n"
-                  "       resource-tracker [OPTIONS] --from FILE            replay a recording\n");
-}
-
-static void put_tail(struct buf *buf)
-{
-    buf_puts(buf, "\n"
-                  "A flag overrides its environment variable, the variable overrides the TOML file,\n"
-                  "the file overrides the default. An empty variable counts as unset. Switches take\n"
-                  "1/0, true/false, yes/no, on/off (--append=no) and have a negative form\n"
-                  "(--no-append). Options end at the first word that is not an option, or at --.\n"
-                  "\n"
-                  "Examples:\n"
-                  "  resource-tracker python train.py\n"
-                  "  resource-tracker -f csv -o build.csv -- make -j8\n"
-                  "  resource-tracker -n nightly -o '{job}-{datetime}.jsonl' ./simulate\n"
-                  "  resource-tracker --pid 4711 --stop-with-pid -o server.jsonl\n"
-                  "  SENTINEL_API_TOKEN=... resource-tracker -q ./simulate\n"
-                  "  resource-tracker | jq .cpu.utilization_pct\n"
-                  "  resource-tracker --summary -o run.jsonl --report run.html -- make -j8\n"
-                  "  resource-tracker --from run.jsonl --report run.html\n"
-                  "\n"
-                  "Exit status:\n"
-                  "  0      tracking ended as requested: by SIGINT or SIGTERM, with the tracked\n"
-                  "         process (--stop-with-pid), or because the reader of the samples is gone\n"
-                  "  1      --upload-spool could not deliver everything, or --doctor found\n"
-                  "         something broken\n"
-                  "  125    resource-tracker failed before the command or tracking started\n"
-                  "  126    the command was found but could not be run\n"
-                  "  127    the command was not found\n"
-                  "  129    ended by SIGHUP, after a final sample (without a command)\n"
-                  "  else   with a command: its exit status; 128+N if signal N killed it\n");
-}
-
-void config_help(struct buf *buf)
-{
-    put_usage(buf);
-    buf_puts(buf, "\nRun COMMAND, sample the host and the command's process tree (CPU, memory, disk,\n"
-                  "network, GPU, pressure) at a fixed interval, write one JSON object or CSV row\n"
-                  "per sample, stream the samples if a target is set, and exit with the exit status\n"
-                  "of the command. Without a command, sample until SIGINT or SIGTERM.\n");
-    for (size_t group = 0; group < GROUP_COUNT; group++) {
-        buf_printf(buf, "\n%s:\n", option_headings[group].title);
-        if (option_headings[group].note)
-            buf_printf(buf, "  %s\n", option_headings[group].note);
-        for (size_t i = 0; i < options_count; i++) {
-            if (options[i].group == group)
-                put_row(buf, &options[i]);
-        }
-    }
-    put_tail(buf);
+    AUTO_BUF struct buf both;
+    buf_init(&both, HELP_BYTES_MAX);
+    buf->failed |= gzip_unpack_into((struct str){(const char *)help_packed, help_packed_bytes}, &both) < 0;
+    struct str rest = buf_str(&both), piece = {0};
+    for (size_t i = 0; i <= which; i++)
+        (void)str_cut(&rest, '\0', &piece);
+    buf_append(buf, piece.p, piece.n);
 }
 
 void config_short_help(struct buf *buf)
 {
-    put_usage(buf);
-    buf_puts(buf, "\n"
-                  "Measure what a command, a process tree or the host uses: CPU, memory, disk,\n"
-                  "network, GPU. On a terminal a command gets a summary at its end; elsewhere, or\n"
-                  "with -o or -f, samples are written.\n"
-                  "\n"
-                  "  -o, --output FILE        write samples to FILE (- is stdout, .gz compresses)\n"
-                  "  -f, --format json|csv    one JSON object or one CSV row per sample\n"
-                  "  -i, --interval SECS      time between samples: 0.25, 2s, 1m (default: 1)\n"
-                  "  -q, --quiet              do not write samples\n"
-                  "      --live               show current usage at the bottom of the terminal\n"
-                  "      --summary[=WHEN]     summary at the end: auto, always or never\n"
-                  "      --report FILE.html   page with charts (FILE.svg: a picture)\n"
-                  "  -n, --job-name NAME      name of the job\n"
-                  "  -p, --pid PID            track a running process and its descendants\n"
-                  "      --from FILE          recorded samples instead of new ones\n"
-                  "\n"
-                  "Example: resource-tracker --report run.html python train.py\n"
-                  "\n"
-                  "--help lists all options, --doctor checks what can be measured on this host.\n");
+    put_help(buf, 0);
+}
+
+void config_help(struct buf *buf)
+{
+    put_help(buf, 1);
 }
 
 static const char intro[] =
@@ -226,14 +97,14 @@ static void put_metavar(struct buf *buf, const char *metavar)
 
 static void put_flag(struct buf *buf, const struct option_row *row)
 {
-    if (!row->flag)
+    if (!option_flag(row)[0])
         return;
     bool on = option_is_on(row);
-    bool optional = row->bare || row->type == OPTION_ACTION;
-    buf_printf(buf, "`--%s%s", on ? "no-" : "", row->flag);
-    if (row->metavar) {
-        buf_puts(buf, row->type == OPTION_OPT_INTEGER && row->bare ? " [" : optional ? "[=" : " ");
-        put_metavar(buf, row->metavar);
+    bool optional = option_is_value_optional(row);
+    buf_printf(buf, "`--%s%s", on ? "no-" : "", option_flag(row));
+    if (option_has_metavar(row)) {
+        buf_puts(buf, row->type == OPTION_OPT_INTEGER && option_bare(row) ? " [" : optional ? "[=" : " ");
+        put_metavar(buf, option_metavar(row));
         buf_puts(buf, optional ? "]" : "");
     }
     buf_putc(buf, '`');
@@ -243,16 +114,16 @@ static void put_flag(struct buf *buf, const struct option_row *row)
 
 static void put_envs(struct buf *buf, const struct option_row *row)
 {
-    for (size_t i = 0; i < OPTION_ENVS && row->envs[i]; i++)
-        buf_printf(buf, "%s`%s`", i > 0 ? ", " : "", row->envs[i]);
+    for (size_t i = 0; option_env(row, i); i++)
+        buf_printf(buf, "%s`%s`", i > 0 ? ", " : "", option_env(row, i));
 }
 
 static void put_default(struct buf *buf, const struct option_row *row)
 {
-    if (row->fallback)
-        buf_printf(buf, "`%s`", row->fallback);
+    if (option_fallback(row))
+        buf_printf(buf, "`%s`", option_fallback(row));
     else if (row->type != OPTION_ACTION)
-        buf_puts(buf, row->unset ? row->unset : "none");
+        buf_puts(buf, option_help(row)->unset ? option_help(row)->unset : "none");
 }
 
 static void put_values(struct buf *buf, const struct option_row *row)
@@ -263,13 +134,13 @@ static void put_values(struct buf *buf, const struct option_row *row)
         break;
     case OPTION_INTEGER:
     case OPTION_OPT_INTEGER:
-        buf_printf(buf, "%lld to %lld", (long long)row->min, (long long)row->max);
+        buf_printf(buf, "%lld to %lld", (long long)option_range(row)->min, (long long)option_range(row)->max);
         break;
     case OPTION_DURATION:
-        duration_put(buf, row->min);
+        duration_put(buf, option_range(row)->min);
         buf_puts(buf, " to ");
-        duration_put(buf, row->max);
-        buf_puts(buf, " s");
+        duration_put(buf, option_range(row)->max);
+        buf_puts(buf, row->props & OPTION_PER_KWH ? " g/kWh" : " s");
         break;
     case OPTION_CHOICE:
         for (size_t i = 0; option_word(row, i); i++)
@@ -296,17 +167,17 @@ static void put_values(struct buf *buf, const struct option_row *row)
 
 static void put_meaning(struct buf *buf, const struct option_row *row)
 {
-    char first = row->help[0];
+    char first = option_help(row)->help[0];
     if (first >= 'a' && first <= 'z')
         first = (char)(first - 'a' + 'A');
-    buf_printf(buf, "%c%s.", first, row->help + 1);
+    buf_printf(buf, "%c%s.", first, option_help(row)->help + 1);
 }
 
 /* The key within its table; the whole line begins and ends with a bar. */
 static void put_docs_row(struct buf *buf, const struct option_row *row)
 {
     buf_puts(buf, "| ");
-    if (row->key)
+    if (option_key(row)[0])
         buf_printf(buf, "`%s%s`", option_name(row), row->type == OPTION_PAIRS ? ".KEY" : "");
     void (*const cells[])(struct buf *, const struct option_row *) = {
         put_flag, put_envs, put_default, put_values, put_meaning};
@@ -319,7 +190,7 @@ static void put_docs_row(struct buf *buf, const struct option_row *row)
 
 static struct str table_of(const struct option_row *row)
 {
-    return row->key ? (struct str){row->key, strcspn(row->key, ".")} : (struct str){"", 0};
+    return (struct str){option_key(row), strcspn(option_key(row), ".")};
 }
 
 static void put_docs_table(struct buf *buf, struct str table)
@@ -329,7 +200,7 @@ static void put_docs_table(struct buf *buf, struct str table)
     else
         buf_puts(buf, "\n## Without a key in the file\n");
     buf_puts(buf, "\n| key | flag | environment | default | values | meaning |\n|---|---|---|---|---|---|\n");
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         if (str_eq(table_of(&options[i]), table))
             put_docs_row(buf, &options[i]);
     }
@@ -338,7 +209,7 @@ static void put_docs_table(struct buf *buf, struct str table)
 void config_docs(struct buf *buf)
 {
     buf_puts(buf, intro);
-    for (size_t i = 0; option_tables[i]; i++)
+    for (size_t i = 0; i < OPTION_TABLES; i++)
         put_docs_table(buf, str_of(option_tables[i]));
     put_docs_table(buf, STR(""));
     buf_puts(buf, automatic);

@@ -32,7 +32,8 @@ static int read_whole(int fd, struct buf *buf)
 
 static int refuse_file(const char *path, int code, struct err *err)
 {
-    AUTO_BUF struct buf shown = {.max = 512};
+    AUTO_BUF struct buf shown;
+    buf_init(&shown, 512);
     show_path(&shown, str_of(path), 2 * SHOW_PATH_MAX);
     if (code == -EFBIG)
         return err_set(err, code, "configuration file %s is larger than 1 MiB", buf_cstr(&shown));
@@ -41,22 +42,24 @@ static int refuse_file(const char *path, int code, struct err *err)
 
 static bool is_file_named(const struct config *config)
 {
-    return config->origins[options_by_flag(STR("config"))].source != SOURCE_DEFAULT;
+    return config->origins[ROW_config_path].source != SOURCE_DEFAULT;
 }
 
 /* A library named in a file found by chance would be code chosen by the owner of the directory. */
 static void warn_unnamed(struct config *config, const struct option_row *row, const struct toml_node *node)
 {
-    AUTO_BUF struct buf where = {.max = 256};
+    AUTO_BUF struct buf where;
+    buf_init(&where, 256);
     show_path(&where, str_of(config->settings.config_path), SHOW_PATH_MAX);
-    load_warn(config, "%s (%s:%u:%u) is ignored: it names code to load; use %s or a file given with --config", row->key,
-        buf_cstr(&where), node->line, node->column, row->envs[0]);
+    load_warn(config, "%s (%s:%u:%u) is ignored: it names code to load; use %s or a file given with --config",
+        option_key(row), buf_cstr(&where), node->line, node->column, option_envs(row));
 }
 
 static void warn_unknown(struct config *config, struct str full_name, const struct toml_node *node, bool top_level)
 {
-    AUTO_BUF struct buf text = {.max = 1024};
-    AUTO_BUF struct buf guess = {.max = 128};
+    AUTO_BUF struct buf text, guess;
+    buf_init(&text, 1024);
+    buf_init(&guess, 128);
     bool table = top_level && node->type == TOML_TABLE;
     buf_puts(&text, table ? "unknown table \"" : "unknown key \"");
     text_put(&text, full_name, TEXT_ESCAPE, SHOW_VALUE_MAX);
@@ -72,7 +75,8 @@ static int refuse_node(
     struct config *config, const struct option_row *row, struct str name, const struct toml_node *node, struct err *err)
 {
     struct option_origin origin = {.source = SOURCE_FILE, .line = node->line, .column = node->column};
-    AUTO_BUF struct buf value = {.max = TOML_BYTES_MAX + 16};
+    AUTO_BUF struct buf value;
+    buf_init(&value, TOML_BYTES_MAX + 16);
     value_put_node(&value, node, true);
     return load_refuse(config, row, name, buf_str(&value), &origin, err);
 }
@@ -103,7 +107,8 @@ static int apply_pairs(struct config *config, size_t i, const struct toml_node *
         return r;
     }
     for (const struct toml_node *node = table->value.children.first; node; node = node->next) {
-        AUTO_BUF struct buf full = {.max = TOML_BYTES_MAX + 64};
+        AUTO_BUF struct buf full;
+        buf_init(&full, TOML_BYTES_MAX + 64);
         buf_printf(&full, "%s.", name);
         buf_append(&full, node->key.p, node->key.n);
         int r = apply_node(config, i, buf_str(&full), node, err);
@@ -118,7 +123,8 @@ static int apply_table(struct config *config, const struct toml_node *table, str
 static int apply_child(struct config *config, const struct toml_node *node, struct str prefix, struct err *err)
 {
     static const struct option_row no_row = {.props = OPTION_SECRET}; /* what its keys would have held */
-    AUTO_BUF struct buf full = {.max = 8 * TOML_BYTES_MAX};
+    AUTO_BUF struct buf full;
+    buf_init(&full, 8 * TOML_BYTES_MAX);
     buf_append(&full, prefix.p, prefix.n);
     buf_puts(&full, prefix.n > 0 ? "." : "");
     /* A quoted key may hold a point, which must not pass for the end of a table's name. */
@@ -130,9 +136,9 @@ static int apply_child(struct config *config, const struct toml_node *node, stru
         return err_set(err, -ENOMEM, "out of memory");
     struct str name = buf_str(&full);
     size_t i = options_by_key(name);
-    if (i < options_count && options[i].type == OPTION_PAIRS)
+    if (i < OPTIONS_COUNT && options[i].type == OPTION_PAIRS)
         return apply_pairs(config, i, node, err);
-    if (i < options_count)
+    if (i < OPTIONS_COUNT)
         return apply_node(config, i, str_of(option_name(&options[i])), node, err);
     if (!options_is_table(name)) {
         warn_unknown(config, name, node, prefix.n == 0);
@@ -158,7 +164,8 @@ static int apply_table(struct config *config, const struct toml_node *table, str
 /* The parser knows no file name: "3:17: ..." becomes "resource-tracker.toml:3:17: ...". */
 static int refuse_syntax(const char *path, int code, struct err *err)
 {
-    AUTO_BUF struct buf text = {.max = 1024};
+    AUTO_BUF struct buf text;
+    buf_init(&text, 1024);
     show_path(&text, str_of(path), SHOW_PATH_MAX);
     buf_printf(&text, ":%s", err->msg);
     return err_set(err, code, "%s", buf_cstr(&text));
@@ -172,11 +179,11 @@ static bool is_absent(int code)
 /* Named, and not there: the job runs, but not with the settings that were meant. */
 static void warn_absent(struct config *config)
 {
-    const struct option_row *row = &options[options_by_flag(STR("config"))];
-    AUTO_BUF struct buf text = {.max = 1024};
+    AUTO_BUF struct buf text;
+    buf_init(&text, 1024);
     show_path(&text, str_of(config->settings.config_path), 2 * SHOW_PATH_MAX);
     buf_puts(&text, " (from ");
-    show_origin(&text, row, &config->origins[options_by_flag(STR("config"))], config->settings.config_path);
+    show_origin(&text, &options[ROW_config_path], &config->origins[ROW_config_path], config->settings.config_path);
     load_warn(config, "configuration file %s) does not exist; continuing without it", buf_cstr(&text));
 }
 
@@ -247,7 +254,8 @@ int load_file(struct config *config, struct err *err)
     AUTO_FD int fd = is_file_named(config) ? open_named(config, path) : open_default(config, path);
     if (fd < 0)
         return fd == -ENOENT ? 0 : refuse_file(path, fd, err);
-    AUTO_BUF struct buf content = {.max = (size_t)TOML_BYTES_MAX + 1};
+    AUTO_BUF struct buf content;
+    buf_init(&content, (size_t)TOML_BYTES_MAX + 1);
     int r = read_whole(fd, &content);
     if (r < 0)
         return refuse_file(path, r, err);

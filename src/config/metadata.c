@@ -9,88 +9,125 @@
 #include "base/text.h"
 #include "config/config_internal.h"
 
-#define IN(member) .offset = offsetof(struct settings, member)
-#define CONSTANT(member, text_)                                                                                        \
-    {                                                                                                                  \
-        IN(member), .text = text_, .is_constant = true                                                                 \
-    }
-#define VARIABLE(member, name)                                                                                         \
-    {                                                                                                                  \
-        IN(member), .text = name                                                                                       \
-    }
-#define JOINED(member, name, second_name)                                                                              \
-    {                                                                                                                  \
-        IN(member), .text = name, .second = second_name                                                                \
-    }
-#define PART(member, name, number)                                                                                     \
-    {                                                                                                                  \
-        IN(member), .text = name, .part = number                                                                       \
-    }
-#define FACTS(...)                                                                                                     \
-    (const struct metadata_fact[])                                                                                     \
-    {                                                                                                                  \
-        __VA_ARGS__,                                                                                                   \
-        {                                                                                                              \
-            .text = ""                                                                                                 \
-        }                                                                                                              \
-    }
+#define AT(member) offsetof(struct settings, member)
+#define METADATA_ROWS(X)                                                                                               \
+    /* NXF_TASK_WORKDIR is exported by the script around every task. */                                                \
+    X(SYSTEM, 0, "Nextflow")                                                                                           \
+    X(SIGN, 0, "NXF_TASK_WORKDIR")                                                                                     \
+    X(CONSTANT, AT(orchestrator), "nextflow")                                                                          \
+    /* MF_PATHSPEC is "HelloFlow/1234/start/1" in every task that runs remotely; the others are set by some            \
+       schedulers only, and the run's id may lack its prefix there. */                                                 \
+    X(SYSTEM, 0, "Metaflow")                                                                                           \
+    X(SIGN, 0, "MF_PATHSPEC")                                                                                          \
+    X(SIGN, 0, "METAFLOW_FLOW_NAME")                                                                                   \
+    X(CONSTANT, AT(orchestrator), "metaflow")                                                                          \
+    X(PART_1, AT(job_name), "MF_PATHSPEC")                                                                             \
+    X(VARIABLE, AT(job_name), "METAFLOW_FLOW_NAME")                                                                    \
+    X(PART_2, AT(external_run_id), "MF_PATHSPEC")                                                                      \
+    X(VARIABLE, AT(external_run_id), "METAFLOW_RUN_ID")                                                                \
+    X(PART_3, AT(stage_name), "MF_PATHSPEC")                                                                           \
+    X(VARIABLE, AT(stage_name), "METAFLOW_STEP_NAME")                                                                  \
+    X(PART_4, AT(task_name), "MF_PATHSPEC")                                                                            \
+    X(VARIABLE, AT(task_name), "METAFLOW_TASK_ID")                                                                     \
+    X(SYSTEM, 0, "Airflow")                                                                                            \
+    X(SIGN, 0, "AIRFLOW_CTX_DAG_ID")                                                                                   \
+    X(CONSTANT, AT(orchestrator), "airflow")                                                                           \
+    X(VARIABLE, AT(job_name), "AIRFLOW_CTX_DAG_ID")                                                                    \
+    X(VARIABLE, AT(task_name), "AIRFLOW_CTX_TASK_ID")                                                                  \
+    X(VARIABLE, AT(external_run_id), "AIRFLOW_CTX_DAG_RUN_ID")                                                         \
+    X(SYSTEM, 0, "GitHub Actions")                                                                                     \
+    X(SIGN, 0, "GITHUB_ACTIONS")                                                                                       \
+    X(CONSTANT, AT(orchestrator), "github-actions")                                                                    \
+    X(VARIABLE, AT(project_name), "GITHUB_REPOSITORY")                                                                 \
+    X(VARIABLE, AT(stage_name), "GITHUB_WORKFLOW")                                                                     \
+    X(VARIABLE, AT(job_name), "GITHUB_JOB")                                                                            \
+    X(VARIABLE, AT(external_run_id), "GITHUB_RUN_ID")                                                                  \
+    X(SYSTEM, 0, "GitLab CI")                                                                                          \
+    X(SIGN, 0, "GITLAB_CI")                                                                                            \
+    X(CONSTANT, AT(orchestrator), "gitlab-ci")                                                                         \
+    X(VARIABLE, AT(project_name), "CI_PROJECT_PATH")                                                                   \
+    X(VARIABLE, AT(stage_name), "CI_JOB_STAGE")                                                                        \
+    X(VARIABLE, AT(job_name), "CI_JOB_NAME")                                                                           \
+    X(VARIABLE, AT(external_run_id), "CI_PIPELINE_ID")                                                                 \
+    X(VARIABLE, AT(container_image), "CI_JOB_IMAGE")                                                                   \
+    X(SYSTEM, 0, "Buildkite")                                                                                          \
+    X(SIGN, 0, "BUILDKITE")                                                                                            \
+    X(ALSO, 0, "BUILDKITE_BUILD_ID")                                                                                   \
+    X(CONSTANT, AT(orchestrator), "buildkite")                                                                         \
+    X(VARIABLE, AT(project_name), "BUILDKITE_PIPELINE_SLUG")                                                           \
+    X(VARIABLE, AT(job_name), "BUILDKITE_STEP_KEY")                                                                    \
+    X(VARIABLE, AT(job_name), "BUILDKITE_LABEL")                                                                       \
+    X(VARIABLE, AT(external_run_id), "BUILDKITE_BUILD_ID")                                                             \
+    /* JOB_NAME, STAGE_NAME and BUILD_ID are common names; BUILD_TAG is "jenkins-JOB-NUMBER", BUILD_ID only the        \
+       number. */                                                                                                      \
+    X(SYSTEM, 0, "Jenkins")                                                                                            \
+    X(SIGN, 0, "JENKINS_URL")                                                                                          \
+    X(SIGN, 0, "JENKINS_HOME")                                                                                         \
+    X(ALSO, 0, "BUILD_ID")                                                                                             \
+    X(CONSTANT, AT(orchestrator), "jenkins")                                                                           \
+    X(VARIABLE, AT(job_name), "JOB_NAME")                                                                              \
+    X(VARIABLE, AT(stage_name), "STAGE_NAME")                                                                          \
+    X(VARIABLE, AT(external_run_id), "BUILD_TAG")                                                                      \
+    X(VARIABLE, AT(external_run_id), "BUILD_ID")                                                                       \
+    /* What started this rank: the innermost first. Their signs are counts, which are never 0. */                      \
+    X(SYSTEM, 0, "torchrun")                                                                                           \
+    X(SIGN, 0, "WORLD_SIZE")                                                                                           \
+    X(ALSO, 0, "TORCHELASTIC_RUN_ID")                                                                                  \
+    X(VARIABLE, AT(rank), "RANK")                                                                                      \
+    X(VARIABLE, AT(world_size), "WORLD_SIZE")                                                                          \
+    X(VARIABLE, AT(node), "GROUP_RANK")                                                                                \
+    X(SYSTEM, 0, "Open MPI")                                                                                           \
+    X(SIGN, 0, "OMPI_COMM_WORLD_SIZE")                                                                                 \
+    X(VARIABLE, AT(rank), "OMPI_COMM_WORLD_RANK")                                                                      \
+    X(VARIABLE, AT(world_size), "OMPI_COMM_WORLD_SIZE")                                                                \
+    X(SYSTEM, 0, "MPICH")                                                                                              \
+    X(SIGN, 0, "PMI_SIZE")                                                                                             \
+    X(VARIABLE, AT(rank), "PMI_RANK")                                                                                  \
+    X(VARIABLE, AT(world_size), "PMI_SIZE")                                                                            \
+    /* Of srun alone: in a batch script the rank says nothing. */                                                      \
+    X(SYSTEM, 0, "Slurm step")                                                                                         \
+    X(SIGN, 0, "SLURM_STEP_NUM_TASKS")                                                                                 \
+    X(VARIABLE, AT(rank), "SLURM_PROCID")                                                                              \
+    X(VARIABLE, AT(world_size), "SLURM_STEP_NUM_TASKS")                                                                \
+    X(VARIABLE, AT(node), "SLURMD_NODENAME")                                                                           \
+    X(SYSTEM, 0, "Ray")                                                                                                \
+    X(SIGN, 0, "RAY_JOB_ID")                                                                                           \
+    X(CONSTANT, AT(orchestrator), "ray")                                                                               \
+    X(VARIABLE, AT(external_run_id), "RAY_JOB_ID")                                                                     \
+    X(SYSTEM, 0, "Spark")                                                                                              \
+    X(SIGN, 0, "SPARK_APPLICATION_ID")                                                                                 \
+    X(CONSTANT, AT(orchestrator), "spark")                                                                             \
+    X(VARIABLE, AT(external_run_id), "SPARK_APPLICATION_ID")                                                           \
+    X(VARIABLE, AT(rank), "SPARK_EXECUTOR_ID")                                                                         \
+    /* The id of a job in an array holds its index: "parent:7". */                                                     \
+    X(SYSTEM, 0, "AWS Batch")                                                                                          \
+    X(SIGN, 0, "AWS_BATCH_JOB_ID")                                                                                     \
+    X(CONSTANT, AT(executor), "aws-batch")                                                                             \
+    X(VARIABLE, AT(external_run_id), "AWS_BATCH_JOB_ID")                                                               \
+    X(VARIABLE, AT(task_name), "AWS_BATCH_JOB_ARRAY_INDEX")                                                            \
+    X(SYSTEM, 0, "Slurm")                                                                                              \
+    X(SIGN, 0, "SLURM_JOB_ID")                                                                                         \
+    X(CONSTANT, AT(executor), "slurm")                                                                                 \
+    X(VARIABLE, AT(job_name), "SLURM_JOB_NAME")                                                                        \
+    X(JOINED, AT(external_run_id), "SLURM_ARRAY_JOB_ID")                                                               \
+    X(SECOND, AT(external_run_id), "SLURM_ARRAY_TASK_ID")                                                              \
+    X(VARIABLE, AT(external_run_id), "SLURM_JOB_ID")                                                                   \
+    X(VARIABLE, AT(task_name), "SLURM_ARRAY_TASK_ID")                                                                  \
+    X(SYSTEM, 0, "Kubernetes")                                                                                         \
+    X(SIGN, 0, "KUBERNETES_SERVICE_HOST")                                                                              \
+    X(CONSTANT, AT(executor), "kubernetes")                                                                            \
+    X(VARIABLE, AT(task_name), "JOB_COMPLETION_INDEX")                                                                 \
+    X(VARIABLE, AT(rank), "JOB_COMPLETION_INDEX")
+#define METADATA_ROW(kind, offset, text) {offset, METADATA_##kind},
+#define METADATA_TEXT(kind, offset, text) text "\0"
 
-const struct metadata_system metadata_systems[] = {
-    /* NXF_TASK_WORKDIR is exported by the script around every task. */
-    {"Nextflow", {"NXF_TASK_WORKDIR"}, "", FACTS(CONSTANT(orchestrator, "nextflow"))},
-    /* MF_PATHSPEC is "HelloFlow/1234/start/1" in every task that runs remotely; the others are set by some schedulers
-       only, and the run's id may lack its prefix there. */
-    {"Metaflow", {"MF_PATHSPEC", "METAFLOW_FLOW_NAME"}, "",
-        FACTS(CONSTANT(orchestrator, "metaflow"), PART(job_name, "MF_PATHSPEC", 1),
-            VARIABLE(job_name, "METAFLOW_FLOW_NAME"), PART(external_run_id, "MF_PATHSPEC", 2),
-            VARIABLE(external_run_id, "METAFLOW_RUN_ID"), PART(stage_name, "MF_PATHSPEC", 3),
-            VARIABLE(stage_name, "METAFLOW_STEP_NAME"), PART(task_name, "MF_PATHSPEC", 4),
-            VARIABLE(task_name, "METAFLOW_TASK_ID"))},
-    {"Airflow", {"AIRFLOW_CTX_DAG_ID"}, "",
-        FACTS(CONSTANT(orchestrator, "airflow"), VARIABLE(job_name, "AIRFLOW_CTX_DAG_ID"),
-            VARIABLE(task_name, "AIRFLOW_CTX_TASK_ID"), VARIABLE(external_run_id, "AIRFLOW_CTX_DAG_RUN_ID"))},
-    {"GitHub Actions", {"GITHUB_ACTIONS"}, "",
-        FACTS(CONSTANT(orchestrator, "github-actions"), VARIABLE(project_name, "GITHUB_REPOSITORY"),
-            VARIABLE(stage_name, "GITHUB_WORKFLOW"), VARIABLE(job_name, "GITHUB_JOB"),
-            VARIABLE(external_run_id, "GITHUB_RUN_ID"))},
-    {"GitLab CI", {"GITLAB_CI"}, "",
-        FACTS(CONSTANT(orchestrator, "gitlab-ci"), VARIABLE(project_name, "CI_PROJECT_PATH"),
-            VARIABLE(stage_name, "CI_JOB_STAGE"), VARIABLE(job_name, "CI_JOB_NAME"),
-            VARIABLE(external_run_id, "CI_PIPELINE_ID"), VARIABLE(container_image, "CI_JOB_IMAGE"))},
-    {"Buildkite", {"BUILDKITE"}, "BUILDKITE_BUILD_ID",
-        FACTS(CONSTANT(orchestrator, "buildkite"), VARIABLE(project_name, "BUILDKITE_PIPELINE_SLUG"),
-            VARIABLE(job_name, "BUILDKITE_STEP_KEY"), VARIABLE(job_name, "BUILDKITE_LABEL"),
-            VARIABLE(external_run_id, "BUILDKITE_BUILD_ID"))},
-    /* JOB_NAME, STAGE_NAME and BUILD_ID are common names; BUILD_TAG is "jenkins-JOB-NUMBER", BUILD_ID only the number.
-     */
-    {"Jenkins", {"JENKINS_URL", "JENKINS_HOME"}, "BUILD_ID",
-        FACTS(CONSTANT(orchestrator, "jenkins"), VARIABLE(job_name, "JOB_NAME"), VARIABLE(stage_name, "STAGE_NAME"),
-            VARIABLE(external_run_id, "BUILD_TAG"), VARIABLE(external_run_id, "BUILD_ID"))},
-    /* The id of a job in an array holds its index: "parent:7". */
-    {"AWS Batch", {"AWS_BATCH_JOB_ID"}, "",
-        FACTS(CONSTANT(executor, "aws-batch"), VARIABLE(external_run_id, "AWS_BATCH_JOB_ID"),
-            VARIABLE(task_name, "AWS_BATCH_JOB_ARRAY_INDEX"))},
-    {"Slurm", {"SLURM_JOB_ID"}, "",
-        FACTS(CONSTANT(executor, "slurm"), VARIABLE(job_name, "SLURM_JOB_NAME"),
-            JOINED(external_run_id, "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID"),
-            VARIABLE(external_run_id, "SLURM_JOB_ID"), VARIABLE(task_name, "SLURM_ARRAY_TASK_ID"))},
-    {"Kubernetes", {"KUBERNETES_SERVICE_HOST"}, "",
-        FACTS(CONSTANT(executor, "kubernetes"), VARIABLE(task_name, "JOB_COMPLETION_INDEX"))},
-};
+const struct metadata_row metadata_rows[] = {METADATA_ROWS(METADATA_ROW)};
+const size_t metadata_row_count = sizeof(metadata_rows) / sizeof(metadata_rows[0]);
+const char metadata_texts[] = METADATA_ROWS(METADATA_TEXT);
 
-const size_t metadata_system_count = sizeof(metadata_systems) / sizeof(metadata_systems[0]);
-
-/* The variable that says that this system is there; NULL where none does. */
-static const char *find_sign(const struct metadata_system *system, char *const *environ_)
+static bool is_sign(const char *value)
 {
-    if (system->also[0] && !env_get(environ_, system->also))
-        return NULL;
-    for (size_t i = 0; i < METADATA_SIGNS && system->signs[i][0]; i++) {
-        const char *value = env_get(environ_, system->signs[i]);
-        if (value && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
-            return system->signs[i];
-    }
-    return NULL;
+    return value && strcmp(value, "false") != 0 && strcmp(value, "0") != 0;
 }
 
 /* Piece `number`, from 1, of "A/B/C"; empty where there are not so many. */
@@ -108,44 +145,47 @@ static struct str piece_of(struct str text, unsigned number)
 }
 
 /* Puts the fact's value; nothing where there is none. */
-static void put_value(struct buf *buf, const struct metadata_fact *fact, char *const *environ_)
+static void put_value(struct buf *buf, const struct metadata_row *fact, const char *text, char *const *environ_)
 {
-    if (fact->is_constant) {
-        buf_puts(buf, fact->text);
+    if (fact->kind == METADATA_CONSTANT) {
+        buf_puts(buf, text);
         return;
     }
-    const char *first = env_get(environ_, fact->text);
-    const char *second = fact->second ? env_get(environ_, fact->second) : NULL;
-    if (!first || (fact->second && !second))
+    bool is_joined = fact->kind == METADATA_JOINED;
+    const char *first = env_get(environ_, text);
+    const char *second = is_joined ? env_get(environ_, text_next(text)) : NULL;
+    if (!first || (is_joined && !second))
         return;
-    struct str text = fact->part > 0 ? piece_of(str_of(first), fact->part) : str_of(first);
-    buf_append(buf, text.p, text.n);
+    bool is_part = fact->kind >= METADATA_PART_1;
+    struct str piece = is_part ? piece_of(str_of(first), fact->kind - METADATA_PART_1 + 1U) : str_of(first);
+    buf_append(buf, piece.p, piece.n);
     if (second)
         buf_printf(buf, "_%s", second);
 }
 
-static size_t row_of(const struct metadata_fact *fact)
+static size_t row_of(const struct metadata_row *fact)
 {
     size_t i = 0;
-    while (i < options_count && !(options[i].type == OPTION_STRING && options[i].offset == fact->offset))
+    while (i < OPTIONS_COUNT && !(options[i].type == OPTION_STRING && options[i].offset == fact->offset))
         i++;
     return i;
 }
 
-static int apply_fact(
-    struct config *config, const struct metadata_fact *fact, const char *sign, char *const *environ_, struct err *err)
+static int apply_fact(struct config *config, const struct metadata_row *fact, const char *text, const char *sign,
+    char *const *environ_, struct err *err)
 {
     size_t i = row_of(fact);
-    if (i >= options_count || config->origins[i].source != SOURCE_DEFAULT)
+    if (i >= OPTIONS_COUNT || config->origins[i].source != SOURCE_DEFAULT)
         return 0;
-    AUTO_BUF struct buf value = {.max = METADATA_VALUE_MAX};
-    put_value(&value, fact, environ_);
-    struct str text = buf_str(&value);
-    if (!buf_ok(&value) || text.n == 0 || !text_is_plain(text))
+    AUTO_BUF struct buf buf;
+    buf_init(&buf, METADATA_VALUE_MAX);
+    put_value(&buf, fact, text, environ_);
+    struct str value = buf_str(&buf);
+    if (!buf_ok(&buf) || value.n == 0 || !text_is_plain(value))
         return 0;
-    struct option_origin origin = {.source = SOURCE_AUTO, .env = fact->is_constant ? sign : fact->text};
+    struct option_origin origin = {.source = SOURCE_AUTO, .env = fact->kind == METADATA_CONSTANT ? sign : text};
     struct value_target target = load_target(config, i, &origin);
-    int r = value_set_string(&options[i], text, &target, err);
+    int r = value_set_string(&options[i], value, &target, err);
     if (r == 0)
         config->origins[i] = origin;
     return r;
@@ -153,49 +193,53 @@ static int apply_fact(
 
 int metadata_fill(struct config *config, char *const *environ_, struct err *err)
 {
-    for (size_t i = 0; config->settings.auto_metadata && i < metadata_system_count; i++) {
-        const struct metadata_system *system = &metadata_systems[i];
-        const char *sign = find_sign(system, environ_);
-        for (const struct metadata_fact *fact = system->facts; sign && fact->text[0]; fact++) {
-            int r = apply_fact(config, fact, sign, environ_, err);
-            if (r < 0)
-                return r;
-        }
+    const char *text = metadata_texts, *sign = NULL; /* the variable that says that this system is there */
+    int r = 0;
+    for (size_t i = 0; config->settings.auto_metadata && i < metadata_row_count && r == 0; i++) {
+        const struct metadata_row *row = &metadata_rows[i];
+        if (row->kind == METADATA_SYSTEM)
+            sign = NULL;
+        else if (row->kind == METADATA_SIGN)
+            sign = !sign && is_sign(env_get(environ_, text)) ? text : sign;
+        else if (row->kind == METADATA_ALSO)
+            sign = env_get(environ_, text) ? sign : NULL;
+        else if (sign && row->kind != METADATA_SECOND)
+            r = apply_fact(config, row, text, sign, environ_, err);
+        text = text_next(text);
     }
-    return 0;
+    return r;
 }
 
-static void put_fact(struct buf *buf, const struct metadata_fact *fact, bool again)
+static void put_fact(struct buf *buf, const struct metadata_row *fact, const char *text)
 {
+    static const char pieces[][17] = {"first piece of ", "second piece of ", "third piece of ", "fourth piece of "};
+    bool is_first = fact[-1].kind < METADATA_SECOND;
+    bool again = !is_first && fact[-1].offset == fact->offset;
+    buf_puts(buf, again ? ", else " : is_first ? "): " : "; ");
     if (!again)
         buf_printf(buf, "`%s` = ", option_name(&options[row_of(fact)]));
-    if (fact->is_constant) {
-        buf_printf(buf, "\"%s\"", fact->text);
-        return;
-    }
-    static const char *const pieces[] = {
-        "", "first piece of ", "second piece of ", "third piece of ", "fourth piece of "};
-    buf_printf(buf, "%s`%s`", pieces[fact->part], fact->text);
-    if (fact->second)
-        buf_printf(buf, " and `%s`, joined with `_`", fact->second);
+    if (fact->kind == METADATA_CONSTANT)
+        buf_printf(buf, "\"%s\"", text);
+    else
+        buf_printf(buf, "%s`%s`", fact->kind >= METADATA_PART_1 ? pieces[fact->kind - METADATA_PART_1] : "", text);
 }
 
 void metadata_docs(struct buf *buf)
 {
-    for (size_t i = 0; i < metadata_system_count; i++) {
-        const struct metadata_system *system = &metadata_systems[i];
-        buf_printf(buf, "- **%s** (`%s`", system->name, system->signs[0]);
-        if (system->signs[1][0])
-            buf_printf(buf, " or `%s`", system->signs[1]);
-        if (system->also[0])
-            buf_printf(buf, ", with `%s`", system->also);
-        buf_puts(buf, "): ");
-        for (const struct metadata_fact *fact = system->facts; fact->text[0]; fact++) {
-            bool first = fact == system->facts;
-            bool again = !first && fact[-1].offset == fact->offset;
-            buf_puts(buf, again ? ", else " : first ? "" : "; ");
-            put_fact(buf, fact, again);
-        }
-        buf_puts(buf, "\n");
+    const char *text = metadata_texts;
+    for (size_t i = 0; i < metadata_row_count; i++) {
+        const struct metadata_row *row = &metadata_rows[i];
+        if (row->kind == METADATA_SYSTEM)
+            buf_printf(buf, "%s- **%s** (", i > 0 ? "\n" : "", text);
+        else if (row->kind == METADATA_SIGN)
+            buf_printf(buf, "%s`%s`", row[-1].kind == METADATA_SIGN ? " or " : "", text);
+        else if (row->kind == METADATA_ALSO)
+            buf_printf(buf, ", with `%s`", text);
+        else if (row->kind == METADATA_SECOND)
+            buf_printf(buf, " and `%s`, joined with `_`", text);
+        else
+            put_fact(buf, row, text);
+        text = text_next(text);
     }
+    buf_putc(buf, '\n');
 }

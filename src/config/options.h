@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The option table: one row per setting, from which flags, environment, TOML keys, defaults, --help, --print-config
- * and docs/configuration.md are made. A new setting is a member of struct settings and a row here.
+ * and docs/configuration.md are made. A new setting is a member of struct settings and a row in option_rows.h.
  */
 #ifndef CONFIG_OPTIONS_H
 #define CONFIG_OPTIONS_H
@@ -22,6 +22,7 @@ enum config_action {
     CONFIG_DOCTOR,
     CONFIG_UPLOAD_SPOOL,
     CONFIG_LICENSES,
+    CONFIG_MARK,
 };
 
 enum option_type {
@@ -34,7 +35,8 @@ enum option_type {
     OPTION_PAIRS, /* struct settings_pairs */
     OPTION_LIST, /* char *, known names joined with commas, NULL = none */
     OPTION_COUNT, /* int64_t, one more for every time the flag is given, up to max */
-    OPTION_ACTION, /* no member: the program does this instead of tracking */
+    OPTION_ACTION, /* no member: the program does this instead of tracking; with a metavar and no words it needs a
+                      value */
 };
 
 enum option_props {
@@ -42,6 +44,7 @@ enum option_props {
     OPTION_URL = 2, /* shown without user, password and query */
     OPTION_NONEMPTY = 4, /* an empty text is an error, not "unset" */
     OPTION_HEADERS = 8, /* of pairs: HTTP headers */
+    OPTION_PER_KWH = 32, /* of durations: grams of CO2 per kWh, kept in nanograms */
     OPTION_NAMED_FILE = 16, /* names code to load: of files only one that was named (--config) may give it */
 };
 
@@ -53,6 +56,7 @@ enum option_group {
     GROUP_OUTPUT,
     GROUP_SUMMARY,
     GROUP_WRAPPER,
+    GROUP_MARK,
     GROUP_JOB,
     GROUP_COLLECT,
     GROUP_STREAM,
@@ -60,37 +64,119 @@ enum option_group {
     GROUP_COUNT,
 };
 
-enum { OPTION_ENVS = 2, OPTIONS_MAX = 96 };
-
 /* Fewer headers than pairs: a request has room for 32, and some are ours. */
 enum { SETTINGS_PAIRS_MAX = 256, SETTINGS_HEADERS_MAX = 24, SETTINGS_TEXT_MAX = 65536 };
 
+/* What integers, counts and durations (nanoseconds) may be. */
+enum option_range_name {
+    RANGE_NONE,
+    RANGE_PID,
+    RANGE_DURATION,
+    RANGE_INTERVAL,
+    RANGE_NICENESS,
+    RANGE_CARBON,
+    RANGE_GRACE,
+    RANGE_UPLOADS,
+    RANGE_SPOOL,
+    RANGE_VERBOSITY,
+    RANGE_COUNT,
+};
+extern const struct option_range {
+    int64_t min, max;
+} option_ranges[RANGE_COUNT];
+
 struct option_row {
-    const char *flag; /* without dashes; NULL: none */
-    const char *envs[OPTION_ENVS]; /* the first that is set and not empty counts */
-    const char *key; /* dotted TOML key; NULL: none */
-    const char *fallback; /* the default as text; NULL: unset */
-    const char *unset; /* what happens then, for --help and docs; NULL: nothing to say */
-    const char *words; /* choices, or what may stand in a list: each with a NUL behind it, and one more; NULL: none */
-    const char *bare; /* the value of the flag without one; NULL: it needs one. Of an integer: the next word is the
-                         value where it is one of its numbers, since --renice 5 is what one types */
-    const char *metavar; /* in --help; a boolean with one needs a value as a flag */
-    const char *help; /* begins with a small letter, no full stop */
-    int64_t min, max; /* integers, counts; nanoseconds for durations */
+    uint16_t texts; /* where they begin in option_texts: the flag without dashes, the default, the variables, what
+                       option_part has; "" where there is none */
     uint16_t offset; /* into struct settings */
     enum option_type type : 8;
     enum option_group group : 8;
     enum config_action action : 8;
+    enum option_range_name range : 8;
     uint8_t props;
     uint8_t modes; /* runs in which it has an effect; 0: in all */
     char letter;
 };
 
+/* Each with a NUL behind it. */
+extern const char *const option_texts;
+
+enum option_part {
+    PART_KEY, /* dotted, of TOML */
+    PART_METAVAR, /* see option_metavar; a boolean with one needs a value as a flag */
+    PART_BARE, /* the value of the flag without one; see option_bare. Of an integer: the next word is the value where
+                  it is one of its numbers, since --renice 5 is what one types */
+    PART_WORDS, /* choices, or what may stand in a list; see option_word */
+};
+const char *option_part(const struct option_row *row, enum option_part part);
+
+static inline const char *option_flag(const struct option_row *row)
+{
+    return option_texts + row->texts;
+}
+
+static inline const char *option_key(const struct option_row *row)
+{
+    return option_part(row, PART_KEY);
+}
+
+/* NULL: it needs a value. */
+const char *option_bare(const struct option_row *row);
+
+static inline bool option_has_metavar(const struct option_row *row)
+{
+    return option_part(row, PART_METAVAR)[0] != '\0';
+}
+
+/* What stands for its value in --help; "": nothing. */
+static inline const char *option_metavar(const struct option_row *row)
+{
+    const char *metavar = option_part(row, PART_METAVAR);
+    return metavar + (metavar[0] == '|');
+}
+
+/* The default as text; NULL: unset. */
+const char *option_fallback(const struct option_row *row);
+
+static inline const struct option_range *option_range(const struct option_row *row)
+{
+    return &option_ranges[row->range];
+}
+
+/* Of texts that stand one behind the other, each with a NUL: the one behind this. */
+static inline const char *text_next(const char *text)
+{
+    return text + strlen(text) + 1;
+}
+
+/* The variables, of which the first that is set and not empty counts. */
+const char *option_envs(const struct option_row *row);
+
+/* For --help and docs, one per row; outside of OPTION_TEXTS a single one, without texts. */
+struct option_help {
+    const char *help; /* begins with a small letter, no full stop */
+    const char *unset; /* what happens then; NULL: nothing to say */
+};
+extern const struct option_help option_helps[];
+
 extern const struct option_row options[];
-extern const size_t options_count;
+
+/* Where the row of a member is: ROW_pid. */
+#define ROW(id, ...) ROW_##id,
+#define ACTION ROW
+enum option_index {
+#include "config/option_rows.h"
+    OPTIONS_COUNT
+};
+
+static inline const struct option_help *option_help(const struct option_row *row)
+{
+    return &option_helps[row - options];
+}
 
 /* The TOML tables in the order they are shown; NULL-terminated. */
-extern const char *const option_tables[];
+enum { OPTION_TABLES = 7 };
+extern const char option_tables[OPTION_TABLES][9];
 
 /* Heading of a group in --help, and a line below it or NULL. */
 struct option_heading {
@@ -108,8 +194,7 @@ struct option_origin {
     unsigned line, column; /* file */
 };
 
-/* The row with this flag, key or letter; options_count where there is none. */
-size_t options_by_flag(struct str flag);
+/* The row with this key or letter; OPTIONS_COUNT where there is none. */
 size_t options_by_key(struct str key);
 size_t options_by_letter(char letter);
 
@@ -128,19 +213,24 @@ bool options_has_variable(struct str name);
 
 /*
  * What to write instead of a flag (without dashes) that other programs have and we do not: ", did you mean ...?" or
- * ": ...". False where there is nothing special to say about it.
+ * ": ...". False where there is nothing special to say about it. distance: edits in which it may differ from such a
+ * flag.
  */
-bool options_explain_flag(struct str typed, struct buf *ret_text);
+bool options_explain_flag(struct str typed, size_t distance, struct buf *ret_text);
 
 /* The word of the row nearest to what was typed: whatever the distance, it shows what names look like.
  * False for a text that is too long to compare. */
 bool options_nearest_word(const struct option_row *row, struct str typed, struct buf *ret_word);
 
-/* The i-th of its words; NULL behind the last. */
+/* The i-th of its words, or of its environment variables; NULL behind the last. */
 const char *option_word(const struct option_row *row, size_t i);
+const char *option_env(const struct option_row *row, size_t i);
 
 /* A switch that is on unless its flag, --no-NAME, is given. */
 bool option_is_on(const struct option_row *row);
+
+/* May the flag stand without its value? */
+bool option_is_value_optional(const struct option_row *row);
 
 /* What messages call a setting: the last part of its TOML key, else its flag, else its variable. */
 const char *option_name(const struct option_row *row);

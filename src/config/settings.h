@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The finished, validated settings: what the rest of the program sees of configuration. Filled from the option table
- * (options.c) by flags, environment, TOML file and defaults; strings are owned by the struct and freed with it.
+ * (option_rows.h) by flags, environment, TOML file and defaults; strings are owned by the struct and freed with it.
  */
 #ifndef CONFIG_SETTINGS_H
 #define CONFIG_SETTINGS_H
@@ -13,8 +13,11 @@
 #include "base/opt.h"
 #include "encode/formats.h"
 
+enum { SETTINGS_VARIABLES = 2 }; /* that a run adds for its command: TRACKER_SOCKET, TRACEPARENT */
+enum settings_layout { LAYOUT_PLAIN, LAYOUT_HIVE };
 enum settings_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 enum settings_mask { MASK_COMMAND_AUTO, MASK_COMMAND_STRICT, MASK_COMMAND_OFF };
+enum settings_energy { COLLECT_ENERGY_AUTO, COLLECT_ENERGY_OFF, COLLECT_ENERGY_ESTIMATE };
 enum settings_inline { INLINE_AUTO, INLINE_BASE64, INLINE_PLAIN };
 
 /* An ordered list of KEY=VALUE pairs; a later pair with the same key replaces the earlier one. */
@@ -52,7 +55,7 @@ struct settings {
 
     /* the job */
     char *job_name, *project_name, *stage_name, *task_name, *team, *env, *language, *orchestrator, *executor,
-        *external_run_id, *container_image;
+        *external_run_id, *container_image, *rank, *world_size, *node;
     struct settings_pairs tags;
     bool auto_metadata, record_command;
     int mask_command; /* enum settings_mask */
@@ -60,17 +63,23 @@ struct settings {
 
     /* summary and report */
     int summary; /* enum settings_when */
-    char *summary_json, *summary_markdown, *report;
+    char *summary_json, *summary_markdown, *report, *metrics_file, *snakemake_benchmark;
+    int64_t carbon_ng_per_kwh; /* nanograms of CO2 for a kWh; 0: unknown */
 
     /* the wrapper */
     int64_t grace_ns;
     bool cgroup;
     bool subreaper;
+    char *on; /* --on RULE, the last one; NULL: none */
+    const char **on_rules; /* all of them, in their order; the list is owned, the texts are not */
+    size_t on_count;
 
     /* collectors */
-    bool collect_gpu, collect_disk, collect_network, collect_cloud;
+    bool collect_gpu, collect_disk, collect_network, collect_job_network, collect_cloud;
     char *nvml_path; /* NULL: where the system has it */
     int collect_pss; /* enum settings_when */
+    int collect_energy; /* enum settings_energy */
+    bool exact_processes; /* every process by the kernel's messages, where permitted */
     bool aggregate_cpu_steal; /* false: steal time of each CPU as well */
 
     /* streaming */
@@ -81,16 +90,21 @@ struct settings {
     int64_t upload_interval_ns;
     char *s3_uri, *s3_endpoint, *s3_region;
     bool s3_path_style;
+    int s3_layout; /* enum settings_layout */
     char *http_start_url, *http_heartbeat_url, *http_stop_url;
     int64_t http_heartbeat_ns;
     struct settings_pairs http_headers;
+    char *otlp; /* a URL, or a word for yes or no */
+    bool otlp_host;
+    char *pushgateway;
     bool allow_http;
     char *spool;
     int64_t spool_max_mib;
 
     /* the command and its arguments as they stand in argv, NULL-terminated; NULL: no command. Not owned. */
     char *const *command;
-    char **environment; /* the caller's without our secrets; the list is owned, the texts are not */
+    char **environment; /* the caller's without our secrets, with space for SETTINGS_VARIABLES more, NULL-terminated;
+                           the list is owned, the texts are not */
 };
 
 #endif

@@ -32,7 +32,7 @@ void show_origin(
 {
     switch (origin->source) {
     case SOURCE_FLAG:
-        buf_printf(buf, "--%s%s", origin->negated ? "no-" : "", row->flag);
+        buf_printf(buf, "--%s%s", origin->negated ? "no-" : "", option_flag(row));
         break;
     case SOURCE_ENV:
         buf_puts(buf, origin->env);
@@ -127,7 +127,8 @@ static void put_value(struct buf *buf, const struct config *config, const struct
         value_put(buf, row, &config->settings);
         return;
     }
-    AUTO_BUF struct buf value = {.max = SETTINGS_TEXT_MAX + 1};
+    AUTO_BUF struct buf value;
+    buf_init(&value, SETTINGS_TEXT_MAX + 1);
     value_put(&value, row, &config->settings);
     show_toml_string(buf, buf_str(&value));
 }
@@ -143,7 +144,7 @@ static void put_setting(struct buf *buf, const struct config *config, size_t i)
     }
     buf_printf(buf, "%s%s = ", unset ? "# " : "", option_name(row));
     if (unset && (row->type == OPTION_OPT_INTEGER || row->type == OPTION_DURATION))
-        buf_puts(buf, row->metavar);
+        buf_puts(buf, option_metavar(row));
     else if (unset && row->type == OPTION_LIST)
         buf_puts(buf, "[]");
     else
@@ -157,11 +158,11 @@ static void put_pairs(struct buf *buf, const struct config *config, size_t i)
     const struct settings_pairs *pairs = option_member_const(row, &config->settings);
     const struct option_origin *origins = config->pair_origins[config_pairs_index(row)];
     if (pairs->count == 0) {
-        buf_printf(buf, "\n# [%s]", row->key);
+        buf_printf(buf, "\n# [%s]", option_key(row));
         put_origin(buf, config, i, &config->origins[i]);
         return;
     }
-    buf_printf(buf, "\n[%s]\n", row->key);
+    buf_printf(buf, "\n[%s]\n", option_key(row));
     for (size_t k = 0; k < pairs->count; k++) {
         struct str key = str_of(pairs->items[k].key);
         if (row->props & OPTION_SECRET) {
@@ -181,12 +182,12 @@ static void put_pairs(struct buf *buf, const struct config *config, size_t i)
 static void put_table(struct buf *buf, const struct config *config, struct str table)
 {
     buf_printf(buf, "\n[%.*s]\n", (int)table.n, table.p);
-    for (size_t i = 0; i < options_count; i++) {
-        if (options[i].key && options[i].type != OPTION_PAIRS && str_eq(table_of(options[i].key), table))
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        if (options[i].type != OPTION_PAIRS && str_eq(table_of(option_key(&options[i])), table))
             put_setting(buf, config, i);
     }
-    for (size_t i = 0; i < options_count; i++) {
-        if (options[i].key && options[i].type == OPTION_PAIRS && str_eq(table_of(options[i].key), table))
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        if (options[i].type == OPTION_PAIRS && str_eq(table_of(option_key(&options[i])), table))
             put_pairs(buf, config, i);
     }
 }
@@ -213,11 +214,11 @@ void config_print(const struct config *config, struct buf *buf)
         buf, "# resource-tracker " RT_VERSION ": effective settings, each with its origin\n# configuration file: ");
     text_put(buf, str_of(config->settings.config_path), TEXT_ESCAPE, CONFIG_TEXT_MAX);
     buf_puts(buf, config->file_found ? "\n" : config->file_refused ? " (not used)\n" : " (not found)\n");
-    for (size_t i = 0; option_tables[i]; i++)
+    for (size_t i = 0; i < OPTION_TABLES; i++)
         put_table(buf, config, str_of(option_tables[i]));
     buf_puts(buf, "\n# Cannot be set in a file:\n");
-    for (size_t i = 0; i < options_count; i++) {
-        if (!options[i].key && options[i].type != OPTION_ACTION)
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        if (!option_key(&options[i])[0] && options[i].type != OPTION_ACTION)
             put_keyless(buf, config, i);
     }
 }

@@ -27,17 +27,17 @@ static size_t count_digits(struct str text)
 static bool unit_ns(struct str unit, int64_t *ret_ns)
 {
     static const struct {
-        struct str name;
+        char name[3];
         int64_t ns;
     } units[] = {
-        {{"", 0}, NS_PER_SEC},
-        {{"s", 1}, NS_PER_SEC},
-        {{"ms", 2}, NS_PER_MS},
-        {{"m", 1}, 60 * NS_PER_SEC},
-        {{"h", 1}, 3600 * NS_PER_SEC},
+        {"", NS_PER_SEC},
+        {"s", NS_PER_SEC},
+        {"ms", NS_PER_MS},
+        {"m", 60 * NS_PER_SEC},
+        {"h", 3600 * NS_PER_SEC},
     };
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (str_eq(unit, units[i].name)) {
+        if (str_eq(unit, str_of(units[i].name))) {
             *ret_ns = units[i].ns;
             return true;
         }
@@ -112,26 +112,27 @@ static void put_number(struct buf *buf, const struct option_row *row, int64_t nu
 
 static int refuse_range(const struct option_row *row, const char *side, int64_t limit, struct err *err)
 {
-    AUTO_BUF struct buf text = {.max = 64};
+    AUTO_BUF struct buf text;
+    buf_init(&text, 64);
     put_number(&text, row, limit);
     return err_set(err, -ERANGE, "must be at %s %s", side, buf_cstr(&text));
 }
 
 static int refuse_low(const struct option_row *row, struct err *err)
 {
-    return refuse_range(row, "least", row->min, err);
+    return refuse_range(row, "least", option_range(row)->min, err);
 }
 
 static int refuse_high(const struct option_row *row, struct err *err)
 {
-    return refuse_range(row, "most", row->max, err);
+    return refuse_range(row, "most", option_range(row)->max, err);
 }
 
 static int set_number(const struct option_row *row, int64_t number, const struct value_target *target, struct err *err)
 {
-    if (number < row->min)
+    if (number < option_range(row)->min)
         return refuse_low(row, err);
-    if (number > row->max)
+    if (number > option_range(row)->max)
         return refuse_high(row, err);
     void *member = option_member(row, target->settings);
     if (row->type == OPTION_OPT_INTEGER)
@@ -182,7 +183,7 @@ int value_set_string(const struct option_row *row, struct str text, const struct
 static int set_bool_text(
     const struct option_row *row, struct str text, const struct value_target *target, struct err *err)
 {
-    static const char *const words[2][4] = {{"0", "false", "no", "off"}, {"1", "true", "yes", "on"}};
+    static const char words[2][4][6] = {{"0", "false", "no", "off"}, {"1", "true", "yes", "on"}};
     for (size_t i = 0; i < 4; i++) {
         if (str_eq_nocase(text, str_of(words[0][i])))
             return set_bool(row, false, target);
@@ -201,7 +202,8 @@ static int set_choice(const struct option_row *row, struct str text, const struc
             return 0;
         }
     }
-    AUTO_BUF struct buf list = {.max = 128};
+    AUTO_BUF struct buf list;
+    buf_init(&list, 128);
     for (int i = 0; i < count; i++)
         buf_printf(&list, "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", option_word(row, (size_t)i));
     return err_set(err, -EINVAL, "must be %s", buf_cstr(&list));
@@ -219,11 +221,24 @@ static int set_integer_text(
     return set_number(row, number, target, err);
 }
 
+/* What stands before a unit g/kWh. */
+static struct str cut_per_kwh(struct str text)
+{
+    const struct str unit = STR("g/kWh");
+    bool has_unit = text.n > unit.n && str_eq_nocase((struct str){text.p + text.n - unit.n, unit.n}, unit);
+    return has_unit ? str_trim((struct str){text.p, text.n - unit.n}) : text;
+}
+
 static int set_duration_text(
     const struct option_row *row, struct str text, const struct value_target *target, struct err *err)
 {
     int64_t ns;
+    bool is_per_kwh = row->props & OPTION_PER_KWH;
+    if (is_per_kwh)
+        text = cut_per_kwh(text);
     int r = duration_parse(text, &ns);
+    if (is_per_kwh && (r == -EINVAL || text.p[text.n - 1] > '9'))
+        return err_set(err, -EINVAL, "not grams per kWh, for example 320 or 320g/kWh");
     if (r == -EINVAL)
         return err_set(err, r, "not a duration; use seconds or a unit, for example 0.5, 250ms, 2s, 1m");
     if (r == -EDOM)
@@ -268,7 +283,7 @@ bool value_is_unset(const struct option_row *row, const struct settings *setting
         return !*(char *const *)member;
     if (row->type == OPTION_PAIRS)
         return ((const struct settings_pairs *)member)->count == 0;
-    if (row->type == OPTION_DURATION && !row->fallback)
+    if (row->type == OPTION_DURATION && !option_fallback(row))
         return *(const int64_t *)member == 0;
     return row->type == OPTION_ACTION;
 }
@@ -349,18 +364,20 @@ static int set_duration(
     if (node->type == TOML_INTEGER) {
         if (node->value.integer < 0)
             return refuse_low(row, err);
-        if (node->value.integer > row->max / NS_PER_SEC)
+        if (node->value.integer > option_range(row)->max / NS_PER_SEC)
             return refuse_high(row, err);
         return set_number(row, node->value.integer * NS_PER_SEC, target, err);
     }
     if (node->type != TOML_FLOAT)
-        return value_refuse_type(node, "a number of seconds or a string such as \"250ms\"", err);
+        return value_refuse_type(node,
+            row->props & OPTION_PER_KWH ? "a number of grams" : "a number of seconds or a string such as \"250ms\"",
+            err);
     double secs = node->value.real;
     if (secs != secs)
         return err_set(err, -EINVAL, "is not a number");
     if (secs < 0)
         return refuse_low(row, err);
-    if (secs > (double)row->max / 1e9)
+    if (secs > (double)option_range(row)->max / 1e9)
         return refuse_high(row, err);
     return set_number(row, (int64_t)(secs * 1e9 + 0.5), target, err);
 }
@@ -415,7 +432,8 @@ static int set_pair(
 {
     if (entry->type == TOML_ARRAY || entry->type == TOML_TABLE)
         return value_refuse_type(entry, "a string", err);
-    AUTO_BUF struct buf text = {.max = TOML_BYTES_MAX + 1};
+    AUTO_BUF struct buf text;
+    buf_init(&text, TOML_BYTES_MAX + 1);
     value_put_node(&text, entry, false);
     if (!buf_ok(&text))
         return err_set(err, -ENOMEM, "out of memory");

@@ -48,8 +48,9 @@ static bool is_listed(const struct buf *list, struct str name)
 
 static int refuse_name(const struct option_row *row, struct str name, struct err *err)
 {
-    AUTO_BUF struct buf shown = {.max = 128};
-    AUTO_BUF struct buf guess = {.max = 64};
+    AUTO_BUF struct buf shown, guess;
+    buf_init(&shown, 128);
+    buf_init(&guess, 64);
     text_put(&shown, name, TEXT_ESCAPE, SHOW_VALUE_MAX);
     if (!options_nearest_word(row, name, &guess))
         return err_set(err, -EINVAL, "unknown name \"%s\"", buf_cstr(&shown));
@@ -81,7 +82,8 @@ static int set_list(
 int value_set_list_text(
     const struct option_row *row, struct str text, const struct value_target *target, struct err *err)
 {
-    AUTO_BUF struct buf list = {.max = SETTINGS_TEXT_MAX};
+    AUTO_BUF struct buf list;
+    buf_init(&list, SETTINGS_TEXT_MAX);
     int r = add_names(row, text, &list, err);
     return r < 0 ? r : set_list(row, &list, target, err);
 }
@@ -93,7 +95,8 @@ int value_set_list_toml(
         return value_set_list_text(row, node->value.string, target, err);
     if (node->type != TOML_ARRAY)
         return value_refuse_type(node, "an array of strings", err);
-    AUTO_BUF struct buf list = {.max = SETTINGS_TEXT_MAX};
+    AUTO_BUF struct buf list;
+    buf_init(&list, SETTINGS_TEXT_MAX);
     for (const struct toml_node *item = node->value.children.first; item; item = item->next) {
         if (item->type != TOML_STRING)
             return err_set(err, -EINVAL, "the item at %u:%u must be a string", item->line, item->column);
@@ -211,7 +214,8 @@ static bool next_item(struct str *rest, struct buf *ret_item)
 int value_set_pair_list(
     const struct option_row *row, struct str text, const struct value_target *target, struct err *err)
 {
-    AUTO_BUF struct buf item = {.max = SETTINGS_TEXT_MAX + 1};
+    AUTO_BUF struct buf item;
+    buf_init(&item, SETTINGS_TEXT_MAX + 1);
     while (next_item(&text, &item)) {
         if (!buf_ok(&item))
             return err_set(err, -E2BIG, "an item is longer than %d bytes", SETTINGS_TEXT_MAX);

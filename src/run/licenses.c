@@ -2,22 +2,13 @@
 /* --licenses and --version: the text that tools/embed-licenses has packed, and what the program is built with. */
 #include "run/run.h"
 
-#include <errno.h>
-
 #include "codec/gzip.h"
 #include "collect/gpu/gpu.h"
 #include "net/tls.h"
 
-static int take(void *context, struct str piece)
-{
-    struct buf *buf = context;
-    buf_append(buf, piece.p, piece.n);
-    return buf_ok(buf) ? 0 : -ENOBUFS;
-}
-
 int licenses_put(struct buf *buf, struct err *err)
 {
-    int r = gzip_unpack((struct str){(const char *)licenses_packed, licenses_packed_bytes}, take, buf);
+    int r = gzip_unpack_into((struct str){(const char *)licenses_packed, licenses_packed_bytes}, buf);
     return r < 0 ? err_sys(err, r, "cannot unpack the licenses") : 0;
 }
 

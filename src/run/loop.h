@@ -33,14 +33,16 @@ static inline struct grid_tick grid_advance(struct grid *grid, uint64_t expirati
     return (struct grid_tick){.late_ns = late_ns > 0 ? late_ns : 0, .missed = expirations - 1};
 }
 
-/* A sample between two slots (the final one): it is not late, and slots that passed unseen are missed. */
+/* A sample between two slots (the final one): it is not late, and slots that passed unseen are missed, but for one that
+ * it stands right behind: where a run ends with a slot, its timer is not heard any more. */
 static inline struct grid_tick grid_between(struct grid *grid, int64_t now_ns)
 {
     int64_t passed = (now_ns - grid->start_ns) / grid->interval_ns;
     uint64_t reached = passed > 0 ? (uint64_t)passed : 0;
-    uint64_t missed = reached > grid->index ? reached - grid->index : 0;
-    grid->index += missed;
-    return (struct grid_tick){.missed = missed};
+    uint64_t unseen = reached > grid->index ? reached - grid->index : 0;
+    bool is_right_behind = (now_ns - grid->start_ns) % grid->interval_ns < grid->interval_ns / 8;
+    grid->index += unseen;
+    return (struct grid_tick){.missed = unseen - (unseen > 0 && is_right_behind)};
 }
 
 enum loop_event_kind {

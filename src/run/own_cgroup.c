@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making and removing a control group (Documentation/admin-guide/cgroup-v2.rst). rmdir takes a group only when no
- * process is in it (EBUSY), so a group in use is never in danger here. Writing a PID to cgroup.procs moves that
- * process: 4711
+ * The control group of the command (--cgroup): making and removing it (Documentation/admin-guide/cgroup-v2.rst). rmdir
+ * takes a group only when no process is in it (EBUSY), so a group in use is never in danger here. Writing a PID to
+ * cgroup.procs moves that process.
  */
-#include "run/own_cgroup.h"
+#include "run/session_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,6 +21,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "collect/cgroup/cgroup.h"
+#include "kernel/cgroup_files.h"
 
 enum { NAMES_MAX = 64, DEPTH_MAX = 8, MOVE_ROUNDS = 3, GROUPS_BYTES_MAX = 256 * 1024, PROCS_BYTES_MAX = 64 * 1024 };
 
@@ -166,7 +167,8 @@ int own_cgroup_create(struct own_cgroup *ret_group, const struct sysroot *root, 
 {
     if (!root->is_host)
         return err_set(err, -ENOTSUP, "cgroup: groups are only created on the host, not below %s", root->path);
-    AUTO_BUF struct buf groups = {.max = GROUPS_BYTES_MAX};
+    AUTO_BUF struct buf groups;
+    buf_init(&groups, GROUPS_BYTES_MAX);
     int r = file_read_at(root->proc_fd, "self/cgroup", &groups);
     if (r == -ENOENT)
         return err_set(err, -ENODATA, "cgroup: control groups are not available (no /proc/self/cgroup)");
@@ -181,14 +183,21 @@ int own_cgroup_create(struct own_cgroup *ret_group, const struct sysroot *root, 
         return err_sys(err, parent_fd, "cgroup: cannot open /%s", place.dir);
     (void)own_cgroup_sweep(parent_fd, clock_read(&clock_system, CLOCK_KIND_REALTIME) / NS_PER_SEC);
     r = own_cgroup_make(parent_fd, place.dir, ret_group, err);
-    if (r >= 0)
-        (void)fd_take(&parent_fd);
-    return r;
+    if (r < 0)
+        return r;
+    (void)fd_take(&parent_fd);
+    struct str rest = buf_str(&groups);
+    struct cgroup_line line;
+    ret_group->lacks_memory = false;
+    while (cgroup_line_next(&rest, &line))
+        ret_group->lacks_memory |= line.hierarchy != 0 && cgroup_list_has(line.controllers, STR("memory"));
+    return 0;
 }
 
 size_t own_cgroup_move(int from_fd, int to_fd, size_t max)
 {
-    AUTO_BUF struct buf text = {.max = PROCS_BYTES_MAX};
+    AUTO_BUF struct buf text;
+    buf_init(&text, PROCS_BYTES_MAX);
     int r = file_read_at(from_fd, "cgroup.procs", &text);
     AUTO_FD int to = r >= 0 || r == -EFBIG ? file_open_at(to_fd, "cgroup.procs", O_WRONLY) : -1;
     if (to < 0)

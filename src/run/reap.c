@@ -3,11 +3,18 @@
 #include "run/session_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-enum { BYTES_PER_BLOCK = 512, BYTES_PER_KIB = 1024 };
+#include "base/auto.h"
+#include "base/file.h"
+#include "kernel/pid.h"
+
+enum { BYTES_PER_BLOCK = 512, BYTES_PER_KIB = 1024, ROOT_TEXT_BYTES = 1024 };
 
 static uint64_t microseconds(struct timeval time)
 {
@@ -52,6 +59,8 @@ static bool take_child(struct tracked *tracked, struct helpers *helpers, pid_t p
     struct rusage ours;
     if (pid == tracked->root && getrusage(RUSAGE_SELF, &ours) == 0 && usage.ru_maxrss <= ours.ru_maxrss)
         usage.ru_maxrss = 0;
+    if (pid == tracked->root && tracked->root_has_no_children)
+        tracked->root_peak_bytes = (uint64_t)usage.ru_maxrss * BYTES_PER_KIB;
     add_usage(&tracked->reaped, &usage);
     tracked_note_reaped(tracked, pid);
     return true;
@@ -93,6 +102,32 @@ enum reap_news reap_peek(pid_t root, int *ret_signal, int *ret_status)
     info.si_pid = 0;
     bool resumed = waitid(P_PID, (id_t)root, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid != 0;
     return resumed ? REAP_RESUMED : REAP_NOTHING;
+}
+
+/* A file of the root, which has ended; empty where it cannot be read. */
+static struct str read_of_root(const struct tracked *tracked, const struct sysroot *root, const char *name, char *text)
+{
+    char path[32];
+    (void)snprintf(path, sizeof(path), "%d/%s", (int)tracked->root, name);
+    AUTO_FD int fd = file_open_at(root->proc_fd, path, O_RDONLY);
+    int n = fd < 0 ? fd : file_read_once(fd, text, ROOT_TEXT_BYTES);
+    return (struct str){text, n > 0 ? (size_t)n : 0};
+}
+
+__attribute__((cold, noinline)) void reap_note_root_end(struct tracked *tracked, const struct sysroot *root)
+{
+    char text[ROOT_TEXT_BYTES];
+    struct pid_schedstat schedstat;
+    struct pid_stat stat;
+    if (!root->names_us)
+        return;
+    if (tracked->wants_top && pid_stat_parse(read_of_root(tracked, root, "stat", text), &stat) == 0)
+        tracked->root_has_no_children = stat.children_minor_faults == 0;
+    if (pid_schedstat_parse(read_of_root(tracked, root, "schedstat", text), &schedstat) < 0 || schedstat.runs == 0)
+        return;
+    tracked->root_end.run_ns = schedstat.run_ns;
+    tracked->root_end.wait_ns = schedstat.wait_ns;
+    tracked->root_end.has = true;
 }
 
 int reap_root(struct tracked *tracked, struct helpers *helpers)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/vec.h"
+#include "encode/encode.h"
 #include "replay/replay.h"
 #include "run/command_text.h"
 #include "run/output/file_name.h"
@@ -20,7 +23,7 @@
 #include "summary/units.h"
 
 /* A reader is waited for as long as it takes, as cat does; a second at a time. */
-enum { READER_MS = 1000, PROCESSES_MAX = 16, WHAT_BYTES = 256 };
+enum { READER_MS = 1000, PROCESSES_MAX = 16, WHAT_BYTES = 256, HISTORY_MAX = 65536, HISTORY_BYTES_MAX = 1024 * 1024 };
 
 /* Processes of a sample with their command lines as they may be shown. */
 struct shown_processes {
@@ -34,16 +37,23 @@ struct replaying {
     struct output output;
     struct reports reports;
     bool writes_samples, is_open, has_run;
+    bool has_warned; /* of columns that are not written */
     struct err last_error; /* why it cannot go on */
     struct mask_command command; /* of the newest sample that has one */
     struct shown_processes largest, by_cpu; /* the same */
+    struct buf history; /* command lines of the same, each with a NUL */
+    struct {
+        const char **items;
+        size_t count, cap;
+    } commands; /* each of them */
     struct progress progress;
     char what[WHAT_BYTES]; /* that is read */
 };
 
 static bool wants_reports(const struct settings *settings)
 {
-    return settings->summary == WHEN_ALWAYS || settings->summary_json || settings->summary_markdown || settings->report;
+    return settings->summary == WHEN_ALWAYS || settings->summary_json || settings->summary_markdown ||
+           settings->report || settings->metrics_file || settings->snakemake_benchmark;
 }
 
 static bool wants_samples(const struct settings *settings)
@@ -63,12 +73,26 @@ static int open_output(struct replaying *replaying)
     return r;
 }
 
+/* The columns are those of the first run, which may have been of the host alone. */
+static void warn_of_columns(struct replaying *replaying, bool has_process)
+{
+    const struct settings *settings = replaying->settings;
+    const struct encoder *now = replaying->output.encoder;
+    if (!now || !has_process || replaying->has_warned ||
+        encoder_find((enum encode_format)settings->format, (enum encode_columns)settings->csv_columns, true) == now)
+        return;
+    replaying->has_warned = true;
+    log_warning("a run of a process follows one of the host alone: its values are not in the columns of this CSV "
+                "(--csv-columns full)");
+}
+
 static void begin_run(void *context, const struct run_info *info)
 {
     struct replaying *replaying = context;
     if (replaying->has_run)
         reports_next_run(&replaying->reports);
     replaying->has_run = true;
+    warn_of_columns(replaying, info->tracked_pid.has);
     int64_t interval_ns = info->interval_ns > 0 ? info->interval_ns : replaying->settings->interval_ns;
     /* Texts of the recording do not live as long. */
     replaying->info =
@@ -112,6 +136,29 @@ static void mask_processes(const struct settings *settings, struct shown_process
     list->items = shown->items;
 }
 
+/* All command lines that are not shown are empty: processes name them by their number. */
+static void mask_history(struct replaying *replaying, struct sample_list *list)
+{
+    const struct settings *settings = replaying->settings;
+    const char *const *recorded = list->items;
+    size_t count = list->present ? list->count : 0;
+    if (count == 0)
+        return;
+    list->present = settings->record_command && VEC_GROW(&replaying->commands, count, HISTORY_MAX) == 0;
+    buf_clear(&replaying->history);
+    for (size_t i = 0; list->present && i < count; i++) {
+        char shown[SAMPLE_PROCESS_BYTES] = "";
+        if (command_text_mask_again(recorded[i], start_facts_mask(settings), shown, sizeof(shown)) < 0)
+            shown[0] = '\0';
+        buf_append(&replaying->history, shown, strlen(shown) + 1);
+    }
+    list->present &= buf_ok(&replaying->history);
+    const char *next = replaying->history.data;
+    for (size_t i = 0; list->present && i < count; i++, next += strlen(next) + 1)
+        replaying->commands.items[i] = next;
+    list->items = replaying->commands.items;
+}
+
 static int add_sample(void *context, const struct sample *sample)
 {
     struct replaying *replaying = context;
@@ -124,6 +171,7 @@ static int add_sample(void *context, const struct sample *sample)
     mask_recorded(replaying, &named);
     mask_processes(replaying->settings, &replaying->largest, &named.processes);
     mask_processes(replaying->settings, &replaying->by_cpu, &named.end.processes_by_cpu);
+    mask_history(replaying, &named.end.history.commands);
     if (!named.version)
         named.version = RT_VERSION;
     const struct sample_totals totals = sample_totals_of(&named, reports_want_rates(&replaying->reports));
@@ -153,7 +201,7 @@ static int check_output(const struct settings *settings, const char *output, str
 {
     char path[FILE_NAME_BYTES];
     struct stat written;
-    if (!output || file_name_expand(output, settings->job_name, path, sizeof(path), NULL) < 0)
+    if (!output || file_name_expand(output, settings, path, sizeof(path), NULL) < 0)
         return 0;
     bool to_stdout = strcmp(output, "-") == 0;
     if ((to_stdout ? fstat(STDOUT_FILENO, &written) : stat(path, &written)) < 0)
@@ -168,8 +216,8 @@ static int check_output(const struct settings *settings, const char *output, str
 
 static int check_outputs(const struct settings *settings, struct err *err)
 {
-    const char *const outputs[] = {
-        settings->output, settings->summary_json, settings->summary_markdown, settings->report, "-"};
+    const char *const outputs[] = {settings->output, settings->summary_json, settings->summary_markdown,
+        settings->report, settings->metrics_file, settings->snakemake_benchmark, "-"};
     int r = 0;
     for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]) && r == 0; i++)
         r = check_output(settings, outputs[i], err);
@@ -226,6 +274,7 @@ int replaying_run(const struct settings *settings, struct err *err)
         .settings = settings,
         .writes_samples = wants_samples(settings),
         .output = {.sink = {.fd = -1}},
+        .history = {.max = HISTORY_BYTES_MAX},
     };
     bool to_stderr = replaying.writes_samples && output_shows_samples(settings);
     int r = check_outputs(settings, err);
@@ -247,6 +296,8 @@ int replaying_run(const struct settings *settings, struct err *err)
     bool is_good = r < 0 || reports_finish(&replaying.reports);
     reports_close(&replaying.reports);
     mask_command_fini(&replaying.command);
+    buf_fini(&replaying.history);
+    free(replaying.commands.items);
     if (r == 0 && (!is_whole || !is_good))
         r = -EIO; /* logged already */
     return r;

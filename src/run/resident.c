@@ -68,7 +68,8 @@ bool resident_next(struct str *text, struct resident_range *ret_range, bool *ret
 
 void resident_release_code(int proc_fd)
 {
-    AUTO_BUF struct buf smaps = {.max = SMAPS_BYTES_MAX};
+    AUTO_BUF struct buf smaps;
+    buf_init(&smaps, SMAPS_BYTES_MAX);
     if (file_read_at(proc_fd, "self/smaps", &smaps) < 0)
         return;
     struct str text = buf_str(&smaps);

@@ -141,17 +141,23 @@ static void emit(struct session *session)
         start_facts_fill(&session->facts, &sample->run);
     }
     session->has_sampled = true;
+    session->sampled_ns = session->pipeline.tick.mono_ns;
     if (is_final || (session->stops_with_tree && session->tree.live == 0)) {
         session->has_outcome = true;
         reap_fill_end(&session->tracked, &session->tree, session->sampler.end.status, &sample->end);
         sample->end.gpu_energy_joules = session->gpu_status.joules;
     }
+    marks_fill(&session->marks, sample);
     int r;
     if (wants_totals(session)) {
         const struct sample_totals totals = sample_totals_of(sample, reports_want_rates(&session->reports));
         r = emit_to_readers(session, sample, &totals);
     } else
         r = emit_to_readers(session, sample, NULL);
+    marks_clear(&session->marks);
+    if (!is_final)
+        on_sample(&session->on, session->reports.accumulator, session->tree.is_root_gone ? 0 : session->tracked.root,
+            session->sampled_ns, &session->helpers);
     want_room(session);
     (void)release_abandoned(session);
     watch_returned_stages(session);
@@ -172,11 +178,11 @@ static void sample_at(struct session *session, int64_t now_ns, struct grid_tick 
     emit(session);
 }
 
-/* A sample that is not on the grid: the final one. */
-static void sample_last(struct session *session)
+/* 0: none are taken. CSV has neither marks nor times within a second. */
+static int64_t mark_gap_ns(const struct session *session)
 {
-    int64_t now_ns = now();
-    sample_at(session, now_ns, grid_between(&session->grid, now_ns), true);
+    bool is_csv = session->settings->format == FORMAT_CSV && output_is_wanted(&session->output);
+    return is_csv || stream_wants_samples(session->stream) ? 0 : marks_gap_ns(session->grid.interval_ns);
 }
 
 static void sample_on_grid(struct session *session, uint64_t expirations)
@@ -185,13 +191,19 @@ static void sample_on_grid(struct session *session, uint64_t expirations)
     if (session->stops_with_tree && session->has_outcome)
         return;
     /* What only the start needed goes before the first sample, what only that one needed behind it. */
-    bool is_first = !session->has_sampled && session->root.is_host;
+    bool is_first = session->grid.index == 0 && session->root.is_host;
     if (is_first)
         resident_release_code(session->root.proc_fd);
     int64_t now_ns = now();
-    sample_at(session, now_ns, grid_advance(&session->grid, expirations, now_ns), false);
-    if (is_first)
+    /* The sample of a mark just before it is as good. */
+    if (session->marked_ns > 0 && now_ns - session->marked_ns < mark_gap_ns(session))
+        (void)grid_advance(&session->grid, expirations, session->marked_ns);
+    else
+        sample_at(session, now_ns, grid_advance(&session->grid, expirations, now_ns), false);
+    if (is_first) {
+        marks_sweep(&session->marks);
         resident_release_code(session->root.proc_fd);
+    }
 }
 
 static void log_end(const struct session *session)
@@ -201,7 +213,7 @@ static void log_end(const struct session *session)
              "and %llu involuntary context switches",
         session->sampler.end.status, (double)used->user_us / 1e6, (double)used->system_us / 1e6,
         session->tree.is_lower_bound ? " (at least: some processes were never waited for)" : "",
-        (double)used->max_rss_bytes / 1048576.0, (unsigned long long)used->voluntary_switches,
+        (double)used->max_rss_bytes / BYTES_PER_MIB, (unsigned long long)used->voluntary_switches,
         (unsigned long long)used->involuntary_switches);
     if (session->tree.live > 0)
         log_info("%zu processes of the command are still running; their usage so far is counted", session->tree.live);
@@ -233,14 +245,16 @@ static void finish(struct session *session)
         wants_sample = !session->has_outcome && reports_want_samples(&session->reports);
     if (sampler->end.kind == SAMPLER_FINISH_JOB) {
         if (wants_sample)
-            wait_note_root_end(&session->tracked, session->env.root);
+            reap_note_root_end(&session->tracked, session->env.root);
         uint64_t cpu_ns;
         if (session->tracked.wants_top && clock_process_cpu(session->tracked.root, &cpu_ns) == 0)
             session->tracked.root_cpu_ns = some_u64(cpu_ns);
         (void)reap_root(&session->tracked, &session->helpers);
     }
+    (void)marks_receive(&session->marks, session->pipeline.start_ns, session->sampled_ns);
+    int64_t now_ns = now();
     if (wants_sample)
-        sample_last(session);
+        sample_at(session, now_ns, grid_between(&session->grid, now_ns), true);
     conclude(session);
 }
 
@@ -251,9 +265,27 @@ static void drain(struct session *session)
     want_room(session);
 }
 
+/* Phases begin and end with a sample, so that each has what was used in it alone. */
+static void handle_marks(struct session *session)
+{
+    /* First the marks, then the clock: a sample comes after what it has. */
+    size_t count = marks_receive(&session->marks, session->pipeline.start_ns, session->sampled_ns);
+    int64_t now_ns = now(), gap_ns = mark_gap_ns(session);
+    if (count == 0 || gap_ns == 0 || now_ns - session->sampled_ns < gap_ns)
+        return;
+    sample_at(session, now_ns, (struct grid_tick){0}, false);
+    session->marked_ns = now_ns;
+}
+
 static void handle_change(struct session *session, void *watcher)
 {
     struct pipeline_stage *stage = watcher;
+    if (watcher == &session->marks) {
+        handle_marks(session);
+        return;
+    }
+    if (session->sampler.has_thread && (session->grid.interval_ns > SHORT_INTERVAL_NS || !session->has_sampled))
+        loop_arm(&session->loop, now() + SAMPLER_STALL_NS); /* a collector may be stuck between samples, too */
     if (watcher == session->stream)
         stream_log(session->stream);
     else if (pipeline_stage_is_stuck(stage))
@@ -298,19 +330,27 @@ static void handle_requests(struct session *session)
  * commands that end within that time would only leave a flicker. */
 static void start_view(struct session *session)
 {
-    enum { VIEW_MS = 200 };
     if (session->reports.live && session->sampler.has_thread)
-        session->sampler.loop.timeout_ms = VIEW_MS;
+        session->sampler.view_ns = now() + 200 * NS_PER_MS;
 }
 
 static void tick_view(struct session *session)
 {
-    enum { TICK_MS = 1000 };
-    struct loop *loop = &session->sampler.loop;
-    if (!session->reports.live || !session->sampler.has_thread)
+    struct sampler *sampler = &session->sampler;
+    int64_t now_ns = sampler->view_ns > 0 ? now() : 0;
+    if (sampler->view_ns == 0 || now_ns < sampler->view_ns)
         return;
     reports_tick(&session->reports);
-    loop->timeout_ms = session->settings->interval_ns > TICK_MS * NS_PER_MS ? TICK_MS : -1;
+    sampler->view_ns = session->settings->interval_ns > NS_PER_SEC ? now_ns + NS_PER_SEC : 0;
+}
+
+/* Until the view is due, whatever else happens meanwhile. */
+static int view_timeout_ms(const struct sampler *sampler)
+{
+    if (sampler->view_ns == 0)
+        return -1;
+    int64_t left_ns = sampler->view_ns - now();
+    return left_ns > 0 ? (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS) : 0;
 }
 
 void sampler_run_once(struct session *session)
@@ -318,6 +358,7 @@ void sampler_run_once(struct session *session)
     struct sampler *sampler = &session->sampler;
     struct loop_event event;
     struct err err = {0};
+    sampler->loop.timeout_ms = view_timeout_ms(sampler);
     if (loop_wait(&sampler->loop, &event, &err) < 0) {
         const struct timespec pause = {.tv_nsec = 100 * NS_PER_MS};
         complaint_say(&session->no_samples, "%s; sampling has stopped", err.msg);
@@ -345,12 +386,11 @@ void sampler_run_once(struct session *session)
             handle_change(session, event.watcher);
         break;
     case LOOP_NONE:
-        tick_view(session);
-        break;
     case LOOP_SIGNAL:
     case LOOP_ENDED:
         break;
     }
+    tick_view(session);
 }
 
 /* The collectors are open, and their first counters known. */
@@ -363,6 +403,7 @@ static void begin(struct session *session)
         stream_begin(session->stream);
     if (session_wants_samples(session))
         start_facts_init(&session->facts, session->settings, &session->root, session->command.items);
+    session->sampled_ns = session->pipeline.start_ns;
     session->grid =
         (struct grid){.start_ns = session->pipeline.start_ns, .interval_ns = session->settings->interval_ns};
     for (size_t i = 0; i < session->pipeline.count; i++) {
@@ -371,6 +412,7 @@ static void begin(struct session *session)
     }
     if (session->stream)
         loop_watch_input(&sampler->loop, stream_watch_fd(session->stream), session->stream);
+    loop_watch_input(&sampler->loop, session->marks.fd, &session->marks);
     loop_watch_output(&sampler->loop, output_watch_fd(&session->output));
     if (loop_start(&sampler->loop, &session->grid, &err) < 0)
         log_warning("%s; only the last sample is taken", err.msg);
@@ -384,7 +426,8 @@ static void begin(struct session *session)
 static void resume(struct session *session, struct sampler_thread *self)
 {
     bool was_opening = session->sampler.phase == SAMPLER_OPENING;
-    pipeline_resume(&session->pipeline, &self->stuck->blocking);
+    if (!pipeline_resume(&session->pipeline, &self->stuck->blocking))
+        return;
     if (was_opening) {
         begin(session);
         return;
@@ -485,7 +528,7 @@ static bool is_runnable(const struct sampler_thread *thread)
 {
     char path[64], text[STAT_BYTES];
     struct pid_stat stat;
-    (void)snprintf(path, sizeof(path), SYSROOT_OWN_THREADS "/%d/stat", (int)thread->tid);
+    (void)snprintf(path, sizeof(path), FILE_OWN_THREADS "/%d/stat", (int)thread->tid);
     AUTO_FD int fd = file_open_at(AT_FDCWD, path, O_RDONLY);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
     return n > 0 && pid_stat_parse((struct str){text, (size_t)n}, &stat) == 0 && stat.state == 'R';
@@ -548,8 +591,6 @@ int64_t sampler_check(struct session *session, bool is_ending)
 
 void sampler_fini(struct sampler *sampler)
 {
-    if (sampler->has_thread)
-        (void)pthread_join(sampler->thread->id, NULL);
     loop_close(&sampler->loop);
     fd_close(&sampler->request_fd);
     fd_close(&sampler->report_fd);

@@ -7,6 +7,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +24,9 @@
 #include "base/file.h"
 #include "base/num.h"
 #include "collect/disk/disk.h"
+#include "collect/traffic/traffic.h"
 #include "collect/tree/affinity.h"
+#include "collect/tree/events.h"
 #include "collect/tree/read.h"
 #include "run/command_text.h"
 #include "run/session_internal.h"
@@ -66,7 +71,7 @@ static int check_pid(const struct sysroot *root, int64_t number, pid_t *ret_pid,
     return 0;
 }
 
-enum { DESCRIPTORS_WANTED = 4096, DESCRIPTORS_SPARED = 96, DESCRIPTORS_FOR_TREE = 768, NICER_BY = 5 };
+enum { DESCRIPTORS_WANTED = 4096, DESCRIPTORS_RESERVED = 96, DESCRIPTORS_FOR_TREE = 768, NICER_BY = 5 };
 
 static int process_cpu(void *context, pid_t pid, uint64_t *ret_ns)
 {
@@ -92,7 +97,9 @@ static bool is_wanted(const struct session *session, const struct settings *sett
         return false;
     return (collector != &collector_disk || settings->collect_disk) &&
            (collector != &collector_gpu || settings->collect_gpu) &&
-           (collector != &collector_network || settings->collect_network);
+           (collector != &collector_network || settings->collect_network) &&
+           (collector != &collector_traffic || (settings->collect_network && settings->collect_job_network)) &&
+           (collector != &collector_energy || settings->collect_energy != COLLECT_ENERGY_OFF);
 }
 
 static size_t choose_collectors(
@@ -121,9 +128,9 @@ static void raise_descriptor_limit(void)
 static size_t descriptors_for_tree(void)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= DESCRIPTORS_SPARED)
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= DESCRIPTORS_RESERVED)
         return 0;
-    rlim_t free = limit.rlim_cur - DESCRIPTORS_SPARED;
+    rlim_t free = limit.rlim_cur - DESCRIPTORS_RESERVED;
     return free < DESCRIPTORS_FOR_TREE ? (size_t)free : DESCRIPTORS_FOR_TREE;
 }
 
@@ -136,6 +143,14 @@ static void raise_priority(void)
         (void)setpriority(PRIO_PROCESS, 0, nice_now - NICER_BY);
 }
 
+/* Is there an output that has all processes? */
+static bool lists_processes(const struct session *session)
+{
+    const struct settings *settings = session->settings;
+    return settings->summary_json || settings->report ||
+           (output_is_wanted(&session->output) && settings->format == FORMAT_JSON);
+}
+
 void session_open_collectors(struct session *session)
 {
     const struct settings *settings = session->settings;
@@ -144,7 +159,10 @@ void session_open_collectors(struct session *session)
     const struct collector *collectors[PIPELINE_STAGES_MAX];
     size_t count = choose_collectors(session, settings, collectors);
     session->tracked.wants_members = settings->collect_gpu && session_wants_samples(session);
+    session->tracked.wants_traffic =
+        settings->collect_network && settings->collect_job_network && session_wants_samples(session);
     session->tracked.wants_top = session_wants_samples(session);
+    session->tracked.wants_history = lists_processes(session);
     pipeline_open(&session->pipeline, &session->env, &session->info, collectors, count);
     buf_clear(&session->mountinfo);
 }
@@ -234,6 +252,8 @@ static void make_group(struct session *session)
     struct err why = {0};
     if (own_cgroup_create(&session->group, &session->root, &why) < 0)
         log_warning("%s; the command runs in our cgroup", why.msg);
+    else if (session->group.lacks_memory)
+        log_warning("cgroup: memory is counted by cgroup v1: only CPU time is that of the command's own group");
 }
 
 /*
@@ -270,6 +290,9 @@ static int start_job(struct session *session, const struct settings *settings, c
         .mask = mask,
         .ignore_sigchld = ignored,
         .group_fd = session->group.dir_fd};
+    if (session->has_sampler && session_wants_samples(session))
+        marks_open(&session->marks, settings->environment);
+    stream_put_variable(session->stream, settings->environment, session->stream_variable);
     session->tracked.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
     int r = start_child(session, &request, &session->spawn, err);
     if (r < 0)
@@ -303,7 +326,7 @@ static struct collect_gpu gpu_environment(const struct settings *settings)
 {
     return (struct collect_gpu){
         .nvml_library = settings->nvml_path,
-        .program = SYSROOT_OWN_PROGRAM,
+        .program = FILE_OWN_PROGRAM,
         .environment = settings->environment,
         .wants_energy = settings->verbosity > 0,
     };
@@ -319,6 +342,36 @@ static void catch_signals(struct session *session, const sigset_t *signals)
         (void)kill(getpid(), SIGCHLD); /* one that came before may be lost */
 }
 
+/* Before the command is started, or its first processes would be missing. */
+static void open_events(struct session *session)
+{
+    if (!session->has_sampler || !lists_processes(session) || !session->root.is_host) {
+        log_warning("--exact-processes has no effect: no output of this run lists processes (JSON samples, "
+                    "--summary-json, --report)");
+        return;
+    }
+    int fd = events_open();
+    if (fd >= 0)
+        session->env.events_fd = fd;
+    else
+        log_warning("--exact-processes: the kernel does not report processes to us (%s), which needs Linux 6.6 or "
+                    "CAP_NET_ADMIN, outside of containers; those between two samples are not seen",
+            strerror(-fd));
+}
+
+/* Everything that takes samples, and what is asked with each of them. */
+static int open_outputs(struct session *session, const struct settings *settings, struct err *err)
+{
+    int r = reports_open(&session->reports, settings, &session->helpers, output_shows_samples(settings), false, err);
+    if (r == 0)
+        r = reports_check_files(&session->reports, settings, err);
+    if (r == 0)
+        r = on_open(&session->on, settings, err);
+    if (r == 0)
+        r = output_open(&session->output, settings, &session->info, err);
+    return r < 0 ? r : stream_new(&session->stream, settings, &session->root, &session->info, err);
+}
+
 static int session_start(
     struct session *session, const struct settings *settings, const sigset_t *mask, struct err *err)
 {
@@ -332,8 +385,9 @@ static int session_start(
         return r;
     if (pid > 0)
         session->info.tracked_pid = some_u64((uint64_t)pid);
-    /* The pools and the GPUs of this machine are not those of a captured one. */
+    /* The pools, the sockets and the GPUs of this machine are not those of a captured one. */
     session->env.zpool_path = session->root.is_host ? "zpool" : NULL;
+    session->env.open_sock_diag = session->root.is_host ? traffic_open_sock_diag : NULL;
     if (session->root.is_host)
         session->env.gpu = gpu_environment(settings);
     bool has_other_threads = signals_has_other_threads();
@@ -343,15 +397,7 @@ static int session_start(
         return r;
     if (has_other_threads && !settings->command)
         catch_signals(session, &signals);
-    r = reports_open(&session->reports, settings, &session->helpers, output_shows_samples(settings), false, err);
-    if (r == 0)
-        r = reports_check_files(&session->reports, settings, err);
-    if (r < 0)
-        return r;
-    r = output_open(&session->output, settings, &session->info, err);
-    if (r < 0)
-        return r;
-    r = stream_new(&session->stream, settings, &session->root, &session->info, err);
+    r = open_outputs(session, settings, err);
     if (r < 0)
         return r;
     session->env.gpu.wants_energy |= session->reports.accumulator != NULL;
@@ -362,6 +408,8 @@ static int session_start(
     r = prepare_sampler(session, err);
     if (r < 0)
         return r;
+    if (settings->exact_processes)
+        open_events(session);
     if (settings->command)
         r = start_job(session, settings, mask, err);
     else if (settings->pid.has)
@@ -371,6 +419,9 @@ static int session_start(
     /* Not before the command was started, which would not have the dispositions of our caller. */
     if (has_other_threads && settings->command)
         catch_signals(session, &signals);
+    /* Where it shares our CPU, the command goes first. */
+    if (settings->command)
+        (void)sched_yield();
     if (settings->renice.has)
         renice_self(settings);
     else if (settings->command)
@@ -393,9 +444,14 @@ bool session_close(struct session *session, bool is_free)
     reports_set_samples_path(&session->reports, output_written_file(&session->output));
     if (session->has_sampled)
         (void)reports_finish(&session->reports);
+    stream_set_metrics(session->stream, &session->reports.metrics_text);
+    stream_set_summary(session->stream, &session->reports.short_json);
     reports_close(&session->reports);
-    stream_end(session->stream, end->status, end->is_asked, session->settings->grace_ns, session->loop.signal_fd);
+    stream_end(session->stream, end->status, end->is_asked, end->ended_ns, session->settings->grace_ns,
+        session->loop.signal_fd);
     (void)output_close(&session->output);
+    marks_close(&session->marks);
+    on_close(&session->on);
     if (!own_cgroup_remove(&session->group))
         log_warning("cgroup: /%s is not removed: groups in it are in use", session->group.dir);
     if (is_free) {
@@ -414,20 +470,24 @@ struct session_result session_run(const struct settings *settings, const sigset_
 {
     static const enum tracked_pss pss[] = {
         [WHEN_AUTO] = TRACKED_PSS_AUTO, [WHEN_ALWAYS] = TRACKED_PSS_ALWAYS, [WHEN_NEVER] = TRACKED_PSS_NEVER};
-    /* On the heap: a thread that is stuck may outlive this function. */
-    struct session *session = malloc(sizeof(*session));
-    if (!session)
-        return (struct session_result){.status = err_set(err, -ENOMEM, "cannot start: out of memory")};
-    *session = (struct session){
-        .settings = settings,
-        .root = {.root_fd = -1, .proc_fd = -1, .sys_fd = -1},
-        .loop = LOOP_CLOSED,
-        .sampler = SAMPLER_NONE,
-        .group = {.dir_fd = -1, .parent_fd = -1},
-        .reports = REPORTS_CLOSED,
-        .info = {.version = RT_VERSION, .job_name = settings->job_name, .interval_ns = settings->interval_ns},
-        .tracked = {.tracker = getpid(), .pss = pss[settings->collect_pss]},
-    };
+    /* All zeros. There is one session per process, and a thread of it that is stuck may outlive this function. */
+    static struct session the_session;
+    struct session *session = &the_session;
+#ifdef M_ARENA_MAX
+    /* Threads that seldom need memory have no use for an arena each. */
+    (void)mallopt(M_ARENA_MAX, 1);
+#endif
+    session->settings = settings;
+    session->root.root_fd = session->root.proc_fd = session->root.sys_fd = -1;
+    session->loop = (struct loop)LOOP_CLOSED;
+    session->sampler = (struct sampler)SAMPLER_NONE;
+    session->marks.fd = -1;
+    session->group.dir_fd = session->group.parent_fd = -1;
+    reports_init(&session->reports);
+    session->info =
+        (struct run_info){.version = RT_VERSION, .job_name = settings->job_name, .interval_ns = settings->interval_ns};
+    session->tracked.tracker = getpid();
+    session->tracked.pss = pss[settings->collect_pss];
     buf_init(&session->mountinfo, MOUNTS_TEXT_BYTES_MAX);
     session->env = (struct collect_env){
         .root = &session->root,
@@ -435,6 +495,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .interval_ns = settings->interval_ns,
         .ticks_per_sec = sysconf(_SC_CLK_TCK),
         .page_bytes = sysconf(_SC_PAGESIZE),
+        .estimates_energy = settings->collect_energy == COLLECT_ENERGY_ESTIMATE,
         .wants_steal_per_core =
             !settings->aggregate_cpu_steal &&
             encoder_find((enum encode_format)settings->format, CSV_COLUMNS_AUTO, true)->has_core_lists,
@@ -447,7 +508,7 @@ struct session_result session_run(const struct settings *settings, const sigset_
         .helpers = &session->helpers,
         .cpu_time = process_cpu,
         .probe = &session->probe,
-        .program = SYSROOT_OWN_PROGRAM,
+        .program = FILE_OWN_PROGRAM,
         .affinity = affinity_of_thread,
         .same_memory = tree_memory_kcmp,
         .describe_command = settings->record_command ? describe_command : NULL,
@@ -457,16 +518,15 @@ struct session_result session_run(const struct settings *settings, const sigset_
     if (r == 0)
         r = supervise(session, err);
     if (!session->sampler.is_started) {
-        session->sampler.end = (struct sampler_end){.status = r, .stop_signal = session->stop_signal};
+        session->sampler.end = (struct sampler_end){.status = r,
+            .stop_signal = session->stop_signal,
+            .ended_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC)};
         session->is_stuck |= !session_close(session, true);
     }
-    struct session_result result = {.status = r, .signal = session->end.signal, .is_stuck = session->is_stuck};
-    if (result.is_stuck)
-        return result;
-    spawn_close(&session->spawn);
-    sampler_fini(&session->sampler);
-    loop_close(&session->loop);
-    sysroot_close(&session->root);
-    free(session);
-    return result;
+    if (!session->is_stuck)
+        spawn_close(&session->spawn);
+    /* The kernel ends a thread and closes descriptors faster than we do. */
+    if (session->sampler.has_thread && !session->is_stuck)
+        (void)pthread_detach(session->sampler.thread->id);
+    return (struct session_result){.status = r, .signal = session->end.signal, .is_stuck = session->is_stuck};
 }

@@ -6,9 +6,11 @@
 #ifndef RUN_SESSION_INTERNAL_H
 #define RUN_SESSION_INTERNAL_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,11 +20,13 @@
 #include "collect/collect.h"
 #include "collect/pipeline.h"
 #include "collect/probe/probe.h"
+#include "kernel/sysroot.h"
 #include "mask/mask.h"
 #include "run/loop.h"
+#include "run/marks.h"
+#include "run/on.h"
 #include "run/output/output.h"
 #include "run/output/reports.h"
-#include "run/own_cgroup.h"
 #include "run/spawn.h"
 #include "run/start_facts.h"
 #include "run/supervisor.h"
@@ -70,6 +74,7 @@ struct sampler_end {
     int signal; /* that ended the command; 0: none did */
     int stop_signal; /* that asked for the end; 0: none came */
     bool is_asked; /* the end was asked for */
+    int64_t ended_ns; /* monotonic */
 };
 
 enum sampler_phase { SAMPLER_OPENING, SAMPLER_IDLE, SAMPLER_COLLECTING };
@@ -89,6 +94,7 @@ struct sampler {
     struct blocking blocking;
     int request_fd, report_fd; /* eventfd */
     _Atomic unsigned requests, reports;
+    int64_t view_ns; /* monotonic, when the clock of the live view is due; 0: it follows the samples */
     _Atomic int phase;
     bool is_done; /* the sampler's; the supervisor sees SAMPLER_DONE */
     bool is_tidy; /* valid once done: nothing of ours is stuck */
@@ -136,10 +142,59 @@ unsigned sampler_reports(struct sampler *sampler);
  * thread that was stuck in the same bracket at the last call. Returns when to call it again (monotonic; 0: no need). */
 int64_t sampler_check(struct session *session, bool is_ending);
 
-/* After SAMPLER_DONE with is_tidy, or before sampler_start. */
+/* Before sampler_start. */
 void sampler_fini(struct sampler *sampler);
 
-/* What a run consists of. */
+/*
+ * A v2 control group for the command alone (--cgroup, own_cgroup.c), made below our own so that every limit above still
+ * holds, and gone when we are. No controller is turned on: CPU time and membership need none.
+ */
+
+enum {
+    OWN_CGROUP_LEFTOVER_SECS = 60, /* a younger group may belong to a tracker that is just starting */
+    OWN_CGROUP_SWEEP_MAX = 64,
+    OWN_CGROUP_MOVES_MAX = 1000,
+};
+
+struct own_cgroup {
+    int dir_fd; /* of the group; -1: none */
+    int parent_fd; /* of the group it lies in */
+    char name[64]; /* "resource-tracker-PID", or "resource-tracker-PID-2" where that exists; "": none */
+    char dir[PATH_MAX]; /* relative to the root of the machine, no slash at either end */
+    bool lacks_memory; /* the memory controller is bound to v1 */
+};
+
+/*
+ * Removes what killed trackers left behind, then makes the group. Returns 0; -ENOTSUP for a root that is not the host;
+ * -ENODATA where our v2 group is not to be found; -EACCES, -EPERM or -EROFS where it is not permitted; -EOPNOTSUPP in
+ * a threaded group; or another negative errno; always with a message that says what is the matter.
+ */
+int own_cgroup_create(struct own_cgroup *ret_group, const struct sysroot *root, struct err *err);
+
+/*
+ * Daemons that outlive the command are moved to the parent first; nothing is killed. Empty groups below it go too.
+ * Returns false where it stays: a group below it is in use. Harmless where there is none: dir_fd -1, all zeros, or
+ * removed before.
+ */
+bool own_cgroup_remove(struct own_cgroup *group);
+
+/* The parts of the above, which work on any directory. */
+
+/* Is this the name of such a group, and of which tracker? */
+bool own_cgroup_name_parse(const char *name, pid_t *ret_pid);
+
+/*
+ * Makes and opens a group in the directory parent_fd, which is named parent_dir. On success the parent_fd is the
+ * group's to close.
+ */
+int own_cgroup_make(int parent_fd, const char *parent_dir, struct own_cgroup *ret_group, struct err *err);
+
+/* Removes the groups of trackers that are no more; returns how many. */
+size_t own_cgroup_sweep(int parent_fd, int64_t now_secs);
+
+/* Writes up to max PIDs of one directory's cgroup.procs into the other's; returns how many it tried. */
+size_t own_cgroup_move(int from_fd, int to_fd, size_t max);
+
 struct session {
     /* made before the sampler starts, and then left as it is */
     const struct settings *settings;
@@ -164,6 +219,10 @@ struct session {
     char command_text[SAMPLE_PROCESS_BYTES]; /* the same as one text */
     struct start_facts facts; /* part of the first sample */
     bool has_sampled, has_outcome; /* the first sample was taken, and the last */
+    struct marks marks;
+    char stream_variable[STREAM_VARIABLE_BYTES]; /* in the environment of the command; "": none */
+    struct on_rules on;
+    int64_t sampled_ns, marked_ns; /* monotonic: the newest sample, and the newest because of a mark (0: none) */
     struct pipeline pipeline;
     struct grid grid;
     bool wants_room;
@@ -221,6 +280,9 @@ void reap_others(struct tracked *tracked, struct helpers *helpers);
  * 128+n for signals.
  */
 enum reap_news reap_peek(pid_t root, int *ret_signal, int *ret_status);
+
+/* What the root ran and waited at last: until it is waited for, its file is there. Never blocks. */
+void reap_note_root_end(struct tracked *tracked, const struct sysroot *root);
 
 /* After REAP_ENDED: waits for the root and all others that have ended meanwhile. Returns the root's exit status. */
 int reap_root(struct tracked *tracked, struct helpers *helpers);

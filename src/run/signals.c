@@ -26,12 +26,10 @@
 /* A descriptor 0, 1 or 2 that is closed would be taken by the next file we open, and then be written to by mistake. */
 static void fill_standard_descriptors(void)
 {
-    int fd;
-    do {
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        (void)close(fd);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", O_RDWR | O_CLOEXEC);
+    }
 }
 
 /*
@@ -72,7 +70,7 @@ void guard_die_of(int signal_number)
  */
 static void renice_threads(int niceness)
 {
-    DIR *dir = opendir(SYSROOT_OWN_THREADS);
+    DIR *dir = opendir(FILE_OWN_THREADS);
     const struct dirent *entry;
     uint64_t thread;
     while (dir && (entry = readdir(dir))) {
@@ -142,7 +140,8 @@ sigset_t signals_to_read(bool with_command, bool with_view)
 /* The parent of a process; 0 where it cannot be known. */
 static pid_t parent_of(const struct sysroot *root, pid_t pid)
 {
-    AUTO_BUF struct buf text = {.max = PID_STAT_BYTES_MAX};
+    AUTO_BUF struct buf text;
+    buf_init(&text, PID_STAT_BYTES_MAX);
     char path[32];
     struct pid_stat stat;
     (void)snprintf(path, sizeof(path), "%d/stat", (int)pid);
@@ -274,7 +273,7 @@ bool signals_has_other_threads(void)
 {
     enum { LINKS_OF_ONE = 3 }; /* of a directory with one subdirectory */
     struct stat info;
-    return stat(SYSROOT_OWN_THREADS, &info) == 0 && info.st_nlink > LINKS_OF_ONE;
+    return stat(FILE_OWN_THREADS, &info) == 0 && info.st_nlink > LINKS_OF_ONE;
 }
 
 void signals_hold_stops(void)

@@ -273,8 +273,13 @@ int spawn_failure(const struct spawn *spawn, const char *program, enum mask_mode
         return 0;
     char name[SPAWN_NAME_BYTES];
     spawn_name(program, mode, name);
-    (void)err_set(err, -code, "cannot run %s: %s", name,
-        code == ENOENT && !strchr(program, '/') ? "command not found" : strerror(code));
+    /* Which of the two is missing a file system would know, which is not asked here. */
+    const char *why = code == ENOENT && strchr(program, '/')
+                          ? "No such file or directory: the file, or the interpreter in its first line"
+                      : code == ENOENT ? "command not found"
+                      : code == EACCES ? "Permission denied; is it an executable file?"
+                                       : strerror(code);
+    (void)err_set(err, -code, "cannot run %s: %s", name, why);
     return code == ENOENT ? SPAWN_NOT_FOUND : SPAWN_NOT_EXECUTABLE;
 }
 

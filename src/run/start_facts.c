@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "base/file.h"
 #include "collect/host/host.h"
@@ -42,6 +43,9 @@ static void list_metadata(struct start_facts *facts, const struct settings *sett
         {"executor", settings->executor},
         {"external_run_id", settings->external_run_id},
         {"container_image", settings->container_image},
+        {"node", settings->node},
+        {"rank", settings->rank},
+        {"world_size", settings->world_size},
     };
     for (size_t i = 0; i < START_METADATA_MAX; i++) {
         if (all[i].value && all[i].value[0])
@@ -57,14 +61,27 @@ static void list_tags(struct start_facts *facts, const struct settings_pairs *ta
         facts->tags[i] = (struct str_pair){.key = tags->items[i].key, .value = tags->items[i].value};
 }
 
+/* One call for what is in two files. Below UNAME26 (setarch --uname-2.6) it has another version than they have. */
+static bool ask_kernel(struct start_facts *facts)
+{
+    struct utsname names;
+    if (uname(&names) < 0 || strncmp(names.release, "2.6.", 4) == 0)
+        return false;
+    (void)str_copy(str_of(names.nodename), facts->hostname, sizeof(facts->hostname));
+    (void)str_copy(str_of(names.release), facts->kernel, sizeof(facts->kernel));
+    return true;
+}
+
 void start_facts_init(
     struct start_facts *facts, const struct settings *settings, const struct sysroot *root, char *const *command)
 {
     *facts = (struct start_facts){.settings = settings};
-    (void)file_read_line_at(root->proc_fd, "sys/kernel/hostname", facts->hostname, sizeof(facts->hostname));
-    (void)file_read_line_at(root->proc_fd, "sys/kernel/osrelease", facts->kernel, sizeof(facts->kernel));
     if (root->is_host)
         facts->cpus_allowed = host_count_usable_cpus();
+    if (!root->is_host || !ask_kernel(facts)) {
+        (void)file_read_line_at(root->proc_fd, "sys/kernel/hostname", facts->hostname, sizeof(facts->hostname));
+        (void)file_read_line_at(root->proc_fd, "sys/kernel/osrelease", facts->kernel, sizeof(facts->kernel));
+    }
     if (command)
         list_command(facts, command);
     list_metadata(facts, settings);

@@ -8,7 +8,7 @@
 #include "mask/mask.h"
 #include "model/sample.h"
 
-enum { START_METADATA_MAX = 10 };
+enum { START_METADATA_MAX = 13 };
 
 struct start_facts {
     const struct settings *settings; /* NULL: no facts */

@@ -78,6 +78,7 @@ static void end_with(struct session *session, enum sampler_finish kind, int stat
 {
     session->end.kind = kind;
     session->end.status = status;
+    session->end.ended_ns = now();
 }
 
 static void finish_job(struct session *session, const struct loop_event *cause)

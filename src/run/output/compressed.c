@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/output/compressed.h"
+/* Samples as gzip, and the check of a file that is appended to, which the run before may not have ended. */
+#include "run/output/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,11 @@ bool compressed_is_meant(const char *path)
 {
     struct str name = str_of(path);
     return name.n > 3 && memcmp(name.p + name.n - 3, ".gz", 3) == 0;
+}
+
+static int refuse(const char *path, int code, struct err *err)
+{
+    return err_sys(err, code, "cannot append to %s", path);
 }
 
 static int refuse_broken(const char *path, uint64_t at, struct err *err)
@@ -69,14 +75,14 @@ static int unpack_head(struct sink_head *head, const char *path, struct err *err
     struct sink_head text = {.count = 0};
     int r = gunzip_new(&gunzip);
     if (r < 0)
-        return err_sys(err, r, "cannot append to %s", path);
+        return refuse(path, r, err);
     r = gunzip_add(gunzip, (struct str){head->bytes, head->count}, take_head, &text);
     uint64_t at = gunzip_position(gunzip);
     gunzip_free(gunzip);
     if (r == -EBADMSG)
         return refuse_broken(path, at, err);
     if (r < 0 && r != -ENOSPC)
-        return err_sys(err, r, "cannot append to %s", path);
+        return refuse(path, r, err);
     *head = text;
     return 0;
 }
@@ -119,10 +125,10 @@ static int check_tail(int fd, uint64_t from, int64_t size, const char *path, str
     size_t n = (size_t)(size - (int64_t)from);
     AUTO_FREE char *tail = malloc(n > 0 ? n : 1);
     if (!tail)
-        return err_sys(err, -ENOMEM, "cannot append to %s", path);
+        return refuse(path, -ENOMEM, err);
     ssize_t got = pread(fd, tail, n, (off_t)from);
     if (got < 0)
-        return err_sys(err, -errno, "cannot append to %s", path);
+        return refuse(path, -errno, err);
     return memmem(tail, (size_t)got, flush_mark, MARK_BYTES) ? refuse_broken(path, from, err) : 0;
 }
 
@@ -138,10 +144,10 @@ static int end_file(
     if (r < 0)
         return r;
     if (ftruncate(sink->fd, (off_t)bytes) < 0)
-        return err_sys(err, -errno, "cannot append to %s", path);
+        return refuse(path, -errno, err);
     r = sink_write_note(sink, (struct str){end, sizeof(end)});
     if (r < 0)
-        return err_sys(err, r, "cannot append to %s", path);
+        return refuse(path, r, err);
     if ((int64_t)bytes < size)
         log_warning("%s was cut: its last %" PRId64 " bytes, which are no whole sample, are removed", path,
             size - (int64_t)bytes);
@@ -156,7 +162,7 @@ static int check_end(struct sink *sink, const char *path, struct err *err)
     AUTO_FD int fd = file_open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0)
-        return err_sys(err, fd < 0 ? fd : -errno, "cannot append to %s", path);
+        return refuse(path, fd < 0 ? fd : -errno, err);
     if (is_ended(fd, st.st_size))
         return 0;
     if (st.st_size > CHECKED_BYTES_MAX)
@@ -164,7 +170,7 @@ static int check_end(struct sink *sink, const char *path, struct err *err)
     struct gunzip *gunzip;
     int r = gunzip_new(&gunzip);
     if (r < 0)
-        return err_sys(err, r, "cannot append to %s", path);
+        return refuse(path, r, err);
     gunzip_note_ends(gunzip);
     r = scan(gunzip, fd);
     if (r == -EBADMSG)
@@ -172,7 +178,7 @@ static int check_end(struct sink *sink, const char *path, struct err *err)
     else if (r == -EFBIG)
         r = refuse_large(path, err);
     else if (r < 0)
-        (void)err_sys(err, r, "cannot append to %s", path);
+        (void)refuse(path, r, err);
     else if (!gunzip_is_whole(gunzip))
         r = end_file(gunzip, sink, fd, st.st_size, path, err);
     gunzip_free(gunzip);

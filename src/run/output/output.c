@@ -2,6 +2,7 @@
 #include "run/output/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "run/output/file_name.h"
 
 enum { CLOSE_TIMEOUT_MS = 1000 };
@@ -33,6 +35,10 @@ static int open_stream(struct output *output, int fd, struct err *err)
     int r = sink_open_fd(&output->sink, fd);
     if (r < 0)
         return err_sys(err, r, "cannot write samples to %s", name);
+    /* /dev/null was opened in its place: no other descriptor survives an exec with this flag. */
+    int flags = fcntl(fd, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC))
+        log_warning("%s is closed: samples are lost", name);
     return 0;
 }
 
@@ -57,7 +63,7 @@ static const char *refusal(const struct output *output, const struct sink_head *
 static int open_file(struct output *output, const struct settings *settings, struct err *err)
 {
     char path[FILE_NAME_BYTES];
-    int r = file_name_expand(settings->output, settings->job_name, path, sizeof(path), err);
+    int r = file_name_expand(settings->output, settings, path, sizeof(path), err);
     if (r < 0)
         return r;
     (void)str_copy(str_of(path), output->name, sizeof(output->name));
@@ -167,7 +173,7 @@ static void report_result(struct output *output, int result)
             output->name, SINK_BACKLOG_BYTES / 1024);
     } else {
         complaint_say(&output->complaint,
-            "cannot write samples to %s: %s; tracking goes on, and the next sample tries again", output->name,
+            "cannot write samples to %s: %s; tracking continues, and the next sample tries again", output->name,
             strerror(-result));
     }
 }

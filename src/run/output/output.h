@@ -1,16 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples on their way out: which format, which stream, and what is reported when the stream does not accept them.
+ * Samples on their way out: which format, which stream, compressed or not, and what is reported when the stream does
+ * not accept them.
  */
 #ifndef RUN_OUTPUT_OUTPUT_H
 #define RUN_OUTPUT_OUTPUT_H
 
+#include <stdbool.h>
+
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/log.h"
+#include "codec/gzip.h"
 #include "config/settings.h"
 #include "encode/encode.h"
-#include "run/output/compressed.h"
 #include "sink/sink.h"
+
+/*
+ * Samples as gzip (compressed.c), in a file whose name ends in .gz: every sample is flushed, so that a file whose end
+ * is missing gives back all of them, and a run is one member. Such a file has one writer at a time (flock).
+ */
+struct compressed {
+    struct gzip *gzip; /* NULL: samples are not compressed */
+    struct buf bytes;
+};
+
+bool compressed_is_meant(const char *path);
+
+/*
+ * For the file that the sink was opened on, with SINK_ALONE. head: how it begins, which becomes how its text begins. A
+ * file that the run before could not end is ended here; one that is broken, or too large to be checked at once, is
+ * refused. Returns 0 or a negative errno with a message. To be closed in any case.
+ */
+int compressed_open(
+    struct compressed *compressed, struct sink *sink, const char *path, struct sink_head *head, struct err *err);
+
+/* Returns like sink_write; a record that might not find its place is dropped whole. */
+int compressed_write(struct compressed *compressed, struct sink *sink, struct str record);
+
+/* The end of the member. */
+void compressed_end(struct compressed *compressed, struct sink *sink);
+
+void compressed_close(struct compressed *compressed);
 
 struct output {
     const struct encoder *encoder; /* NULL: nothing is written (--quiet) */

@@ -15,9 +15,10 @@
 #include "base/log.h"
 #include "run/output/file_name.h"
 #include "run/output/output.h"
-#include "summary/write.h"
+#include "stream/delivery.h"
+#include "stream/stream.h"
 
-enum { TEXT_BYTES_MAX = 256 * 1024, PATIENCE_MS = 5000 };
+enum { TEXT_BYTES_MAX = 256 * 1024, PATIENCE_MS = 5000, METRICS_MS = 15000 };
 
 /* Are these two the same regular file? */
 static bool is_same_file(int a, int b)
@@ -38,35 +39,34 @@ static const char *ending_of(const char *path)
 /* A page in a file that is named as something else is found out only when it is opened. */
 static int check_ending(const char *path, struct err *err)
 {
-    static const char picture[] = "the page makes a PNG by its button \"Save as PNG\"",
-                      samples[] = "samples are written by --output FILE";
-    static const struct {
-        char ending[8];
-        const char *hint;
-    } others[] = {
-        {".png", picture},
-        {".jpg", picture},
-        {".jpeg", picture},
-        {".gif", picture},
-        {".webp", picture},
-        {".pdf", "a browser makes a PDF when it prints the page"},
-        {".json", "JSON is written by --summary-json FILE"},
-        {".md", "Markdown is written by --summary-markdown FILE"},
-        {".jsonl", samples},
-        {".csv", samples},
-        {".gz", "it is not compressed"},
-    };
-    const char *ending = ending_of(path);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        if (strcasecmp(ending, others[i].ending) == 0)
-            return err_set(err, -EINVAL, "cannot write the report %s: a report is HTML (.html) or SVG (.svg); %s", path,
-                others[i].hint);
+    /* Each with a NUL behind it: endings, and a hint. */
+    static const char others[] = ".png .jpg .jpeg .gif .webp\0"
+                                 "the page makes a PNG by its button \"Save as PNG\"\0"
+                                 ".pdf\0"
+                                 "a browser makes a PDF when it prints the page\0"
+                                 ".json\0"
+                                 "JSON is written by --summary-json FILE\0"
+                                 ".md\0"
+                                 "Markdown is written by --summary-markdown FILE\0"
+                                 ".jsonl .csv\0"
+                                 "samples are written by --output FILE\0"
+                                 ".gz\0"
+                                 "it is not compressed\0";
+    char ending[8] = "";
+    (void)str_copy(str_of(ending_of(path)), ending, sizeof(ending));
+    for (size_t i = 0; ending[i]; i++)
+        ending[i] = ascii_to_lower(ending[i]);
+    for (const char *endings = others, *hint; ending[0] && *endings; endings = hint + strlen(hint) + 1) {
+        hint = endings + strlen(endings) + 1;
+        if (str_is_listed(ending, endings))
+            return err_set(
+                err, -EINVAL, "cannot write the report %s: a report is HTML (.html) or SVG (.svg); %s", path, hint);
     }
     return 0;
 }
 
 static int open_file(
-    struct reports *reports, enum report_file file, const char *path, const char *job_name, struct err *err)
+    struct reports *reports, enum report_file file, const char *path, const struct settings *settings, struct err *err)
 {
     if (!path)
         return 0;
@@ -78,7 +78,7 @@ static int open_file(
         return r < 0 ? err_sys(err, r, "cannot write to stdout") : 0;
     }
     char expanded[FILE_NAME_BYTES];
-    int r = file_name_expand(path, job_name, expanded, sizeof(expanded), err);
+    int r = file_name_expand(path, settings, expanded, sizeof(expanded), err);
     if (r == 0 && file == REPORTS_REPORT)
         r = check_ending(expanded, err);
     if (r < 0)
@@ -102,7 +102,7 @@ static bool find_samples(const struct settings *settings, struct stat *ret_sampl
 {
     char path[FILE_NAME_BYTES];
     return !settings->quiet && settings->output && strcmp(settings->output, "-") != 0 &&
-           file_name_expand(settings->output, settings->job_name, path, sizeof(path), NULL) == 0 &&
+           file_name_expand(settings->output, settings, path, sizeof(path), NULL) == 0 &&
            stat(path, ret_samples) == 0 && S_ISREG(ret_samples->st_mode);
 }
 
@@ -110,6 +110,21 @@ static bool is_this(int fd, bool is_there, const struct stat *file)
 {
     struct stat st;
     return is_there && fd >= 0 && fstat(fd, &st) == 0 && file_is_same(&st, file);
+}
+
+/* Files that are renamed into place are never open: their names are what other outputs must not have. */
+static int check_replaced(const struct reports *reports, const struct replaced_file *file, const struct stat *samples,
+    const struct stat *config, struct err *err)
+{
+    struct stat st, other;
+    if (!file->path || stat(file->path, &st) < 0)
+        return 0;
+    bool is_taken = (samples && file_is_same(&st, samples)) || (config && file_is_same(&st, config));
+    for (int i = 0; i < REPORTS_FILES; i++)
+        is_taken |= is_this(reports->files[i].fd, true, &st);
+    const struct replaced_file *second = file == &reports->metrics ? &reports->snakemake : &reports->metrics;
+    is_taken |= second->path && stat(second->path, &other) == 0 && file_is_same(&st, &other);
+    return is_taken ? err_set(err, -EEXIST, "%s has another use: choose another file", file->path) : 0;
 }
 
 int reports_check_files(const struct reports *reports, const struct settings *settings, struct err *err)
@@ -120,6 +135,12 @@ int reports_check_files(const struct reports *reports, const struct settings *se
     if (has_samples && has_config && file_is_same(&samples, &config))
         return err_set(
             err, -EEXIST, "%s is the configuration file: choose another file for the samples", settings->output);
+    const struct replaced_file *replaced[] = {&reports->metrics, &reports->snakemake};
+    for (int i = 0; i < 2; i++) {
+        int r = check_replaced(reports, replaced[i], has_samples ? &samples : NULL, has_config ? &config : NULL, err);
+        if (r < 0)
+            return r;
+    }
     for (int i = 0; i < REPORTS_FILES; i++) {
         int fd = reports->files[i].fd;
         if (is_this(fd, has_config, &config))
@@ -174,27 +195,51 @@ static bool wants_summary(const struct settings *settings, bool shows_samples, b
     return must_show || (!shows_samples && (isatty(STDERR_FILENO) || settings->live));
 }
 
+void reports_init(struct reports *reports)
+{
+    *reports = (struct reports){.guard = TERMINAL_GUARD_NONE, .files = {{.fd = -1}, {.fd = -1}, {.fd = -1}}};
+}
+
 int reports_open(struct reports *reports, const struct settings *settings, struct helpers *helpers, bool shows_samples,
     bool must_show, struct err *err)
 {
-    *reports = (struct reports)REPORTS_CLOSED;
+    reports_init(reports);
     const char *const paths[REPORTS_FILES] = {settings->summary_json, settings->summary_markdown, settings->report};
     bool has_files = false;
     for (int i = 0; i < REPORTS_FILES; i++) {
-        int r = open_file(reports, (enum report_file)i, paths[i], settings->job_name, err);
+        int r = open_file(reports, (enum report_file)i, paths[i], settings, err);
         if (r < 0)
             return r;
         has_files |= paths[i] != NULL;
     }
+    int r = replaced_file_open(&reports->metrics, settings->metrics_file, settings, err);
+    if (r == 0)
+        r = replaced_file_open(&reports->snakemake, settings->snakemake_benchmark, settings, err);
+    if (r == 0 && reports->metrics.path && reports->snakemake.path &&
+        strcmp(reports->metrics.path, reports->snakemake.path) == 0)
+        r = err_set(err, -EEXIST, "%s is given for two outputs: choose another file for one", reports->metrics.path);
+    if (r < 0)
+        return r;
+    has_files |= reports->metrics.path || reports->snakemake.path;
+    /* A recording has one moment of interest: its end. */
+    reports->metrics_ms = reports->metrics.path && settings->source_count == 0 ? 0 : INT64_MAX;
     reports->prints_summary = wants_summary(settings, shows_samples, must_show && !has_files);
     bool is_terminal = isatty(STDERR_FILENO);
     reports->has_colour = settings->has_colour && is_terminal;
     reports->begins_line = settings->command && is_terminal && isatty(STDOUT_FILENO);
-    int r = reports->prints_summary || has_files ? accumulate_new(&reports->accumulator) : 0;
+    buf_init(&reports->metrics_text, TEXT_BYTES_MAX);
+    buf_init(&reports->short_json, RUN_STATE_SUMMARY_MAX);
+    reports->settings = settings;
+    reports->has_push = stream_takes_metrics(settings) && settings->source_count == 0;
+    reports->has_short_json = stream_takes_summary(settings) && settings->source_count == 0;
+    if (reports->prints_summary || has_files || settings->on_count > 0 || reports->has_push || reports->has_short_json)
+        r = accumulate_new(&reports->accumulator);
     if (r == 0 && settings->report)
         r = series_new(&reports->series);
     if (r < 0)
         return err_sys(err, r, "cannot make the summary");
+    if (reports->accumulator && settings->carbon_ng_per_kwh > 0)
+        accumulate_set_carbon(reports->accumulator, (double)settings->carbon_ng_per_kwh / 1e9);
     return settings->live && helpers ? open_live(reports, settings, helpers, err) : 0;
 }
 
@@ -220,6 +265,15 @@ void reports_sample(struct reports *reports, const struct sample *sample, const 
         series_add(reports->series, sample, totals);
     if (reports->live)
         live_sample(reports->live, sample, totals);
+    int64_t now_ms = reports->metrics_ms < INT64_MAX ? clock_now_ms() : 0;
+    if (reports->metrics_ms <= now_ms) {
+        AUTO_BUF struct buf text = {.max = TEXT_BYTES_MAX};
+        struct summary summary;
+        accumulate_now(reports->accumulator, &summary);
+        summary_put_metrics(&text, &summary);
+        (void)replaced_file_write(&reports->metrics, &text);
+        reports->metrics_ms = now_ms + METRICS_MS;
+    }
 }
 
 void reports_next_run(struct reports *reports)
@@ -249,11 +303,6 @@ void reports_resized(struct reports *reports)
         live_resized(reports->live);
 }
 
-static int64_t now_ms(void)
-{
-    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC) / NS_PER_MS;
-}
-
 static bool write_file(struct reports *reports, enum report_file file, const struct buf *text)
 {
     struct sink *sink = &reports->files[file];
@@ -265,7 +314,7 @@ static bool write_file(struct reports *reports, enum report_file file, const str
     if (file == REPORTS_MARKDOWN && fstat(sink->fd, &st) == 0 && st.st_size > 0)
         (void)sink_write(sink, STR("\n"));
     int r = buf_ok(text) ? sink_write(sink, (struct str){text->data, text->len}) : -ENOMEM;
-    int64_t left_ms = reports->deadline_ms - now_ms();
+    int64_t left_ms = reports->deadline_ms - clock_now_ms();
     if (r == -EAGAIN)
         r = sink_flush(sink, left_ms > 0 ? (int)left_ms : 0);
     if (r < 0)
@@ -316,12 +365,19 @@ static bool print_summary(const struct reports *reports, const struct summary *s
     return buf_ok(&text) && log_text((struct str){text.data, text.len});
 }
 
+static bool write_snakemake(struct reports *reports, const struct summary *summary)
+{
+    AUTO_BUF struct buf text = {.max = TEXT_BYTES_MAX};
+    summary_put_snakemake(&text, summary, strcasecmp(ending_of(reports->snakemake.path), ".jsonl") == 0);
+    return replaced_file_write(&reports->snakemake, &text);
+}
+
 bool reports_finish(struct reports *reports)
 {
     reports_hide(reports);
     if (!reports->accumulator)
         return true;
-    reports->deadline_ms = now_ms() + PATIENCE_MS;
+    reports->deadline_ms = clock_now_ms() + PATIENCE_MS;
     const struct summary *summary = accumulate_finish(reports->accumulator);
     bool is_good = true;
     for (int i = 0; i < REPORTS_REPORT; i++) {
@@ -337,6 +393,14 @@ bool reports_finish(struct reports *reports)
     }
     if (reports->series)
         is_good &= write_report(reports, summary);
+    if (reports->metrics.path || reports->has_push)
+        summary_put_metrics(&reports->metrics_text, summary);
+    if (reports->has_short_json)
+        payload_summary(&reports->short_json, summary, reports->settings);
+    if (reports->metrics.path)
+        is_good &= replaced_file_write(&reports->metrics, &reports->metrics_text);
+    if (reports->snakemake.path)
+        is_good &= write_snakemake(reports, summary);
     /* Last, since it names the files that were written. */
     return (!reports->prints_summary || print_summary(reports, summary)) && is_good;
 }
@@ -345,6 +409,10 @@ void reports_close(struct reports *reports)
 {
     live_free(reports->live);
     terminal_guard_end(&reports->guard);
+    replaced_file_close(&reports->metrics);
+    replaced_file_close(&reports->snakemake);
+    buf_fini(&reports->metrics_text);
+    buf_fini(&reports->short_json);
     accumulate_free(reports->accumulator);
     series_free(reports->series);
     free(reports->samples_path);
@@ -358,5 +426,5 @@ void reports_close(struct reports *reports)
         if (reports->files[i].fd >= 0)
             sink_close(&reports->files[i]);
     }
-    *reports = (struct reports)REPORTS_CLOSED;
+    reports_init(reports);
 }

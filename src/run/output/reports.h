@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The readable outputs of a run: the live view while it lasts, and at its end the summary on stderr, its JSON and
- * Markdown files and the report. Fed with samples by a run or by a replay.
+ * The readable outputs of a run: the live view and metrics while it lasts, and at its end the summary on stderr, its
+ * JSON and Markdown files and the report. Fed with samples by a run or by a replay.
  */
 #ifndef RUN_OUTPUT_REPORTS_H
 #define RUN_OUTPUT_REPORTS_H
@@ -9,11 +9,12 @@
 #include "base/err.h"
 #include "config/settings.h"
 #include "live/live.h"
+#include "run/output/replaced_file.h"
 #include "run/output/terminal_guard.h"
 #include "sink/sink.h"
 #include "summary/accumulate.h"
 #include "summary/series.h"
-#include "summary/spark.h"
+#include "summary/write.h"
 
 enum report_file { REPORTS_JSON, REPORTS_MARKDOWN, REPORTS_REPORT, REPORTS_FILES };
 
@@ -33,13 +34,17 @@ struct reports {
     bool is_made[REPORTS_FILES]; /* it did not exist before */
     char *samples_path; /* owned; NULL: samples do not go to a file */
     struct spark spark; /* for Markdown */
+    struct replaced_file metrics, snakemake;
+    int64_t metrics_ms; /* monotonic: when the metrics are due */
+    const struct settings *settings;
+    bool has_push, has_short_json; /* streaming wants them */
+    struct buf metrics_text; /* at the end, where they are wanted */
+    struct buf short_json; /* likewise: the summary without its processes */
     int64_t deadline_ms; /* for slow readers of all of them together */
 };
 
-#define REPORTS_CLOSED                                                                                                 \
-    {                                                                                                                  \
-        .guard = TERMINAL_GUARD_NONE, .files = { {.fd = -1}, {.fd = -1}, {.fd = -1} }                                  \
-    }
+/* All closed. */
+void reports_init(struct reports *reports);
 
 /*
  * Opens what the settings ask for. shows_samples: samples go to where stderr leads. must_show: without any other output

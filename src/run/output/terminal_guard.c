@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/syscalls.h"
-#include "kernel/sysroot.h"
 
 #define GUARD_FLAG "--terminal-guard"
 
@@ -28,7 +28,7 @@ static int start(struct terminal_guard *guard, int fd)
     char name[] = "resource-tracker", flag[] = GUARD_FLAG;
     char *const argv[] = {name, flag, NULL};
     const struct helper_request request = {
-        .path = SYSROOT_OWN_PROGRAM,
+        .path = FILE_OWN_PROGRAM,
         .argv = argv,
         .environment = guard->environment,
         .stdout_fd = fd,
@@ -70,10 +70,7 @@ void terminal_guard_end(struct terminal_guard *guard)
 
 bool terminal_guard_is_meant(int argc, char **argv)
 {
-    int kind;
-    socklen_t kind_bytes = sizeof(kind);
-    return argc == 2 && strcmp(argv[1], GUARD_FLAG) == 0 &&
-           getsockopt(HELPER_CHANNEL_FD, SOL_SOCKET, SO_TYPE, &kind, &kind_bytes) == 0;
+    return argc == 2 && helper_is_meant(argv[1], GUARD_FLAG);
 }
 
 /* While others write, a write is refused although there would be space. */
