@@ -103,7 +103,7 @@ REFUSED = [
     ("a value for a flag that has none", ["--help", "takes no value"], {"args": ["--help=x"]}),
     ("a tag without a value", ["tags"], {"args": ["--tag", "novalue"]}),
     ("an empty output name", ["output"], {"args": ["--output="]}),
-    ("an output directory that does not exist", ["/nonexistent/out", "No such file"],
+    ("an output directory that does not exist", ["/nonexistent/out: its directory does not exist"],
      {"args": ["-o", "/nonexistent/out"]}),
     ("an output that is a directory", ["Is a directory"], {"args": ["-o", "/"]}),
     ("a sysroot that does not exist", ["/nonexistent", "No such file"], {"args": ["--sysroot", "/nonexistent"]}),

@@ -142,6 +142,20 @@ def faults_and_context_switches_are_those_of_gnu_time():
 
 
 @test
+def kernel_is_the_real_one_below_uname26():
+    program = shutil.which("setarch")
+    if not program:
+        raise Skip("there is no setarch")
+    release = pathlib.Path("/proc/sys/kernel/osrelease").read_text(encoding="ascii").strip()
+    with directory() as place:
+        done = subprocess.run([program, "--uname-2.6", BINARY, "-o", "out", "--", "uname", "-r"], env=clean_env(),
+                              cwd=place, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=WAIT_SECS)
+        if not done.stdout.startswith("2.6."):
+            raise Skip(f"setarch has no effect here: {done.stdout}{done.stderr}")
+        equal(samples_of(place / "out")[0]["run"]["kernel"], release, "kernel")
+
+
+@test
 def faults_of_children_count():
     mib = 30
     touch = f"import sys; b = bytearray({mib} << 20); b[::4096] = b'x' * len(b[::4096])"

@@ -221,15 +221,20 @@ def the_library_of_the_system_is_asked_for_where_sources_cannot_be_had():
         expect(done.stderr.endswith("apt-get install --no-install-recommends zlib1g-dev\n"), done.stderr)
 
 
-def sum_up(*tests, returncode=0):
-    """What run-tests says of these results: (name, result, lines of TAP)."""
-    rows = [json.dumps({"name": name, "result": result, "stdout": text}) for name, result, text in tests]
+def as_rows(tests):
+    return "\n".join(json.dumps({"name": name, "result": result, "stdout": text}) for name, result, text in tests)
+
+
+def sum_up(*tests, returncode=0, alone=()):
+    """What run-tests says of these results, and of those of tests that are repeated alone: (name, result, TAP)."""
     with directory() as place:
         (place / "meson-logs").mkdir()
-        (place / "rows").write_text("\n".join(rows), encoding="utf-8")
+        (place / "rows").write_text(as_rows(tests), encoding="utf-8")
+        (place / "alone").write_text(as_rows(alone), encoding="utf-8")
         meson = place / "meson"
-        meson.write_text(f'#!/bin/sh\ncp "{place}/rows" "{place}/meson-logs/testlog.json"\nexit {returncode}\n',
-                         encoding="utf-8")
+        meson.write_text('#!/bin/sh\n'
+                         'case "$*" in *"--num-processes 1 "*) from=alone ;; *) from=rows ;; esac\n'
+                         f'cp "{place}/$from" "{place}/meson-logs/testlog.json"\nexit {returncode}\n', encoding="utf-8")
         meson.chmod(0o755)
         done = subprocess.run([ROOT / "tools" / "run-tests", place], text=True, capture_output=True, timeout=30,
                               env={**os.environ, "PATH": f"{place}:{os.environ['PATH']}"}, check=False)
@@ -254,6 +259,31 @@ def skipped_tests_are_summed_up_by_reason_and_failures_come_last():
 def a_test_program_that_fails_without_a_word_is_a_failure():
     status, lines = sum_up(("a", "OK", "1..1\nok 1 - x\n"), ("b", "TIMEOUT", "1..2\nok 1 - y\n"), returncode=1)
     equal([status, lines[-2:]], [1, ["failed: b: TIMEOUT", "2 passed, 1 failed"]], "result")
+
+
+FLAKY = ("p:e2e / e2e tree", "FAIL", "1..2\nok 1 - x\nnot ok 2 - y\n# 3 is not 4\n")
+STEADY = ("p:e2e / e2e tree", "OK", "1..2\nok 1 - x\nok 2 - y\n")
+
+
+@test
+def an_end_to_end_test_that_fails_is_repeated_alone_and_that_is_said():
+    status, lines = sum_up(FLAKY, ("p:unit / buf", "OK", "1..1\nok 1 - z\n"), returncode=1, alone=[STEADY])
+    equal([status, lines[-1]], [0, "3 passed, 0 failed, 1 repeated"], "result")
+    equal(lines[:3], ["repeated, alone: p:e2e / e2e tree; the first time:", "failed: p:e2e / e2e tree: y",
+                      "    # 3 is not 4"], "what is shown of the first time")
+    status, lines = sum_up(FLAKY, returncode=1, alone=[FLAKY])
+    equal([status, lines[-1]], [1, "1 passed, 1 failed, 1 repeated"], "where it fails again")
+
+
+@test
+def what_no_timing_explains_is_not_repeated():
+    unit = ("p:unit / buf", "FAIL", "1..1\nnot ok 1 - z\n")
+    report = ("p:e2e / e2e tree", "FAIL", "1..1\nnot ok 1 - x\n# ERROR: AddressSanitizer: heap-use-after-free\n")
+    many = [(f"p:e2e / e2e {name}", "FAIL", "1..1\nnot ok 1 - x\n") for name in "abcd"]
+    for case in ([unit], [report], [FLAKY, unit], many):
+        status, lines = sum_up(*case, returncode=1, alone=[STEADY])
+        equal(status, 1, "exit status")
+        expect("repeated" not in lines[-1], lines)
 
 
 @test

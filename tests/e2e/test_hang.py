@@ -297,12 +297,14 @@ for when_, seen_ in (("after it was seen", True), ("before it was seen", False))
     tap.add(f"a member that maps a file hangs {when_}", a_member_hangs, "read", seen_,
             {"TRACKER_COLLECT_PSS": "always"}, limit=40)
     tap.add(f"a member that executes a program hangs {when_}", a_member_hangs, "flush", seen_, {}, limit=40)
+    tap.add(f"a member that executes a program hangs {when_}, with its network", a_member_hangs, "flush", seen_,
+            {"TRACKER_COLLECT_JOB_NETWORK": "true"}, limit=40)
 tap.add("a member hangs before its command line was read", a_command_line_hangs, limit=40)
 
 
-def hang_just_before_the_end(how, count):
+def hang_just_before_the_end(how, count, **env):
     with contextlib.ExitStack() as stack:
-        hung = HungJob(stack, how, count=count, env={"TRACKER_COLLECT_PSS": "always"})
+        hung = HungJob(stack, how, count=count, env={"TRACKER_COLLECT_PSS": "always", **env})
         status, late_secs = hung.let_command_end()
         tap.diag(f"ended {late_secs:.3f} s after the command")
         equal(status, 3, "exit status")
@@ -314,6 +316,8 @@ def hang_just_before_the_end(how, count):
 for count_ in (1, 4):
     tap.add(f"{count_} that map a file hang just before the end", hang_just_before_the_end, "read", count_, limit=40)
     tap.add(f"{count_} that execute hang just before the end", hang_just_before_the_end, "flush", count_, limit=40)
+tap.add("4 that execute hang just before the end, with their network",
+        functools.partial(hang_just_before_the_end, TRACKER_COLLECT_JOB_NETWORK="true"), "flush", 4, limit=40)
 
 
 def values_come_back(how):
@@ -414,6 +418,24 @@ for name_, options_ in (("silent", ["-q", "--summary=never"]), ("sampled", ["-i"
     tap.add(f"SIGTERM before the program is loaded, {name_}", ends_before_exec, signal.SIGTERM, True, options_)
     tap.add(f"SIGINT before the program is loaded, {name_}", ends_before_exec, signal.SIGINT, True, options_)
     tap.add(f"SIGKILL before the program is loaded, {name_}", ends_before_exec, signal.SIGKILL, False, options_)
+
+
+@test
+def a_condition_starts_a_program_that_cannot_be_loaded():
+    with contextlib.ExitStack() as stack:
+        files, path = stack.enter_context(slow_file("read"))
+        job = stack.enter_context(Job("-i", str(INTERVAL_SECS), "-o", "out", "--on", f"wall > 0.3s => {path}",
+                                      command=["sh", "-c", "sleep 3; exit 3"]))
+        stack.callback(files.release)
+        files.wait_held("read file")
+        started = time.monotonic()
+        equal(job.wait(5 + END_SECS), 3, "exit status")
+        took_secs = time.monotonic() - started
+        expect(took_secs <= 4 + END_SECS, f"ended after {took_secs:.3f} s")
+        samples = [parse(line) for line in file_lines(job.cwd / "out")]
+        check_grid(samples)
+        late_ms = [sample["tracker"]["late_ms"] for sample in samples[:-1]]
+        expect(max(late_ms) < 1000 * STALL_SECS / 2, f"late by {late_ms} ms")
 
 
 @test

@@ -552,7 +552,7 @@ def an_archive_with_the_name_of_another_version_is_refused():
 
 
 @test
-def wget_is_kept_from_going_on_without_encryption():
+def wget_is_kept_from_continuing_without_encryption():
     for source, want in (("https://localhost/x", "http://127.0.0.1:9"), ("http://localhost/x", "unset")):
         with scenario() as here:
             note = here.place / "tmp note"

@@ -3,6 +3,7 @@
 """What stands in the output files: CSV to the byte, appending, and disks that are full."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -60,6 +61,19 @@ def write_file(path, *args, lines=3, status=0):
         equal(tracker.stop(), status, "exit status")
         equal(tracker.stdout.all(), [], "stdout")
         return tracker.stderr()
+
+
+@test
+def rank_and_node_are_in_names_of_files_and_in_the_samples():
+    env = {"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "3", "SLURMD_NODENAME": "n2/x", "SLURM_JOB_ID": "77"}
+    with directory() as place:
+        done = run(["-f", "json", "-o", str(place / "{node}-{rank}.jsonl"), "--", "true"], env)
+        equal(done.returncode, 0, done.stderr)
+        sample = json.loads((place / "n2_x-3.jsonl").read_text(encoding="utf-8").splitlines()[0])
+        run(["--rank", "5", "-f", "json", "-o", str(place / "given-{rank}.jsonl"), "--", "true"], env)
+        expect((place / "given-5.jsonl").exists(), "the flag wins", list(place.iterdir()))
+    equal({key: sample["run"]["metadata"][key] for key in ("rank", "world_size", "node")},
+          {"rank": "3", "world_size": "8", "node": "n2/x"}, "metadata")
 
 
 @test
@@ -190,7 +204,7 @@ def json_appended_by_several_at_once_is_whole():
         runs.setdefault(sample["tracked_pid"], []).append(sample)
     equal(len(runs), 4, "runs")
     for own in runs.values():
-        missed = sum(sample["tracker"]["missed_samples"] for sample in own)
+        missed = sum(sample["tracker"]["missed_samples"] for sample in own[:-1])
         expect("run" in own[0] and "end" in own[-1], "the first or the last is lost")
         equal(grid_index(own[-2], 0.02), len(own) - 1 + missed, "samples of a run")
         equal([sample["elapsed_secs"] for sample in own], sorted(sample["elapsed_secs"] for sample in own), "order")

@@ -41,7 +41,7 @@ sys.exit(os.waitstatus_to_exitcode(status))"""
 # What a script shows by mistake where a value is missing.
 NO_VALUE = re.compile(r"\b(NaN|Infinity|undefined|null|false|true)\b")
 JARGON = re.compile(r"\btree\b|CPU some|memory full|I/O full")
-CHARTS = ["CPU", "Memory", "Disk", "Network of the host", "Waiting on the host", "CPUs of the host"]
+CHARTS = ["CPU", "Memory", "Disk", "Network", "Waiting on the host", "CPUs of the host"]
 
 
 def missing(words):
@@ -244,6 +244,36 @@ def numbers_are_spelled_as_in_the_summary():
           [text for pairs in values.values() for text in pairs.values()], "spelling")
 
 
+@test
+def the_label_of_the_peak_stays_inside():
+    """Of a drawing of any width, wherever the peak is, and however long the words are."""
+    node = shutil.which("node")
+    if not node:
+        raise Skip("there is no node")
+    source = (ROOT / "src" / "summary" / "report" / "page" / "charts.js").read_text(encoding="utf-8")
+    function = re.search(r"^function drawPeak\(.*?^}$", source, re.M | re.S).group(0)
+    script = """
+const {max, min} = Math, left = 54, RIGHT = 10, TOP = 8, view = [0, 100], runs = [{on: true}], isOverlay = false
+const colour = {}, peakIsOn = () => true, hueOf = () => '', nothing = () => {}
+""" + function + """
+let drawn = []
+const c = {setLineDash: nothing, beginPath: nothing, moveTo: nothing, lineTo: nothing, arc: nothing, fill: nothing,
+    stroke: nothing, strokeText: nothing, measureText: label => ({width: label.length * 6}),
+    fillText: (label, x, y, most) => drawn.push([x, y, min(label.length * 6, most)])}
+for (const w of [180, 250, 320, 1000]) for (const at of [0, 50, 100]) for (const y of [10, 80])
+    for (const apart of [false, true])
+    for (const text of ['9 MiB at 1 s', '12.7 GiB at 23 h 59 min', '12.7 GiB, highest sample at 23 h 59 min 59 s']) {
+        drawn = []
+        drawPeak({peak: {line: 0, run: 0, secs: at, value: 1, apart, text}, lines: [{on: true}], y: () => y,
+            area: {w, x: secs => left + (w - left - RIGHT) * secs / 100}}, c)
+        const [[x, height, wide]] = drawn
+        if (!(x >= 2 && x + wide <= w - 2 && height > 0)) console.log(w, at, y, apart, text, x, wide)
+    }
+"""
+    out = subprocess.run([node, "-e", script], capture_output=True, text=True, timeout=20, check=True).stdout
+    equal(out, "", "labels that are cut")
+
+
 @test(limit=120)
 def zoom_is_shared_and_comes_back():
     found = look()
@@ -299,6 +329,25 @@ def hostile_names_are_text():
     expect("\u202e" not in found["text"], "the text is reversed")
     expect("'<script>alert(2)</script>'" in found["text"], "the command is not shown:", found["text"])
     expect(HOSTILE[:15] in found["text"], "the process is not shown:", found["text"])
+
+
+@test(limit=120)
+def phases_have_bands_names_and_a_table():
+    need_browser()
+    samples = recording(300)
+    for second, name in ((1, HOSTILE), (100, "train"), (200, "w" * 120)):
+        samples[second - 1]["marks"] = [{"elapsed_secs": second, "kind": "mark", "name": name}]
+    with directory() as place:
+        page, *_ = make_report(place, map(json.dumps, samples))
+        equal(data_of(page)["spans"], [[0, 0, 1], [1, 1, 100], [2, 100, 200], [3, 200, 300]], "spans")
+        found = browse(page)
+        shown = HOSTILE.replace("\u202e", "?")
+        equal(found["legends"][0], ["Phases", "start", shown, "train", "w" * 120], "names")
+        expect("train" in found["hover"][0] and "start" not in found["hover"][0], "hover:", found["hover"][0])
+        expect("named by the job" in found["text"] and shown in found["text"], "table:", found["text"])
+        browse(page, width=390, scheme="dark", touch=True)
+        text = open_page(page, mode="off")["text"]
+        expect(text.count("train") >= 2, "without scripts:", text)
 
 
 @test(limit=120)

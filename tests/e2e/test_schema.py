@@ -150,11 +150,12 @@ def the_final_sample():
 def the_top_level_is_that_of_the_contract():
     samples, _ = take_samples(2)
     keys = ["timestamp_secs", "timestamp_ms", "elapsed_secs", "actual_interval_ms", "job_name", "tracked_pid", "cpu",
-            "memory", "network", "disk", "gpu", "pressure", "cgroup", "tracker", "resource-tracker-version"]
+            "memory", "network", "disk", "gpu", "pressure", "cgroup", "energy", "tracker", "resource-tracker-version"]
     equal(list(samples[1]), keys, "keys of a later sample")
     first = [key for key in keys if key != "actual_interval_ms"]
     equal(list(samples[0]), [*first[:-1], "run", first[-1]], "keys of the first sample")
-    equal(list(schema()["properties"]), [*keys[:-1], "processes", "run", "end", keys[-1]], "properties of the schema")
+    equal(list(schema()["properties"]), [*keys[:-1], "processes", "marks", "run", "end", keys[-1]],
+          "properties of the schema")
     for key, value in samples[0]["cpu"].items():
         of_tree = key.startswith("process_") and key != "process_count"
         expect(not of_tree or value is None, f"{key} = {value} in host mode")

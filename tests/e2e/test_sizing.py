@@ -224,7 +224,9 @@ def threads_that_sleep_want_the_same(count):
         summary = measure(python(BURSTS, 2, 0.04, 5), interval="1s")
     need_wanted(summary)
     expect(0.6 < summary["cpu"]["wanted_mean"] < 1.1, summary["cpu"])
-    expect(summary["cpu"]["wanted_p95"] < summary["cpu"]["cores_p95"] + summary["cpu"]["wait_secs"] / 4, summary["cpu"])
+    # On an idle host all of the little it waits can be in one sample.
+    most = summary["cpu"]["cores_p95"] + max(summary["cpu"]["wait_secs"] / 4, 0.05)
+    expect(summary["cpu"]["wanted_p95"] < most, summary["cpu"])
     expect(summary["sizing"]["cpu_millicores"] <= 1300, summary["sizing"])
 
 
@@ -253,6 +255,16 @@ tap.add("many short processes, beside six others", short_processes_want_the_same
 
 
 @test(limit=40)
+def a_limit_that_the_command_enters_by_itself_counts():
+    with cpu_group(0.2) as group, others(2):
+        enter = f'echo $$ > {group}/cgroup.procs; exec "$@"'
+        summary = measure(["sh", "-c", enter, "sh", *python(BUSY, 1, BUSY_SECS)])
+    cpu = summary["cpu"]
+    equal([cpu["limit_cores"], cpu["limit_source"]], [0.2, "cgroup"], cpu)
+    equal(summary["verdict"]["kind"], "throttled", summary["verdict"])
+
+
+@test(limit=40)
 def ten_processes_of_a_tenth_are_no_single_thread():
     allowed_cpus(2)
     summary = measure(python(BURSTS, 10, 0.009, 4), interval="1s")
@@ -267,7 +279,7 @@ def a_command_that_binds_itself_has_that_limit():
     summary = measure(python(bind + BUSY, 2, BUSY_SECS))
     equal((summary["cpu"]["limit_cores"], summary["cpu"]["limit_source"]), (1, "affinity"), summary["cpu"])
     if (summary["cpu"]["saturated_pct"] or 0) > 10:
-        expect("used all 1 core" in summary["sizing"]["vcpus_reason"], summary["sizing"])
+        expect("used all of 1 core" in summary["sizing"]["vcpus_reason"], summary["sizing"])
     need_wanted(summary)
     equal(summary["sizing"]["vcpus"], 2, summary["sizing"])
 
@@ -280,7 +292,7 @@ def a_quota_is_named():
         expect(summary["cpu"]["throttled_secs"] > 0.2, summary["cpu"])
         equal(summary["verdict"]["kind"], "throttled", summary["verdict"])
         # On a busy host it cannot use up its quota in every interval.
-        expect("used all 0.3 cores" in summary["sizing"]["vcpus_reason"] or
+        expect("used all of 0.3 cores" in summary["sizing"]["vcpus_reason"] or
                "held back by the limit of 0.3 cores" in summary["sizing"]["vcpus_reason"], summary["sizing"])
         need_wanted(summary)
         equal(summary["sizing"]["vcpus"], 2, summary["sizing"])
@@ -358,6 +370,8 @@ def a_short_spike_of_memory_counts():
     summary = measure(python("import time; time.sleep(1.2)\n" + EAT, 300, 1, 0.2, 1.5, "release"), interval="1s")
     need = summary["memory"]["need_mib"]
     expect(need >= 300, summary["memory"])
+    largest = summary["memory"]["processes"][0]
+    expect(largest["rss_mib"] >= 300 and "python" in largest["name"], "the process that had it", largest)
     size = summary["sizing"]["memory_mib"]
     expect(need * 1.2 <= size <= (need * 1.2 + 1) * 1.125, summary["sizing"])
     expect(summary["verdict"]["kind"] != "memory-growing", summary["verdict"])
@@ -600,7 +614,7 @@ for row, (change_of, kind_of, sizes_of) in RECORDINGS.items():
 
 @test
 def reasons_of_recordings_are_the_true_ones():
-    for change, key, text in ((throttled, "vcpus_reason", "used all 0.3 cores; wanted about 2"),
+    for change, key, text in ((throttled, "vcpus_reason", "used all of 0.3 cores; wanted about 2"),
                               (RECORDINGS["all cores, and twice as many wanted"][0], "vcpus_reason",
                                "used all 8 cores; wanted about 16, more than the 8 CPUs of this machine"),
                               (uneven, "vram_reason", "peak of 79 GiB on one GPU + 20 %, next GiB, "

@@ -115,6 +115,25 @@ for job_name, wanted in (("a/b\\c d", "a_b_c_d"), ("../../etc", r"_[A-Za-z0-9._-
     tap.add(f"the job name {job_name[:12]!r} is made safe", job_name_is_made_safe, job_name, wanted)
 
 
+@test
+def run_json_has_the_verdict_and_the_summary_of_the_run():
+    with BucketScenario() as scenario:
+        run = arrives(scenario, "-n", "job", "--", "sh", "-c", "exit 3", status=3)
+    summary = run["summary"]
+    equal([summary["result"]["exit_code"], summary["samples"], summary["job_name"]], [3, 1, "job"], "summary")
+    expect(summary["verdict"]["kind"] and summary["verdict"]["text"], "verdict", summary["verdict"])
+    equal([summary["processes"], summary["programs"]], [None, None], "processes are left out")
+
+
+@test
+def names_for_query_engines():
+    with BucketScenario() as scenario:
+        run = arrives(scenario, "-n", "a job/1", *SHORT, TRACKER_S3_LAYOUT="hive")
+        keys = {put[1] for put in scenario.s3.puts}
+    directory = f"pre/job=a_job_1/date={run['started_at'][:10]}/run={run['run_id']}/"
+    equal(keys, {directory + "run.json", directory + "000000.csv.gz"}, "names")
+
+
 def prefix_is_kept(uri, directory):
     with BucketScenario() as scenario:
         arrives(scenario, "-n", "job", *SHORT, TRACKER_S3_URI=uri)
@@ -166,9 +185,14 @@ def a_command_that_is_not_there_is_reported():
 @test
 def what_is_omitted_is_not_in_run_json():
     with BucketScenario() as scenario:
-        run = arrives(scenario, TRACKER_OMIT="host_hostname,host_ip,host_id", TRACKER_SEND_COMMAND="no")
+        run = arrives(scenario, "-n", "job", "--", "sh", "-c", ": m4rk3r", TRACKER_SEND_COMMAND="no",
+                      TRACKER_OMIT="host_hostname,host_ip,host_id,host_cpu_model,host_vcpus")
     equal(sorted({"host_hostname", "host_ip", "host_id"} & set(run["host"])), [], "omitted")
     equal("command" in run.get("job", {}), False, "a command")
+    equal([run["summary"]["command"], run["summary"]["hostname"], run["summary"]["machine"]["cpu_model"],
+           run["summary"]["machine"]["cpus"]], [None] * 4, "in the summary")
+    for text in ("m4rk3r", json.dumps(socket.gethostname())):
+        equal(text in json.dumps(run), False, f"{text} in run.json")
 
 
 # ---- settings

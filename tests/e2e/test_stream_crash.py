@@ -319,7 +319,8 @@ def power_is_lost_meanwhile(kind):
     with make_scenario() as scenario, Disk(scenario, kind) as disk:
         scenario.api.shut_door()
         with Job(scenario, "-i", "0.05") as job:
-            wait_for(lambda: len(scenario.spooled_batches()) >= 2, "two batches in the spool")
+            # A batch can be seen before its name is on the disk; with the next one it is.
+            wait_for(lambda: len(scenario.spooled_batches()) >= 3, "three batches in the spool")
             sealed = [row for path in scenario.spooled_batches()[:2] for row in unpack(path.read_bytes())]
             disk.lose_power()
             job.kill()

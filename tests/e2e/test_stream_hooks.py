@@ -4,6 +4,7 @@
 
 import json
 import os
+import pathlib
 import re
 import socket
 import subprocess
@@ -184,7 +185,8 @@ def refused_before_the_start(env, words):
 
 
 for what, refused, said in (
-        ("no URL", {"TRACKER_HTTP_START_URL": f"{PATH}/x"}, "start_url"),
+        ("no URL", {"TRACKER_HTTP_START_URL": f"{PATH}/x"},
+         "error: http.start_url (TRACKER_HTTP_START_URL) cannot be used: it must begin with http:// or https://\n"),
         ("another kind of URL", {"TRACKER_HTTP_STOP_URL": f"ftp://127.0.0.1/{PATH}"}, "stop_url"),
         ("a port that is none", {"TRACKER_HTTP_HEARTBEAT_URL": f"http://127.0.0.1:99999/{PATH}"}, "heartbeat_url"),
         ("plain http to another host", {"TRACKER_HTTP_START_URL": f"http://192.0.2.7/{PATH}"}, "TRACKER_ALLOW_HTTP"),
@@ -278,6 +280,32 @@ for name in EVENTS:
 
 
 @together
+def the_stop_hook_has_the_length_of_the_run():
+    """However late it is sent: a bucket that hangs as the run ends has a third of the grace time before it."""
+    with BucketScenario(behave=lambda request: BlackHole()) as scenario, Hooks() as hooks:
+        with scenario.start("-q", *READ, stdin=subprocess.PIPE,
+                            env=hooks.env("start", "stop", TRACKER_GRACE="9")) as tracker:
+            wait_for(lambda: scenario.s3.requests, "a request to the bucket")
+            secs = time.monotonic() - tracker.started
+            wait_done(tracker).ended(3, "not everything was delivered")
+        equal(hooks.events(), ["start", "stop"], "events")
+        expect(hooks.reported[-1]["elapsed_secs"] < secs + 1, f"after {secs} s:", hooks.reported[-1])
+
+
+@together
+def a_signal_that_ends_the_grace_time_is_the_reason():
+    """The command has ended, and nothing answers."""
+    with BucketScenario(behave=lambda request: BlackHole()) as scenario, Hooks() as hooks:
+        with scenario.start("-q", *READ, stdin=subprocess.PIPE, env=hooks.env("stop", TRACKER_GRACE="600")) as tracker:
+            wait_for(lambda: scenario.s3.requests, "a request to the bucket")
+            command = pathlib.Path(f"/proc/{tracker.pid}/task/{tracker.pid}/children")
+            tracker.process.stdin.close()
+            tracker.process.stdin = None
+            wait_for(lambda: command.read_text(encoding="ascii").strip() == "", "the end of the command")
+            stop(tracker).ended(3, "the stop hook: a signal ended the wait\n", "delivered: a signal ended the wait\n")
+
+
+@together
 def a_slow_start_hook_still_comes_first():
     slow = [Slow(1.5)]
     with Scenario() as scenario, Hooks(behave=lambda request: slow.pop() if slow else None) as hooks:
@@ -285,6 +313,35 @@ def a_slow_start_hook_still_comes_first():
             wait_for(lambda: "heartbeat" in hooks.events(), "a heartbeat")
             wait_done(tracker).ended(3, is_silent=True)
         equal([hooks.events()[0], hooks.events()[-1], hooks.events().count("start")], ["start", "stop", 1], "order")
+
+
+@together
+def a_run_that_ends_during_a_heartbeat_is_reported_at_once():
+    """No heartbeat would be due for as long as the grace time lasts."""
+    slow_heartbeat = lambda request: Slow(1) if "heartbeat" in request.target else None
+    with Scenario() as scenario, Hooks(behave=slow_heartbeat) as hooks:
+        env = hooks.env(TRACKER_HTTP_HEARTBEAT_SECS="3", TRACKER_GRACE=str(20 * PATIENCE))
+        with scenario.start("-q", *READ, stdin=subprocess.PIPE, env=env) as tracker:
+            wait_for(lambda: len(hooks.requests) == 2, "a heartbeat on its way")
+            secs = time.monotonic() - tracker.started
+            done = wait_done(tracker).ended(3, is_silent=True)
+        equal(hooks.events(), ["start", "heartbeat", "stop"], "events")
+        expect(done.secs - secs < 1 + PATIENCE / 2, f"took {done.secs - secs} s to end")
+
+
+@together
+def heartbeats_come_while_another_target_hangs():
+    with BucketScenario(behave=lambda request: BlackHole()) as scenario, Hooks() as hooks:
+        with scenario.start(*scenario.local(), *READ, stdin=subprocess.PIPE,
+                            env=hooks.env(TRACKER_GRACE="1")) as tracker:
+            wait_for(lambda: scenario.s3.requests, "a request to the bucket")
+            begun = len(hooks.reported)
+            wait_for(lambda: len(hooks.reported) >= begun + 3, "three heartbeats")
+            equal(len(scenario.s3.requests), 1, "attempts at the bucket")
+            done = wait_done(tracker).ended(3, "not everything was delivered")
+        equal([hooks.events()[0], set(hooks.events()[1:-1]), hooks.events()[-1]], ["start", {"heartbeat"}, "stop"],
+              "order")
+        scenario.check_waiting(done)
 
 
 @together

@@ -702,7 +702,11 @@ def without_a_target_there_is_no_socket():
     env = {"SENTINEL_API_TOKEN": None, "TRACKER_COLLECT_CLOUD": "true"}
     with make_scenario() as scenario:
         calls = network_calls(scenario, "-i", "0.1", "-o", "out", "--", "sleep", "0.5", env=env)
-        equal([call for call in calls if call[1] in ("socket", "connect", "bind", "listen")], [], "network calls")
+        # The one for marks leads nowhere.
+        made = [call for call in calls if call[1] in ("socket", "connect", "bind", "listen")]
+        local = [call for call in made if "AF_UNIX" in call[2] and call[1] in ("socket", "bind")]
+        equal([call for call in made if call not in local], [], "network calls")
+        expect(len(local) <= 2, local)
         equal([scenario.api.connections, scenario.s3.connections], [0, 0], "connections")
         expect(not scenario.spool.exists(), "there is a spool")
 

@@ -293,7 +293,7 @@ def memory_group(limit_mib):
 
 
 @test
-def killed_for_want_of_memory():
+def killed_by_the_kernel_out_of_memory():
     if SANITIZED:
         raise Skip("a sanitizer's own memory does not fit")
     with memory_group(64) as group, directory() as place:
@@ -308,6 +308,25 @@ def killed_for_want_of_memory():
         equal(summary["memory"]["limit_mib"], 64.0, "limit")
         equal(summary["sizing"]["memory_mib"], None, "size")
         expect("memory" in result.stderr and "64 MiB" in result.stderr, result.stderr)
+
+
+@test
+def tmpfs_of_the_cgroup_counts_in_the_need():
+    """It cannot be dropped like page cache, and no process has it mapped."""
+    if not os.access("/dev/shm", os.W_OK):
+        raise Skip("there is no /dev/shm to write to")
+    with memory_group(512) as group, directory() as place, tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+        enter = f'echo $$ > {group}/cgroup.procs && exec "$0" "$@"'
+        job = f"head -c 100M /dev/zero > {file.name}; sleep 2.1; : > {file.name}"
+        words = ["-i", "200ms", "--summary-json", "s.json", "-q", "--", "sh", "-c", job]
+        result = subprocess.run(["sh", "-c", enter, BINARY, *words], env=clean_env(), cwd=place, capture_output=True,
+                                text=True, timeout=15, check=False)
+        equal(result.returncode, 0, f"exit status ({result.stderr})")
+        summary = json.loads((place / "s.json").read_text(encoding="utf-8"))
+        expect(95 <= summary["memory"]["cgroup_shmem_mib"] <= 101, summary["memory"])
+        expect(95 <= summary["memory"]["need_mib"] < 120, summary["memory"])
+        expect(summary["sizing"]["memory_mib"] >= 114, summary["sizing"])
+        expect("with tmpfs" in summary["sizing"]["memory_reason"], summary["sizing"])
 
 
 @test
@@ -348,7 +367,8 @@ def the_summary_fits_the_terminal():
               "lines to copy")
         [at] = [number for number, row in enumerate(rows) if row.startswith("  memory ")]
         words = " ".join(" ".join(rows[at:at + 4]).split())
-        expect(re.search(r"(PSS|RSS|largest process [\d.]+ .iB) is [\d.]+ % of (the limit )?[\d.,]+ .iB", words), words)
+        share = r"(PSS|RSS|largest process( [\d.]+ .iB)?) is [\d.]+ % of (the limit )?[\d.,]+ .iB"
+        expect(re.search(share, words), words)
 
 
 @test
@@ -584,6 +604,25 @@ def recordings_with_odd_ends_are_used_with_a_word():
         for name in ("empty", "text", ".", "nowhere"):
             result = replay(place, name, "--summary-json", "s.json", status=125)
             equal(len(result.stderr.splitlines()), 1, result.stderr)
+
+
+@test
+def files_put_together_are_read_by_the_header_above():
+    with directory() as place:
+        run(["-i", "50ms", "-f", "csv", "-o", "host", "--duration", "200ms"], cwd=place)
+        run(["-i", "50ms", "-f", "csv", "-o", "job", "--", "sleep", "0.2"], cwd=place)
+        host, job = ((place / name).read_text(encoding="utf-8").splitlines(keepends=True) for name in ("host", "job"))
+        (place / "both").write_text("".join(host + job), encoding="utf-8")
+        result = run(["--from", "both", "-f", "csv"], cwd=place)
+        equal([len(line.split(",")) for line in result.stdout.splitlines()],
+              [len(host[0].split(","))] * (len(host) + len(job) - 1), "columns")
+        expect("--csv-columns full" in result.stderr, "process columns that are left out", result.stderr)
+        result = run(["--from", "both", "-f", "csv", "--csv-columns", "full"], cwd=place)
+        equal(result.stdout.splitlines()[-len(job) + 1:], "".join(job[1:]).splitlines(), "rows of the job")
+        expect("--csv-columns" not in result.stderr, result.stderr)
+        (place / "rows").write_text("".join(host + job[1:]), encoding="utf-8")
+        result = run(["--from", "rows", "-f", "csv"], cwd=place)
+        expect(f"rows: line {len(host) + 1} is a CSV row of " in result.stderr, result.stderr)
 
 
 @test

@@ -17,7 +17,7 @@ from truth import (IO_KEYS, MIB, WORKLOAD, Job, as_nobody, check_complaints, che
 
 PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / MIB
 BIG_TREE = 3000
-# What a turn over the big tree may cost, several times what it does on a quiet machine.
+# What a tick over the big tree may cost, several times what it does on a quiet machine.
 BIG_TREE_CPU_SECS = 0.15
 # PID 1 of a namespace. `member`: once a child of the tracked command has ended, a non-member gets its PID. `target`:
 # the same with a process that is tracked by PID. Ends with the status of the tracker, or with 98 where the PID was
@@ -232,6 +232,68 @@ def memory_that_copies_write_to_is_their_own():
     # On a busy machine a copy may have been read while it wrote, and is read again a second later.
     expect(all(value is None or 450 <= value <= 540 for value in values[-2:]), f"{values} MiB of 5 times 100")
     expect(any(value is not None for value in values), "nothing was known")
+
+
+FAMILY = """
+import os, subprocess, sys, time
+memory = bytearray(b"x") * (60 << 20)
+for _ in range(3):
+    if os.fork() == 0:
+        time.sleep(float(sys.argv[1]))
+        os._exit(0)
+other = "import sys, time; memory = bytearray(b'x') * (50 << 20); time.sleep(float(sys.argv[1]))"
+subprocess.run([sys.executable, "-c", other, sys.argv[1]])
+"""
+
+
+@test
+def another_program_beside_forked_workers_counts_whole():
+    with directory() as place:
+        words = [BINARY, "-i", "0.25", "-o", "out", "--summary-json", "summary", "--"]
+        subprocess.run([*words, sys.executable, "-c", FAMILY, "2"], cwd=place, env=clean_env(), check=True, timeout=60)
+        samples = [parse(line) for line in (place / "out").read_bytes().splitlines()]
+        summary = json.loads((place / "summary").read_bytes())
+    values = known(samples, "process_pss_mib")
+    tap.diag(f"{values}, RSS {known(samples, 'process_rss_mib')}")
+    expect(max(known(samples, "process_rss_mib")) >= 290, "the workers do not share")
+    # Twice an interpreter comes to it.
+    expect(112 <= max(values) <= 145, f"PSS {max(values)} MiB of 60 and 50")
+    expect(112 <= summary["memory"]["need_mib"] <= 145, f"{summary['memory']['need_mib']} MiB are said to be needed")
+
+
+SMALL = """
+import os, time
+for _ in range(40):
+    if os.fork() == 0:
+        memory = bytearray(b"x") * (2 << 20)
+        time.sleep(1.5)
+        os._exit(0)
+time.sleep(1.5)
+"""
+
+DAEMONS = """
+import os, time
+memory = bytearray(b"x") * (60 << 20)
+for _ in range(3):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            time.sleep(2)
+        os._exit(0)
+    os.wait()
+time.sleep(2)
+"""
+
+
+def check_need(script, least, most):
+    with directory() as place:
+        subprocess.run([BINARY, "-q", "-i", "0.25", "--summary-json", "summary", "--", sys.executable, "-c", script],
+                       cwd=place, env=clean_env(), check=True, timeout=60)
+        need = json.loads((place / "summary").read_bytes())["memory"]["need_mib"]
+    expect(least <= need <= most, f"{need} MiB are said to be needed, not {least} to {most}")
+
+
+tap.add("little memory of many forked workers counts", check_need, SMALL, 85, 160)
+tap.add("memory of a parent and its daemons counts once", check_need, DAEMONS, 60, 90)
 
 
 @test

@@ -104,7 +104,9 @@ def the_environment_is_that_of_the_caller_without_our_secrets():
     bare, wrapped = both(["env", "-0"], env=env)
     want = [word for word in bare.stdout.split(b"\0") if not word.startswith(OURS)]
     equal(len(want), len(bare.stdout.split(b"\0")) - 3, "variables that stay")
-    same_lines(wrapped.stdout.split(b"\0"), want, "environment of the command")
+    got = wrapped.stdout.split(b"\0")
+    equal([word.partition(b"=")[0] for word in got if word not in want], [b"TRACKER_SOCKET"], "what is added")
+    same_lines([word for word in got if not word.startswith(b"TRACKER_SOCKET=")], want, "environment of the command")
     expect(b"secret" not in wrapped.stderr, wrapped.stderr)
 
 

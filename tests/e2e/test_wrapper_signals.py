@@ -269,13 +269,13 @@ def of_the_terminal_arrives_once(number, cause):
     """Also when the tracker is paused meanwhile: what it would send on cannot melt into the first signal then."""
     with Session(wrap(python(COUNTER))) as session:
         pid = ready_pid(session.screen)
-        for turn in range(4):
-            if turn >= 2:
+        for attempt in range(4):
+            if attempt >= 2:
                 os.kill(session.pid, signal.SIGSTOP)
                 equal(session.event(), "stopped", "what the shell hears")
-            cause(session, turn)
+            cause(session, attempt)
             equal(next_signal(session.screen, but=signal.SIGCONT), number, "the signal that arrives")
-            if turn >= 2:
+            if attempt >= 2:
                 os.kill(session.pid, signal.SIGCONT)
                 equal(session.event(), "continued", "what the shell hears")
             settle(session.pid, session.screen, but=signal.SIGCONT)
@@ -287,7 +287,7 @@ def of_the_terminal_arrives_once(number, cause):
 for words_, number_, cause_ in (
         ("Ctrl-C", signal.SIGINT, lambda session, _: session.type(CTRL_C)),
         ("Ctrl-Backslash", signal.SIGQUIT, lambda session, _: session.type(CTRL_BACKSLASH)),
-        ("a new size of the window", signal.SIGWINCH, lambda session, turn: session.resize(30 + turn, 90))):
+        ("a new size of the window", signal.SIGWINCH, lambda session, attempt: session.resize(30 + attempt, 90))):
     tap.add(f"{words_} arrives once each time", of_the_terminal_arrives_once, number_, cause_)
 
 
@@ -577,16 +577,17 @@ def suspend_in_a_shell_gives_the_terminal_back():
 # A library with a thread that blocks no signal, preloaded by tests/fake/other_thread.c, in the tracker alone.
 
 
-def beside_a_thread(command):
-    return {"LD_PRELOAD": need_library("OTHER_THREAD_LIB")}, ["env", "-u", "LD_PRELOAD", *command]
+def beside_a_thread(command, variable="LD_PRELOAD"):
+    return {variable: need_library("OTHER_THREAD_LIB")}, ["env", "-u", variable, *command]
 
 
 @test(limit=60)
 def beside_a_foreign_thread_the_end_is_noticed():
-    env, command = beside_a_thread(["sh", "-c", "exit 7"])
-    for _ in range(30):
-        with Job("-q", command=command, env=env) as job:
-            equal(job.wait(), 7, "exit status")
+    for variable in ("LD_PRELOAD", "LD_AUDIT"):
+        env, command = beside_a_thread(["sh", "-c", "exit 7"], variable)
+        for _ in range(20):
+            with Job("-q", command=command, env=env) as job:
+                equal(job.wait(), 7, f"exit status with {variable}")
 
 
 @test

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded: a thread that is there before main and blocks no signal, as profilers and allocators have one. With
- * OTHER_THREAD_SIGNAL in the environment the process gets SIGCHLD once more while it ends.
+ * OTHER_THREAD_SIGNAL in the environment the process gets SIGCHLD once more while it ends. As LD_AUDIT it has a C
+ * library of its own, and that of the program knows nothing of the thread.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +14,13 @@ static void *wait_forever(void *unused)
     for (;;)
         (void)pause();
     return unused;
+}
+
+unsigned la_version(unsigned version);
+
+unsigned la_version(unsigned version)
+{
+    return version;
 }
 
 __attribute__((constructor)) static void start(void)

@@ -73,6 +73,7 @@ SERVER = """
         ssl_certificate {place}/{name}.chain;
         ssl_certificate_key {place}/{key}.key;
         ssl_protocols {protocols};
+        ssl_ecdh_curve {curve};
         ssl_ciphers ALL:@SECLEVEL=0;
     }}
 """
@@ -85,10 +86,12 @@ class Leaf:
     """What a server's certificate says, and how it is served."""
 
     def __init__(self, name, key="rsa", names=f"DNS:{HOST}", usage="serverAuth", issuer="middle", digest="sha256",
-                 start="20200101000000Z", end="20990101000000Z", protocols="TLSv1.2 TLSv1.3", copies=1):
+                 start="20200101000000Z", end="20990101000000Z", protocols="TLSv1.2 TLSv1.3", copies=1,
+                 curve="auto"):
         self.name, self.key, self.names, self.usage, self.issuer = name, key, names, usage, issuer
         self.digest, self.start, self.end, self.protocols = digest, start, end, protocols
         self.copies = copies  # of its issuer in the chain
+        self.curve = curve  # of the key exchange
 
     def section(self):
         return (f"\n[{self.name}]\nbasicConstraints = critical,CA:FALSE\nsubjectAltName = {self.names}\n"
@@ -115,6 +118,10 @@ LEAVES = (
     Leaf("rsa-12", protocols="TLSv1.2"),
     Leaf("ecdsa-12", key="ec", protocols="TLSv1.2"),
     Leaf("rsa-13", protocols="TLSv1.3"),
+    Leaf("x25519-13", protocols="TLSv1.3", curve="X25519"),
+    Leaf("p256-13", protocols="TLSv1.3", curve="prime256v1"),
+    Leaf("p384-13", protocols="TLSv1.3", curve="secp384r1"),
+    Leaf("p521-13", protocols="TLSv1.3", curve="secp521r1"),
     Leaf("old", protocols="TLSv1.1"),
     Leaf("wildcard", names="DNS:*.wild.example"),
     Leaf("address", names="IP:127.0.0.1,IP:::1"),
@@ -238,7 +245,7 @@ class Scenario:
         (self.place / "www" / "index.html").write_bytes(b"x" * 100_000)
         (self.place / "weak").write_text(WEAK, encoding="ascii")
         servers = [SERVER.format(place=self.place, port=self.ports[leaf.name], name=leaf.name, key=leaf.key,
-                                 protocols=leaf.protocols) for leaf in LEAVES]
+                                 protocols=leaf.protocols, curve=leaf.curve) for leaf in LEAVES]
         servers.append(PLAIN.format(port=self.ports["plain"]))
         (self.place / "nginx.conf").write_text(NGINX.format(place=self.place, servers="".join(servers)),
                                                encoding="ascii")

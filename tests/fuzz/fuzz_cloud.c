@@ -8,7 +8,7 @@
 
 #include "collect/cloud/cloud.h"
 
-enum { STATUS_OK = 200 };
+enum { STATUS_OK = 200, STEPS_MAX = 8 };
 
 static void check_value(const char *value)
 {
@@ -22,10 +22,10 @@ static void check_request(const struct cloud_vendor *vendor, const struct cloud_
 {
     struct buf request;
     buf_init(&request, 4096);
-    check(vendor->paths[probe->step] != NULL);
+    check(cloud_path(vendor, probe) != NULL);
     cloud_put_request(&request, vendor, probe, STR("169.254.169.254"));
     bool is_put = vendor->token_header && probe->step == 0;
-    int want = 6 + (vendor->header[0] != NULL) + (vendor->token_header != NULL) + is_put;
+    int want = 6 + (vendor->header != NULL) + (vendor->token_header != NULL) + is_put;
     int lines = 0;
     struct str rest = {request.data, request.len};
     for (struct str line; str_line(&rest, &line); lines++) {
@@ -71,7 +71,7 @@ static void converse(const struct cloud_vendor *vendor, struct str rest)
     bool was_answered = false;
     int steps = 0;
     for (; verdict == CLOUD_ASK_MORE; steps++) {
-        check(steps < CLOUD_STEPS_MAX);
+        check(steps < STEPS_MAX);
         check_request(vendor, &probe);
         if (rest.n == 0) {
             verdict = vendor->classify(&probe, NULL);

@@ -41,7 +41,7 @@ static void check_line(const char *text)
 /* What came from the surroundings is a short plain text of the job. */
 static void check_automatic(const struct config *config)
 {
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         if (config->origins[i].source != SOURCE_AUTO)
             continue;
         check(options[i].type == OPTION_STRING && options[i].group == GROUP_JOB && config->origins[i].env);

@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *copy = fuzz_copy(data, size);
     if (!copy)
         return 0;
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         if (options[i].type == OPTION_PAIRS)
             play(&options[i], (struct str){copy, size});
     }

@@ -517,6 +517,7 @@ static void step(struct fake_tree *tree, bool baseline)
     tree->sample = (struct sample){0};
     assert_true(tree->cpus <= sizeof(shares) / sizeof(shares[0]));
     tree->sample.cpu.per_core_pct = (struct sample_list){tree->cpus > 0, tree->cpus, shares};
+    tree->sample.pressure.cpu_some_secs = tree->pressure_secs;
     err_clear(&tree->err);
     assert_int_equal(collector_tree.collect(tree->state, &tick, &tree->sample, &tree->err), 0);
     if (!baseline)

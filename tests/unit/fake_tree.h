@@ -52,6 +52,7 @@ struct fake_tree {
     bool counts_waiting; /* CONFIG_SCHED_INFO: there is a schedstat */
     struct opt_u64 forks, last_pid; /* inputs of the next tick */
     size_t cpus; /* of the machine; 0: not known */
+    struct opt_f64 pressure_secs; /* something on it waited for a CPU, in the next tick */
     bool is_final; /* the next tick is the last */
     struct fake_amounts used; /* by all members: the truth */
     struct fake_amounts reported; /* by the collector, all samples together */

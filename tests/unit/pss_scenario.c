@@ -53,8 +53,9 @@ void pss_scenario_set_pss(struct pss_scenario *scenario, size_t i, uint64_t kib)
     char text[256];
     (void)snprintf(text, sizeof(text),
         "55e6cb86a000-7fff3992d000 ---p 00000000 00:00 0                          [rollup]\n"
-        "Rss:             9999999 kB\nPss:            %8llu kB\nPss_Dirty:           112 kB\n",
-        (unsigned long long)kib);
+        "Rss:             9999999 kB\nPss:            %8llu kB\nPss_Dirty:           112 kB\n"
+        "Private_Clean:         0 kB\nPrivate_Dirty:  %8llu kB\n",
+        (unsigned long long)kib, (unsigned long long)kib);
     pss_scenario_write(scenario, i, text);
 }
 
@@ -78,13 +79,18 @@ size_t pss_scenario_add(struct pss_scenario *scenario, uint64_t rss_pages, uint6
 struct opt_f64 pss_scenario_tick(struct pss_scenario *scenario)
 {
     for (size_t i = 0; i < scenario->count; i++) {
+        int64_t first_ns = scenario->fake.mono_ns - scenario->age_ns[i];
+        struct pss_memory *head = &scenario->memories[scenario->own_pages[i].has ? scenario->heads[i] : i];
+        if (scenario->own_pages[i].has)
+            pss_note_fork(head, first_ns);
         scenario->list[i] = (struct pss_process){.pid = (pid_t)(PSS_SCENARIO_FIRST_PID + i),
             .age_ns = scenario->age_ns[i],
             .rss_pages = scenario->rss_pages[i],
             .own_pages = scenario->own_pages[i].v,
             .minor_faults = scenario->minor_faults[i],
-            .is_copy = scenario->own_pages[i].has && scenario->memories[i].read_ns == 0,
-            .memory = &scenario->memories[i]};
+            .is_copy = scenario->own_pages[i].has,
+            .memory = &scenario->memories[i],
+            .head = head};
     }
     err_clear(&scenario->err);
     return pss_tick(&scenario->pss, scenario->list, scenario->count, scenario->fake.mono_ns, &scenario->err);

@@ -30,7 +30,8 @@ struct pss_scenario {
     uint64_t rss_pages[PSS_SCENARIO_PROCESSES_MAX];
     int64_t age_ns[PSS_SCENARIO_PROCESSES_MAX];
     uint64_t minor_faults[PSS_SCENARIO_PROCESSES_MAX];
-    struct opt_u64 own_pages[PSS_SCENARIO_PROCESSES_MAX]; /* of copies, until they are read */
+    struct opt_u64 own_pages[PSS_SCENARIO_PROCESSES_MAX]; /* of copies */
+    size_t heads[PSS_SCENARIO_PROCESSES_MAX]; /* of copies: the first of their family */
     struct pss_memory memories[PSS_SCENARIO_PROCESSES_MAX];
     struct pss_process list[PSS_SCENARIO_PROCESSES_MAX]; /* of the last tick */
     struct err err; /* of the last tick */

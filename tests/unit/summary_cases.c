@@ -415,6 +415,38 @@ void summary_case_fill_texts(struct summary *summary, const char *const *text)
     summary->sizing.vcpus_reason = summary->sizing.memory_reason = summary->sizing.gpus_reason =
         summary->sizing.vram_reason = *text;
     summary->sizing.vram_mib = (struct opt_u64){0};
+    static struct summary_phase phase;
+    phase = (struct summary_phase){.name = *text, .times = some_u64(2), .wall_secs = some_f64(1)};
+    summary->phases_source = SUMMARY_PHASES_MARKS;
+    summary->phases = (struct sample_list){true, 1, &phase};
+    static const struct summary_phase_span span = {0, 0, 1};
+    summary->phase_spans = (struct sample_list){true, 1, &span};
+}
+
+/* More phases than are shown, one of them with a name that is too long. */
+static void fill_phases(struct summary *summary)
+{
+    static struct summary_phase phases[15];
+    static char names[15][32];
+    summary_case_fill_full(summary);
+    for (size_t i = 0; i < 15; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "epoch %zu", i);
+        phases[i] = (struct summary_phase){.name = i == 0   ? "load: read all of the data from the store and check it"
+                                                   : i == 1 ? "evaluate"
+                                                            : names[i],
+            .times = some_u64(i == 1 ? 13 : 1),
+            .wall_secs = some_f64(i == 0 ? 3725 : 61.5),
+            .cores_mean = some_f64(0.25 * (double)(i + 1)),
+            .memory_peak_mib = some_f64(100 * (double)(i + 1)),
+            .read_bytes = some_u64(i == 0 ? 12345678900 : 0),
+            .write_bytes = some_u64(1000 * i),
+            .gpu_usage_mean = some_f64(i == 0 ? 0 : 0.9),
+            .vcpus = some_u64(1 + i / 4),
+            .memory_mib = some_u64(128 * (i + 1))};
+    }
+    phases[14].memory_peak_mib = phases[3].memory_peak_mib = (struct opt_f64){0};
+    summary->phases_source = SUMMARY_PHASES_MARKS;
+    summary->phases = LIST(phases);
 }
 
 static void fill_hostile(struct summary *summary)
@@ -440,6 +472,7 @@ const struct summary_case summary_cases[] = {
     {"idle", fill_idle},
     {"unknown-end", fill_unknown},
     {"runs", fill_runs},
+    {"phases", fill_phases},
     {"hostile", fill_hostile},
     {"nothing", fill_nothing},
 };

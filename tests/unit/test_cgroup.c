@@ -789,6 +789,96 @@ static void test_command_group_goes_away(void **unused)
     finish(&fake, &run);
 }
 
+enum { COMMAND = 100 };
+
+/* A machine with a group that we are in, and one of half a core that the command enters by itself. */
+static void start_outside(
+    struct fake_env *fake, struct tracked *tracked, struct tree_status *tree, struct fake_run *run)
+{
+    fake_env_init(fake);
+    *tracked = (struct tracked){.root = COMMAND, .tracker = 90, .start_ns = fake->mono_ns};
+    fake->root.names_us = true;
+    fake->env.tracked = tracked;
+    fake->env.tree = tree;
+    put_self(fake, "0::/ours\n", mount_v2);
+    put(fake, "proc/100", "cgroup", "0::/ours\n");
+    put_v2_group(fake, "sys/fs/cgroup/ours");
+    put(fake, "sys/fs/cgroup/ours", "memory.events", "oom_kill 5\n");
+    put_v2_group(fake, "sys/fs/cgroup/limited");
+    put(fake, "sys/fs/cgroup/limited", "cpu.max", "50000 100000\n");
+    put(fake, "sys/fs/cgroup/limited", "memory.max", "268435456\n");
+    start(fake, run);
+}
+
+static void test_command_enters_a_group(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    struct tracked tracked;
+    struct tree_status tree = {0};
+    struct fake_run run;
+    start_outside(&fake, &tracked, &tree, &run);
+    const struct sample_cgroup *c = &run.sample.cgroup;
+    put(&fake, "sys/fs/cgroup/ours", "memory.events", "oom_kill 6\n");
+    step(&fake, &run, NS_PER_SEC);
+    assert_false(c->cpu_limit_cores.has);
+    ASSERT_VALUE(run.sample.end.oom_kills, 1);
+    put(&fake, "proc/100", "cgroup", "0::/limited\n");
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_limit_cores, 0.5);
+    ASSERT_VALUE(c->memory_limit_mib, 256);
+    assert_false(c->throttled_secs.has); /* its counters begin with the first reading */
+    ASSERT_VALUE(run.sample.end.oom_kills, 1);
+    put(&fake, "sys/fs/cgroup/limited", "cpu.stat", "usage_usec 5500000\nthrottled_usec 750000\n");
+    put(&fake, "sys/fs/cgroup/limited", "memory.events", "oom_kill 3\n");
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->throttled_secs, 0.5);
+    ASSERT_VALUE(run.sample.end.oom_kills, 3); /* one in our group, two in this one */
+
+    /* The group goes with the command: what was known of it holds, and there is no warning. */
+    tree.is_root_gone = true;
+    fake_env_remove(&fake, "proc/100");
+    fake_env_break(&fake, "sys/fs/cgroup/limited/cpu.stat");
+    fake_env_break(&fake, "sys/fs/cgroup/limited/memory.current");
+    fake_env_break(&fake, "sys/fs/cgroup/limited/memory.peak");
+    fake_env_break(&fake, "sys/fs/cgroup/limited/memory.events");
+    fake_env_remove(&fake, "sys/fs/cgroup/limited");
+    step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_limit_cores, 0.5);
+    assert_false(c->throttled_secs.has);
+    finish(&fake, &run);
+}
+
+/* Looked for often at the start, and then every ten seconds. */
+static void test_command_enters_a_group_late(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    struct tracked tracked;
+    struct tree_status tree = {0};
+    struct fake_run run;
+    start_outside(&fake, &tracked, &tree, &run);
+    const struct sample_cgroup *c = &run.sample.cgroup;
+    for (int second = 1; second <= 60; second++)
+        step(&fake, &run, NS_PER_SEC);
+    put(&fake, "proc/100", "cgroup", "0::/limited\n");
+    int later = 0;
+    while (!c->cpu_limit_cores.has && later++ < 20)
+        step(&fake, &run, NS_PER_SEC);
+    assert_in_range(later, 1, 10);
+    ASSERT_VALUE(c->cpu_limit_cores, 0.5);
+    /* A process that ends is nowhere. */
+    put(&fake, "proc/100", "cgroup", "0::/limited (deleted)\n");
+    for (int second = 0; second < 11; second++)
+        step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_limit_cores, 0.5);
+    put(&fake, "proc/100", "cgroup", "4:memory:/\n3:cpu:/\n0::/\n");
+    for (int second = 0; second < 11; second++)
+        step(&fake, &run, NS_PER_SEC);
+    ASSERT_VALUE(c->cpu_limit_cores, 0.5);
+    finish(&fake, &run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -812,6 +902,8 @@ int main(void)
         cmocka_unit_test(test_command_group_without_controllers),
         cmocka_unit_test(test_command_group_hybrid),
         cmocka_unit_test(test_command_group_goes_away),
+        cmocka_unit_test(test_command_enters_a_group),
+        cmocka_unit_test(test_command_enters_a_group_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

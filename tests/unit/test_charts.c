@@ -9,30 +9,11 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "series_scenario.h"
 #include "summary/report/charts.h"
 #include "summary/write.h"
 
 enum { PICTURE_MAX = 1024 * 1024 };
-
-static struct sample at_secs(double secs)
-{
-    struct sample sample = {.elapsed_secs = some_f64(secs), .actual_interval_ms = some_f64(1000)};
-    sample.cpu.present = true;
-    return sample;
-}
-
-static void add(struct series *series, const struct sample *sample)
-{
-    const struct sample_totals totals = sample_totals_of(sample, true);
-    series_add(series, sample, &totals);
-}
-
-static struct series *made(void)
-{
-    struct series *series = NULL;
-    assert_int_equal(series_new(&series), 0);
-    return series;
-}
 
 static void put_picture(struct buf *svg, const struct summary *summary, const struct series *series)
 {

@@ -17,6 +17,8 @@ extern const struct cloud_vendor cloud_aws, cloud_gcp, cloud_azure, cloud_hetzne
     cloud_alibaba, cloud_ovh;
 
 /* One step of a conversation: what must be asked, and what comes back. */
+enum { STEPS_MAX = 8 };
+
 struct exchange {
     const char *method, *path, *header;
     int status; /* 0: no answer */
@@ -384,7 +386,7 @@ static void test_foreign_answers(void **state)
         for (size_t i = 0; i < COUNT(answers); i++) {
             struct cloud_probe probe = {0};
             enum cloud_verdict verdict = CLOUD_ASK_MORE;
-            for (int step = 0; step < CLOUD_STEPS_MAX && verdict == CLOUD_ASK_MORE; step++)
+            for (int step = 0; step < STEPS_MAX && verdict == CLOUD_ASK_MORE; step++)
                 verdict = answer_with(cloud_vendors[v], &probe, answers[i].status, "Server: nginx\n", answers[i].body);
             if (verdict != CLOUD_REJECT)
                 fail_msg("%s takes foreign answer %zu for its own", cloud_vendors[v]->id, i);

@@ -33,7 +33,7 @@ static void test_precedence(void **state)
         {{.file = file, .env = {"TRACKER_INTERVAL="}}, 4, SOURCE_FILE},
         {{.env = {"TRACKER_INTERVALL=9", "XTRACKER_INTERVAL=9", "TRACKER_INTERVAL"}}, 1, SOURCE_DEFAULT},
     };
-    size_t row = options_by_flag(STR("interval"));
+    size_t row = ROW_interval_ns;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct config config;
         given_ok(&cases[i].given, &config);
@@ -167,6 +167,7 @@ static void test_unknown_options(void **state)
     (void)state;
     given_refused(GIVEN(.args = {"--intervall", "3"}), "unknown option \"--intervall\", did you mean \"--interval\"?");
     given_refused(GIVEN(.args = {"--intervall=3"}), "unknown option \"--intervall\", did you mean \"--interval\"?");
+    given_refused(GIVEN(.args = {"--jsn"}), "unknown option \"--jsn\", did you mean \"--format json\"?");
     given_refused(GIVEN(.args = {"--int", "3"}), "unknown option \"--int\", did you mean \"--interval\"?");
     given_refused(GIVEN(.args = {"--interva"}), "unknown option \"--interva\", did you mean \"--interval\"?");
     given_refused(
@@ -206,6 +207,28 @@ static void test_actions(void **state)
     given_ok(GIVEN(.file = "broken [", .env = {"TRACKER_INTERVAL=x"}, .args = {"--help"}), &config);
     assert_int_equal(config.action, CONFIG_HELP);
     config_fini(&config);
+}
+
+/* Neither the file nor another variable counts: a mark must not fail. */
+static void test_marks(void **state)
+{
+    (void)state;
+    struct config config;
+    given_ok(GIVEN(.file = "broken [", .env = {"TRACKER_INTERVAL=x", "TRACKER_SOCKET=/run/s"},
+                 .args = {"--end", "load", "--begin=-v", "--mark", ""}),
+        &config);
+    assert_int_equal(config.action, CONFIG_MARK);
+    assert_string_equal(config.marks.socket, "/run/s");
+    assert_int_equal(config.marks.count, 3);
+    assert_string_equal(config.marks.items[0].kind, "end");
+    assert_string_equal(config.marks.items[0].name, "load");
+    assert_string_equal(config.marks.items[1].kind, "begin");
+    assert_string_equal(config.marks.items[1].name, "-v");
+    assert_string_equal(config.marks.items[2].name, "");
+    config_fini(&config);
+    given_refused(GIVEN(.args = {"--mark"}), "option --mark needs a value: --mark NAME");
+    given_refused(
+        GIVEN(.args = {"--begin", "x", "true"}), "--begin is for use inside a tracked command, and runs none itself");
 }
 
 static void test_modes_exclude_each_other(void **state)
@@ -373,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_command_points_into_argv),
         cmocka_unit_test(test_unknown_options),
         cmocka_unit_test(test_actions),
+        cmocka_unit_test(test_marks),
         cmocka_unit_test(test_modes_exclude_each_other),
         cmocka_unit_test(test_weak_pid),
         cmocka_unit_test(test_unknown_keys),

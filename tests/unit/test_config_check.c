@@ -68,6 +68,20 @@ static void test_renice(void **state)
     warned(GIVEN(.args = {"-r", "25"}), "\"25\" is treated as the command: --renice takes -20 to 19");
 }
 
+static void test_command_taken_as_report(void **state)
+{
+    (void)state;
+    given_refused(GIVEN(.args = {"-q", "--report", "make"}),
+        "--report make: that is the file, and there is no command; write --report run.html -- make, or a name with "
+        ".html");
+    static const char *const names[] = {"run.html", "./make", "/dev/stdout", "-", "{job}"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        WORKS(.args = {"--report", names[i]});
+    WORKS(.args = {"--report", "page", "make"});
+    WORKS(.args = {"--report", "page", "--pid", "1"});
+    WORKS(.args = {"--report", "page", "--from", "samples.jsonl"});
+}
+
 static void test_steal_and_duration(void **state)
 {
     (void)state;
@@ -185,7 +199,7 @@ static void test_unknown_variables(void **state)
     warned(GIVEN(.env = {"TRACKER_FOO=hush"}), "unknown variable TRACKER_FOO; see --help");
     warned(GIVEN(.env = {"TRACKER_=hush"}), "unknown variable TRACKER_; see --help");
     WORKS(.env = {"TRACKER_INTREVAL=", "MY_TRACKER_INTERVAL=1", "TRACKER=1", "TRACKERS_X=1", "SENTINEL_X=1"});
-    WORKS(.env = {"TRACKER_SOCKET=1", "TRACKER_MARK_FD=3", "TRACKER_INTERVAL=2"});
+    WORKS(.env = {"TRACKER_SOCKET=1", "TRACKER_INTERVAL=2"});
 }
 
 static void test_samples_that_go_nowhere(void **state)
@@ -242,13 +256,14 @@ static void test_placeholders(void **state)
 {
     (void)state;
     warned(GIVEN(.args = {"-o", "{jobname}.jsonl"}),
-        "--output: unknown placeholder {jobname}; known are {job}, {host}, {pid} and {datetime}");
+        "--output: unknown placeholder {jobname}; known are {job}, {host}, {node}, {rank}, {pid} and {datetime}");
     warned(GIVEN(.file = "tracker.report = \"{job}-{DATE}.html\""),
-        "report (from resource-tracker.toml:1:18): unknown placeholder {DATE}; known are {job}, {host}, {pid} and "
+        "report (from resource-tracker.toml:1:18): unknown placeholder {DATE}; known are {job}, {host}, {node}, "
+        "{rank}, {pid} and "
         "{datetime}");
     warned(GIVEN(.args = {"--summary-json", "{date}{time}"}),
-        "--summary-json: unknown placeholder {date}; known are {job}, {host}, {pid} and {datetime}");
-    WORKS(.args = {"-o", "{job}-{host}-{pid}-{datetime}.{}.{a,b}.{1}.{open.${x.jsonl"});
+        "--summary-json: unknown placeholder {date}; known are {job}, {host}, {node}, {rank}, {pid} and {datetime}");
+    WORKS(.args = {"-o", "{job}-{host}-{node}-{rank}-{pid}-{datetime}.{}.{a,b}.{1}.{open.${x.jsonl"});
 }
 
 static void test_words_that_are_no_command(void **state)
@@ -341,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_renice),
+        cmocka_unit_test(test_command_taken_as_report),
         cmocka_unit_test(test_steal_and_duration),
         cmocka_unit_test(test_trust_of_the_file),
         cmocka_unit_test(test_other_kinds_of_files),

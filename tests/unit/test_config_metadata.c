@@ -15,7 +15,7 @@ enum { VARIABLES_MAX = 32 };
 /* Texts that stay NULL must not be filled. */
 struct expected {
     const char *job_name, *project_name, *stage_name, *task_name, *orchestrator, *executor, *external_run_id,
-        *container_image;
+        *container_image, *rank, *world_size, *node;
 };
 
 static void assert_text(const char *name, const char *got, const char *want)
@@ -34,6 +34,9 @@ static void assert_settings(const struct settings *s, const struct expected *wan
     assert_text("executor", s->executor, want->executor);
     assert_text("external_run_id", s->external_run_id, want->external_run_id);
     assert_text("container_image", s->container_image, want->container_image);
+    assert_text("rank", s->rank, want->rank);
+    assert_text("world_size", s->world_size, want->world_size);
+    assert_text("node", s->node, want->node);
     assert_text("team", s->team, NULL);
     assert_text("env", s->env, NULL);
     assert_text("language", s->language, NULL);
@@ -60,7 +63,7 @@ static void assert_printed(const struct config *config)
     for (const char *at = buf_cstr(&text); (at = strstr(at, " (automatic)\n")); at++)
         automatic++;
     size_t filled = 0;
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         if (config->origins[i].source == SOURCE_AUTO) {
             filled++;
             assert_int_equal(options[i].group, GROUP_JOB);
@@ -113,16 +116,33 @@ static void test_slurm(void **state)
     TAKEN(WANT(.executor = "slurm", .external_run_id = "4713"), "SLURM_JOB_ID=4713", "SLURM_ARRAY_JOB_ID=4700");
 }
 
+static void test_ranks(void **state)
+{
+    (void)state;
+    TAKEN(WANT(.executor = "slurm", .external_run_id = "7", .rank = "3", .world_size = "8", .node = "n2"),
+        "SLURM_JOB_ID=7", "SLURM_STEP_NUM_TASKS=8", "SLURM_PROCID=3", "SLURMD_NODENAME=n2");
+    /* mpirun within a step: its ranks, and the node of Slurm. */
+    TAKEN(WANT(.rank = "0", .world_size = "4", .node = "n2"), "OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=0",
+        "SLURM_STEP_NUM_TASKS=1", "SLURM_PROCID=0", "SLURMD_NODENAME=n2");
+    TAKEN(WANT(.rank = "1", .world_size = "2"), "PMI_SIZE=2", "PMI_RANK=1");
+    TAKEN(WANT(.rank = "5", .world_size = "16", .node = "1"), "TORCHELASTIC_RUN_ID=0", "RANK=5", "WORLD_SIZE=16",
+        "GROUP_RANK=1", "LOCAL_RANK=1");
+    TAKEN(WANT(.orchestrator = "ray", .external_run_id = "01000000"), "RAY_JOB_ID=01000000");
+    TAKEN(WANT(.orchestrator = "spark", .external_run_id = "spark-1", .rank = "2"), "SPARK_APPLICATION_ID=spark-1",
+        "SPARK_EXECUTOR_ID=2");
+    TAKEN(WANT(.job_name = NULL), "RANK=5", "WORLD_SIZE=16", "SLURM_PROCID=3", "OMPI_COMM_WORLD_RANK=0");
+}
+
 static void test_kubernetes(void **state)
 {
     (void)state;
     TAKEN(WANT(.executor = "kubernetes"), "KUBERNETES_SERVICE_HOST=10.0.0.1", "KUBERNETES_SERVICE_PORT=443",
         "KUBERNETES_PORT=tcp://10.0.0.1:443", "HOSTNAME=train-x7k2p", "HOME=/root", "DB_SERVICE_HOST=10.0.0.7",
         "DB_PASSWORD=hush");
-    TAKEN(WANT(.executor = "kubernetes", .task_name = "3"), "KUBERNETES_SERVICE_HOST=10.0.0.1",
+    TAKEN(WANT(.executor = "kubernetes", .task_name = "3", .rank = "3"), "KUBERNETES_SERVICE_HOST=10.0.0.1",
         "HOSTNAME=train-3-x7k2p", "JOB_COMPLETION_INDEX=3");
-    TAKEN(
-        WANT(.executor = "kubernetes", .task_name = "0"), "KUBERNETES_SERVICE_HOST=fd00::1", "JOB_COMPLETION_INDEX=0");
+    TAKEN(WANT(.executor = "kubernetes", .task_name = "0", .rank = "0"), "KUBERNETES_SERVICE_HOST=fd00::1",
+        "JOB_COMPLETION_INDEX=0");
 }
 
 static void test_github_actions(void **state)
@@ -232,7 +252,7 @@ static void test_several_at_once(void **state)
     (void)state;
     /* Airflow on Kubernetes */
     TAKEN(WANT(.job_name = "etl", .task_name = "load", .orchestrator = "airflow", .executor = "kubernetes",
-              .external_run_id = "manual__1"),
+              .external_run_id = "manual__1", .rank = "5"),
         "KUBERNETES_SERVICE_HOST=10.0.0.1", "HOSTNAME=etl-load-1", "AIRFLOW_CTX_DAG_ID=etl", "AIRFLOW_CTX_TASK_ID=load",
         "AIRFLOW_CTX_DAG_RUN_ID=manual__1", "JOB_COMPLETION_INDEX=5");
     /* GitHub Actions with a runner on Kubernetes */
@@ -280,7 +300,7 @@ static void test_precedence(void **state)
 {
     (void)state;
     static const char file[] = "[job]\nname = \"file\"\nexecutor = \"\"\n";
-    size_t row = options_by_flag(STR("job-name"));
+    size_t row = ROW_job_name;
     static const struct {
         struct given given;
         const char *name;
@@ -348,20 +368,22 @@ static void test_table(void **state)
 {
     (void)state;
     static const char *const words[] = {"TOKEN", "PASS", "SECRET", "KEY_ID", "AUTH", "URL", "EMAIL", "USER"};
-    for (size_t i = 0; i < metadata_system_count; i++) {
-        const struct metadata_system *system = &metadata_systems[i];
-        assert_true(system->name[0] && system->signs[0][0] && system->facts[0].text[0]);
-        for (const struct metadata_fact *fact = system->facts; fact->text[0]; fact++) {
-            assert_non_null(memchr(fact->text, '\0', sizeof(fact->text)));
-            bool known = false;
-            for (size_t k = 0; k < options_count; k++)
-                known = known || (options[k].offset == fact->offset && options[k].group == GROUP_JOB &&
-                                     options[k].type == OPTION_STRING);
-            assert_true(known);
-            assert_true(fact->part <= 4 && !(fact->is_constant && (fact->part > 0 || fact->second)));
-            for (size_t k = 0; !fact->is_constant && k < sizeof(words) / sizeof(words[0]); k++)
-                assert_null(strstr(fact->text, words[k]));
-        }
+    const char *text = metadata_texts;
+    for (size_t i = 0; i < metadata_row_count; i++, text = text_next(text)) {
+        const struct metadata_row *row = &metadata_rows[i];
+        assert_true(text[0]);
+        assert_int_equal(row->kind == METADATA_SECOND, i > 0 && metadata_rows[i - 1].kind == METADATA_JOINED);
+        assert_true(row->kind != METADATA_SIGN || metadata_rows[i - 1].kind <= METADATA_SIGN);
+        assert_true(row->kind != METADATA_ALSO || metadata_rows[i - 1].kind == METADATA_SIGN);
+        if (row->kind <= METADATA_SECOND)
+            continue;
+        bool known = false;
+        for (size_t k = 0; k < OPTIONS_COUNT; k++)
+            known = known || (options[k].offset == row->offset && options[k].group == GROUP_JOB &&
+                                 options[k].type == OPTION_STRING);
+        assert_true(known);
+        for (size_t k = 0; row->kind != METADATA_CONSTANT && k < sizeof(words) / sizeof(words[0]); k++)
+            assert_null(strstr(text, words[k]));
     }
 }
 
@@ -372,8 +394,9 @@ static void test_docs(void **state)
     buf_init(&docs, 1 << 20);
     config_docs(&docs);
     const char *text = buf_cstr(&docs);
-    for (size_t i = 0; i < metadata_system_count; i++)
-        assert_non_null(strstr(text, metadata_systems[i].name));
+    const char *name = metadata_texts;
+    for (size_t i = 0; i < metadata_row_count; i++, name = text_next(name))
+        assert_non_null(strstr(text, name));
     assert_non_null(strstr(text,
         "\n- **Slurm** (`SLURM_JOB_ID`): `executor` = \"slurm\"; `name` = `SLURM_JOB_NAME`; `external_run_id` = "
         "`SLURM_ARRAY_JOB_ID` and `SLURM_ARRAY_TASK_ID`, joined with `_`, else `SLURM_JOB_ID`; `task_name` = "
@@ -386,6 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_slurm),
+        cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_kubernetes),
         cmocka_unit_test(test_github_actions),
         cmocka_unit_test(test_gitlab_ci),

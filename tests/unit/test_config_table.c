@@ -15,14 +15,14 @@
 
 static bool same(const char *a, const char *b)
 {
-    return a && b && strcmp(a, b) == 0;
+    return a[0] && strcmp(a, b) == 0;
 }
 
 static bool share_variable(const struct option_row *a, const struct option_row *b)
 {
-    for (size_t i = 0; i < OPTION_ENVS; i++) {
-        for (size_t k = 0; k < OPTION_ENVS; k++) {
-            if (same(a->envs[i], b->envs[k]))
+    for (size_t i = 0; option_env(a, i); i++) {
+        for (size_t k = 0; option_env(b, k); k++) {
+            if (same(option_env(a, i), option_env(b, k)))
                 return true;
         }
     }
@@ -32,11 +32,11 @@ static bool share_variable(const struct option_row *a, const struct option_row *
 static void test_nothing_is_there_twice(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < options_count; i++) {
-        for (size_t k = i + 1; k < options_count; k++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        for (size_t k = i + 1; k < OPTIONS_COUNT; k++) {
             const struct option_row *a = &options[i], *b = &options[k];
-            assert_false(same(a->flag, b->flag));
-            assert_false(same(a->key, b->key));
+            assert_false(same(option_flag(a), option_flag(b)));
+            assert_false(same(option_key(a), option_key(b)));
             assert_false(share_variable(a, b));
             assert_false(a->letter && a->letter == b->letter);
             assert_false(a->type != OPTION_ACTION && b->type != OPTION_ACTION && a->offset == b->offset);
@@ -47,33 +47,45 @@ static void test_nothing_is_there_twice(void **state)
 static void test_rows_are_complete(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const struct option_row *row = &options[i];
-        assert_true(row->flag || row->envs[0]);
-        assert_true(row->flag || row->letter == '\0');
-        assert_true(!row->flag || strlen(row->flag) + 3 < 32);
-        assert_true(!row->flag || strncmp(row->flag, "no-", 3) != 0);
-        assert_non_null(row->help);
-        assert_true(row->help[strlen(row->help) - 1] != '.');
+        assert_true(option_flag(row)[0] || option_envs(row)[0]);
+        assert_true(option_flag(row)[0] || row->letter == '\0');
+        assert_true(!option_flag(row)[0] || strlen(option_flag(row)) + 3 < 32);
+        assert_true(!option_flag(row)[0] || strncmp(option_flag(row), "no-", 3) != 0);
+        assert_non_null(option_help(row)->help);
+        assert_true(option_help(row)->help[strlen(option_help(row)->help) - 1] != '.');
         bool bare = row->type == OPTION_BOOL || row->type == OPTION_COUNT || row->type == OPTION_ACTION;
-        assert_true(bare || row->metavar);
+        assert_true(bare || option_has_metavar(row));
         assert_true(row->type == OPTION_STRING || row->type == OPTION_PAIRS || row->type == OPTION_OPT_INTEGER ||
                     row->type == OPTION_LIST || row->type == OPTION_ACTION || row->type == OPTION_DURATION ||
-                    row->fallback);
+                    option_fallback(row));
         assert_true(row->modes < 2 * MODE_REPLAY);
-        assert_true(!(row->props & OPTION_NAMED_FILE) || (row->key && row->envs[0]));
+        assert_true(!(row->props & OPTION_NAMED_FILE) || (option_key(row)[0] && option_envs(row)[0]));
         bool number = row->type == OPTION_INTEGER || row->type == OPTION_OPT_INTEGER || row->type == OPTION_DURATION;
-        assert_true(!number || row->min < row->max);
+        assert_true(!number || option_range(row)->min < option_range(row)->max);
         assert_true(row->type != OPTION_CHOICE || option_word(row, 1));
         assert_true(!(row->props & OPTION_HEADERS) || row->type == OPTION_PAIRS);
-        assert_int_equal(
-            row->type == OPTION_LIST, (row->words && row->type != OPTION_CHOICE && row->type != OPTION_ACTION));
-        assert_true(!(row->props & OPTION_SECRET) || !row->flag);
-        bool known = !row->key;
-        for (size_t k = 0; option_tables[k]; k++)
-            known = known || (strncmp(row->key, option_tables[k], strlen(option_tables[k])) == 0 &&
-                                 row->key[strlen(option_tables[k])] == '.');
+        assert_int_equal(row->type == OPTION_LIST,
+            (option_word(row, 0) && row->type != OPTION_CHOICE && row->type != OPTION_ACTION));
+        assert_true(!(row->props & OPTION_SECRET) || !option_flag(row)[0]);
+        bool known = !option_key(row)[0];
+        for (size_t k = 0; k < OPTION_TABLES; k++)
+            known = known || (strncmp(option_key(row), option_tables[k], strlen(option_tables[k])) == 0 &&
+                                 option_key(row)[strlen(option_tables[k])] == '.');
         assert_true(known);
+    }
+}
+
+/* A variable without a NUL behind it would take the next part for another one. */
+static void test_texts_of_a_row_end_where_the_next_begin(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i + 1 < OPTIONS_COUNT; i++) {
+        const char *word = option_part(&options[i], PART_WORDS);
+        while (*word)
+            word += strlen(word) + 1;
+        assert_ptr_equal(word + 1, option_flag(&options[i + 1]));
     }
 }
 
@@ -87,10 +99,10 @@ static const char *sample_text(const struct option_row *row, bool second, char *
         return second ? "false" : "true";
     case OPTION_INTEGER:
     case OPTION_OPT_INTEGER:
-        (void)snprintf(room, size, "%lld", (long long)(second ? row->max : row->min));
+        (void)snprintf(room, size, "%lld", (long long)(second ? option_range(row)->max : option_range(row)->min));
         return room;
     case OPTION_DURATION:
-        duration_put(&buf, second ? row->max : row->min);
+        duration_put(&buf, second ? option_range(row)->max : option_range(row)->min);
         (void)snprintf(room, size, "%s", buf_cstr(&buf));
         buf_fini(&buf);
         return room;
@@ -124,17 +136,17 @@ static void give(struct given *given, const struct option_row *row, enum option_
         given->args[2] = "--config=" GIVEN_FILE;
     bool quoted = row->type == OPTION_STRING || row->type == OPTION_CHOICE || row->type == OPTION_LIST;
     if (source == SOURCE_FLAG) {
-        (void)snprintf(room->flag, sizeof(room->flag), "--%s=%s", row->flag, text);
+        (void)snprintf(room->flag, sizeof(room->flag), "--%s=%s", option_flag(row), text);
         given->args[0] = room->flag;
     } else if (source == SOURCE_ENV) {
-        (void)snprintf(room->variable, sizeof(room->variable), "%s=%s", row->envs[0], text);
+        (void)snprintf(room->variable, sizeof(room->variable), "%s=%s", option_envs(row), text);
         given->env[0] = room->variable;
     } else if (row->type == OPTION_PAIRS) {
-        (void)snprintf(room->file, sizeof(room->file), "%s = { key = \"%s\" }", row->key, text + 4);
+        (void)snprintf(room->file, sizeof(room->file), "%s = { key = \"%s\" }", option_key(row), text + 4);
         given->file = room->file;
     } else {
-        (void)snprintf(
-            room->file, sizeof(room->file), "%s = %s%s%s", row->key, quoted ? "\"" : "", text, quoted ? "\"" : "");
+        (void)snprintf(room->file, sizeof(room->file), "%s = %s%s%s", option_key(row), quoted ? "\"" : "", text,
+            quoted ? "\"" : "");
         given->file = room->file;
     }
 }
@@ -143,7 +155,9 @@ static bool has_source(const struct option_row *row, enum option_source source)
 {
     if (row->type == OPTION_ACTION || row->type == OPTION_COUNT)
         return false;
-    return source == SOURCE_FLAG ? row->flag : source == SOURCE_ENV ? row->envs[0] : row->key;
+    return (source == SOURCE_FLAG     ? option_flag(row)
+               : source == SOURCE_ENV ? option_envs(row)
+                                      : option_key(row))[0] != '\0';
 }
 
 static void assert_value(const struct config *config, size_t i, const char *text)
@@ -172,7 +186,7 @@ static void test_every_row_from_every_source(void **state)
 {
     (void)state;
     size_t reached = 0;
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         for (enum option_source source = SOURCE_FILE; source <= SOURCE_FLAG; source++) {
             for (int second = 0; has_source(&options[i], source) && second < 2; second++) {
                 char room[64];
@@ -185,7 +199,7 @@ static void test_every_row_from_every_source(void **state)
                 assert_value(&config, i, text);
                 assert_int_equal(config.origins[i].source, source);
                 /* A file that is named and is not there. */
-                if (config.warning_count != same(options[i].flag, "config"))
+                if (config.warning_count != same(option_flag(&options[i]), "config"))
                     fail_msg("%s", config.warnings[0]);
                 config_fini(&config);
                 reached++;
@@ -198,7 +212,7 @@ static void test_every_row_from_every_source(void **state)
 static void test_every_row_by_precedence(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         for (enum option_source high = SOURCE_ENV; high <= SOURCE_FLAG; high++) {
             for (enum option_source low = SOURCE_FILE; low < high; low++) {
                 for (int second = 0; second < 2; second++) {
@@ -224,16 +238,16 @@ static void test_every_row_by_precedence(void **state)
 static void test_every_second_variable(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < options_count; i++) {
-        if (!options[i].envs[1])
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        if (!option_env(&options[i], 1))
             continue;
         char variable[128], empty[128];
-        (void)snprintf(variable, sizeof(variable), "%s=value", options[i].envs[1]);
-        (void)snprintf(empty, sizeof(empty), "%s=", options[i].envs[0]);
+        (void)snprintf(variable, sizeof(variable), "%s=value", option_env(&options[i], 1));
+        (void)snprintf(empty, sizeof(empty), "%s=", option_envs(&options[i]));
         struct config config;
         given_ok(GIVEN(.env = {empty, variable}), &config);
         assert_value(&config, i, "value");
-        assert_string_equal(config.origins[i].env, options[i].envs[1]);
+        assert_string_equal(config.origins[i].env, option_env(&options[i], 1));
         config_fini(&config);
     }
 }
@@ -276,8 +290,8 @@ static void test_defaults(void **state)
 
 static void assert_same_settings(const struct config *a, const struct config *b)
 {
-    for (size_t i = 0; i < options_count; i++) {
-        if (!options[i].key || (options[i].props & OPTION_SECRET))
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        if (!option_key(&options[i])[0] || (options[i].props & OPTION_SECRET))
             continue;
         struct buf x, y;
         buf_init(&x, 1 << 20);
@@ -322,7 +336,7 @@ static void test_print_round_trip(void **state)
             .env = {"TRACKER_TAGS=b c=d\\,e,\"q\"=#x,\xc3\xa9=1", "TRACKER_S3_URI=s3://b/p", "TRACKER_COLLECT_GPU=0"},
             .args = {"--tag", "a.b=c = d", "-p77", "-fcsv", "--no-subreaper", "-o", "out {job}.csv", "--summary",
                 "--grace=86400.000000001ms"}));
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         if (!has_source(&options[i], SOURCE_FILE) || (options[i].props & OPTION_SECRET))
             continue;
         char room[64];
@@ -411,13 +425,12 @@ static void test_help(void **state)
     config_help(&buf);
     assert_true(buf_ok(&buf));
     const char *help = buf_cstr(&buf);
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         char flag[64];
-        (void)snprintf(flag, sizeof(flag), " --%s%s", option_is_on(&options[i]) ? "no-" : "",
-            options[i].flag ? options[i].flag : "");
-        assert_true(!options[i].flag || strstr(help, flag));
-        for (size_t k = 0; k < OPTION_ENVS && options[i].envs[k]; k++)
-            assert_non_null(strstr(help, options[i].envs[k]));
+        (void)snprintf(flag, sizeof(flag), " --%s%s", option_is_on(&options[i]) ? "no-" : "", option_flag(&options[i]));
+        assert_true(!option_flag(&options[i])[0] || strstr(help, flag));
+        for (size_t k = 0; option_env(&options[i], k); k++)
+            assert_non_null(strstr(help, option_env(&options[i], k)));
     }
     struct str rest = {buf.data, buf.len}, line;
     while (str_line(&rest, &line)) {
@@ -432,6 +445,14 @@ static void test_help(void **state)
     assert_line(help, "      --upload-spool         deliver what earlier runs left in the spool, and");
     assert_line(help, "  129    ended by SIGHUP, after a final sample (without a command)");
     buf_fini(&buf);
+}
+
+static size_t row_of_flag(struct str flag)
+{
+    size_t i = 0;
+    while (i < OPTIONS_COUNT && !str_eq(str_of(option_flag(&options[i])), flag))
+        i++;
+    return i;
 }
 
 /* It fits a screen, and every flag in it is one, with its letter. */
@@ -450,8 +471,8 @@ static void test_short_help(void **state)
         if (line.n < 9 || memcmp(line.p + 6, "--", 2) != 0)
             continue;
         struct str flag = {line.p + 8, strcspn(line.p + 8, " [=")};
-        size_t i = options_by_flag(flag);
-        assert_in_range(i, 0, options_count - 1);
+        size_t i = row_of_flag(flag);
+        assert_in_range(i, 0, OPTIONS_COUNT - 1);
         assert_int_equal(options[i].letter ? options[i].letter : ' ', line.p[3]);
         flags++;
     }
@@ -478,7 +499,7 @@ static void test_docs(void **state)
     assert_line(docs, "| `team` | `--team TEXT` | `TRACKER_TEAM` | none | text | Team that owns the job. |");
     assert_line(docs,
         "| `report` | `--report FILE.html` | `TRACKER_REPORT` | none | text | Write a self-contained HTML page with "
-        "charts; FILE.svg: a picture; the page saves a PNG. |");
+        "charts, which can save them as PNG; with FILE.svg, a picture instead. |");
     assert_line(docs, "## [sentinel]");
     struct str rest = {buf.data, buf.len}, line;
     size_t rows = 0;
@@ -491,10 +512,7 @@ static void test_docs(void **state)
         assert_int_equal(bars, 7);
         rows++;
     }
-    size_t tables = 1;
-    while (option_tables[tables - 1])
-        tables++;
-    assert_int_equal(rows, options_count + 2 * tables);
+    assert_int_equal(rows, OPTIONS_COUNT + 2 * (OPTION_TABLES + 1));
     buf_fini(&buf);
 }
 
@@ -503,6 +521,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_there_twice),
         cmocka_unit_test(test_rows_are_complete),
+        cmocka_unit_test(test_texts_of_a_row_end_where_the_next_begin),
         cmocka_unit_test(test_every_row_from_every_source),
         cmocka_unit_test(test_every_row_by_precedence),
         cmocka_unit_test(test_every_second_variable),

@@ -125,6 +125,40 @@ static void test_interval_ends(void **state)
         "interval_secs = nan (from resource-tracker.toml:2:17): is not a number");
 }
 
+static int64_t carbon_of(const struct given *given)
+{
+    struct config config;
+    given_ok(given, &config);
+    int64_t ng = config.settings.carbon_ng_per_kwh;
+    config_fini(&config);
+    return ng;
+}
+
+static void test_grams_per_kwh(void **state)
+{
+    (void)state;
+    assert_int_equal(carbon_of(GIVEN(.args = {"--version"})), 0);
+    assert_int_equal(carbon_of(GIVEN(.args = {"--carbon=320"})), 320 * NS_PER_SEC);
+    assert_int_equal(carbon_of(GIVEN(.args = {"--carbon", "320g/kWh"})), 320 * NS_PER_SEC);
+    assert_int_equal(carbon_of(GIVEN(.args = {"--carbon", "0.5 g/kwh"})), 500 * NS_PER_MS);
+    assert_int_equal(carbon_of(GIVEN(.env = {"TRACKER_CARBON=12.5"})), 12500 * NS_PER_MS);
+    assert_int_equal(carbon_of(GIVEN(.file = "tracker.carbon_g_per_kwh = 40")), 40 * NS_PER_SEC);
+    assert_int_equal(carbon_of(GIVEN(.file = "tracker.carbon_g_per_kwh = \"40 g/kWh\"")), 40 * NS_PER_SEC);
+    static const char *const wrong[] = {
+        "--carbon=", "--carbon=g/kWh", "--carbon=5s", "--carbon=5ms", "--carbon=5 kg/kWh", "--carbon=x"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct config config;
+        struct err err;
+        assert_int_equal(given_load(GIVEN(.args = {wrong[i]}), &config, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "not grams per kWh, for example 320 or 320g/kWh"));
+        config_fini(&config);
+    }
+    given_refused(GIVEN(.args = {"--carbon=0"}), "carbon_g_per_kwh = 0 (from --carbon): must be at least 0.001");
+    given_refused(GIVEN(.args = {"--carbon=20000"}), "carbon_g_per_kwh = 20000 (from --carbon): must be at most 10000");
+    given_refused(GIVEN(.file = "[tracker]\ncarbon_g_per_kwh = true"),
+        "carbon_g_per_kwh = true (from resource-tracker.toml:2:20): is a boolean, must be a number of grams");
+}
+
 static void test_boolean_words(void **state)
 {
     (void)state;
@@ -423,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_durations),
         cmocka_unit_test(test_not_durations),
         cmocka_unit_test(test_duration_text),
+        cmocka_unit_test(test_grams_per_kwh),
         cmocka_unit_test(test_interval_ends),
         cmocka_unit_test(test_boolean_words),
         cmocka_unit_test(test_numbers_and_choices),

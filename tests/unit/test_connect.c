@@ -229,7 +229,7 @@ static int cancel(void *context, int fd, short events, int64_t deadline_ns)
     return -ECANCELED;
 }
 
-static void test_called_off(void **state)
+static void test_canceled(void **state)
 {
     int calls = 0;
     const struct net_wait wait = {cancel, &calls};
@@ -365,7 +365,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_lookup_that_hangs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_lookup_that_nothing_waits_for, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_name_behind_a_late_one, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_called_off, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_canceled, setup, teardown),
         cmocka_unit_test_setup_teardown(test_connecting, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silent_addresses, setup, teardown),

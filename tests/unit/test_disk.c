@@ -74,6 +74,10 @@ static void test_identity_kinds(void **state)
     tree_write(&disk->tree, "sys/devices/nvme/block/nvme0n1/device/model", "      \n");
     disk_fixture_add_sysfs(disk, "259:1", "nvme/block/nvme0c0n1");
     tree_write(&disk->tree, "sys/devices/nvme/block/nvme0c0n1/hidden", "1\n");
+    /* Named as partitions of their parents would be, and none of them. */
+    disk_fixture_add_sysfs(disk, "259:2", "nvme/nvme1/nvme1n1");
+    disk_fixture_add_sysfs(disk, "179:0", "mmc/block/mmcblk0");
+    disk_fixture_add_sysfs(disk, "179:8", "mmc/block/mmcblk0/mmcblk0boot0");
     disk_fixture_add_sysfs(disk, "252:0", "virtual/block/zram0");
     tree_write(&disk->tree, "sys/devices/virtual/block/zram0/queue/rotational", "0\n");
     tree_write(&disk->tree, "sys/devices/virtual/block/zram0/size", "0\n");
@@ -85,31 +89,32 @@ static void test_identity_kinds(void **state)
     tree_write(&disk->tree, "proc/self/mountinfo", "20 1 104:1 / / rw - ext4 /dev/cciss/c0d0p1 rw\n");
     tree_write(&disk->tree, "proc/diskstats",
         "254 0 vda 1 0 8 0 0 0 0 0 0 0 0\n259 0 nvme0n1 1 0 8 0 0 0 0 0 0 0 0\n"
-        "259 1 nvme0c0n1 1 0 8 0 0 0 0 0 0 0 0\n252 0 zram0 0 0 0 0 0 0 0 0 0 0 0\n"
+        "259 2 nvme1n1 1 0 8 0 0 0 0 0 0 0 0\n179 0 mmcblk0 1 0 8 0 0 0 0 0 0 0 0\n"
+        "179 8 mmcblk0boot0 1 0 8 0 0 0 0 0 0 0 0\n259 1 nvme0c0n1 1 0 8 0 0 0 0 0 0 0 0\n"
+        "252 0 zram0 0 0 0 0 0 0 0 0 0 0 0\n"
         "104 0 cciss/c0d0 1 0 8 0 0 0 0 0 0 0 0\n104 1 cciss/c0d0p1 1 0 8 0 0 0 0 0 0 0 0\n");
     disk_fixture_open(disk);
     disk_fixture_step(disk, NS_PER_SEC);
-    assert_int_equal(disk->sample.disk.count, 4);
+    static const char *const names[] = {"cciss/c0d0", "mmcblk0", "mmcblk0boot0", "nvme0n1", "nvme1n1", "vda", "zram0"};
+    assert_int_equal(disk->sample.disk.count, sizeof(names) / sizeof(names[0]));
     const struct sample_disk *items = disk->sample.disk.items;
-    assert_string_equal(items[0].device, "cciss/c0d0");
-    assert_string_equal(items[1].device, "nvme0n1");
-    assert_string_equal(items[2].device, "vda");
-    assert_string_equal(items[3].device, "zram0");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        assert_string_equal(items[i].device, names[i]);
     assert_string_equal(items[0].device_type, "ssd");
     assert_string_equal(items[0].serial, "naa.600508b1001c0000"); /* for lack of a serial number */
     assert_string_equal(disk_fixture_mount(&items[0], 0)->mount_point, "/");
-    assert_string_equal(items[1].device_type, "nvme");
-    assert_string_equal(items[1].serial, "S1");
-    assert_null(items[1].model);
-    assert_null(items[2].device_type);
-    assert_null(items[2].vendor);
-    assert_string_equal(items[2].serial, "vol-1");
-    assert_null(items[3].device_type);
-    assert_false(items[2].capacity_bytes.has);
-    assert_false(items[3].capacity_bytes.has); /* a size of 0 is none */
-    assert_false(items[2].read_bytes_per_sec.has); /* no reading before this one */
-    assert_false(items[2].read_bytes_delta.has);
-    assert_int_equal(items[2].read_bytes_total.v, 8 * 512);
+    assert_string_equal(items[3].device_type, "nvme");
+    assert_string_equal(items[3].serial, "S1");
+    assert_null(items[3].model);
+    assert_null(items[5].device_type);
+    assert_null(items[5].vendor);
+    assert_string_equal(items[5].serial, "vol-1");
+    assert_null(items[6].device_type);
+    assert_false(items[5].capacity_bytes.has);
+    assert_false(items[6].capacity_bytes.has); /* a size of 0 is none */
+    assert_false(items[5].read_bytes_per_sec.has); /* no reading before this one */
+    assert_false(items[5].read_bytes_delta.has);
+    assert_int_equal(items[5].read_bytes_total.v, 8 * 512);
 }
 
 static size_t open_descriptors(void)

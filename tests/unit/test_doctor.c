@@ -218,7 +218,7 @@ static void test_fixtures(void **unused)
             {{"host", "proc", "ok"}, {"host", "sys", "ok"}, {"host", "kernel", "off"},
                 {"processes", "processes", "off"}, {"cpu", "online", "ok"}, {"memory", "available", "ok"},
                 {"disk", "devices", "ok"}, {"network", "interfaces", "ok"}, {"pressure", "PSI", "ok"},
-                {"gpu", "devices", "ok"}, {"streaming", "targets", "off"}},
+                {"gpu", "devices", "ok"}, {"energy", "counters", "ok"}, {"streaming", "targets", "off"}},
             {"23723 of 24103 MiB", "3 found: eth0, ifb0, ifb1", "hybrid; our group is /sys/fs/cgroup/memory/jobs/",
                 "\"verdict\":\"ok\""}},
         {"container-cgroup-v2/t0", 0,
@@ -248,6 +248,7 @@ static void test_fixtures(void **unused)
             {"v1; our group is /cgroup/memory", "Linux 3.14 or newer"}},
         {"gpu-mixed/t0", 0, {{"gpu", "amd", "ok"}, {"gpu", "intel", "ok"}},
             {"2 found: AMD Radeon RX 6800 XT, driver amdgpu"}},
+        {"energy/t0", 0, {{"energy", "counters", "ok"}}, {"rapl: CPUs memory"}},
         {"weird-names/t0", 0, {{"network", "interfaces", "ok"}}, {"9 found: %s%n, .., a:b:1, bad"}},
     };
     AUTO_BUF struct buf buf;

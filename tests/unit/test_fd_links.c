@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/gpu/fd_links.h"
 #include "fake_env.h"
+#include "kernel/sysroot.h"
 
 struct seen {
     size_t count, enough;
@@ -43,13 +43,13 @@ static void test_links(void **state)
     fake_env_link(&fake, "proc/100/fd/5x", "/dev/dri/card1");
     fake_env_link(&fake, "proc/100/fd/-1", "/dev/dri/card2");
     struct seen seen = {0};
-    assert_int_equal(fd_links_each(fake.root.proc_fd, 100, note, &seen), 0);
+    assert_int_equal(pid_each_fd(fake.root.proc_fd, 100, note, &seen), 0);
     assert_int_equal(seen.count, 3);
     assert_true(seen.fd_sum == 2147483652L);
     assert_string_equal(seen.target_of_5, "/dev/dri/renderD128");
     int before = fake_env_open_count();
     seen = (struct seen){.enough = 2};
-    assert_int_equal(fd_links_each(fake.root.proc_fd, 100, note, &seen), 0);
+    assert_int_equal(pid_each_fd(fake.root.proc_fd, 100, note, &seen), 0);
     assert_int_equal(seen.count, 2);
     assert_int_equal(fake_env_open_count(), before);
     fake_env_fini(&fake);
@@ -64,7 +64,7 @@ static void test_long_target_is_cut(void **state)
     memset(target + 9, 'x', sizeof(target) - 10);
     fake_env_link(&fake, "proc/100/fd/5", target);
     struct seen seen = {0};
-    assert_int_equal(fd_links_each(fake.root.proc_fd, 100, note, &seen), 0);
+    assert_int_equal(pid_each_fd(fake.root.proc_fd, 100, note, &seen), 0);
     assert_int_equal(strlen(seen.target_of_5), 63);
     assert_memory_equal(seen.target_of_5, target, 63);
     fake_env_fini(&fake);
@@ -85,7 +85,7 @@ static void test_many(void **state)
         sum += i * 3;
     }
     struct seen seen = {0};
-    assert_int_equal(fd_links_each(fake.root.proc_fd, 100, note, &seen), 0);
+    assert_int_equal(pid_each_fd(fake.root.proc_fd, 100, note, &seen), 0);
     assert_int_equal(seen.count, MANY);
     assert_true(seen.fd_sum == sum);
     fake_env_fini(&fake);
@@ -105,7 +105,7 @@ static void test_too_many(void **state)
         if (i + 1 < MOST)
             continue;
         struct seen seen = {0};
-        assert_int_equal(fd_links_each(fake.root.proc_fd, 100, note, &seen), 0);
+        assert_int_equal(pid_each_fd(fake.root.proc_fd, 100, note, &seen), 0);
         assert_int_equal(seen.count, MOST);
     }
     fake_env_fini(&fake);
@@ -117,14 +117,14 @@ static void test_no_process(void **state)
     struct fake_env fake;
     fake_env_init(&fake);
     struct seen seen = {0};
-    assert_int_equal(fd_links_each(fake.root.proc_fd, 100, note, &seen), -ENOENT);
+    assert_int_equal(pid_each_fd(fake.root.proc_fd, 100, note, &seen), -ENOENT);
     fake_env_mkdir(&fake, "proc/100");
-    assert_int_equal(fd_links_each(fake.root.proc_fd, 100, note, &seen), -ENOENT);
+    assert_int_equal(pid_each_fd(fake.root.proc_fd, 100, note, &seen), -ENOENT);
     fake_env_write(&fake, "proc/101/fd", "no directory\n");
-    assert_int_equal(fd_links_each(fake.root.proc_fd, 101, note, &seen), -ENOTDIR);
+    assert_int_equal(pid_each_fd(fake.root.proc_fd, 101, note, &seen), -ENOTDIR);
     fake_env_write(&fake, "proc/102/fd/3", "no link\n");
-    assert_int_equal(fd_links_each(fake.root.proc_fd, 102, note, &seen), -EINVAL);
-    assert_int_equal(fd_links_each(-1, 100, note, &seen), -ENOENT);
+    assert_int_equal(pid_each_fd(fake.root.proc_fd, 102, note, &seen), -EINVAL);
+    assert_int_equal(pid_each_fd(-1, 100, note, &seen), -ENOENT);
     assert_int_equal(seen.count, 0);
     fake_env_fini(&fake);
 }

@@ -18,6 +18,14 @@
 /* 2026-11-15 09:30:00 UTC */
 static const int64_t when = 1794735000;
 
+static int expand(const char *name, const char *job_name, char *path, size_t size, struct err *err)
+{
+    char job[16] = "";
+    struct settings settings = {.job_name = job_name ? job : NULL};
+    (void)str_copy(str_of(job_name ? job_name : ""), job, sizeof(job));
+    return file_name_expand(name, &settings, path, size, err);
+}
+
 static void assert_filled(const char *name, const struct file_name_values *values, const char *expected)
 {
     AUTO_BUF struct buf buf;
@@ -39,6 +47,11 @@ static void test_every_name(void **state)
     assert_filled("{datetime}", &values, "20261115T093000Z");
     assert_filled("out/{job}-{host}-{pid}-{datetime}.csv", &values, "out/train-node-7-4242-20261115T093000Z.csv");
     assert_filled("{job}{job}", &values, "traintrain");
+    assert_filled("{node}-{rank}", &values, "host-0");
+    struct file_name_values part = values;
+    part.node = "n1/../2";
+    part.rank = "17";
+    assert_filled("{node}-{rank}.jsonl", &part, "n1_.._2-17.jsonl");
 }
 
 static void test_other_braces_stay(void **state)
@@ -129,18 +142,18 @@ static void test_expanding_uses_this_process(void **state)
     char path[256];
     char expected[256];
     struct err err = {0};
-    assert_int_equal(file_name_expand("/tmp/{job}-{pid}", "a/b", path, sizeof(path), &err), 0);
+    assert_int_equal(expand("/tmp/{job}-{pid}", "a/b", path, sizeof(path), &err), 0);
     (void)snprintf(expected, sizeof(expected), "/tmp/a_b-%ld", (long)getpid());
     assert_string_equal(path, expected);
-    assert_int_equal(file_name_expand("{job}", NULL, path, sizeof(path), &err), 0);
+    assert_int_equal(expand("{job}", NULL, path, sizeof(path), &err), 0);
     assert_string_equal(path, "job");
-    assert_int_equal(file_name_expand("", NULL, path, sizeof(path), &err), 0);
+    assert_int_equal(expand("", NULL, path, sizeof(path), &err), 0);
     assert_string_equal(path, "");
-    assert_int_equal(file_name_expand("{datetime}", NULL, path, sizeof(path), &err), 0);
+    assert_int_equal(expand("{datetime}", NULL, path, sizeof(path), &err), 0);
     assert_int_equal(strlen(path), strlen("20261115T093000Z"));
     assert_int_equal(path[8], 'T');
     assert_int_equal(path[15], 'Z');
-    assert_int_equal(file_name_expand("{host}", NULL, path, sizeof(path), &err), 0);
+    assert_int_equal(expand("{host}", NULL, path, sizeof(path), &err), 0);
     assert_true(path[0] != '\0' && !strchr(path, '/'));
 }
 
@@ -149,14 +162,14 @@ static void test_expanding_into_too_little_room(void **state)
     (void)state;
     char path[8];
     struct err err = {0};
-    assert_int_equal(file_name_expand("1234567", NULL, path, sizeof(path), &err), 0);
+    assert_int_equal(expand("1234567", NULL, path, sizeof(path), &err), 0);
     assert_string_equal(path, "1234567");
     memcpy(path, "before", 7);
-    assert_int_equal(file_name_expand("12345678", NULL, path, sizeof(path), &err), -ENAMETOOLONG);
+    assert_int_equal(expand("12345678", NULL, path, sizeof(path), &err), -ENAMETOOLONG);
     assert_int_equal(err.code, -ENAMETOOLONG);
     assert_non_null(strstr(err.msg, "7"));
     assert_string_equal(path, "before");
-    assert_int_equal(file_name_expand("1234{job}", "5678", path, sizeof(path), NULL), -ENAMETOOLONG);
+    assert_int_equal(expand("1234{job}", "5678", path, sizeof(path), NULL), -ENAMETOOLONG);
     assert_string_equal(path, "before");
 }
 

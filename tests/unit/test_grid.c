@@ -92,6 +92,9 @@ static void test_between_places(void **state)
     assert_tick(grid_between(&grid, grid.start_ns + 499 * NS_PER_MS), 0, 3);
     assert_tick(grid_between(&grid, grid.start_ns + 499 * NS_PER_MS), 0, 0);
     assert_int_equal(grid.index, 4);
+    /* The sample of 600; 500 went by unseen. */
+    assert_tick(grid_between(&grid, grid.start_ns + 600 * NS_PER_MS + 1), 0, 1);
+    assert_int_equal(grid.index, 6);
 }
 
 static void test_between_with_a_clock_before_the_start(void **state)

@@ -234,7 +234,8 @@ static void scenario_open(struct scenario *scenario, char *url)
     ahead_ns = 0;
     assert_int_equal(exchange_init(&scenario->exchange, NULL), 0);
     assert_int_equal(run_state_init(&scenario->state), 0);
-    assert_int_equal(target_clients_init(&scenario->clients, &scenario->settings, &net_wait_plain), 0);
+    assert_int_equal(
+        target_clients_init(&scenario->clients, stream_targets[0], &scenario->settings, &net_wait_plain), 0);
     scenario->delivery = (struct delivery){.options = &scenario->options,
         .state = &scenario->state,
         .exchange = &scenario->exchange,
@@ -294,7 +295,8 @@ static void test_events_of_a_run(void **state)
     for (size_t i = 0; i < 5; i++) {
         if (i == 4) {
             scenario.delivery.is_over = true;
-            scenario.state.end = (struct end_facts){.exit_code = some_i64(3), .is_failed = true};
+            scenario.state.end = (struct end_facts){
+                .exit_code = some_i64(3), .is_failed = true, .finished_secs = 1794735000, .elapsed_secs = 12.5};
         }
         assert_true(step(&scenario));
         assert_notice(&scenario, notices[i]);
@@ -312,6 +314,8 @@ static void test_events_of_a_run(void **state)
         (void)snprintf(want, sizeof(want), "{\"event\":\"%s\",", events[i]);
         assert_memory_equal(body, want, strlen(want));
         assert_int_equal(strstr(body, "\"exit_code\":3") != NULL, i == 4);
+        /* The length of the run and its end, however late they are sent. */
+        assert_int_equal(strstr(body, "\"timestamp\":\"2026-11-15T09:30:00Z\",\"elapsed_secs\":12.5") != NULL, i == 4);
     }
     loopback_fini(&server);
     scenario_close(&scenario);

@@ -358,7 +358,7 @@ static int cancel_later(void *context, int fd, short events, int64_t deadline_ns
     return net_wait_until(&net_wait_plain, fd, events, deadline_ns);
 }
 
-static void test_called_off(void **state)
+static void test_canceled(void **state)
 {
     (void)state;
     static const struct script_step steps[] = {
@@ -395,7 +395,7 @@ int main(void)
         cmocka_unit_test(test_large_request),
         cmocka_unit_test(test_early_answers),
         cmocka_unit_test(test_server_gone_while_sending),
-        cmocka_unit_test(test_called_off),
+        cmocka_unit_test(test_canceled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

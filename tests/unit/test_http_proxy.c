@@ -25,9 +25,7 @@ static void open_stage(
 {
     struct http_context context = {
         .wait = &net_wait_plain,
-        .https_proxy = stage->proxy,
-        .http_proxy = stage->proxy,
-        .no_proxy = no_proxy,
+        .proxy = {.https_proxy = stage->proxy, .http_proxy = stage->proxy, .no_proxy = no_proxy},
         .user_agent = "tester/1",
         .allow_http = true,
     };
@@ -183,7 +181,7 @@ static void test_plain_http_stays_here(void **state)
     bool has_waited = false;
     const struct net_wait wait = {never, &has_waited};
     char proxy[64];
-    struct http_context context = {.wait = &wait, .http_proxy = proxy};
+    struct http_context context = {.wait = &wait, .proxy = {.http_proxy = proxy}};
     HTTP_STAGE_OPEN(&stage, &context, steps);
     (void)snprintf(proxy, sizeof(proxy), "127.0.0.1:%u", (unsigned)stage.server.port);
     static const char *const foreign[] = {"http://api.test/?token=sesame", "http://192.0.2.1/", "http://[2001:db8::1]/",

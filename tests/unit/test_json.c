@@ -205,19 +205,22 @@ struct one {
 };
 
 /* As the tables of the model are made: the key with its comma, quotes and colon. */
-#define ROW(kind_, rule_, name_, member)                                                                               \
+static const struct {
+    struct field real, omitted, whole[2];
+    struct field_table real_table, omitted_table, whole_table;
+    char x[5], u[5], i[5], end[FIELD_KEY_BYTES];
+} all = {
+#define ROW(at, key, kind, rule, member)                                                                               \
     {                                                                                                                  \
-        .kind = (kind_), .rule = (rule_), .offset = offsetof(struct one, member),                                      \
-        .key = ",\"" name_ "\":", .key_bytes = sizeof(",\"" name_ "\":") - 1,                                          \
+        (uint16_t)(offsetof(__typeof__(all), key) - offsetof(__typeof__(all), at)), 5, kind, rule,                     \
+            offsetof(struct one, member)                                                                               \
     }
-
-static const struct field real_row[] = {ROW(FIELD_F64, FIELD_NULLABLE, "x", real)};
-static const struct field omitted_row[] = {ROW(FIELD_F64, FIELD_OMITTED, "x", real)};
-static const struct field whole_rows[] = {
-    ROW(FIELD_U64, FIELD_NULLABLE, "u", natural), ROW(FIELD_I64, FIELD_NULLABLE, "i", integer)};
-static const struct field_table real_table = {real_row, 1, sizeof(struct one)};
-static const struct field_table omitted_table = {omitted_row, 1, sizeof(struct one)};
-static const struct field_table whole_table = {whole_rows, 2, sizeof(struct one)};
+    ROW(real, x, FIELD_F64, FIELD_NULLABLE, real), ROW(omitted, x, FIELD_F64, FIELD_OMITTED, real),
+    {ROW(whole[0], u, FIELD_U64, FIELD_NULLABLE, natural), ROW(whole[1], i, FIELD_I64, FIELD_NULLABLE, integer)},
+    {offsetof(__typeof__(all), real_table) - offsetof(__typeof__(all), real), 1, sizeof(struct one)},
+    {offsetof(__typeof__(all), omitted_table) - offsetof(__typeof__(all), omitted), 1, sizeof(struct one)},
+    {offsetof(__typeof__(all), whole_table) - offsetof(__typeof__(all), whole), 2, sizeof(struct one)},
+    ",\"x\":", ",\"u\":", ",\"i\":", ""};
 
 static void test_real_numbers(void **state)
 {
@@ -265,7 +268,7 @@ static void test_real_numbers(void **state)
         struct one one = {.real = some_f64(cases[i].value)};
         (void)snprintf(expected, sizeof(expected), "{\"x\":%s}", cases[i].text);
         buf_clear(&buf);
-        json_put_object(&buf, &real_table, &one);
+        json_put_object(&buf, &all.real_table, &one);
         assert_string_equal(buf_cstr(&buf), expected);
     }
 }
@@ -279,7 +282,7 @@ static void test_shape_of_real_numbers(void **state)
     for (double value = 1e-12; value < 1e25; value *= 1.7) {
         struct one one = {.real = some_f64(-value)};
         buf_clear(&buf);
-        json_put_object(&buf, &real_table, &one);
+        json_put_object(&buf, &all.real_table, &one);
         const char *number = buf_cstr(&buf) + strlen("{\"x\":");
         if (strcmp(number, "null}") == 0) {
             assert_true(value > 1.8e19);
@@ -303,16 +306,16 @@ static void test_whole_numbers(void **state)
     AUTO_BUF struct buf buf;
     buf_init(&buf, 4096);
     struct one one = {.natural = some_u64(UINT64_MAX), .integer = some_i64(INT64_MIN)};
-    json_put_object(&buf, &whole_table, &one);
+    json_put_object(&buf, &all.whole_table, &one);
     assert_string_equal(buf_cstr(&buf), "{\"u\":18446744073709551615,\"i\":-9223372036854775808}");
     one = (struct one){.natural = some_u64(0), .integer = some_i64(-1)};
     buf_clear(&buf);
-    json_put_object(&buf, &whole_table, &one);
+    json_put_object(&buf, &all.whole_table, &one);
     assert_string_equal(buf_cstr(&buf), "{\"u\":0,\"i\":-1}");
     /* Absent, with a value left behind that must not show. */
     one = (struct one){.natural = {.has = false, .v = 7}, .integer = {.has = false, .v = 7}};
     buf_clear(&buf);
-    json_put_object(&buf, &whole_table, &one);
+    json_put_object(&buf, &all.whole_table, &one);
     assert_string_equal(buf_cstr(&buf), "{\"u\":null,\"i\":null}");
 }
 
@@ -322,7 +325,7 @@ static void test_an_object_with_everything_left_out(void **state)
     AUTO_BUF struct buf buf;
     buf_init(&buf, 4096);
     struct one one = {0};
-    json_put_object(&buf, &omitted_table, &one);
+    json_put_object(&buf, &all.omitted_table, &one);
     assert_string_equal(buf_cstr(&buf), "{}");
 }
 

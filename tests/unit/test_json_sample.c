@@ -61,7 +61,7 @@ static void test_nothing_known(void **state)
     assert_string_equal(encode(&buf, &sample),
         "{\"timestamp_secs\":1700000000,\"timestamp_ms\":1700000000123,\"elapsed_secs\":12.5,\"job_name\":null,"
         "\"tracked_pid\":null,\"cpu\":null,\"memory\":null,\"network\":null,\"disk\":null,\"gpu\":null,"
-        "\"pressure\":null,\"cgroup\":null,\"tracker\":null,\"resource-tracker-version\":\"9.8.7\"}\n");
+        "\"pressure\":null,\"cgroup\":null,\"energy\":null,\"tracker\":null,\"resource-tracker-version\":\"9.8.7\"}\n");
 }
 
 static void test_top_level_values(void **state)
@@ -80,6 +80,7 @@ static void test_top_level_values(void **state)
         "{\"timestamp_secs\":1700000000,\"timestamp_ms\":1700000000123,\"elapsed_secs\":12.5,"
         "\"actual_interval_ms\":1000,\"job_name\":\"a\\\"b\\n\xef\xbf\xbd\",\"tracked_pid\":4194304,"
         "\"cpu\":null,\"memory\":null,\"network\":[],\"disk\":[],\"gpu\":[],\"pressure\":null,\"cgroup\":null,"
+        "\"energy\":null,"
         "\"tracker\":null,\"resource-tracker-version\":\"9.8.7\"}\n");
 }
 
@@ -122,6 +123,9 @@ static void test_cpu(void **state)
         .process_peak_rss_mib = some_f64(21),
         .process_disk_read_bytes = some_u64(22),
         .process_disk_write_bytes = some_u64(23),
+        .process_net_recv_bytes = some_u64(231),
+        .process_net_sent_bytes = some_u64(232),
+        .process_net_source = "tcp",
         .process_major_faults = some_u64(24),
         .process_gpu_usage = some_f64(25),
         .process_gpu_vram_mib = some_f64(26.75),
@@ -139,6 +143,7 @@ static void test_cpu(void **state)
         "\"process_rss_bytes\":19927040,\"process_pss_mib\":20,\"process_pss_bytes\":21495808,"
         "\"process_peak_rss_mib\":21,\"process_peak_rss_bytes\":22020096,\"process_disk_read_bytes\":22,\"process_disk_"
         "write_bytes\":23,"
+        "\"process_net_recv_bytes\":231,\"process_net_sent_bytes\":232,\"process_net_source\":\"tcp\","
         "\"process_major_faults\":24,\"process_gpu_usage\":25.0,\"process_gpu_vram_mib\":26,\"process_gpu_vram_bytes\":"
         "28049408,"
         "\"process_gpu_utilized\":27},\"memory\":");
@@ -324,12 +329,16 @@ static void test_pressure_cgroup_and_tracker(void **state)
         .memory_peak_mib = some_f64(11),
         .oom_kills = some_u64(12),
     };
+    sample.energy =
+        (struct sample_energy){true, some_f64(17), some_f64(18), some_f64(19), some_f64(20), some_f64(21), "a"};
     sample.tracker = (struct sample_tracker){true, some_f64(13), some_f64(14.25), some_f64(15), some_u64(16)};
     assert_holds(encode(&buf, &sample),
         ",\"pressure\":{\"cpu_some_secs\":1.0,\"memory_some_secs\":2.0,\"memory_full_secs\":3.0,"
         "\"io_some_secs\":4.0,\"io_full_secs\":5.0},\"cgroup\":{\"cpu_limit_cores\":6.0,\"cpu_usage_secs\":7.0,"
         "\"throttled_secs\":8.0,\"memory_limit_mib\":9,\"memory_used_mib\":10,\"memory_peak_mib\":11,"
-        "\"oom_kills\":12},\"tracker\":{\"cpu_secs\":13.0,\"rss_mib\":14,\"rss_bytes\":14942208,\"late_ms\":15.0,"
+        "\"oom_kills\":12},\"energy\":{\"package_joules\":17.0,\"dram_joules\":18.0,\"platform_joules\":19.0,"
+        "\"idle_joules\":20.0,\"process_joules\":21.0,\"source\":\"a\"},\"tracker\":{\"cpu_secs\":13.0,\"rss_mib\":14,"
+        "\"rss_bytes\":14942208,\"late_ms\":15.0,"
         "\"missed_samples\":16},"
         "\"resource-tracker-version\":\"9.8.7\"}\n");
 }
@@ -364,7 +373,9 @@ static void test_processes_run_and_end(void **state)
         .target_is_running = some_bool(true),
         .minor_faults = some_u64(0),
         .voluntary_switches = some_u64(50),
+        .marks_dropped = some_u64(7),
         .processes_seen = some_u64(3),
+        .processes_unseen = some_u64(5),
         .processes_by_cpu = {true, 1, processes}};
     assert_holds(encode(&buf, &sample),
         ",\"processes\":[{\"pid\":1,\"name\":\"a\\nb\",\"command\":\"a b\xef\xbf\xbd\",\"rss_mib\":2,\"rss_bytes\":"
@@ -378,7 +389,8 @@ static void test_processes_run_and_end(void **state)
         "\"gpu_energy_joules\":null,\"cpu_is_lower_bound\":false,\"largest_process_mib\":null,\"largest_process_"
         "bytes\":null,\"cpus_allowed\":null,\"left_running\":null,\"target_is_running\":true,\"minor_faults\":0,"
         "\"major_faults\":null,"
-        "\"voluntary_switches\":50,\"involuntary_switches\":null,\"processes_seen\":3,\"processes_by_cpu\":[{\"pid\":1,"
+        "\"voluntary_switches\":50,\"involuntary_switches\":null,\"marks_dropped\":7,\"processes_seen\":3,"
+        "\"processes_unseen\":5,\"processes_by_cpu\":[{\"pid\":1,"
         "\"name\":\"a\\nb\",\"command\":\"a b\xef\xbf\xbd\",\"rss_mib\":2,\"rss_bytes\":2359296,\"cpu_secs\":3.0}]},"
         "\"resource-tracker-version\":\"9.8.7\"}\n");
 }
@@ -397,9 +409,9 @@ static void test_sections_that_are_there_but_know_nothing(void **state)
     assert_holds(text, "\"dirty_mib\":null},\"network\":null,\"disk\":null,\"gpu\":null,"
                        "\"pressure\":{\"cpu_some_secs\":null,");
     assert_holds(text, "\"io_full_secs\":null},\"cgroup\":{\"cpu_limit_cores\":null,");
-    assert_holds(text,
-        "\"oom_kills\":null},\"tracker\":{\"cpu_secs\":null,\"rss_mib\":null,\"rss_bytes\":null,\"late_ms\":null,"
-        "\"missed_samples\":null},");
+    assert_holds(text, "\"oom_kills\":null},\"energy\":null,\"tracker\":{\"cpu_secs\":null,\"rss_mib\":null,\"rss_"
+                       "bytes\":null,\"late_ms\":null,"
+                       "\"missed_samples\":null},");
     assert_null(strstr(text, ":0"));
 }
 

@@ -17,7 +17,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "codec/json_read.h"
-#include "mask/mask.h"
+#include "mask/mask_internal.h"
 
 enum { LINE_MAX_BYTES = 64 * 1024, ARGUMENTS_MAX = 128, FALSE_MASKS_MAX = 1 };
 
@@ -133,6 +133,20 @@ static int count_wrong(const char *name, enum mask_mode mode, int *ret_count)
     }
     (void)fclose(file);
     return wrong;
+}
+
+static size_t count_texts(const char *text)
+{
+    size_t count = 0;
+    for (; *text; text = rule_next(text))
+        count++;
+    return count;
+}
+
+static void test_every_subcommand_has_a_bit(void **state)
+{
+    (void)state;
+    assert_int_equal(1 << (count_texts(rule_subcommands) - 1), SUBCOMMAND_ENCRYPT_STRING);
 }
 
 static void test_no_secret_is_left(void **state)
@@ -298,6 +312,7 @@ static void test_names_in_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_subcommand_has_a_bit),
         cmocka_unit_test(test_no_secret_is_left),
         cmocka_unit_test(test_what_is_no_secret_stays),
         cmocka_unit_test(test_scripts),

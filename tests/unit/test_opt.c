@@ -29,6 +29,17 @@ static void test_delta(void **state)
     assert_int_equal(counter_delta(UINT64_MAX, 0), 0);
 }
 
+static void test_delta_of_wrapping(void **state)
+{
+    (void)state;
+    assert_int_equal(counter_delta_wrapping(10, 15, 100), 5);
+    assert_int_equal(counter_delta_wrapping(95, 3, 100), 8);
+    assert_int_equal(counter_delta_wrapping(100, 0, 100), 0);
+    assert_int_equal(counter_delta_wrapping(101, 3, 100), 0);
+    assert_int_equal(counter_delta_wrapping(95, 3, 0), 0);
+    assert_true(counter_delta_wrapping(1, 0, UINT64_MAX) == UINT64_MAX - 1);
+}
+
 static void test_delta_of_optional(void **state)
 {
     (void)state;
@@ -65,14 +76,27 @@ static void test_rate(void **state)
     assert_false(rate_per_sec((struct opt_u64){0}, 1000000000).has);
 }
 
+static void test_lower(void **state)
+{
+    (void)state;
+    const struct opt_f64 none = {0};
+    assert_true(opt_lower(some_f64(2), some_f64(3)).v == 2.0);
+    assert_true(opt_lower(some_f64(3), some_f64(2)).v == 2.0);
+    assert_true(opt_lower(none, some_f64(3)).v == 3.0);
+    assert_true(opt_lower(some_f64(3), none).v == 3.0);
+    assert_false(opt_lower(none, none).has);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_some),
         cmocka_unit_test(test_delta),
+        cmocka_unit_test(test_delta_of_wrapping),
         cmocka_unit_test(test_delta_of_optional),
         cmocka_unit_test(test_scaled),
         cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_lower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 #include "fake_env.h"
-#include "run/own_cgroup.h"
-#include "run/spawn.h"
+#include "run/session_internal.h"
 
 /* Above what the kernel gives out, so that it never exists. */
 #define NO_PID "2147483647"

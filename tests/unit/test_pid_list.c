@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "collect/collect.h"
 #include "collect/helper.h"
-#include "collect/tracked.h"
 #include "fake_env.h"
 #include "kernel/sysroot.h"
 

@@ -146,6 +146,26 @@ static void test_choice(void **state)
     check_choice(&none, "http://a.test/", NULL, 0);
 }
 
+static void test_environment(void **state)
+{
+    (void)state;
+    char upper_https[] = "HTTPS_PROXY=upper.test", upper_http[] = "HTTP_PROXY=header.test",
+         upper_no[] = "NO_PROXY=a.test", https[] = "https_proxy=lower.test", http[] = "http_proxy=plain.test",
+         no[] = "no_proxy=b.test";
+    char *const upper[] = {upper_https, upper_http, upper_no, NULL};
+    struct proxy_rules rules = proxy_rules_of(upper);
+    assert_string_equal(rules.https_proxy, "upper.test");
+    assert_null(rules.http_proxy);
+    assert_string_equal(rules.no_proxy, "a.test");
+    char *const both[] = {upper_https, upper_http, upper_no, https, http, no, NULL};
+    rules = proxy_rules_of(both);
+    assert_string_equal(rules.https_proxy, "lower.test");
+    assert_string_equal(rules.http_proxy, "plain.test");
+    assert_string_equal(rules.no_proxy, "b.test");
+    rules = proxy_rules_of(NULL);
+    assert_true(!rules.https_proxy && !rules.http_proxy && !rules.no_proxy);
+}
+
 static void test_user_info(void **state)
 {
     (void)state;
@@ -192,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_networks),
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_environment),
         cmocka_unit_test(test_user_info),
         cmocka_unit_test(test_unusable_values),
     };

@@ -424,7 +424,48 @@ static void test_csv_cut(void **state)
     assert_int_equal(scenario->samples, 2);
     assert_int_equal(scenario->runs, 1);
     assert_true(has_note(scenario, "2 lines are no samples, the first is line 1"));
+    assert_true(has_note(scenario, "line 1 is a CSV row without a header above it"));
     assert_true(has_note(scenario, "the last line is cut and left out"));
+}
+
+/* Rows are read by the header above them, whatever stands before it. */
+static void test_csv_mixed(void **state)
+{
+    struct scenario *scenario = *state;
+    assert_int_equal(
+        replay_text(scenario, "# two files\ntimestamp,cpu_usage,disk_read_bytes\n1,2,7\n2,2,8\n"
+                              "{\"timestamp_ms\":3000,\"elapsed_secs\":1,\"tracked_pid\":5}\n"
+                              "disk_read_bytes,timestamp,cpu_usage,process_pid\n9,4,1,6\n10,5,1,6\n6,1,2\n"),
+        0);
+    assert_int_equal(scenario->samples, 5);
+    assert_int_equal(scenario->runs, 3);
+    assert_int_equal(scenario->seen[1].disk_read.v, 8);
+    assert_int_equal(scenario->seen[3].disk_read.v, 9);
+    assert_int_equal(scenario->seen[4].timestamp_ms, 5000);
+    assert_true(scenario->pids[2].has && scenario->pids[2].v == 6);
+    assert_int_equal(scenario->report.note_count, 2);
+    assert_true(has_note(scenario, "2 lines are no samples, the first is line 1"));
+    assert_true(has_note(scenario, "line 9 is a CSV row of 3 columns below a header of 4"));
+}
+
+/* The header of another tool: its rows are as long as ours, and not read as ours. */
+static void test_csv_of_another_tool(void **state)
+{
+    struct scenario *scenario = *state;
+    static const char *const headers[] = {"time,load,reads", "timestamp,load", "timestamp,cpu_usage,cpu_usage"};
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        char text[256];
+        (void)snprintf(text, sizeof(text),
+            "timestamp,cpu_usage,disk_read_bytes\n1,2,7\n2,2,8\nDone, goodbye\n3,2,9\n%s\n4,5,6\n5,5,6\n", headers[i]);
+        assert_int_equal(replay_text(scenario, text), 0);
+        assert_int_equal(scenario->samples, 3);
+        assert_int_equal(scenario->seen[2].disk_read.v, 9);
+        assert_int_equal(scenario->report.note_count, 2);
+        assert_true(has_note(scenario, "4 lines are no samples, the first is line 4"));
+        assert_true(has_note(scenario, "line 6 is a CSV header of other columns: the rows below it are left out"));
+    }
+    assert_int_equal(replay_text(scenario, "1795004203.1,1,3\n1795004204.1,1,3\n"), -EBADMSG);
+    assert_non_null(strstr(scenario->err.msg, " holds no samples: line 1 is a CSV row without a header above it"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -448,6 +489,8 @@ int main(void)
         TEST(test_clock_set_back),
         TEST(test_impossible_values),
         TEST(test_csv_cut),
+        TEST(test_csv_mixed),
+        TEST(test_csv_of_another_tool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

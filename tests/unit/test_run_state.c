@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "stream/run_state.h"
+#include "stream/delivery.h"
 #include "stream/spool/spool.h"
 
 static void fill(struct run_state *state)

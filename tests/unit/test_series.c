@@ -8,29 +8,9 @@
 
 #include <math.h>
 
-#include "summary/series.h"
+#include "series_scenario.h"
 
 enum { DAY_SECS = 86400 };
-
-static struct series *made(void)
-{
-    struct series *series = NULL;
-    assert_int_equal(series_new(&series), 0);
-    return series;
-}
-
-static void add(struct series *series, const struct sample *sample)
-{
-    const struct sample_totals totals = sample_totals_of(sample, true);
-    series_add(series, sample, &totals);
-}
-
-static struct sample at_secs(double secs)
-{
-    struct sample sample = {.elapsed_secs = some_f64(secs), .actual_interval_ms = some_f64(1000)};
-    sample.cpu.present = true;
-    return sample;
-}
 
 static struct sample with_cores(double secs, double cores)
 {

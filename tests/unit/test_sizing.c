@@ -47,6 +47,36 @@ static void test_ladder(void **state)
     assert_true(sizing_ladder_mib(1e300) > 0);
 }
 
+/* What is swapped out is not in the peak; at the limit of a cgroup what does not fit is read back again and again. */
+static void test_swap(void **state)
+{
+    (void)state;
+    struct sizing_texts texts;
+    struct summary summary = usual();
+    summary.memory.host_swap_growth_mib = some_f64(15.9);
+    sizing_fill(&summary, &texts);
+    assert_string_equal(summary.sizing.memory_reason, "peak of 1.5 GiB (PSS) + 20 %, next size");
+    summary.memory.host_swap_growth_mib = some_f64(423);
+    summary.memory.limit_used_pct = some_f64(99);
+    sizing_fill(&summary, &texts);
+    assert_int_equal(summary.sizing.memory_mib.v, 1920);
+    assert_string_equal(summary.sizing.memory_reason,
+        "peak of 1.5 GiB (PSS) + 20 %, next size; at least: swap in use on the host grew by 423 MiB");
+    summary.memory.host_swap_growth_mib = some_f64(0);
+    summary.memory.limit_source = "cgroup";
+    summary.memory.major_faults = some_u64((uint64_t)(summary.wall_secs.v * 49));
+    sizing_fill(&summary, &texts);
+    assert_int_equal(summary.sizing.memory_mib.v, 1920);
+    summary.memory.major_faults = some_u64((uint64_t)(summary.wall_secs.v * 51));
+    sizing_fill(&summary, &texts);
+    assert_false(summary.sizing.memory_mib.has);
+    assert_string_equal(
+        summary.sizing.memory_reason, "it was at its limit of 2 GiB and read memory back from disk: ask for more");
+    summary.memory.limit_used_pct = some_f64(80);
+    sizing_fill(&summary, &texts);
+    assert_true(summary.sizing.memory_mib.has);
+}
+
 static void test_usual(void **state)
 {
     (void)state;
@@ -169,7 +199,7 @@ static void test_throttled(void **state)
     summary.cpu.throttled_secs = some_f64(1.88);
     summary.cpu.wait_secs = some_f64(8.5);
     summary.cpu.saturated_pct = some_f64(90);
-    assert_string_equal(vcpus_reason(&summary, &texts), "used all 0.3 cores; wanted about 2");
+    assert_string_equal(vcpus_reason(&summary, &texts), "used all of 0.3 cores; wanted about 2");
     assert_int_equal(summary.sizing.vcpus.v, 2);
     summary.cpu.saturated_pct = some_f64(0);
     /* Others of the cgroup were held back. */
@@ -177,6 +207,9 @@ static void test_throttled(void **state)
     summary.cpu.wanted_p95 = some_f64(0.3);
     assert_string_equal(vcpus_reason(&summary, &texts), "P95 of 0.3 cores wanted");
     assert_int_equal(summary.sizing.vcpus.v, 1);
+    summary.cpu.wait_secs.has = false;
+    summary.cpu.cores_mean = summary.cpu.wanted_mean = some_f64(0.3);
+    assert_string_equal(vcpus_reason(&summary, &texts), "P95 of 0.3 cores wanted");
 }
 
 /* In bursts: most of the time it used less than the limit. */
@@ -475,7 +508,17 @@ static void test_out_of_memory(void **state)
     killed(&summary, SUMMARY_MAYBE_OUT_OF_MEMORY);
     summary.memory.limit_mib = (struct opt_f64){0};
     sizing_fill(&summary, &texts);
-    assert_string_equal(summary.sizing.memory_reason, "it was killed by the OOM killer at 1.5 GiB: ask for more");
+    assert_string_equal(
+        summary.sizing.memory_reason, "it was killed, perhaps by the OOM killer, at 1.5 GiB: ask for more");
+    /* A limit that it was far from is not the one that it ran into. */
+    summary.memory.limit_mib = some_f64(24000);
+    sizing_fill(&summary, &texts);
+    assert_string_equal(
+        summary.sizing.memory_reason, "it was killed, perhaps by the OOM killer, at 1.5 GiB: ask for more");
+    summary.memory.limit_mib = some_f64(2048);
+    sizing_fill(&summary, &texts);
+    assert_string_equal(summary.sizing.memory_reason,
+        "it was killed, perhaps by the OOM killer, at 1.5 GiB: ask for more than the limit of 2 GiB");
     /* It went on, but something of it was killed. */
     summary = usual();
     summary.result.oom_kills = some_u64(1);
@@ -611,6 +654,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_swap),
         cmocka_unit_test(test_usual),
         cmocka_unit_test(test_vcpus),
         cmocka_unit_test(test_demand),

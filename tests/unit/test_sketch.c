@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "summary/sketch.h"
+#include "summary/summary_internal.h"
 
 struct weighted {
     double value;

@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "summary/spark.h"
+#include "summary/write.h"
 
 #define FULL "\xe2\x96\x88"
 #define LOW "\xe2\x96\x81"

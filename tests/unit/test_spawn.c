@@ -157,10 +157,11 @@ static void test_start_failures(void **state)
         {"rt-no-such-job", "PATH=/nowhere:/usr/bin", 127, "cannot run rt-no-such-job: command not found"},
         {"rt-no-such-job", "PATH=", 127, "cannot run rt-no-such-job: command not found"},
         {"", "PATH=/usr/bin", 127, "cannot run '': command not found"},
-        {"/nowhere/job", "PATH=/usr/bin", 127, "cannot run /nowhere/job: No such file or directory"},
-        {"/etc/passwd", "PATH=/usr/bin", 126, "cannot run /etc/passwd: Permission denied"},
-        {"passwd", "PATH=/etc:/nowhere", 126, "cannot run passwd: Permission denied"},
-        {"/etc", "PATH=/usr/bin", 126, "cannot run /etc: Permission denied"},
+        {"/nowhere/job", "PATH=/usr/bin", 127,
+            "cannot run /nowhere/job: No such file or directory: the file, or the interpreter in its first line"},
+        {"/etc/passwd", "PATH=/usr/bin", 126, "cannot run /etc/passwd: Permission denied; is it an executable file?"},
+        {"passwd", "PATH=/etc:/nowhere", 126, "cannot run passwd: Permission denied; is it an executable file?"},
+        {"/etc", "PATH=/usr/bin", 126, "cannot run /etc: Permission denied; is it an executable file?"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char name[64], path[64];

@@ -98,6 +98,7 @@ static void test_all_metadata(void **state)
     struct settings *s = &scenario->settings;
     s->project_name = s->stage_name = s->task_name = s->team = s->env = s->language = x;
     s->orchestrator = s->executor = s->external_run_id = s->container_image = x;
+    s->rank = s->world_size = s->node = x;
     struct sample_run run = first_of(scenario);
     assert_int_equal(run.metadata.count, START_METADATA_MAX);
     check_pair(&run.metadata, 8, "external_run_id", "x");

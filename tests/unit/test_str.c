@@ -26,6 +26,9 @@ static void test_equality_and_prefix(void **state)
     assert_true(str_starts((struct str){0}, STR("")));
     assert_false(str_starts(STR("cp"), STR("cpu")));
     assert_false(str_starts(STR("xcpu"), STR("cpu")));
+    assert_true(str_starts_nocase(STR("Bearer x"), STR("bearer")));
+    assert_true(str_starts_nocase((struct str){0}, STR("")));
+    assert_false(str_starts_nocase(STR("BEAR"), STR("bearer")));
 }
 
 static void test_lines(void **state)

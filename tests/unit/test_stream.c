@@ -52,7 +52,7 @@ static struct stream *begin(int *bell_fd)
 
 static void finish(struct stream *stream)
 {
-    stream_end(stream, 0, false, 0, -1);
+    stream_end(stream, 0, false, clock_read(&clock_system, CLOCK_KIND_MONOTONIC), 0, -1);
 }
 
 static void test_done_in_time(void **state)

@@ -112,7 +112,7 @@ static void test_any_width(void **state)
         for (unsigned columns = 1; columns < 200; columns++) {
             AUTO_BUF struct buf buf;
             render(&buf, &summary, columns, columns % 2);
-            check_shape(&buf, columns < 40 ? 40 : columns);
+            check_shape(&buf, columns < 20 ? 20 : columns);
         }
     }
 }
@@ -234,21 +234,25 @@ static void test_memory_share(void **state)
     static const struct {
         struct opt_f64 pss, rss, sampled, need;
         const char *source, *row;
+        double largest, shmem;
     } cases[] = {
         {{true, 100}, {true, 150}, {true, 150}, {true, 100}, "machine",
-            "memory peak PSS 100 MiB, RSS 150 MiB PSS is 10 % of 1,000 MiB of RAM"},
+            "memory peak PSS 100 MiB, RSS 150 MiB PSS is 10 % of 1,000 MiB of RAM", 0, 0},
         {{0}, {true, 150}, {true, 150}, {true, 150}, "cgroup",
-            "memory peak RSS 150 MiB RSS is 15 % of the limit 1,000 MiB"},
+            "memory peak RSS 150 MiB RSS is 15 % of the limit 1,000 MiB", 0, 0},
         {{true, 100}, {true, 105}, {true, 105}, {true, 105}, "cgroup",
-            "memory peak PSS 100 MiB, RSS 105 MiB RSS is 10.5 % of the limit 1,000 MiB"},
+            "memory peak PSS 100 MiB, RSS 105 MiB RSS is 10.5 % of the limit 1,000 MiB", 0, 0},
         {{true, 100}, {true, 300}, {true, 110}, {true, 300}, "machine",
-            "memory peak RSS 300 MiB between samples, PSS 100 MiB RSS is 30 % of 1,000 MiB of RAM"},
+            "memory peak RSS 300 MiB between samples largest process is 30 % of 1,000 MiB of RAM", 300, 0},
         {{true, 100}, {true, 150}, {true, 150}, {true, 110}, "cgroup",
-            "memory peak PSS 100 MiB, RSS 150 MiB largest process 110 MiB is 11 % of the limit 1,000 MiB"},
+            "memory peak PSS 100 MiB, RSS 150 MiB largest process 110 MiB is 11 % of the limit 1,000 MiB", 110, 0},
+        {{true, 100}, {true, 150}, {true, 150}, {true, 310}, "cgroup",
+            "memory peak PSS 100 MiB, RSS 150 MiB with tmpfs and shared memory 310 MiB is 31 % of the limit 1,000 MiB",
+            150, 210},
         {{true, 100}, {true, 300}, {true, 300}, {true, 300}, "machine",
-            "memory peak PSS 100 MiB, RSS 300 MiB RSS is 30 % of 1,000 MiB of RAM"},
-        {{0}, {0}, {0}, {0}, "machine", "memory unknown "},
-        {{true, 0}, {true, 0}, {true, 0}, {true, 0}, "machine", "memory unknown "},
+            "memory peak PSS 100 MiB, RSS 300 MiB RSS is 30 % of 1,000 MiB of RAM", 0, 0},
+        {{0}, {0}, {0}, {0}, "machine", "memory unknown ", 0, 0},
+        {{true, 0}, {true, 0}, {true, 0}, {true, 0}, "machine", "memory unknown ", 0, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct summary summary;
@@ -258,7 +262,8 @@ static void test_memory_share(void **state)
         memory->rss_peak_mib = cases[i].rss;
         memory->rss_sampled_mib = cases[i].sampled;
         memory->need_mib = cases[i].need;
-        memory->largest_process_mib = (struct opt_f64){0};
+        memory->largest_process_mib = (struct opt_f64){cases[i].largest > 0, cases[i].largest};
+        memory->cgroup_shmem_mib = (struct opt_f64){cases[i].shmem > 0, cases[i].shmem};
         memory->limit_mib = some_f64(1000);
         memory->limit_source = cases[i].source;
         memory->limit_used_pct = (struct opt_f64){cases[i].need.has, cases[i].need.v / 10};

@@ -241,6 +241,29 @@ static void test_need_is_at_least_the_largest_process(void **state)
     assert_non_null(strstr(summary->sizing.memory_reason, "1.07 GiB (largest process) + 20 %"));
 }
 
+/* Shared memory that no process maps counts beside what the processes have at the same time. */
+static void test_shared_memory_of_the_cgroup(void **state)
+{
+    struct sample sample = second(1, 1, 50);
+    sample.cpu.process_pss_mib = some_f64(40);
+    sample.cgroup = (struct sample_cgroup){.present = true, .shmem_unmapped_mib = some_f64(200)};
+    add_sample(*state, &sample);
+    sample = second(2, 1, 90);
+    sample.cpu.process_pss_mib = some_f64(80);
+    sample.cgroup = (struct sample_cgroup){.present = true};
+    add_sample(*state, &sample);
+    sample = second(3, 1, 70);
+    sample.cpu.process_pss_mib = some_f64(60);
+    sample.cgroup = (struct sample_cgroup){.present = true, .shmem_unmapped_mib = some_f64(190)};
+    add_sample(*state, &sample);
+    const struct summary *summary = accumulate_finish(*state);
+    assert_f64(summary->memory.pss_peak_mib, 80);
+    assert_f64(summary->memory.cgroup_shmem_mib, 200);
+    assert_f64(summary->memory.need_mib, 250);
+    assert_int_equal(summary->sizing.memory_mib.v, 320);
+    assert_non_null(strstr(summary->sizing.memory_reason, "peak of 250 MiB (with tmpfs and shared memory) + 20 %"));
+}
+
 static void test_limits(void **state)
 {
     struct opt_f64 cores[] = {some_f64(1), {0}, some_f64(2), some_f64(3)};
@@ -538,6 +561,7 @@ int main(void)
         TEST(test_memory),
         TEST(test_need_is_pss_else_rss),
         TEST(test_need_is_at_least_the_largest_process),
+        TEST(test_shared_memory_of_the_cgroup),
         TEST(test_limits),
         TEST(test_cgroup_peak),
         TEST(test_machine_limit),

@@ -83,6 +83,39 @@ static void test_needs_and_amounts(void **state)
     assert_string_equal(notes[1], "the runs are of jobs with different names: that of the last is shown");
 }
 
+/* Together they are long enough; each of them is not. */
+static void test_short_runs_stay_short(void **state)
+{
+    for (unsigned i = 0; i < 3; i++)
+        run(*state, &(struct scenario){.seconds = 1, .cores = 3, .rss = 400});
+    const struct summary *summary = accumulate_finish(*state);
+    assert_f64(summary->cpu.cores_p95, 3);
+    assert_string_equal(summary->verdict.kind, "too-short");
+    assert_string_equal(
+        summary->verdict.text, "Too short to say what held it back: 3 runs of 1 s on average and 3 samples in all.");
+    assert_false(summary->sizing.vcpus.has);
+    assert_false(summary->sizing.memory_mib.has);
+    assert_string_equal(
+        summary->sizing.memory_reason, "every run was too short (3 runs of 1 s on average, 3 samples in all)");
+    assert_null(summary->sizing.slurm);
+}
+
+/* A burst at the start of a run that failed at once is no P95; what memory it had, it needed. */
+static void test_short_run_beside_a_long_one(void **state)
+{
+    run(*state, &(struct scenario){.seconds = 2, .cores = 3, .rss = 400});
+    run(*state, &(struct scenario){.seconds = 10, .cores = 1, .rss = 100});
+    run(*state, &(struct scenario){.seconds = 2, .cores = 4, .rss = 200});
+    const struct summary *summary = accumulate_finish(*state);
+    assert_f64(summary->cpu.cores_p95, 1);
+    assert_f64(summary->cpu.cores_peak, 4);
+    assert_int_equal(summary->sizing.vcpus.v, 1);
+    assert_int_equal(summary->sizing.memory_mib.v, 480);
+    const char *const *notes = summary->notes.items;
+    assert_string_equal(
+        notes[0], "several runs: needs are maxima, amounts are means of 3 runs, of which 2 are too short for P95");
+}
+
 static void test_mean_of_those_that_know(void **state)
 {
     struct sample sample = {.elapsed_secs = some_f64(3), .version = "1"};
@@ -223,6 +256,8 @@ int main(void)
         TEST(test_killed_and_well),
         TEST(test_killed_at_the_highest),
         TEST(test_commands),
+        TEST(test_short_runs_stay_short),
+        TEST(test_short_run_beside_a_long_one),
         TEST(test_need_of_different_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

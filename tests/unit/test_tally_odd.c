@@ -153,16 +153,94 @@ static void test_memory_is_known_by_pss(void **state)
     assert_int_equal(accumulate_finish(*state)->notes.count, 0);
 }
 
+static struct sample in_group(unsigned at_secs, double used_mib, double peak_mib)
+{
+    struct sample sample = second(at_secs, 1, 50);
+    sample.cgroup = (struct sample_cgroup){.present = true,
+        .memory_used_mib = some_f64(used_mib),
+        .memory_peak_mib = some_f64(peak_mib),
+        .memory_limit_mib = some_f64(150)};
+    return sample;
+}
+
+/* What a group had that the command has left is not the peak of the one that it entered. */
+static void test_peak_of_an_entered_group(void **state)
+{
+    struct sample sample = in_group(1, 400, 900);
+    add_sample(*state, &sample);
+    sample = in_group(2, 80, 100);
+    add_sample(*state, &sample);
+    sample = in_group(3, 90, 130);
+    add_sample(*state, &sample);
+    assert_f64(accumulate_finish(*state)->memory.cgroup_peak_mib, 130);
+}
+
+/* A group that was at its limit in an earlier run has the same peak again. */
+static void test_peak_of_a_group_at_its_limit(void **state)
+{
+    struct sample sample = in_group(1, 80, 150);
+    add_sample(*state, &sample);
+    sample = in_group(2, 121, 150);
+    sample.end = (struct sample_end){.present = true, .exit_code = some_i64(137), .oom_kills = some_u64(1)};
+    add_sample(*state, &sample);
+    assert_f64(accumulate_finish(*state)->memory.cgroup_peak_mib, 150);
+}
+
+/* RSS counts what processes share in each of them: a list with less PSS is not that of the need. */
+static void test_processes_at_the_highest_pss(void **state)
+{
+    static struct sample_process one = {.pid = {true, 7}, .name = "one", .rss_mib = {true, 280}};
+    static struct sample_process sharing[2] = {{.pid = {true, 8}, .name = "a", .rss_mib = {true, 150}},
+        {.pid = {true, 9}, .name = "b", .rss_mib = {true, 150}}};
+    struct sample sample = second(1, 1, 280);
+    sample.cpu.process_pss_mib = some_f64(280);
+    sample.processes = (struct sample_list){true, 1, &one};
+    add_sample(*state, &sample);
+    sample = second(2, 1, 300);
+    sample.cpu.process_pss_mib = some_f64(151);
+    sample.processes = (struct sample_list){true, 2, sharing};
+    add_sample(*state, &sample);
+    const struct summary_memory *memory = &accumulate_finish(*state)->memory;
+    assert_int_equal(memory->processes.count, 1);
+    assert_int_equal(((const struct sample_process *)memory->processes.items)->pid.v, 7);
+    assert_f64(memory->processes_at_secs, 1);
+}
+
+/* PSS is known only after RSS was at its highest: the list of then is that of the need, unless RSS was clearly more. */
+static void test_processes_of_a_late_pss(void **state)
+{
+    static struct sample_process early[2] = {{.pid = {true, 8}, .name = "a", .rss_mib = {true, 150}},
+        {.pid = {true, 9}, .name = "b", .rss_mib = {true, 150}}};
+    static struct sample_process late = {.pid = {true, 7}, .name = "one", .rss_mib = {true, 200}};
+    for (int is_much_more = 0; is_much_more < 2; is_much_more++) {
+        struct sample sample = second(1, 1, is_much_more ? 900 : 300);
+        sample.processes = (struct sample_list){true, 2, early};
+        add_sample(*state, &sample);
+        sample = second(2, 1, 290);
+        sample.cpu.process_pss_mib = some_f64(210);
+        sample.processes = (struct sample_list){true, 1, &late};
+        add_sample(*state, &sample);
+        accumulate_next_run(*state);
+        const struct summary_memory *memory = &accumulate_finish(*state)->memory;
+        const struct sample_process *listed = memory->processes.items;
+        assert_int_equal(listed[0].pid.v, is_much_more ? 8 : 7);
+    }
+}
+
 static void test_notes_of_the_end(void **state)
 {
     struct sample sample = second(1, 1, 1);
     sample.end = (struct sample_end){.present = true, .exit_code = some_i64(0), .left_running = some_u64(1)};
+    sample.end.oom_kills = some_u64(1);
+    sample.end.host_oom_kills = some_u64(3);
     sample.end.cpu_is_lower_bound = some_bool(true);
     add_sample(*state, &sample);
     const struct summary *summary = accumulate_finish(*state);
     const char *const *notes = summary->notes.items;
     assert_true(summary->cpu.is_lower_bound.v);
-    assert_int_equal(summary->notes.count, 2);
+    assert_int_equal(summary->notes.count, 3);
+    assert_string_equal(
+        notes[2], "2 processes were killed by the OOM killer on this machine meanwhile, perhaps of the job");
     assert_string_equal(notes[0], "CPU time is a lower bound: some processes were never waited for");
     assert_string_equal(notes[1], "1 process of the job still ran when it ended");
 }
@@ -186,12 +264,12 @@ static void test_json(void **state)
     add_sample(*state, &sample);
     struct buf json;
     buf_init(&json, 64 * 1024);
-    json_put_object(&json, &field_summary, accumulate_finish(*state));
+    json_put_object(&json, field_summary, accumulate_finish(*state));
     const char *text = buf_cstr(&json);
     assert_ptr_equal(strstr(text, "{\"schema_version\":1,\"job_name\":\"job\",\"hostname\":null,"), text);
     assert_non_null(strstr(text, "\"result\":{\"verdict\":\"finished\",\"detail\":\"exit status 0\",\"exit_code\":0,"));
     assert_non_null(strstr(text, "\"cores_peak\":1.0,\"cores_peak_at_secs\":1.0,"));
-    assert_non_null(strstr(text, "\"gpu\":null,\"pressure\":null,"));
+    assert_non_null(strstr(text, "\"gpu\":null,\"energy\":null,\"pressure\":null,"));
     assert_non_null(strstr(text, ",\"notes\":[],\"resource-tracker-version\":\"1.2.3\"}"));
     assert_non_null(strstr(text, "\"need_mib\":100.0,"));
     assert_null(strstr(text, "uncertain_mib"));
@@ -296,6 +374,10 @@ int main(void)
         TEST(test_memory_is_known_by_pss),
         TEST(test_pss_unknown_at_the_peak),
         TEST(test_pss_known_beside_the_peak),
+        TEST(test_peak_of_an_entered_group),
+        TEST(test_peak_of_a_group_at_its_limit),
+        TEST(test_processes_at_the_highest_pss),
+        TEST(test_processes_of_a_late_pss),
         TEST(test_notes_of_the_end),
         TEST(test_nothing_at_all),
         TEST(test_json),

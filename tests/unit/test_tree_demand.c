@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collect/tree/demand.h"
+#include "collect/tree/wait.h"
 #include "fake_tree.h"
 
 #define MS NS_PER_MS
@@ -72,12 +72,50 @@ static void test_wanted(void **unused)
     }
 }
 
-/* Processes that live between two samples: those that are met stand for the others. */
-static void test_wanted_by_short_processes(void **unused)
+/* `timeout` beside the command it has started, both starved: it wakes for a moment, and waits long for that. */
+static void test_wanted_beside_a_sleeper(void **unused)
 {
     (void)unused;
     struct fake_tree tree;
     begin(&tree);
+    fake_tree_fork(&tree, CHILD, FAKE_ROOT, 0);
+    fake_tree_find(&tree, CHILD)->state = 'R';
+    work(&tree, FAKE_ROOT, 3 * MS, 990 * MS);
+    for (int tick = 0; tick < 10; tick++) {
+        work(&tree, CHILD, 10 * MS, 990 * MS);
+        fake_tree_find(&tree, FAKE_ROOT)->state = tick < 6 ? 'S' : 'R';
+        if (tick == 6)
+            fake_tree_write(&tree, fake_tree_find(&tree, FAKE_ROOT));
+        fake_tree_collect_after(&tree, TICK_NS);
+        if (tick > 0)
+            assert_wanted(&tree, 1, 0.02);
+    }
+    fake_tree_end(&tree);
+}
+
+/* A short last interval is taken together with the one before: what was used, and what was waited. */
+static void test_wanted_at_the_end(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    for (int tick = 0; tick < 3; tick++) {
+        work(&tree, FAKE_ROOT, 300 * MS, 700 * MS);
+        fake_tree_collect_after(&tree, TICK_NS);
+    }
+    work(&tree, FAKE_ROOT, 1 * MS, 19 * MS);
+    fake_tree_collect_after(&tree, 20 * MS);
+    assert_wanted(&tree, 1, 0.01);
+    fake_tree_end(&tree);
+}
+
+/* Processes that live between two samples: those that are met stand for the others. */
+static void check_short_processes(struct opt_f64 pressure_secs, double later_wanted)
+{
+    struct fake_tree tree;
+    begin(&tree);
+    tree.cpus = 4;
+    tree.pressure_secs = pressure_secs;
     pid_t pid = CHILD;
     for (int tick = 0; tick < 8; tick++) {
         for (int i = 0; i < 8; i++, pid++) {
@@ -91,12 +129,54 @@ static void test_wanted_by_short_processes(void **unused)
         }
         fake_tree_collect_after(&tree, TICK_NS);
         assert_false(tree.sample.cpu.process_wait_secs.has);
-        assert_wanted(&tree, 4, 0.1);
+        /* The first interval is not that of the pressure. */
+        assert_wanted(&tree, tick == 0 ? 4 : later_wanted, 0.1);
         assert_false(tree.sample.cpu.process_busiest_cores.has); /* one of those that are gone may have used more */
         for (pid_t one = pid - 4; one < pid; one++)
             fake_tree_finish(&tree, one);
     }
     fake_tree_end(&tree);
+}
+
+static void test_wanted_by_short_processes(void **unused)
+{
+    (void)unused;
+    check_short_processes((struct opt_f64){0}, 4);
+    check_short_processes(some_f64((double)TICK_NS / 1e9), 4); /* all of the time */
+    check_short_processes(some_f64(0), 0.88); /* never: what they used */
+}
+
+/* Nothing waits for longer than the machine had anything waiting. */
+static void test_lacking(void **unused)
+{
+    (void)unused;
+    static const struct {
+        double ready, used;
+        struct opt_f64 pressed;
+        double cores;
+    } cases[] = {
+        {4, 1, {0}, 3},
+        {0.9, 0.3, {0}, 0.6},
+        {0.2, 0.3, {0}, 0},
+        {4, 1, {true, 1}, 3},
+        {0.9, 0.3, {true, 0.02}, 0.02}, /* an idle machine */
+        {4, 1, {true, 0.5}, 2},
+        {4, 1, {true, 0}, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_about(some_f64(demand_lacking(cases[i].ready, cases[i].used, cases[i].pressed)), cases[i].cores, 1e-9);
+    /* Four that wait beside 64 that are busy on 64 CPUs are a pressure of 6 %. */
+    assert_about(some_f64(demand_pressed(0.06, 64)), 1, 1e-9);
+    assert_about(some_f64(demand_pressed(0.01, 2)), 0.02, 1e-9);
+    /* It is read before the tree. */
+    size_t pressure = SIZE_MAX, tree = 0;
+    for (size_t i = 0; i < collector_registry_count; i++) {
+        if (collector_registry[i] == &collector_pressure)
+            pressure = i;
+        if (collector_registry[i] == &collector_tree)
+            tree = i;
+    }
+    assert_true(pressure < tree);
 }
 
 /* Cores of one process: as long as it was there. */
@@ -248,7 +328,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wanted),
+        cmocka_unit_test(test_wanted_beside_a_sleeper),
+        cmocka_unit_test(test_wanted_at_the_end),
         cmocka_unit_test(test_wanted_by_short_processes),
+        cmocka_unit_test(test_lacking),
         cmocka_unit_test(test_busiest),
         cmocka_unit_test(test_late_waits),
         cmocka_unit_test(test_phases),

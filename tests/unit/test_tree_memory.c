@@ -150,7 +150,8 @@ static void test_a_copy_that_writes(void **unused)
 {
     (void)unused;
     assert_true(pss_with_copy(0, 512) == BIG_MIB);
-    assert_true(pss_with_copy(BIG_PAGES / 8 - 1, 0) == BIG_MIB);
+    assert_true(pss_with_copy(PSS_COPY_PAGES / 2, 512) == BIG_MIB + 2); /* of files or not: too few to ask */
+    assert_true(pss_with_copy(BIG_PAGES / 8, 512) == BIG_MIB * 1.125 - 2);
     assert_true(pss_with_copy(BIG_PAGES / 2 + 512, 512) == BIG_MIB * 1.5);
     assert_true(pss_with_copy(BIG_PAGES + 512, 0) == 2 * BIG_MIB);
     assert_true(pss_with_copy(4 * BIG_PAGES, 512) == 2 * BIG_MIB - 2);
@@ -301,6 +302,33 @@ static void test_dead_first_thread_of_unreadable_others(void **unused)
     fake_tree_end(&tree);
 }
 
+/* The largest are listed at a new high of PSS too, where RSS is no higher than before. */
+static void test_largest_at_a_high_of_pss(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *rollup;
+        bool is_listed;
+    } ticks[] = {
+        {"1000-2000 ---p 00000000 00:00 0 [rollup]\nRss: 102400 kB\nPss: 20480 kB\n", true},
+        {"1000-2000 ---p 00000000 00:00 0 [rollup]\nRss: 102400 kB\nPss: 20580 kB\n", false},
+        {"1000-2000 ---p 00000000 00:00 0 [rollup]\nRss: 102400 kB\nPss: 81920 kB\n", true},
+        {"1000-2000 ---p 00000000 00:00 0 [rollup]\nRss: 102400 kB\nPss: 20480 kB\n", false},
+    };
+    struct fake_tree tree;
+    fake_tree_init(&tree);
+    tree.tracked.pss = TRACKED_PSS_ALWAYS;
+    fake_tree_open(&tree);
+    tree.tracked.wants_top = true;
+    for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++) {
+        set_root_pages(&tree, BIG_PAGES);
+        write_file(&tree, FAKE_ROOT, "smaps_rollup", ticks[i].rollup);
+        fake_tree_collect_after(&tree, TICK_NS);
+        assert_int_equal(tree.sample.processes.present, ticks[i].is_listed);
+    }
+    fake_tree_end(&tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_parent_ends),
         cmocka_unit_test(test_dead_first_thread),
         cmocka_unit_test(test_dead_first_thread_of_unreadable_others),
+        cmocka_unit_test(test_largest_at_a_high_of_pss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,8 +228,10 @@ static void test_sums(void **state)
         {{{KNOWN, 3000, 8000, 1000}}, SOME(12000)},
         {{{KNOWN, 10, 80, 10}, {UNKNOWN, 10, 0, 0}}, SOME(80 + 40)},
         {{{KNOWN, 1000, 3000, 1000}, {REFUSED, 500, 0, 0}}, SOME(3000 + 2000)},
-        /* 5000 KiB of 3000 pages are 5/12 of them. */
-        {{{KNOWN, 2000, 4000, 2000}, {KNOWN, 1000, 1000, 1000}, {UNKNOWN, 2400, 0, 0}}, SOME(5000 + 4000)},
+        /* 6000 KiB of 3000 pages are half of them, and of each 3,333 KiB are shared: 2/3 of 4000 and 1/3 of 2000. */
+        {{{KNOWN, 2000, 4000, 2000}, {KNOWN, 1000, 2000, 1000}, {UNKNOWN, 1500, 0, 0}}, SOME(6000 + 3000)},
+        {{{KNOWN, 2000, 4000, 2000}, {KNOWN, 1000, 2000, 1000}, {UNKNOWN, 2400, 0, 0}},
+            SOME(6000 + 9600 - 10000.0 / 3)},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         check_sum(*state, &cases[i], 4096);
@@ -243,7 +245,7 @@ static void test_sums_of_too_little(void **state)
     static const struct sum_case cases[] = {
         {{{KNOWN, 1000, 2000, 1000}, {UNKNOWN, 1000, 0, 0}}, SOME(2000 + 2000)},
         {{{KNOWN, 1000, 2000, 1000}, {UNKNOWN, 1001, 0, 0}}, ABSENT},
-        {{{KNOWN, 100, 200, 100}, {REFUSED, 900, 0, 0}, {UNKNOWN, 1000, 0, 0}}, SOME(200 + 3600 + 2000)},
+        {{{KNOWN, 100, 200, 100}, {REFUSED, 900, 0, 0}, {UNKNOWN, 1000, 0, 0}}, SOME(200 + 3600 + 3800)},
         {{{KNOWN, 100, 200, 100}, {REFUSED, 900, 0, 0}, {UNKNOWN, 1001, 0, 0}}, ABSENT},
         {{{UNKNOWN, 1, 0, 0}}, ABSENT},
         {{{REFUSED, 1000, 0, 0}, {REFUSED, 500, 0, 0}}, ABSENT},
@@ -259,8 +261,10 @@ static void write_anonymous(struct pss_scenario *scenario, size_t i, unsigned lo
     unsigned long long anonymous, unsigned long long counted)
 {
     char text[256];
-    (void)snprintf(text, sizeof(text), "Rss: %llu kB\nPss: %llu kB\nPss_Anon: %llu kB\nAnonymous: %llu kB\n",
-        anonymous + 1000, pss, counted, anonymous);
+    (void)snprintf(text, sizeof(text),
+        "Rss: %llu kB\nPss: %llu kB\nPss_Anon: %llu kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: %llu kB\n"
+        "Anonymous: %llu kB\n",
+        anonymous + 1000, pss, counted, counted < anonymous ? 0 : anonymous, anonymous);
     pss_scenario_write(scenario, i, text);
 }
 
@@ -292,13 +296,12 @@ static void test_copies_that_write(void **state)
     scenario->cost_ns = PSS_BANK_NS;
     struct opt_f64 sum = pss_scenario_tick_after(scenario, NS_PER_SEC / 10);
     assert_int_equal(pss_scenario_reads(scenario), 2);
-    /* Half of what they seem to own is theirs; the root is unknown now, and has a share as the copy that was read. */
-    double copy_bytes = 10000 * 1024.0, ratio = copy_bytes / (12000 * 4096.0);
-    pss_scenario_assert_bytes(sum, 4 * copy_bytes + ratio * 10000 * 4096);
+    /* Half of what they seem to own is theirs. */
+    pss_scenario_assert_bytes(sum, (40000 + 4 * 10000) * 1024.0);
     pss_scenario_close(scenario);
 }
 
-/* Those that are read in one tick count in whole in the next, which voids no reading. */
+/* Those that are read in one tick are not read again in the next. */
 static void test_copies_that_were_read(void **state)
 {
     struct pss_scenario *scenario = *state;
@@ -364,14 +367,46 @@ static void test_read_during_a_fork(void **state)
     pss_scenario_close(scenario);
 }
 
-/* A worker that was forked and stays: half of what both have is in each. */
-static void test_shared_within_the_tree(void **state)
+/* Workers that were forked and stay: what all of them have counts once, whichever of them were read. */
+static void test_shared_within_the_family(void **state)
 {
     struct pss_scenario *scenario = *state;
     pss_scenario_open(scenario, TRACKED_PSS_AUTO);
-    for (int i = 0; i < 2; i++)
-        write_anonymous(scenario, pss_scenario_add(scenario, 100000, 0, 10 * NS_PER_SEC), 200500, 399000, 199500);
-    pss_scenario_assert_bytes(pss_scenario_tick(scenario), 2 * 200500 * 1024.0);
+    size_t a = pss_scenario_add(scenario, 100000, 0, 10 * NS_PER_SEC);
+    write_anonymous(scenario, a, 400000, 399000, 399000);
+    pss_scenario_assert_bytes(pss_scenario_tick(scenario), 400000 * 1024.0);
+    size_t b = pss_scenario_add(scenario, 100000, 0, 0), c = pss_scenario_add(scenario, 100000, 0, 0);
+    scenario->own_pages[b] = scenario->own_pages[c] = some_u64(0);
+    write_anonymous(scenario, a, 134000, 399000, 133000);
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, 10 * NS_PER_SEC), 400000 * 1024.0);
+    int reads = pss_scenario_reads(scenario);
+    /* One has written to a quarter of it, and is read. */
+    scenario->own_pages[b] = some_u64(25000);
+    scenario->minor_faults[b] = 25000;
+    pss_scenario_write(scenario, b,
+        "Rss: 400000 kB\nPss: 200500 kB\nPss_Anon: 199500 kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: 100000 kB\n"
+        "Anonymous: 399000 kB\n");
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, 10 * NS_PER_SEC), 500000 * 1024.0);
+    assert_true(pss_scenario_was_read(scenario, b) && !pss_scenario_was_read(scenario, c));
+    assert_true(pss_scenario_reads(scenario) > reads);
+    /* They end, and the memory stays. */
+    scenario->count = 1;
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, 1), 400000 * 1024.0);
+    pss_scenario_close(scenario);
+}
+
+/* Another program beside forked workers counts whole, read or not. */
+static void test_another_program_beside_a_family(void **state)
+{
+    struct pss_scenario *scenario = *state;
+    pss_scenario_open(scenario, TRACKED_PSS_AUTO);
+    size_t a = pss_scenario_add(scenario, 100000, 0, 10 * NS_PER_SEC);
+    write_anonymous(scenario, a, 100250, 399000, 99250);
+    for (int i = 0; i < 3; i++)
+        scenario->own_pages[pss_scenario_add(scenario, 100000, 0, 0)] = some_u64(0);
+    (void)pss_scenario_tick(scenario);
+    (void)pss_scenario_add(scenario, 80000, 320000, 0);
+    pss_scenario_assert_bytes(pss_scenario_tick_after(scenario, 1), (400000 + 320000) * 1024.0);
     pss_scenario_close(scenario);
 }
 
@@ -417,7 +452,8 @@ int main(void)
         cmocka_unit_test_prestate(test_copies_that_were_read, &scenario),
         cmocka_unit_test_prestate(test_shared_memory_that_is_written_to, &scenario),
         cmocka_unit_test_prestate(test_read_during_a_fork, &scenario),
-        cmocka_unit_test_prestate(test_shared_within_the_tree, &scenario),
+        cmocka_unit_test_prestate(test_shared_within_the_family, &scenario),
+        cmocka_unit_test_prestate(test_another_program_beside_a_family, &scenario),
         cmocka_unit_test_prestate(test_shared_with_others_when_attached, &scenario),
         cmocka_unit_test_prestate(test_sums, &scenario),
         cmocka_unit_test_prestate(test_sums_of_too_little, &scenario),

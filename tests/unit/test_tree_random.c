@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "fake_tree.h"
 
-enum { PROCESSES_MAX = 40, STEPS_PER_TURN = 12, STEPS_MAX_AT_CLOCK = 3 };
+enum { PROCESSES_MAX = 40, STEPS_PER_TICK = 12, STEPS_MAX_AT_CLOCK = 3 };
 
 struct story {
     const char *name;
@@ -177,6 +178,33 @@ static void play_to_the_end(struct player *player)
     }
 }
 
+/* All records of processes together are what was reported, but for a part of a unit. */
+static void check_history(const struct player *player)
+{
+    enum { CPU_AT = 5, COLUMNS = 12, UNIT_NS = 100000 };
+    const struct fake_tree *tree = &player->tree;
+    const struct sample_history *history = &tree->sample.end.history;
+    uint64_t sum_ns = 0, records = 0;
+    assert_true(history->present);
+    for (struct str text = str_of(history->records); text.n > 0; str_skip(&text, 1), records++) {
+        for (int i = 0; i < COLUMNS; i++) {
+            uint64_t value = 0;
+            if (text.n > 1 && text.p[1] == '-')
+                str_skip(&text, 2);
+            else
+                assert_true(num_next_u64(&text, &value));
+            sum_ns += i == CPU_AT || i == CPU_AT + 1 ? value * UNIT_NS : 0;
+        }
+        assert_int_equal(*text.p, ';');
+    }
+    uint64_t reported_ns = tree->reported.user_ns + tree->reported.system_ns;
+    /* What one had used before is known to the ns, and what it had at its end to the tick. */
+    uint64_t slack_ns = player->story->is_attached ? PROCESSES_MAX * FAKE_TICK_NS : 0;
+    assert_not_above(player, "CPU time of processes", sum_ns, reported_ns + slack_ns, -1);
+    assert_true(player->story->is_attached || reported_ns - sum_ns < UNIT_NS);
+    assert_true(records > 0 && records <= tree->sample.end.processes_seen.v);
+}
+
 static void check_end(struct player *player, const struct fake_amounts *before)
 {
     struct fake_tree *tree = &player->tree;
@@ -184,6 +212,11 @@ static void check_end(struct player *player, const struct fake_amounts *before)
     assert_int_equal(count_members(tree, false), 0);
     assert_int_equal(tree->status.live, 0);
     assert_int_equal(tree->status.live_pid, 0);
+    /* Not in every sample of a tree that is gone, but in the last one. */
+    assert_false(tree->sample.end.history.present);
+    tree->is_final = true;
+    fake_tree_collect_after(tree, NS_PER_SEC);
+    check_history(player);
     if (player->story->is_attached)
         return;
     /* wait4 cuts user and system time of each child to whole microseconds. */
@@ -214,6 +247,7 @@ static void begin(struct player *player, const struct story *story)
         fake_env_remove(&tree->fake, "proc/100/task");
     }
     tree->on_clock_context = player;
+    tree->tracked.wants_top = tree->tracked.wants_history = true;
     fake_tree_open(tree);
 }
 
@@ -226,14 +260,14 @@ static void test_story(void **state)
     begin(player, story);
     struct fake_tree *tree = &player->tree;
     struct fake_amounts before = {0};
-    for (int i = 0; story->is_attached && i < 5 * STEPS_PER_TURN; i++)
+    for (int i = 0; story->is_attached && i < 5 * STEPS_PER_TICK; i++)
         play(player);
     fake_tree_baseline(tree);
     if (story->is_attached)
         before = tree->used;
     tree->on_clock = play_at_clock;
     for (int tick = 0; tick < story->ticks; tick++) {
-        for (uint64_t n = roll(player, STEPS_PER_TURN); n > 0; n--)
+        for (uint64_t n = roll(player, STEPS_PER_TICK); n > 0; n--)
             play(player);
         if (roll(player, 4) != 0)
             fake_tree_reap_all(tree);

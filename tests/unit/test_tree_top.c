@@ -476,6 +476,92 @@ static void test_long_command(void **unused)
     fake_tree_end(&tree);
 }
 
+/* It had so many pages and gave them back: each has cost a fault, and VmHWM has the most it ever had. */
+static void spike(struct fake_tree *tree, pid_t pid, uint64_t pages, const char *status)
+{
+    struct fake_process *process = fake_tree_find(tree, pid);
+    process->minor_faults += pages;
+    fake_tree_write_file(tree, pid, "status", status);
+    set_pages(tree, pid, process->rss_pages, "job");
+}
+
+/* The one that had most between two ticks is listed before the largest, though eight are larger than it is. */
+static void test_peak_between_ticks(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    for (pid_t pid = 101; pid < 111; pid++) {
+        fake_tree_fork(&tree, pid, FAKE_ROOT, 0);
+        fake_tree_write_file(&tree, pid, "cmdline", pid == 110 ? "spike" : "job");
+        set_pages(&tree, pid, pid == 110 ? 10 : 1000, "job");
+    }
+    fake_tree_collect_after(&tree, TICK_NS);
+    assert_int_equal(listed(&tree, 8)[0].pid.v, 101);
+    fake_tree_collect_after(&tree, TICK_NS);
+    spike(&tree, 110, 25600, "Name:\tjob\nVmHWM:\t  102400 kB\nVmRSS:\t 40 kB\n");
+    fake_tree_collect_after(&tree, TICK_NS);
+    const struct sample_process *processes = listed(&tree, 8);
+    assert_int_equal(processes[0].pid.v, 110);
+    assert_string_equal(processes[0].command, "spike");
+    fake_tree_assert_near(processes[0].rss_mib, 100);
+    assert_int_equal(processes[1].pid.v, 101);
+    assert_int_equal(processes[7].pid.v, 107);
+    fake_tree_assert_near(tree.sample.cpu.process_peak_rss_mib, 100);
+    assert_int_equal(tree.status.largest_rss_bytes, 100 * 1048576);
+    /* The same again is nothing new, and one that does so all the time is not read every time. */
+    spike(&tree, 110, 25600, "VmHWM:\t  102400 kB\n");
+    fake_tree_collect_after(&tree, TICK_NS);
+    assert_false(tree.sample.processes.present);
+    spike(&tree, 110, 3000, "VmHWM:\t  409600 kB\n");
+    fake_tree_collect_after(&tree, TICK_NS);
+    assert_false(tree.sample.processes.present);
+    /* Nor are faults that cannot have lifted it above all. */
+    spike(&tree, 101, 20000, "VmHWM:\t  409600 kB\n");
+    fake_tree_collect_after(&tree, TICK_NS);
+    assert_false(tree.sample.processes.present);
+    fake_tree_end(&tree);
+}
+
+/* What wait4 reports of a root without children is its own, and is named at the end. */
+static void test_peak_of_the_root(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    begin(&tree);
+    fake_tree_write_file(&tree, FAKE_ROOT, "cmdline", "job");
+    set_pages(&tree, FAKE_ROOT, 1000, "job");
+    fake_tree_collect_after(&tree, TICK_NS);
+    (void)listed(&tree, 1);
+    fake_tree_exit(&tree, FAKE_ROOT);
+    fake_tree_reap(&tree, FAKE_ROOT);
+    tree.tracked.root_cpu_ns = some_u64(700 * NS_PER_MS);
+    tree.tracked.root_peak_bytes = 50 * 1048576;
+    (void)ranked(&tree, 1);
+    const struct sample_process *processes = listed(&tree, 1);
+    assert_int_equal(processes[0].pid.v, FAKE_ROOT);
+    assert_string_equal(processes[0].command, "job");
+    fake_tree_assert_near(processes[0].rss_mib, 50);
+    fake_tree_end(&tree);
+}
+
+/* What a process had before we attached to it is not of the run. */
+static void test_peak_before_the_run(void **unused)
+{
+    (void)unused;
+    struct fake_tree tree;
+    fake_tree_init_attached(&tree);
+    tree.tracked.wants_top = true;
+    fake_tree_find(&tree, FAKE_ROOT)->minor_faults = 100000;
+    spike(&tree, FAKE_ROOT, 25600, "VmHWM:\t  102400 kB\n");
+    fake_tree_open(&tree);
+    fake_tree_baseline(&tree);
+    spike(&tree, FAKE_ROOT, 256000, "VmHWM:\t  102400 kB\n");
+    fake_tree_collect_after(&tree, TICK_NS);
+    assert_true(tree.sample.cpu.process_peak_rss_mib.v < 50);
+    fake_tree_end(&tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +577,9 @@ int main(void)
         cmocka_unit_test(test_rising),
         cmocka_unit_test(test_root_at_its_end),
         cmocka_unit_test(test_root_is_ranked_at_its_end),
+        cmocka_unit_test(test_peak_between_ticks),
+        cmocka_unit_test(test_peak_of_the_root),
+        cmocka_unit_test(test_peak_before_the_run),
         cmocka_unit_test(test_long_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

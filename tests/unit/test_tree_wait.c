@@ -12,6 +12,7 @@
 
 #include "collect/tree/wait.h"
 #include "fake_tree.h"
+#include "run/session_internal.h"
 
 #define MS NS_PER_MS
 #define TICK_NS NS_PER_SEC
@@ -183,13 +184,78 @@ static void test_no_more_than_the_interval(void **unused)
     fake_tree_collect_after(tree, 10 * MS);
     work(tree, FAKE_ROOT, 5 * MS, 25 * MS);
     fake_tree_collect_after(tree, 10 * MS);
-    assert_wait(tree, 0.01);
-    fake_tree_collect_after(tree, 10 * MS);
-    assert_wait(tree, 0.01);
-    fake_tree_collect_after(tree, 10 * MS);
     assert_wait(tree, 0.005);
     fake_tree_collect_after(tree, 10 * MS);
+    assert_wait(tree, 0.01);
+    fake_tree_collect_after(tree, 10 * MS);
+    assert_wait(tree, 0.01);
+    fake_tree_collect_after(tree, 10 * MS);
     assert_wait(tree, 0);
+    end(&scenario);
+}
+
+/* One busy thread beside processes and threads that sleep wants no more than one core, whenever its waits show. */
+static void test_one_thread_among_sleepers(void **unused)
+{
+    (void)unused;
+    for (int is_thread = 0; is_thread < 2; is_thread++) {
+        struct scenario scenario;
+        struct fake_tree *tree = &scenario.tree;
+        begin(&scenario);
+        add_threads(&scenario, 1, 4);
+        fake_tree_fork(tree, CHILD, FAKE_ROOT, 0);
+        double sum = 0;
+        for (int tick = 1; tick <= 12; tick++) {
+            if (tick % 3 == 0 && is_thread)
+                work_thread(&scenario, 2, 30 * MS, 2970 * MS);
+            else if (tick % 3 == 0)
+                work(tree, CHILD, 30 * MS, 2970 * MS);
+            fake_tree_collect_after(tree, TICK_NS);
+            assert_true(tree->sample.cpu.process_cores_wanted.v <= 1.0001);
+            sum += tree->sample.cpu.process_wait_secs.v;
+        }
+        /* What is left of the last wait is in no sample. */
+        fake_tree_assert_near(some_f64(sum), 9.88);
+        end(&scenario);
+    }
+}
+
+/* Threads that all wait for longer than a tick, and show it in turns. */
+static void test_long_waits(void **unused)
+{
+    (void)unused;
+    struct scenario scenario;
+    struct fake_tree *tree = &scenario.tree;
+    begin(&scenario);
+    add_threads(&scenario, 1, 31);
+    double sum = 0;
+    for (int tick = 0; tick < 40; tick++) {
+        for (size_t i = 1; i < 31; i++) {
+            if ((size_t)tick % 3 == i % 3)
+                work_thread(&scenario, i, 30 * MS, 2970 * MS);
+        }
+        fake_tree_collect_after(tree, TICK_NS);
+        if (tick >= 10)
+            sum += tree->sample.cpu.process_cores_wanted.v / 30;
+    }
+    if (sum < 29 || sum > 30.1)
+        fail_msg("%.3f cores wanted by 30 threads", sum);
+    end(&scenario);
+}
+
+/* Its CPU clock is read a moment later than ours. */
+static void test_more_than_the_interval(void **unused)
+{
+    (void)unused;
+    struct scenario scenario;
+    struct fake_tree *tree = &scenario.tree;
+    begin(&scenario);
+    for (int tick = 0; tick < 3; tick++) {
+        work(tree, FAKE_ROOT, 52 * MS, 0);
+        fake_tree_collect_after(tree, 50 * MS);
+        const struct opt_f64 wait = tree->sample.cpu.process_wait_secs;
+        assert_true(wait.has && wait.v >= 0 && wait.v <= 0);
+    }
     end(&scenario);
 }
 
@@ -582,9 +648,9 @@ static void test_end_of_root(void **unused)
         work(tree, FAKE_ROOT, 100 * MS, 300 * MS);
         if (has_sample)
             fake_tree_collect_after(tree, TICK_NS);
-        work(tree, FAKE_ROOT, 500 * MS, 200 * MS);
+        work(tree, FAKE_ROOT, 300 * MS, 200 * MS);
         fake_tree_exit(tree, FAKE_ROOT);
-        wait_note_root_end(&tree->tracked, &tree->fake.root);
+        reap_note_root_end(&tree->tracked, &tree->fake.root);
         assert_true(tree->tracked.root_end.has);
         fake_tree_reap(tree, FAKE_ROOT);
         fake_tree_collect_after(tree, TICK_NS);
@@ -602,6 +668,9 @@ int main(void)
         cmocka_unit_test(test_wanted_of_threads),
         cmocka_unit_test(test_backwards),
         cmocka_unit_test(test_no_more_than_the_interval),
+        cmocka_unit_test(test_one_thread_among_sleepers),
+        cmocka_unit_test(test_long_waits),
+        cmocka_unit_test(test_more_than_the_interval),
         cmocka_unit_test(test_whole_quanta),
         cmocka_unit_test(test_born_between),
         cmocka_unit_test(test_scaled),

@@ -18,18 +18,18 @@ struct amount {
     const char *text;
 };
 
-static void check(void (*put)(struct buf *, double), const struct amount *amounts, size_t count)
+static void check(char unit, const struct amount *amounts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         AUTO_BUF struct buf buf;
         buf_init(&buf, 1000);
-        put(&buf, amounts[i].value);
+        units_put_as(&buf, unit, amounts[i].value);
         assert_true(buf_ok(&buf));
         assert_string_equal(buf_cstr(&buf), amounts[i].text);
     }
 }
 
-#define CHECK(put, amounts) check((put), (amounts), sizeof(amounts) / sizeof((amounts)[0]))
+#define CHECK(unit, amounts) check((unit), (amounts), sizeof(amounts) / sizeof((amounts)[0]))
 
 static void test_figures(void **state)
 {
@@ -39,7 +39,7 @@ static void test_figures(void **state)
         {9.996, "10"}, {12.34, "12.3"}, {99.96, "100"}, {100, "100"}, {999.4, "999"}, {999.6, "1,000"}, {4711, "4,711"},
         {1e6, "1,000,000"}, {-1.5, "-1.5"}, {-0.0001, "0"}, {1e300, "?"}, {(double)__builtin_nan(""), "?"},
         {__builtin_inf(), "?"}};
-    CHECK(units_put_figure, amounts);
+    CHECK('f', amounts);
 }
 
 static void test_bytes(void **state)
@@ -47,7 +47,7 @@ static void test_bytes(void **state)
     (void)state;
     static const struct amount amounts[] = {{0, "0 B"}, {1, "1 B"}, {999, "999 B"}, {1000, "1 kB"}, {999499, "999 kB"},
         {999500, "1 MB"}, {1200000000, "1.2 GB"}, {340e6, "340 MB"}, {12345e9, "12.3 TB"}, {5e21, "5,000,000 PB"}};
-    CHECK(units_put_bytes, amounts);
+    CHECK('b', amounts);
 }
 
 static void test_mib(void **state)
@@ -56,7 +56,7 @@ static void test_mib(void **state)
     static const struct amount amounts[] = {{0, "0 KiB"}, {0.00390625, "4 KiB"}, {0.9, "922 KiB"}, {1, "1 MiB"},
         {2.43, "2.43 MiB"}, {136, "136 MiB"}, {1010, "1,010 MiB"}, {1023.6, "1 GiB"}, {1536, "1.5 GiB"},
         {2048, "2 GiB"}, {143771, "140 GiB"}, {3145728, "3 TiB"}};
-    CHECK(units_put_mib, amounts);
+    CHECK('m', amounts);
 }
 
 static void test_secs(void **state)
@@ -67,7 +67,7 @@ static void test_secs(void **state)
         {185, "3 min 5 s"}, {3599.4, "59 min 59 s"}, {3599.6, "1 h"}, {3659, "1 h"}, {3733, "1 h 2 min"},
         {86399, "23 h 59 min"}, {86400, "1 d"}, {99252, "1 d 3 h"}, {183600, "2 d 3 h"}, {1e9, "11,574 d 1 h"},
         {-5, "-5 s"}, {1e30, "? s"}, {(double)__builtin_nan(""), "? s"}};
-    CHECK(units_put_secs, amounts);
+    CHECK('t', amounts);
 }
 
 static void test_shares_watts_and_degrees(void **state)
@@ -76,9 +76,9 @@ static void test_shares_watts_and_degrees(void **state)
     static const struct amount shares[] = {{0, "0 %"}, {0.01, "0.01 %"}, {98.46, "98.5 %"}, {1200, "1,200 %"}};
     static const struct amount watts[] = {{114, "114 W"}, {9.5, "9.5 W"}};
     static const struct amount degrees[] = {{71, "71 °C"}, {-3, "-3 °C"}};
-    CHECK(units_put_pct, shares);
-    CHECK(units_put_watts, watts);
-    CHECK(units_put_celsius, degrees);
+    CHECK('p', shares);
+    CHECK('w', watts);
+    CHECK('d', degrees);
 }
 
 static void test_joules(void **state)
@@ -86,7 +86,33 @@ static void test_joules(void **state)
     (void)state;
     static const struct amount amounts[] = {{0, "0 J"}, {812, "812 J"}, {3100, "3.1 kJ"}, {3599, "3.6 kJ"},
         {3600, "1 Wh"}, {412000, "114 Wh"}, {4.32e6, "1.2 kWh"}, {7.2e9, "2 MWh"}};
-    CHECK(units_put_joules, amounts);
+    CHECK('j', amounts);
+}
+
+static void test_grams(void **state)
+{
+    (void)state;
+    static const struct amount amounts[] = {
+        {0, "0 mg"}, {0.0001, "0.1 mg"}, {0.25, "250 mg"}, {13.2, "13.2 g"}, {1500, "1.5 kg"}, {2e6, "2 t"}};
+    CHECK('g', amounts);
+}
+
+static void test_nouns(void **state)
+{
+    (void)state;
+    static const struct amount cores[] = {{1, "1 core"}, {2.5, "2.5 cores"}}, gpus[] = {{1, "1 GPU"}, {0, "0 GPUs"}};
+    CHECK('n', cores);
+    CHECK('G', gpus);
+}
+
+static void test_format(void **state)
+{
+    (void)state;
+    AUTO_BUF struct buf buf = {.max = 1000};
+    units_put(&buf, "%m of %c, %p%%; %u %s: %x", 1024.0, 2.0, "disk", 12.5, UINT64_C(1234), "a\nb", "c\nd");
+    units_put(&buf, "%f", 0.5);
+    units_put(&buf, " end");
+    assert_string_equal(buf_cstr(&buf), "1 GiB of 2 disks, 12.5 %%; 1234 a\nb: c\\x0ad0.5 end");
 }
 
 static void test_whole(void **state)
@@ -105,17 +131,12 @@ static void test_whole(void **state)
     }
 }
 
-static void put_cores(struct buf *buf, double count)
-{
-    units_put_count(buf, count, "core");
-}
-
 static void test_counts(void **state)
 {
     (void)state;
     static const struct amount amounts[] = {
         {0, "0 cores"}, {1, "1 core"}, {1.001, "1 core"}, {1.5, "1.5 cores"}, {11, "11 cores"}};
-    CHECK(put_cores, amounts);
+    CHECK('n', amounts);
 }
 
 static void check_data(const char *text, const char *expected)
@@ -166,6 +187,9 @@ int main(void)
         cmocka_unit_test(test_secs),
         cmocka_unit_test(test_shares_watts_and_degrees),
         cmocka_unit_test(test_joules),
+        cmocka_unit_test(test_grams),
+        cmocka_unit_test(test_nouns),
+        cmocka_unit_test(test_format),
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_data),

@@ -161,8 +161,8 @@ static void test_schemes(void **state)
         "http:", "http:/x", "http:h", "http//h", "https:/h", "httpss://h", "xhttp://h", "javascript:x", "http;//h",
         "://h", "http:%2f%2fh", "unix:///run/x"};
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
-        assert_refused(str_of(broken[i]), "only http and https");
-    assert_refused((struct str){0}, "only http and https");
+        assert_refused(str_of(broken[i]), "it must begin with http:// or https://");
+    assert_refused((struct str){0}, "it must begin with http:// or https://");
 }
 
 static void test_hosts(void **state)

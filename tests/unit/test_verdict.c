@@ -320,6 +320,28 @@ static void test_starved(void **state)
     assert_kind(&summary, "mixed");
 }
 
+/* CPUs were idle while it waited: a limit that only some of its processes have. */
+static void test_held_back_by_a_limit_that_is_not_seen(void **state)
+{
+    (void)state;
+    struct summary summary = usual();
+    starve(&summary, 0.5, 1, 1.5);
+    summary.cpu.lacked_idle_mean = some_f64(0.45);
+    assert_verdict(&summary, "throttled",
+        "Throttled: it got 0.5 of the 1 core it wanted, and waited 5 s for a CPU while others were idle: a quota or "
+        "affinity of some of its processes.");
+    /* Near: no CPU was idle in most of that time; so little was missing; its affinity is known. */
+    summary.cpu.lacked_idle_mean = some_f64(0.37);
+    assert_kind(&summary, "starved");
+    starve(&summary, 0.8, 1, 1.5);
+    summary.cpu.lacked_idle_mean = some_f64(0.2);
+    assert_kind(&summary, "starved");
+    starve(&summary, 0.5, 1, 1.5);
+    summary.cpu.lacked_idle_mean = some_f64(0.45);
+    summary.cpu.limit_source = "affinity";
+    assert_kind(&summary, "starved");
+}
+
 /* What it waited for is not known: a machine without an idle CPU is evidence. */
 static void test_starved_without_waiting(void **state)
 {
@@ -595,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_throttled),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_held_back_by_a_limit_that_is_not_seen),
         cmocka_unit_test(test_starved_without_waiting),
         cmocka_unit_test(test_starved_by_an_estimate),
         cmocka_unit_test(test_starved_or_disk),

@@ -47,7 +47,9 @@ class BucketScenario(Scenario):
         """All rows are there, once and in order, in whole CSVs with consecutive numbers; run.json knows the end."""
         self.check_strict()
         directory, batches = self.run_directory(bucket), self.batches(bucket)
-        expect(re.search(rf"(^|/)[A-Za-z0-9_][A-Za-z0-9._-]*/{STAMP}$", directory), "directory", directory)
+        hive = rf"/job=[\w.-]+/date=[\d-]+/run={STAMP}$"
+        expect(re.search(rf"(^|/)[A-Za-z0-9_][A-Za-z0-9._-]*/{STAMP}$|{hive}", directory),
+               "directory", directory)
         equal(list(batches), [f"{directory}/{number:06d}.csv.gz" for number in range(len(batches))], "batches")
         header = self.csv.read_bytes().partition(b"\n")[0]
         equal({text.partition(b"\n")[0] for text in batches.values()}, {header}, "headers")
@@ -55,7 +57,7 @@ class BucketScenario(Scenario):
         equal(rows, csv_rows(self.csv.read_bytes()), "rows that arrived")
         run = self.run_json(bucket)
         expect("end" in run, "run.json does not know the end:", run)
-        equal([run["batches"], run["run_id"]], [len(batches), directory.rpartition("/")[2]],
+        equal([run["batches"], run["run_id"]], [len(batches), directory.rpartition("/")[2].removeprefix("run=")],
               "batches and id in run.json")
         return run
 

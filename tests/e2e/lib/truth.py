@@ -225,7 +225,8 @@ def check_plausible(samples, hidden=()):
 
 def check_complaints(text, most=1):
     """At most that many complaints, each with one line when it begins and one when it is over."""
-    lines = text.splitlines()
+    # What a sanitizer says of itself where it may not see all threads is none of ours.
+    lines = [line for line in text.splitlines() if "False leaks are possible" not in line]
     began = [line for line in lines if "again" not in line]
     expect(len(began) <= most and len(lines) <= 2 * most, "too many complaints:", text)
     for line in lines:
