@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 WERROR := $(if $(CI),true,false)
 
-.PHONY: all run check units container-test lint fmt asan tsan fuzz bench bench-quick parity dist arm64 vm-test size docs install clean
+.PHONY: all run check units engines-test container-test lint fmt asan tsan fuzz bench bench-quick parity dist arm64 vm-test size docs install clean
 
 all: build/build.ninja
 	ninja -C build resource-tracker
@@ -25,7 +25,12 @@ units: ## of these only what needs no more than the build: units and the corpora
 	tools/variant build -Dtests=true -Dwerror=$(WERROR)
 	tools/run-tests build --suite unit --suite fuzz
 
-container-test: ## make run and make check from a clean clone in bare Debian roots (SUITE=bookworm STEP=run AS=user ...)
+engines-test: ## recipes of the guide, run with the engines they are for (part of check, where the engines install quickly)
+	@tools/setup engines
+	tools/variant build -Dtests=true -Dwerror=$(WERROR)
+	tools/run-tests build --suite engines
+
+container-test: ## make run and make check from a clean clone in bare Debian roots (SUITE=bookworm STEP=run AS=user|sudo ...)
 	tools/container-test
 
 lint: ## formatting, warnings of both compilers, clang-tidy, layers, documents, scripts
@@ -101,6 +106,7 @@ docs: ## regenerate what follows from the tables: docs/, man/, completions/
 	tools/variant build
 	ninja -C build generate-docs
 	build/generate-docs .
+	tools/source-map
 
 .PHONY: build-release
 build-release:

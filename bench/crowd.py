@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PID 1 of a namespace full of idle processes: attaches the tools in turn to trees of several sizes.
+"""PID 1 of a namespace full of idle processes: attaches one tool after the other to trees of several sizes.
 
 Usage: crowd.py PROGRAM IDLE OTHERS TREES WINDOW_SECS TOOLS DIRECTORY, lists with commas; measure_scaling.py starts it.
 Prints JSON: for each tree and tool the CPU seconds per sample, or in words why there are none.

@@ -111,13 +111,13 @@ def figures(tool, lines, share, interval):
     if len(lines) < 3:
         raise Failed(f"only {len(lines)} samples")
     behind, waited, own, tick, missed = [], [], [], 0, 0
-    for turn, (instant, line) in enumerate(lines):
+    for index, (instant, line) in enumerate(lines):
         skipped = 0
         if tool.name == "ours":
             reported = json.loads(line)["tracker"]
-            skipped = (reported["missed_samples"] or 0) if turn else 0
+            skipped = (reported["missed_samples"] or 0) if index else 0
             own += [reported["late_ms"] / 1e3] if reported["late_ms"] is not None else []
-        tick, missed = tick + skipped + (1 if turn else 0), missed + skipped
+        tick, missed = tick + skipped + (1 if index else 0), missed + skipped
         behind.append(instant - tick * interval)
         # A tick that was skipped has waited for this sample, too; else nothing could be later than an interval.
         waited += [instant - (tick - before) * interval for before in range(skipped + 1)]

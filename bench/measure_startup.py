@@ -13,16 +13,16 @@ from measure_wrapper import FAST, wall_secs
 from process import Failed
 from section import Section
 
-TURNS, SLOW_TURNS = 60, 6
+ROUNDS, SLOW_ROUNDS = 60, 6
 COMES_WITH = ("pip", "setuptools", "pkg_resources", "_distutils", "distutils", "_virtualenv")
 NAMES = ("bare", "ours", "gnu-time", "rust", "python", "python-psutil", "psrecord")
 
 
 def times(tools):
     found = {tool.name: [] for tool in tools}
-    for turn in range(TURNS):
+    for index in range(ROUNDS):
         for tool in tools:
-            if tool.name in FAST or tool.name == "rust" or turn % (TURNS // SLOW_TURNS) == 0:
+            if tool.name in FAST or tool.name == "rust" or index % (ROUNDS // SLOW_ROUNDS) == 0:
                 found[tool.name].append(wall_secs(tool.argv_nothing, tool.environ()))
     return {name: table.spread(values) for name, values in found.items()}
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""(a) What it costs to have a tool in front of a command: from the start of the tool to its end, in turns.
+"""(a) What it costs to have a tool in front of a command: from the start of the tool to its end, the tools alternating.
 
-Tools that take most of a second for `true` run in every so many turns only; what is compared lies in the same turns.
+Tools that take most of a second for `true` run in every so many rounds only; what is compared lies in the same rounds.
 Ours is also measured with samples and with a summary, and both while another process saturates the disk: nothing of it
 may wait for a device.
 """
@@ -19,7 +19,7 @@ import table
 from process import Failed
 from section import Section
 
-# Command, turns of the quick tools, turns of the slow ones; the same for a quick bench.
+# Command, rounds of the quick tools, rounds of the slow ones; the same for a quick bench.
 COMMANDS = ((("true",), 200, 8), (("sleep", "0.3"), 12, 4), (("sleep", "1.5"), 4, 3))
 QUICK = ((("true",), 100, 2), (("sleep", "0.3"), 4, 1))
 FAST = ("bare", "ours", "gnu-time", "sh")
@@ -27,7 +27,7 @@ SLOW = ("rust", "python", "python-psutil", "psrecord")
 LIMIT_SECS = 30
 FULL_ONLY = ("python-psutil",)
 HYPERFINE_RUNS = 200
-OUTPUT_TURNS, QUICK_OUTPUT_TURNS = 150, 60
+OUTPUT_ROUNDS, QUICK_OUTPUT_ROUNDS = 150, 60
 LOAD_ROUNDS, LOAD_MIB, LOAD_BEFORE_SECS = 400, 128, 1
 
 
@@ -61,15 +61,15 @@ def argv_of(tool, command):
     return tool.argv_wrap(command, 1, None)
 
 
-def measure_command(context, words, turns, slow_turns):
+def measure_command(context, words, rounds, slow_rounds):
     command = [shutil.which(words[0]), *words[1:]]
     names = [name for name in (*FAST, *SLOW) if not (context.quick and name in FULL_ONLY)]
     tools = [tool for tool in map(context.tool, names) if tool]
     times, failed = {tool.name: [] for tool in tools}, {}
-    every = max(1, turns // slow_turns)
-    for turn in range(turns):
+    every = max(1, rounds // slow_rounds)
+    for index in range(rounds):
         for tool in tools:
-            if tool.name in failed or (tool.name in SLOW and (turn % every or turn // every >= slow_turns)):
+            if tool.name in failed or (tool.name in SLOW and (index % every or index // every >= slow_rounds)):
                 continue
             try:
                 times[tool.name].append(wall_secs(argv_of(tool, command), tool.environ()))
@@ -96,16 +96,17 @@ def busy_disk(place):
                 os.killpg(child.pid, signal.SIGKILL)
 
 
-def measure_outputs(context, place, turns):
-    """`true` bare, without samples, with a file of samples and with a summary, in turns; the file is new each time."""
+def measure_outputs(context, place, rounds):
+    """`true` bare, without samples, with a file of samples and with a summary, alternating; each file is new."""
     ours, command, output = context.tool("ours"), [shutil.which("true")], place / "samples"
     quiet = ours.argv_wrap(command, 1, None)
     at = quiet.index("--")
-    cases = {"bare": (command, {}), "-q": (quiet, ours.environ()),
+    # All in one environment: what a command inherits is part of what its start takes.
+    cases = {"bare": (command, ours.environ()), "-q": (quiet, ours.environ()),
              "-o FILE": (ours.argv_wrap(command, 1, output), ours.environ()),
              "--summary": ([*quiet[:at], "--summary=always", *quiet[at:]], ours.environ())}
     times = {name: [] for name in cases}
-    for _ in range(turns):
+    for _ in range(rounds):
         for name, (argv, env) in cases.items():
             output.unlink(missing_ok=True)
             times[name].append(wall_secs(argv, env))
@@ -113,13 +114,13 @@ def measure_outputs(context, place, turns):
 
 
 def add_outputs(context, section):
-    turns = QUICK_OUTPUT_TURNS if context.quick else OUTPUT_TURNS
+    rounds = QUICK_OUTPUT_ROUNDS if context.quick else OUTPUT_ROUNDS
     section.values["outputs"] = {}
     for state, load in (("idle", contextlib.nullcontext), ("busy disk", busy_disk)):
         with context.directory("wrapper") as place:
             try:
                 with load(place) if load is busy_disk else load():
-                    spreads = measure_outputs(context, place, turns)
+                    spreads = measure_outputs(context, place, rounds)
             except (Failed, OSError) as reason:
                 section.notes.append(f"`true` with samples, {state}: {reason}")
                 continue
@@ -151,15 +152,15 @@ def hyperfine_note(context):
         return "hyperfine could not measure it"
     bare, ours = (result["median"] for result in json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["results"])
     return (f"hyperfine: bare {bare * 1e3:.2f} ms, ours {ours * 1e3:.2f} ms, {ours / bare:.2f} x (medians, one after "
-            "the other and not in turns)")
+            "the other and not alternating)")
 
 
 def measure(context):
     section = Section("wrapper", "Wrapper: a command with a tool in front of it",
                       ["command", "tool", "p50 (ms)", "p10", "p90", "added (ms)", "ratio to bare", "runs"])
-    for words, turns, slow_turns in QUICK if context.quick else COMMANDS:
+    for words, rounds, slow_rounds in QUICK if context.quick else COMMANDS:
         name = " ".join(words)
-        spreads, failed = measure_command(context, words, turns, slow_turns)
+        spreads, failed = measure_command(context, words, rounds, slow_rounds)
         add_rows(section, f"`{name}`", spreads)
         section.notes += [f"`{name}`, {tool}: {why}" for tool, why in failed.items()]
         section.values[name] = spreads

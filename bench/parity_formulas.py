@@ -175,18 +175,18 @@ def tree_cores(old, new, facts):
 def rust_ticks(amount):
     """Rust: growth per process, new ones from what they had; less all of those that are gone, if that leaves something.
 
-    One that is gone stays in the books for another turn, and is then subtracted once more.
+    One that is gone stays in the account for another sample, and is then subtracted once more.
     """
     def formula(snaps, _facts):
         values, carried = [], set()
-        books = {pid: amount(member) for pid, member in snaps[0].tree.items()}
+        account = {pid: amount(member) for pid, member in snaps[0].tree.items()}
         for snap in snaps[1:]:
             now = {pid: amount(member) for pid, member in snap.tree.items()}
-            grown = sum(max(0, ticks_now - books.get(pid, ticks_now)) for pid, ticks_now in now.items())
-            gone = sum(ticks_then for pid, ticks_then in books.items() if pid not in now)
+            grown = sum(max(0, ticks_now - account.get(pid, ticks_now)) for pid, ticks_now in now.items())
+            gone = sum(ticks_then for pid, ticks_then in account.items() if pid not in now)
             values.append((grown - gone if gone <= grown else grown) / TICKS_PER_SEC)
-            kept = {pid: value for pid, value in books.items() if pid not in now and pid not in carried}
-            carried, books = set(kept), now | kept
+            kept = {pid: value for pid, value in account.items() if pid not in now and pid not in carried}
+            carried, account = set(kept), now | kept
         return values
     return formula
 

@@ -60,16 +60,16 @@ def worker_cpu(parent):
 
 def worker_memory(parent):
     """Steps up and down, one every two seconds."""
-    held, turn = [], 0
+    held, step = [], 0
     while forever(parent):
         sleep_until_phase(0.5)
-        if turn % (2 * STEPS) < STEPS:
+        if step % (2 * STEPS) < STEPS:
             block = mmap.mmap(-1, STEP_BYTES)
             block.write(b"\1" * STEP_BYTES)
             held.append(block)
         else:
             held.pop().close()
-        turn += 1
+        step += 1
         time.sleep(1)
 
 
@@ -89,7 +89,7 @@ class Blocks:
             self.is_direct = False
             self.fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
 
-    def turn(self, writes, reads):
+    def transfer(self, writes, reads):
         for _ in range(writes):
             os.pwritev(self.fd, [self.buffer], self.next % self.blocks * MIB)
             self.next += 1
@@ -105,7 +105,7 @@ def worker_disk(parent, path, writes, reads):
     blocks = Blocks(path, FILE_BLOCKS)
     while forever(parent):
         sleep_until_phase(0.35)
-        blocks.turn(int(writes), int(reads))
+        blocks.transfer(int(writes), int(reads))
 
 
 def worker_net(parent, host, port):
@@ -132,7 +132,7 @@ def short_life(parent, path):
         spin_user(CHILD_USER_SHARE * CYCLE_SECS)
         time.sleep((1 - CHILD_USER_SHARE) * CYCLE_SECS)
         if time.time() >= write_at:
-            blocks.turn(2, 1)
+            blocks.transfer(2, 1)
             write_at += 1
 
 

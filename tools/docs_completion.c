@@ -8,10 +8,10 @@
 enum docs_value docs_value(const struct option_row *row)
 {
     if (row->type == OPTION_ACTION)
-        return option_word(row, 0) ? DOCS_OPTIONAL : DOCS_NONE;
-    if ((row->type == OPTION_BOOL && !row->metavar) || row->type == OPTION_COUNT)
+        return !option_has_metavar(row) ? DOCS_NONE : option_word(row, 0) ? DOCS_OPTIONAL : DOCS_REQUIRED;
+    if ((row->type == OPTION_BOOL && !option_has_metavar(row)) || row->type == OPTION_COUNT)
         return DOCS_NONE;
-    return row->bare ? DOCS_OPTIONAL : DOCS_REQUIRED;
+    return option_bare(row) ? DOCS_OPTIONAL : DOCS_REQUIRED;
 }
 
 const char *docs_negation(const struct option_row *row)
@@ -23,13 +23,13 @@ enum docs_words docs_words(const struct option_row *row)
 {
     if (option_word(row, 0))
         return DOCS_WORDS_CHOICE;
-    if (!row->metavar)
+    if (!option_has_metavar(row))
         return DOCS_WORDS_ANY;
-    if (strncmp(row->metavar, "FILE", 4) == 0)
+    if (strncmp(option_metavar(row), "FILE", 4) == 0)
         return DOCS_WORDS_FILE;
-    if (strcmp(row->metavar, "DIR") == 0)
+    if (strcmp(option_metavar(row), "DIR") == 0)
         return DOCS_WORDS_DIR;
-    return strcmp(row->metavar, "PID") == 0 ? DOCS_WORDS_PID : DOCS_WORDS_ANY;
+    return strcmp(option_metavar(row), "PID") == 0 ? DOCS_WORDS_PID : DOCS_WORDS_ANY;
 }
 
 void docs_put_choices(struct buf *buf, const struct option_row *row)
@@ -52,15 +52,15 @@ void docs_put_replaced(struct buf *buf, const char *text, char mark, const char 
 static void each(struct buf *buf, bool (*fits)(const struct option_row *row),
     void (*write)(struct buf *buf, const struct option_row *row))
 {
-    for (size_t i = 0; i < options_count; i++) {
-        if (options[i].flag && fits(&options[i]))
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        if (option_flag(&options[i])[0] && fits(&options[i]))
             write(buf, &options[i]);
     }
 }
 
 static bool is_any(const struct option_row *row)
 {
-    return row->flag != NULL;
+    return option_flag(row)[0] != '\0';
 }
 
 static bool needs_value(const struct option_row *row)
@@ -87,14 +87,14 @@ static void put_names(struct buf *buf, const struct option_row *row)
 {
     if (row->letter)
         buf_printf(buf, " -%c", row->letter);
-    buf_printf(buf, " --%s%s", docs_negation(row), row->flag);
+    buf_printf(buf, " --%s%s", docs_negation(row), option_flag(row));
 }
 
 /* What the option does, with every byte of `marks` escaped by a backslash and ' as the shell wants it. */
 static void put_help(struct buf *buf, const struct option_row *row, const char *marks, const char *quote)
 {
     buf_puts(buf, docs_negation(row)[0] ? "do not " : "");
-    for (const char *p = row->help; *p; p++) {
+    for (const char *p = option_help(row)->help; *p; p++) {
         if (*p == '\'')
             buf_puts(buf, quote);
         else
@@ -107,7 +107,7 @@ static void put_bash_words(struct buf *buf, const struct option_row *row)
     buf_puts(buf, "    ");
     if (row->letter)
         buf_printf(buf, "-%c | ", row->letter);
-    buf_printf(buf, "--%s) ", row->flag);
+    buf_printf(buf, "--%s) ", option_flag(row));
     switch (docs_words(row)) {
     case DOCS_WORDS_CHOICE:
         buf_puts(buf, "_resource_tracker_offer '");
@@ -248,7 +248,7 @@ void docs_completion_bash(struct buf *buf)
 
 static void put_zsh_words(struct buf *buf, const struct option_row *row)
 {
-    buf_printf(buf, "%s%s:", docs_value(row) == DOCS_OPTIONAL ? "::" : ":", row->metavar);
+    buf_printf(buf, "%s%s:", docs_value(row) == DOCS_OPTIONAL ? "::" : ":", option_metavar(row));
     switch (docs_words(row)) {
     case DOCS_WORDS_CHOICE:
         buf_putc(buf, '(');
@@ -277,8 +277,8 @@ static void put_zsh(struct buf *buf, const struct option_row *row)
     enum docs_value value = docs_value(row);
     buf_puts(buf, "    '*'");
     if (row->letter)
-        buf_printf(buf, "{-%c%s,", row->letter, value == DOCS_REQUIRED ? "+" : row->bare ? "-" : "");
-    buf_printf(buf, "--%s%s%s%s'[", docs_negation(row), row->flag, ends[value], row->letter ? "}" : "");
+        buf_printf(buf, "{-%c%s,", row->letter, value == DOCS_REQUIRED ? "+" : option_bare(row) ? "-" : "");
+    buf_printf(buf, "--%s%s%s%s'[", docs_negation(row), option_flag(row), ends[value], row->letter ? "}" : "");
     put_help(buf, row, "[]", "'\\''");
     buf_putc(buf, ']');
     if (value != DOCS_NONE)
@@ -338,7 +338,7 @@ static void put_fish(struct buf *buf, const struct option_row *row)
     buf_puts(buf, "complete -c resource-tracker -n 'not __resource_tracker_has_command'");
     if (row->letter)
         buf_printf(buf, " -s %c", row->letter);
-    buf_printf(buf, " -l %s%s", docs_negation(row), row->flag);
+    buf_printf(buf, " -l %s%s", docs_negation(row), option_flag(row));
     bool is_file = docs_words(row) == DOCS_WORDS_FILE;
     if (needs_value(row))
         buf_puts(buf, is_file ? " -r -F" : " -x");

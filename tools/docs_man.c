@@ -32,11 +32,12 @@ static void put_text(struct buf *buf, const char *text)
     }
 }
 
-static void put_sentence(struct buf *buf, const struct option_row *row)
+/* A flag says what it does, a variable or key what is so. */
+static void put_sentence(struct buf *buf, const struct option_row *row, bool is_flag)
 {
-    const char *help = row->help;
+    const char *help = option_help(row)->help;
     char first[2] = {help[0], '\0'};
-    if (docs_negation(row)[0] && row->flag) {
+    if (docs_negation(row)[0] && is_flag) {
         buf_puts(buf, "Do not ");
     } else if (first[0] >= 'a' && first[0] <= 'z') {
         first[0] = (char)(first[0] - 'a' + 'A');
@@ -50,12 +51,12 @@ static void put_range(struct buf *buf, const struct option_row *row)
 {
     if (row->type == OPTION_DURATION) {
         buf_puts(buf, "From ");
-        duration_put(buf, row->min);
+        duration_put(buf, option_range(row)->min);
         buf_puts(buf, " to ");
-        duration_put(buf, row->max);
-        buf_puts(buf, " seconds.\n");
+        duration_put(buf, option_range(row)->max);
+        buf_puts(buf, row->props & OPTION_PER_KWH ? " g/kWh.\n" : " seconds.\n");
     } else if (row->type == OPTION_INTEGER) {
-        buf_printf(buf, "From %lld to %lld.\n", (long long)row->min, (long long)row->max);
+        buf_printf(buf, "From %lld to %lld.\n", (long long)option_range(row)->min, (long long)option_range(row)->max);
     }
     if (row->type != OPTION_LIST)
         return;
@@ -65,15 +66,15 @@ static void put_range(struct buf *buf, const struct option_row *row)
 }
 
 /* Flags of switches say by themselves what is so without them. */
-static void put_default(struct buf *buf, const struct option_row *row)
+static void put_default(struct buf *buf, const struct option_row *row, bool is_flag)
 {
-    bool is_plain = row->flag && ((row->type == OPTION_BOOL && !row->metavar) || row->type == OPTION_COUNT);
-    if (row->fallback && !is_plain)
-        buf_printf(buf, "Default:\n.Ql %s .\n", row->fallback);
-    if (!row->unset)
+    bool is_plain = is_flag && ((row->type == OPTION_BOOL && !option_has_metavar(row)) || row->type == OPTION_COUNT);
+    if (option_fallback(row) && !is_plain)
+        buf_printf(buf, "Default:\n.Ql %s .\n", option_fallback(row));
+    if (!option_help(row)->unset)
         return;
     buf_puts(buf, "Default: ");
-    put_text(buf, row->unset);
+    put_text(buf, option_help(row)->unset);
     buf_puts(buf, ".\n");
 }
 
@@ -82,49 +83,49 @@ static void put_flag(struct buf *buf, const struct option_row *row)
     buf_puts(buf, ".It");
     if (row->letter)
         buf_printf(buf, " Fl %c ,", row->letter);
-    buf_printf(buf, " Fl \\-%s%s", docs_negation(row), row->flag);
+    buf_printf(buf, " Fl \\-%s%s", docs_negation(row), option_flag(row));
     enum docs_value value = docs_value(row);
     const char *macro = row->type == OPTION_ACTION ? "Cm" : "Ar";
     if (value == DOCS_REQUIRED)
-        buf_printf(buf, " Ar %s", row->metavar);
+        buf_printf(buf, " Ar %s", option_metavar(row));
     else if (value == DOCS_OPTIONAL && row->type == OPTION_OPT_INTEGER)
-        buf_printf(buf, " Op Ar %s", row->metavar);
+        buf_printf(buf, " Op Ar %s", option_metavar(row));
     else if (value == DOCS_OPTIONAL)
-        buf_printf(buf, " Ns Op = Ns %s %s", macro, row->metavar);
+        buf_printf(buf, " Ns Op = Ns %s %s", macro, option_metavar(row));
     buf_putc(buf, '\n');
 }
 
 static void put_envs(struct buf *buf, const struct option_row *row)
 {
-    buf_printf(buf, ".Ev %s%s\n", row->envs[0], row->envs[1] ? "" : " .");
-    if (row->envs[1])
-        buf_printf(buf, "or\n.Ev %s .\n", row->envs[1]);
+    buf_printf(buf, ".Ev %s%s\n", option_envs(row), option_env(row, 1) ? "" : " .");
+    if (option_env(row, 1))
+        buf_printf(buf, "or\n.Ev %s .\n", option_env(row, 1));
 }
 
 static void put_key(struct buf *buf, const struct option_row *row)
 {
-    if (row->key)
-        buf_printf(buf, "Key:\n.Ql %s .\n", row->key);
+    if (option_key(row)[0])
+        buf_printf(buf, "Key:\n.Ql %s .\n", option_key(row));
 }
 
 static void put_options(struct buf *buf)
 {
     for (int group = 0; group < GROUP_COUNT; group++) {
         bool is_open = false;
-        for (size_t i = 0; i < options_count; i++) {
+        for (size_t i = 0; i < OPTIONS_COUNT; i++) {
             const struct option_row *row = &options[i];
-            if (row->group != (enum option_group)group || !row->flag)
+            if (row->group != (enum option_group)group || !option_flag(row)[0])
                 continue;
             if (!is_open)
                 buf_printf(buf, ".Ss %s\n.Bl -tag -width Ds\n", option_headings[group].title);
             is_open = true;
             put_flag(buf, row);
-            put_sentence(buf, row);
+            put_sentence(buf, row, true);
             put_range(buf, row);
-            put_default(buf, row);
-            if (row->envs[0])
+            put_default(buf, row, true);
+            if (option_envs(row)[0] != '\0')
                 buf_puts(buf, "Variable:\n");
-            if (row->envs[0])
+            if (option_envs(row)[0] != '\0')
                 put_envs(buf, row);
             put_key(buf, row);
         }
@@ -135,16 +136,16 @@ static void put_options(struct buf *buf)
 static void put_variables(struct buf *buf)
 {
     buf_puts(buf, ".Bl -tag -width Ds\n");
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const struct option_row *row = &options[i];
-        if (row->flag)
+        if (option_flag(row)[0])
             continue;
-        buf_printf(buf, ".It Ev %s\n", row->envs[0]);
-        if (row->envs[1])
-            buf_printf(buf, ".It Ev %s\n", row->envs[1]);
-        put_sentence(buf, row);
+        buf_printf(buf, ".It Ev %s\n", option_envs(row));
+        if (option_env(row, 1))
+            buf_printf(buf, ".It Ev %s\n", option_env(row, 1));
+        put_sentence(buf, row, false);
         put_range(buf, row);
-        put_default(buf, row);
+        put_default(buf, row, false);
         put_key(buf, row);
     }
     buf_puts(buf, ".El\n");
@@ -160,7 +161,7 @@ static const char *toml_type(const struct option_row *row)
     case OPTION_COUNT:
         return "integer";
     case OPTION_DURATION:
-        return "duration";
+        return row->props & OPTION_PER_KWH ? "number" : "duration";
     case OPTION_PAIRS:
         return "table of strings";
     case OPTION_LIST:
@@ -186,25 +187,22 @@ static void put_choices(struct buf *buf, const struct option_row *row)
 
 static void put_keys(struct buf *buf)
 {
-    for (size_t t = 0; option_tables[t]; t++) {
+    for (size_t t = 0; t < OPTION_TABLES; t++) {
         struct str table = str_of(option_tables[t]);
         buf_printf(buf, ".Ss [%s] table\n.Bl -tag -width Ds\n", option_tables[t]);
-        for (size_t i = 0; i < options_count; i++) {
+        for (size_t i = 0; i < OPTIONS_COUNT; i++) {
             const struct option_row *row = &options[i];
-            if (!row->key || !str_eq((struct str){row->key, strcspn(row->key, ".")}, table))
+            if (!option_key(row)[0] || !str_eq((struct str){option_key(row), strcspn(option_key(row), ".")}, table))
                 continue;
-            buf_printf(buf, ".It Ic %s Pq %s\n", row->key + table.n + 1, toml_type(row));
-            /* A key says what is so, not what is not. */
-            struct option_row positive = *row;
-            positive.flag = NULL;
-            put_sentence(buf, &positive);
+            buf_printf(buf, ".It Ic %s Pq %s\n", option_key(row) + table.n + 1, toml_type(row));
+            put_sentence(buf, row, false);
             put_choices(buf, row);
             put_range(buf, row);
-            put_default(buf, &positive);
+            put_default(buf, row, false);
             buf_puts(buf, "Variable:\n");
             put_envs(buf, row);
-            if (row->flag)
-                buf_printf(buf, "Flag:\n.Fl \\-%s%s .\n", docs_negation(row), row->flag);
+            if (option_flag(row)[0])
+                buf_printf(buf, "Flag:\n.Fl \\-%s%s .\n", docs_negation(row), option_flag(row));
         }
         buf_puts(buf, ".El\n");
     }

@@ -54,20 +54,20 @@ static void put_metrics(struct buf *buf, const char *title, const char *prefix, 
 {
     buf_printf(buf, "\n## %s\n\n| key | type | unit | meaning |\n|---|---|---|---|\n", title);
     for (size_t i = 0; i < table->count; i++) {
-        const struct field *field = &table->rows[i];
+        const struct field *field = &field_rows(table)[i];
         buf_printf(buf, "| `%s` | %s | %s | ", docs_name(field).text, type_word(field), field->text);
         docs_put_replaced(buf, docs_meaning(field), '|', "\\|");
         buf_puts(buf, " |\n");
     }
     for (size_t i = 0; i < table->count; i++) {
-        const struct field *field = &table->rows[i];
-        if (!field->table)
+        const struct field *field = &field_rows(table)[i];
+        if (!field_has_table(field))
             continue;
         char name[128], below[130];
         const char *list = field->kind == FIELD_OBJECT_LIST ? "[]" : "";
         (void)snprintf(name, sizeof(name), "%s%s%s", prefix, docs_name(field).text, list);
         (void)snprintf(below, sizeof(below), "%s.", name);
-        put_metrics(buf, name, below, field->table);
+        put_metrics(buf, name, below, field_table_of(field));
     }
 }
 
@@ -81,8 +81,8 @@ void docs_metrics(struct buf *buf)
         "that is too coarse; milliseconds, degrees and MHz are rounded to the nearest. Keys never change their "
         "meaning; new ones may be added. The schemas for machines are "
         "[sample.schema.json](schema/sample.schema.json) and [summary.schema.json](schema/summary.schema.json).\n");
-    put_metrics(buf, "Sample", "", &field_sample);
-    put_metrics(buf, "Summary", "summary.", &field_summary);
+    put_metrics(buf, "Sample", "", field_sample);
+    put_metrics(buf, "Summary", "summary.", field_summary);
 }
 
 static void put_indent(struct buf *buf, unsigned depth)
@@ -133,12 +133,12 @@ static void put_shape(struct buf *buf, const struct field *field, unsigned depth
     switch ((enum field_kind)field->kind) {
     case FIELD_OBJECT:
         put_type(buf, "object", nullable);
-        put_table(buf, field->table, depth);
+        put_table(buf, field_table_of(field), depth);
         return;
     case FIELD_OBJECT_LIST:
         put_type(buf, "array", nullable);
         buf_puts(buf, ", \"items\": {\"type\": \"object\"");
-        put_table(buf, field->table, depth);
+        put_table(buf, field_table_of(field), depth);
         buf_putc(buf, '}');
         return;
     case FIELD_F64_LIST:
@@ -187,9 +187,9 @@ static void put_table(struct buf *buf, const struct field_table *table, unsigned
     buf_puts(buf, "\"required\": [");
     const char *separator = "";
     for (size_t i = 0; i < table->count; i++) {
-        if (table->rows[i].rule == FIELD_OMITTED)
+        if (field_rows(table)[i].rule == FIELD_OMITTED)
             continue;
-        buf_printf(buf, "%s\"%s\"", separator, docs_name(&table->rows[i]).text);
+        buf_printf(buf, "%s\"%s\"", separator, docs_name(&field_rows(table)[i]).text);
         separator = ", ";
     }
     buf_puts(buf, "],\n");
@@ -198,9 +198,9 @@ static void put_table(struct buf *buf, const struct field_table *table, unsigned
     for (size_t i = 0; i < table->count; i++) {
         buf_puts(buf, i ? ",\n" : "\n");
         put_indent(buf, depth + 1);
-        buf_printf(buf, "\"%s\": {", docs_name(&table->rows[i]).text);
-        put_description(buf, &table->rows[i]);
-        put_shape(buf, &table->rows[i], depth + 2);
+        buf_printf(buf, "\"%s\": {", docs_name(&field_rows(table)[i]).text);
+        put_description(buf, &field_rows(table)[i]);
+        put_shape(buf, &field_rows(table)[i], depth + 2);
         buf_putc(buf, '}');
     }
     buf_putc(buf, '\n');
@@ -222,10 +222,10 @@ static void put_schema(struct buf *buf, const char *title, const char *what, con
 
 void docs_schema_sample(struct buf *buf)
 {
-    put_schema(buf, "sample", "One line of JSON output.", &field_sample);
+    put_schema(buf, "sample", "One line of JSON output.", field_sample);
 }
 
 void docs_schema_summary(struct buf *buf)
 {
-    put_schema(buf, "summary", "What --summary-json writes: one object on one line.", &field_summary);
+    put_schema(buf, "summary", "What --summary-json writes: one object on one line.", field_summary);
 }

@@ -75,12 +75,11 @@ static int refresh(const char *directory, const char *name)
 static void list_options(void)
 {
     static const char *const values[] = {"none", "optional", "required"};
-    for (size_t i = 0; i < options_count; i++) {
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const struct option_row *row = &options[i];
         const char letter[2] = {row->letter, '\0'};
-        printf("option\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row->flag ? row->flag : "", letter, docs_negation(row),
-            values[docs_value(row)], row->envs[0] ? row->envs[0] : "", row->envs[1] ? row->envs[1] : "",
-            row->key ? row->key : "");
+        printf("option\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", option_flag(row), letter, docs_negation(row),
+            values[docs_value(row)], option_envs(row), option_env(row, 1) ? option_env(row, 1) : "", option_key(row));
     }
 }
 
@@ -88,10 +87,10 @@ static void list_fields(const char *path, const struct field_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         char name[FIELD_PATH_BYTES];
-        (void)snprintf(name, sizeof(name), "%s.%s", path, docs_name(&table->rows[i]).text);
+        (void)snprintf(name, sizeof(name), "%s.%s", path, docs_name(&field_rows(table)[i]).text);
         printf("field\t%s\n", name);
-        if (table->rows[i].table)
-            list_fields(name, table->rows[i].table);
+        if (field_has_table(&field_rows(table)[i]))
+            list_fields(name, field_table_of(&field_rows(table)[i]));
     }
 }
 
@@ -103,8 +102,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--list") == 0) {
         list_options();
-        list_fields("sample", &field_sample);
-        list_fields("summary", &field_summary);
+        list_fields("sample", field_sample);
+        list_fields("summary", field_summary);
         return 0;
     }
     int failed = make(argv[1], "docs/schema/sample.schema.json", docs_schema_sample) < 0;
