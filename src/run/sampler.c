@@ -144,7 +144,8 @@ static void emit(struct session *session)
     session->sampled_ns = session->pipeline.tick.mono_ns;
     if (is_final || (session->stops_with_tree && session->tree.live == 0)) {
         session->has_outcome = true;
-        reap_fill_end(&session->tracked, &session->tree, session->sampler.end.status, &sample->end);
+        /* The supervisor may be writing the end at this moment, unless it has asked for the final sample. */
+        reap_fill_end(&session->tracked, &session->tree, is_final ? sampler->end.status : 0, &sample->end);
         sample->end.gpu_energy_joules = session->gpu_status.joules;
     }
     marks_fill(&session->marks, sample);
