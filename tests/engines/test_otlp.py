@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What --otlp sends, held against OpenTelemetry's own schema and its semantic conventions, and passed on by rotel."""
+"""What --otlp sends, held against OpenTelemetry's own schema and its semantic conventions, and passed on by
+rotel and OpenTelemetry's Collector."""
 
 import base64
+import contextlib
 import importlib
 import inspect
 import json
 import os
 import pathlib
 
-from recipe import engine, follow, free_port, program, python_packages
+from recipe import directory, engine, follow, free_port, program, python_packages
 import tap
 from stream_otlp import CUMULATIVE, OtlpScenario, attributes_of, shape_of
 from stream_scenario import wait_for
@@ -131,19 +133,40 @@ def names_and_units_are_those_of_the_conventions():
         expect(not odd, "attributes", odd)
 
 
-def passed_on(env):
-    """rotel takes it, and what it sends on is the same."""
-    rotel = program("rotel")
+@contextlib.contextmanager
+def rotel(to):
+    """A Collector of others; sends on what it gets; its address."""
+    port, grpc = free_port(), free_port()
+    words = [program("rotel"), "start", f"--otlp-http-endpoint=127.0.0.1:{port}", f"--otlp-grpc-endpoint=127.0.0.1:{grpc}",
+             "--exporter=otlp", f"--otlp-exporter-endpoint={to}", "--otlp-exporter-protocol=http"]
+    with engine(words, f"http://127.0.0.1:{port}/"):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextlib.contextmanager
+def opentelemetry_collector(to):
+    """OpenTelemetry's own, where it was built (cmd/otelcorecol of its repository)."""
+    collector, port = program("otelcorecol"), free_port()
+    part = {"receivers": ["otlp"], "exporters": ["otlp_http"]}
+    settings = {"receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}"}}}},
+                "exporters": {"otlp_http": {"endpoint": to}},
+                "service": {"pipelines": {"metrics": part, "traces": part},
+                            "telemetry": {"metrics": {"level": "none"}}}}
+    with directory() as place:
+        path = place / "collector.yaml"
+        path.write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML
+        with engine([collector, f"--config={path}"], f"http://127.0.0.1:{port}/"):
+            yield f"http://127.0.0.1:{port}"
+
+
+def passed_on(collector, env):
+    """It takes the recipe, and what it sends on is the same."""
     with OtlpScenario() as scenario:
-        port, grpc = free_port(), free_port()
-        words = [rotel, "start", f"--otlp-http-endpoint=127.0.0.1:{port}", f"--otlp-grpc-endpoint=127.0.0.1:{grpc}",
-                 "--exporter=otlp", f"--otlp-exporter-endpoint={scenario.collector.url}",
-                 "--otlp-exporter-protocol=http"]
-        with engine(words, f"http://127.0.0.1:{port}/"):
-            done = follow("opentelemetry.md", "collector", COLLECTOR=f"http://127.0.0.1:{port}", **env)
+        with collector(scenario.collector.url) as address:
+            done = follow("opentelemetry.md", "collector", COLLECTOR=address, **env)
             equal([done.returncode, done.stdout, done.stderr], [3, "", ""], "the recipe")
             wait_for(lambda: {"resourceMetrics", "resourceSpans"} <= set(scenario.collector.kinds()),
-                     "what rotel sends on")
+                     "what it sends on")
         span, resource = scenario.collector.span(), scenario.collector.resource()
         equal([span["name"], span["status"]["code"], resource["service.name"]], ["sh", 2, "nightly"],
               "span and service")
@@ -151,8 +174,9 @@ def passed_on(env):
         expect(len(series) >= 2 and series[0][2] == 0 and series[-1][2] > 0, "CPU time", series)
 
 
-for what, given in (("protobuf", {}), ("JSON", {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"})):
-    tap.add(f"rotel passes on the recipe: {what}", passed_on, given, limit=60)
+for other in (rotel, opentelemetry_collector):
+    for what, given in (("protobuf", {}), ("JSON", {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"})):
+        tap.add(f"{other.__name__} passes on the recipe: {what}", passed_on, other, given, limit=60)
 
 
 if __name__ == "__main__":
