@@ -22,7 +22,7 @@ SHORT = ("--", "true")
 READ = ("--", "sh", "-c", "read line; exit 3")  # until stdin is closed
 NO_KEYS = {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}
 LATE_SECS = 8  # a grace of 1 s is over even on the slowest machine; a request has 30 s of its own
-HASTY = {"TRACKER_GRACE": "3" if SLOW else "1"}  # where nothing comes of waiting
+HASTY = {"TRACKER_GRACE": "8" if SLOW else "3"}  # where nothing comes of waiting
 
 
 def arrives(scenario, *words, status=0, **env):

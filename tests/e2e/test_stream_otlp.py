@@ -25,7 +25,7 @@ from tracker import SLOW
 
 TICK = 0.0101
 BURN = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; "
-HASTY = {"TRACKER_GRACE": "3" if SLOW else "1"}  # where nothing comes of waiting
+HASTY = {"TRACKER_GRACE": "8" if SLOW else "3"}  # where nothing comes of waiting
 WARNING = "resource-tracker: warning: streaming: "
 ID = "0af7651916cd43dd8448eb211c80319c"
 PARENT = "b7ad6b7169203331"
