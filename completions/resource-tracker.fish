@@ -32,10 +32,11 @@ function __resource_tracker_complete_command
     complete "--do-complete="(string join ' ' -- $words (commandline -ct))
 end
 
-set -g __resource_tracker_needs_value -p --pid --duration --from -i --interval -f --format --csv-columns -o --output --sysroot --summary-json --summary-markdown --report --metrics-file --snakemake-benchmark --carbon --grace --on --mark --begin --end -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --rank --world-size --node --tag --mask-command --aggregate-cpu-steal --pushgateway -c --config
+set -g __resource_tracker_needs_value -p --pid --attach-cgroup --duration --from -i --interval -f --format --csv-columns -o --output --sysroot --summary-json --summary-markdown --report --metrics-file --snakemake-benchmark --carbon --grace --on --mark --begin --end -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --rank --world-size --node --tag --mask-command --aggregate-cpu-steal --pushgateway -c --config
 set -g __resource_tracker_needs_value_short '^-[^pifonc-]*[pifonc]$'
 
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -s p -l pid -x -a '(__fish_complete_pids)' -d 'track this running process and its descendants'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l attach-cgroup -x -d 'track a cgroup until it is empty: a path, unit:NAME or a container ID'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l stop-with-pid -d 'with --pid: exit when the tracked processes have exited'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l duration -x -d 'without a command: stop after this time, for example 90, 30s, 10m, 8h'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l from -r -F -d 'replay recorded samples (JSON lines or CSV, optionally gzip) through the outputs; may be repeated'

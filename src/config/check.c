@@ -59,7 +59,7 @@ static unsigned mode_of(const struct settings *settings)
 {
     if (settings->command)
         return MODE_COMMAND;
-    return settings->from ? MODE_REPLAY : settings->pid.has ? MODE_PID : MODE_HOST;
+    return settings->from ? MODE_REPLAY : settings->attaches ? MODE_PID : MODE_HOST;
 }
 
 /* A switch that was set to what it is anyway. */

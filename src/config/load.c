@@ -146,29 +146,35 @@ static int apply_config_path(struct config *config, const struct cli *cli, char 
     return r < 0 ? r : apply_flags(config, cli, ROW_config_path, err);
 }
 
-/* A process that the file or the environment names is what is tracked where nothing else is asked for. */
-static void drop_weak_pid(struct config *config)
+/* What the file or the environment names is tracked where nothing else is asked for. */
+static void drop_weak_targets(struct config *config)
 {
-    struct option_origin *origin = &config->origins[ROW_pid];
     struct settings *settings = &config->settings;
-    if (!settings->pid.has || origin->source == SOURCE_FLAG || !(settings->command || settings->from))
-        return;
-    settings->pid = (struct opt_i64){0};
-    *origin = (struct option_origin){.source = SOURCE_DEFAULT};
+    struct option_origin *pid = &config->origins[ROW_pid], *group = &config->origins[ROW_attach_cgroup];
+    bool is_other = settings->command || settings->from;
+    if (pid->source != SOURCE_FLAG && (is_other || group->source == SOURCE_FLAG)) {
+        settings->pid.has = false;
+        pid->source = SOURCE_DEFAULT;
+    }
+    if (group->source != SOURCE_FLAG && (is_other || pid->source == SOURCE_FLAG)) {
+        value_free(&options[ROW_attach_cgroup], settings);
+        group->source = SOURCE_DEFAULT;
+    }
+    settings->attaches = settings->pid.has || settings->attach_cgroup;
 }
 
 /* "--report make": the command was taken as the name of the file. */
 static int check_report(const struct settings *settings, struct err *err)
 {
     const char *name = settings->report;
-    if (!name || settings->command || settings->pid.has || settings->from || name[strcspn(name, "./-{")])
+    if (!name || settings->command || settings->attaches || settings->from || name[strcspn(name, "./-{")])
         return 0;
     return err_set(err, -EINVAL,
         "--report %s: that is the file, and there is no command; write --report run.html -- %s, or a name with .html",
         name, name);
 }
 
-/* A command, --pid and --from each say what to track: two of them contradict each other. */
+/* A command, --pid, --attach-cgroup and --from each say what to track: two of them contradict each other. */
 static int check_modes(const struct config *config, struct err *err)
 {
     const struct settings *settings = &config->settings;
@@ -183,15 +189,20 @@ static int check_modes(const struct config *config, struct err *err)
     int report = config->action == CONFIG_RUN ? check_report(settings, err) : 0;
     if (report < 0)
         return report;
-    if (!(settings->from && settings->pid.has) && !(settings->command && (settings->from || settings->pid.has)))
+    if ((settings->command != NULL) + (settings->from != NULL) + (settings->attach_cgroup != NULL) +
+            settings->pid.has <=
+        1)
         return 0;
-    size_t given = settings->from ? ROW_from : ROW_pid;
+    size_t given = settings->from ? ROW_from : settings->attach_cgroup ? ROW_attach_cgroup : ROW_pid;
     const struct option_row *row = &options[given];
     AUTO_BUF struct buf value;
     buf_init(&value, SETTINGS_TEXT_MAX + 1);
     value_put(&value, row, settings);
     const char *other = settings->from ? "a command; give --from before every file" : "a command";
-    int r = err_set(err, -EINVAL, "cannot be combined with %s", settings->command ? other : "--pid");
+    int r = err_set(err, -EINVAL, "cannot be combined with %s",
+        settings->command   ? other
+        : settings->pid.has ? "--pid"
+                            : "--attach-cgroup");
     (void)load_refuse(config, row, str_of(option_name(row)), buf_str(&value), &config->origins[given], err);
     return r;
 }
@@ -290,7 +301,7 @@ static int load_all(struct config *config, const struct cli *cli, char *const *e
         r = apply_flags(config, cli, OPTIONS_COUNT, err);
     if (r == 0)
         r = metadata_fill(config, environ_, err);
-    drop_weak_pid(config);
+    drop_weak_targets(config);
     if (r == 0)
         r = check_modes(config, err);
     if (r == 0) {

@@ -29,6 +29,9 @@
 
 ROW(pid, TEXTS("pid", "TRACKER_PID\0", "job.pid", "", "PID"), "track this running process and its descendants", NULL,
     .letter = 'p', .type = OPTION_OPT_INTEGER, .group = GROUP_TRACK, .range = RANGE_PID)
+ROW(attach_cgroup, TEXTS("attach-cgroup", "TRACKER_ATTACH_CGROUP\0", "job.attach_cgroup", "", "GROUP"),
+    "track a cgroup until it is empty: a path, unit:NAME or a container ID", NULL, .type = OPTION_STRING,
+    .group = GROUP_TRACK, .props = OPTION_NONEMPTY)
 ROW(stop_with_pid, TEXTS("stop-with-pid", "TRACKER_STOP_WITH_PID\0", "tracker.stop_with_pid", "false", ""),
     "with --pid: exit when the tracked processes have exited", NULL, .type = OPTION_BOOL, .group = GROUP_TRACK,
     .modes = MODE_PID)

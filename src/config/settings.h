@@ -31,6 +31,8 @@ struct settings_pairs {
 struct settings {
     /* what to track */
     struct opt_i64 pid;
+    char *attach_cgroup; /* a path, unit:NAME or a container's ID; NULL: none */
+    bool attaches; /* one of the two was given */
     bool stop_with_pid;
     int64_t duration_ns; /* 0: no end of its own */
     char *from; /* --from FILE, the last one; NULL: none */

@@ -156,7 +156,7 @@ int on_open(struct on_rules *rules, const struct settings *settings, struct err 
     rules->environment = settings->environment;
     for (size_t i = 0; i < settings->on_count; i++) {
         int r = parse_rule(settings->on_rules[i], &rules->items[i], err);
-        if (r == 0 && names_root(&rules->items[i]) && !settings->command && !settings->pid.has)
+        if (r == 0 && names_root(&rules->items[i]) && !settings->command && !settings->attaches)
             r = err_set(err, -EINVAL, "{pid} needs a command or --pid");
         if (r < 0)
             return err_wrap(err, "--on");

@@ -517,7 +517,7 @@ void stream_end(struct stream *stream, int status, bool is_asked, int64_t ended_
     int64_t ago_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - ended_ns;
     struct end_facts end = {
         /* How an attached process ended is not ours to know. */
-        .exit_code = stream->options.settings->pid.has ? (struct opt_i64){0} : some_i64(status),
+        .exit_code = stream->options.settings->attaches ? (struct opt_i64){0} : some_i64(status),
         .is_failed = status != 0 && !is_asked,
         .finished_secs = (clock_read(&clock_system, CLOCK_KIND_REALTIME) - ago_ns) / NS_PER_SEC,
         .elapsed_secs = (double)(ended_ns - stream->worker.started_ns) / 1e9,

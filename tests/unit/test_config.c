@@ -241,6 +241,14 @@ static void test_modes_exclude_each_other(void **state)
         "from = x (from --from): cannot be combined with a command; give --from before every file");
     given_refused(GIVEN(.args = {"--upload-spool", "true"}), "--upload-spool cannot be combined with a command");
     given_refused(GIVEN(.args = {"--from=x", "-p1"}), "from = x (from --from): cannot be combined with --pid");
+    given_refused(GIVEN(.args = {"--attach-cgroup", "/a", "true"}),
+        "attach_cgroup = /a (from --attach-cgroup): cannot be combined with a command");
+    given_refused(GIVEN(.args = {"--attach-cgroup", "/a", "-p1"}),
+        "attach_cgroup = /a (from --attach-cgroup): cannot be combined with --pid");
+    given_refused(GIVEN(.env = {"TRACKER_ATTACH_CGROUP=/a"}, .file = "job.pid = 5"),
+        "attach_cgroup = /a (from TRACKER_ATTACH_CGROUP): cannot be combined with --pid");
+    given_refused(GIVEN(.args = {"--attach-cgroup", "/a", "--from=x"}),
+        "from = x (from --from): cannot be combined with --attach-cgroup");
 }
 
 /* What to track where nothing else is asked for: a command and a recording win over it. */
@@ -263,6 +271,28 @@ static void test_weak_pid(void **state)
     config_fini(&config);
     given_refused(GIVEN(.file = "job.pid = 5", .args = {"-p5", "true"}),
         "pid = 5 (from --pid): cannot be combined with a command");
+}
+
+static void test_weak_group(void **state)
+{
+    (void)state;
+    struct config config;
+    static const char *const args[] = {"true", "--from=x", "-p7"};
+    for (size_t i = 0; i < 3; i++) {
+        given_ok(GIVEN(.env = {"TRACKER_ATTACH_CGROUP=/a"}, .args = {args[i]}), &config);
+        assert_null(config.settings.attach_cgroup);
+        assert_int_equal(config.settings.attaches, i == 2);
+        assert_int_equal(config.warning_count, 0);
+        config_fini(&config);
+    }
+    given_ok(GIVEN(.env = {"TRACKER_PID=5"}, .args = {"--attach-cgroup", "/a"}), &config);
+    assert_false(config.settings.pid.has);
+    assert_true(config.settings.attaches);
+    assert_string_equal(config.settings.attach_cgroup, "/a");
+    config_fini(&config);
+    given_ok(GIVEN(.file = "job.attach_cgroup = \"unit:x\""), &config);
+    assert_string_equal(config.settings.attach_cgroup, "unit:x");
+    config_fini(&config);
 }
 
 static void test_unknown_keys(void **state)
@@ -399,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_marks),
         cmocka_unit_test(test_modes_exclude_each_other),
         cmocka_unit_test(test_weak_pid),
+        cmocka_unit_test(test_weak_group),
         cmocka_unit_test(test_unknown_keys),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_file_size),

@@ -236,6 +236,7 @@ static void test_settings_of_other_runs(void **state)
     warned(GIVEN(.args = {"--stop-with-pid"}), "--stop-with-pid has no effect without --pid");
     warned(GIVEN(.args = {"--stop-with-pid", "true"}), "--stop-with-pid has no effect without --pid");
     WORKS(.args = {"--stop-with-pid", "-p1"});
+    WORKS(.args = {"--stop-with-pid", "--attach-cgroup", "/a"});
     WORKS(.env = {"TRACKER_PID=1"}, .args = {"--stop-with-pid"});
     WORKS(.env = {"TRACKER_STOP_WITH_PID=1"}, .args = {"true"});
     warned(GIVEN(.args = {"--cgroup"}), "--cgroup has no effect without a command");

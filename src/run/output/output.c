@@ -115,7 +115,7 @@ static bool may_use_stderr(const struct settings *settings)
 {
     if (settings->is_format_given)
         return !output_has_view(settings);
-    bool has_job = settings->command || settings->pid.has;
+    bool has_job = settings->command || settings->attaches;
     return !settings->live && !(has_job && isatty(STDERR_FILENO));
 }
 

@@ -123,7 +123,7 @@ void otlp_put_row(void *state, const struct settings *settings, const struct sam
         row.network = row.disk = (struct sample_list){0};
     }
     /* It is the uptime of a tree that was started with the run. */
-    if (!row.tracked_pid.has || settings->pid.has)
+    if (!row.tracked_pid.has || settings->attaches)
         row.elapsed_secs.has = false;
     if (sample->run.present && sample->run.cpus_allowed.has)
         sums->cpus = (double)sample->run.cpus_allowed.v;
