@@ -40,14 +40,18 @@ struct tracked_usage {
     uint64_t voluntary_switches, involuntary_switches;
 };
 
+struct cgroup_location;
+
 struct tracked {
     pid_t root; /* 0: nothing is tracked */
     pid_t tracker; /* ourselves, the parent of the root and of orphans */
-    bool attached; /* --pid: what was used before does not count, and no process is ours to wait for */
+    bool attached; /* --pid, --attach-cgroup: what was used before does not count, and no process is ours to wait for */
     int64_t start_ns; /* monotonic */
     enum tracked_pss pss;
     int64_t quantum_ns; /* CPU times are reported in multiples of it, so that rounding on output adds up to nothing */
-    const char *group_dir; /* --cgroup: the v2 group of the command, relative to the sysroot; NULL: none */
+    const char *group_dir; /* --cgroup: the v2 group of the command; --attach-cgroup: the group; relative to the
+                              sysroot; NULL: none */
+    const struct cgroup_location *group_locations; /* --attach-cgroup: of its controllers; NULL: none */
     bool wants_members; /* the GPU collector may need the processes of the tree */
     bool wants_traffic; /* so may the collector of what they receive and send */
     bool wants_top; /* the largest processes are wanted, and those with the most CPU time */

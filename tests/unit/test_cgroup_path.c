@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "collect/cgroup/cgroup.h"
@@ -250,6 +251,132 @@ static void test_enter(void **unused)
     assert_location(&location, 2, "a/b", "");
 }
 
+static const char all_mounts[] = "30 1 0:30 / / rw - ext4 /dev/vda rw\n"
+                                 "31 1 0:31 / /sys/fs/cgroup rw - tmpfs cgroup rw\n"
+                                 "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+                                 "36 31 0:33 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+                                 "37 31 0:34 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd\n"
+                                 "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+
+#define DIGITS "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define TOP "sys/fs/cgroup"
+
+enum { TRACKER = 40 };
+
+struct attached {
+    struct cgroup_location locations[CGROUP_CONTROLLERS];
+    pid_t pid;
+    struct err err;
+};
+
+static int attach(struct fake_env *fake, const char *group, struct attached *ret_attached)
+{
+    *ret_attached = (struct attached){0};
+    return cgroup_path_attach(
+        &fake->root, group, TRACKER, ret_attached->locations, &ret_attached->pid, &ret_attached->err);
+}
+
+static void test_attach_v2(void **state)
+{
+    struct fake_env *fake = *state;
+    static struct attached found;
+    fake_env_write(fake, "proc/self/mountinfo", "31 1 0:31 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    fake_env_mkdir(fake, TOP "/system.slice/cron.service/job");
+    fake_env_mkdir(fake, TOP "/system.slice/cron.service.d");
+    fake_env_mkdir(fake, TOP "/system.slice/org.x.service");
+    fake_env_mkdir(fake, TOP "/cron");
+    fake_env_write(fake, "proc/40/cgroup", "0::/system.slice/cron.service\n");
+    fake_env_write(fake, "proc/50/cgroup", "0::/system.slice/cron.service.d\n");
+    fake_env_write(fake, "proc/51/cgroup", "0::/cron\n");
+    fake_env_write(fake, "proc/70/cgroup", "0::/system.slice/cron.service\n");
+    fake_env_write(fake, "proc/60/cgroup", "0::/system.slice/cron.service/job\n");
+    fake_env_write(fake, "proc/80/cgroup", "0::/system.slice/org.x.service\n");
+    static const char *const names[] = {"/system.slice/cron.service", "/system.slice/cron.service//", "unit:cron",
+        "unit:cron.service", "/sys/fs/cgroup/system.slice/cron.service", "/sys/fs/cgroup/system.slice/cron.service/"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_int_equal(attach(fake, names[i], &found), CGROUP_CPUACCT);
+        assert_int_equal(found.pid, 60);
+        for (size_t k = 0; k < CGROUP_CONTROLLERS; k++)
+            assert_location(&found.locations[k], 2, TOP "/system.slice/cron.service", TOP);
+    }
+    assert_int_equal(attach(fake, "unit:org.x.service", &found), CGROUP_CPUACCT);
+    assert_int_equal(found.pid, 80);
+    assert_int_equal(attach(fake, "/system.slice", &found), CGROUP_CPUACCT);
+    assert_int_equal(found.pid, 50);
+    static const char *const absent[] = {"/cron.service", "/system.slice/cro", "/system.slice/../cron", "/..",
+        "unit:", "unit:cro", "unit:ron", "unit:system.slice/cro", "cron", "deadbeef", "/sys/fs/cgroup/nothing",
+        "/sys/fs/cgroups"};
+    for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
+        assert_int_equal(attach(fake, absent[i], &found), -ESRCH);
+        assert_non_null(strstr(found.err.msg, "no process"));
+        assert_int_equal(found.pid, 0);
+    }
+    /* Processes that our cgroup namespace does not contain. */
+    fake_env_write(fake, "proc/90/cgroup", "0::/../other\n");
+    assert_int_equal(attach(fake, "/../other", &found), -ESRCH);
+}
+
+/* Each controller in its v1 hierarchy where the group is in it; else in v2. */
+static void test_attach_hybrid(void **state)
+{
+    struct fake_env *fake = *state;
+    static struct attached found;
+    fake_env_write(fake, "proc/self/mountinfo", all_mounts);
+    fake_env_mkdir(fake, TOP "/memory/a");
+    fake_env_mkdir(fake, TOP "/cpu,cpuacct/a");
+    fake_env_mkdir(fake, TOP "/unified/a/b");
+    fake_env_mkdir(fake, TOP "/memory/m");
+    fake_env_mkdir(fake, TOP "/systemd/s");
+    fake_env_write(fake, "proc/50/cgroup", "4:memory:/a\n3:cpu,cpuacct:/a\n0::/a/b\n");
+    fake_env_write(fake, "proc/51/cgroup", "4:memory:/m\n3:cpu,cpuacct:/\n1:name=systemd:/s\n0::/\n");
+    assert_int_equal(attach(fake, "/a", &found), CGROUP_CPUACCT);
+    assert_location(&found.locations[CGROUP_MEMORY], 1, TOP "/memory/a", TOP "/memory");
+    assert_location(&found.locations[CGROUP_CPU], 1, TOP "/cpu,cpuacct/a", TOP "/cpu,cpuacct");
+    assert_location(&found.locations[CGROUP_CPUACCT], 1, TOP "/cpu,cpuacct/a", TOP "/cpu,cpuacct");
+    assert_int_equal(attach(fake, "/sys/fs/cgroup/memory/a", &found), CGROUP_CPUACCT);
+    assert_int_equal(found.pid, 50);
+    assert_int_equal(attach(fake, "/sys/fs/cgroup/unified/a/b", &found), CGROUP_CPUACCT);
+    assert_location(&found.locations[CGROUP_CPUACCT], 2, TOP "/unified/a/b", TOP "/unified");
+    assert_location(&found.locations[CGROUP_MEMORY], 2, TOP "/unified/a/b", TOP "/unified");
+    assert_int_equal(attach(fake, "/m", &found), CGROUP_MEMORY);
+    assert_location(&found.locations[CGROUP_CPUACCT], 0, "", "");
+    assert_location(&found.locations[CGROUP_MEMORY], 1, TOP "/memory/m", TOP "/memory");
+    /* Nothing to read there. */
+    assert_int_equal(attach(fake, "/s", &found), -ESRCH);
+}
+
+static void test_attach_containers(void **state)
+{
+    struct fake_env *fake = *state;
+    static struct attached found;
+    static const char *const names[] = {"/docker/" DIGITS, "/m.slice/docker-" DIGITS ".scope",
+        "/m.slice/libpod-" DIGITS ".scope", "/kube.slice/pod1.slice/cri-containerd-" DIGITS ".scope",
+        "/kube.slice/crio-" DIGITS ".scope"};
+    static const char *const asked[] = {DIGITS, "0123456789abcdef", "0123456789ab"};
+    fake_env_write(fake, "proc/self/mountinfo", all_mounts);
+    fake_env_mkdir(fake, TOP "/memory/libpod-conmon-" DIGITS ".scope");
+    fake_env_write(fake, "proc/50/cgroup", "4:memory:/libpod-conmon-" DIGITS ".scope\n");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char dir[PATH_MAX], line[PATH_MAX + 16];
+        (void)snprintf(dir, sizeof(dir), TOP "/memory%s/init.scope", names[i]);
+        fake_env_mkdir(fake, dir);
+        (void)snprintf(line, sizeof(line), "4:memory:%s/init.scope\n3:cpu:/\n", names[i]);
+        fake_env_write(fake, "proc/60/cgroup", line);
+        (void)snprintf(dir, sizeof(dir), TOP "/memory%s", names[i]);
+        for (size_t k = 0; k < sizeof(asked) / sizeof(asked[0]); k++) {
+            assert_int_equal(attach(fake, asked[k], &found), CGROUP_MEMORY);
+            assert_int_equal(found.pid, 60);
+            assert_string_equal(found.locations[CGROUP_MEMORY].dir, dir);
+        }
+    }
+    assert_int_equal(attach(fake, "0123456789a", &found), -ESRCH);
+    assert_int_equal(attach(fake, "fedcba987654", &found), -ESRCH);
+    fake_env_write(fake, "proc/61/cgroup", "4:memory:/x/" DIGITS "\n");
+    assert_int_equal(attach(fake, DIGITS, &found), -ESRCH);
+    assert_non_null(strstr(found.err.msg, "several match"));
+    assert_non_null(strstr(found.err.msg, "/kube.slice/crio-" DIGITS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +388,9 @@ int main(void)
         cmocka_unit_test(test_files_missing),
         cmocka_unit_test(test_v2_alone),
         cmocka_unit_test(test_enter),
+        fake_env_unit_test(test_attach_v2),
+        fake_env_unit_test(test_attach_hybrid),
+        fake_env_unit_test(test_attach_containers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/cgroup/cgroup.h"
 #include "collect/tree/walk.h"
 #include "fake_env.h"
 
@@ -173,6 +174,80 @@ static void test_many_members(void **unused)
     fake_env_fini(&fake);
 }
 
+static void begin_attached(struct fake_env *fake, struct tracked *tracked, struct cgroup_location *locations)
+{
+    begin(fake, tracked);
+    tracked->attached = true;
+    tracked->group_locations = locations;
+}
+
+/* The processes of the groups below one that is tracked are members, however deep and whatever stands beside them. */
+static void test_groups_below(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    struct tracked tracked;
+    static struct cgroup_location locations[CGROUP_CONTROLLERS];
+    begin_attached(&fake, &tracked, locations);
+    int before = fake_env_open_count();
+    fake_env_write(&fake, GROUP "/cgroup.procs", "10\n");
+    struct tree_group group;
+    const pid_t *pids = NULL;
+    size_t count = 0;
+    assert_int_equal(tree_group_open(&group, &fake.env), 0);
+    assert_int_equal(tree_group_members(&group, &pids, &count), 0);
+    assert_int_equal(count, 1);
+    fake_env_write(&fake, GROUP "/a/cgroup.procs", "11\n0\n12\n");
+    fake_env_write(&fake, GROUP "/a/b/c/cgroup.procs", "13\n");
+    fake_env_write(&fake, GROUP "/broken/cgroup.procs", "x\n");
+    fake_env_mkdir(&fake, GROUP "/empty");
+    fake_env_link(&fake, GROUP "/link", "/");
+    fake_env_write(&fake, GROUP "/1/2/3/4/5/6/7/8/9/10/11/12/cgroup.procs", "14\n");
+    fake_env_write(&fake, GROUP "/1/2/3/4/5/6/7/8/9/10/11/12/13/cgroup.procs", "15\n");
+    int open_now = fake_env_open_count();
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(tree_group_members(&group, &pids, &count), 0);
+        assert_int_equal(count, 5);
+        int sum = 0;
+        for (size_t k = 0; k < count; k++)
+            sum += pids[k];
+        assert_int_equal(sum, 10 + 11 + 12 + 13 + 14);
+        assert_int_equal(fake_env_open_count(), open_now);
+    }
+    tree_group_close(&group);
+    assert_int_equal(fake_env_open_count(), before);
+    /* --cgroup: they are not. */
+    tracked.group_locations = NULL;
+    assert_int_equal(tree_group_open(&group, &fake.env), 0);
+    assert_int_equal(tree_group_members(&group, &pids, &count), 0);
+    assert_int_equal(count, 1);
+    tree_group_close(&group);
+    fake_env_fini(&fake);
+}
+
+static void test_cpu_v1(void **unused)
+{
+    (void)unused;
+    struct fake_env fake;
+    struct tracked tracked;
+    static struct cgroup_location locations[CGROUP_CONTROLLERS];
+    locations[CGROUP_CPUACCT].version = 1;
+    begin_attached(&fake, &tracked, locations);
+    fake_env_write(&fake, GROUP "/cpuacct.usage", "5000000999\n");
+    fake_env_write(&fake, GROUP "/cpu.stat", "usage_usec 1\nuser_usec 1\n");
+    struct tree_group group;
+    assert_int_equal(tree_group_open(&group, &fake.env), 0);
+    uint64_t total = 1, user = 2;
+    assert_int_equal(tree_group_cpu(&group, &total, &user), 0);
+    assert_int_equal(total, 5000000);
+    assert_int_equal(user, 2);
+    fake_env_write(&fake, GROUP "/cpuacct.usage", "x\n");
+    assert_int_equal(tree_group_cpu(&group, &total, &user), -EBADMSG);
+    assert_int_equal(total, 5000000);
+    tree_group_close(&group);
+    fake_env_fini(&fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +255,8 @@ int main(void)
         cmocka_unit_test(test_cpu),
         cmocka_unit_test(test_members),
         cmocka_unit_test(test_many_members),
+        cmocka_unit_test(test_groups_below),
+        cmocka_unit_test(test_cpu_v1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

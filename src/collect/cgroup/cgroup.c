@@ -4,7 +4,8 @@
  * cgroup-v2.rst, cgroup-v1/memory.rst, scheduler/sched-bwc.rst). Files that exist are opened once and kept; usage is
  * read every sample, limits and the name of the group every COLLECT_SLOW_NS: a process can be moved to another, and a
  * command can move itself (cgexec, systemd-run --scope), which is looked for more often at its start. Where the command
- * has a v2 group of its own, that one stands in for ours, and the groups above it for what it lacks.
+ * has a v2 group of its own, that one stands in for ours, and the groups above it for what it lacks. A group that is
+ * tracked stays the same.
  */
 #include "collect/cgroup/cgroup.h"
 
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -53,7 +55,8 @@ struct value {
 struct cgroup_state {
     const struct collect_env *env;
     struct kept_file self; /* self/cgroup, or that of the root */
-    bool is_of_root; /* the latter */
+    bool is_of_root; /* the latter; so is a group that is tracked */
+    bool is_attached; /* it is that one */
     bool has_looked; /* it was read for this sample */
     struct buf groups; /* its text when our group was resolved */
     struct buf groups_now;
@@ -267,8 +270,8 @@ static void places_enter_command(struct cgroup_state *state)
     const struct tracked *tracked = state->env->tracked;
     for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
         struct cgroup_location *location = &state->locations[i];
-        state->of_command[i] =
-            location->version == 2 && tracked && tracked->group_dir && cgroup_path_enter(location, tracked->group_dir);
+        state->of_command[i] = location->version == 2 && tracked && tracked->group_dir && !state->is_attached &&
+                               cgroup_path_enter(location, tracked->group_dir);
     }
 }
 
@@ -287,7 +290,11 @@ static int cgroup_resolve(struct cgroup_state *state, struct err *err)
         mounts = buf_str(env->mountinfo);
     state->was_searched = true;
     struct str groups = buf_str(&state->groups);
-    int r = cgroup_path_find(env->root, groups, mounts, state->locations, err);
+    int r = 0;
+    if (state->is_attached)
+        memcpy(state->locations, env->tracked->group_locations, sizeof(state->locations));
+    else
+        r = cgroup_path_find(env->root, groups, mounts, state->locations, err);
     if (r < 0)
         return r;
     places_enter_command(state);
@@ -319,7 +326,7 @@ static bool can_follow_root(const struct collect_env *env)
     return env->tracked && env->tracked->root > 0 && !env->tracked->group_dir && env->root->names_us;
 }
 
-/* The PID of a root that has ended may be another process's. */
+/* The PID of a root that has ended may be another process's, and a group without processes may be removed. */
 static bool is_root_gone(const struct cgroup_state *state)
 {
     return state->is_of_root && state->env->tree->is_root_gone;
@@ -390,6 +397,7 @@ static int cgroup_open(void *opaque, const struct collect_env *env, struct err *
 {
     struct cgroup_state *state = opaque;
     *state = (struct cgroup_state){.env = env, .stat.fd = -1};
+    state->is_attached = env->tracked && env->tracked->group_locations;
     for (size_t i = 0; i < GROUP_VALUES; i++)
         state->values[i].file.fd = -1;
     kept_file_init(&state->self, env->root->proc_fd, "self/cgroup", FILE_SINGLE);
@@ -398,6 +406,8 @@ static int cgroup_open(void *opaque, const struct collect_env *env, struct err *
     buf_init(&state->groups, GROUPS_BYTES_MAX);
     buf_init(&state->groups_now, GROUPS_BYTES_MAX);
     int r = cgroup_check_group(state, clock_read(env->clock, CLOCK_KIND_MONOTONIC), err);
+    /* Behind it: its first process may have ended already. */
+    state->is_of_root |= state->is_attached;
     if (r == -ENODATA)
         cgroup_close(state);
     /* Any other failure may pass: collect tries again and reports it. */
@@ -443,8 +453,9 @@ static void fill_group(struct cgroup_state *state, const struct tick *tick, stru
     const struct value *value = &state->values[VALUE_MEMORY];
     if (!value->source)
         value = &state->values[VALUE_USAGE];
-    const struct cgroup_own_source source = {
-        .file = &value->file, .of_command = value->of_command, .groups = {state->groups.data, state->groups.len}};
+    const struct cgroup_own_source source = {.file = &value->file,
+        .of_command = value->of_command || state->is_attached,
+        .groups = {state->groups.data, state->groups.len}};
     if (value->source)
         cgroup_own_fill(&state->own, state->env, tick, &source, run);
 }

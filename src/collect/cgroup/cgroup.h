@@ -54,6 +54,17 @@ bool cgroup_path_enter(struct cgroup_location *location, const char *dir);
 bool cgroup_path_translate(
     struct str path, const char *mount_root, const char *mount_point, struct cgroup_location *ret_location);
 
+/*
+ * A group that was made by others, as it was asked for: its directory, its path as in /proc/PID/cgroup, "unit:NAME" of
+ * systemd (".service" goes without saying), or the ID of a container, 12 to 64 hexadecimal digits. It is searched for
+ * in what /proc says of all processes but the tracker, so it must have one. Sets the location of each controller, all
+ * zeros before: in the v1 hierarchy that it is bound to, where the group is in it, else in v2; and the lowest PID.
+ * Returns the controller whose location has the list of processes, which is CGROUP_CPUACCT wherever that is known; or a
+ * negative errno with a message: no such group (-ESRCH), or several (-ENOTUNIQ).
+ */
+int cgroup_path_attach(const struct sysroot *root, const char *group, pid_t tracker,
+    struct cgroup_location ret_locations[CGROUP_CONTROLLERS], pid_t *ret_pid, struct err *err);
+
 /* Shortens *len, the length of a group's directory, to that of its parent; false at the top. */
 bool cgroup_path_up(const struct cgroup_location *location, size_t *len);
 
@@ -76,7 +87,7 @@ struct cgroup_own {
 
 struct cgroup_own_source {
     const struct cgroup_file *file; /* of that group */
-    bool of_command; /* it was made for the command */
+    bool of_command; /* it was made for the command, or is what is tracked */
     struct str groups; /* the text of self/cgroup */
 };
 

@@ -4,10 +4,13 @@
  * mountinfo says where which part of that hierarchy is mounted:
  *   4:memory:/docker/abc
  *   35 31 0:32 /docker/abc /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+ * Finding one that others made, by its path or by the name of its directory.
  */
 #include "collect/cgroup/cgroup.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -16,7 +19,7 @@
 #include "kernel/cgroup_files.h"
 #include "kernel/mountinfo.h"
 
-enum { MOUNTS_BYTES_MAX = 32 * 1024 * 1024 };
+enum { MOUNTS_BYTES_MAX = 32 * 1024 * 1024, ID_DIGITS_MIN = 12, PROCESSES_MAX = 4194304 };
 
 static const struct str controller_names[CGROUP_CONTROLLERS] = {
     [CGROUP_CPU] = {"cpu", 3},
@@ -118,7 +121,7 @@ static bool directory_exists(const struct sysroot *root, const char *dir)
  * A hierarchy may be mounted at several mount points, some of them showing a part only or hidden under another mount:
  * of those that lead to our group, the one that shows most of the way up to the root knows most limits.
  */
-static void locate_in_mounts(const struct sysroot *root, const struct mountinfo *mounts, unsigned version,
+static bool locate_in_mounts(const struct sysroot *root, const struct mountinfo *mounts, unsigned version,
     struct str controller, struct str path, struct cgroup_location *location)
 {
     size_t shortest = SIZE_MAX;
@@ -133,17 +136,17 @@ static void locate_in_mounts(const struct sysroot *root, const struct mountinfo 
         *location = found;
         shortest = strlen(row->root);
     }
+    return shortest != SIZE_MAX;
 }
 
-static void locate(const struct sysroot *root, struct str groups, const struct mountinfo *mounts, struct str controller,
+/* controller "": the v2 hierarchy, whatever is bound to it. Sets the location where it returns true. */
+static bool locate(const struct sysroot *root, struct str groups, const struct mountinfo *mounts, struct str controller,
     struct cgroup_location *ret_location)
 {
-    *ret_location = (struct cgroup_location){0};
     struct str path;
-    if (group_path(groups, controller, &path))
-        locate_in_mounts(root, mounts, 1, controller, path, ret_location);
-    else if (group_path(groups, STR(""), &path))
-        locate_in_mounts(root, mounts, 2, controller, path, ret_location);
+    bool is_v1 = controller.n > 0 && group_path(groups, controller, &path);
+    return (is_v1 || group_path(groups, STR(""), &path)) &&
+           locate_in_mounts(root, mounts, is_v1 ? 1 : 2, controller, path, ret_location);
 }
 
 /* The rows point into text; where that is empty, it is read first. */
@@ -164,8 +167,9 @@ static int mounts_read(const struct sysroot *root, struct buf *text, struct moun
     return 0;
 }
 
-int cgroup_path_find(const struct sysroot *root, struct str groups, struct str mountinfo,
-    struct cgroup_location ret_locations[CGROUP_CONTROLLERS], struct err *err)
+/* Of the controllers, or (count 1) of the v2 hierarchy. Sets the locations of those that it finds. */
+static int find(const struct sysroot *root, struct str groups, struct str mountinfo, size_t count,
+    struct cgroup_location *ret_locations, struct err *err)
 {
     AUTO_BUF struct buf text = {.max = MOUNTS_BYTES_MAX};
     buf_append(&text, mountinfo.p, mountinfo.n);
@@ -175,12 +179,19 @@ int cgroup_path_find(const struct sysroot *root, struct str groups, struct str m
     if (r < 0)
         return r;
     bool found = false;
-    for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
-        locate(root, groups, &mounts, controller_names[i], &ret_locations[i]);
-        found = found || ret_locations[i].version != 0;
-    }
+    for (size_t i = 0; i < count; i++)
+        found |= locate(root, groups, &mounts, count == 1 ? STR("") : controller_names[i], &ret_locations[i]);
     mountinfo_fini(&mounts);
-    return found ? 0 : err_set(err, -ENODATA, "cgroup: no mount shows the control group of this process");
+    return found ? 0
+                 : err_set(err, -ENODATA, "cgroup: no mount shows the %scontrol group of this process",
+                       count == 1 ? "v2 " : "");
+}
+
+int cgroup_path_find(const struct sysroot *root, struct str groups, struct str mountinfo,
+    struct cgroup_location ret_locations[CGROUP_CONTROLLERS], struct err *err)
+{
+    memset(ret_locations, 0, CGROUP_CONTROLLERS * sizeof(*ret_locations));
+    return find(root, groups, mountinfo, CGROUP_CONTROLLERS, ret_locations, err);
 }
 
 int cgroup_path_find_v2(
@@ -189,18 +200,118 @@ int cgroup_path_find_v2(
     struct str path;
     if (!group_path(groups, STR(""), &path))
         return err_set(err, -ENODATA, "cgroup: there is no v2 hierarchy");
+    return find(root, groups, STR(""), 1, ret_location, err);
+}
+
+struct search {
+    bool is_path, is_id, is_ambiguous;
+    pid_t pid; /* the lowest that was found; 0: none */
+    char wanted[PATH_MAX]; /* part of the path of a process */
+    char found[PATH_MAX]; /* the path of the group */
+    char path[PATH_MAX];
+};
+
+/*
+ * What to search for. A path below a mount point stands for what the mount shows there; a unit without its type is a
+ * service.
+ */
+static bool begin_search(const struct mountinfo *mounts, const char *group, struct search *search)
+{
+    const char *top = "", *rest = group, *suffix = "";
+    bool is_unit = strncmp(group, "unit:", 5) == 0;
+    search->is_path = group[0] == '/';
+    search->is_id = strspn(group, "0123456789abcdef") >= ID_DIGITS_MIN;
+    if (is_unit) {
+        top = "/";
+        rest = group + 5;
+        suffix = strchr(group, '.') ? "" : ".service";
+    }
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct mount_row *row = &mounts->items[i];
+        size_t n = strlen(row->mount_point);
+        if (strncmp(row->fstype, "cgroup", 6) == 0 && strncmp(group, row->mount_point, n) == 0 && group[n] == '/') {
+            top = row->root + (row->root[1] == '\0');
+            rest = group + n;
+        }
+    }
+    (void)snprintf(search->wanted, PATH_MAX, "%s%s%s", top, rest, suffix);
+    for (size_t n = strlen(search->wanted); n > 1 && search->wanted[n - 1] == '/'; n--)
+        search->wanted[n - 1] = '\0';
+    return search->is_path || search->is_id || is_unit;
+}
+
+/*
+ * Where the process is in the group, or below it, its path is cut behind the group. The ID of a container stands in
+ * "docker-ID.scope", "libpod-ID.scope" or "ID", but podman's monitor of the container is in "libpod-conmon-ID.scope".
+ */
+static bool cut_at_group(const struct search *search, char *path)
+{
+    for (char *at = path; (at = strstr(at, search->wanted)) && (at == path || !search->is_path); at++) {
+        char *end = at + strlen(search->wanted);
+        while (search->is_id && *end != '\0' && *end != '/')
+            end++;
+        if ((*end != '\0' && *end != '/') || (search->is_id && strstr(path, "-conmon-")))
+            continue;
+        *end = '\0';
+        return true;
+    }
+    return false;
+}
+
+static void search_process(struct search *search, pid_t pid, struct str groups)
+{
+    struct cgroup_line line;
+    while (cgroup_line_next(&groups, &line)) {
+        (void)str_copy(line.path, search->path, PATH_MAX);
+        if (!cut_at_group(search, search->path))
+            continue;
+        if (search->pid == 0) {
+            search->pid = pid;
+            memcpy(search->found, search->path, PATH_MAX);
+        }
+        search->is_ambiguous |= strcmp(search->found, search->path) != 0;
+    }
+}
+
+static void search_processes(const struct sysroot *root, pid_t tracker, struct search *search)
+{
+    struct pid_list list = {0};
+    AUTO_BUF struct buf groups = {.max = MOUNTS_BYTES_MAX};
+    (void)pid_list_read(root->proc_fd, PROCESSES_MAX, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        char path[32];
+        (void)snprintf(path, sizeof(path), "%d/cgroup", (int)list.items[i]);
+        if (list.items[i] != tracker && file_read_at(root->proc_fd, path, &groups) >= 0)
+            search_process(search, list.items[i], buf_str(&groups));
+    }
+    pid_list_fini(&list);
+}
+
+int cgroup_path_attach(const struct sysroot *root, const char *group, pid_t tracker,
+    struct cgroup_location ret_locations[CGROUP_CONTROLLERS], pid_t *ret_pid, struct err *err)
+{
     AUTO_BUF struct buf text = {.max = MOUNTS_BYTES_MAX};
     struct mountinfo mounts = {0};
+    struct search search = {0};
     int r = mounts_read(root, &text, &mounts, err);
     if (r < 0)
         return r;
-    struct cgroup_location location = {0};
-    locate_in_mounts(root, &mounts, 2, STR(""), path, &location);
+    if (begin_search(&mounts, group, &search))
+        search_processes(root, tracker, &search);
+    r = -ESRCH;
+    for (int i = search.pid > 0 && !search.is_ambiguous ? CGROUP_CONTROLLERS : 0; i-- > 0;) {
+        unsigned version = 1;
+        while (version <= 2 &&
+               !locate_in_mounts(root, &mounts, version, controller_names[i], str_of(search.found), &ret_locations[i]))
+            version++;
+        if (version <= 2 && r != CGROUP_CPUACCT)
+            r = i;
+    }
     mountinfo_fini(&mounts);
-    if (location.version == 0)
-        return err_set(err, -ENODATA, "cgroup: no mount shows the v2 control group of this process");
-    *ret_location = location;
-    return 0;
+    *ret_pid = search.pid;
+    if (r < 0)
+        (void)err_set(err, r, "%s: %s", search.is_ambiguous ? "several match" : "no process is in it", search.found);
+    return r;
 }
 
 bool cgroup_path_enter(struct cgroup_location *location, const char *dir)

@@ -2,6 +2,7 @@
 /* New members of the tree: by the lists of children, or by all of /proc. */
 #include "collect/tree/walk.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +15,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "collect/cgroup/cgroup.h"
 #include "kernel/cgroup_files.h"
 
 /*
@@ -370,6 +372,9 @@ static void drop_orphans(struct tree_finder *finder)
 
 void tree_find_scan(struct tree_finder *finder, uint64_t forks, int64_t now_ns)
 {
+    /* The group has a list of them. */
+    if (finder->reader->env->tracked->group_locations)
+        return;
     if (finder->proc_fd < 0)
         finder->proc_fd = file_open_at(finder->reader->env->root->proc_fd, ".", O_RDONLY | O_DIRECTORY);
     if (finder->proc_fd < 0 || pid_list_read(finder->proc_fd, TREE_NON_MEMBERS_MAX, &finder->list) < 0) {
@@ -390,20 +395,28 @@ void tree_find_scan(struct tree_finder *finder, uint64_t forks, int64_t now_ns)
 }
 
 /*
- * cpu.stat and cgroup.procs of one v2 group (Documentation/admin-guide/cgroup-v2.rst). Both are there whatever
- * controllers are turned on. cgroup.procs holds a PID a line; the kernel's highest has seven digits.
+ * cpu.stat and cgroup.procs of one v2 group (Documentation/admin-guide/cgroup-v2.rst), or what v1 has in their place
+ * (cgroup-v1/cpuacct.rst). Both are there whatever controllers are turned on. cgroup.procs holds a PID a line; the
+ * kernel's highest has seven digits.
  */
-enum { CPU_BYTES_MAX = 4096, PROCS_BYTES_MAX = TREE_GROUP_MEMBERS_MAX * 8 };
+enum {
+    CPU_BYTES_MAX = 4096,
+    PROCS_BYTES_MAX = TREE_GROUP_MEMBERS_MAX * 8,
+    GROUP_DEPTH_MAX = 12,
+    GROUPS_BELOW_MAX = 4096,
+};
 
 int tree_group_open(struct tree_group *group, const struct collect_env *env)
 {
     if (!env->tracked || !env->tracked->group_dir)
         return -ENODATA;
-    int dir_fd = file_open_at(env->root->root_fd, env->tracked->group_dir, O_PATH | O_DIRECTORY);
+    const struct cgroup_location *attached = env->tracked->group_locations;
+    int dir_fd = file_open_at(env->root->root_fd, env->tracked->group_dir, O_RDONLY | O_DIRECTORY);
     if (dir_fd < 0)
         return dir_fd;
-    *group = (struct tree_group){.dir_fd = dir_fd};
-    kept_file_init(&group->cpu_stat, dir_fd, "cpu.stat", FILE_SINGLE);
+    bool is_v1 = attached && attached[CGROUP_CPUACCT].version == 1;
+    *group = (struct tree_group){.dir_fd = dir_fd, .has_below = attached, .is_v1 = is_v1};
+    kept_file_init(&group->cpu_stat, dir_fd, is_v1 ? "cpuacct.usage" : "cpu.stat", FILE_SINGLE);
     kept_file_init(&group->procs, dir_fd, "cgroup.procs", FILE_TO_END);
     buf_init(&group->cpu_text, CPU_BYTES_MAX);
     buf_init(&group->procs_text, PROCS_BYTES_MAX);
@@ -422,12 +435,24 @@ void tree_group_close(struct tree_group *group)
     fd_close(&group->dir_fd);
 }
 
+/* In nanoseconds. */
+static int group_cpu_v1(struct str text, uint64_t *ret_total_us)
+{
+    struct opt_u64 total = cgroup_single_u64(text);
+    if (!total.has)
+        return -EBADMSG;
+    *ret_total_us = total.v / 1000;
+    return 0;
+}
+
 int tree_group_cpu(struct tree_group *group, uint64_t *ret_total_us, uint64_t *ret_user_us)
 {
     int r = kept_file_read(&group->cpu_stat, &group->cpu_text);
     if (r < 0)
         return r;
     struct str text = {group->cpu_text.data, group->cpu_text.len};
+    if (group->is_v1)
+        return group_cpu_v1(text, ret_total_us);
     struct opt_u64 total = cgroup_keyed_u64(text, STR("usage_usec")), user = cgroup_keyed_u64(text, STR("user_usec"));
     if (!total.has || !user.has)
         return -EBADMSG;
@@ -436,24 +461,59 @@ int tree_group_cpu(struct tree_group *group, uint64_t *ret_total_us, uint64_t *r
     return 0;
 }
 
-int tree_group_members(struct tree_group *group, const pid_t **ret_pids, size_t *ret_count)
+static int add_group_members(struct tree_group *group)
 {
-    int r = kept_file_read(&group->procs, &group->procs_text);
-    if (r < 0)
-        return r == -EFBIG ? -E2BIG : r;
     struct str rest = {group->procs_text.data, group->procs_text.len}, line;
-    group->members.count = 0;
     while (str_line(&rest, &line)) {
         uint64_t pid;
         if (num_parse_u64(line, &pid) < 0 || pid > INT_MAX)
             return -EBADMSG;
         if (pid == 0)
             continue;
-        r = VEC_GROW(&group->members, group->members.count + 1, TREE_GROUP_MEMBERS_MAX);
+        int r = VEC_GROW(&group->members, group->members.count + 1, TREE_GROUP_MEMBERS_MAX);
         if (r < 0)
             return r;
         group->members.items[group->members.count++] = (pid_t)pid;
     }
+    return 0;
+}
+
+/*
+ * One that is gone meanwhile has none, and those of a threaded group are in the list of one above it. Of the two links
+ * of a directory one is "."; each directory below adds one.
+ */
+__attribute__((cold, noinline)) static void add_members_below(
+    struct tree_group *group, int fd, unsigned depth, unsigned *left)
+{
+    struct stat info;
+    if (depth == 0 || fstat(fd, &info) < 0 || info.st_nlink == 2)
+        return;
+    struct dir_walk dir;
+    struct dir_entry entry;
+    dir_walk_again(&dir, fd);
+    while (*left > 0 && dir_walk_next(&dir, &entry)) {
+        if (entry.type != DT_DIR)
+            continue;
+        (*left)--;
+        AUTO_FD int below = file_open_at(fd, entry.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+        if (file_read_at(below, "cgroup.procs", &group->procs_text) >= 0)
+            (void)add_group_members(group);
+        add_members_below(group, below, depth - 1, left);
+    }
+}
+
+int tree_group_members(struct tree_group *group, const pid_t **ret_pids, size_t *ret_count)
+{
+    int r = kept_file_read(&group->procs, &group->procs_text);
+    if (r < 0)
+        return r == -EFBIG ? -E2BIG : r;
+    group->members.count = 0;
+    r = add_group_members(group);
+    if (r < 0)
+        return r;
+    unsigned left = GROUPS_BELOW_MAX;
+    if (group->has_below)
+        add_members_below(group, group->dir_fd, GROUP_DEPTH_MAX, &left);
     *ret_pids = group->members.items;
     *ret_count = group->members.count;
     return 0;

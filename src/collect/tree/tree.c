@@ -116,14 +116,19 @@ __attribute__((cold)) static void tree_close(void *opaque)
 
 /*
  * The group has the CPU time of all its processes, also of those that were never waited for, but not of those that have
- * left it. Neither account is ever above the truth, so the higher one is right.
+ * left it. Neither account is ever above the truth, so the higher one is right. A group that we attach to is all that
+ * counts; its members are only a stand-in for it once it cannot be read.
  */
 static void use_group_time(struct tree_state *state, struct tree_view *view, uint64_t growth[FLOWS])
 {
     uint64_t total_ns = state->walk.ledger.mark[FLOW_CPU], group_us, group_user_us;
     if (!state->has_group)
         return;
-    if (tree_group_cpu(&state->group, &group_us, &group_user_us) == 0 && group_us * 1000 > total_ns) {
+    group_user_us = view->user_ns / 1000;
+    const bool is_all = state->group.has_below;
+    if (is_all)
+        total_ns = state->cpu_mark_ns + growth[FLOW_CPU];
+    if (tree_group_cpu(&state->group, &group_us, &group_user_us) == 0 && (is_all || group_us * 1000 > total_ns)) {
         total_ns = group_us * 1000;
         view->user_ns = group_user_us * 1000;
     }

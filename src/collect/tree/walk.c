@@ -12,6 +12,8 @@ void tree_walk_open(struct tree_walk *walk, const struct collect_env *env, struc
     tree_members_init(&walk->members);
     tree_reader_init(&walk->reader, env);
     tree_finder_init(&walk->finder, &walk->reader, &walk->members);
+    /* Whatever descends from a group that we attach to may have left it: its list is all that counts. */
+    walk->reader.has_no_children = group && group->has_below;
 }
 
 void tree_walk_close(struct tree_walk *walk)
@@ -90,6 +92,26 @@ static void add_root(struct tree_walk *walk, int64_t now_ns)
         tree_find_root(&walk->finder, tracked->root, now_ns);
 }
 
+/*
+ * Of a group that we attach to, a process that is not in the list any more is no member, unless it is about to end:
+ * then its last numbers count, and it is gone by itself. Any process may enter at any time, so it is listed at every
+ * tick.
+ */
+static void drop_unlisted(struct tree_walk *walk, const pid_t *pids, size_t count, int64_t now_ns)
+{
+    struct tree_members *members = &walk->members;
+    walk->finder.is_incomplete = true;
+    for (size_t i = 0; i < count; i++) {
+        size_t slot = tree_members_find(members, pids[i]);
+        if (slot != TREE_NONE)
+            tree_member_at(members, slot)->found_ns = now_ns;
+    }
+    for (size_t i = 0; i < members->order.count; i++) {
+        struct tree_member *member = tree_member_at(members, members->order.items[i]);
+        member->is_gone |= member->found_ns < walk->gate_ns;
+    }
+}
+
 static void find_from_above(struct tree_walk *walk, int64_t now_ns)
 {
     const struct tracked *tracked = walk->env->tracked;
@@ -106,6 +128,8 @@ static void find_from_above(struct tree_walk *walk, int64_t now_ns)
     /* The list has no order. */
     if (walk->members.live != before)
         tree_members_sort(&walk->members);
+    if (walk->group->has_below)
+        drop_unlisted(walk, pids, count, now_ns);
 }
 
 /* A member's parent has ended and another has adopted it. True where that one is still to be read: then the
@@ -293,8 +317,6 @@ void tree_walk_tick(
 {
     struct tree_members *members = &walk->members;
     bool finds_new = walk->is_in_tick || is_gate_open(walk, forks, last_pid, now_ns);
-    if (finds_new)
-        walk->gate_ns = now_ns;
     walk->finder.is_incomplete = false;
     walk->finder.has_unread_threads = false;
     walk->reader.saw_reuse = false;
@@ -304,8 +326,10 @@ void tree_walk_tick(
     walk->is_in_tick = true;
     read_own_account(walk);
     mark_reaped(walk);
-    if (finds_new)
+    if (finds_new) {
         find_from_above(walk, now_ns);
+        walk->gate_ns = now_ns;
+    }
     for (int i = 0; i < PASSES_MAX && !read_members(walk, finds_new, forks, last_pid, now_ns); i++)
         tree_members_sort(members);
     close_accounts(walk, now_ns);

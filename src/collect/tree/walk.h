@@ -69,14 +69,16 @@ void tree_find_orphans(struct tree_finder *finder, int64_t now_ns);
 void tree_find_scan(struct tree_finder *finder, uint64_t forks, int64_t now_ns);
 
 /*
- * The control group of the command (--cgroup) as the tree collector reads it: what its members have used, those that
- * were never waited for included, and which they are.
+ * The control group of the command (--cgroup), or the one that is tracked (--attach-cgroup), as the tree collector
+ * reads it: what its members have used, those that were never waited for included, and which they are.
  */
 
 enum { TREE_GROUP_MEMBERS_MAX = 65536 };
 
 struct tree_group {
     int dir_fd;
+    bool is_v1; /* of the cpuacct controller */
+    bool has_below; /* it is one that we attach to: groups below it belong to it */
     struct kept_file cpu_stat, procs;
     struct buf cpu_text, procs_text;
     struct {
@@ -85,20 +87,22 @@ struct tree_group {
     } members;
 };
 
-/* Returns 0; -ENODATA where the command has no group of its own; or another negative errno. Below 0 nothing is open. */
+/* Returns 0; -ENODATA where there is no such group; or another negative errno. Below 0 nothing is open. */
 int tree_group_open(struct tree_group *group, const struct collect_env *env);
 void tree_group_close(struct tree_group *group);
 
 /*
- * CPU time since the group was made, user time being part of the total. Returns 0, -EBADMSG where the file lacks
+ * CPU time since the group was made, user time being part of the total; v1 does not say what part, and that is left as
+ * it is. Returns 0, -EBADMSG where the file lacks
  * them, or another negative errno (-ENODEV: the group is gone).
  */
 int tree_group_cpu(struct tree_group *group, uint64_t *ret_total_us, uint64_t *ret_user_us);
 
 /*
- * The processes in the group itself, in no order; one that comes and goes meanwhile may be there twice. Those outside
- * of our PID namespace are left out. The list is good until the next call. Returns 0, -E2BIG for more than
- * TREE_GROUP_MEMBERS_MAX, -EBADMSG for a line that is no PID, or another negative errno.
+ * The processes in the group itself, and in those below one that is tracked, in no order; one that comes and goes
+ * meanwhile may be there twice. Those outside of our PID namespace are left out. The list is good until the next call.
+ * Returns 0, -E2BIG for more than TREE_GROUP_MEMBERS_MAX, -EBADMSG for a line that is no PID, or another negative
+ * errno.
  */
 int tree_group_members(struct tree_group *group, const pid_t **ret_pids, size_t *ret_count);
 
@@ -190,7 +194,7 @@ struct tree_walk {
     struct tree_members members;
     struct tree_reader reader;
     struct tree_finder finder;
-    struct tree_group *group; /* NULL: the command has none of its own */
+    struct tree_group *group; /* NULL: there is none */
     struct ledger ledger;
     struct ledger_account tracker; /* what we have waited for */
     uint64_t reaped_seen; /* how many of those we have waited for were marked */
