@@ -169,7 +169,7 @@ void reap_fill_end(const struct tracked *tracked, const struct tree_status *tree
     if (largest_bytes > 0)
         end->largest_process_mib = some_f64((double)largest_bytes / BYTES_PER_MIB);
     if (tracked->attached) {
-        end->target_is_running = some_bool(!tree->is_root_gone);
+        end->target_is_running = some_bool(tracked->group_dir ? tree->live > 0 : !tree->is_root_gone);
         return;
     }
     end->exit_code = some_i64(status);

@@ -314,8 +314,8 @@ static void start_attached(struct session *session, const struct settings *setti
     session->tree = (struct tree_status){.live = 1, .live_pid = pid};
     session->tracked.attached = true;
     session->tracked.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
-    session->stops_with_tree = settings->stop_with_pid;
-    session->state = settings->stop_with_pid ? SUPERVISOR_TREE_ONLY : SUPERVISOR_TREE;
+    session->stops_with_tree = settings->stop_with_pid || settings->attach_cgroup;
+    session->state = session->stops_with_tree ? SUPERVISOR_TREE_ONLY : SUPERVISOR_TREE;
     /* First the descriptor, then the process is read: it cannot be replaced in between without our notice. */
     if (loop_watch_process(&session->loop, pid) == 0)
         session->watched = pid;
@@ -372,6 +372,18 @@ static int open_outputs(struct session *session, const struct settings *settings
     return r < 0 ? r : stream_new(&session->stream, settings, &session->root, &session->info, err);
 }
 
+/* Of a group that others made: where it is, and its process with the lowest number. */
+static int find_group(struct session *session, const char *group, pid_t *ret_pid, struct err *err)
+{
+    struct cgroup_location *locations = session->group_locations;
+    int r = cgroup_path_attach(&session->root, group, session->tracked.tracker, locations, ret_pid, err);
+    if (r < 0)
+        return err_wrap(err, "cannot track cgroup %s", group);
+    session->tracked.group_locations = locations;
+    session->tracked.group_dir = locations[r].dir;
+    return 0;
+}
+
 static int session_start(
     struct session *session, const struct settings *settings, const sigset_t *mask, struct err *err)
 {
@@ -381,6 +393,8 @@ static int session_start(
     pid_t pid = 0;
     if (settings->pid.has)
         r = check_pid(&session->root, settings->pid.v, &pid, err);
+    else if (settings->attach_cgroup)
+        r = find_group(session, settings->attach_cgroup, &pid, err);
     if (r < 0)
         return r;
     if (pid > 0)
@@ -412,7 +426,7 @@ static int session_start(
         open_events(session);
     if (settings->command)
         r = start_job(session, settings, mask, err);
-    else if (settings->pid.has)
+    else if (pid > 0)
         start_attached(session, settings, pid);
     if (r < 0)
         return r;

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "collect/blocking.h"
+#include "collect/cgroup/cgroup.h"
 #include "collect/collect.h"
 #include "collect/pipeline.h"
 #include "collect/probe/probe.h"
@@ -212,6 +213,7 @@ struct session {
     struct gpu_status gpu_status;
     struct helpers helpers;
     struct own_cgroup group;
+    struct cgroup_location group_locations[CGROUP_CONTROLLERS]; /* --attach-cgroup */
     struct output output;
     struct stream *stream; /* NULL: no target */
     struct reports reports;
