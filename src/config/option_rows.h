@@ -42,6 +42,10 @@ ROW(from, TEXTS("from", "", "", "", "FILE"),
     "replay recorded samples (JSON lines or CSV, optionally gzip) through the outputs; may be repeated", NULL,
     .type = OPTION_STRING, .group = GROUP_TRACK, .props = OPTION_NONEMPTY)
 
+ROW(parts, TEXTS("parts", "TRACKER_PARTS\0", "tracker.parts", "false", ""),
+    "with --from: the recordings are the parts (ranks, nodes) of one run", NULL, .type = OPTION_BOOL,
+    .group = GROUP_TRACK, .modes = MODE_REPLAY)
+
 ROW(interval_ns, TEXTS("interval", "TRACKER_INTERVAL\0", "tracker.interval_secs", "1", "SECS"),
     "time between samples, in seconds or with a unit: 0.25, 250ms, 2s, 1m", NULL, .letter = 'i',
     .type = OPTION_DURATION, .group = GROUP_OUTPUT, .range = RANGE_INTERVAL)

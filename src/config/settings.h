@@ -38,6 +38,7 @@ struct settings {
     char *from; /* --from FILE, the last one; NULL: none */
     const char **sources; /* all of them, in their order; the list is owned, the texts are not */
     size_t source_count;
+    bool parts; /* they are of one run */
 
     /* sampling and output */
     int64_t interval_ns;

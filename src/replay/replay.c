@@ -60,8 +60,7 @@ static void name_list_put(const struct name_list *list, struct buf *buf)
         buf_puts(buf, " and others");
 }
 
-/* One more note, cut where it is too long; dropped where there are enough. */
-__attribute__((format(printf, 2, 3))) static void notes_add(struct replay_report *report, const char *fmt, ...)
+void replay_note(struct replay_report *report, const char *fmt, ...)
 {
     if (report->note_count == REPLAY_NOTES_MAX)
         return;
@@ -79,7 +78,7 @@ static void notes_add_names(struct replay_report *report, const char *text, cons
     struct buf list;
     buf_init(&list, REPLAY_NOTE_BYTES);
     name_list_put(names, &list);
-    notes_add(report, "%s: %s", text, buf_cstr(&list));
+    replay_note(report, "%s: %s", text, buf_cstr(&list));
     buf_fini(&list);
 }
 
@@ -87,16 +86,16 @@ static void notes_add_names(struct replay_report *report, const char *text, cons
 static void put_lines(const struct recording *recording, struct replay_report *report)
 {
     if (recording->no_samples == 1)
-        notes_add(report, "line %" PRIu64 " is no sample", recording->first_no_sample);
+        replay_note(report, "line %" PRIu64 " is no sample", recording->first_no_sample);
     if (recording->no_samples > 1)
-        notes_add(report, "%" PRIu64 " lines are no samples, the first is line %" PRIu64, recording->no_samples,
+        replay_note(report, "%" PRIu64 " lines are no samples, the first is line %" PRIu64, recording->no_samples,
             recording->first_no_sample);
     if (recording->odd_line > 0)
-        notes_add(report, "line %" PRIu64 " is %s", recording->odd_line, recording->odd);
+        replay_note(report, "line %" PRIu64 " is %s", recording->odd_line, recording->odd);
     if (recording->is_cut)
-        notes_add(report, "the last line is cut and left out");
+        replay_note(report, "the last line is cut and left out");
     if (recording->too_long > 0)
-        notes_add(report, "lines too long to be samples are left out: %" PRIu64, recording->too_long);
+        replay_note(report, "lines too long to be samples are left out: %" PRIu64, recording->too_long);
 }
 
 static void notes_add_recording(const struct recording *recording)
@@ -105,7 +104,7 @@ static void notes_add_recording(const struct recording *recording)
     if (report->samples == 0)
         return;
     if (recording->pieces > 0)
-        notes_add(report,
+        replay_note(report,
             "samples of several runs are mixed, as trackers leave them that write to one file at once: read as "
             "%" PRIu64 " runs; give each its own file (-o 'run-{pid}.jsonl')",
             report->runs);
@@ -115,11 +114,11 @@ static void notes_add_recording(const struct recording *recording)
     notes_add_names(report, "keys this version does not know are left out", &recording->json.unknown);
     notes_add_names(report, "columns this version does not know are left out", &recording->csv.unknown);
     if (recording->first_mistyped > 0)
-        notes_add(report,
+        replay_note(report,
             "values of another type or size than expected are read as unknown, the first in line %" PRIu64,
             recording->first_mistyped);
     if (recording->csv.has_process_memory)
-        notes_add(report, "CSV does not distinguish PSS from RSS: memory of the tree is read as PSS");
+        replay_note(report, "CSV does not distinguish PSS from RSS: memory of the tree is read as PSS");
 }
 
 /* Keeps the beginning of a line until its end comes. */
@@ -226,9 +225,9 @@ static int read_file(struct reader *reader, int fd, const char *name, struct err
         return err_set(err, -EBADMSG, "%s holds no samples (neither JSON lines nor CSV of resource-tracker)", name);
     notes_add_recording(&reader->recording);
     if (is_broken)
-        notes_add(report, "the compressed file is broken: what comes before is used");
+        replay_note(report, "the compressed file is broken: what comes before is used");
     else if (reader->gunzip && !gunzip_is_whole(reader->gunzip))
-        notes_add(report, "the compressed file is cut");
+        replay_note(report, "the compressed file is cut");
     return 0;
 }
 

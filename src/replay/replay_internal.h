@@ -22,6 +22,9 @@ struct name_list {
     char names[NAME_LIST_MAX][NAME_LIST_BYTES]; /* cut where they are longer, and printable */
 };
 
+/* One more note, cut where it is too long; dropped where there are enough. */
+__attribute__((format(printf, 2, 3))) void replay_note(struct replay_report *report, const char *fmt, ...);
+
 /* Nothing happens where it is there already, or empty. */
 void name_list_add(struct name_list *list, struct str name);
 

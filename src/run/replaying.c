@@ -3,6 +3,7 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "base/progress.h"
 #include "base/vec.h"
 #include "encode/encode.h"
+#include "replay/parts.h"
 #include "replay/replay.h"
 #include "run/command_text.h"
 #include "run/output/file_name.h"
@@ -48,6 +50,7 @@ struct replaying {
     } commands; /* each of them */
     struct progress progress;
     char what[WHAT_BYTES]; /* that is read */
+    struct summary_parts parts;
 };
 
 static bool wants_reports(const struct settings *settings)
@@ -248,27 +251,50 @@ static int replay_all(struct replaying *replaying, struct err *err)
     const struct replay_target target = {
         .context = replaying, .begin = begin_run, .sample = add_sample, .progress = show_progress};
     begin_progress(replaying);
-    for (size_t i = 0; i < settings->source_count; i++) {
+    size_t step = settings->parts ? settings->source_count : 1;
+    for (size_t i = 0; i < settings->source_count; i += step) {
         struct replay_report report = {0};
-        bool is_stdin = strcmp(settings->sources[i], "-") == 0;
-        (void)snprintf(
-            replaying->what, sizeof(replaying->what), "reading %s", is_stdin ? "standard input" : settings->sources[i]);
+        const char *source = settings->sources[i];
+        const char *name = strcmp(source, "-") == 0 ? "standard input" : settings->parts ? "parts" : source;
+        (void)snprintf(replaying->what, sizeof(replaying->what), "reading %s", name);
         progress_part(&replaying->progress, replaying->what);
-        int r = replay_file(settings->sources[i], &target, &report, err);
+        int r = settings->parts
+                    ? parts_replay(settings->sources, step, &target, &report, &replaying->parts, err)
+                    : replay_file(source, &target, &report, err);
         progress_clear(&replaying->progress);
         for (unsigned k = 0; k < report.note_count; k++)
-            log_warning("%s: %s", settings->sources[i], report.notes[k]);
+            log_warning("%s: %s", name, report.notes[k]);
         if (r < 0 && replaying->last_error.code < 0)
             *err = replaying->last_error;
         if (r < 0)
             return r;
-        log_info("%s: %llu samples in %llu runs", settings->sources[i], (unsigned long long)report.samples,
-            (unsigned long long)report.runs);
+        log_info(
+            "%s: %llu samples in %llu runs", name, (unsigned long long)report.samples, (unsigned long long)report.runs);
     }
+    if (replaying->reports.accumulator)
+        accumulate_set_parts(replaying->reports.accumulator, &replaying->parts);
     return 0;
 }
 
-int replaying_run(const struct settings *settings, struct err *err)
+/* Where there is no file of a name, names are patterns; one that matches nothing is that of a file that is not there. */
+static int expand(struct settings *settings, glob_t *found, struct err *err)
+{
+    bool are_there = true;
+    int r = 0;
+    for (size_t i = 0; i < settings->source_count; i++)
+        are_there &= access(settings->sources[i], F_OK) == 0;
+    if (are_there)
+        return 0;
+    for (size_t i = 0; r == 0 && i < settings->source_count; i++)
+        r = glob(settings->sources[i], i > 0 ? GLOB_NOCHECK | GLOB_APPEND : GLOB_NOCHECK, NULL, found);
+    settings->sources = (const char **)(void *)found->gl_pathv;
+    settings->source_count = found->gl_pathc;
+    if (r != 0 || found->gl_pathc > PARTS_MAX)
+        return err_set(err, -E2BIG, "cannot read more than %d files", PARTS_MAX);
+    return 0;
+}
+
+static int replay(const struct settings *settings, struct err *err)
 {
     struct replaying replaying = {
         .settings = settings,
@@ -298,7 +324,19 @@ int replaying_run(const struct settings *settings, struct err *err)
     mask_command_fini(&replaying.command);
     buf_fini(&replaying.history);
     free(replaying.commands.items);
+    parts_free(&replaying.parts);
     if (r == 0 && (!is_whole || !is_good))
         r = -EIO; /* logged already */
+    return r;
+}
+
+int replaying_run(const struct settings *settings, struct err *err)
+{
+    glob_t found = {0};
+    struct settings expanded = *settings;
+    int r = expand(&expanded, &found, err);
+    if (r == 0)
+        r = replay(&expanded, err);
+    globfree(&found);
     return r;
 }

@@ -277,6 +277,11 @@ void accumulate_set_carbon(struct accumulator *acc, double g_per_kwh)
     acc->carbon_g_per_kwh = some_f64(g_per_kwh);
 }
 
+void accumulate_set_parts(struct accumulator *acc, const struct summary_parts *parts)
+{
+    acc->total.parts = *parts;
+}
+
 /* Absent too where a recording has a time that no clock shows. */
 static struct opt_i64 time_of(const struct sample *sample)
 {

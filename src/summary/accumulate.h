@@ -19,6 +19,9 @@ void accumulate_free(struct accumulator *acc); /* NULL allowed */
 /* Grams of CO2 for a kWh, for the summary. */
 void accumulate_set_carbon(struct accumulator *acc, double g_per_kwh);
 
+/* The samples are those of several parts together; lists and texts are not copied. */
+void accumulate_set_parts(struct accumulator *acc, const struct summary_parts *parts);
+
 void accumulate_add(struct accumulator *acc, const struct sample *sample, const struct sample_totals *totals);
 
 /* The run so far, without notes and sizes. What is only known at the end is absent. */

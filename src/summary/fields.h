@@ -303,6 +303,43 @@ END
 #undef NAME
 #undef TABLE
 
+#define TABLE summary_rank
+#define NAME rank
+ROWS
+    ROW(STRING, ALWAYS, "file", file, "", "Its recording.")
+    ROW(U64, NULLABLE, "rank", rank, "", "Its number within the run; null where that is unknown.")
+    ROW(STRING, NULLABLE, "node", node, "", "Its machine: node of its metadata, or else the name of the host.")
+    ROW(F64, NULLABLE, "wall_secs", wall_secs, "s", "Time from its start to its last sample.")
+    ROW(F64, NULLABLE, "cpu_secs", cpu_secs, "s", "CPU time of its tree.")
+    ROW(F64, NULLABLE, "cores_mean", cores_mean, "cores", "cpu_secs / wall_secs.")
+    ROW(F64, NULLABLE, "wanted_p95", wanted_p95, "cores", "Cores it wanted or less for 95 % of the time.")
+    ROW(F64, NULLABLE, "memory_peak_mib", memory_peak_mib, "MiB", "Most memory of its tree, as memory.need_mib.")
+    ROW(F64, NULLABLE, "vram_peak_mib", vram_peak_mib, "MiB", "Most GPU memory of its tree.")
+    ROW(I64, NULLABLE, "exit_code", exit_code, "", "Exit status of its command, as a shell has it.")
+    ROW(I64, NULLABLE, "signal", signal, "", "Signal that ended its command; null where none did.")
+END
+#undef NAME
+#undef TABLE
+
+#define TABLE summary_parts
+#define NAME parts
+ROWS
+    ROW(U64, ALWAYS, "count", count, "", "Parts of the run that were read.")
+    ROW(U64, ALWAYS, "nodes", nodes, "", "Machines they were on.")
+    ROW(U64, ALWAYS, "failed", failed, "", "Parts that failed or were killed.")
+    ROW(U64, NULLABLE, "missing", missing, "", "Parts that there were and that were not read; null where no world size is known.")
+    ROW(F64, NULLABLE, "cpu_imbalance", cpu_imbalance, "", "Most CPU time of a part, as a multiple of their mean.")
+    ROW(F64, NULLABLE, "wall_imbalance", wall_imbalance, "", "Longest time of a part, as a multiple of their mean.")
+    NEST(OBJECT, "slowest", slowest, rank, "The part that took longest.")
+    ROW(U64, NULLABLE, "task_vcpus", task_vcpus, "", "CPUs to ask for for each part: the largest need of any.")
+    ROW(U64, NULLABLE, "task_memory_mib", task_memory_mib, "MiB", "Memory to ask for for each part.")
+    ROW(U64, NULLABLE, "node_vcpus", node_vcpus, "", "CPUs to ask for on each node, for all its parts together.")
+    ROW(U64, NULLABLE, "node_memory_mib", node_memory_mib, "MiB", "Memory to ask for on each node.")
+    NEST(OBJECT_LIST, "ranks", ranks, rank, "The parts, by node and rank; at most 1,024 of them.")
+END
+#undef NAME
+#undef TABLE
+
 #define TABLE summary
 #define NAME summary
 ROWS
@@ -335,6 +372,7 @@ ROWS
     NEST(OBJECT, "tracker", tracker, tracker, "What the tracker itself cost.")
     NEST(OBJECT, "sizing", sizing, sizing, "What to ask for next time.")
     ROW(U64, NULLABLE, "marks_dropped", marks_dropped, "", "Marks of the job that came and were not recorded, as there were too many.")
+    NEST_OMITTED(OBJECT, "parts", parts, parts, "The parts of the run, with --parts; amounts and peaks above are those of all together.")
     ROW(STRING, NULLABLE, "phases_source", phases_source, "", "marks (the job named its phases) or changes (they were found in what it used); null where there are none.")
     NEST(OBJECT_LIST, "phases", phases, phase, "Phases of the run, by their start; they may overlap. Null where there are none.")
     NEST(OBJECT_LIST, "processes", processes, history, "Processes of the tree with the most CPU time and those with the most memory, by when they were first seen; null over several runs, and where they were not recorded.")

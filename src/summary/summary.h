@@ -219,6 +219,31 @@ struct summary_process {
     struct opt_f64 values[PROCESS_COLUMNS];
 };
 
+/* A part of a run on many machines, or in many processes. */
+struct summary_rank {
+    bool present;
+    const char *file;
+    struct opt_u64 rank;
+    const char *node;
+    struct opt_f64 wall_secs, cpu_secs, cores_mean, wanted_p95, memory_peak_mib, vram_peak_mib;
+    struct opt_i64 exit_code, signal;
+    /* without a key: where it is put together */
+    char node_text[64];
+    uint64_t number; /* in the order given */
+    int64_t start, end; /* Unix time, and since the first start, in ten-thousandths of a second */
+};
+
+/* The parts that were put together to this run. */
+struct summary_parts {
+    bool present;
+    struct opt_u64 count, nodes, failed, missing;
+    struct opt_f64 cpu_imbalance, wall_imbalance; /* largest / mean */
+    struct summary_rank slowest, busiest; /* the latter without a key */
+    struct opt_u64 task_vcpus, task_memory_mib, node_vcpus, node_memory_mib; /* to ask for, by the rules of sizing */
+    struct sample_list ranks; /* struct summary_rank: the first of them, by node and rank */
+    struct summary_rank *items; /* without a key: all of them */
+};
+
 struct summary {
     struct opt_u64 schema_version;
     const char *version; /* of the tracker that made the samples, the newest */
@@ -244,6 +269,7 @@ struct summary {
     struct summary_tracker tracker;
     struct summary_sizing sizing;
     struct opt_u64 marks_dropped; /* of all runs */
+    struct summary_parts parts; /* only where several recordings are the parts of one run */
     const char *phases_source;
     struct sample_list phases; /* struct summary_phase, by their start; absent where there are none */
     struct sample_list phase_spans; /* struct summary_phase_span; without a key, absent over several runs */

@@ -18,7 +18,7 @@
 #include "stream/delivery.h"
 #include "stream/stream.h"
 
-enum { TEXT_BYTES_MAX = 256 * 1024, PATIENCE_MS = 5000, METRICS_MS = 15000 };
+enum { TEXT_BYTES_MAX = 1024 * 1024, PATIENCE_MS = 5000, METRICS_MS = 15000 };
 
 /* Are these two the same regular file? */
 static bool is_same_file(int a, int b)

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of one run, in three passes: the first sample of each says where it belongs, then all are added up, node by
+ * node, and at last what came of it goes out as one run, with the facts of the first part.
+ */
+#include "replay/parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/vec.h"
+#include "replay/replay_internal.h"
+#include "replay/slots_internal.h"
+#include "summary/accumulate.h"
+
+enum { FIXED4_PER_MS = FIXED4 / 1000, NS_PER_FIXED4 = 100000, JOB_BYTES = 256, CORES_MAX = 1 << 20, GPUS_MAX = 64 };
+enum { PAIRS_MAX = 32 };
+
+struct merging {
+    const struct replay_target *target;
+    struct replay_report *report;
+    struct summary_parts *parts;
+    struct summary_rank *rank; /* the one that is read */
+    int (*take)(struct merging *merging, const struct sample *sample);
+    int64_t origin, end; /* origin: Unix time; end: since then, as all times are in ten-thousandths of a second */
+    int64_t first_end, last_start;
+    struct slots own, node, total; /* of the part, of its node, of the nodes before it */
+    struct accumulator *acc; /* of the part, or of its node */
+    struct opt_i64 before; /* elapsed, of the sample before */
+    uint64_t runs; /* in this file */
+    struct sample_end own_end, all_end; /* of all: how it ended, without what adds up */
+    struct summary_sizing sizing; /* of the newest part */
+    uint64_t on_node, ended, others, doubles, world_size;
+    double cpu_secs, wall_secs; /* of all */
+    char job[JOB_BYTES]; /* of the first */
+    struct slot_values values; /* a merged sample, and what its lists point at */
+    struct {
+        struct opt_f64 *items;
+        size_t cap;
+    } cores;
+    struct sample_disk disk;
+    struct sample_network network;
+    struct sample_gpu gpu, gpus[GPUS_MAX];
+};
+
+static const char *find(const struct sample_list *pairs, const char *key)
+{
+    const struct str_pair *pair = pairs->items;
+    for (size_t i = 0; pairs->present && i < pairs->count; i++, pair++) {
+        if (strcmp(pair->key, key) == 0 && pair->value)
+            return pair->value;
+    }
+    return "";
+}
+
+static int64_t elapsed_of(const struct sample *sample)
+{
+    static const int64_t most = INT64_C(1000000000000000);
+    struct opt_i64 elapsed = fixed4_of(sample->elapsed_secs);
+    return elapsed.v < 0 ? 0 : elapsed.v < most ? elapsed.v : most;
+}
+
+/* The first sample of a part: which one is it? */
+static int take_first(struct merging *merging, const struct sample *sample)
+{
+    struct summary_rank *rank = merging->rank;
+    const struct sample_list *metadata = &sample->run.metadata;
+    char job[JOB_BYTES];
+    struct buf name = buf_over(job, sizeof(job));
+    const char *node = find(metadata, "node");
+    if (!*node && sample->run.hostname)
+        node = sample->run.hostname;
+    (void)str_copy(str_of(node), rank->node_text, sizeof(rank->node_text));
+    rank->rank.has = num_parse_u64(str_of(find(metadata, "rank")), &rank->rank.v) == 0;
+    (void)num_parse_u64(str_of(find(metadata, "world_size")), &merging->world_size);
+    rank->start = sample->timestamp_ms.v * FIXED4_PER_MS - elapsed_of(sample);
+    if (merging->origin > rank->start)
+        merging->origin = rank->start;
+    if (merging->last_start < rank->start)
+        merging->last_start = rank->start;
+    buf_puts(&name, sample->job_name ? sample->job_name : "");
+    buf_puts(&name, find(metadata, "external_run_id"));
+    (void)buf_over_end(&name);
+    if (rank == merging->parts->items)
+        memcpy(merging->job, job, sizeof(job));
+    merging->others += strcmp(merging->job, job) != 0;
+    return -ECANCELED;
+}
+
+static void begin(void *context, const struct run_info *info)
+{
+    struct merging *merging = context;
+    int64_t interval = info->interval_ns > 0 ? info->interval_ns / NS_PER_FIXED4 : FIXED4;
+    merging->runs++;
+    if (merging->total.width < interval)
+        merging->total.width = interval;
+}
+
+static int take(void *context, const struct sample *sample)
+{
+    struct merging *merging = context;
+    return merging->take(merging, sample);
+}
+
+static void show(void *context, uint64_t bytes, uint64_t size)
+{
+    const struct replay_target *target = ((struct merging *)context)->target;
+    if (target->progress)
+        target->progress(target->context, bytes, size);
+}
+
+static int take_all(struct merging *merging, const struct sample *sample)
+{
+    struct slot_values *values = &merging->values;
+    if (merging->runs > 1)
+        return 0;
+    values->sample = *sample;
+    values->totals = sample_totals_of(sample, false);
+    accumulate_add(merging->acc, sample, &values->totals);
+    values->sample.cpu.process_child_count.v++; /* and the first of its tree */
+    int64_t start = merging->rank->start - merging->origin, to = start + elapsed_of(sample);
+    int64_t from = to - fixed4_interval(sample, merging->before);
+    if (merging->end < to)
+        merging->end = to;
+    merging->rank->end = to;
+    merging->before = some_i64(to - start);
+    merging->own_end = sample->end;
+    return slots_add(&merging->own, values, from > 0 ? from : 0, to);
+}
+
+/* The lists of a merged sample: as many CPUs and GPUs as there are, each with the mean of all. */
+static int put_lists(struct merging *merging)
+{
+    struct sample *sample = &merging->values.sample;
+    const struct sample_totals *totals = &merging->values.totals;
+    struct sample_list *cores = &sample->cpu.per_core_pct, *gpus = &sample->gpu;
+    double cpus = (double)cores->count, devices = (double)gpus->count;
+    int r = VEC_GROW(&merging->cores, cores->count, CORES_MAX);
+    for (size_t i = 0; r == 0 && i < cores->count; i++)
+        merging->cores.items[i] = some_f64(sample->cpu.utilization_pct.v * 100 / cpus);
+    cores->items = merging->cores.items;
+    merging->disk.read_bytes_delta = totals->disk_read.bytes;
+    merging->disk.write_bytes_delta = totals->disk_write.bytes;
+    merging->network.rx_bytes_delta = totals->received.bytes;
+    merging->network.tx_bytes_delta = totals->sent.bytes;
+    gpus->count = gpus->count < GPUS_MAX ? gpus->count : GPUS_MAX;
+    gpus->items = merging->gpus;
+    merging->gpu.utilization_pct = (struct opt_f64){totals->gpu_usage.has, totals->gpu_usage.v * 100 / devices};
+    merging->gpu.power_watts =
+        (struct opt_f64){totals->gpu_power_watts.has, fixed4_value(totals->gpu_power_watts.v) / devices};
+    merging->gpu.vram_used_bytes =
+        (struct opt_u64){totals->vram_used_bytes.has, (uint64_t)((double)totals->vram_used_bytes.v / devices)};
+    merging->gpu.vram_total_bytes =
+        (struct opt_u64){totals->vram_total_bytes.has, (uint64_t)((double)totals->vram_total_bytes.v / devices)};
+    for (size_t i = 0; i < gpus->count; i++)
+        merging->gpus[i] = merging->gpu;
+    return r;
+}
+
+/* All slots as samples, with the facts of the given one; for the node, or for all. */
+static int emit(struct merging *merging, const struct slots *slots, const struct sample *facts)
+{
+    struct sample *sample = &merging->values.sample;
+    double peak = 0;
+    uint64_t cpus = 0;
+    int r = 0;
+    memset(&merging->values, 0, sizeof(merging->values));
+    sample->job_name = facts->job_name;
+    sample->tracked_pid = facts->tracked_pid;
+    sample->version = facts->version;
+    sample->run = facts->run;
+    sample->end = merging->all_end;
+    sample->energy.source = facts->energy.source;
+    sample->cpu.process_net_source = facts->cpu.process_net_source;
+    sample->cpu.present = sample->memory.present = sample->pressure.present = sample->cgroup.present =
+        sample->energy.present = sample->tracker.present = true;
+    sample->disk = (struct sample_list){true, 1, &merging->disk};
+    sample->network = (struct sample_list){true, 1, &merging->network};
+    for (size_t i = 0; r == 0 && i < slots->count; i++) {
+        int64_t from = (int64_t)i * slots->width, to = from + slots->width;
+        bool is_last = i + 1 == slots->count;
+        if (!slots->items[i].is_covered)
+            continue;
+        if (is_last && merging->end < to)
+            to = merging->end;
+        slots_get(slots, i, to - from, &merging->values);
+        sample->timestamp_ms = some_i64((merging->origin + to) / FIXED4_PER_MS);
+        sample->timestamp_secs = some_i64(sample->timestamp_ms.v / 1000);
+        sample->elapsed_secs = some_f64(fixed4_value(to));
+        sample->actual_interval_ms.v = (double)(to - from) / FIXED4_PER_MS; /* absent in the first */
+        sample->cpu.process_child_count.v--;
+        struct opt_f64 *highest = &sample->cpu.process_peak_rss_mib;
+        peak = highest->v > peak ? highest->v : peak;
+        peak = sample->cpu.process_rss_mib.v > peak ? sample->cpu.process_rss_mib.v : peak;
+        highest->v = peak;
+        cpus = sample->cpu.per_core_pct.count > cpus ? sample->cpu.per_core_pct.count : cpus;
+        sample->end.present = is_last && facts->run.present && merging->all_end.present;
+        if (is_last && sample->end.cpus_allowed.v > cpus)
+            sample->end.cpus_allowed.v = cpus;
+        r = put_lists(merging);
+        if (r == 0 && facts->run.present) {
+            r = merging->target->sample(merging->target->context, sample);
+        } else if (r == 0) {
+            const struct sample_totals totals = sample_totals_of(sample, false);
+            accumulate_add(merging->acc, sample, &totals);
+        }
+        sample->run.present = false;
+        sample->actual_interval_ms.has = true;
+    }
+    return r;
+}
+
+/* The facts of one part are those of all, but for what is of it alone. */
+static int take_facts(struct merging *merging, const struct sample *sample)
+{
+    struct sample facts = *sample;
+    struct str_pair pairs[PAIRS_MAX];
+    struct sample_list *metadata = &facts.run.metadata;
+    const struct str_pair *pair = metadata->items;
+    size_t count = 0;
+    for (size_t i = 0; i < metadata->count; i++, pair++) {
+        if (strcmp(pair->key, "rank") != 0 && strcmp(pair->key, "node") != 0 && count < PAIRS_MAX)
+            pairs[count++] = *pair;
+    }
+    metadata->items = pairs;
+    metadata->count = count;
+    if (facts.gpu.count > 0) {
+        const struct sample_gpu *gpu = facts.gpu.items;
+        merging->gpu = (struct sample_gpu){.name = gpu->name, .device_type = gpu->device_type, .detail = gpu->detail};
+    }
+    facts.run.present = true;
+    facts.run.interval_secs = some_f64(fixed4_value(merging->total.width));
+    facts.run.cpus_allowed.has = facts.run.cgroup_is_own.has = false;
+    if (merging->parts->nodes.v > 1)
+        facts.run.hostname = facts.run.cgroup_path = NULL;
+    const struct run_info info = {.tracked_pid = facts.tracked_pid, .interval_ns = merging->total.width * NS_PER_FIXED4};
+    merging->target->begin(merging->target->context, &info);
+    int r = emit(merging, &merging->total, &facts);
+    return r < 0 ? r : -ECANCELED;
+}
+
+/* By node, then by rank; what has neither in the order given. */
+static int compare(const void *a, const void *b)
+{
+    const struct summary_rank *x = a, *y = b;
+    int nodes = strcmp(x->node_text, y->node_text);
+    if (nodes != 0)
+        return nodes;
+    if (x->rank.v != y->rank.v)
+        return x->rank.v < y->rank.v ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void raise(struct opt_u64 *highest, struct opt_u64 value)
+{
+    if (value.has && !(highest->has && highest->v >= value.v))
+        *highest = value;
+}
+
+static void end_rank(struct merging *merging)
+{
+    struct summary_rank *rank = merging->rank;
+    struct summary_parts *parts = merging->parts;
+    const struct summary *summary = accumulate_finish(merging->acc);
+    struct sample_end *all = &merging->all_end;
+    bool is_bad = summary->runs_failed.v > 0;
+    int64_t start = rank->start - merging->origin;
+    rank->node = rank->node_text[0] ? rank->node_text : NULL;
+    rank->wall_secs = some_f64(fixed4_value(rank->end - start));
+    rank->cpu_secs = summary->cpu.total_secs;
+    rank->cores_mean = summary->cpu.cores_mean;
+    rank->wanted_p95 = summary->cpu.wanted_p95;
+    rank->memory_peak_mib = summary_memory_need(summary);
+    rank->vram_peak_mib = summary->gpu.vram_peak_mib;
+    rank->exit_code = summary->result.exit_code;
+    rank->signal = summary->result.signal;
+    merging->sizing = summary->sizing;
+    merging->ended += merging->own_end.present;
+    all->cpu_is_lower_bound.has |= merging->own_end.cpu_is_lower_bound.has;
+    all->cpu_is_lower_bound.v |= merging->own_end.cpu_is_lower_bound.v;
+    if (rank == parts->items || (is_bad && parts->failed.v == 0)) {
+        all->exit_code = rank->exit_code;
+        all->signal = rank->signal;
+        all->target_is_running = merging->own_end.target_is_running;
+    }
+    parts->failed = some_u64(parts->failed.v + is_bad);
+    all->present = parts->failed.v > 0 || merging->ended == parts->count.v;
+    raise(&parts->task_vcpus, summary->sizing.vcpus);
+    raise(&parts->task_memory_mib, summary->sizing.memory_mib);
+    merging->cpu_secs += rank->cpu_secs.v;
+    merging->wall_secs += rank->wall_secs.v;
+    if (!parts->slowest.present || parts->slowest.wall_secs.v < rank->wall_secs.v)
+        parts->slowest = *rank;
+    if (!parts->busiest.present || parts->busiest.cpu_secs.v < rank->cpu_secs.v)
+        parts->busiest = *rank;
+    if (rank == parts->items || merging->first_end > rank->end)
+        merging->first_end = rank->end;
+}
+
+static int renew(struct merging *merging)
+{
+    accumulate_free(merging->acc);
+    merging->acc = NULL;
+    return accumulate_new(&merging->acc);
+}
+
+/* What the parts of a node needed together; of one part that is known. */
+static int end_node(struct merging *merging)
+{
+    struct summary_parts *parts = merging->parts;
+    int r = 0;
+    if (merging->on_node > 1) {
+        const struct sample any = {.tracked_pid = some_u64(1)};
+        r = renew(merging);
+        if (r == 0)
+            r = emit(merging, &merging->node, &any);
+        if (r < 0)
+            return r;
+        merging->sizing = accumulate_finish(merging->acc)->sizing;
+    }
+    raise(&parts->node_vcpus, merging->sizing.vcpus);
+    raise(&parts->node_memory_mib, merging->sizing.memory_mib);
+    parts->nodes = some_u64(parts->nodes.v + 1);
+    merging->on_node = 0;
+    return slots_merge(&merging->total, &merging->node, SLOTS_OF_NODE);
+}
+
+/* A part or two of its passes; what is noted of the file is kept in the second. */
+static int read_rank(struct merging *merging, struct summary_rank *rank,
+    int (*take_sample)(struct merging *merging, const struct sample *sample), struct err *err)
+{
+    const struct replay_target target = {.context = merging, .begin = begin, .sample = take, .progress = show};
+    struct replay_report report;
+    merging->rank = rank;
+    merging->take = take_sample;
+    merging->runs = 0;
+    merging->before = (struct opt_i64){0};
+    merging->own_end = (struct sample_end){0};
+    int r = replay_file(rank->file, &target, &report, err);
+    if (r == -ECANCELED) {
+        err_clear(err);
+        return 0;
+    }
+    if (r == 0 && merging->runs > 1)
+        replay_note(merging->report, "%s: holds several runs, of which the first is used", rank->file);
+    for (unsigned i = 0; r == 0 && i < report.note_count; i++)
+        replay_note(merging->report, "%s: %s", rank->file, report.notes[i]);
+    merging->report->samples += report.samples;
+    return r;
+}
+
+static int merge_all(struct merging *merging, struct err *err)
+{
+    struct summary_parts *parts = merging->parts;
+    size_t count = parts->count.v;
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = read_rank(merging, &parts->items[i], take_first, err);
+    qsort(parts->items, count, sizeof(parts->items[0]), compare);
+    merging->own.width = merging->node.width = merging->total.width;
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        struct summary_rank *rank = &parts->items[i];
+        bool is_last = i + 1 == count || strcmp(rank->node_text, rank[1].node_text) != 0;
+        merging->doubles += !is_last && rank->rank.has && rank[1].rank.has && rank->rank.v == rank[1].rank.v;
+        r = renew(merging);
+        if (r == 0)
+            r = read_rank(merging, rank, take_all, err);
+        if (r < 0)
+            break;
+        merging->on_node++;
+        end_rank(merging);
+        r = slots_merge(&merging->node, &merging->own, SLOTS_OF_PART);
+        if (r == 0 && is_last)
+            r = end_node(merging);
+    }
+    return r;
+}
+
+static struct opt_f64 over_mean(double highest, double sum, uint64_t count)
+{
+    return (struct opt_f64){sum > 0, highest * (double)count / sum};
+}
+
+static void finish(struct merging *merging)
+{
+    struct summary_parts *parts = merging->parts;
+    struct replay_report *report = merging->report;
+    uint64_t count = parts->count.v;
+    enum { RANKS_MAX = 1024 };
+    parts->present = true;
+    parts->missing = (struct opt_u64){merging->world_size > 0,
+        merging->world_size > count ? merging->world_size - count : 0};
+    parts->cpu_imbalance = over_mean(parts->busiest.cpu_secs.v, merging->cpu_secs, count);
+    parts->wall_imbalance = over_mean(parts->slowest.wall_secs.v, merging->wall_secs, count);
+    parts->ranks = (struct sample_list){true, count < RANKS_MAX ? count : RANKS_MAX, parts->items};
+    if (merging->others > 0)
+        replay_note(report, "%u parts are not of the job of the first", (unsigned)merging->others);
+    if (merging->doubles > 0)
+        replay_note(report, "%u parts have the rank and the node of another", (unsigned)merging->doubles);
+    if (merging->last_start - merging->origin > merging->first_end)
+        replay_note(report, "not all parts ran at the same time, or the clocks of their nodes differ");
+}
+
+int parts_replay(const char *const *paths, size_t count, const struct replay_target *target,
+    struct replay_report *ret_report, struct summary_parts *ret_parts, struct err *err)
+{
+    *ret_report = (struct replay_report){0};
+    *ret_parts = (struct summary_parts){.count = some_u64(count), .items = calloc(count, sizeof(struct summary_rank))};
+    struct merging *merging = calloc(1, sizeof(*merging));
+    int r = merging && ret_parts->items ? 0 : -ENOMEM;
+    if (r == 0) {
+        merging->target = target;
+        merging->report = ret_report;
+        merging->parts = ret_parts;
+        merging->origin = INT64_MAX;
+        merging->disk.device = merging->network.interface = "all";
+        for (size_t i = 0; i < count; i++)
+            ret_parts->items[i] = (struct summary_rank){.present = true, .file = paths[i], .number = i};
+        r = merge_all(merging, err);
+    }
+    if (r == 0) {
+        finish(merging);
+        ret_report->runs = 1;
+        r = read_rank(merging, ret_parts->items, take_facts, err);
+    }
+    if (merging) {
+        accumulate_free(merging->acc);
+        free(merging->own.items);
+        free(merging->node.items);
+        free(merging->total.items);
+        free(merging->cores.items);
+    }
+    free(merging);
+    return r;
+}
+
+void parts_free(struct summary_parts *parts)
+{
+    free(parts->items);
+}
