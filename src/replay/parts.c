@@ -30,6 +30,7 @@ struct merging {
     struct accumulator *acc; /* of the part, or of its node */
     struct opt_i64 before; /* elapsed, of the sample before */
     uint64_t runs; /* in this file */
+    bool is_ended; /* is it known how the run ended? */
     struct sample_end own_end, all_end; /* of all: how it ended, without what adds up */
     struct summary_sizing sizing; /* of the newest part */
     uint64_t on_node, ended, others, doubles, world_size;
@@ -147,33 +148,27 @@ static int put_lists(struct merging *merging)
     merging->network.tx_bytes_delta = totals->sent.bytes;
     gpus->count = gpus->count < GPUS_MAX ? gpus->count : GPUS_MAX;
     gpus->items = merging->gpus;
-    merging->gpu.utilization_pct = (struct opt_f64){totals->gpu_usage.has, totals->gpu_usage.v * 100 / devices};
-    merging->gpu.power_watts =
-        (struct opt_f64){totals->gpu_power_watts.has, fixed4_value(totals->gpu_power_watts.v) / devices};
-    merging->gpu.vram_used_bytes =
-        (struct opt_u64){totals->vram_used_bytes.has, (uint64_t)((double)totals->vram_used_bytes.v / devices)};
-    merging->gpu.vram_total_bytes =
-        (struct opt_u64){totals->vram_total_bytes.has, (uint64_t)((double)totals->vram_total_bytes.v / devices)};
+    if (gpus->count > 0) {
+        merging->gpu.utilization_pct = (struct opt_f64){totals->gpu_usage.has, totals->gpu_usage.v * 100 / devices};
+        merging->gpu.power_watts =
+            (struct opt_f64){totals->gpu_power_watts.has, fixed4_value(totals->gpu_power_watts.v) / devices};
+        merging->gpu.vram_used_bytes = totals->vram_used_bytes;
+        merging->gpu.vram_used_bytes.v /= gpus->count;
+        merging->gpu.vram_total_bytes = totals->vram_total_bytes;
+        merging->gpu.vram_total_bytes.v /= gpus->count;
+    }
     for (size_t i = 0; i < gpus->count; i++)
         merging->gpus[i] = merging->gpu;
     return r;
 }
 
-/* All slots as samples, with the facts of the given one; for the node, or for all. */
-static int emit(struct merging *merging, const struct slots *slots, const struct sample *facts)
+/* All slots as samples, with the facts of the one that is there; for the accumulator of a node, or for all. */
+static int emit(struct merging *merging, const struct slots *slots, bool is_all)
 {
     struct sample *sample = &merging->values.sample;
     double peak = 0;
     uint64_t cpus = 0;
     int r = 0;
-    memset(&merging->values, 0, sizeof(merging->values));
-    sample->job_name = facts->job_name;
-    sample->tracked_pid = facts->tracked_pid;
-    sample->version = facts->version;
-    sample->run = facts->run;
-    sample->end = merging->all_end;
-    sample->energy.source = facts->energy.source;
-    sample->cpu.process_net_source = facts->cpu.process_net_source;
     sample->cpu.present = sample->memory.present = sample->pressure.present = sample->cgroup.present =
         sample->energy.present = sample->tracker.present = true;
     sample->disk = (struct sample_list){true, 1, &merging->disk};
@@ -196,17 +191,17 @@ static int emit(struct merging *merging, const struct slots *slots, const struct
         peak = sample->cpu.process_rss_mib.v > peak ? sample->cpu.process_rss_mib.v : peak;
         highest->v = peak;
         cpus = sample->cpu.per_core_pct.count > cpus ? sample->cpu.per_core_pct.count : cpus;
-        sample->end.present = is_last && facts->run.present && merging->all_end.present;
-        if (is_last && sample->end.cpus_allowed.v > cpus)
+        sample->end.present = is_last && is_all && merging->is_ended;
+        if (sample->end.cpus_allowed.v > cpus)
             sample->end.cpus_allowed.v = cpus;
         r = put_lists(merging);
-        if (r == 0 && facts->run.present) {
+        if (r == 0 && is_all) {
             r = merging->target->sample(merging->target->context, sample);
         } else if (r == 0) {
             const struct sample_totals totals = sample_totals_of(sample, false);
             accumulate_add(merging->acc, sample, &totals);
         }
-        sample->run.present = false;
+        memset(&sample->run, 0, sizeof(sample->run));
         sample->actual_interval_ms.has = true;
     }
     return r;
@@ -215,29 +210,36 @@ static int emit(struct merging *merging, const struct slots *slots, const struct
 /* The facts of one part are those of all, but for what is of it alone. */
 static int take_facts(struct merging *merging, const struct sample *sample)
 {
-    struct sample facts = *sample;
+    struct sample *facts = &merging->values.sample;
+    enum { NUMBERS_AT = offsetof(struct sample, cpu), NUMBERS_END = offsetof(struct sample, run) };
     struct str_pair pairs[PAIRS_MAX];
-    struct sample_list *metadata = &facts.run.metadata;
-    const struct str_pair *pair = metadata->items;
+    struct sample_list *metadata = &facts->run.metadata;
     size_t count = 0;
-    for (size_t i = 0; i < metadata->count; i++, pair++) {
-        if (strcmp(pair->key, "rank") != 0 && strcmp(pair->key, "node") != 0 && count < PAIRS_MAX)
-            pairs[count++] = *pair;
+    *facts = *sample;
+    memset((char *)facts + NUMBERS_AT, 0, NUMBERS_END - NUMBERS_AT);
+    for (size_t i = 0; i < metadata->count && count < PAIRS_MAX; i++) {
+        pairs[count] = ((const struct str_pair *)metadata->items)[i];
+        count += strcmp(pairs[count].key, "rank") != 0 && strcmp(pairs[count].key, "node") != 0;
     }
     metadata->items = pairs;
     metadata->count = count;
-    if (facts.gpu.count > 0) {
-        const struct sample_gpu *gpu = facts.gpu.items;
-        merging->gpu = (struct sample_gpu){.name = gpu->name, .device_type = gpu->device_type, .detail = gpu->detail};
+    if (sample->gpu.count > 0) {
+        const struct sample_gpu *gpu = sample->gpu.items;
+        merging->gpu.name = gpu->name;
+        merging->gpu.detail = gpu->detail;
     }
-    facts.run.present = true;
-    facts.run.interval_secs = some_f64(fixed4_value(merging->total.width));
-    facts.run.cpus_allowed.has = facts.run.cgroup_is_own.has = false;
+    facts->energy.source = sample->energy.source;
+    facts->cpu.process_net_source = sample->cpu.process_net_source;
+    facts->end = merging->all_end;
+    facts->run.present = true;
+    facts->run.interval_secs = some_f64(fixed4_value(merging->total.width));
+    facts->run.cpus_allowed.has = facts->run.cgroup_is_own.has = false;
     if (merging->parts->nodes.v > 1)
-        facts.run.hostname = facts.run.cgroup_path = NULL;
-    const struct run_info info = {.tracked_pid = facts.tracked_pid, .interval_ns = merging->total.width * NS_PER_FIXED4};
+        facts->run.hostname = facts->run.cgroup_path = NULL;
+    const struct run_info info = {
+        .tracked_pid = facts->tracked_pid, .interval_ns = merging->total.width * NS_PER_FIXED4};
     merging->target->begin(merging->target->context, &info);
-    int r = emit(merging, &merging->total, &facts);
+    int r = emit(merging, &merging->total, true);
     return r < 0 ? r : -ECANCELED;
 }
 
@@ -286,7 +288,7 @@ static void end_rank(struct merging *merging)
         all->target_is_running = merging->own_end.target_is_running;
     }
     parts->failed = some_u64(parts->failed.v + is_bad);
-    all->present = parts->failed.v > 0 || merging->ended == parts->count.v;
+    merging->is_ended = parts->failed.v > 0 || merging->ended == parts->count.v;
     raise(&parts->task_vcpus, summary->sizing.vcpus);
     raise(&parts->task_memory_mib, summary->sizing.memory_mib);
     merging->cpu_secs += rank->cpu_secs.v;
@@ -312,10 +314,11 @@ static int end_node(struct merging *merging)
     struct summary_parts *parts = merging->parts;
     int r = 0;
     if (merging->on_node > 1) {
-        const struct sample any = {.tracked_pid = some_u64(1)};
+        memset(&merging->values, 0, sizeof(merging->values));
+        merging->values.sample.tracked_pid = some_u64(1);
         r = renew(merging);
         if (r == 0)
-            r = emit(merging, &merging->node, &any);
+            r = emit(merging, &merging->node, false);
         if (r < 0)
             return r;
         merging->sizing = accumulate_finish(merging->acc)->sizing;
@@ -425,6 +428,8 @@ int parts_replay(const char *const *paths, size_t count, const struct replay_tar
         ret_report->runs = 1;
         r = read_rank(merging, ret_parts->items, take_facts, err);
     }
+    if (r < 0 && err->code == 0)
+        r = err_sys(err, r, "cannot put the parts together");
     if (merging) {
         accumulate_free(merging->acc);
         free(merging->own.items);

@@ -214,9 +214,44 @@ static bool has_wanted_more(const struct summary_cpu *cpu)
            cpu->wanted_p95.v > cpu->cores_p95.v * least_share;
 }
 
+void summary_put_rank(struct buf *buf, const struct summary_rank *rank)
+{
+    if (rank->rank.has)
+        units_put(buf, "rank %u", rank->rank.v);
+    else
+        units_put_foreign(buf, rank->file);
+}
+
+static void put_need(
+    struct summary_rows *rows, struct opt_u64 vcpus, struct opt_u64 memory_mib, const char *label)
+{
+    const struct summary_sizing sizing = {.vcpus = vcpus, .memory_mib = memory_mib};
+    summary_put_sizes(&rows->value, &sizing);
+    summary_rows_end(rows, label);
+}
+
+static void put_parts(struct summary_rows *rows, const struct summary_parts *parts)
+{
+    if (!parts->present)
+        return;
+    units_put(&rows->value, "%c on %c", (double)parts->count.v, "part", (double)parts->nodes.v, "node");
+    units_put(&rows->aside, "%u failed", parts->failed.v);
+    if (parts->missing.has)
+        units_put(&rows->aside, ", %u missing", parts->missing.v);
+    summary_rows_end(rows, "parts");
+    summary_put_rank(&rows->value, &parts->busiest);
+    units_put(&rows->value, " used %f times the mean CPU time", parts->cpu_imbalance.v);
+    summary_put_rank(&rows->aside, &parts->slowest);
+    units_put(&rows->aside, " took longest: %t", parts->slowest.wall_secs.v);
+    summary_rows_end(rows, "balance");
+    put_need(rows, parts->task_vcpus, parts->task_memory_mib, "each part");
+    put_need(rows, parts->node_vcpus, parts->node_memory_mib, "each node");
+}
+
 void summary_rows_put_job(struct summary_rows *rows, const struct summary *summary)
 {
     const struct summary_gpu *gpu = &summary->gpu;
+    put_parts(rows, &summary->parts);
     summary_rows_put_table(rows, summary, SUMMARY_JOB_CPU);
     if (has_wanted_more(&summary->cpu))
         summary_rows_put_table(rows, summary, SUMMARY_JOB_WANTED);

@@ -86,6 +86,9 @@ bool summary_is_share_noise(const struct summary *summary);
 /* Is anything known of the host? */
 bool summary_has_host(const struct summary *summary);
 
+/* "rank 3", or its recording. */
+void summary_put_rank(struct buf *buf, const struct summary_rank *rank);
+
 /* What the job used. Of what is not known, only cores, memory and GPUs have a row; rows of zeros are left out. */
 void summary_rows_put_job(struct summary_rows *rows, const struct summary *summary);
 

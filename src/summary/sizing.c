@@ -471,5 +471,5 @@ void sizing_fill(struct summary *summary, struct sizing_texts *texts)
         size_vram(summary, &text, &sizing->vram_mib);
         sizing->vram_reason = buf_over_end(&text);
     }
-    sizing_put_lines(sizing, driver_of(&summary->gpu), texts);
+    sizing_put_lines(summary, driver_of(&summary->gpu), texts);
 }

@@ -131,16 +131,22 @@ static struct opt_u64 megabytes(struct opt_u64 mib)
     return some_u64(bytes / 1000000 + (bytes % 1000000 > 0));
 }
 
-void sizing_put_lines(struct summary_sizing *sizing, const char *driver, struct sizing_texts *texts)
+void sizing_put_lines(struct summary *summary, const char *driver, struct sizing_texts *texts)
 {
+    struct summary_sizing *sizing = &summary->sizing;
+    const struct summary_parts *parts = &summary->parts;
     const struct vendor *vendor = vendor_of(driver);
     if (!sizing->vcpus.has && !sizing->memory_mib.has && !sizing->gpus.has)
         return;
     struct line line = line_over(texts->slurm, "#SBATCH ");
-    put_count(&line, "--cpus-per-task=", sizing->vcpus, " ");
-    put_memory(&line, "--mem=", sizing->memory_mib, "MG");
+    put_count(&line, "--nodes=", parts->nodes, " ");
+    put_count(&line, "--ntasks=", parts->count, " ");
+    put_count(&line, "--cpus-per-task=", parts->present ? parts->task_vcpus : sizing->vcpus, " ");
+    put_memory(&line, "--mem=", parts->present ? parts->node_memory_mib : sizing->memory_mib, "MG");
     put_count(&line, "--gpus=", sizing->gpus, " ");
     sizing->slurm = line_end(&line, "");
+    if (parts->nodes.v > 1)
+        return; /* it fits no container */
     line = line_over(texts->metaflow, "@resources(");
     put_count(&line, "cpu=", sizing->vcpus, ", ");
     put_count(&line, "memory=", megabytes(sizing->memory_mib), ", ");

@@ -417,7 +417,7 @@ const char *summary_need_kind(const struct summary *summary);
 uint64_t sizing_ladder_mib(double mib);
 
 /* The ready lines for what is recommended; driver: of the GPUs that were used, NULL where it is unknown. */
-void sizing_put_lines(struct summary_sizing *sizing, const char *driver, struct sizing_texts *texts);
+void sizing_put_lines(struct summary *summary, const char *driver, struct sizing_texts *texts);
 
 /* What held the run back, by the table of rules. Fills summary->verdict from the other members, sizing included. */
 void verdict_fill(struct summary *summary, struct verdict_texts *texts);

@@ -604,8 +604,9 @@ static void test_lines_by_vendor(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sizing_texts texts;
-        struct summary_sizing sizing = {.gpus = some_u64(2)};
-        sizing_put_lines(&sizing, cases[i].driver, &texts);
+        struct summary summary = {.sizing.gpus = some_u64(2)};
+        sizing_put_lines(&summary, cases[i].driver, &texts);
+        const struct summary_sizing sizing = summary.sizing;
         assert_string_equal(sizing.slurm, "#SBATCH --gpus=2");
         assert_string_equal(sizing.metaflow, "@resources(gpu=2)");
         if (!cases[i].kubernetes) {
@@ -618,16 +619,39 @@ static void test_lines_by_vendor(void **state)
     }
 }
 
+/* Of parts, each task and each node has its own need. */
+static void test_lines_of_parts(void **state)
+{
+    (void)state;
+    struct sizing_texts texts;
+    struct summary summary = {
+        .sizing = {.vcpus = some_u64(64), .memory_mib = some_u64(65536)},
+        .parts = {.present = true,
+            .count = some_u64(16),
+            .nodes = some_u64(2),
+            .task_vcpus = some_u64(4),
+            .node_memory_mib = some_u64(40960)},
+    };
+    sizing_put_lines(&summary, NULL, &texts);
+    assert_string_equal(summary.sizing.slurm, "#SBATCH --nodes=2 --ntasks=16 --cpus-per-task=4 --mem=40G");
+    assert_null(summary.sizing.kubernetes);
+    assert_null(summary.sizing.docker);
+    assert_null(summary.sizing.metaflow);
+    summary.parts.nodes = some_u64(1);
+    sizing_put_lines(&summary, NULL, &texts);
+    assert_string_equal(summary.sizing.docker, "--cpus=64 --memory=64g");
+}
+
 static void test_largest_numbers_stay_in_their_room(void **state)
 {
     (void)state;
     struct sizing_texts texts;
-    struct summary_sizing sizing = {.vcpus = some_u64(UINT64_MAX),
-        .cpu_millicores = some_u64(UINT64_MAX),
-        .memory_mib = some_u64(UINT64_MAX),
-        .gpus = some_u64(UINT64_MAX)};
-    sizing_put_lines(&sizing, "nvidia", &texts);
-    assert_string_equal(sizing.kubernetes,
+    struct summary summary = {.sizing = {.vcpus = some_u64(UINT64_MAX),
+                                  .cpu_millicores = some_u64(UINT64_MAX),
+                                  .memory_mib = some_u64(UINT64_MAX),
+                                  .gpus = some_u64(UINT64_MAX)}};
+    sizing_put_lines(&summary, "nvidia", &texts);
+    assert_string_equal(summary.sizing.kubernetes,
         "resources: {requests: {cpu: 18446744073709551615m, memory: 18446744073709551615Mi}, "
         "limits: {memory: 18446744073709551615Mi, nvidia.com/gpu: 18446744073709551615}}");
 }
@@ -677,6 +701,7 @@ int main(void)
         cmocka_unit_test(test_killed),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_lines_by_vendor),
+        cmocka_unit_test(test_lines_of_parts),
         cmocka_unit_test(test_largest_numbers_stay_in_their_room),
         cmocka_unit_test(test_several_runs),
     };

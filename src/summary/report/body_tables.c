@@ -265,6 +265,34 @@ static void put_programs(struct markup *m, const struct summary *summary)
     put_table(m, &table, summary, list);
 }
 
+static void put_rank_texts(struct markup *m, const struct summary *summary, const void *item, size_t i)
+{
+    const struct summary_rank *rank = item;
+    (void)summary;
+    (void)i;
+    markup_tag(m, "<th scope=\"row\">");
+    summary_put_rank(&m->text, rank);
+    markup_tag(m, "</th>");
+    put_text_cell(m, rank->node);
+    markup_tag(m, "<td>");
+    if (rank->exit_code.has)
+        num_put_i64(&m->text, rank->exit_code.v);
+    end_cell(m);
+}
+
+static void put_ranks(struct markup *m, const struct summary *summary)
+{
+    static const struct column columns[] = {{"Part", 0, 0}, {"Node", 0, 0}, {"Exit status", 0, 0},
+        {"Time", 't', AT(summary_rank, wall_secs)}, {"CPU time", 't', AT(summary_rank, cpu_secs)},
+        {"Mean cores", 'f', AT(summary_rank, cores_mean)}, {"Wanted (P95)", 'f', AT(summary_rank, wanted_p95)},
+        {"Memory", 'm', AT(summary_rank, memory_peak_mib)}, {"GPU memory", 'm', AT(summary_rank, vram_peak_mib)}};
+    const struct table table = {TABLE_OF("wide"), COLUMNS(columns), sizeof(struct summary_rank), put_rank_texts};
+    if (!summary->parts.present)
+        return;
+    markup_tag(m, "<h2>Parts");
+    put_table(m, &table, summary, &summary->parts.ranks);
+}
+
 struct row_writer {
     struct summary_rows rows; /* the first member: put_row gets its address */
     struct markup *m;
@@ -308,6 +336,7 @@ static void put_numbers(struct markup *m, const struct summary *summary)
 void body_put_tables(struct markup *m, const struct summary *summary)
 {
     const char *const *notes = summary->notes.items;
+    put_ranks(m, summary);
     put_phases(m, summary);
     put_gpus(m, summary);
     if (summary->memory.present)
