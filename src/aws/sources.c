@@ -2,7 +2,6 @@
 /* Where credentials come from besides files and the environment: a web identity, the container, the instance. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <strings.h>
 
 #include "aws/aws_internal.h"
 #include "aws/s3.h"
@@ -263,7 +262,7 @@ static const char *endpoint_of(const struct aws_context *context)
     const char *mode = env_get(context->environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
     if (given)
         return given;
-    return mode && strcasecmp(mode, "ipv6") == 0 ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
+    return mode && str_is_nocase(mode, "ipv6") ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
 }
 
 /* One document; without a token it can only be the token. */
@@ -316,7 +315,7 @@ static int fetch_word(const struct visit *visit, const char *path, char *ret_wor
 static int open_visit(struct visit *visit, struct err *err)
 {
     const char *disabled = env_get(visit->context->environment, "AWS_EC2_METADATA_DISABLED");
-    if (disabled && strcasecmp(disabled, "true") == 0)
+    if (disabled && str_is_nocase(disabled, "true"))
         return -ENOENT;
     char token[IMDS_TOKEN_BYTES];
     int r = fetch_word(visit, "/latest/api/token", token, sizeof(token), err);

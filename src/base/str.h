@@ -5,6 +5,7 @@
 #ifndef BASE_STR_H
 #define BASE_STR_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -31,6 +32,11 @@ static inline bool str_eq(struct str a, struct str b)
 static inline bool str_eq_nocase(struct str a, struct str b)
 {
     return a.n == b.n && (a.n == 0 || strncasecmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool str_is_nocase(const char *a, const char *b)
+{
+    return strncasecmp(a, b, INT_MAX) == 0;
 }
 
 static inline bool str_starts(struct str text, struct str prefix)

@@ -165,7 +165,7 @@ static void drop_if_useless(struct lookup *lookup, const char *name)
         return;
     int64_t age_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - job->done_ns;
     bool is_failed = job->failure != 0 && !lookup->is_early;
-    if (is_failed || age_ns > LATE_RESULT_NS || strcasecmp(job->name, name) != 0)
+    if (is_failed || age_ns > LATE_RESULT_NS || !str_is_nocase(job->name, name))
         drop_job(lookup);
 }
 
@@ -255,7 +255,7 @@ int lookup_find(struct lookup *lookup, const char *host, const struct net_wait *
         return 0;
     drop_if_useless(lookup, host);
     struct lookup_job *job = lookup->job;
-    if (job && strcasecmp(job->name, host) != 0) {
+    if (job && !str_is_nocase(job->name, host)) {
         int r = wait_for_job(job, wait, deadline_ns, err);
         if (r < 0)
             return r;

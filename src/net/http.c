@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/auto.h"
@@ -339,7 +338,7 @@ static bool can_reuse(const struct http_client *client, const char *endpoint)
 {
     int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
     return client->conn.fd >= 0 && now_ns - client->idle_since_ns < IDLE_MAX_NS &&
-           strcasecmp(client->endpoint, endpoint) == 0 && http_conn_is_quiet(&client->conn);
+           str_is_nocase(client->endpoint, endpoint) && http_conn_is_quiet(&client->conn);
 }
 
 /* Sends and receives over the client's connection. What was received is in *parse, also after a failure. */

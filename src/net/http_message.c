@@ -35,7 +35,7 @@ const char *http_header_reserved(struct str name)
 static bool has_header(const struct http_request *request, const char *name)
 {
     for (size_t i = 0; i < request->header_count; i++) {
-        if (strcasecmp(request->headers[i].name, name) == 0)
+        if (str_is_nocase(request->headers[i].name, name))
             return true;
     }
     return false;

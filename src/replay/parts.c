@@ -15,7 +15,7 @@
 #include "replay/slots_internal.h"
 #include "summary/accumulate.h"
 
-enum { FIXED4_PER_MS = FIXED4 / 1000, NS_PER_FIXED4 = 100000, JOB_BYTES = 256, CORES_MAX = 1 << 20, GPUS_MAX = 64 };
+enum { FIXED4_PER_MS = FIXED4 / 1000, NS_PER_FIXED4 = 100000, CORES_MAX = 1 << 20, GPUS_MAX = 64 };
 enum { PAIRS_MAX = 32 };
 
 struct merging {
@@ -35,7 +35,7 @@ struct merging {
     struct summary_sizing sizing; /* of the newest part */
     uint64_t on_node, ended, others, doubles, world_size;
     double cpu_secs, wall_secs; /* of all */
-    char job[JOB_BYTES]; /* of the first */
+    uint64_t job; /* hash of the name and the number of the first */
     struct slot_values values; /* a merged sample, and what its lists point at */
     struct {
         struct opt_f64 *items;
@@ -56,6 +56,15 @@ static const char *find(const struct sample_list *pairs, const char *key)
     return "";
 }
 
+/* Another for every text, as good as always. */
+static uint64_t hash(uint64_t hash, const char *text)
+{
+    do
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    while (*text++);
+    return hash;
+}
+
 static int64_t elapsed_of(const struct sample *sample)
 {
     static const int64_t most = INT64_C(1000000000000000);
@@ -68,8 +77,6 @@ static int take_first(struct merging *merging, const struct sample *sample)
 {
     struct summary_rank *rank = merging->rank;
     const struct sample_list *metadata = &sample->run.metadata;
-    char job[JOB_BYTES];
-    struct buf name = buf_over(job, sizeof(job));
     const char *node = find(metadata, "node");
     if (!*node && sample->run.hostname)
         node = sample->run.hostname;
@@ -81,12 +88,10 @@ static int take_first(struct merging *merging, const struct sample *sample)
         merging->origin = rank->start;
     if (merging->last_start < rank->start)
         merging->last_start = rank->start;
-    buf_puts(&name, sample->job_name ? sample->job_name : "");
-    buf_puts(&name, find(metadata, "external_run_id"));
-    (void)buf_over_end(&name);
+    uint64_t job = hash(hash(0, sample->job_name ? sample->job_name : ""), find(metadata, "external_run_id"));
     if (rank == merging->parts->items)
-        memcpy(merging->job, job, sizeof(job));
-    merging->others += strcmp(merging->job, job) != 0;
+        merging->job = job;
+    merging->others += merging->job != job;
     return -ECANCELED;
 }
 
@@ -255,7 +260,7 @@ static int compare(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void raise(struct opt_u64 *highest, struct opt_u64 value)
+static void raise_to(struct opt_u64 *highest, struct opt_u64 value)
 {
     if (value.has && !(highest->has && highest->v >= value.v))
         *highest = value;
@@ -289,8 +294,8 @@ static void end_rank(struct merging *merging)
     }
     parts->failed = some_u64(parts->failed.v + is_bad);
     merging->is_ended = parts->failed.v > 0 || merging->ended == parts->count.v;
-    raise(&parts->task_vcpus, summary->sizing.vcpus);
-    raise(&parts->task_memory_mib, summary->sizing.memory_mib);
+    raise_to(&parts->task_vcpus, summary->sizing.vcpus);
+    raise_to(&parts->task_memory_mib, summary->sizing.memory_mib);
     merging->cpu_secs += rank->cpu_secs.v;
     merging->wall_secs += rank->wall_secs.v;
     if (!parts->slowest.present || parts->slowest.wall_secs.v < rank->wall_secs.v)
@@ -323,8 +328,8 @@ static int end_node(struct merging *merging)
             return r;
         merging->sizing = accumulate_finish(merging->acc)->sizing;
     }
-    raise(&parts->node_vcpus, merging->sizing.vcpus);
-    raise(&parts->node_memory_mib, merging->sizing.memory_mib);
+    raise_to(&parts->node_vcpus, merging->sizing.vcpus);
+    raise_to(&parts->node_memory_mib, merging->sizing.memory_mib);
     parts->nodes = some_u64(parts->nodes.v + 1);
     merging->on_node = 0;
     return slots_merge(&merging->total, &merging->node, SLOTS_OF_NODE);

@@ -22,6 +22,8 @@ enum how {
     END = 64, /* of the whole run */
 };
 
+#define COUNT_MAX ((uint64_t)1 << 62)
+
 enum cell_flag { KNOWN = 1, MISSING = 2 };
 
 struct row {
@@ -141,16 +143,14 @@ static struct opt_i64 load(const struct row *row, const struct slot_values *valu
     static const double most = 9e18;
     struct stored stored;
     memcpy(&stored, (const char *)values + row->at, sizeof(stored));
-    struct opt_f64 real = {stored.has, stored.real};
-    struct opt_i64 whole = fixed4_of(real);
-    double value = row->how & COUNT           ? (double)stored.count
-                   : row->how & MIB           ? real.v * BYTES_PER_MIB + 0.5
-                   : (row->how & KIND) == RATE ? fixed4_value(whole.v) * (double)length + 0.5
-                                               : (double)whole.v;
     if (row->how & COUNT)
-        whole.has = stored.has;
-    whole.has &= value >= 0;
-    whole.v = row->how & COUNT && value < most ? (int64_t)stored.count : (int64_t)(value < most ? value : most);
+        return (struct opt_i64){stored.has, (int64_t)(stored.count < COUNT_MAX ? stored.count : COUNT_MAX)};
+    struct opt_i64 whole = fixed4_of((struct opt_f64){stored.has, stored.real});
+    bool is_rate = (row->how & KIND) == RATE;
+    double value = is_rate ? fixed4_value(whole.v) * (double)length : stored.real * BYTES_PER_MIB;
+    if (is_rate || row->how & MIB)
+        whole.v = (int64_t)((value < most ? value : most) + 0.5);
+    whole.has &= whole.v >= 0;
     return whole;
 }
 

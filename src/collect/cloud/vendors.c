@@ -6,7 +6,6 @@
  * is never probed. Of an answer only identifiers and tokens get through, never a login page or an error in prose.
  */
 #include <string.h>
-#include <strings.h>
 
 #include "base/auto.h"
 #include "base/file.h"
@@ -124,7 +123,7 @@ static bool is_filler(const char *value)
 {
     static const char fillers[][10] = {"unknown", "none", "null", "undefined", "n/a"};
     for (size_t i = 0; i < sizeof(fillers) / sizeof(fillers[0]); i++) {
-        if (strcasecmp(value, fillers[i]) == 0)
+        if (str_is_nocase(value, fillers[i]))
             return true;
     }
     return false;

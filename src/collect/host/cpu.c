@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -224,7 +223,7 @@ static bool read_tree_model(const struct sysroot *root, char *out, size_t size)
         file_read_at(root->sys_fd, "firmware/devicetree/base/model", &text) < 0)
         return false;
     return host_clean_text(buf_str(&text), out, size) && strcmp(out, "linux,dummy-virt") != 0 &&
-           strcasecmp(out, "unknown") != 0;
+           !str_is_nocase(out, "unknown");
 }
 
 void host_read_cpu_model(const struct sysroot *root, char *out, size_t size)

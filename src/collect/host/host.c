@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -285,7 +284,7 @@ static bool is_filler(const char *text)
     static const char parts[][11] = {"assettag", "asset-tag", "asset_tag", "noasset", "no-asset", "o.e.m", "by-oem",
         "by_oem", "filled", "default", "specif", "unknown", "123456789", "987654321"};
     for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
-        if (strcasecmp(text, whole[i]) == 0)
+        if (str_is_nocase(text, whole[i]))
             return true;
     }
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,7 +82,7 @@ static int open_file(
         r = check_ending(expanded, err);
     if (r < 0)
         return r;
-    reports->is_svg |= file == REPORTS_REPORT && strcasecmp(ending_of(expanded), ".svg") == 0;
+    reports->is_svg |= file == REPORTS_REPORT && str_is_nocase(ending_of(expanded), ".svg");
     (void)str_copy(str_of(expanded), name, sizeof(reports->names[file]));
     struct sink_head unused;
     struct stat before;
@@ -368,7 +367,7 @@ static bool print_summary(const struct reports *reports, const struct summary *s
 static bool write_snakemake(struct reports *reports, const struct summary *summary)
 {
     AUTO_BUF struct buf text = {.max = TEXT_BYTES_MAX};
-    summary_put_snakemake(&text, summary, strcasecmp(ending_of(reports->snakemake.path), ".jsonl") == 0);
+    summary_put_snakemake(&text, summary, str_is_nocase(ending_of(reports->snakemake.path), ".jsonl"));
     return replaced_file_write(&reports->snakemake, &text);
 }
 

@@ -6,7 +6,6 @@
 #include "stream/targets/hooks_internal.h"
 
 #include <errno.h>
-#include <strings.h>
 
 #include "base/auto.h"
 #include "net/url.h"
@@ -45,7 +44,7 @@ static int check_headers(const struct hooks *hooks, struct err *err)
 static bool has_header(const struct hooks *hooks, const char *name)
 {
     for (size_t i = 0; i < hooks->header_count; i++) {
-        if (strcasecmp(hooks->headers[i].name, name) == 0)
+        if (str_is_nocase(hooks->headers[i].name, name))
             return true;
     }
     return false;

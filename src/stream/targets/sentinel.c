@@ -50,7 +50,7 @@ static int check(const struct settings *settings, struct err *err)
         return r;
     if (strlen(text) >= RUN_STATE_URL_BYTES)
         return err_set(err, -EINVAL, "SENTINEL_API_URL is longer than %d bytes", RUN_STATE_URL_BYTES - 1);
-    if (url_parse(str_of(text), &url, err) < 0 || url.has_user_info || strpbrk(text, "?#"))
+    if (url_parse(str_of(text), &url, err) < 0 || url.has_user_info || text[strcspn(text, "?#")])
         return err_set(err, -EINVAL,
             "the address of the Sentinel API (SENTINEL_API_URL) must be scheme, host, port and path only, as in "
             "https://api.example.com");
