@@ -40,6 +40,7 @@ complete -c resource-tracker -n 'not __resource_tracker_has_command' -l attach-c
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l stop-with-pid -d 'with --pid: exit when the tracked processes have exited'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l duration -x -d 'without a command: stop after this time, for example 90, 30s, 10m, 8h'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l from -r -F -d 'replay recorded samples (JSON lines or CSV, optionally gzip) through the outputs; may be repeated'
+complete -c resource-tracker -n 'not __resource_tracker_has_command' -l parts -d 'with --from: the recordings are the parts (ranks, nodes) of one run'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -s i -l interval -x -d 'time between samples, in seconds or with a unit: 0.25, 250ms, 2s, 1m'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -s f -l format -x -a 'json csv' -d 'write one JSON object or one CSV row per sample'
 complete -c resource-tracker -n 'not __resource_tracker_has_command' -l csv-columns -x -a 'auto system full python' -d 'CSV columns: system (host only), full (host and process), auto (full if a process is tracked) or python (auto, with the column names of the Python package)'

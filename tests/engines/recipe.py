@@ -7,6 +7,7 @@ unpacked into build-tools, or what is installed; a test whose engine is missing 
 
 import contextlib
 import glob
+import json
 import os
 import pathlib
 import re
@@ -71,10 +72,27 @@ def solver(place, rank):
                                     "child burn 100 , burn 200\n")
 
 
+def true_cpu(truth):
+    """What the solver noted, in seconds."""
+    return sum(int(line.split()[0]) for line in truth.read_text(encoding="ascii").splitlines()) / 1e6
+
+
+def check_parts(place, ranks):
+    """The summary of all ranks of one run: the CPU time of all is what their solvers noted, to a tick of each."""
+    summary = json.loads((place / "run.json").read_text(encoding="utf-8"))
+    parts, want = summary["parts"], [true_cpu(place / f"truth-{rank}") for rank in range(ranks)]
+    expect([parts["count"], parts["nodes"], parts["failed"], parts["missing"]] == [ranks, 1, 0, 0], parts)
+    expect([rank["rank"] for rank in parts["ranks"]] == list(range(ranks)), parts)
+    tick = 1 / os.sysconf("SC_CLK_TCK")
+    for rank, row in enumerate(parts["ranks"]):
+        expect(abs(row["cpu_secs"] - want[rank]) <= tick, f"rank {rank}: {row['cpu_secs']} s, the kernel has {want[rank]}")
+    got = summary["cpu"]["total_secs"]
+    expect(abs(got - sum(want)) <= tick * ranks, f"{got} s of CPU time, the kernel has {sum(want)}")
+
+
 def check_cpu(summary, truth):
     """The CPU time of a summary is what the solver noted, to a tick."""
-    microseconds = sum(int(line.split()[0]) for line in truth.read_text(encoding="ascii").splitlines())
-    got, want = summary["cpu"]["total_secs"], microseconds / 1e6
+    got, want = summary["cpu"]["total_secs"], true_cpu(truth)
     expect(want >= 0.29 and abs(got - want) <= 1 / os.sysconf("SC_CLK_TCK"),
            f"{got} s of CPU time, the kernel has {want}")
 

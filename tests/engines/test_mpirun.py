@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 
-from recipe import check_cpu, directory, expect, follow_in, program, solver
+from recipe import check_cpu, check_parts, directory, expect, follow_in, program, solver
 import tap
 from tap import equal, test
 
@@ -30,6 +30,19 @@ def every_rank_has_a_summary_with_its_own_cpu_time():
             rows = follow_in(place, "mpi.md", "ranks").stdout.split("\n")[:-1]
             cpu = [float(row.split("\t")[1]) for row in rows]
             expect(len(cpu) == RANKS and cpu == sorted(cpu), "rows by CPU time", rows)
+
+
+@test(limit=180)
+def many_ranks_are_one_run():
+    program("mpirun")
+    with directory() as place:
+        solver(place, "OMPI_COMM_WORLD_RANK")
+        env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        done = follow_in(place, "mpi.md", "parts", timeout=150, **env)
+        equal([done.returncode, done.stdout], [0, ""], done.stderr)
+        check_parts(place, 64)
+        expect("64 parts on 1 node" in done.stderr and "--ntasks=64" in done.stderr, done.stderr)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ import shutil
 import socket
 import sys
 
-from recipe import check_cpu, daemon, directory, execute, follow_in, free_port, program, script, solver, text_of
+from recipe import check_cpu, check_parts, daemon, directory, execute, follow_in, free_port, program, script, solver, text_of
 import tap
 from tap import Skip, equal, expect, test
 
-TASKS = 4
+TASKS, PARTS = 4, 64
 # More CPUs and memory than the machine may have, so that the recipes fit: nothing here holds a job to them.
 CONFIG = """ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -90,6 +90,14 @@ def check_step(place, env):
               ["resource-tracker", "slurm", str(task)], "name, executor and rank")
 
 
+def check_parts_of_step(place, env):
+    for truth in place.glob("truth-*"):
+        truth.unlink()
+    done = follow_in(place, "slurm.md", "srun-parts", timeout=150, SLURM_NTASKS=str(PARTS), SLURM_OVERCOMMIT="1", **env)
+    equal([done.returncode, done.stdout, done.stderr], [0, "", ""], "srun and its parts")
+    check_parts(place, PARTS)
+
+
 def check_batch(place, env):
     script(place / "python", f"#!/bin/sh\nexec {sys.executable} \"$@\"\n")
     (place / "train.py").write_text("import time\ntime.sleep(.3)\n", encoding="utf-8")
@@ -113,10 +121,11 @@ def check_array(place, env):
     expect(done.returncode == 0 and "5 runs" in done.stdout + done.stderr, done.stdout, done.stderr)
 
 
-@test(limit=150)
+@test(limit=280)
 def steps_batch_scripts_and_arrays():
     with cluster() as (place, env):
         check_step(place, env)
+        check_parts_of_step(place, env)
         check_batch(place, env)
         check_array(place, env)
 
