@@ -6,32 +6,47 @@
 #include "replay/parts.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "replay/replay_internal.h"
 #include "replay/slots_internal.h"
 #include "summary/accumulate.h"
 
 enum { FIXED4_PER_MS = FIXED4 / 1000, NS_PER_FIXED4 = 100000, CORES_MAX = 1 << 20, GPUS_MAX = 64 };
-enum { PAIRS_MAX = 32 };
+enum { PAIRS_MAX = 32, THREADS = 4, STACK_BYTES = 1024 * 1024 };
+
+/* A part that is read, beside others. */
+struct reading {
+    struct merging *all;
+    struct summary_rank *rank;
+    int (*take)(struct reading *reading, const struct sample *sample);
+    struct slots slots;
+    struct accumulator *acc;
+    struct opt_i64 before; /* elapsed, of the sample before */
+    uint64_t runs; /* in this file */
+    struct sample_end end;
+    struct slot_values values;
+    struct replay_report report;
+    struct err err;
+    pthread_t thread;
+};
 
 struct merging {
     const struct replay_target *target;
     struct replay_report *report;
     struct summary_parts *parts;
-    struct summary_rank *rank; /* the one that is read */
-    int (*take)(struct merging *merging, const struct sample *sample);
+    struct reading readings[THREADS];
     int64_t origin, end; /* origin: Unix time; end: since then, as all times are in ten-thousandths of a second */
     int64_t first_end, last_start;
-    struct slots own, node, total; /* of the part, of its node, of the nodes before it */
-    struct accumulator *acc; /* of the part, or of its node */
-    struct opt_i64 before; /* elapsed, of the sample before */
-    uint64_t runs; /* in this file */
+    struct slots node, total; /* of the parts of a node, of the nodes before it */
+    struct accumulator *acc; /* of the node */
     bool is_ended; /* is it known how the run ended? */
-    struct sample_end own_end, all_end; /* of all: how it ended, without what adds up */
+    struct sample_end end_facts; /* how it ended, without what adds up */
     struct summary_sizing sizing; /* of the newest part */
     uint64_t on_node, ended, others, doubles, world_size;
     double cpu_secs, wall_secs; /* of all */
@@ -73,9 +88,10 @@ static int64_t elapsed_of(const struct sample *sample)
 }
 
 /* The first sample of a part: which one is it? */
-static int take_first(struct merging *merging, const struct sample *sample)
+static int take_first(struct reading *reading, const struct sample *sample)
 {
-    struct summary_rank *rank = merging->rank;
+    struct merging *merging = reading->all;
+    struct summary_rank *rank = reading->rank;
     const struct sample_list *metadata = &sample->run.metadata;
     const char *node = find(metadata, "node");
     if (!*node && sample->run.hostname)
@@ -97,43 +113,43 @@ static int take_first(struct merging *merging, const struct sample *sample)
 
 static void begin(void *context, const struct run_info *info)
 {
-    struct merging *merging = context;
+    struct reading *reading = context;
     int64_t interval = info->interval_ns > 0 ? info->interval_ns / NS_PER_FIXED4 : FIXED4;
-    merging->runs++;
-    if (merging->total.width < interval)
-        merging->total.width = interval;
+    reading->runs++;
+    if (reading->take == take_first && reading->all->total.width < interval)
+        reading->all->total.width = interval;
 }
 
 static int take(void *context, const struct sample *sample)
 {
-    struct merging *merging = context;
-    return merging->take(merging, sample);
+    struct reading *reading = context;
+    return reading->take(reading, sample);
 }
 
+/* Of the files that are read at once, the first shows how far they are. */
 static void show(void *context, uint64_t bytes, uint64_t size)
 {
-    const struct replay_target *target = ((struct merging *)context)->target;
-    if (target->progress)
+    struct reading *reading = context;
+    const struct replay_target *target = reading->all->target;
+    if (target->progress && reading == reading->all->readings)
         target->progress(target->context, bytes, size);
 }
 
-static int take_all(struct merging *merging, const struct sample *sample)
+static int take_all(struct reading *reading, const struct sample *sample)
 {
-    struct slot_values *values = &merging->values;
-    if (merging->runs > 1)
+    struct slot_values *values = &reading->values;
+    if (reading->runs > 1)
         return 0;
     values->sample = *sample;
     values->totals = sample_totals_of(sample, false);
-    accumulate_add(merging->acc, sample, &values->totals);
+    accumulate_add(reading->acc, sample, &values->totals);
     values->sample.cpu.process_child_count.v++; /* and the first of its tree */
-    int64_t start = merging->rank->start - merging->origin, to = start + elapsed_of(sample);
-    int64_t from = to - fixed4_interval(sample, merging->before);
-    if (merging->end < to)
-        merging->end = to;
-    merging->rank->end = to;
-    merging->before = some_i64(to - start);
-    merging->own_end = sample->end;
-    return slots_add(&merging->own, values, from > 0 ? from : 0, to);
+    int64_t start = reading->rank->start - reading->all->origin, to = start + elapsed_of(sample);
+    int64_t from = to - fixed4_interval(sample, reading->before);
+    reading->rank->end = to;
+    reading->before = some_i64(to - start);
+    reading->end = sample->end;
+    return slots_add(&reading->slots, values, from > 0 ? from : 0, to);
 }
 
 /* The lists of a merged sample: as many CPUs and GPUs as there are, each with the mean of all. */
@@ -213,8 +229,9 @@ static int emit(struct merging *merging, const struct slots *slots, bool is_all)
 }
 
 /* The facts of one part are those of all, but for what is of it alone. */
-static int take_facts(struct merging *merging, const struct sample *sample)
+static int take_facts(struct reading *reading, const struct sample *sample)
 {
+    struct merging *merging = reading->all;
     struct sample *facts = &merging->values.sample;
     enum { NUMBERS_AT = offsetof(struct sample, cpu), NUMBERS_END = offsetof(struct sample, run) };
     struct str_pair pairs[PAIRS_MAX];
@@ -235,7 +252,7 @@ static int take_facts(struct merging *merging, const struct sample *sample)
     }
     facts->energy.source = sample->energy.source;
     facts->cpu.process_net_source = sample->cpu.process_net_source;
-    facts->end = merging->all_end;
+    facts->end = merging->end_facts;
     facts->run.present = true;
     facts->run.interval_secs = some_f64(fixed4_value(merging->total.width));
     facts->run.cpus_allowed.has = facts->run.cgroup_is_own.has = false;
@@ -266,12 +283,12 @@ static void raise_to(struct opt_u64 *highest, struct opt_u64 value)
         *highest = value;
 }
 
-static void end_rank(struct merging *merging)
+static void end_rank(struct merging *merging, struct reading *reading)
 {
-    struct summary_rank *rank = merging->rank;
+    struct summary_rank *rank = reading->rank;
     struct summary_parts *parts = merging->parts;
-    const struct summary *summary = accumulate_finish(merging->acc);
-    struct sample_end *all = &merging->all_end;
+    const struct summary *summary = accumulate_finish(reading->acc);
+    struct sample_end *all = &merging->end_facts;
     bool is_bad = summary->runs_failed.v > 0;
     int64_t start = rank->start - merging->origin;
     rank->node = rank->node_text[0] ? rank->node_text : NULL;
@@ -284,13 +301,13 @@ static void end_rank(struct merging *merging)
     rank->exit_code = summary->result.exit_code;
     rank->signal = summary->result.signal;
     merging->sizing = summary->sizing;
-    merging->ended += merging->own_end.present;
-    all->cpu_is_lower_bound.has |= merging->own_end.cpu_is_lower_bound.has;
-    all->cpu_is_lower_bound.v |= merging->own_end.cpu_is_lower_bound.v;
+    merging->ended += reading->end.present;
+    all->cpu_is_lower_bound.has |= reading->end.cpu_is_lower_bound.has;
+    all->cpu_is_lower_bound.v |= reading->end.cpu_is_lower_bound.v;
     if (rank == parts->items || (is_bad && parts->failed.v == 0)) {
         all->exit_code = rank->exit_code;
         all->signal = rank->signal;
-        all->target_is_running = merging->own_end.target_is_running;
+        all->target_is_running = reading->end.target_is_running;
     }
     parts->failed = some_u64(parts->failed.v + is_bad);
     merging->is_ended = parts->failed.v > 0 || merging->ended == parts->count.v;
@@ -304,13 +321,15 @@ static void end_rank(struct merging *merging)
         parts->busiest = *rank;
     if (rank == parts->items || merging->first_end > rank->end)
         merging->first_end = rank->end;
+    if (merging->end < rank->end)
+        merging->end = rank->end;
 }
 
-static int renew(struct merging *merging)
+static int renew(struct accumulator **acc)
 {
-    accumulate_free(merging->acc);
-    merging->acc = NULL;
-    return accumulate_new(&merging->acc);
+    accumulate_free(*acc);
+    *acc = NULL;
+    return accumulate_new(acc);
 }
 
 /* What the parts of a node needed together; of one part that is known. */
@@ -321,7 +340,7 @@ static int end_node(struct merging *merging)
     if (merging->on_node > 1) {
         memset(&merging->values, 0, sizeof(merging->values));
         merging->values.sample.tracked_pid = some_u64(1);
-        r = renew(merging);
+        r = renew(&merging->acc);
         if (r == 0)
             r = emit(merging, &merging->node, false);
         if (r < 0)
@@ -335,27 +354,74 @@ static int end_node(struct merging *merging)
     return slots_merge(&merging->total, &merging->node, SLOTS_OF_NODE);
 }
 
-/* A part or two of its passes; what is noted of the file is kept in the second. */
-static int read_rank(struct merging *merging, struct summary_rank *rank,
-    int (*take_sample)(struct merging *merging, const struct sample *sample), struct err *err)
+static void *read_part(void *context)
 {
-    const struct replay_target target = {.context = merging, .begin = begin, .sample = take, .progress = show};
-    struct replay_report report;
-    merging->rank = rank;
-    merging->take = take_sample;
-    merging->runs = 0;
-    merging->before = (struct opt_i64){0};
-    merging->own_end = (struct sample_end){0};
-    int r = replay_file(rank->file, &target, &report, err);
-    if (r == -ECANCELED) {
-        err_clear(err);
-        return 0;
-    }
-    if (r == 0 && merging->runs > 1)
+    struct reading *reading = context;
+    const struct replay_target target = {.context = reading, .begin = begin, .sample = take, .progress = show};
+    reading->runs = 0;
+    reading->before.has = reading->end.present = false;
+    if (reading->err.code == 0 &&
+        replay_file(reading->rank->file, &target, &reading->report, &reading->err) == -ECANCELED)
+        err_clear(&reading->err);
+    return NULL;
+}
+
+/* One pass over one part. */
+static int read_one(struct merging *merging, struct summary_rank *rank,
+    int (*take_sample)(struct reading *reading, const struct sample *sample), struct err *err)
+{
+    struct reading *reading = merging->readings;
+    reading->rank = rank;
+    reading->take = take_sample;
+    (void)read_part(reading);
+    *err = reading->err;
+    return err->code;
+}
+
+/* What was read becomes a part of its node, and this one of all behind its last part. */
+static int add_part(struct merging *merging, struct reading *reading, bool is_last)
+{
+    const struct summary_rank *rank = reading->rank;
+    if (reading->runs > 1)
         replay_note(merging->report, "%s: holds several runs, of which the first is used", rank->file);
-    for (unsigned i = 0; r == 0 && i < report.note_count; i++)
-        replay_note(merging->report, "%s: %s", rank->file, report.notes[i]);
-    merging->report->samples += report.samples;
+    for (unsigned i = 0; i < reading->report.note_count; i++)
+        replay_note(merging->report, "%s: %s", rank->file, reading->report.notes[i]);
+    merging->report->samples += reading->report.samples;
+    merging->on_node++;
+    is_last = is_last || strcmp(rank->node_text, rank[1].node_text) != 0;
+    merging->doubles += !is_last && rank->rank.has && rank[1].rank.has && rank->rank.v == rank[1].rank.v;
+    end_rank(merging, reading);
+    int r = slots_merge(&merging->node, &reading->slots, SLOTS_OF_PART);
+    return r == 0 && is_last ? end_node(merging) : r;
+}
+
+/* Several at once, from there on; they are added in their order. */
+static int read_some(struct merging *merging, size_t at, struct err *err)
+{
+    bool is_thread[THREADS] = {false};
+    size_t left = merging->parts->count.v - at, count = left < THREADS ? left : THREADS;
+    int r = 0;
+    for (size_t i = count; i-- > 0;) {
+        struct reading *reading = &merging->readings[i];
+        reading->rank = &merging->parts->items[at + i];
+        reading->take = take_all;
+        reading->slots.width = merging->total.width;
+        reading->err.code = renew(&reading->acc);
+        is_thread[i] = i > 0 && thread_start(read_part, reading, STACK_BYTES, &reading->thread) == 0;
+        if (!is_thread[i])
+            (void)read_part(reading);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct reading *reading = &merging->readings[i];
+        if (is_thread[i])
+            (void)pthread_join(reading->thread, NULL);
+        if (r == 0 && reading->err.code < 0)
+            *err = reading->err;
+        if (r == 0)
+            r = reading->err.code;
+        if (r == 0)
+            r = add_part(merging, reading, at + i + 1 == merging->parts->count.v);
+    }
     return r;
 }
 
@@ -365,24 +431,11 @@ static int merge_all(struct merging *merging, struct err *err)
     size_t count = parts->count.v;
     int r = 0;
     for (size_t i = 0; r == 0 && i < count; i++)
-        r = read_rank(merging, &parts->items[i], take_first, err);
+        r = read_one(merging, &parts->items[i], take_first, err);
     qsort(parts->items, count, sizeof(parts->items[0]), compare);
-    merging->own.width = merging->node.width = merging->total.width;
-    for (size_t i = 0; r == 0 && i < count; i++) {
-        struct summary_rank *rank = &parts->items[i];
-        bool is_last = i + 1 == count || strcmp(rank->node_text, rank[1].node_text) != 0;
-        merging->doubles += !is_last && rank->rank.has && rank[1].rank.has && rank->rank.v == rank[1].rank.v;
-        r = renew(merging);
-        if (r == 0)
-            r = read_rank(merging, rank, take_all, err);
-        if (r < 0)
-            break;
-        merging->on_node++;
-        end_rank(merging);
-        r = slots_merge(&merging->node, &merging->own, SLOTS_OF_PART);
-        if (r == 0 && is_last)
-            r = end_node(merging);
-    }
+    merging->node.width = merging->total.width;
+    for (size_t i = 0; r == 0 && i < count; i += THREADS)
+        r = read_some(merging, i, err);
     return r;
 }
 
@@ -398,8 +451,8 @@ static void finish(struct merging *merging)
     uint64_t count = parts->count.v;
     enum { RANKS_MAX = 1024 };
     parts->present = true;
-    parts->missing = (struct opt_u64){merging->world_size > 0,
-        merging->world_size > count ? merging->world_size - count : 0};
+    parts->missing =
+        (struct opt_u64){merging->world_size > 0, merging->world_size > count ? merging->world_size - count : 0};
     parts->cpu_imbalance = over_mean(parts->busiest.cpu_secs.v, merging->cpu_secs, count);
     parts->wall_imbalance = over_mean(parts->slowest.wall_secs.v, merging->wall_secs, count);
     parts->ranks = (struct sample_list){true, count < RANKS_MAX ? count : RANKS_MAX, parts->items};
@@ -423,6 +476,8 @@ int parts_replay(const char *const *paths, size_t count, const struct replay_tar
         merging->report = ret_report;
         merging->parts = ret_parts;
         merging->origin = INT64_MAX;
+        for (size_t i = 0; i < THREADS; i++)
+            merging->readings[i].all = merging;
         merging->disk.device = merging->network.interface = "all";
         for (size_t i = 0; i < count; i++)
             ret_parts->items[i] = (struct summary_rank){.present = true, .file = paths[i], .number = i};
@@ -431,13 +486,16 @@ int parts_replay(const char *const *paths, size_t count, const struct replay_tar
     if (r == 0) {
         finish(merging);
         ret_report->runs = 1;
-        r = read_rank(merging, ret_parts->items, take_facts, err);
+        r = read_one(merging, ret_parts->items, take_facts, err);
     }
     if (r < 0 && err->code == 0)
         r = err_sys(err, r, "cannot put the parts together");
+    for (size_t i = 0; merging && i < THREADS; i++) {
+        accumulate_free(merging->readings[i].acc);
+        free(merging->readings[i].slots.items);
+    }
     if (merging) {
         accumulate_free(merging->acc);
-        free(merging->own.items);
         free(merging->node.items);
         free(merging->total.items);
         free(merging->cores.items);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of several recordings on one scale of time: slots of one width from a common start, each with the numbers of a
- * sample. Amounts are whole numbers and never lost; where there are too many slots, each two become one.
+ * Samples of several recordings on one scale of time: slots of one width from a common start, each with the numbers of
+ * a sample. Amounts are whole numbers and never lost; where there are too many slots, each two become one.
  */
 #ifndef REPLAY_SLOTS_INTERNAL_H
 #define REPLAY_SLOTS_INTERNAL_H

@@ -258,9 +258,8 @@ static int replay_all(struct replaying *replaying, struct err *err)
         const char *name = strcmp(source, "-") == 0 ? "standard input" : settings->parts ? "parts" : source;
         (void)snprintf(replaying->what, sizeof(replaying->what), "reading %s", name);
         progress_part(&replaying->progress, replaying->what);
-        int r = settings->parts
-                    ? parts_replay(settings->sources, step, &target, &report, &replaying->parts, err)
-                    : replay_file(source, &target, &report, err);
+        int r = settings->parts ? parts_replay(settings->sources, step, &target, &report, &replaying->parts, err)
+                                : replay_file(source, &target, &report, err);
         progress_clear(&replaying->progress);
         for (unsigned k = 0; k < report.note_count; k++)
             log_warning("%s: %s", name, report.notes[k]);
@@ -276,7 +275,8 @@ static int replay_all(struct replaying *replaying, struct err *err)
     return 0;
 }
 
-/* Where there is no file of a name, names are patterns; one that matches nothing is that of a file that is not there. */
+/* Where there is no file of a name, names are patterns; one that matches nothing is that of a file that is not there.
+ */
 static int expand(struct settings *settings, glob_t *found, struct err *err)
 {
     bool are_there = true;

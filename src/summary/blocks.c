@@ -222,8 +222,7 @@ void summary_put_rank(struct buf *buf, const struct summary_rank *rank)
         units_put_foreign(buf, rank->file);
 }
 
-static void put_need(
-    struct summary_rows *rows, struct opt_u64 vcpus, struct opt_u64 memory_mib, const char *label)
+static void put_need(struct summary_rows *rows, struct opt_u64 vcpus, struct opt_u64 memory_mib, const char *label)
 {
     const struct summary_sizing sizing = {.vcpus = vcpus, .memory_mib = memory_mib};
     summary_put_sizes(&rows->value, &sizing);

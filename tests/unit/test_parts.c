@@ -138,8 +138,7 @@ static int merge(struct scenario *scenario)
     if (scenario->file)
         assert_int_equal(fclose(scenario->file), 0);
     scenario->file = NULL;
-    return parts_replay(
-        scenario->names, scenario->files, &target, &scenario->report, &scenario->parts, &scenario->err);
+    return parts_replay(scenario->names, scenario->files, &target, &scenario->report, &scenario->parts, &scenario->err);
 }
 
 static bool has_note(const struct scenario *scenario, const char *text)
@@ -168,7 +167,9 @@ static void put_grid(struct scenario *scenario, const char *last_end)
     } ranks[] = {{"3", "b"}, {"1", "a"}, {"0", "a"}, {"2", "b"}};
     for (size_t i = 0; i < 4; i++) {
         begin_file(scenario);
-        put_first(scenario, 0, 1, CPUS "\"process_utime_secs\":0.25,\"process_rss_mib\":10,\"process_peak_rss_mib\":10,\"process_cores_used\":0.25",
+        put_first(scenario, 0, 1,
+            CPUS "\"process_utime_secs\":0.25,\"process_rss_mib\":10,\"process_peak_rss_mib\":10,\"process_cores_"
+                 "used\":0.25",
             ranks[i].rank, ranks[i].node, HOST);
         put(scenario, 0, 2, CPUS "\"process_utime_secs\":0.5001,\"process_rss_mib\":30,\"process_peak_rss_mib\":200",
             HOST);
@@ -287,8 +288,7 @@ static void test_long_run(void **state)
     const struct replay_target target = {.context = scenario, .begin = take_begin, .sample = sum_sample};
     assert_int_equal(fclose(scenario->file), 0);
     scenario->file = NULL;
-    assert_int_equal(
-        parts_replay(scenario->names, 2, &target, &scenario->report, &scenario->parts, &scenario->err), 0);
+    assert_int_equal(parts_replay(scenario->names, 2, &target, &scenario->report, &scenario->parts, &scenario->err), 0);
     assert_int_equal(scenario->interval_ns, 64000000000);
     assert_true(scenario->samples <= 16384);
     /* To the last ten-thousandth of a second. */
