@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of many ranks, for --from 'DIR/*.jsonl.gz' --parts: parts_recordings.py RECORDING DIR RANKS SAMPLES PER_NODE.
+"""Recordings of many ranks, for --from 'DIR/*.jsonl.gz' --parts.
 
-The recording is a real one, as JSON lines; its second sample is varied and written as many times as there are samples. All
-ranks have the same numbers; their first samples differ in rank, node and start.
+parts_recordings.py RECORDING DIR RANKS SAMPLES PER_NODE: the recording is a real one, as JSON lines; its second sample is
+varied and written as many times as there are samples. All ranks have the same numbers, and first samples of their own.
 """
 
 import gzip

@@ -56,13 +56,15 @@ def ranks_side_by_side_are_one_run():
         page = (place / "report.html").read_text(encoding="utf-8")
         markdown = (place / "summary.md").read_text(encoding="utf-8")
         expect(all(f">rank {rank}<" in page for rank in range(RANKS)), "a row for each rank")
-        expect("4 parts on 2 nodes" in page and "| parts | 4 parts on 2 nodes | 1 failed, 1 missing |" in markdown, markdown)
+        expect("4 parts on 2 nodes" in page, "a row for all")
+        expect("| parts | 4 parts on 2 nodes | 1 failed, 1 missing |" in markdown, markdown)
 
 
 def check_summary(summary, singles):
     ranks = summary["parts"]["ranks"]
     got = [[rank["rank"], rank["node"], rank["file"], rank["exit_code"]] for rank in ranks]
-    equal(got, [[rank, "ab"[rank // 2], f"part-{rank}.jsonl.gz", 3 if rank == 2 else 0] for rank in range(RANKS)], "ranks")
+    want = [[rank, "ab"[rank // 2], f"part-{rank}.jsonl.gz", 3 if rank == 2 else 0] for rank in range(RANKS)]
+    equal(got, want, "ranks")
     cpu = [single["cpu"]["total_secs"] for single in singles]
     equal([rank["cpu_secs"] for rank in ranks], cpu, "CPU time of each")
     expect(abs(summary["cpu"]["total_secs"] - sum(cpu)) < 0.0001 * RANKS, summary["cpu"]["total_secs"], cpu)
@@ -128,7 +130,8 @@ def what_cannot_be_one_run_is_noted():
         _, words = summary_of(place, "--from", "*.jsonl", "--parts")
         lines = [line for line in words.splitlines() if "warning" in line]
         expect(len(lines) == 3, lines)
-        for note in ("not of the job of the first", "the rank and the node of another", "not all parts ran at the same"):
+        notes = ("not of the job of the first", "the rank and the node of another", "not all parts ran at the same")
+        for note in notes:
             expect(sum(note in line for line in lines) == 1, note, lines)
 
 

@@ -85,7 +85,8 @@ def check_parts(place, ranks):
     expect([rank["rank"] for rank in parts["ranks"]] == list(range(ranks)), parts)
     tick = 1 / os.sysconf("SC_CLK_TCK")
     for rank, row in enumerate(parts["ranks"]):
-        expect(abs(row["cpu_secs"] - want[rank]) <= tick, f"rank {rank}: {row['cpu_secs']} s, the kernel has {want[rank]}")
+        got = row["cpu_secs"]
+        expect(abs(got - want[rank]) <= tick, f"rank {rank}: {got} s, the kernel has {want[rank]}")
     got = summary["cpu"]["total_secs"]
     expect(abs(got - sum(want)) <= tick * ranks, f"{got} s of CPU time, the kernel has {sum(want)}")
 

@@ -9,7 +9,8 @@ import shutil
 import socket
 import sys
 
-from recipe import check_cpu, check_parts, daemon, directory, execute, follow_in, free_port, program, script, solver, text_of
+from recipe import (check_cpu, check_parts, daemon, directory, execute, follow_in, free_port, program, script, solver,
+                    text_of)
 import tap
 from tap import Skip, equal, expect, test
 
