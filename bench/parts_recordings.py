@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of many ranks, for --from 'DIR/*.jsonl.gz' --parts.
 
-parts_recordings.py RECORDING DIR RANKS SAMPLES PER_NODE: the recording is a real one, as JSON lines; its second sample is
-varied and written as many times as there are samples. All ranks have the same numbers, and first samples of their own.
+parts_recordings.py RECORDING DIR RANKS SAMPLES PER_NODE: the recording is a real one, as JSON lines; its second sample
+is varied and written as many times as there are samples. All ranks have the same numbers, and first samples of their own.
 """
 
 import gzip
