@@ -3,7 +3,7 @@
 """Recordings of many ranks, for --from 'DIR/*.jsonl.gz' --parts.
 
 parts_recordings.py RECORDING DIR RANKS SAMPLES PER_NODE: the recording is a real one, as JSON lines; its second sample
-is varied and written as many times as there are samples. All ranks have the same numbers, and first samples of their own.
+is varied and written as many times as there are samples. All ranks have the same numbers but in their first samples.
 """
 
 import gzip
