@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In place of crc32.c: the CRC-32 of gzip (RFC 1952, 8), eight bytes at a time. Its tables are made when they are first
- * needed, so that the program does not carry them; threads that make them at once write the same.
+ * needed, so that the program does not carry them; threads that make them at once write the same. All targets are
+ * little-endian.
  */
 #include <stdatomic.h>
 #include <stdint.h>
