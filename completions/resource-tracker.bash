@@ -59,7 +59,7 @@ _resource_tracker_command()
 # Is the value of this option the next word?
 _resource_tracker_needs_value()
 {
-    [[ ' -p --pid --duration --from -i --interval -f --format --csv-columns -o --output --sysroot --summary-json --summary-markdown --report --metrics-file --snakemake-benchmark --carbon --grace --on --mark --begin --end -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --rank --world-size --node --tag --mask-command --aggregate-cpu-steal --pushgateway -c --config ' == *" $1 "* || $1 =~ ^-[^pifonc-]*[pifonc]$ ]]
+    [[ ' -p --pid --attach-cgroup --duration --from -i --interval -f --format --csv-columns -o --output --sysroot --summary-json --summary-markdown --report --metrics-file --snakemake-benchmark --carbon --grace --on --mark --begin --end -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --rank --world-size --node --tag --mask-command --aggregate-cpu-steal --pushgateway -c --config ' == *" $1 "* || $1 =~ ^-[^pifonc-]*[pifonc]$ ]]
 }
 
 _resource_tracker()
@@ -112,7 +112,7 @@ _resource_tracker()
     --mask-command) _resource_tracker_offer 'auto strict off' ;;
     -c | --config) compopt -o default ;;
     --doctor) _resource_tracker_offer 'online' ;;
-    '') _resource_tracker_offer ' -p --pid --stop-with-pid --duration --from --parts -i --interval -f --format --csv-columns -o --output --append -q --quiet --live -r --renice --sysroot --summary --summary-json --summary-markdown --report --metrics-file --snakemake-benchmark --carbon --grace --cgroup --no-subreaper --on --mark --begin --end -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --rank --world-size --node --tag --mask-command --exact-processes --aggregate-cpu-steal --otlp --pushgateway -c --config --print-config --doctor --upload-spool --licenses -v --verbose -h --help -V --version' ;;
+    '') _resource_tracker_offer ' -p --pid --attach-cgroup --stop-with-pid --duration --from --parts -i --interval -f --format --csv-columns -o --output --append -q --quiet --live -r --renice --sysroot --summary --summary-json --summary-markdown --report --metrics-file --snakemake-benchmark --carbon --grace --cgroup --no-subreaper --on --mark --begin --end -n --job-name --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --rank --world-size --node --tag --mask-command --exact-processes --aggregate-cpu-steal --otlp --pushgateway -c --config --print-config --doctor --upload-spool --licenses -v --verbose -h --help -V --version' ;;
     esac
 }
 
