@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In place of crc32.c: the CRC-32 of gzip (RFC 1952, 8), eight bytes at a time. Its tables are made when they are first
- * needed, so that the program does not carry them; threads that make them at once write the same. All targets are
- * little-endian.
+ * needed, so that the program does not carry them. All targets are little-endian.
  */
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@
 enum { TABLES = 8, BYTES = 256 };
 
 static uint32_t tables[TABLES][BYTES]; /* what a byte comes to that so many others follow */
-static atomic_int is_made;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void make(void)
 {
@@ -25,7 +24,6 @@ static void make(void)
             tables[i][byte] = sum;
         }
     }
-    atomic_store(&is_made, 1);
 }
 
 uLong ZEXPORT crc32(uLong crc, const Bytef *buf, uInt len)
@@ -33,8 +31,7 @@ uLong ZEXPORT crc32(uLong crc, const Bytef *buf, uInt len)
     uint32_t sum = ~(uint32_t)crc;
     if (!buf)
         return 0;
-    if (!atomic_load(&is_made))
-        make();
+    (void)pthread_once(&once, make);
     for (; len >= TABLES; len -= TABLES, buf += TABLES) {
         uint32_t low, high;
         memcpy(&low, buf, sizeof(low));
