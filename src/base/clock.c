@@ -20,6 +20,11 @@ static int64_t system_read_ns(void *context, enum clock_kind kind)
 
 const struct clock clock_system = {.read_ns = system_read_ns};
 
+int64_t clock_now(void)
+{
+    return system_read_ns(NULL, CLOCK_KIND_MONOTONIC);
+}
+
 int clock_process_cpu(pid_t pid, uint64_t *ret_ns)
 {
     /* As clock_getcpuclockid makes it, without its extra call: the PID turned over, and 2 for the scheduler's clock. */

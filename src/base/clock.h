@@ -30,10 +30,13 @@ static inline int64_t clock_read(const struct clock *clock, enum clock_kind kind
     return clock->read_ns(clock->context, kind);
 }
 
-/* Of the system's monotonic clock, for timeouts of poll. */
+/* The system's monotonic clock. */
+int64_t clock_now(void);
+
+/* The same, for timeouts of poll. */
 static inline int64_t clock_now_ms(void)
 {
-    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC) / NS_PER_MS;
+    return clock_now() / NS_PER_MS;
 }
 
 /* CPU time of all threads of a process so far, for which no rights are needed. 0, or a negative errno where there is no

@@ -15,28 +15,23 @@
 
 enum { LINE_BYTES_MAX = 4096, WHAT_BYTES_MAX = 200, COLUMNS_USUAL = 80, SECS_PER_MINUTE = 60, LEFT_SECS_MAX = 1000000 };
 
-static int64_t now_ns(void)
-{
-    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
-}
-
 void progress_begin(struct progress *progress, void (*put_bytes)(struct buf *buf, double bytes), bool is_wanted)
 {
     *progress = (struct progress){.put_bytes = put_bytes, .what = "", .is_enabled = is_wanted && isatty(STDERR_FILENO)};
-    progress->began_ns = progress->part_ns = now_ns();
+    progress->began_ns = progress->part_ns = clock_now();
 }
 
 void progress_part(struct progress *progress, const char *what)
 {
     progress->what = what;
-    progress->part_ns = progress->is_enabled ? now_ns() : 0;
+    progress->part_ns = progress->is_enabled ? clock_now() : 0;
 }
 
 bool progress_is_due(const struct progress *progress)
 {
     if (!progress->is_enabled)
         return false;
-    int64_t now = now_ns();
+    int64_t now = clock_now();
     return now - progress->began_ns >= FIRST_NS && now - progress->shown_ns >= NEXT_NS;
 }
 
@@ -114,7 +109,7 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t total)
     buf_init(&line, LINE_BYTES_MAX);
     struct winsize window = {0};
     bool has_size = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1;
-    progress->shown_ns = now_ns();
+    progress->shown_ns = clock_now();
     progress_put(progress, &text, done, total, (double)(progress->shown_ns - progress->part_ns) / NS_PER_SEC);
     if (!buf_ok(&text))
         return;

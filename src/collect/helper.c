@@ -189,7 +189,7 @@ static void name_own_program(struct helper_request *request, char path[static PA
     const char *preloaded = env_get(request->environment, "LD_PRELOAD");
     if (!preloaded || !strstr(preloaded, "/vgpreload_") || strcmp(request->path, FILE_OWN_PROGRAM) != 0)
         return;
-    ssize_t n = readlink(FILE_OWN_PROGRAM, path, PATH_MAX - 1);
+    ssize_t n = readlinkat(AT_FDCWD, FILE_OWN_PROGRAM, path, PATH_MAX - 1);
     path[n > 0 ? n : 0] = '\0';
     request->path = path;
 }

@@ -4,6 +4,7 @@
  * have no effect. One warning each; docs/decisions/0022 says which sources are warned about and why.
  */
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -168,7 +169,7 @@ static bool is_on_path(const char *word, char *const *environ_)
         size_t n = strcspn(path, ":");
         char name[4096];
         int length = snprintf(name, sizeof(name), "%.*s/%s", (int)n, path, word);
-        if (length > 0 && (size_t)length < sizeof(name) && access(name, X_OK) == 0)
+        if (length > 0 && (size_t)length < sizeof(name) && faccessat(AT_FDCWD, name, X_OK, 0) == 0)
             return true;
         path += n;
     }

@@ -100,7 +100,7 @@ static void check_address(struct doctor *doctor, const struct addresses *address
     struct http_request request = {
         .method = "HEAD",
         .url = buf_str(&url),
-        .deadline_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + ANSWER_NS,
+        .deadline_ns = clock_now() + ANSWER_NS,
     };
     struct http_answer answer;
     struct err err = {0};

@@ -68,7 +68,7 @@ int live_new(const struct live_terminal *terminal, const struct live_job *job, s
     if (!live)
         return -ENOMEM;
     live->fd = fd_take(&fd);
-    live->began_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    live->began_ns = clock_now();
     live->guard = terminal->guard;
     live->guard_context = terminal->guard_context;
     live->block.name = job->name;
@@ -103,7 +103,7 @@ static bool is_raw(const struct live *live)
  */
 static bool flush(struct live *live, int64_t patience_ms)
 {
-    int64_t end_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + patience_ms * NS_PER_MS;
+    int64_t end_ns = clock_now() + patience_ms * NS_PER_MS;
     while (live->out.len > 0) {
         ssize_t n = write(live->fd, live->out.data, live->out.len);
         if (n > 0) {
@@ -112,7 +112,7 @@ static bool flush(struct live *live, int64_t patience_ms)
         }
         if (n < 0 && errno != EAGAIN && errno != EINTR)
             buf_clear(&live->out); /* the terminal is gone */
-        if (clock_read(&clock_system, CLOCK_KIND_MONOTONIC) >= end_ns)
+        if (clock_now() >= end_ns)
             break;
         (void)poll(NULL, 0, 1);
     }
@@ -308,7 +308,7 @@ void live_sample(struct live *live, const struct sample *sample, const struct sa
 
 void live_tick(struct live *live)
 {
-    int64_t elapsed_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - live->began_ns;
+    int64_t elapsed_ns = clock_now() - live->began_ns;
     double elapsed_secs = (double)elapsed_ns / NS_PER_SEC;
     if (!live->block.elapsed_secs.has || live->block.elapsed_secs.v < elapsed_secs)
         live->block.elapsed_secs = some_f64(elapsed_secs);

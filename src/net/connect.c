@@ -119,7 +119,7 @@ static void job_resolve(struct lookup_job *job)
     errno = 0;
     job->failure = resolve_into(job->resolve, job->name, 0, &job->result);
     job->errno_then = errno;
-    job->done_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    job->done_ns = clock_now();
     atomic_store(&job->is_done, true);
     static const uint64_t one = 1;
     (void)!write(job->event_fd, &one, sizeof(one));
@@ -163,7 +163,7 @@ static void drop_if_useless(struct lookup *lookup, const char *name)
     const struct lookup_job *job = lookup->job;
     if (!job || !atomic_load(&job->is_done))
         return;
-    int64_t age_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - job->done_ns;
+    int64_t age_ns = clock_now() - job->done_ns;
     bool is_failed = job->failure != 0 && !lookup->is_early;
     if (is_failed || age_ns > LATE_RESULT_NS || !str_is_nocase(job->name, name))
         drop_job(lookup);
@@ -334,7 +334,7 @@ int connect_open(struct lookup *lookup, const char *host, uint16_t port, const s
         return r;
     int failure = 0;
     for (size_t i = 0; i < found.count; i++) {
-        int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+        int64_t now_ns = clock_now();
         if (now_ns >= deadline_ns) {
             failure = -ETIMEDOUT;
             break;
@@ -360,7 +360,7 @@ static int poll_until(void *context, int fd, short events, int64_t deadline_ns)
     (void)context;
     struct pollfd watched = {.fd = fd, .events = events};
     for (;;) {
-        int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+        int64_t now_ns = clock_now();
         if (now_ns >= deadline_ns)
             return -ETIMEDOUT;
         int64_t left_ns = deadline_ns - now_ns;

@@ -132,7 +132,7 @@ static int http_conn_read_answer(struct http_conn *conn, struct http_parse *pars
         if (used < n)
             parse->is_kept = false;
         /* A peer that always has a byte ready would never make us wait. */
-        if (parse->state != HTTP_PARSE_DONE && clock_read(&clock_system, CLOCK_KIND_MONOTONIC) >= deadline_ns)
+        if (parse->state != HTTP_PARSE_DONE && clock_now() >= deadline_ns)
             return set_wait_error(-ETIMEDOUT, "reading the answer", err);
     }
     return 0;
@@ -195,7 +195,7 @@ static int http_dial(const struct http_route *route, struct lookup *lookup, int6
 {
     struct http_conn conn = {.fd = -1, .wait = route->context->wait};
     int64_t most_ns = route->context->connect_ns > 0 ? route->context->connect_ns : CONNECT_DEFAULT_NS;
-    int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    int64_t now_ns = clock_now();
     int64_t connect_ns = deadline_ns - now_ns > most_ns ? now_ns + most_ns : deadline_ns;
     int r = open_through(route, &conn, lookup, connect_ns, deadline_ns, err);
     char host[URL_HOST_MAX + 1];
@@ -329,14 +329,14 @@ static int prepare(const struct http_context *context, struct exchange *exchange
     if (r < 0)
         return r;
     set_endpoint(exchange);
-    if (clock_read(&clock_system, CLOCK_KIND_MONOTONIC) >= request->deadline_ns)
+    if (clock_now() >= request->deadline_ns)
         return err_set(err, -ETIMEDOUT, "no time left for the request");
     return 0;
 }
 
 static bool can_reuse(const struct http_client *client, const char *endpoint)
 {
-    int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    int64_t now_ns = clock_now();
     return client->conn.fd >= 0 && now_ns - client->idle_since_ns < IDLE_MAX_NS &&
            str_is_nocase(client->endpoint, endpoint) && http_conn_is_quiet(&client->conn);
 }
@@ -381,7 +381,7 @@ static int send_once(
         http_conn_close(&client->conn);
         return r;
     }
-    client->idle_since_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    client->idle_since_ns = clock_now();
     memcpy(client->endpoint, exchange->endpoint, sizeof(client->endpoint));
     return 0;
 }

@@ -206,7 +206,7 @@ static void read_output_event(struct loop *loop, uint32_t events, struct loop_ev
 /* The last slot of the grid may be the end as well, and then gets one sample and not two. */
 static bool is_over(const struct loop *loop)
 {
-    return loop->end_fd >= 0 && clock_read(&clock_system, CLOCK_KIND_MONOTONIC) >= loop->end_ns;
+    return loop->end_fd >= 0 && clock_now() >= loop->end_ns;
 }
 
 static void read_event(struct loop *loop, const struct epoll_event *ready, struct loop_event *event)

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static int bind_in(const char *parent, int fd, const uint32_t random[static 3], 
     if (rest < 0 || (size_t)rest >= size - (size_t)n || address_of(ret_path, &address) < 0)
         return -ENAMETOOLONG;
     *slash = '\0';
-    if (mkdir(ret_path, DIRECTORY_MODE) < 0)
+    if (mkdirat(AT_FDCWD, ret_path, DIRECTORY_MODE) < 0)
         return -errno;
     int r = chmod(ret_path, DIRECTORY_MODE);
     *slash = '/';
@@ -125,7 +126,7 @@ bool marks_parse(struct str text, const char **ret_kind, char *ret_name)
 /* When it came, on the monotonic clock: the kernel stamps it with the other one, which may be set meanwhile. */
 static int64_t arrival_ns(struct msghdr *message)
 {
-    int64_t now_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    int64_t now_ns = clock_now();
     const struct cmsghdr *header = CMSG_FIRSTHDR(message);
     if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_TIMESTAMPNS)
         return now_ns;

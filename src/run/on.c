@@ -309,7 +309,7 @@ int on_guard_main(char **argv)
         (void)close(fd);
     struct pollfd events[] = {{.fd = signalfd(-1, &signals, SFD_CLOEXEC), .events = POLLIN}, {.fd = HELPER_CHANNEL_FD}};
     int left_ms = ON_SECS_MAX * 1000;
-    int64_t end_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + left_ms * NS_PER_MS;
+    int64_t end_ns = clock_now() + left_ms * NS_PER_MS;
     while (wait_for_children(&command)) {
         struct signalfd_siginfo unused;
         if (command == 0)
@@ -317,7 +317,7 @@ int on_guard_main(char **argv)
         int r = poll(events, 2, left_ms);
         if (events[0].revents)
             (void)!read(events[0].fd, &unused, sizeof(unused));
-        left_ms = (int)((end_ns - clock_read(&clock_system, CLOCK_KIND_MONOTONIC)) / NS_PER_MS);
+        left_ms = (int)((end_ns - clock_now()) / NS_PER_MS);
         if (command > 0 && (r == 0 || left_ms <= 0 || events[1].revents))
             end_command(&command);
     }

@@ -3,6 +3,7 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,7 +283,7 @@ static int expand(struct settings *settings, glob_t *found, struct err *err)
     bool are_there = true;
     int r = 0;
     for (size_t i = 0; i < settings->source_count; i++)
-        are_there &= access(settings->sources[i], F_OK) == 0;
+        are_there &= faccessat(AT_FDCWD, settings->sources[i], F_OK, 0) == 0;
     if (are_there)
         return 0;
     for (size_t i = 0; r == 0 && i < settings->source_count; i++)

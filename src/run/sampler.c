@@ -28,11 +28,6 @@ enum { STAT_BYTES = 1024, STACK_BYTES = 512 * 1024, LATE_STALLS_MAX = 4, ABANDON
 /* Up to this interval the supervisor's timer is only moved on with every tick, else it is also disarmed after it. */
 #define SHORT_INTERVAL_NS (2 * NS_PER_SEC)
 
-static int64_t now(void)
-{
-    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
-}
-
 static void report(struct sampler *sampler, unsigned reports)
 {
     atomic_fetch_or(&sampler->reports, reports);
@@ -195,7 +190,7 @@ static void sample_on_grid(struct session *session, uint64_t expirations)
     bool is_first = session->grid.index == 0 && session->root.is_host;
     if (is_first)
         resident_release_code(session->root.proc_fd);
-    int64_t now_ns = now();
+    int64_t now_ns = clock_now();
     /* The sample of a mark just before it is as good. */
     if (session->marked_ns > 0 && now_ns - session->marked_ns < mark_gap_ns(session))
         (void)grid_advance(&session->grid, expirations, session->marked_ns);
@@ -253,7 +248,7 @@ static void finish(struct session *session)
         (void)reap_root(&session->tracked, &session->helpers);
     }
     (void)marks_receive(&session->marks, session->pipeline.start_ns, session->sampled_ns);
-    int64_t now_ns = now();
+    int64_t now_ns = clock_now();
     if (wants_sample)
         sample_at(session, now_ns, grid_between(&session->grid, now_ns), true);
     conclude(session);
@@ -271,7 +266,7 @@ static void handle_marks(struct session *session)
 {
     /* First the marks, then the clock: a sample comes after what it has. */
     size_t count = marks_receive(&session->marks, session->pipeline.start_ns, session->sampled_ns);
-    int64_t now_ns = now(), gap_ns = mark_gap_ns(session);
+    int64_t now_ns = clock_now(), gap_ns = mark_gap_ns(session);
     if (count == 0 || gap_ns == 0 || now_ns - session->sampled_ns < gap_ns)
         return;
     sample_at(session, now_ns, (struct grid_tick){0}, false);
@@ -286,7 +281,7 @@ static void handle_change(struct session *session, void *watcher)
         return;
     }
     if (session->sampler.has_thread && (session->grid.interval_ns > SHORT_INTERVAL_NS || !session->has_sampled))
-        loop_arm(&session->loop, now() + SAMPLER_STALL_NS); /* a collector may be stuck between samples, too */
+        loop_arm(&session->loop, clock_now() + SAMPLER_STALL_NS); /* a collector may be stuck between samples, too */
     if (watcher == session->stream)
         stream_log(session->stream);
     else if (pipeline_stage_is_stuck(stage))
@@ -321,7 +316,7 @@ static void handle_requests(struct session *session)
      * sample does, too. */
     if ((requests & SAMPLER_SAMPLE) && !(requests & SAMPLER_FINISH)) {
         session->tracked.ended = sampler->ended;
-        sample_at(session, now(), (struct grid_tick){0}, false);
+        sample_at(session, clock_now(), (struct grid_tick){0}, false);
     }
     if (requests & SAMPLER_FINISH)
         finish(session);
@@ -332,13 +327,13 @@ static void handle_requests(struct session *session)
 static void start_view(struct session *session)
 {
     if (session->reports.live && session->sampler.has_thread)
-        session->sampler.view_ns = now() + 200 * NS_PER_MS;
+        session->sampler.view_ns = clock_now() + 200 * NS_PER_MS;
 }
 
 static void tick_view(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
-    int64_t now_ns = sampler->view_ns > 0 ? now() : 0;
+    int64_t now_ns = sampler->view_ns > 0 ? clock_now() : 0;
     if (sampler->view_ns == 0 || now_ns < sampler->view_ns)
         return;
     reports_tick(&session->reports);
@@ -350,7 +345,7 @@ static int view_timeout_ms(const struct sampler *sampler)
 {
     if (sampler->view_ns == 0)
         return -1;
-    int64_t left_ns = sampler->view_ns - now();
+    int64_t left_ns = sampler->view_ns - clock_now();
     return left_ns > 0 ? (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS) : 0;
 }
 
@@ -577,7 +572,7 @@ int64_t sampler_check(struct session *session, bool is_ending)
     sampler->seen_sequence = sequence;
     sampler->seen_cpu_ns = cpu_ns;
     sampler->was_inside = is_inside && !is_stuck;
-    int64_t now_ns = now();
+    int64_t now_ns = clock_now();
     if (is_stuck) {
         sampler->replaced_ns = now_ns;
         sampler->late_stalls += is_ending;

@@ -293,7 +293,7 @@ static int start_job(struct session *session, const struct settings *settings, c
     if (session->has_sampler && session_wants_samples(session))
         marks_open(&session->marks, settings->environment);
     stream_put_variable(session->stream, settings->environment, session->stream_variable);
-    session->tracked.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    session->tracked.start_ns = clock_now();
     int r = start_child(session, &request, &session->spawn, err);
     if (r < 0)
         return r;
@@ -313,7 +313,7 @@ static void start_attached(struct session *session, const struct settings *setti
     session->tracked.root = pid;
     session->tree = (struct tree_status){.live = 1, .live_pid = pid};
     session->tracked.attached = true;
-    session->tracked.start_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
+    session->tracked.start_ns = clock_now();
     session->stops_with_tree = settings->stop_with_pid || settings->attach_cgroup;
     session->state = session->stops_with_tree ? SUPERVISOR_TREE_ONLY : SUPERVISOR_TREE;
     /* First the descriptor, then the process is read: it cannot be replaced in between without our notice. */
@@ -532,9 +532,8 @@ struct session_result session_run(const struct settings *settings, const sigset_
     if (r == 0)
         r = supervise(session, err);
     if (!session->sampler.is_started) {
-        session->sampler.end = (struct sampler_end){.status = r,
-            .stop_signal = session->stop_signal,
-            .ended_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC)};
+        session->sampler.end =
+            (struct sampler_end){.status = r, .stop_signal = session->stop_signal, .ended_ns = clock_now()};
         session->is_stuck |= !session_close(session, true);
     }
     if (!session->is_stuck)

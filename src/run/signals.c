@@ -193,7 +193,7 @@ static bool is_descendant(const struct sysroot *root, pid_t pid)
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&descent->answered, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
-    int64_t deadline_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + DESCENT_NS;
+    int64_t deadline_ns = clock_now() + DESCENT_NS;
     struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / NS_PER_SEC), .tv_nsec = deadline_ns % NS_PER_SEC};
     (void)pthread_mutex_lock(&descent->lock);
     int r = thread_start(ask_descent, descent, DESCENT_STACK_BYTES, NULL) == 0 ? 0 : -EAGAIN;

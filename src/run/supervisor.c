@@ -62,11 +62,6 @@ enum { HIDE_MS = 300, FINISH_POLL_MS = 50 };
 
 static void handle(struct session *session, enum supervisor_event event, const struct loop_event *cause);
 
-static int64_t now(void)
-{
-    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
-}
-
 /* Something that was found out here, and not by the loop. */
 static void handle_finding(struct session *session, enum supervisor_event event)
 {
@@ -78,7 +73,7 @@ static void end_with(struct session *session, enum sampler_finish kind, int stat
 {
     session->end.kind = kind;
     session->end.status = status;
-    session->end.ended_ns = now();
+    session->end.ended_ns = clock_now();
 }
 
 static void finish_job(struct session *session, const struct loop_event *cause)
@@ -147,10 +142,10 @@ static void hide(struct session *session)
         sampler_run_once(session);
         return;
     }
-    int64_t deadline_ns = now() + HIDE_MS * NS_PER_MS;
+    int64_t deadline_ns = clock_now() + HIDE_MS * NS_PER_MS;
     unsigned reports = 0;
     for (int64_t left_ns = HIDE_MS * NS_PER_MS; left_ns > 0 && !(reports & SAMPLER_HIDDEN);
-         left_ns = deadline_ns - now()) {
+         left_ns = deadline_ns - clock_now()) {
         struct pollfd fd = {.fd = sampler->report_fd, .events = POLLIN};
         (void)poll(&fd, 1, (int)(left_ns / NS_PER_MS) + 1);
         reports |= sampler_reports(sampler);
@@ -161,7 +156,7 @@ static void hide(struct session *session)
 /* Stops us as the command was stopped, where that was meant. Returns whether it did. */
 static bool halt(struct session *session, int signal)
 {
-    bool is_asked = session->suspend_ns.has && now() - session->suspend_ns.v < SUSPEND_NS;
+    bool is_asked = session->suspend_ns.has && clock_now() - session->suspend_ns.v < SUSPEND_NS;
     int stop = signals_stop_with(signal, is_asked, session->command_pid);
     if (stop == 0 || !reap_is_stopped(session->command_pid))
         return false;
@@ -188,7 +183,7 @@ static void pass_on(struct session *session, const struct loop_event *cause, int
 /* The terminal has sent it to the command as well; anything else meant it, and not us. It may have stopped before. */
 static void note_suspend(struct session *session, const struct loop_event *cause)
 {
-    session->suspend_ns = some_i64(now());
+    session->suspend_ns = some_i64(clock_now());
     if (cause->signal_code != SI_KERNEL)
         pass_on(session, cause, SIGTSTP);
     /* Its SIGCHLD is still to come, and is no reason to stop again behind the SIGCONT that woke us. */
@@ -264,7 +259,7 @@ static void handle(struct session *session, enum supervisor_event event, const s
 {
     struct supervisor_step step = supervisor_decide(session->state, event);
     if (step.next == SUPERVISOR_JOB_WOKEN && session->state != SUPERVISOR_JOB_WOKEN)
-        session->woken_ns = now();
+        session->woken_ns = clock_now();
     session->state = step.next;
     act(session, step.action, cause);
 }
@@ -275,7 +270,7 @@ static void handle_signal(struct session *session, const struct loop_event *even
         session->stop_signal = event->signal;
     if (event->signal == SIGWINCH && session->has_view)
         sampler_request(&session->sampler, SAMPLER_RESIZED);
-    if (session->state == SUPERVISOR_JOB_WOKEN && now() - session->woken_ns > WOKEN_NS)
+    if (session->state == SUPERVISOR_JOB_WOKEN && clock_now() - session->woken_ns > WOKEN_NS)
         session->state = SUPERVISOR_JOB;
     handle(session, signals_classify(event, session->command_pid, &session->root, &session->early), event);
 }
@@ -322,7 +317,7 @@ static void handle_event(struct session *session, const struct loop_event *event
 static bool wait_for_sampler(struct session *session, struct err *err)
 {
     struct sampler *sampler = &session->sampler;
-    int64_t deadline_ns = now() + FINISH_NS + (session->stream ? session->settings->grace_ns : 0);
+    int64_t deadline_ns = clock_now() + FINISH_NS + (session->stream ? session->settings->grace_ns : 0);
     sampler->end = session->end;
     sampler->end.stop_signal = session->stop_signal;
     sampler_request(sampler, SAMPLER_FINISH);
@@ -330,7 +325,7 @@ static bool wait_for_sampler(struct session *session, struct err *err)
     loop_unwatch(&session->loop, session->loop.signal_fd);
     session->loop.timeout_ms = FINISH_POLL_MS;
     int64_t check_ns = 0;
-    while (now() < deadline_ns) {
+    while (clock_now() < deadline_ns) {
         struct loop_event event;
         if (loop_wait(&session->loop, &event, err) < 0)
             return false;
@@ -338,7 +333,7 @@ static bool wait_for_sampler(struct session *session, struct err *err)
             return true;
         if (event.kind == LOOP_CHANGE && event.watcher == &sampler->loop && !sampler->is_done)
             sampler_run_once(session);
-        if ((event.kind == LOOP_NONE || event.kind == LOOP_TIMER) && now() >= check_ns)
+        if ((event.kind == LOOP_NONE || event.kind == LOOP_TIMER) && clock_now() >= check_ns)
             check_ns = sampler_check(session, true);
     }
     log_divert(NULL, NULL);

@@ -514,7 +514,7 @@ void stream_end(struct stream *stream, int status, bool is_asked, int64_t ended_
         return;
     if (status < 0)
         status = STATUS_TRACKER_FAILED;
-    int64_t ago_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) - ended_ns;
+    int64_t ago_ns = clock_now() - ended_ns;
     struct end_facts end = {
         /* How an attached process ended is not ours to know. */
         .exit_code = stream->options.settings->attaches ? (struct opt_i64){0} : some_i64(status),

@@ -47,7 +47,7 @@ static int wait_shown(void *context, int fd, short events, int64_t deadline_ns)
     struct upload *upload = context;
     for (;;) {
         show_progress(upload);
-        int64_t next_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + UPLOAD_SHOW_NS;
+        int64_t next_ns = clock_now() + UPLOAD_SHOW_NS;
         bool is_last = !upload->progress.is_enabled || next_ns >= deadline_ns;
         int r = net_wait_until(&net_wait_plain, fd, events, is_last ? deadline_ns : next_ns);
         if (r != -ETIMEDOUT || is_last)

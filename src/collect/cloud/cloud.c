@@ -46,11 +46,6 @@ struct engine {
     int64_t end_ns;
 };
 
-static int64_t now_ns(void)
-{
-    return clock_read(&clock_system, CLOCK_KIND_MONOTONIC);
-}
-
 static bool is_open(const struct lane *lane)
 {
     return lane->state == LANE_SENDING || lane->state == LANE_READING;
@@ -91,7 +86,7 @@ static int start_request(struct engine *engine, struct lane *lane)
 {
     if (!cloud_path(lane->vendor, &lane->probe))
         return -E2BIG;
-    int64_t begin_ns = now_ns();
+    int64_t begin_ns = clock_now();
     if (begin_ns >= engine->end_ns)
         return -ETIMEDOUT;
     lane->deadline_ns = begin_ns + request_ns < engine->end_ns ? begin_ns + request_ns : engine->end_ns;
@@ -240,7 +235,7 @@ static int run(struct engine *engine, const struct net_wait *wait, struct cloud_
             return -ENODATA;
         if (r == 0)
             handle_events(engine);
-        int64_t reached_ns = now_ns();
+        int64_t reached_ns = clock_now();
         expire(engine, r == 0 || reached_ns > deadline_ns ? reached_ns : deadline_ns);
     }
 }
@@ -281,7 +276,7 @@ int cloud_discover(const struct sysroot *root, const struct cloud_redirect *redi
     if (!engine)
         return -ENOMEM;
     add_lanes(engine, &evidence, redirects);
-    engine->end_ns = now_ns() + total_ns;
+    engine->end_ns = clock_now() + total_ns;
     engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int r = engine->epoll_fd < 0 ? -ENODATA : run(engine, wait, ret_facts);
     for (size_t i = 0; i < engine->count; i++) {

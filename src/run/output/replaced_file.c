@@ -71,7 +71,7 @@ static int replace(const struct replaced_file *file, struct str text)
     /* Some file systems report only now that a quota is used up. */
     if (r == 0 && close(fd_take(&fd)) < 0 && errno != EINTR)
         r = -errno;
-    if (r == 0 && rename(file->beside, file->path) < 0)
+    if (r == 0 && renameat(AT_FDCWD, file->beside, AT_FDCWD, file->path) < 0)
         r = -errno;
     if (r < 0)
         (void)unlink(file->beside);

@@ -49,7 +49,7 @@ static void remove_dirs(const char *path, unsigned n)
 static int make_dir(const char *path)
 {
     struct stat st;
-    if (mkdir(path, 0700) == 0)
+    if (mkdirat(AT_FDCWD, path, 0700) == 0)
         return 1;
     int r = -errno;
     if (stat(path, &st) == 0)

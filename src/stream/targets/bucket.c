@@ -297,7 +297,7 @@ static bool doctor(const struct settings *settings, struct http_client *http, st
             ret_finding->text, sizeof(ret_finding->text), "to come from %s; --doctor=online looks for them", source);
         return true;
     }
-    int64_t deadline_ns = clock_read(&clock_system, CLOCK_KIND_MONOTONIC) + CREDENTIALS_NS;
+    int64_t deadline_ns = clock_now() + CREDENTIALS_NS;
     ret_finding->is_broken = aws_find_credentials(&aws, deadline_ns, &credentials, &err) < 0;
     if (ret_finding->is_broken) {
         ret_finding->remedy = "Give some as for every AWS tool (aws configure).";
