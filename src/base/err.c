@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,4 +56,9 @@ void err_clear(struct err *err)
         return;
     err->code = 0;
     err->msg[0] = '\0';
+}
+
+int err_last(void)
+{
+    return -errno;
 }

@@ -22,4 +22,7 @@ __attribute__((format(printf, 2, 3))) int err_wrap(struct err *err, const char *
 
 void err_clear(struct err *err);
 
+/* The negative errno of the call that failed last. */
+int err_last(void);
+
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/err.h"
 #include "base/str.h"
 
 _Thread_local bool fd_close_is_left __attribute__((tls_model("local-exec")));
@@ -28,7 +29,7 @@ int file_open_at(int dir_fd, const char *path, int flags)
     if (dir_fd == -1)
         return -ENOENT;
     int fd = openat(dir_fd, path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    return fd >= 0 ? fd : -errno;
+    return fd >= 0 ? fd : err_last();
 }
 
 /* Has a read of n bytes into `room` shown the end? */
@@ -64,7 +65,7 @@ int file_read_fd(int fd, enum file_shape shape, struct buf *buf)
         if (n < 0) {
             if (errno == EINTR)
                 continue;
-            return -errno;
+            return err_last();
         }
         buf->len += (size_t)n;
         if (is_end(shape, (size_t)n, room))
@@ -113,7 +114,7 @@ int file_read_once(int fd, char *out, size_t size)
     do {
         n = pread(fd, out, size, 0);
     } while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : (int)n;
+    return n < 0 ? err_last() : (int)n;
 }
 
 int file_read_line_at(int dir_fd, const char *path, char *out, size_t size)
@@ -168,7 +169,7 @@ int file_write_all(int fd, const void *bytes, size_t n)
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return done < 0 ? -errno : -EIO;
+            return done < 0 ? err_last() : -EIO;
         at += done;
         n -= (size_t)done;
     }
@@ -187,7 +188,7 @@ struct raw_entry {
 long dir_read_some(int fd, char *entries, size_t size)
 {
     long n = syscall(SYS_getdents64, fd, entries, size);
-    return n < 0 ? -errno : n;
+    return n < 0 ? err_last() : n;
 }
 
 bool dir_next(const char *entries, size_t n, size_t *at, struct dir_entry *ret_entry)
@@ -211,7 +212,7 @@ void dir_walk_begin(struct dir_walk *walk, int fd)
 void dir_walk_again(struct dir_walk *walk, int fd)
 {
     dir_walk_begin(walk, fd);
-    walk->error = lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
+    walk->error = lseek(fd, 0, SEEK_SET) < 0 ? err_last() : 0;
 }
 
 bool dir_walk_next(struct dir_walk *walk, struct dir_entry *ret_entry)

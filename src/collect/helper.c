@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/err.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "base/syscalls.h"
@@ -221,7 +222,7 @@ static int peek(const struct helper *helper, siginfo_t *info, int options)
         r = waitid((idtype_t)WAIT_PID_FD, (id_t)helper->pid_fd, info, options);
     if (r < 0 && errno == EINVAL)
         r = waitid(P_PID, (id_t)helper->pid, info, options);
-    return r < 0 ? -errno : info->si_pid != 0;
+    return r < 0 ? err_last() : info->si_pid != 0;
 }
 
 /* The group first: its number is free for others once the helper is waited for. */
@@ -277,7 +278,7 @@ int helper_start_with_channel(
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return -errno;
+        return err_last();
     AUTO_FD int ours = ends[0];
     AUTO_FD int theirs = ends[1];
     request.channel_fd = theirs;

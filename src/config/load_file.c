@@ -23,7 +23,7 @@ static int read_whole(int fd, struct buf *buf)
             return buf->len >= buf->max ? -EFBIG : -ENOMEM;
         ssize_t n = read(fd, buf->data + buf->len, buf->cap - buf->len);
         if (n < 0 && errno != EINTR)
-            return -errno;
+            return err_last();
         if (n == 0)
             return 0;
         buf->len += n > 0 ? (size_t)n : 0;
@@ -191,8 +191,8 @@ static void warn_absent(struct config *config)
 static int open_named(struct config *config, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd >= 0 || !is_absent(-errno))
-        return fd >= 0 ? fd : -errno;
+    if (fd >= 0 || !is_absent(err_last()))
+        return fd >= 0 ? fd : err_last();
     warn_absent(config);
     return -ENOENT;
 }
@@ -232,16 +232,16 @@ static int open_default(struct config *config, const char *path)
 {
     struct stat file;
     if (lstat(path, &file) < 0)
-        return is_absent(-errno) || errno == EACCES ? -ENOENT : -errno;
+        return is_absent(err_last()) || errno == EACCES ? -ENOENT : err_last();
     const char *why = distrust(&file);
     if (why)
         return refuse_trust(config, path, why);
     AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     /* One of root's that is not for us; a link of ours that leads in a circle, or to a device. */
-    if (fd < 0 && !is_absent(-errno))
+    if (fd < 0 && !is_absent(err_last()))
         return refuse_trust(config, path, strerror(errno));
     if (fd < 0 || fstat(fd, &file) < 0)
-        return is_absent(-errno) ? -ENOENT : -errno;
+        return is_absent(err_last()) ? -ENOENT : err_last();
     why = distrust(&file);
     if (why)
         return refuse_trust(config, path, why);

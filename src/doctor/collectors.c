@@ -274,7 +274,7 @@ static void describe_group(struct doctor *doctor, const struct sample *sample)
 /* Does the kernel, or a filter in front of it, have clone3 at all? It refuses an empty request either way. */
 static int probe_clone3(void)
 {
-    return syscall(SYS_clone3, NULL, 0) < 0 && errno != EINVAL ? -errno : 0;
+    return syscall(SYS_clone3, NULL, 0) < 0 && errno != EINVAL ? err_last() : 0;
 }
 
 void doctor_check_own_group(struct doctor *doctor)
@@ -294,7 +294,7 @@ void doctor_check_own_group(struct doctor *doctor)
         if (fd < 0)
             r = fd;
         else if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0 || faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) < 0)
-            r = -errno;
+            r = err_last();
     }
     if (r == 0) {
         remedy = "Needs Linux 5.7 or newer, and a seccomp filter that allows clone3.";

@@ -245,7 +245,7 @@ void doctor_check_pidfd(struct doctor *doctor)
         return;
     AUTO_FD int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
     doctor_say_result(
-        doctor, doctor->name, fd < 0 ? -errno : 0, "available", "with --pid an exit is noticed late", call_remedy);
+        doctor, doctor->name, fd < 0 ? err_last() : 0, "available", "with --pid an exit is noticed late", call_remedy);
 }
 
 void doctor_check_orphans(struct doctor *doctor)
@@ -253,5 +253,5 @@ void doctor_check_orphans(struct doctor *doctor)
     int is_set, r = prctl(PR_GET_CHILD_SUBREAPER, &is_set, 0, 0, 0);
     if (doctor->root.proc_fd >= 0)
         doctor_say_result(
-            doctor, doctor->name, r < 0 ? -errno : 0, "adopted (subreaper)", "daemons may be lost", call_remedy);
+            doctor, doctor->name, r < 0 ? err_last() : 0, "adopted (subreaper)", "daemons may be lost", call_remedy);
 }

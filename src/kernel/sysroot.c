@@ -134,7 +134,7 @@ static int visit_entry(struct fd_walk *walk, const char *name)
     char target[TARGET_BYTES];
     ssize_t n = readlinkat(walk->dir_fd, name, target, sizeof(target) - 1);
     if (n < 0)
-        return errno == ENOENT ? 0 : -errno; /* closed meanwhile */
+        return errno == ENOENT ? 0 : err_last(); /* closed meanwhile */
     target[n] = '\0';
     return walk->visit(walk->context, (int)fd, target) ? 0 : 1;
 }

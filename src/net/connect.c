@@ -371,7 +371,7 @@ static int poll_until(void *context, int fd, short events, int64_t deadline_ns)
         if (n > 0)
             return watched.revents & POLLNVAL ? -EBADF : 0;
         if (n < 0 && errno != EINTR)
-            return -errno;
+            return err_last();
     }
 }
 

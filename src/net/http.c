@@ -62,7 +62,7 @@ static int write_plain(struct http_conn *conn, struct str bytes, int64_t deadlin
         if (errno == EINTR)
             continue;
         if (errno != EAGAIN)
-            return err_sys(err, errno == ECONNRESET ? -EPIPE : -errno, "sending the request");
+            return err_sys(err, errno == ECONNRESET ? -EPIPE : err_last(), "sending the request");
         if ((events & POLLIN) != 0 && !http_conn_is_quiet(conn)) {
             if (has_early_answer(conn->fd))
                 return err_set(err, -EPIPE, "the server did not read the whole request");
@@ -97,7 +97,7 @@ static ssize_t read_some(struct http_conn *conn, char *bytes, size_t size, int64
         if (errno == ECONNRESET || errno == EPIPE)
             return err_set(err, -ECONNRESET, "the connection was reset before the answer was complete");
         if (errno != EAGAIN && errno != EINTR)
-            return err_sys(err, -errno, "reading the answer");
+            return err_sys(err, err_last(), "reading the answer");
         int r = errno == EINTR ? 0 : net_wait_until(conn->wait, conn->fd, POLLIN, deadline_ns);
         if (r < 0)
             return set_wait_error(r, "waiting for the answer", err);

@@ -187,7 +187,7 @@ static int on_receive(void *context, unsigned char *bytes, size_t size)
     }
     if (errno == EAGAIN || errno == EINTR)
         return MBEDTLS_ERR_SSL_WANT_READ;
-    tls->io_code = -errno;
+    tls->io_code = err_last();
     return MBEDTLS_ERR_NET_RECV_FAILED;
 }
 
@@ -199,7 +199,7 @@ static int on_send(void *context, const unsigned char *bytes, size_t size)
         return (int)n;
     if (errno == EAGAIN || errno == EINTR)
         return MBEDTLS_ERR_SSL_WANT_WRITE;
-    tls->io_code = errno == EPIPE ? -ECONNRESET : -errno;
+    tls->io_code = errno == EPIPE ? -ECONNRESET : err_last();
     return MBEDTLS_ERR_NET_SEND_FAILED;
 }
 

@@ -113,7 +113,7 @@ static bool is_alias(int dir_fd, const char *name)
 static int load_dir(struct loading *loading, const char *path)
 {
     DIR *dir = opendir(path);
-    loading->last_code = dir ? 0 : -errno;
+    loading->last_code = dir ? 0 : err_last();
     if (!dir)
         return 0;
     int code = 0;

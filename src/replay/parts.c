@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/num.h"
 #include "base/thread.h"
@@ -24,7 +25,7 @@ enum { PAIRS_MAX = 32, THREADS = 4, STACK_BYTES = 1024 * 1024 };
 struct reading {
     struct merging *all;
     struct summary_rank *rank;
-    int (*take)(struct reading *reading, const struct sample *sample);
+    int (*add)(struct reading *reading, const struct sample *sample);
     struct slots slots;
     struct accumulator *acc;
     struct opt_i64 before; /* elapsed, of the sample before */
@@ -48,6 +49,10 @@ struct merging {
     bool is_ended; /* is it known how the run ended? */
     struct sample_end end_facts; /* how it ended, without what adds up */
     struct summary_sizing sizing; /* of the newest part */
+    int64_t failed_end; /* of the part that failed first */
+    bool has_other_groups; /* parts on one node, each in a control group of its own: nothing is known of all of them */
+    bool has_no_node; /* it is not known where a part was */
+    bool has_rank[PARTS_MAX];
     uint64_t on_node, ended, others, doubles, world_size;
     double cpu_secs, wall_secs; /* of all */
     uint64_t job; /* hash of the name and the number of the first */
@@ -71,7 +76,7 @@ static const char *find(const struct sample_list *pairs, const char *key)
     return "";
 }
 
-/* Another for every text, as good as always. */
+/* FNV-1a, of several texts one after the other. */
 static uint64_t hash(uint64_t hash, const char *text)
 {
     do
@@ -88,7 +93,7 @@ static int64_t elapsed_of(const struct sample *sample)
 }
 
 /* The first sample of a part: which one is it? */
-static int take_first(struct reading *reading, const struct sample *sample)
+static int add_first(struct reading *reading, const struct sample *sample)
 {
     struct merging *merging = reading->all;
     struct summary_rank *rank = reading->rank;
@@ -98,7 +103,14 @@ static int take_first(struct reading *reading, const struct sample *sample)
         node = sample->run.hostname;
     (void)str_copy(str_of(node), rank->node_text, sizeof(rank->node_text));
     rank->rank.has = num_parse_u64(str_of(find(metadata, "rank")), &rank->rank.v) == 0;
-    (void)num_parse_u64(str_of(find(metadata, "world_size")), &merging->world_size);
+    rank->group = hash(0, sample->run.cgroup_path ? sample->run.cgroup_path : "");
+    uint64_t world_size;
+    if (num_parse_u64(str_of(find(metadata, "world_size")), &world_size) == 0 && merging->world_size < world_size)
+        merging->world_size = world_size;
+    if (rank->rank.has && rank->rank.v < PARTS_MAX) {
+        merging->doubles += merging->has_rank[rank->rank.v];
+        merging->has_rank[rank->rank.v] = true;
+    }
     rank->start = sample->timestamp_ms.v * FIXED4_PER_MS - elapsed_of(sample);
     if (merging->origin > rank->start)
         merging->origin = rank->start;
@@ -116,14 +128,14 @@ static void begin(void *context, const struct run_info *info)
     struct reading *reading = context;
     int64_t interval = info->interval_ns > 0 ? info->interval_ns / NS_PER_FIXED4 : FIXED4;
     reading->runs++;
-    if (reading->take == take_first && reading->all->total.width < interval)
+    if (reading->add == add_first && reading->all->total.width < interval)
         reading->all->total.width = interval;
 }
 
-static int take(void *context, const struct sample *sample)
+static int add(void *context, const struct sample *sample)
 {
     struct reading *reading = context;
-    return reading->take(reading, sample);
+    return reading->add(reading, sample);
 }
 
 /* Of the files that are read at once, the first shows how far they are. */
@@ -135,7 +147,7 @@ static void show(void *context, uint64_t bytes, uint64_t size)
         target->progress(target->context, bytes, size);
 }
 
-static int take_all(struct reading *reading, const struct sample *sample)
+static int add_sample(struct reading *reading, const struct sample *sample)
 {
     struct slot_values *values = &reading->values;
     if (reading->runs > 1)
@@ -163,6 +175,7 @@ static int put_lists(struct merging *merging)
     for (size_t i = 0; r == 0 && i < cores->count; i++)
         merging->cores.items[i] = some_f64(sample->cpu.utilization_pct.v * 100 / cpus);
     cores->items = merging->cores.items;
+    cores->present &= sample->cpu.utilization_pct.has;
     merging->disk.read_bytes_delta = totals->disk_read.bytes;
     merging->disk.write_bytes_delta = totals->disk_write.bytes;
     merging->network.rx_bytes_delta = totals->received.bytes;
@@ -190,8 +203,9 @@ static int emit(struct merging *merging, const struct slots *slots, bool is_all)
     double peak = 0;
     uint64_t cpus = 0;
     int r = 0;
-    sample->cpu.present = sample->memory.present = sample->pressure.present = sample->cgroup.present =
-        sample->energy.present = sample->tracker.present = true;
+    sample->cpu.present = sample->memory.present = sample->pressure.present = sample->energy.present =
+        sample->tracker.present = true;
+    sample->cgroup.present = !merging->has_other_groups;
     sample->disk = (struct sample_list){true, 1, &merging->disk};
     sample->network = (struct sample_list){true, 1, &merging->network};
     for (size_t i = 0; r == 0 && i < slots->count; i++) {
@@ -205,7 +219,8 @@ static int emit(struct merging *merging, const struct slots *slots, bool is_all)
         sample->timestamp_ms = some_i64((merging->origin + to) / FIXED4_PER_MS);
         sample->timestamp_secs = some_i64(sample->timestamp_ms.v / 1000);
         sample->elapsed_secs = some_f64(fixed4_value(to));
-        sample->actual_interval_ms.v = (double)(to - from) / FIXED4_PER_MS; /* absent in the first */
+        /* Without it all the time since the start is meant. */
+        sample->actual_interval_ms = (struct opt_f64){i > 0, (double)(to - from) / FIXED4_PER_MS};
         sample->cpu.process_child_count.v--;
         struct opt_f64 *highest = &sample->cpu.process_peak_rss_mib;
         peak = highest->v > peak ? highest->v : peak;
@@ -213,7 +228,7 @@ static int emit(struct merging *merging, const struct slots *slots, bool is_all)
         highest->v = peak;
         cpus = sample->cpu.per_core_pct.count > cpus ? sample->cpu.per_core_pct.count : cpus;
         sample->end.present = is_last && is_all && merging->is_ended;
-        if (sample->end.cpus_allowed.v > cpus)
+        if (cpus > 0 && sample->end.cpus_allowed.v > cpus)
             sample->end.cpus_allowed.v = cpus;
         r = put_lists(merging);
         if (r == 0 && is_all) {
@@ -223,13 +238,12 @@ static int emit(struct merging *merging, const struct slots *slots, bool is_all)
             accumulate_add(merging->acc, sample, &totals);
         }
         memset(&sample->run, 0, sizeof(sample->run));
-        sample->actual_interval_ms.has = true;
     }
     return r;
 }
 
 /* The facts of one part are those of all, but for what is of it alone. */
-static int take_facts(struct reading *reading, const struct sample *sample)
+static int add_facts(struct reading *reading, const struct sample *sample)
 {
     struct merging *merging = reading->all;
     struct sample *facts = &merging->values.sample;
@@ -277,10 +291,13 @@ static int compare(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void raise_to(struct opt_u64 *highest, struct opt_u64 value)
+/* The highest of all; unknown where one of them is. */
+static void raise_to(struct opt_u64 *highest, struct opt_u64 value, bool is_first)
 {
-    if (value.has && !(highest->has && highest->v >= value.v))
+    bool has = value.has && (is_first || highest->has);
+    if (is_first || highest->v < value.v)
         *highest = value;
+    highest->has = has;
 }
 
 static void end_rank(struct merging *merging, struct reading *reading)
@@ -304,15 +321,17 @@ static void end_rank(struct merging *merging, struct reading *reading)
     merging->ended += reading->end.present;
     all->cpu_is_lower_bound.has |= reading->end.cpu_is_lower_bound.has;
     all->cpu_is_lower_bound.v |= reading->end.cpu_is_lower_bound.v;
-    if (rank == parts->items || (is_bad && parts->failed.v == 0)) {
+    merging->has_no_node |= !rank->node;
+    if (rank == parts->items || (is_bad && (parts->failed.v == 0 || rank->end < merging->failed_end))) {
+        merging->failed_end = rank->end;
         all->exit_code = rank->exit_code;
         all->signal = rank->signal;
         all->target_is_running = reading->end.target_is_running;
     }
     parts->failed = some_u64(parts->failed.v + is_bad);
     merging->is_ended = parts->failed.v > 0 || merging->ended == parts->count.v;
-    raise_to(&parts->task_vcpus, summary->sizing.vcpus);
-    raise_to(&parts->task_memory_mib, summary->sizing.memory_mib);
+    raise_to(&parts->task_vcpus, summary->sizing.vcpus, rank == parts->items);
+    raise_to(&parts->task_memory_mib, summary->sizing.memory_mib, rank == parts->items);
     merging->cpu_secs += rank->cpu_secs.v;
     merging->wall_secs += rank->wall_secs.v;
     if (!parts->slowest.present || parts->slowest.wall_secs.v < rank->wall_secs.v)
@@ -347,8 +366,11 @@ static int end_node(struct merging *merging)
             return r;
         merging->sizing = accumulate_finish(merging->acc)->sizing;
     }
-    raise_to(&parts->node_vcpus, merging->sizing.vcpus);
-    raise_to(&parts->node_memory_mib, merging->sizing.memory_mib);
+    /* Where it is not known what a part needed, it is not known of its node. */
+    merging->sizing.vcpus.has &= parts->task_vcpus.has;
+    merging->sizing.memory_mib.has &= parts->task_memory_mib.has;
+    raise_to(&parts->node_vcpus, merging->sizing.vcpus, parts->nodes.v == 0);
+    raise_to(&parts->node_memory_mib, merging->sizing.memory_mib, parts->nodes.v == 0);
     parts->nodes = some_u64(parts->nodes.v + 1);
     merging->on_node = 0;
     return slots_merge(&merging->total, &merging->node, SLOTS_OF_NODE);
@@ -357,7 +379,7 @@ static int end_node(struct merging *merging)
 static void *read_part(void *context)
 {
     struct reading *reading = context;
-    const struct replay_target target = {.context = reading, .begin = begin, .sample = take, .progress = show};
+    const struct replay_target target = {.context = reading, .begin = begin, .sample = add, .progress = show};
     reading->runs = 0;
     reading->before.has = reading->end.present = false;
     if (reading->err.code == 0 &&
@@ -368,11 +390,11 @@ static void *read_part(void *context)
 
 /* One pass over one part. */
 static int read_one(struct merging *merging, struct summary_rank *rank,
-    int (*take_sample)(struct reading *reading, const struct sample *sample), struct err *err)
+    int (*add_it)(struct reading *reading, const struct sample *sample), struct err *err)
 {
     struct reading *reading = merging->readings;
     reading->rank = rank;
-    reading->take = take_sample;
+    reading->add = add_it;
     (void)read_part(reading);
     *err = reading->err;
     return err->code;
@@ -384,12 +406,13 @@ static int add_part(struct merging *merging, struct reading *reading, bool is_la
     const struct summary_rank *rank = reading->rank;
     if (reading->runs > 1)
         replay_note(merging->report, "%s: holds several runs, of which the first is used", rank->file);
-    for (unsigned i = 0; i < reading->report.note_count; i++)
+    /* There is room left for what is to be noted of all. */
+    for (unsigned i = 0; i < reading->report.note_count && merging->report->note_count < REPLAY_NOTES_MAX - 4; i++)
         replay_note(merging->report, "%s: %s", rank->file, reading->report.notes[i]);
     merging->report->samples += reading->report.samples;
     merging->on_node++;
     is_last = is_last || strcmp(rank->node_text, rank[1].node_text) != 0;
-    merging->doubles += !is_last && rank->rank.has && rank[1].rank.has && rank->rank.v == rank[1].rank.v;
+    merging->has_other_groups |= !is_last && rank->group != rank[1].group;
     end_rank(merging, reading);
     int r = slots_merge(&merging->node, &reading->slots, SLOTS_OF_PART);
     return r == 0 && is_last ? end_node(merging) : r;
@@ -404,7 +427,7 @@ static int read_some(struct merging *merging, size_t at, struct err *err)
     for (size_t i = count; i-- > 0;) {
         struct reading *reading = &merging->readings[i];
         reading->rank = &merging->parts->items[at + i];
-        reading->take = take_all;
+        reading->add = add_sample;
         reading->slots.width = merging->total.width;
         reading->err.code = renew(&reading->acc);
         is_thread[i] = i > 0 && thread_start(read_part, reading, STACK_BYTES, &reading->thread) == 0;
@@ -430,8 +453,20 @@ static int merge_all(struct merging *merging, struct err *err)
     struct summary_parts *parts = merging->parts;
     size_t count = parts->count.v;
     int r = 0;
-    for (size_t i = 0; r == 0 && i < count; i++)
-        r = read_one(merging, &parts->items[i], take_first, err);
+    for (size_t i = 0; r == 0 && i < count;) {
+        r = read_one(merging, &parts->items[i], add_first, err);
+        /* What has no samples is left out, unless all are. */
+        if (r == -EBADMSG && count > 1) {
+            replay_note(merging->report, "%s", err->msg);
+            parts->items[i] = parts->items[--count];
+            err_clear(&merging->readings->err);
+            err_clear(err);
+            r = 0;
+        } else {
+            i++;
+        }
+    }
+    parts->count.v = count;
     qsort(parts->items, count, sizeof(parts->items[0]), compare);
     merging->node.width = merging->total.width;
     for (size_t i = 0; r == 0 && i < count; i += THREADS)
@@ -451,15 +486,18 @@ static void finish(struct merging *merging)
     uint64_t count = parts->count.v;
     enum { RANKS_MAX = 1024 };
     parts->present = true;
+    uint64_t ranks = count - merging->doubles;
     parts->missing =
-        (struct opt_u64){merging->world_size > 0, merging->world_size > count ? merging->world_size - count : 0};
+        (struct opt_u64){merging->world_size > 0, merging->world_size > ranks ? merging->world_size - ranks : 0};
+    if (merging->has_no_node)
+        parts->nodes.has = parts->node_vcpus.has = parts->node_memory_mib.has = false;
     parts->cpu_imbalance = over_mean(parts->busiest.cpu_secs.v, merging->cpu_secs, count);
     parts->wall_imbalance = over_mean(parts->slowest.wall_secs.v, merging->wall_secs, count);
     parts->ranks = (struct sample_list){true, count < RANKS_MAX ? count : RANKS_MAX, parts->items};
     if (merging->others > 0)
         replay_note(report, "%u parts are not of the job of the first", (unsigned)merging->others);
     if (merging->doubles > 0)
-        replay_note(report, "%u parts have the rank and the node of another", (unsigned)merging->doubles);
+        replay_note(report, "%u parts have the rank of another", (unsigned)merging->doubles);
     if (merging->last_start - merging->origin > merging->first_end)
         replay_note(report, "not all parts ran at the same time, or the clocks of their nodes differ");
 }
@@ -479,16 +517,21 @@ int parts_replay(const char *const *paths, size_t count, const struct replay_tar
         for (size_t i = 0; i < THREADS; i++)
             merging->readings[i].all = merging;
         merging->disk.device = merging->network.interface = "all";
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; r == 0 && i < count; i++) {
+            struct stat st;
             ret_parts->items[i] = (struct summary_rank){.present = true, .file = paths[i], .number = i};
-        r = merge_all(merging, err);
+            if (strcmp(paths[i], "-") == 0 || (stat(paths[i], &st) == 0 && !S_ISREG(st.st_mode)))
+                r = err_set(err, -ESPIPE, "%s: parts must be files, since they are read twice", paths[i]);
+        }
+        if (r == 0)
+            r = merge_all(merging, err);
     }
     if (r == 0) {
         finish(merging);
         ret_report->runs = 1;
-        r = read_one(merging, ret_parts->items, take_facts, err);
+        r = read_one(merging, ret_parts->items, add_facts, err);
     }
-    if (r < 0 && err->code == 0)
+    if (r < 0 && err->msg[0] == '\0')
         r = err_sys(err, r, "cannot put the parts together");
     for (size_t i = 0; merging && i < THREADS; i++) {
         accumulate_free(merging->readings[i].acc);

@@ -174,7 +174,7 @@ static ssize_t read_piece(int fd, char piece[static PIECE_BYTES], size_t least)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return -errno;
+            return err_last();
         if (got == 0)
             break;
         n += (size_t)got;
@@ -248,7 +248,7 @@ int replay_file(const char *path, const struct replay_target *target, struct rep
     *ret_report = (struct replay_report){0};
     AUTO_FD int opened = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (!is_stdin && opened < 0)
-        return err_sys(err, -errno, "cannot open %s", name);
+        return err_sys(err, err_last(), "cannot open %s", name);
     struct reader *reader = calloc(1, sizeof(*reader));
     int code = reader ? recording_init(&reader->recording, target, ret_report) : -ENOMEM;
     if (code < 0)

@@ -20,6 +20,8 @@ enum how {
     HOST = 16, /* not of the tree */
     WORST = 32, /* of several nodes the highest: a share of the time has no sum */
     END = 64, /* of the whole run */
+    OF_NODE = 128, /* of several nodes the sum */
+    NODES = 256, /* nodes are merged, not parts of one */
 };
 
 #define COUNT_MAX ((uint64_t)1 << 62)
@@ -129,8 +131,8 @@ static const struct row rows[] = {
     END_OF(involuntary_switches),
     END_OF(processes_seen),
     END_OF(processes_unseen),
-    ROW(sample.end.oom_kills, HIGHEST | COUNT | END),
-    ROW(sample.end.host_oom_kills, HIGHEST | COUNT | END),
+    ROW(sample.end.oom_kills, HIGHEST | COUNT | END | OF_NODE),
+    ROW(sample.end.host_oom_kills, HIGHEST | COUNT | END | OF_NODE),
     ROW(sample.end.largest_process_mib, HIGHEST | MIB | END),
 };
 
@@ -167,7 +169,8 @@ static void merge_slot(struct slot *into, const struct slot *from, unsigned high
         int64_t value = from->cells[row], *cell = &into->cells[row];
         if (how & left_out)
             continue;
-        if ((how & KIND) < highest_from && !(how & WORST && highest_from == HIGHEST))
+        if (((how & KIND) < highest_from && !(how & WORST && highest_from == HIGHEST)) ||
+            (how & OF_NODE && left_out == NODES))
             add(cell, value);
         else if (value > *cell)
             *cell = value;
@@ -198,10 +201,10 @@ static int reserve(struct slots *slots, size_t count)
 
 int slots_add(struct slots *slots, const struct slot_values *values, int64_t from, int64_t to)
 {
-    int64_t end = to > from ? to - 1 : from;
+    int64_t end = to > 0 ? to - 1 : 0; /* what took no time belongs to what was before it */
     while (end / slots->width >= SLOTS_MAX)
         coarsen(slots);
-    size_t first = (size_t)(from / slots->width), last = (size_t)(end / slots->width);
+    size_t last = (size_t)(end / slots->width), first = to > from ? (size_t)(from / slots->width) : last;
     int r = reserve(slots, last + 1);
     for (size_t i = first; r == 0 && i <= last; i++) {
         struct slot *slot = &slots->items[i];
@@ -234,7 +237,8 @@ int slots_merge(struct slots *into, struct slots *from, enum slots_relation rela
     int r = reserve(into, from->count);
     for (size_t i = 0; r == 0 && i < from->count; i++) {
         struct slot *to = &into->items[i];
-        merge_slot(to, &from->items[i], HIGHEST, relation == SLOTS_OF_PART && to->is_covered ? HOST : 0);
+        unsigned left_out = relation == SLOTS_OF_NODE ? NODES : to->is_covered ? HOST : 0;
+        merge_slot(to, &from->items[i], HIGHEST, left_out);
     }
     memset(from->items, 0, from->count * sizeof(from->items[0]));
     from->count = 0;
@@ -247,7 +251,8 @@ void slots_get(const struct slots *slots, size_t i, int64_t length, struct slot_
     for (size_t row = 0; row < ROWS; row++) {
         unsigned how = rows[row].how, kind = how & KIND, flags = slot->flags[row];
         char *at = (char *)values + rows[row].at;
-        struct stored stored = {.has = (flags & (kind % HIGHEST ? KNOWN | MISSING : KNOWN)) == KNOWN};
+        bool is_known = (flags & (kind % HIGHEST ? KNOWN | MISSING : KNOWN)) == KNOWN;
+        struct stored stored = {.has = is_known && (kind != RATE || length > 0)};
         double scale = how & MIB ? BYTES_PER_MIB : kind == RATE ? (double)length : FIXED4;
         int64_t value = slot->cells[row];
         if (how & COUNT)

@@ -23,7 +23,7 @@ static struct timespec timespec_of(int64_t ns)
 static int watch(struct loop *loop, int fd, uint32_t events, void *name)
 {
     struct epoll_event event = {.events = events, .data.ptr = name};
-    return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+    return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? err_last() : 0;
 }
 
 static int open_descriptors(struct loop *loop, const sigset_t *signals)
@@ -31,14 +31,14 @@ static int open_descriptors(struct loop *loop, const sigset_t *signals)
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (loop->epoll_fd < 0 || loop->timer_fd < 0)
-        return -errno;
+        return err_last();
     int r = watch(loop, loop->timer_fd, EPOLLIN, &loop->timer_fd);
     if (r < 0 || !signals)
         return r;
     if (sigprocmask(SIG_BLOCK, signals, NULL) < 0)
-        return -errno;
+        return err_last();
     loop->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    return loop->signal_fd < 0 ? -errno : watch(loop, loop->signal_fd, EPOLLIN, &loop->signal_fd);
+    return loop->signal_fd < 0 ? err_last() : watch(loop, loop->signal_fd, EPOLLIN, &loop->signal_fd);
 }
 
 int loop_open(struct loop *ret_loop, const sigset_t *signals, struct err *err)
@@ -94,7 +94,7 @@ int loop_catch_signals(struct loop *loop, const sigset_t *signals)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-        return -errno;
+        return err_last();
     int r = watch(loop, ends[0], EPOLLIN, &loop->signal_fd);
     if (r < 0) {
         (void)close(ends[0]);
@@ -116,7 +116,7 @@ int loop_start(struct loop *loop, const struct grid *grid, struct err *err)
         .it_interval = timespec_of(grid->interval_ns),
     };
     if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &first, NULL) < 0)
-        return err_sys(err, -errno, "cannot start the timer");
+        return err_sys(err, err_last(), "cannot start the timer");
     return 0;
 }
 
@@ -130,9 +130,9 @@ int loop_end_at(struct loop *loop, int64_t end_ns, struct err *err)
 {
     struct itimerspec once = {.it_value = timespec_of(end_ns)};
     loop->end_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    int r = loop->end_fd < 0 ? -errno : watch(loop, loop->end_fd, EPOLLIN | EPOLLONESHOT, &loop->end_fd);
+    int r = loop->end_fd < 0 ? err_last() : watch(loop, loop->end_fd, EPOLLIN | EPOLLONESHOT, &loop->end_fd);
     if (r == 0 && timerfd_settime(loop->end_fd, TFD_TIMER_ABSTIME, &once, NULL) < 0)
-        r = -errno;
+        r = err_last();
     loop->end_ns = end_ns;
     return r < 0 ? err_sys(err, r, "cannot start the timer") : 0;
 }
@@ -155,7 +155,7 @@ int loop_watch_process(struct loop *loop, pid_t pid)
     fd_close(&loop->process_fd);
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0)
-        return -errno;
+        return err_last();
     loop->process_fd = fd;
     return watch(loop, fd, EPOLLIN | EPOLLONESHOT, &loop->process_fd);
 }
@@ -242,7 +242,7 @@ int loop_wait(struct loop *loop, struct loop_event *ret_event, struct err *err)
     struct epoll_event ready;
     int n = epoll_wait(loop->epoll_fd, &ready, 1, loop->timeout_ms);
     if (n < 0)
-        return errno == EINTR ? 0 : err_sys(err, -errno, "cannot wait for events");
+        return errno == EINTR ? 0 : err_sys(err, err_last(), "cannot wait for events");
     if (n > 0)
         read_event(loop, &ready, ret_event);
     return 0;

@@ -15,6 +15,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/syscalls.h"
 #include "base/text.h"
 
@@ -67,7 +68,7 @@ static int bind_in(const char *parent, int fd, const uint32_t random[static 3], 
         return -ENAMETOOLONG;
     *slash = '\0';
     if (mkdirat(AT_FDCWD, ret_path, DIRECTORY_MODE) < 0)
-        return -errno;
+        return err_last();
     int r = chmod(ret_path, DIRECTORY_MODE);
     *slash = '/';
     if (r == 0)
@@ -76,7 +77,7 @@ static int bind_in(const char *parent, int fd, const uint32_t random[static 3], 
         r = chmod(ret_path, SOCKET_MODE);
     if (r == 0)
         return 0;
-    r = -errno;
+    r = err_last();
     remove_socket(ret_path);
     return r;
 }
@@ -268,10 +269,10 @@ static int send_text(const char *socket_path, const char *kind, const char *name
     size_t length = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
     AUTO_FD int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return -errno;
+        return err_last();
     ssize_t sent =
         sendto(fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&address, sizeof(address));
-    return sent < 0 ? -errno : 0;
+    return sent < 0 ? err_last() : 0;
 }
 
 int marks_send(const char *socket_path, const char *kind, const char *name)

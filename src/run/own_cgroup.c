@@ -134,7 +134,7 @@ static int make_dir(int parent_fd, char *name, size_t name_bytes)
         if (mkdirat(parent_fd, name, 0755) == 0)
             return 0;
         if (errno != EEXIST)
-            return -errno;
+            return err_last();
     }
     return -EEXIST;
 }

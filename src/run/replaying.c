@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
@@ -26,7 +27,14 @@
 #include "summary/units.h"
 
 /* A reader is waited for as long as it takes, as cat does; a second at a time. */
-enum { READER_MS = 1000, PROCESSES_MAX = 16, WHAT_BYTES = 256, HISTORY_MAX = 65536, HISTORY_BYTES_MAX = 1024 * 1024 };
+enum {
+    READER_MS = 1000,
+    PROCESSES_MAX = 16,
+    WHAT_BYTES = 256,
+    HISTORY_MAX = 65536,
+    HISTORY_BYTES_MAX = 1024 * 1024,
+    PATTERN_BYTES_MAX = 16384
+};
 
 /* Processes of a sample with their command lines as they may be shown. */
 struct shown_processes {
@@ -280,14 +288,23 @@ static int replay_all(struct replaying *replaying, struct err *err)
  */
 static int expand(struct settings *settings, glob_t *found, struct err *err)
 {
-    bool are_there = true;
+    bool are_there = true, is_there;
     int r = 0;
     for (size_t i = 0; i < settings->source_count; i++)
         are_there &= faccessat(AT_FDCWD, settings->sources[i], F_OK, 0) == 0;
     if (are_there)
         return 0;
-    for (size_t i = 0; r == 0 && i < settings->source_count; i++)
-        r = glob(settings->sources[i], i > 0 ? GLOB_NOCHECK | GLOB_APPEND : GLOB_NOCHECK, NULL, found);
+    for (size_t i = 0; r == 0 && i < settings->source_count; i++) {
+        const char *at = settings->sources[i];
+        AUTO_BUF struct buf pattern = {.max = PATTERN_BYTES_MAX};
+        is_there = faccessat(AT_FDCWD, at, F_OK, 0) == 0;
+        for (; *at; at++) {
+            if (is_there && strchr("*?[\\", *at))
+                buf_putc(&pattern, '\\');
+            buf_putc(&pattern, *at);
+        }
+        r = glob(buf_cstr(&pattern), i > 0 ? GLOB_NOCHECK | GLOB_APPEND : GLOB_NOCHECK, NULL, found);
+    }
     settings->sources = (const char **)(void *)found->gl_pathv;
     settings->source_count = found->gl_pathc;
     if (r != 0 || found->gl_pathc > PARTS_MAX)

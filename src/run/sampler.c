@@ -467,7 +467,7 @@ int sampler_init(struct sampler *sampler, struct err *err)
     if (sampler->request_fd >= 0)
         sampler->report_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (sampler->report_fd < 0)
-        return err_sys(err, -errno, "cannot set up sampling");
+        return err_sys(err, err_last(), "cannot set up sampling");
     int r = loop_open(&sampler->loop, NULL, err);
     if (r == 0)
         loop_watch_input(&sampler->loop, sampler->request_fd, sampler);

@@ -43,7 +43,7 @@ pid_t clone_into_cgroup(int dir_fd)
         return -EBADF;
     struct clone_request request = {.flags = INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)dir_fd};
     long pid = syscall(SYS_clone3, &request, sizeof(request));
-    return (pid_t)(pid < 0 ? -errno : pid);
+    return (pid_t)(pid < 0 ? err_last() : pid);
 }
 
 /* A system call of three arguments that leaves errno alone. Returns what the kernel does: a negative errno on failure.
@@ -75,7 +75,7 @@ static long raw_call(long number, long first, long second, long third)
 static long raw_call(long number, long first, long second, long third)
 {
     long result = syscall(number, first, second, third);
-    return result < 0 ? -errno : result;
+    return result < 0 ? err_last() : result;
 }
 #endif
 
@@ -215,7 +215,7 @@ static pid_t start_sharing(const struct spawn_request *request, struct spawn_mem
     int before = errno;
     pid_t pid = clone(run_child, memory->stack + sizeof(memory->stack), CLONE_VM | SIGCHLD, memory);
     if (pid < 0) {
-        pid = -errno;
+        pid = err_last();
         errno = before; /* an emulator that refuses this is no error */
         release(memory);
     } else {
@@ -229,7 +229,7 @@ static pid_t start_copy(const struct spawn_request *request, struct spawn_memory
     size_t bytes = memory_bytes(request);
     struct spawn_memory *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
-        return -errno;
+        return err_last();
     memory->request = *request;
     memory->is_mapped = true;
     memory->bytes = bytes;
@@ -237,7 +237,7 @@ static pid_t start_copy(const struct spawn_request *request, struct spawn_memory
     if (pid == 0)
         _exit(run_child(memory));
     if (pid < 0) {
-        pid = request->group_fd >= 0 ? pid : -errno;
+        pid = request->group_fd >= 0 ? pid : err_last();
         release(memory);
     } else {
         *ret_memory = memory;

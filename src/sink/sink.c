@@ -34,7 +34,7 @@ int sink_open_fd(struct sink *ret_sink, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
-        return -errno;
+        return err_last();
     bool is_terminal = S_ISCHR(st.st_mode) && isatty(fd);
     struct sink sink = {.fd = fd, .is_socket = S_ISSOCK(st.st_mode)};
     int fresh = file_reopen_nonblocking(fd);
@@ -59,7 +59,7 @@ static int read_existing(const char *path, off_t size, struct sink_head *ret_hea
     char last = '\n';
     ssize_t n = pread(fd, ret_head->bytes, sizeof(ret_head->bytes), 0);
     if (n < 0 || pread(fd, &last, 1, size - 1) < 0)
-        return -errno;
+        return err_last();
     ret_head->count = (size_t)n;
     *ret_torn = last != '\n';
     return 0;
@@ -73,7 +73,7 @@ int sink_open_file(struct sink *ret_sink, const char *path, unsigned how, struct
      */
     int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     AUTO_FD int fd = open(path, flags, 0666);
-    int failure = fd < 0 ? -errno : 0;
+    int failure = fd < 0 ? err_last() : 0;
     struct stat st;
     if (failure == -ENXIO && stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
         return err_set(err, -ENXIO, "cannot open the output file %s: a named pipe without a reader", path);
@@ -85,7 +85,7 @@ int sink_open_file(struct sink *ret_sink, const char *path, unsigned how, struct
     if ((how & SINK_ALONE) && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         return err_set(err, -EBUSY, "cannot write to %s: another process is writing to it", path);
     if (fstat(fd, &st) < 0)
-        return err_sys(err, -errno, "cannot use the output file %s", path);
+        return err_sys(err, err_last(), "cannot use the output file %s", path);
     bool append = how & SINK_APPEND;
     struct sink sink = {.owned = true};
     int r = 0;
@@ -94,7 +94,7 @@ int sink_open_file(struct sink *ret_sink, const char *path, unsigned how, struct
         r = read_existing(path, st.st_size, ret_head, &sink.torn);
     /* Not where it is empty: ext4 would write the file to the disk as soon as it is closed. */
     else if (!append && S_ISREG(st.st_mode) && st.st_size > 0 && ftruncate(fd, 0) < 0)
-        r = -errno;
+        r = err_last();
     if (r < 0)
         return err_sys(err, r, "cannot use the output file %s", path);
     sink.fd = fd_take(&fd);
@@ -154,7 +154,7 @@ static ssize_t write_some(struct sink *sink, const char *bytes, size_t n)
     } while (written < 0 && errno == EINTR);
     if (written >= 0)
         return written;
-    return errno == ECONNRESET ? -EPIPE : -errno;
+    return errno == ECONNRESET ? -EPIPE : err_last();
 }
 
 /*

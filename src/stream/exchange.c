@@ -18,7 +18,7 @@ int exchange_init(struct exchange *exchange, struct err *err)
     exchange->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     exchange->notice_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (exchange->wake_fd < 0 || exchange->notice_fd < 0) {
-        r = err_sys(err, -errno, "streaming: cannot make an eventfd");
+        r = err_sys(err, err_last(), "streaming: cannot make an eventfd");
         exchange_fini(exchange);
     }
     return r;

@@ -203,7 +203,7 @@ static int wait_for_news(struct worker *worker, struct pollfd *fds, nfds_t count
     int64_t left_ms = left_ns <= 0 ? 0 : left_ns / NS_PER_MS + 1;
     int r = poll(fds, count, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
     if (r < 0 && errno != EINTR)
-        return -errno;
+        return err_last();
     if (r > 0 && fds[1].revents != 0 && worker->cancel.is_cancelled(worker->cancel.fd))
         exchange_give_up(worker->exchange, 0);
     worker_take_rows(worker);

@@ -233,13 +233,17 @@ static void put_parts(struct summary_rows *rows, const struct summary_parts *par
 {
     if (!parts->present)
         return;
-    units_put(&rows->value, "%c on %c", (double)parts->count.v, "part", (double)parts->nodes.v, "node");
+    units_put(&rows->value, "%c", (double)parts->count.v, "part");
+    if (parts->nodes.has)
+        units_put(&rows->value, " on %c", (double)parts->nodes.v, "node");
     units_put(&rows->aside, "%u failed", parts->failed.v);
     if (parts->missing.has)
         units_put(&rows->aside, ", %u missing", parts->missing.v);
     summary_rows_end(rows, "parts");
-    summary_put_rank(&rows->value, &parts->busiest);
-    units_put(&rows->value, " used %f times the mean CPU time", parts->cpu_imbalance.v);
+    if (parts->cpu_imbalance.has) {
+        summary_put_rank(&rows->value, &parts->busiest);
+        units_put(&rows->value, " used %f times the mean CPU time", parts->cpu_imbalance.v);
+    }
     summary_put_rank(&rows->aside, &parts->slowest);
     units_put(&rows->aside, " took longest: %t", parts->slowest.wall_secs.v);
     summary_rows_end(rows, "balance");

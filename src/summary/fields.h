@@ -325,7 +325,7 @@ END
 #define NAME parts
 ROWS
     ROW(U64, ALWAYS, "count", count, "", "Parts of the run that were read.")
-    ROW(U64, ALWAYS, "nodes", nodes, "", "Machines they were on.")
+    ROW(U64, NULLABLE, "nodes", nodes, "", "Machines they were on; null where a part does not say.")
     ROW(U64, ALWAYS, "failed", failed, "", "Parts that failed or were killed.")
     ROW(U64, NULLABLE, "missing", missing, "", "Parts that there were and that were not read; null where no world size is known.")
     ROW(F64, NULLABLE, "cpu_imbalance", cpu_imbalance, "", "Most CPU time of a part, as a multiple of their mean.")

@@ -139,8 +139,10 @@ void sizing_put_lines(struct summary *summary, const char *driver, struct sizing
     if (!sizing->vcpus.has && !sizing->memory_mib.has && !sizing->gpus.has)
         return;
     struct line line = line_over(texts->slurm, "#SBATCH ");
-    put_count(&line, "--nodes=", parts->nodes, " ");
-    put_count(&line, "--ntasks=", parts->count, " ");
+    if (parts->missing.v == 0) {
+        put_count(&line, "--nodes=", parts->nodes, " ");
+        put_count(&line, "--ntasks=", parts->count, " ");
+    }
     put_count(&line, "--cpus-per-task=", parts->present ? parts->task_vcpus : sizing->vcpus, " ");
     put_memory(&line, "--mem=", parts->present ? parts->node_memory_mib : sizing->memory_mib, "MG");
     put_count(&line, "--gpus=", sizing->gpus, " ");

@@ -230,6 +230,7 @@ struct summary_rank {
     /* without a key: where it is put together */
     char node_text[64];
     uint64_t number; /* in the order given */
+    uint64_t group; /* another for every control group */
     int64_t start, end; /* Unix time, and since the first start, in ten-thousandths of a second */
 };
 

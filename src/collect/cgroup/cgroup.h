@@ -60,7 +60,7 @@ bool cgroup_path_translate(
  * in what /proc says of all processes but the tracker, so it must have one. Sets the location of each controller, all
  * zeros before: in the v1 hierarchy that it is bound to, where the group is in it, else in v2; and the lowest PID.
  * Returns the controller whose location has the list of processes, which is CGROUP_CPUACCT wherever that is known; or a
- * negative errno with a message: no such group (-ESRCH), or several (-ENOTUNIQ).
+ * negative errno with a message: no such group, or several (-ESRCH).
  */
 int cgroup_path_attach(const struct sysroot *root, const char *group, pid_t tracker,
     struct cgroup_location ret_locations[CGROUP_CONTROLLERS], pid_t *ret_pid, struct err *err);

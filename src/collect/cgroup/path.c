@@ -310,7 +310,11 @@ int cgroup_path_attach(const struct sysroot *root, const char *group, pid_t trac
     mountinfo_fini(&mounts);
     *ret_pid = search.pid;
     if (r < 0)
-        (void)err_set(err, r, "%s: %s", search.is_ambiguous ? "several match" : "no process is in it", search.found);
+        (void)err_set(err, r, "%s%s",
+            search.is_ambiguous ? "several match, such as "
+            : search.pid > 0    ? "no mount shows "
+                                : "no process is in it",
+            search.found);
     return r;
 }
 

@@ -78,7 +78,7 @@ static void put_request(struct lane *lane)
 static int watch(struct engine *engine, struct lane *lane, int operation, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = lane};
-    return epoll_ctl(engine->epoll_fd, operation, lane->fd, &event) < 0 ? -errno : 0;
+    return epoll_ctl(engine->epoll_fd, operation, lane->fd, &event) < 0 ? err_last() : 0;
 }
 
 /* 0, or a negative errno where no answer will come. */
@@ -96,11 +96,11 @@ static int start_request(struct engine *engine, struct lane *lane)
         return -ENOMEM;
     lane->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (lane->fd < 0)
-        return -errno;
+        return err_last();
     http_parse_init(&lane->parse, false, CLOUD_ANSWER_BYTES_MAX);
     lane->state = LANE_SENDING;
     if (connect(lane->fd, (const struct sockaddr *)&lane->address, sizeof(lane->address)) < 0 && errno != EINPROGRESS)
-        return -errno;
+        return err_last();
     return watch(engine, lane, EPOLL_CTL_ADD, EPOLLOUT);
 }
 

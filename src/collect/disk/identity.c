@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/err.h"
 #include "base/file.h"
 #include "base/num.h"
 #include "base/str.h"
@@ -77,7 +78,7 @@ int disk_identity_kind(
     char link[PATH_MAX];
     ssize_t n = readlinkat(sys_fd, attribute(major, minor, "").text, link, sizeof(link));
     if (n < 0)
-        return -errno;
+        return err_last();
     struct str parent, name;
     bool has_parent = split_link((struct str){link, (size_t)n}, &parent, &name);
     /* A partition is named after its disk; other devices need not be asked. */

@@ -317,7 +317,7 @@ int mounts_ask_kernel(const struct sysroot *root, const char *mount_point, struc
         return -ENAMETOOLONG;
     struct statvfs space;
     if (statvfs(path, &space) < 0)
-        return -errno;
+        return err_last();
     uint64_t unit = space.f_frsize ? space.f_frsize : space.f_bsize;
     *ret_space = (struct fs_space){
         .total_bytes = unit * space.f_blocks,

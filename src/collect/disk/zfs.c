@@ -155,7 +155,7 @@ static int drain_pipe(struct zfs *zfs)
         else if (errno == EAGAIN)
             return 0;
         else if (errno != EINTR)
-            return -errno;
+            return err_last();
     }
 }
 

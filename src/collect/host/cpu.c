@@ -173,7 +173,7 @@ int host_read_cpuinfo(const struct sysroot *root, struct buf *buf, struct cpuinf
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return -errno;
+            return err_last();
         if (n == 0)
             break;
         bool is_start = buf->len == 0;

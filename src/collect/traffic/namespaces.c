@@ -53,7 +53,7 @@ static int read_inode(const struct namespaces *namespaces, pid_t pid, int *held_
     (void)snprintf(path, sizeof(path), pid > 0 ? "%d/ns/net" : "self/ns/net", (int)pid);
     struct blocking_thread *bracket = pid > 0 ? blocking_enter(blocking, pid, "ns/net") : NULL;
     ssize_t n = readlinkat(namespaces->env->root->proc_fd, path, target, sizeof(target));
-    int code = n < 0 ? -errno : 0;
+    int code = n < 0 ? err_last() : 0;
     if (!blocking_leave(bracket)) {
         fd_close(held_fd);
         blocking_return(bracket);

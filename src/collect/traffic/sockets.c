@@ -23,7 +23,7 @@ int traffic_open_sock_diag(void *context)
 {
     (void)context;
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_INET_DIAG);
-    return fd < 0 ? -errno : fd;
+    return fd < 0 ? err_last() : fd;
 }
 
 void sockets_open(struct sockets *sockets, const struct collect_env *env)
@@ -130,7 +130,7 @@ static int receive(struct sockets *sockets)
     int r;
     ssize_t n = recv(sockets->fd, sockets->answer, SOCKETS_ANSWER_BYTES, MSG_DONTWAIT);
     if (n <= 0)
-        return n < 0 ? -errno : -EBADMSG;
+        return n < 0 ? err_last() : -EBADMSG;
     for (size_t at = 0; (r = tcp_answer_next(sockets->answer, (size_t)n, sockets->sequence, &at, &row)) == TCP_ROW;)
         note_row(sockets, &row);
     return r;
@@ -168,7 +168,7 @@ static int list_sockets(struct sockets *sockets)
         return -ENOMEM;
     tcp_request_init(&request, ++sockets->sequence);
     if (send(sockets->fd, &request, sizeof(request), MSG_NOSIGNAL) < 0)
-        return -errno;
+        return err_last();
     for (size_t i = 0; i < sockets->list.count; i++)
         sockets->list.items[i].missed++;
     sockets->has_unaccepted = false;

@@ -26,7 +26,7 @@ void affinity_open(struct affinity *affinity, const struct collect_env *env)
 int affinity_of_thread(void *context, pid_t tid, size_t bytes, void *ret_set)
 {
     (void)context;
-    return sched_getaffinity(tid, bytes, ret_set) < 0 ? -errno : 0;
+    return sched_getaffinity(tid, bytes, ret_set) < 0 ? err_last() : 0;
 }
 
 /* CPU time of a member since the last reading. */

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/auto.h"
+#include "base/err.h"
 #include "kernel/process_events.h"
 
 /* Of the kernel's memory, for what is not read yet: ten thousand messages. */
@@ -72,11 +73,11 @@ int events_open(void)
     AUTO_FD int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
     process_request_init(&request);
     if (fd < 0 || leave_out_threads(fd) < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-        return -errno;
+        return err_last();
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
     if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) < 0)
-        return -errno;
+        return err_last();
     int r = receive_answer(fd);
     return r < 0 ? r : fd_take(&fd);
 }

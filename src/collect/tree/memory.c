@@ -17,7 +17,7 @@ int tree_memory_kcmp(void *context, pid_t a, pid_t b)
 {
     (void)context;
     long r = syscall(SYS_kcmp, a, b, KCMP_ADDRESS_SPACE, 0UL, 0UL);
-    return r < 0 ? -errno : r == 0;
+    return r < 0 ? err_last() : r == 0;
 }
 
 /* Was it forked only now, as far as its start is known (in ticks since boot)? */

@@ -76,7 +76,7 @@ static int read_rollup(struct pss *pss, pid_t pid, struct smaps_rollup *ret_roll
             n = pread(fd, text, PSS_TEXT_BYTES, 0);
         } while (n < 0 && errno == EINTR);
     }
-    int r = fd < 0 ? fd : n < 0 ? -errno : 0;
+    int r = fd < 0 ? fd : n < 0 ? err_last() : 0;
     bool is_ours = blocking_leave(bracket);
     fd_close(&fd);
     if (!is_ours)

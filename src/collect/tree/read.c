@@ -28,7 +28,7 @@ static int read_namespace(const struct tree_reader *reader, pid_t pid, ino_t *re
     struct stat info;
     (void)snprintf(path, sizeof(path), "%d/ns/pid", (int)pid);
     if (fstatat(reader->env->root->proc_fd, path, &info, 0) < 0)
-        return -errno;
+        return err_last();
     *ret_inode = info.st_ino;
     return 0;
 }
@@ -112,7 +112,7 @@ static ssize_t read_bracketed(
     do {
         n = pread(fd, text, TREE_TEXT_BYTES, 0);
     } while (n < 0 && errno == EINTR);
-    int code = n < 0 ? -errno : 0;
+    int code = n < 0 ? err_last() : 0;
     if (!blocking_leave(bracket)) {
         if (!is_kept)
             (void)close(fd);

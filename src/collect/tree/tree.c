@@ -48,6 +48,7 @@ struct tree_state {
     uint64_t pending_cpu_ns, pending_read, pending_write, pending_faults; /* not reported in full yet */
     bool is_root_reaped, is_root_lost;
     bool was_gone; /* in the tick before */
+    bool was_in_use; /* the same, of the group: what its processes used since may be lost with it */
     bool lists_members; /* something needs the processes of the tree */
     bool has_reported; /* in a sample */
     bool has_namespace; /* a member is in a PID namespace below ours */
@@ -128,10 +129,15 @@ static void use_group_time(struct tree_state *state, struct tree_view *view, uin
     const bool is_all = state->group.has_below;
     if (is_all)
         total_ns = state->cpu_mark_ns + growth[FLOW_CPU];
-    if (tree_group_cpu(&state->group, &group_us, &group_user_us) == 0 && (is_all || group_us * 1000 > total_ns)) {
+    int r = tree_group_cpu(&state->group, &group_us, &group_user_us);
+    if (r == 0 && (is_all || group_us * 1000 > total_ns)) {
         total_ns = group_us * 1000;
         view->user_ns = group_user_us * 1000;
+    } else if (is_all) {
+        view->user_ns = state->user_reported_ns + growth[FLOW_USER];
+        state->env->tree->is_lower_bound |= state->was_in_use;
     }
+    state->was_in_use = view->live > 0;
     growth[FLOW_CPU] = counter_delta(state->cpu_mark_ns, total_ns);
     state->cpu_mark_ns += growth[FLOW_CPU];
 }

@@ -113,7 +113,7 @@ static int scan(struct gunzip *gunzip, int fd)
     off_t at = 0;
     size_t unpacked = 0;
     while (r == 0 && (n = pread(fd, piece, PIECE_BYTES, at)) != 0) {
-        r = n < 0 ? -errno : gunzip_add(gunzip, (struct str){piece, (size_t)n}, count_text, &unpacked);
+        r = n < 0 ? err_last() : gunzip_add(gunzip, (struct str){piece, (size_t)n}, count_text, &unpacked);
         at += n;
     }
     return r;
@@ -128,7 +128,7 @@ static int check_tail(int fd, uint64_t from, int64_t size, const char *path, str
         return refuse(path, -ENOMEM, err);
     ssize_t got = pread(fd, tail, n, (off_t)from);
     if (got < 0)
-        return refuse(path, -errno, err);
+        return refuse(path, err_last(), err);
     return memmem(tail, (size_t)got, flush_mark, MARK_BYTES) ? refuse_broken(path, from, err) : 0;
 }
 
@@ -144,7 +144,7 @@ static int end_file(
     if (r < 0)
         return r;
     if (ftruncate(sink->fd, (off_t)bytes) < 0)
-        return refuse(path, -errno, err);
+        return refuse(path, err_last(), err);
     r = sink_write_note(sink, (struct str){end, sizeof(end)});
     if (r < 0)
         return refuse(path, r, err);
@@ -162,7 +162,7 @@ static int check_end(struct sink *sink, const char *path, struct err *err)
     AUTO_FD int fd = file_open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0)
-        return refuse(path, fd < 0 ? fd : -errno, err);
+        return refuse(path, fd < 0 ? fd : err_last(), err);
     if (is_ended(fd, st.st_size))
         return 0;
     if (st.st_size > CHECKED_BYTES_MAX)

@@ -19,7 +19,7 @@ static int open_beside(const struct replaced_file *file)
 {
     (void)unlink(file->beside);
     int fd = open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    return fd < 0 ? -errno : fd;
+    return fd < 0 ? err_last() : fd;
 }
 
 int replaced_file_open(
@@ -70,9 +70,9 @@ static int replace(const struct replaced_file *file, struct str text)
     int r = fd < 0 ? fd : file_write_all(fd, text.p, text.n);
     /* Some file systems report only now that a quota is used up. */
     if (r == 0 && close(fd_take(&fd)) < 0 && errno != EINTR)
-        r = -errno;
+        r = err_last();
     if (r == 0 && renameat(AT_FDCWD, file->beside, AT_FDCWD, file->path) < 0)
-        r = -errno;
+        r = err_last();
     if (r < 0)
         (void)unlink(file->beside);
     return r;

@@ -75,7 +75,7 @@ int spool_file_sync(int fd)
 {
     if (fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)
         return 0;
-    return -errno;
+    return err_last();
 }
 
 /* By way of a name beside; with a sync where the caller wants the bytes to outlive the machine. */
@@ -84,14 +84,14 @@ static int write_and_rename(int dir_fd, const char *name, struct str bytes, int 
     char beside[SPOOL_FILE_BYTES + 8];
     (void)snprintf(beside, sizeof(beside), "%s%s", name, new_suffix.p);
     AUTO_FD int fd = openat(dir_fd, beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
-    int r = fd >= 0 ? file_write_all(fd, bytes.p, bytes.n) : -errno;
+    int r = fd >= 0 ? file_write_all(fd, bytes.p, bytes.n) : err_last();
     if (r == 0 && sync)
         r = sync(fd);
     /* Some file systems report only now that a quota is used up. */
     if (r == 0 && close(fd_take(&fd)) < 0 && errno != EINTR)
-        r = -errno;
+        r = err_last();
     if (r == 0 && renameat(dir_fd, beside, dir_fd, name) < 0)
-        r = -errno;
+        r = err_last();
     if (r < 0)
         (void)unlinkat(dir_fd, beside, 0);
     return r;
@@ -111,7 +111,7 @@ int spool_file_put(int dir_fd, const char *name, struct str bytes)
 int spool_dir_open(int parent_fd, const char *name)
 {
     int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd >= 0 ? fd : -errno;
+    return fd >= 0 ? fd : err_last();
 }
 
 bool spool_file_is_at(int fd, int dir_fd, const char *name)
@@ -127,9 +127,9 @@ int spool_lock_take(int dir_fd, int flags)
     /* Opened for writing: over NFS an exclusive lock asks for that. */
     AUTO_FD int fd = openat(dir_fd, SPOOL_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | flags, 0600);
     if (fd < 0)
-        return -errno;
+        return err_last();
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK ? -EBUSY : -errno;
+        return errno == EWOULDBLOCK ? -EBUSY : err_last();
     return spool_file_is_at(fd, dir_fd, SPOOL_LOCK) ? fd_take(&fd) : -ENOENT;
 }
 
@@ -152,7 +152,7 @@ static int remove_known(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES])
         else if ((is_kept || errno == EISDIR) && (kind != SPOOL_KIND_ASIDE || !ret_foreign[0]))
             (void)str_copy(str_of(entry.name), ret_foreign, SPOOL_NAME_BYTES);
         else if (!is_kept && errno != ENOENT)
-            return -errno;
+            return err_last();
     }
     return walk.error < 0 ? walk.error : removed;
 }
@@ -167,6 +167,6 @@ int spool_dir_empty(int dir_fd, char ret_foreign[static SPOOL_NAME_BYTES])
     if (r < 0)
         return r;
     if (unlinkat(dir_fd, SPOOL_LOCK, 0) < 0 && errno != ENOENT)
-        return -errno;
+        return err_last();
     return ret_foreign[0] ? -ENOTEMPTY : 0;
 }

@@ -45,7 +45,7 @@ static int settle(struct spool_run *run, const char *hidden)
     if (lock_fd < 0)
         return lock_fd;
     /* No sync: where the machine stops before it is on the disk, the run is not there, and neither are its rows. */
-    int r = renameat(spool->dir_fd, hidden, spool->dir_fd, run->name) < 0 ? -errno : 0;
+    int r = renameat(spool->dir_fd, hidden, spool->dir_fd, run->name) < 0 ? err_last() : 0;
     if (r < 0) {
         (void)unlinkat(dir_fd, SPOOL_LOCK, 0);
         return r;
@@ -60,7 +60,7 @@ static int make_dir(struct spool_run *run)
     char hidden[SPOOL_HIDDEN_BYTES];
     (void)snprintf(hidden, sizeof(hidden), ".%s", run->name);
     if (mkdirat(run->spool->dir_fd, hidden, 0700) < 0)
-        return -errno;
+        return err_last();
     int r = settle(run, hidden);
     if (r < 0)
         (void)unlinkat(run->spool->dir_fd, hidden, AT_REMOVEDIR);
@@ -213,7 +213,7 @@ static int remove_dir(struct spool_run *run, struct err *err)
     int r = spool_dir_empty(run->dir_fd, foreign);
     /* Where it has been removed already there is nothing to do. */
     if (r == 0 && unlinkat(spool->dir_fd, is_hidden ? hidden : run->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-        r = -errno;
+        r = err_last();
     if (r == 0)
         return 0;
     if (is_hidden)
@@ -291,7 +291,7 @@ static int write_end(int fd, struct str text)
     memcpy(bytes, text.p, text.n);
     bytes[sizeof(bytes) - 1] = '\n';
     ssize_t n = pwrite(fd, bytes, sizeof(bytes), 0);
-    return n < 0 ? -errno : n < (ssize_t)sizeof(bytes) ? -ENOSPC : 0;
+    return n < 0 ? err_last() : n < (ssize_t)sizeof(bytes) ? -ENOSPC : 0;
 }
 
 int spool_run_reserve_end(struct spool_run *run, struct err *err)
@@ -299,7 +299,7 @@ int spool_run_reserve_end(struct spool_run *run, struct err *err)
     if (run->dir_fd < 0 || run->end_fd >= 0)
         return 0;
     AUTO_FD int fd = openat(run->dir_fd, SPOOL_END, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
-    int r = fd >= 0 ? write_end(fd, STR("")) : -errno;
+    int r = fd >= 0 ? write_end(fd, STR("")) : err_last();
     if (r < 0)
         return end_error(run, r, err);
     run->end_fd = fd_take(&fd);

@@ -53,7 +53,7 @@ static int open_journal(struct spool_run *run)
     AUTO_FD int fd =
         openat(run->dir_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
     if (fd < 0 || fstat(fd, &st) < 0)
-        return -errno;
+        return err_last();
     if (!S_ISREG(st.st_mode))
         return -EEXIST;
     run->journal_bytes = (uint64_t)st.st_size;
@@ -65,7 +65,7 @@ static int open_journal(struct spool_run *run)
 static int cut_journal(struct spool_run *run)
 {
     run->is_journal_torn = ftruncate(run->journal_fd, (off_t)run->journal_bytes) < 0;
-    return run->is_journal_torn ? -errno : 0;
+    return run->is_journal_torn ? err_last() : 0;
 }
 
 static int append_journal(struct spool_run *run, struct str lines)
@@ -351,7 +351,7 @@ static int read_at(int fd, char *out, size_t n, uint64_t at)
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return got < 0 ? -errno : -EIO;
+            return got < 0 ? err_last() : -EIO;
         done += (size_t)got;
     }
     return 0;
@@ -403,7 +403,7 @@ int spool_run_read_journal(
     AUTO_FD int fd = file_open_at(run->dir_fd, name, O_RDONLY | O_NOFOLLOW);
     int r = fd;
     if (r >= 0)
-        r = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+        r = fstat(fd, &st) < 0 ? err_last() : S_ISREG(st.st_mode) ? 0 : -EINVAL;
     if (r == 0)
         r = find_end(fd, (uint64_t)st.st_size, &end);
     if (r == -ENOENT || (r == 0 && end == 0))

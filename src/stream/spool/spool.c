@@ -51,7 +51,7 @@ static int make_dir(const char *path)
     struct stat st;
     if (mkdirat(AT_FDCWD, path, 0700) == 0)
         return 1;
-    int r = -errno;
+    int r = err_last();
     if (stat(path, &st) == 0)
         return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
     return r == -EEXIST ? (lstat(path, &st) < 0 ? -ENOENT : -ENOTDIR) : r;
@@ -109,7 +109,7 @@ static int check_parent(const char *path, struct err *err)
     if (slash)
         *slash = '\0';
     if (lstat(parent, &st) < 0)
-        return err_sys(err, -errno, "spool %s", parent);
+        return err_sys(err, err_last(), "spool %s", parent);
     if (!S_ISDIR(st.st_mode))
         return err_set(err, -EPERM, "spool %s is not a directory, so it is not used", parent);
     return check_owner(&st, parent, err);
@@ -120,15 +120,15 @@ static int open_dir(struct spool *spool, const char *path, struct err *err)
     struct stat st;
     char resolved[PATH_MAX];
     if (!realpath(path, resolved))
-        return err_sys(err, -errno, "spool %s", path);
+        return err_sys(err, err_last(), "spool %s", path);
     AUTO_FD int fd = spool_dir_open(AT_FDCWD, resolved);
     if (fd < 0)
         return err_sys(err, fd, "spool %s", path);
     if (fstat(fd, &st) < 0)
-        return err_sys(err, -errno, "spool %s", path);
+        return err_sys(err, err_last(), "spool %s", path);
     int r = check_owner(&st, resolved, err);
     if (r == 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
-        r = err_sys(err, -errno, "spool %s cannot be written", resolved);
+        r = err_sys(err, err_last(), "spool %s cannot be written", resolved);
     if (r < 0)
         return r;
     (void)str_copy(str_of(resolved), spool->path, sizeof(spool->path));
