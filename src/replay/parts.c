@@ -37,6 +37,8 @@ struct reading {
     pthread_t thread;
 };
 
+#define MERGED_KEY "merged"
+
 struct merging {
     const struct replay_target *target;
     struct replay_report *report;
@@ -119,7 +121,7 @@ static int add_first(struct reading *reading, const struct sample *sample)
     uint64_t job = hash(hash(0, sample->job_name ? sample->job_name : ""), find(metadata, "external_run_id"));
     if (rank == merging->parts->items)
         merging->job = job;
-    merging->others += merging->job != job;
+    merging->others += merging->job != job || *find(metadata, MERGED_KEY);
     return -ECANCELED;
 }
 
@@ -228,6 +230,11 @@ static int emit(struct merging *merging, const struct slots *slots, bool is_all)
         highest->v = peak;
         cpus = sample->cpu.per_core_pct.count > cpus ? sample->cpu.per_core_pct.count : cpus;
         sample->end.present = is_last && is_all && merging->is_ended;
+        /* Groups of several nodes have peaks that were not at the same time. */
+        sample->cgroup.memory_peak_mib.has &= !is_all || merging->parts->nodes.v == 1;
+        /* Parts can share a GPU. */
+        if (sample->gpu.present && sample->cpu.process_gpu_utilized.v > sample->gpu.count)
+            sample->cpu.process_gpu_utilized.v = sample->gpu.count;
         if (cpus > 0 && sample->end.cpus_allowed.v > cpus)
             sample->end.cpus_allowed.v = cpus;
         r = put_lists(merging);
@@ -248,7 +255,7 @@ static int add_facts(struct reading *reading, const struct sample *sample)
     struct merging *merging = reading->all;
     struct sample *facts = &merging->values.sample;
     enum { NUMBERS_AT = offsetof(struct sample, cpu), NUMBERS_END = offsetof(struct sample, run) };
-    struct str_pair pairs[PAIRS_MAX];
+    struct str_pair pairs[PAIRS_MAX + 1];
     struct sample_list *metadata = &facts->run.metadata;
     size_t count = 0;
     *facts = *sample;
@@ -257,6 +264,9 @@ static int add_facts(struct reading *reading, const struct sample *sample)
         pairs[count] = ((const struct str_pair *)metadata->items)[i];
         count += strcmp(pairs[count].key, "rank") != 0 && strcmp(pairs[count].key, "node") != 0;
     }
+    /* What is put together is no part of anything. */
+    pairs[count++] = (struct str_pair){.key = MERGED_KEY, .value = "yes"};
+    metadata->present = true;
     metadata->items = pairs;
     metadata->count = count;
     if (sample->gpu.count > 0) {
@@ -489,15 +499,18 @@ static void finish(struct merging *merging)
     uint64_t ranks = count - merging->doubles;
     parts->missing =
         (struct opt_u64){merging->world_size > 0, merging->world_size > ranks ? merging->world_size - ranks : 0};
+    if (parts->node_memory_mib.v < parts->task_memory_mib.v)
+        parts->node_memory_mib.v = parts->task_memory_mib.v;
     if (merging->has_no_node)
         parts->nodes.has = parts->node_vcpus.has = parts->node_memory_mib.has = false;
     parts->cpu_imbalance = over_mean(parts->busiest.cpu_secs.v, merging->cpu_secs, count);
     parts->wall_imbalance = over_mean(parts->slowest.wall_secs.v, merging->wall_secs, count);
     parts->ranks = (struct sample_list){true, count < RANKS_MAX ? count : RANKS_MAX, parts->items};
     if (merging->others > 0)
-        replay_note(report, "%u parts are not of the job of the first", (unsigned)merging->others);
+        replay_note(
+            report, "parts of another job than the first, or themselves put together: %u", (unsigned)merging->others);
     if (merging->doubles > 0)
-        replay_note(report, "%u parts have the rank of another", (unsigned)merging->doubles);
+        replay_note(report, "parts that have the rank of another: %u", (unsigned)merging->doubles);
     if (merging->last_start - merging->origin > merging->first_end)
         replay_note(report, "not all parts ran at the same time, or the clocks of their nodes differ");
 }

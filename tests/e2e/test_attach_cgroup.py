@@ -231,19 +231,26 @@ def it_goes_on_when_its_first_process_ends():
             equal(summary_of(tracker)["result"]["verdict"], "stopped", "result")
 
 
-@test
-def one_that_enters_is_a_member_and_one_that_leaves_is_none():
-    with groups(UNIQUE, "v2") as (group,), job(group) as process:
+def one_that_enters_is_a_member_and_one_that_leaves_is_none(hierarchy, is_removed):
+    with groups(UNIQUE, hierarchy) as (group,), job(group) as process:
         with Tracker("-i", "0.1", "--attach-cgroup", str(group)) as tracker:
             tracker.stdout.take(1)
             with job(group):
                 wait_until(lambda: parse(tracker.stdout.next())["cpu"]["process_child_count"] == 1, "the second one")
             ask(process, f"out {group.parent}")
+            if is_removed:
+                remove_group(group)
             for line in tracker.stdout.all():
                 sample = parse(line)
             equal(sample["end"]["left_running"], 0, "processes that still run")
             equal(tracker.wait(), 0, "exit status, when all have left")
         end(process)
+
+
+for what, given in (("v2", ("v2", False)), ("v1", ("cpuacct", False)), ("v2, removed", ("v2", True)),
+                    ("v1, removed", ("cpuacct", True))):
+    tap.add(f"one that enters is a member, and one that leaves is none: {what}",
+            one_that_enters_is_a_member_and_one_that_leaves_is_none, *given)
 
 
 @test

@@ -130,7 +130,7 @@ def what_cannot_be_one_run_is_noted():
         _, words = summary_of(place, "--from", "*.jsonl", "--parts")
         lines = [line for line in words.splitlines() if "warning" in line]
         expect(len(lines) == 3, lines)
-        notes = ("not of the job of the first", "the rank and the node of another", "not all parts ran at the same")
+        notes = ("of another job than the first", "have the rank of another", "not all parts ran at the same")
         for note in notes:
             expect(sum(note in line for line in lines) == 1, note, lines)
 

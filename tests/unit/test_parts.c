@@ -204,7 +204,7 @@ static void test_grid(void **state)
     assert_f64(scenario->merged[0].cores, 1);
     assert_false(scenario->merged[1].cores.has);
     assert_string_equal(scenario->host, "-");
-    assert_string_equal(scenario->metadata, "world_size stage_name ");
+    assert_string_equal(scenario->metadata, "world_size stage_name merged ");
     const struct sample_end *end = &scenario->merged[2].end;
     assert_int_equal(end->exit_code.v, 3);
     assert_int_equal(end->minor_faults.v, 21);
@@ -306,8 +306,8 @@ static void test_nonsense(void **state)
     put_first(scenario, 100, 1, "\"process_utime_secs\":1", "0", "a", ",\"job_name\":\"other\"");
     put_first(scenario, 200, 1, "\"process_utime_secs\":9", "0", "a", "");
     assert_int_equal(merge(scenario), 0);
-    assert_true(has_note(scenario, "1 parts are not of the job of the first"));
-    assert_true(has_note(scenario, "1 parts have the rank and the node of another"));
+    assert_true(has_note(scenario, "or themselves put together: 1"));
+    assert_true(has_note(scenario, "parts that have the rank of another: 1"));
     assert_true(has_note(scenario, "not all parts ran at the same time"));
     assert_true(has_note(scenario, "1.jsonl: holds several runs, of which the first is used"));
     double cpu = 0;
@@ -326,7 +326,7 @@ static void test_csv(void **state)
             scenario->file);
     }
     assert_int_equal(merge(scenario), 0);
-    assert_int_equal(scenario->parts.nodes.v, 1);
+    assert_false(scenario->parts.nodes.has || scenario->parts.node_vcpus.has || scenario->parts.node_memory_mib.has);
     const struct summary_rank *ranks = scenario->parts.ranks.items;
     assert_false(ranks[0].rank.has || ranks[0].node);
     assert_string_equal(ranks[1].file, scenario->paths[1]);
@@ -344,9 +344,83 @@ static void test_no_file(void **state)
     assert_int_equal(scenario->samples, 0);
 }
 
+/* A node that begins late is weighed by its own intervals; of a need that is not known, none is recommended. */
+static void test_late_node(void **state)
+{
+    struct scenario *scenario = *state;
+    for (int rank = 0; rank < 4; rank++) {
+        int late = rank > 1 ? 1000 : 0;
+        begin_file(scenario);
+        put_first(scenario, late, 1, "\"process_cores_used\":1,\"process_utime_secs\":1,\"process_rss_mib\":100",
+            rank == 0   ? "0"
+            : rank == 1 ? "1"
+            : rank == 2 ? "2"
+                        : "3",
+            rank > 1 ? "b" : "a", "");
+        for (int i = 2; i <= 30; i++)
+            put(scenario, late, i,
+                rank > 1 ? "\"process_cores_used\":4,\"process_utime_secs\":4,\"process_rss_mib\":100"
+                         : "\"process_cores_used\":1,\"process_utime_secs\":1,\"process_rss_mib\":100",
+                i < 30 ? "" : ",\"end\":{\"exit_code\":0}");
+    }
+    assert_int_equal(merge(scenario), 0);
+    assert_int_equal(scenario->parts.nodes.v, 2);
+    assert_int_equal(scenario->parts.task_vcpus.v, 4);
+    assert_int_equal(scenario->parts.node_vcpus.v, 8);
+    assert_true(scenario->parts.node_memory_mib.v >= 200);
+}
+
+static void test_withheld(void **state)
+{
+    struct scenario *scenario = *state;
+    for (int rank = 0; rank < 2; rank++) {
+        begin_file(scenario);
+        put_first(scenario, 0, 1, "\"process_cores_used\":1,\"process_utime_secs\":1,\"process_rss_mib\":100",
+            rank ? "1" : "0", rank ? "b" : "a", "");
+        for (int i = 2; i <= 30; i++)
+            put(scenario, 0, i, "\"process_cores_used\":1,\"process_utime_secs\":1,\"process_rss_mib\":100",
+                i < 30 ? ""
+                : rank ? ",\"end\":{\"exit_code\":137,\"signal\":9,\"oom_kills\":1,\"host_oom_kills\":1}"
+                       : ",\"end\":{\"exit_code\":0,\"oom_kills\":2}");
+    }
+    assert_int_equal(merge(scenario), 0);
+    assert_int_equal(scenario->parts.failed.v, 1);
+    assert_false(scenario->parts.task_memory_mib.has || scenario->parts.node_memory_mib.has);
+}
+
+/* It counts as not there. */
+static void test_empty_part(void **state)
+{
+    struct scenario *scenario = *state;
+    begin_file(scenario);
+    begin_file(scenario);
+    put_first(scenario, 0, 1, "\"process_utime_secs\":1", "1", "a", "");
+    put(scenario, 0, 2, "\"process_utime_secs\":1", "");
+    assert_int_equal(merge(scenario), 0);
+    assert_int_equal(scenario->parts.count.v, 1);
+    assert_true(has_note(scenario, "0.jsonl holds no samples"));
+}
+
+/* The same rank on two nodes is twice the same one. */
+static void test_rank_twice(void **state)
+{
+    struct scenario *scenario = *state;
+    for (int i = 0; i < 2; i++) {
+        begin_file(scenario);
+        put_first(scenario, 0, 1, "\"process_utime_secs\":1", "1", i ? "b" : "a", "");
+        put(scenario, 0, 2, "\"process_utime_secs\":1", "");
+    }
+    assert_int_equal(merge(scenario), 0);
+    assert_true(has_note(scenario, "parts that have the rank of another: 1"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_late_node, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_withheld, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_empty_part, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rank_twice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_grid, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_instants, set_up, tear_down),

@@ -202,8 +202,8 @@ static void test_groups_below(void **unused)
     fake_env_write(&fake, GROUP "/broken/cgroup.procs", "x\n");
     fake_env_mkdir(&fake, GROUP "/empty");
     fake_env_link(&fake, GROUP "/link", "/");
-    fake_env_write(&fake, GROUP "/1/2/3/4/5/6/7/8/9/10/11/12/cgroup.procs", "14\n");
-    fake_env_write(&fake, GROUP "/1/2/3/4/5/6/7/8/9/10/11/12/13/cgroup.procs", "15\n");
+    fake_env_write(&fake, GROUP "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/cgroup.procs", "14\n");
+    fake_env_write(&fake, GROUP "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21/cgroup.procs", "15\n");
     int open_now = fake_env_open_count();
     for (int i = 0; i < 3; i++) {
         assert_int_equal(tree_group_members(&group, &pids, &count), 0);

@@ -313,7 +313,7 @@ int cgroup_path_attach(const struct sysroot *root, const char *group, pid_t trac
         (void)err_set(err, r, "%s%s",
             search.is_ambiguous ? "several match, such as "
             : search.pid > 0    ? "no mount shows "
-                                : "no process is in it",
+                                : "no process is in such a group (a path, unit:NAME or the ID of a container)",
             search.found);
     return r;
 }

@@ -402,7 +402,7 @@ void tree_find_scan(struct tree_finder *finder, uint64_t forks, int64_t now_ns)
 enum {
     CPU_BYTES_MAX = 4096,
     PROCS_BYTES_MAX = TREE_GROUP_MEMBERS_MAX * 8,
-    GROUP_DEPTH_MAX = 12,
+    GROUP_DEPTH_MAX = 20,
     GROUPS_BELOW_MAX = 4096,
 };
 
@@ -504,11 +504,14 @@ __attribute__((cold, noinline)) static void add_members_below(
 
 int tree_group_members(struct tree_group *group, const pid_t **ret_pids, size_t *ret_count)
 {
-    int r = kept_file_read(&group->procs, &group->procs_text);
-    if (r < 0)
+    /* v1 keeps the list of a file that stays open, until it was not read for a second. */
+    int r = group->is_v1 ? file_read_at(group->dir_fd, "cgroup.procs", &group->procs_text)
+                         : kept_file_read(&group->procs, &group->procs_text);
+    bool is_gone = group->has_below && (r == -ENODEV || r == -ENOENT);
+    if (r < 0 && !is_gone)
         return r == -EFBIG ? -E2BIG : r;
     group->members.count = 0;
-    r = add_group_members(group);
+    r = is_gone ? 0 : add_group_members(group);
     if (r < 0)
         return r;
     unsigned left = GROUPS_BELOW_MAX;

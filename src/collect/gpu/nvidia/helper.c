@@ -57,11 +57,6 @@ enum { WAITING_BYTES_MOST = 60000 };
 #define POLL_LEAST_NS (800 * NS_PER_MS)
 #define POLL_MOST_NS (2 * NS_PER_SEC)
 
-static int64_t now(enum clock_kind kind)
-{
-    return clock_read(&clock_system, kind);
-}
-
 /* A full socket means that it is not read just now: this message is lost, and so is its whole reading. */
 static void send_message(struct report *report)
 {
@@ -128,11 +123,11 @@ static bool is_poll_due(const struct report *report, int64_t now_ns)
 /* How much each process ran since this was last asked, on the cards of which that is wanted. */
 static void poll_usage(struct report *report)
 {
-    int64_t now_ns = now(CLOCK_KIND_MONOTONIC), begin_ns = now(CLOCK_KIND_OWN_CPU);
+    int64_t now_ns = clock_now(), begin_ns = clock_read(&clock_system, CLOCK_KIND_OWN_CPU);
     if (report->usage_cards == 0 || !is_poll_due(report, now_ns))
         return;
     uint64_t poll_us = (uint64_t)(now_ns - report->polled_ns) / 1000;
-    uint64_t now_us = (uint64_t)now(CLOCK_KIND_REALTIME) / 1000;
+    uint64_t now_us = (uint64_t)clock_read(&clock_system, CLOCK_KIND_REALTIME) / 1000;
     for (size_t i = 0; i < report->count; i++) {
         struct report_card *card = &report->cards[i];
         if (!(report->usage_cards >> i & 1))
@@ -147,7 +142,7 @@ static void poll_usage(struct report *report)
             nvml_usage_add(&card->usage, &report->samples, now_us, poll_us);
     }
     report->polled_ns = now_ns;
-    report->poll_cost_ns = now(CLOCK_KIND_OWN_CPU) - begin_ns;
+    report->poll_cost_ns = clock_read(&clock_system, CLOCK_KIND_OWN_CPU) - begin_ns;
 }
 
 /* Readings do not come at even distances, so each counts for the time since the one before. */
@@ -254,7 +249,7 @@ static void send_loss(struct report *report)
 static void send_readings(struct report *report, bool is_slot)
 {
     report->began_before_ns = report->began_ns;
-    report->began_ns = now(CLOCK_KIND_MONOTONIC);
+    report->began_ns = clock_now();
     bool is_sent = is_slot || !is_channel_full();
     size_t answering = 0;
     report->cycle = report->cycle + 1 == UINT32_MAX ? 1 : report->cycle + 1;
@@ -267,8 +262,8 @@ static void send_readings(struct report *report, bool is_slot)
     struct rusage usage = {0};
     (void)getrusage(RUSAGE_SELF, &usage);
     begin_message(report, NVML_WIRE_DONE, 0);
-    report->message.done.read_ns = now(CLOCK_KIND_MONOTONIC);
-    report->message.done.cpu_ns = (uint64_t)now(CLOCK_KIND_OWN_CPU);
+    report->message.done.read_ns = clock_now();
+    report->message.done.cpu_ns = (uint64_t)clock_read(&clock_system, CLOCK_KIND_OWN_CPU);
     report->message.done.rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
     if (is_sent)
         send_message(report);
@@ -285,7 +280,7 @@ static void set_usage_cards(struct report *report, uint64_t cards)
         report->cards[i].has_samples = false;
     }
     report->usage_cards = cards;
-    report->polled_ns = now(CLOCK_KIND_MONOTONIC) - POLL_MOST_NS;
+    report->polled_ns = clock_now() - POLL_MOST_NS;
     poll_usage(report);
 }
 
@@ -331,7 +326,7 @@ static void handle_request(struct report *report)
 /* Until it is time, or the other end wants something or is closed. True: it is time. */
 static bool wait_until(struct report *report, int64_t due_ns)
 {
-    int64_t left_ns = due_ns - now(CLOCK_KIND_MONOTONIC);
+    int64_t left_ns = due_ns - clock_now();
     struct timespec timeout = {0};
     if (left_ns > 0)
         timeout = (struct timespec){.tv_sec = left_ns / NS_PER_SEC, .tv_nsec = left_ns % NS_PER_SEC};
@@ -346,12 +341,12 @@ static void run(struct report *report, int64_t start_ns, int64_t interval_ns)
 {
     struct nvml_pace pace;
     send_facts(report);
-    report->began_ns = now(CLOCK_KIND_MONOTONIC) - NS_PER_MS; /* the first reading counts next to nothing */
+    report->began_ns = clock_now() - NS_PER_MS; /* the first reading counts next to nothing */
     send_readings(report, false);
     send_energy(report);
-    nvml_pace_init(&pace, start_ns, interval_ns, now(CLOCK_KIND_MONOTONIC));
+    nvml_pace_init(&pace, start_ns, interval_ns, clock_now());
     /* A command may be over before the first slot of the grid: until then there are more readings. */
-    int64_t early_ns = now(CLOCK_KIND_MONOTONIC) + NVML_PACE_LEAST_NS;
+    int64_t early_ns = clock_now() + NVML_PACE_LEAST_NS;
     while (!report->is_over) {
         struct nvml_step step = nvml_pace_next(&pace, report->lead_ns);
         bool is_early = early_ns < step.due_ns - NVML_PACE_LEAST_NS / 2;
@@ -361,7 +356,7 @@ static void run(struct report *report, int64_t start_ns, int64_t interval_ns)
         send_readings(report, step.is_slot && !is_early);
         early_ns = is_early ? early_ns + NVML_PACE_LEAST_NS : INT64_MAX;
         if (!is_early)
-            nvml_pace_advance(&pace, now(CLOCK_KIND_MONOTONIC) + report->lead_ns);
+            nvml_pace_advance(&pace, clock_now() + report->lead_ns);
     }
 }
 
@@ -370,7 +365,7 @@ static int run_helper(char **argv)
     int64_t start_ns, interval_ns;
     if (num_parse_i64(str_of(argv[NVML_HELPER_START_AT]), &start_ns) < 0 ||
         num_parse_i64(str_of(argv[NVML_HELPER_INTERVAL_AT]), &interval_ns) < 0 || interval_ns <= 0 ||
-        interval_ns > INTERVAL_MOST_NS || start_ns < 0 || start_ns > now(CLOCK_KIND_MONOTONIC) + INTERVAL_MOST_NS)
+        interval_ns > INTERVAL_MOST_NS || start_ns < 0 || start_ns > clock_now() + INTERVAL_MOST_NS)
         return EXIT_FAILURE;
     struct report *report = calloc(1, sizeof(*report));
     if (!report)
