@@ -137,8 +137,9 @@ def names_and_units_are_those_of_the_conventions():
 def rotel(to):
     """A Collector of others; sends on what it gets; its address."""
     port, grpc = free_port(), free_port()
-    words = [program("rotel"), "start", f"--otlp-http-endpoint=127.0.0.1:{port}", f"--otlp-grpc-endpoint=127.0.0.1:{grpc}",
-             "--exporter=otlp", f"--otlp-exporter-endpoint={to}", "--otlp-exporter-protocol=http"]
+    words = [program("rotel"), "start", f"--otlp-http-endpoint=127.0.0.1:{port}",
+             f"--otlp-grpc-endpoint=127.0.0.1:{grpc}", "--exporter=otlp", f"--otlp-exporter-endpoint={to}",
+             "--otlp-exporter-protocol=http"]
     with engine(words, f"http://127.0.0.1:{port}/"):
         yield f"http://127.0.0.1:{port}"
 
