@@ -210,7 +210,7 @@ def a_benchmark_file_of_a_recording_is_json_where_its_name_says_so():
 
 @test
 def the_guide_has_every_metric():
-    source = (ROOT / "src/summary/metrics.c").read_text(encoding="utf-8")
+    source = (ROOT / "src/summary/formats/metrics.c").read_text(encoding="utf-8")
     guide = (ROOT / "docs/guide/prometheus.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`[^|]*) \|", guide, re.MULTILINE)
     equal(set(re.findall(r"`(\w+)`", " ".join(rows))), set(re.findall(r'^    \{"(\w+)", "', source, re.MULTILINE)),

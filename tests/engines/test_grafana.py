@@ -47,7 +47,7 @@ def names_of_file():
         subprocess.run([BINARY, "-q", "-i", "0.1", "--metrics-file", "job.prom", "--", "sleep", "0.4"], cwd=place,
                        env=clean_env(), timeout=15, check=True)
         here = set(re.findall(r"(?m)^# TYPE (\S+)", (place / "job.prom").read_text(encoding="utf-8")))
-    source = (ROOT / "src/summary/metrics.c").read_text(encoding="utf-8")
+    source = (ROOT / "src/summary/formats/metrics.c").read_text(encoding="utf-8")
     table = {"resource_tracker_" + name for name in re.findall(r'(?m)^ {4}\{"(\w+)", "', source)}
     expect(here and here <= table, "not in the table:", here - table)
     return here, table
