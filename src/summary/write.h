@@ -26,7 +26,8 @@ void summary_put_text(struct buf *buf, const struct summary *summary, const stru
 
 /*
  * Cores and memory over the time of one run as a line of block characters each (U+2581 to U+2588), in a small fixed
- * space (formats/spark.c): buckets of equal length, of which each two become one when the run gets longer than all of them.
+ * space (formats/spark.c): buckets of equal length, of which each two become one when the run gets longer than all of
+ * them.
  */
 
 enum { SPARK_BUCKETS = 60 };
